@@ -1,0 +1,141 @@
+//! What is loaded into a grid: programs, tables, entries, and how the host packs and unpacks the streams.
+
+use crate::function::FunctionTable;
+use crate::isa::{AluInstruction, LEVELS, LoadInstruction, MoveInstruction, RootInstruction};
+use crate::machine::Machine;
+
+/// Everything that makes one grid run one program.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Image {
+    /// The grid it was made for.
+    pub machine: Machine,
+    /// Program of the alu stream.
+    pub alu: Vec<AluInstruction>,
+    /// Program of the root stream.
+    pub root: Vec<RootInstruction>,
+    /// Program of the move stream.
+    pub moves: Vec<MoveInstruction>,
+    /// Program of the load stream.
+    pub load: Vec<LoadInstruction>,
+    /// Function tables, one after the other.
+    pub tables: Vec<FunctionTable>,
+    /// Where the routines start.
+    pub entries: Entries,
+    /// Cycles of one step, from its start to the earliest start of the next.
+    pub step_length: u32,
+    /// How the host packs the model: one feed per load instruction of `entries.load_model`, in order.
+    pub model_in: Vec<Feed>,
+    /// How the host packs one step's input: one feed per load instruction of `entries.step_load`, in order.
+    pub step_in: Vec<Feed>,
+    /// What each emission instruction of `entries.emit_step` sends, in order.
+    pub step_out: Vec<Feed>,
+    /// What each emission instruction of `entries.emit_model` sends, in order.
+    pub model_out: Vec<Feed>,
+    /// The tensors the streams carry.
+    pub tensors: Vec<StreamTensor>,
+    /// For each alu instruction what it does, in the program's words, and the source line (0 = none).
+    pub comments: Vec<(String, usize)>,
+}
+
+/// Instruction numbers at which routines start; `None` = the routine does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Entries {
+    /// Step, alu stream.
+    pub step_alu: Option<u32>,
+    /// Step, root stream.
+    pub step_root: Option<u32>,
+    /// Step, move stream.
+    pub step_move: Option<u32>,
+    /// Input of one step, load stream.
+    pub step_load: Option<u32>,
+    /// Emission after each step, alu stream.
+    pub emit_step: Option<u32>,
+    /// Emission of the model, alu stream.
+    pub emit_model: Option<u32>,
+    /// Input of the model, load stream.
+    pub load_model: Option<u32>,
+}
+
+/// A tensor that enters or leaves through a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamTensor {
+    /// Name in the program.
+    pub name: String,
+    /// Extents, outermost first; empty for a scalar.
+    pub shape: Vec<u32>,
+    /// Bits after the binary point of its words.
+    pub fraction: i32,
+}
+
+impl StreamTensor {
+    /// Number of elements.
+    pub fn elements(&self) -> usize {
+        self.shape.iter().map(|&n| n as usize).product()
+    }
+}
+
+/// Which element of which tensor each word of an instruction's beats is.
+///
+/// In the beat with loop counters `k`, lane `l` carries element `index[d] = offset[d] + sum(levels[d][m]*k[m]) + lane[d]*l`
+/// of the tensor; where an index lies outside its extent the word is padding (0 on the way in, dropped on the way out).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feed {
+    /// Index into [`Image::tensors`].
+    pub tensor: usize,
+    /// Loop counts of the instruction.
+    pub counts: [u32; LEVELS],
+    /// One map per dimension of the tensor.
+    pub dimensions: Vec<FeedDimension>,
+}
+
+/// Index of one dimension as a function of loop counters and lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FeedDimension {
+    /// Constant part.
+    pub offset: i64,
+    /// Per loop level.
+    pub levels: [i64; LEVELS],
+    /// Per lane.
+    pub lane: i64,
+}
+
+impl Feed {
+    /// Number of beats.
+    pub fn beats(&self) -> u64 {
+        self.counts.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// Row-major element number of the word in `lane` of the beat with these counters; `None` = padding.
+    pub fn element(&self, shape: &[u32], counters: &[u32; LEVELS], lane: u32) -> Option<usize> {
+        let mut element = 0usize;
+        for (dimension, &extent) in self.dimensions.iter().zip(shape) {
+            let steps: i64 = dimension.levels.iter().zip(counters).map(|(&stride, &k)| stride * i64::from(k)).sum();
+            let index = dimension.offset + steps + dimension.lane * i64::from(lane);
+            if index < 0 || index >= i64::from(extent) {
+                return None;
+            }
+            element = element * extent as usize + index as usize;
+        }
+        Some(element)
+    }
+
+    /// Call `visit` with the loop counters of every beat, in order.
+    pub fn for_each_beat(&self, mut visit: impl FnMut(&[u32; LEVELS])) {
+        let mut k = [0u32; LEVELS];
+        loop {
+            visit(&k);
+            let mut level = LEVELS;
+            loop {
+                if level == 0 {
+                    return;
+                }
+                level -= 1;
+                k[level] += 1;
+                if k[level] < self.counts[level] {
+                    break;
+                }
+                k[level] = 0;
+            }
+        }
+    }
+}

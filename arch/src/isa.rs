@@ -1,0 +1,251 @@
+//! Instructions and their bits.
+//!
+//! Four streams (docs/machine.md). An instruction is a plain struct; [`Layout`] says where each of its fields lies in the
+//! microcode word of a given machine; `encode` and `decode` walk the same list of fields, and the RTL slices by it.
+//!
+//! Architecture invariant: `decode(encode(i)) = i` for every instruction that fits the machine.
+
+mod fields;
+mod text;
+
+pub use fields::{Field, Fits, Instruction, Layout};
+
+use crate::timing::Unit;
+
+/// Loop levels of an instruction; level 3 is innermost.
+pub const LEVELS: usize = 4;
+
+/// Value of a level field that means "always" (bounds) or "no pick" (picks).
+pub const NO_LEVEL: u8 = LEVELS as u8;
+
+/// A scratchpad of the PE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Pad {
+    /// Weights and constants.
+    Model = 0,
+    /// Input data, two banks.
+    Data = 1,
+    /// Temporaries.
+    T0 = 2,
+    /// Temporaries.
+    T1 = 3,
+}
+
+impl Pad {
+    /// All pads, in the order of their read ports.
+    pub const ALL: [Pad; 4] = [Pad::Model, Pad::Data, Pad::T0, Pad::T1];
+}
+
+/// `base + sum(stride[l] * counter[l])`, modulo the depth of the pad.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct Address {
+    /// Address at the first beat.
+    pub base: u32,
+    /// Words per step of each loop level; 0 for levels that run once.
+    pub strides: [i32; LEVELS],
+}
+
+/// Which PEs take part in a beat; see docs/machine.md section 2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Mask {
+    /// Bounds are lexicographic over (row, column) instead of a box.
+    pub flat: bool,
+    /// First row.
+    pub row_low: u32,
+    /// First column.
+    pub column_low: u32,
+    /// One past the last row.
+    pub row_high: u32,
+    /// One past the last column.
+    pub column_high: u32,
+    /// The loop whose first and last iteration the row bounds (flat: all bounds) apply to, or [`NO_LEVEL`]: always.
+    pub row_level: u8,
+    /// The loop whose first and last iteration the column bounds apply to, or [`NO_LEVEL`]: always.
+    pub column_level: u8,
+    /// Only the row whose number is this loop's counter, or [`NO_LEVEL`].
+    pub pick_row: u8,
+    /// Only the column whose number is this loop's counter, or [`NO_LEVEL`].
+    pub pick_column: u8,
+}
+
+impl Mask {
+    /// All PEs of a grid.
+    pub fn all(pus: u32, pes_per_pu: u32) -> Mask {
+        Mask {
+            flat: false,
+            row_low: 0,
+            column_low: 0,
+            row_high: pus,
+            column_high: pes_per_pu,
+            row_level: NO_LEVEL,
+            column_level: NO_LEVEL,
+            pick_row: NO_LEVEL,
+            pick_column: NO_LEVEL,
+        }
+    }
+
+    /// Whether PE (`row`, `column`) of a `pus` x `pes_per_pu` grid takes part in the beat with these loop counters.
+    pub fn admits(&self, pus: u32, pes_per_pu: u32, counts: &[u32; LEVELS], counters: &[u32; LEVELS], row: u32, column: u32) -> bool {
+        let first = |level: u8| level == NO_LEVEL || counters[level as usize] == 0;
+        let last = |level: u8| level == NO_LEVEL || counters[level as usize] + 1 == counts[level as usize];
+        let picked = |level: u8, lane: u32| level == NO_LEVEL || counters[level as usize] == lane;
+        let inside = if self.flat {
+            let low = if first(self.row_level) { (self.row_low, self.column_low) } else { (0, 0) };
+            let high = if last(self.row_level) { (self.row_high, self.column_high) } else { (pus, 0) };
+            low <= (row, column) && (row, column) < high
+        } else {
+            let row_low = if first(self.row_level) { self.row_low } else { 0 };
+            let row_high = if last(self.row_level) { self.row_high } else { pus };
+            let column_low = if first(self.column_level) { self.column_low } else { 0 };
+            let column_high = if last(self.column_level) { self.column_high } else { pes_per_pu };
+            (row_low..row_high).contains(&row) && (column_low..column_high).contains(&column)
+        };
+        inside && picked(self.pick_row, row) && picked(self.pick_column, column)
+    }
+}
+
+/// Operand `a` or `b` of an ALU instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Factor {
+    /// Read port of a pad.
+    Pad(Pad),
+    /// The instruction's `immediate_b` (operand `b` only).
+    Immediate,
+}
+
+/// Operand `c` of an ALU instruction: where accumulation starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Start {
+    /// Zero.
+    Zero,
+    /// Read port of a pad.
+    Pad(Pad),
+    /// The instruction's `immediate_c`.
+    Immediate,
+}
+
+/// How an accumulator becomes a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Finish {
+    /// Divide by `2^shift`, round to nearest (ties to even), saturate.
+    Round,
+    /// 1 if negative, else 0.
+    Negative,
+}
+
+/// One vector instruction of the alu stream: `result = finish((start << align) ± sum(a * b))`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AluInstruction {
+    /// Cycles to wait before the first beat.
+    pub delay: u32,
+    /// Cycles from beat to beat, at least 1.
+    pub interval: u32,
+    /// Loop counts, outermost first, at least 1.
+    pub counts: [u32; LEVELS],
+    /// How many innermost levels are summed over.
+    pub reduce: u8,
+    /// Read address of each pad.
+    pub reads: [Address; 4],
+    /// First factor; never `Immediate`.
+    pub a: Pad,
+    /// Second factor.
+    pub b: Factor,
+    /// Start of the accumulation.
+    pub c: Start,
+    /// Subtract the products.
+    pub subtract: bool,
+    /// Left shift of `c`.
+    pub align: u32,
+    /// Right shift of the accumulator.
+    pub shift: u32,
+    /// How the accumulator becomes a word.
+    pub finish: Finish,
+    /// Constant for `b`.
+    pub immediate_b: i64,
+    /// Constant for `c`.
+    pub immediate_c: i64,
+    /// Pad that takes the result (never `Data`).
+    pub write: Option<Pad>,
+    /// Where in that pad.
+    pub destination: Address,
+    /// Give the accumulator to the row tree.
+    pub tree: bool,
+    /// Send the sum over all PEs to the output FIFO; beats wait for space.
+    pub emit: bool,
+    /// Which PEs write and feed the tree.
+    pub mask: Mask,
+    /// Last instruction of its routine.
+    pub end: bool,
+}
+
+/// Use of a function table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TableUse {
+    /// First entry of the table.
+    pub base: u32,
+    /// Uniform: log2 of the number of segments. Octave: log2 of the segments per octave.
+    pub log2: u32,
+    /// Bits of the fraction inside a segment.
+    pub segment_shift: u32,
+    /// Segments per octave instead of uniform ones.
+    pub octave: bool,
+}
+
+/// One vector instruction of the root stream: round the sum of a tree, optionally apply a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RootInstruction {
+    /// Cycles to wait before the first beat.
+    pub delay: u32,
+    /// Cycles from beat to beat.
+    pub interval: u32,
+    /// Number of beats.
+    pub count: u32,
+    /// Row roots or the global root.
+    pub unit: Unit,
+    /// Right shift of the sum.
+    pub shift: u32,
+    /// Function to apply to the rounded word.
+    pub function: Option<TableUse>,
+    /// Last instruction of its routine.
+    pub end: bool,
+}
+
+/// One vector instruction of the move stream: write bus values into temporaries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MoveInstruction {
+    /// Cycles to wait before the first beat.
+    pub delay: u32,
+    /// Cycles from beat to beat.
+    pub interval: u32,
+    /// Loop counts, outermost first.
+    pub counts: [u32; LEVELS],
+    /// Whose result is taken.
+    pub source: Unit,
+    /// `T0` or `T1`.
+    pub pad: Pad,
+    /// Where in that pad.
+    pub destination: Address,
+    /// Which PEs take it.
+    pub mask: Mask,
+    /// Last instruction of its routine.
+    pub end: bool,
+}
+
+/// One vector instruction of the load stream: write transfers of the input stream into pads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LoadInstruction {
+    /// Loop counts, outermost first.
+    pub counts: [u32; LEVELS],
+    /// `Model` or `Data`.
+    pub pad: Pad,
+    /// Where in that pad.
+    pub destination: Address,
+    /// PE p takes lane `p mod S` instead of lane 0.
+    pub scatter: bool,
+    /// Only PEs whose `flat / S` is this loop's counter, or [`NO_LEVEL`].
+    pub pick_group: u8,
+    /// Which PEs take it.
+    pub mask: Mask,
+    /// Last instruction of its routine.
+    pub end: bool,
+}

@@ -1,0 +1,453 @@
+//! Where each field lies in a microcode word, and the walk that encodes and decodes by it.
+//!
+//!     struct ──visit──▶ (name, bits, value) ... ──pack──▶ 32-bit chunks      and back
+
+use super::{
+    Address, AluInstruction, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, Pad, RootInstruction, Start,
+    TableUse,
+};
+use crate::machine::Machine;
+use crate::number::ceil_log2;
+use crate::timing::Unit;
+
+/// Bits of a loop count.
+pub const COUNT_BITS: u32 = 16;
+/// Bits of a delay.
+pub const DELAY_BITS: u32 = 16;
+/// Bits of an interval.
+pub const INTERVAL_BITS: u32 = 16;
+/// Bits of a shift amount.
+pub const SHIFT_BITS: u32 = 6;
+
+/// One field of a microcode word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// Name, as in the RTL.
+    pub name: String,
+    /// Lowest bit.
+    pub lsb: u32,
+    /// Number of bits, at least 1.
+    pub bits: u32,
+}
+
+/// The fields of one instruction kind on one machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// Fields from bit 0 up, without gaps.
+    pub fields: Vec<Field>,
+    /// Sum of the fields' bits.
+    pub bits: u32,
+}
+
+impl Layout {
+    /// The field of that name.
+    pub fn field(&self, name: &str) -> &Field {
+        self.fields.iter().find(|f| f.name == name).unwrap_or_else(|| panic!("no field {name}"))
+    }
+
+    /// Number of 32-bit chunks of an instruction.
+    pub fn chunks(&self) -> u32 {
+        self.bits.div_ceil(32)
+    }
+}
+
+/// Whether every value fits its field.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("field {field} has {bits} bits and cannot hold {value}")]
+pub struct Fits {
+    /// The field.
+    pub field: String,
+    /// Its width.
+    pub bits: u32,
+    /// The value that does not fit.
+    pub value: i64,
+}
+
+/// A walk over the fields of an instruction: writes them when encoding, reads them when decoding.
+trait Walk {
+    fn unsigned(&mut self, name: &str, bits: u32, value: &mut u32);
+    fn signed(&mut self, name: &str, bits: u32, value: &mut i64);
+    /// A value that is only known modulo `2^bits`.
+    fn modular(&mut self, name: &str, bits: u32, value: &mut i64);
+}
+
+/// An instruction kind.
+pub trait Instruction: Copy + PartialEq {
+    #[doc(hidden)]
+    fn blank() -> Self;
+    #[doc(hidden)]
+    fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields);
+
+    /// The microcode layout on a machine.
+    fn layout(machine: &Machine) -> Layout {
+        let mut lister = Lister { fields: Vec::new(), bits: 0 };
+        Self::blank().walk(machine, &mut lister);
+        Layout { fields: lister.fields, bits: lister.bits }
+    }
+
+    /// The microcode of this instruction, in 32-bit chunks, lowest first.
+    ///
+    /// # Errors
+    /// When a value does not fit its field.
+    fn encode(mut self, machine: &Machine) -> Result<Vec<u32>, Fits> {
+        let mut packer = Packer { bits: Vec::new(), error: None };
+        self.walk(machine, &mut packer);
+        match packer.error {
+            Some(error) => Err(error),
+            None => Ok(packer.chunks()),
+        }
+    }
+
+    /// The instruction with this microcode.
+    fn decode(machine: &Machine, chunks: &[u32]) -> Self {
+        let mut instruction = Self::blank();
+        instruction.walk(machine, &mut Unpacker { chunks, at: 0 });
+        instruction
+    }
+}
+
+/// The public face of the walk (its methods are private to this module).
+#[doc(hidden)]
+#[allow(private_bounds, reason = "instructions outside this module are not meant to exist")]
+pub trait WalkFields: Walk {}
+impl<T: Walk> WalkFields for T {}
+
+struct Lister {
+    fields: Vec<Field>,
+    bits: u32,
+}
+
+impl Lister {
+    fn add(&mut self, name: &str, bits: u32) {
+        self.fields.push(Field { name: name.to_owned(), lsb: self.bits, bits });
+        self.bits += bits;
+    }
+}
+
+impl Walk for Lister {
+    fn unsigned(&mut self, name: &str, bits: u32, _: &mut u32) {
+        self.add(name, bits);
+    }
+    fn signed(&mut self, name: &str, bits: u32, _: &mut i64) {
+        self.add(name, bits);
+    }
+    fn modular(&mut self, name: &str, bits: u32, _: &mut i64) {
+        self.add(name, bits);
+    }
+}
+
+struct Packer {
+    bits: Vec<bool>,
+    error: Option<Fits>,
+}
+
+impl Packer {
+    fn push(&mut self, bits: u32, value: i64) {
+        self.bits.extend((0..bits).map(|b| (value >> b.min(63)) & 1 == 1));
+    }
+
+    fn check(&mut self, name: &str, bits: u32, value: i64, low: i64, high: i64) {
+        if !(low..=high).contains(&value) && self.error.is_none() {
+            self.error = Some(Fits { field: name.to_owned(), bits, value });
+        }
+        self.push(bits, value);
+    }
+
+    fn chunks(&self) -> Vec<u32> {
+        self.bits.chunks(32).map(|c| c.iter().enumerate().fold(0, |word, (n, &bit)| word | (u32::from(bit) << n))).collect()
+    }
+}
+
+impl Walk for Packer {
+    fn unsigned(&mut self, name: &str, bits: u32, value: &mut u32) {
+        self.check(name, bits, i64::from(*value), 0, (1i64 << bits) - 1);
+    }
+    fn signed(&mut self, name: &str, bits: u32, value: &mut i64) {
+        self.check(name, bits, *value, -(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1);
+    }
+    fn modular(&mut self, _: &str, bits: u32, value: &mut i64) {
+        self.push(bits, *value);
+    }
+}
+
+struct Unpacker<'a> {
+    chunks: &'a [u32],
+    at: u32,
+}
+
+impl Unpacker<'_> {
+    fn take(&mut self, bits: u32) -> i64 {
+        let bit = |n: u32| i64::from((self.chunks.get((n / 32) as usize).copied().unwrap_or(0) >> (n % 32)) & 1);
+        let value = (0..bits).fold(0, |value, b| value | (bit(self.at + b) << b));
+        self.at += bits;
+        value
+    }
+
+    fn take_signed(&mut self, bits: u32) -> i64 {
+        let value = self.take(bits);
+        if value >> (bits - 1) & 1 == 1 { value - (1i64 << bits) } else { value }
+    }
+}
+
+impl Walk for Unpacker<'_> {
+    fn unsigned(&mut self, _: &str, bits: u32, value: &mut u32) {
+        *value = self.take(bits) as u32;
+    }
+    fn signed(&mut self, _: &str, bits: u32, value: &mut i64) {
+        *value = self.take_signed(bits);
+    }
+    fn modular(&mut self, _: &str, bits: u32, value: &mut i64) {
+        *value = self.take_signed(bits);
+    }
+}
+
+fn flag(walk: &mut dyn WalkFields, name: &str, value: &mut bool) {
+    let mut bit = u32::from(*value);
+    walk.unsigned(name, 1, &mut bit);
+    *value = bit == 1;
+}
+
+fn level(walk: &mut dyn WalkFields, name: &str, value: &mut u8) {
+    let mut number = u32::from(*value);
+    walk.unsigned(name, 3, &mut number);
+    *value = number as u8;
+}
+
+/// A number that is at least 1, stored less one.
+fn positive(walk: &mut dyn WalkFields, name: &str, bits: u32, value: &mut u32) {
+    let mut less_one = value.wrapping_sub(1);
+    walk.unsigned(name, bits, &mut less_one);
+    *value = less_one.wrapping_add(1);
+}
+
+fn counts(walk: &mut dyn WalkFields, counts: &mut [u32; LEVELS]) {
+    for (l, count) in counts.iter_mut().enumerate() {
+        positive(walk, &format!("count{l}"), COUNT_BITS, count);
+    }
+}
+
+/// `base` and, per level, what the address advances by when that level advances.
+fn address(walk: &mut dyn WalkFields, name: &str, bits: u32, counts: &[u32; LEVELS], address: &mut Address) {
+    walk.unsigned(&format!("{name}_base"), bits, &mut address.base);
+    let mut inner = 0i64;
+    let mut deltas = [0i64; LEVELS];
+    for l in (0..LEVELS).rev() {
+        deltas[l] = i64::from(address.strides[l]) - inner;
+        inner += i64::from(counts[l] - 1) * i64::from(address.strides[l]);
+    }
+    for (l, delta) in deltas.iter_mut().enumerate() {
+        walk.modular(&format!("{name}_delta{l}"), bits, delta);
+    }
+    let mut inner = 0i64;
+    for l in (0..LEVELS).rev() {
+        let stride = crate::number::wrap(i128::from(deltas[l] + inner), bits) as i64;
+        inner += i64::from(counts[l] - 1) * stride;
+        address.strides[l] = if counts[l] == 1 { 0 } else { stride as i32 };
+    }
+}
+
+fn mask(walk: &mut dyn WalkFields, machine: &Machine, mask: &mut Mask) {
+    let row_bits = ceil_log2(u64::from(machine.pus()) + 1).max(1);
+    let column_bits = ceil_log2(u64::from(machine.pes_per_pu()) + 1).max(1);
+    flag(walk, "flat", &mut mask.flat);
+    walk.unsigned("row_low", row_bits, &mut mask.row_low);
+    walk.unsigned("column_low", column_bits, &mut mask.column_low);
+    walk.unsigned("row_high", row_bits, &mut mask.row_high);
+    walk.unsigned("column_high", column_bits, &mut mask.column_high);
+    level(walk, "row_level", &mut mask.row_level);
+    level(walk, "column_level", &mut mask.column_level);
+    level(walk, "pick_row", &mut mask.pick_row);
+    level(walk, "pick_column", &mut mask.pick_column);
+}
+
+/// Address bits of a pad (the data pad's without its bank bit).
+pub fn pad_bits(machine: &Machine, pad: Pad) -> u32 {
+    let depth = match pad {
+        Pad::Model => machine.model_depth(),
+        Pad::Data => machine.data_depth(),
+        Pad::T0 | Pad::T1 => machine.temporary_depth(),
+    };
+    ceil_log2(u64::from(depth)).max(1)
+}
+
+fn widest_pad_bits(machine: &Machine) -> u32 {
+    Pad::ALL.into_iter().map(|pad| pad_bits(machine, pad)).max().unwrap_or(1)
+}
+
+fn pad_from(number: u32) -> Pad {
+    Pad::ALL[number as usize % 4]
+}
+
+fn unit(walk: &mut dyn WalkFields, name: &str, unit: &mut Unit) {
+    let mut global = *unit == Unit::Global;
+    flag(walk, name, &mut global);
+    *unit = if global { Unit::Global } else { Unit::Row };
+}
+
+const NO_MASK: Mask = Mask {
+    flat: false,
+    row_low: 0,
+    column_low: 0,
+    row_high: 0,
+    column_high: 0,
+    row_level: 0,
+    column_level: 0,
+    pick_row: 0,
+    pick_column: 0,
+};
+const NO_ADDRESS: Address = Address { base: 0, strides: [0; LEVELS] };
+
+impl Instruction for AluInstruction {
+    fn blank() -> AluInstruction {
+        AluInstruction {
+            delay: 0,
+            interval: 1,
+            counts: [1; LEVELS],
+            reduce: 0,
+            reads: [NO_ADDRESS; 4],
+            a: Pad::Model,
+            b: Factor::Immediate,
+            c: Start::Zero,
+            subtract: false,
+            align: 0,
+            shift: 0,
+            finish: Finish::Round,
+            immediate_b: 0,
+            immediate_c: 0,
+            write: None,
+            destination: NO_ADDRESS,
+            tree: false,
+            emit: false,
+            mask: NO_MASK,
+            end: false,
+        }
+    }
+
+    fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields) {
+        flag(walk, "end", &mut self.end);
+        walk.unsigned("delay", DELAY_BITS, &mut self.delay);
+        positive(walk, "interval", INTERVAL_BITS, &mut self.interval);
+        counts(walk, &mut self.counts);
+        let mut reduce = u32::from(self.reduce);
+        walk.unsigned("reduce", 3, &mut reduce);
+        self.reduce = reduce as u8;
+        for pad in Pad::ALL {
+            let name = ["model", "data", "t0", "t1"][pad as usize];
+            address(walk, name, pad_bits(machine, pad), &self.counts, &mut self.reads[pad as usize]);
+        }
+        let mut a = self.a as u32;
+        walk.unsigned("a", 2, &mut a);
+        self.a = pad_from(a);
+        let mut b = match self.b {
+            Factor::Pad(pad) => pad as u32,
+            Factor::Immediate => 4,
+        };
+        walk.unsigned("b", 3, &mut b);
+        self.b = if b >= 4 { Factor::Immediate } else { Factor::Pad(pad_from(b)) };
+        let mut c = match self.c {
+            Start::Pad(pad) => pad as u32,
+            Start::Immediate => 4,
+            Start::Zero => 5,
+        };
+        walk.unsigned("c", 3, &mut c);
+        self.c = match c {
+            0..=3 => Start::Pad(pad_from(c)),
+            4 => Start::Immediate,
+            _ => Start::Zero,
+        };
+        flag(walk, "subtract", &mut self.subtract);
+        walk.unsigned("align", SHIFT_BITS, &mut self.align);
+        walk.unsigned("shift", SHIFT_BITS, &mut self.shift);
+        let mut negative = self.finish == Finish::Negative;
+        flag(walk, "negative", &mut negative);
+        self.finish = if negative { Finish::Negative } else { Finish::Round };
+        walk.signed("immediate_b", machine.word(), &mut self.immediate_b);
+        walk.signed("immediate_c", machine.word(), &mut self.immediate_c);
+        // 0 model, 2 t0, 3 t1; 1 (data) means no write.
+        let mut write = self.write.map_or(1, |pad| pad as u32);
+        walk.unsigned("write", 2, &mut write);
+        self.write = if write == 1 { None } else { Some(pad_from(write)) };
+        address(walk, "destination", widest_pad_bits(machine), &self.counts, &mut self.destination);
+        flag(walk, "tree", &mut self.tree);
+        flag(walk, "emit", &mut self.emit);
+        mask(walk, machine, &mut self.mask);
+    }
+}
+
+impl Instruction for RootInstruction {
+    fn blank() -> RootInstruction {
+        RootInstruction { delay: 0, interval: 1, count: 1, unit: Unit::Row, shift: 0, function: None, end: false }
+    }
+
+    fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields) {
+        flag(walk, "end", &mut self.end);
+        walk.unsigned("delay", DELAY_BITS, &mut self.delay);
+        positive(walk, "interval", INTERVAL_BITS, &mut self.interval);
+        positive(walk, "count", 24, &mut self.count);
+        unit(walk, "global", &mut self.unit);
+        walk.unsigned("shift", SHIFT_BITS, &mut self.shift);
+        let mut used = self.function.is_some();
+        flag(walk, "function", &mut used);
+        let mut table = self.function.unwrap_or(TableUse { base: 0, log2: 0, segment_shift: 0, octave: false });
+        walk.unsigned("table_base", ceil_log2(u64::from(machine.table_entries())).max(1), &mut table.base);
+        walk.unsigned("table_log2", 4, &mut table.log2);
+        walk.unsigned("segment_shift", 5, &mut table.segment_shift);
+        flag(walk, "octave", &mut table.octave);
+        self.function = used.then_some(table);
+    }
+}
+
+impl Instruction for MoveInstruction {
+    fn blank() -> MoveInstruction {
+        MoveInstruction {
+            delay: 0,
+            interval: 1,
+            counts: [1; LEVELS],
+            source: Unit::Row,
+            pad: Pad::T0,
+            destination: NO_ADDRESS,
+            mask: NO_MASK,
+            end: false,
+        }
+    }
+
+    fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields) {
+        flag(walk, "end", &mut self.end);
+        walk.unsigned("delay", DELAY_BITS, &mut self.delay);
+        positive(walk, "interval", INTERVAL_BITS, &mut self.interval);
+        counts(walk, &mut self.counts);
+        unit(walk, "global", &mut self.source);
+        let mut t1 = self.pad == Pad::T1;
+        flag(walk, "t1", &mut t1);
+        self.pad = if t1 { Pad::T1 } else { Pad::T0 };
+        address(walk, "destination", pad_bits(machine, Pad::T0), &self.counts, &mut self.destination);
+        mask(walk, machine, &mut self.mask);
+    }
+}
+
+impl Instruction for LoadInstruction {
+    fn blank() -> LoadInstruction {
+        LoadInstruction {
+            counts: [1; LEVELS],
+            pad: Pad::Data,
+            destination: NO_ADDRESS,
+            scatter: false,
+            pick_group: 0,
+            mask: NO_MASK,
+            end: false,
+        }
+    }
+
+    fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields) {
+        flag(walk, "end", &mut self.end);
+        counts(walk, &mut self.counts);
+        let mut data = self.pad == Pad::Data;
+        flag(walk, "data", &mut data);
+        self.pad = if data { Pad::Data } else { Pad::Model };
+        let bits = pad_bits(machine, Pad::Model).max(pad_bits(machine, Pad::Data));
+        address(walk, "destination", bits, &self.counts, &mut self.destination);
+        flag(walk, "scatter", &mut self.scatter);
+        level(walk, "pick_group", &mut self.pick_group);
+        mask(walk, machine, &mut self.mask);
+    }
+}

@@ -1,0 +1,27 @@
+//! The contract: what compiler, hardware and simulators must agree on. Depends on none of our other crates.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`number`] | rounding, saturation, conversion |
+//! | [`function`] | function tables: sigmoid and friends by linear interpolation |
+//! | [`machine`] | parameters of one grid, checked |
+//! | [`timing`] | every latency of that grid |
+//! | [`isa`] | instructions and their bits |
+//! | [`registers`] | the control port's map |
+//! | [`image`] | what is loaded into a grid: programs, tables, stream layout |
+//! | [`rtl`] | generated hardware text and its ports |
+//! | [`diagnostic`] | what the user did wrong, and where |
+
+pub mod diagnostic;
+pub mod function;
+pub mod image;
+pub mod isa;
+pub mod machine;
+pub mod number;
+pub mod registers;
+pub mod rtl;
+pub mod timing;
+
+pub use diagnostic::{Code, Diagnostic, Span};
+pub use image::Image;
+pub use machine::Machine;

@@ -1,0 +1,56 @@
+//! Every latency of a grid, in cycles, as docs/machine.md defines them.
+//!
+//! All are relative to the cycle in which a beat reaches its unit, which is the same number of cycles
+//! ([`DISTRIBUTION`]) after its issue for the three static streams; so they hold between issue cycles, too.
+
+use crate::machine::Machine;
+
+/// Cycles from the sequencer's issue of a beat to the PEs, roots and bus writers.
+pub const DISTRIBUTION: u64 = 2;
+
+/// Cycles from an ALU beat to the cycle in which its result is at the write port.
+pub const ALU_WRITE: u64 = 6;
+
+/// Cycles from an ALU beat to the first ALU beat that may read its result.
+pub const ALU_TO_ALU: u64 = ALU_WRITE + 1;
+
+/// Cycles from an ALU beat to its value in the PE's tree register.
+pub const ALU_TREE: u64 = 5;
+
+/// Cycles from a move beat to the first ALU beat that may read what it wrote.
+pub const MOVE_TO_ALU: u64 = 1;
+
+/// Cycles from the transfer of a beat of the input stream to the cycle in which it is at the pads' write ports.
+pub const LOAD_WRITE: u64 = 2;
+
+/// Which root unit a value goes through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// The root of each PU's row tree.
+    Row,
+    /// The root of the global tree.
+    Global,
+}
+
+/// Cycles from an ALU beat to the root beat that consumes its sum.
+pub fn alu_to_root(machine: &Machine, unit: Unit) -> u64 {
+    let row = ALU_TREE + u64::from(machine.row_levels());
+    match unit {
+        Unit::Row => row,
+        Unit::Global => row + u64::from(machine.global_levels()),
+    }
+}
+
+/// Cycles from a root beat to the move beat that writes its result.
+pub fn root_to_move(unit: Unit, function: bool) -> u64 {
+    let root = if function { 8 } else { 3 };
+    match unit {
+        Unit::Row => root,
+        Unit::Global => root + 1,
+    }
+}
+
+/// Cycles from an emitting ALU beat at the PEs to the push into the output FIFO.
+pub fn alu_to_output(machine: &Machine) -> u64 {
+    alu_to_root(machine, Unit::Global)
+}
