@@ -113,7 +113,9 @@ fn lines(files: &BTreeMap<String, String>, is_wrong: impl Fn(&str) -> bool) -> S
 fn has_word(text: &str, word: &str) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     text.match_indices(word).any(|(at, _)| {
-        !text[..at].ends_with(is_name) && !(word.ends_with(is_name) && text[at + word.len()..].starts_with(is_name))
+        let after = &text[at + word.len()..];
+        let longer = text[..at].ends_with(is_name) || word.ends_with(is_name) && after.starts_with(is_name);
+        !longer
     })
 }
 
