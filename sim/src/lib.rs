@@ -2,6 +2,8 @@
 //!
 //! | module | runs |
 //! |---|---|
-//! | [`grid`] | nothing: the interface of a grid under a clock |
+//! | [`grid`] | nothing: the interface of a grid under a clock, and what drives it |
+//! | [`verilator`] | the generated Verilog |
 
 pub mod grid;
+pub mod verilator;
