@@ -2,8 +2,10 @@
 //!
 //! | module | runs |
 //! |---|---|
+//! | [`fixed`] | fixed-point IR, bit by bit, without any notion of a grid |
 //! | [`grid`] | nothing: the interface of a grid under a clock, and what drives it |
 //! | [`verilator`] | the generated Verilog |
 
+pub mod fixed;
 pub mod grid;
 pub mod verilator;
