@@ -2,8 +2,12 @@
 //!
 //! | module | runs |
 //! |---|---|
+//! | [`golden`] | tensor IR on real numbers |
+//! | [`eval`] | nothing: values between JSON and an engine |
 //! | [`grid`] | nothing: the interface of a grid under a clock, and what drives it |
 //! | [`verilator`] | the generated Verilog |
 
+pub mod eval;
+pub mod golden;
 pub mod grid;
 pub mod verilator;
