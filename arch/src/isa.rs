@@ -8,7 +8,9 @@
 mod fields;
 mod text;
 
-pub use fields::{Field, Fits, Instruction, Layout};
+pub use fields::{
+    COUNT_BITS, DELAY_BITS, Field, Fits, INTERVAL_BITS, Instruction, Layout, SHIFT_BITS, pad_bits,
+};
 
 use crate::timing::Unit;
 

@@ -2,6 +2,8 @@
 //!
 //! | module | runs |
 //! |---|---|
+//! | [`array`] | an image, cycle by cycle, in Rust |
 //! | [`grid`] | nothing: the interface of a grid under a clock |
 
+pub mod array;
 pub mod grid;
