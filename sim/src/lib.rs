@@ -3,7 +3,9 @@
 //! | module | runs |
 //! |---|---|
 //! | [`array`] | an image, cycle by cycle, in Rust |
-//! | [`grid`] | nothing: the interface of a grid under a clock |
+//! | [`grid`] | nothing: the interface of a grid under a clock, and what drives it |
+//! | [`verilator`] | the generated Verilog |
 
 pub mod array;
 pub mod grid;
+pub mod verilator;

@@ -51,8 +51,12 @@ pub(super) fn route(kind: &Kind, free: &[Axis], reduction: &[Axis]) -> Route {
 pub(super) fn step(program: &Program, machine: &Machine, placement: &Placement) -> u64 {
     let mut compute = 0;
     for (operation, axes) in program.operations.iter().zip(&placement.iterators) {
-        let beats: u64 =
-            operation.iterators.iter().zip(axes).map(|(iterator, &axis)| local_count(iterator, axis, machine)).product();
+        let beats: u64 = operation
+            .iterators
+            .iter()
+            .zip(axes)
+            .map(|(iterator, &axis)| local_count(iterator, axis, machine))
+            .product();
         let (free, reduction) = axes.split_at(operation.free);
         compute += match route(&operation.kind, free, reduction) {
             Route::Inside => match &operation.kind {

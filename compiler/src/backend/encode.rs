@@ -11,7 +11,6 @@ use arch::isa::{
     RootInstruction, Start,
 };
 use arch::machine::Machine;
-use arch::timing::Unit;
 
 /// Put the loops of a job into the innermost levels of an instruction.
 fn counts(job: &Job) -> [u32; LEVELS] {
@@ -130,11 +129,12 @@ struct Track<I> {
 }
 
 impl<I> Track<I> {
-    fn place(&mut self, window: Window, set_delay: impl FnOnce(u32) -> I) {
+    /// The delay that puts the next instruction's beats into this window.
+    fn delay(&mut self, window: Window) -> u32 {
         let delay = window.first - self.next;
         assert!(delay < 1 << DELAY_BITS, "a delay of {delay} cycles is longer than an instruction can wait");
-        self.instructions.push(set_delay(delay as u32));
         self.next = window.last + 1;
+        delay as u32
     }
 }
 
@@ -152,11 +152,15 @@ pub(super) fn encode(
     let mut move_track = Track { instructions: Vec::new(), next: 0 };
     let mut comments = Vec::new();
     for (job, slot) in allocation.jobs.iter().zip(&schedule.slots) {
-        alu_track.place(slot.alu, |delay| AluInstruction { delay, ..alu(job, homes, machine) });
+        let mut instruction = alu(job, homes, machine);
+        instruction.delay = alu_track.delay(slot.alu);
+        alu_track.instructions.push(instruction);
         comments.push((job.what.clone(), line_of(job.span)));
-        if let Some((root, moves)) = followers(job, homes, machine) {
-            root_track.place(slot.root.expect("scheduled"), |delay| RootInstruction { delay, ..root });
-            move_track.place(slot.moves.expect("scheduled"), |delay| MoveInstruction { delay, ..moves });
+        if let Some((mut root, mut moves)) = followers(job, homes, machine) {
+            root.delay = root_track.delay(slot.root.expect("scheduled"));
+            root_track.instructions.push(root);
+            moves.delay = move_track.delay(slot.moves.expect("scheduled"));
+            move_track.instructions.push(moves);
         }
     }
     let mut image = Image {
@@ -220,13 +224,20 @@ fn stream_tensor(image: &mut Image, program: &Program, tensor: usize) -> usize {
     image.tensors.len() - 1
 }
 
-fn load_routine(image: &mut Image, program: &Program, allocation: &Allocation, wanted: &[usize]) -> (Option<u32>, Vec<Feed>) {
+fn load_routine(
+    image: &mut Image,
+    program: &Program,
+    allocation: &Allocation,
+    wanted: &[usize],
+) -> (Option<u32>, Vec<Feed>) {
     let entry = image.load.len() as u32;
     let machine = image.machine.clone();
     let mut feeds = Vec::new();
     for &tensor in wanted {
         let carried = stream_tensor(image, program, tensor);
-        for (instruction, feed) in streams::load(&allocation.storages[tensor], allocation.homes[tensor], carried, &machine) {
+        for (instruction, feed) in
+            streams::load(&allocation.storages[tensor], allocation.homes[tensor], carried, &machine)
+        {
             image.load.push(instruction);
             feeds.push(feed);
         }
@@ -240,7 +251,12 @@ fn load_routine(image: &mut Image, program: &Program, allocation: &Allocation, w
     }
 }
 
-fn emit_routine(image: &mut Image, program: &Program, allocation: &Allocation, wanted: &[usize]) -> (Option<u32>, Vec<Feed>) {
+fn emit_routine(
+    image: &mut Image,
+    program: &Program,
+    allocation: &Allocation,
+    wanted: &[usize],
+) -> (Option<u32>, Vec<Feed>) {
     let entry = image.alu.len() as u32;
     let machine = image.machine.clone();
     let mut feeds = Vec::new();
@@ -269,4 +285,3 @@ pub(super) fn check_fields(image: &Image) -> Result<(), arch::isa::Fits> {
     image.moves.iter().try_for_each(|i| i.encode(machine).map(|_| ()))?;
     image.load.iter().try_for_each(|i: &LoadInstruction| i.encode(machine).map(|_| ()))
 }
-

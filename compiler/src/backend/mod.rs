@@ -175,7 +175,10 @@ fn check_programs(image: &Image) -> Result<(), Refusal> {
             "the function tables need {entries} entries, the machine has room for {}",
             image.machine.table_entries()
         );
-        return Err(Refusal::DoesNotFit { diagnostic: Diagnostic::global(Code::Backend, message), needed: Words::default() });
+        return Err(Refusal::DoesNotFit {
+            diagnostic: Diagnostic::global(Code::Backend, message),
+            needed: Words::default(),
+        });
     }
     encode::check_fields(image).map_err(|error| {
         let message = format!("an instruction does not fit its microcode word: {error}");
@@ -217,8 +220,7 @@ pub fn compile_fitted(
         ..spec.clone()
     };
     let roomy = compile(program, &machine(largest)?, line_of)?;
-    let instructions =
-        [roomy.image.alu.len(), roomy.image.root.len(), roomy.image.moves.len(), roomy.image.load.len()];
+    let instructions = [roomy.image.alu.len(), roomy.image.root.len(), roomy.image.moves.len(), roomy.image.load.len()];
     let longest = instructions.into_iter().max().unwrap_or(0) as u32;
     // At least a few words, so that small programs share a grid.
     let fitted = MachineSpec {

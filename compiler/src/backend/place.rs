@@ -44,7 +44,10 @@ impl Axis {
 
     /// Whether two different indices of one tensor or operation may lie on these axes.
     fn agrees_with(self, other: Axis) -> bool {
-        matches!((self, other), (Axis::Local, _) | (_, Axis::Local) | (Axis::Row, Axis::Column) | (Axis::Column, Axis::Row))
+        matches!(
+            (self, other),
+            (Axis::Local, _) | (_, Axis::Local) | (Axis::Row, Axis::Column) | (Axis::Column, Axis::Row)
+        )
     }
 }
 

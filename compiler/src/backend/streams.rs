@@ -41,7 +41,8 @@ fn split(loops: Vec<Loop>) -> (Vec<Vec<(Walk, u32)>>, Vec<Loop>) {
     let mut loops: Vec<Loop> = loops.into_iter().filter(|l| l.1 > 1).collect();
     let mut outer = Vec::new();
     while loops.len() > LEVELS {
-        let digit = loops.iter().position(|l| matches!(l.0, Walk::Digit(_))).expect("lanes alone are at most two loops");
+        let digit =
+            loops.iter().position(|l| matches!(l.0, Walk::Digit(_))).expect("lanes alone are at most two loops");
         outer.push(loops.remove(digit));
     }
     let mut fixed: Vec<Vec<(Walk, u32)>> = vec![Vec::new()];
@@ -60,7 +61,13 @@ fn split(loops: Vec<Loop>) -> (Vec<Vec<(Walk, u32)>>, Vec<Loop>) {
 }
 
 /// The index maps of a feed.
-fn dimensions(storage: &Storage, machine: &Machine, fixed: &[Loop], loops: &[Loop], scatter: bool) -> Vec<FeedDimension> {
+fn dimensions(
+    storage: &Storage,
+    machine: &Machine,
+    fixed: &[Loop],
+    loops: &[Loop],
+    scatter: bool,
+) -> Vec<FeedDimension> {
     let mut dimensions = vec![FeedDimension::default(); storage.shape.len()];
     let step = |walk: Walk| -> (usize, i64) {
         match walk {

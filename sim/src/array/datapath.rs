@@ -26,7 +26,11 @@ pub(super) trait Datapath: std::fmt::Debug {
 
 /// The datapath of a machine, with accumulators as narrow as it allows.
 pub(super) fn new(machine: &Machine) -> Box<dyn Datapath> {
-    if machine.accumulator() <= 64 { Box::new(Lanes::<i64>::new(machine)) } else { Box::new(Lanes::<i128>::new(machine)) }
+    if machine.accumulator() <= 64 {
+        Box::new(Lanes::<i64>::new(machine))
+    } else {
+        Box::new(Lanes::<i128>::new(machine))
+    }
 }
 
 /// An integer that holds an accumulator, modulo a power of two at least as large.
@@ -307,8 +311,7 @@ impl<A: Sum> Lanes<A> {
         let lanes = self.machine.stream_words() as usize;
         let words = &mut self.pads[i.pad as usize][from..from + self.pes];
         for (pe, (word, &taken)) in words.iter_mut().zip(&self.taken).enumerate() {
-            let group = i.pick_group as usize >= LEVELS
-                || beat.counters[i.pick_group as usize] as usize == pe / lanes;
+            let group = i.pick_group as usize >= LEVELS || beat.counters[i.pick_group as usize] as usize == pe / lanes;
             if taken && group {
                 *word = input[if i.scatter { pe % lanes } else { 0 }];
             }

@@ -1,8 +1,6 @@
 //! Streams, run states and loader states: which beats are issued in which cycle (docs/machine.md sections 1, 5, 6).
 
-use arch::isa::{
-    AluInstruction, Instruction, LEVELS, LoadInstruction, MoveInstruction, RootInstruction,
-};
+use arch::isa::{AluInstruction, Instruction, LEVELS, LoadInstruction, MoveInstruction, RootInstruction};
 use arch::machine::Machine;
 use arch::registers;
 
@@ -139,8 +137,7 @@ impl<I: Timed> Stream<I> {
     }
 
     fn write(&mut self, low: u32, data: u32) {
-        let (slot, chunk) =
-            (low / registers::INSTRUCTION_CHUNKS, low % registers::INSTRUCTION_CHUNKS);
+        let (slot, chunk) = (low / registers::INSTRUCTION_CHUNKS, low % registers::INSTRUCTION_CHUNKS);
         let at = slot as usize * self.chunks_per + chunk as usize;
         if (chunk as usize) < self.chunks_per && at < self.chunks.len() {
             self.chunks[at] = data;
@@ -376,11 +373,7 @@ impl Sequencer {
 
     /// One cycle: what is issued in it, and the state of the next one.
     pub(super) fn cycle(&mut self, input_taken: bool, popped: bool) -> Beats {
-        let mut beats = Beats {
-            compute_bank: self.bank as u32,
-            load_bank: self.load_bank as u32,
-            ..Beats::default()
-        };
+        let mut beats = Beats { compute_bank: self.bank as u32, load_bank: self.load_bank as u32, ..Beats::default() };
         if self.state != RunState::Idle {
             self.cycles += 1;
         }
