@@ -164,10 +164,7 @@ fn colour(selection: &Selection) -> (Vec<Storage>, Vec<Job>, Vec<Pad>) {
 fn best(free: &[Pad], storage: usize, done: &[Job], queue: &[Job], pads: &[Option<Pad>]) -> Option<Pad> {
     let collisions = |pad: Pad| {
         let beside = done.iter().chain(queue).filter(|job| job.reads().any(|a| a.storage.0 == storage));
-        beside
-            .flat_map(|job| distinct_reads(job))
-            .filter(|a| a.storage.0 != storage && pads[a.storage.0] == Some(pad))
-            .count()
+        beside.flat_map(distinct_reads).filter(|a| a.storage.0 != storage && pads[a.storage.0] == Some(pad)).count()
     };
     free.iter().copied().min_by_key(|&pad| collisions(pad))
 }

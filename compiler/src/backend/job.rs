@@ -31,6 +31,15 @@ pub(super) enum Source {
     Access(Access),
 }
 
+impl Source {
+    fn access(&self) -> Option<&Access> {
+        match self {
+            Source::Access(access) => Some(access),
+            Source::Word(_) => None,
+        }
+    }
+}
+
 /// Lanes of one axis that take part: from `low` in the first iteration of a loop, below `high` in its last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bound {
@@ -184,11 +193,7 @@ impl Job {
 
     /// Everything that is read.
     pub(super) fn reads(&self) -> impl std::iter::Iterator<Item = &Access> {
-        let access = |source| match source {
-            &Source::Access(ref access) => Some(access),
-            Source::Word(_) => None,
-        };
-        self.a.iter().chain(access(&self.b)).chain(self.c.as_ref().and_then(access))
+        self.a.iter().chain(self.b.access()).chain(self.c.as_ref().and_then(Source::access))
     }
 
     fn accesses_mut(&mut self) -> Vec<&mut Access> {

@@ -62,15 +62,23 @@ pub enum Refusal {
     /// The program is too large for the machine.
     DoesNotFit {
         /// The message.
-        diagnostic: Diagnostic,
+        diagnostic: Box<Diagnostic>,
         /// Words per PE that would do on this grid.
         needed: Words,
     },
     /// The machine cannot do this at all.
-    Unsupported(Diagnostic),
+    Unsupported(Box<Diagnostic>),
 }
 
 impl Refusal {
+    fn unsupported(diagnostic: Diagnostic) -> Refusal {
+        Refusal::Unsupported(Box::new(diagnostic))
+    }
+
+    fn too_large(diagnostic: Diagnostic, needed: Words) -> Refusal {
+        Refusal::DoesNotFit { diagnostic: Box::new(diagnostic), needed }
+    }
+
     /// The message.
     pub fn diagnostic(&self) -> &Diagnostic {
         match self {
@@ -96,7 +104,7 @@ pub fn compile(
             machine.word(),
             machine.accumulator()
         );
-        return Err(Refusal::Unsupported(Diagnostic::global(Code::Backend, message)));
+        return Err(Refusal::unsupported(Diagnostic::global(Code::Backend, message)));
     }
     let available = allocate::available(machine);
     let mut closest: Option<(u64, Words)> = None;
@@ -108,7 +116,7 @@ pub fn compile(
             let Some(fitted) = job.fit_levels(machine) else {
                 let message = "this sum runs over more indices than an instruction has loops";
                 let diagnostic = Diagnostic::new(Code::Backend, span, message);
-                return Err(Refusal::Unsupported(diagnostic.with_help("split it into two statements")));
+                return Err(Refusal::unsupported(diagnostic.with_help("split it into two statements")));
             };
             jobs.extend(fitted);
         }
@@ -152,7 +160,7 @@ fn too_large(machine: &Machine, available: Words, needed: Words) -> Refusal {
         needed.data.max(available.data).next_power_of_two(),
         needed.temporary.max(available.temporary).next_power_of_two()
     );
-    Refusal::DoesNotFit { diagnostic: Diagnostic::global(Code::Backend, message).with_help(depths), needed }
+    Refusal::too_large(Diagnostic::global(Code::Backend, message).with_help(depths), needed)
 }
 
 /// Instructions must fit program memories and fields, tables their memory.
@@ -166,7 +174,7 @@ fn check_programs(image: &Image) -> Result<(), Refusal> {
                 format!("the {name} program has {instructions} instructions, the machine has room for {depth}");
             let help = format!("program_depth = {} would do", instructions.next_power_of_two());
             let diagnostic = Diagnostic::global(Code::Backend, message).with_help(help);
-            return Err(Refusal::DoesNotFit { diagnostic, needed: Words::default() });
+            return Err(Refusal::too_large(diagnostic, Words::default()));
         }
     }
     let entries: usize = image.tables.iter().map(|t| t.entries.len()).sum();
@@ -175,14 +183,11 @@ fn check_programs(image: &Image) -> Result<(), Refusal> {
             "the function tables need {entries} entries, the machine has room for {}",
             image.machine.table_entries()
         );
-        return Err(Refusal::DoesNotFit {
-            diagnostic: Diagnostic::global(Code::Backend, message),
-            needed: Words::default(),
-        });
+        return Err(Refusal::too_large(Diagnostic::global(Code::Backend, message), Words::default()));
     }
     encode::check_fields(image).map_err(|error| {
         let message = format!("an instruction does not fit its microcode word: {error}");
-        Refusal::Unsupported(Diagnostic::global(Code::Backend, message))
+        Refusal::unsupported(Diagnostic::global(Code::Backend, message))
     })
 }
 
@@ -210,7 +215,7 @@ pub fn compile_fitted(
     line_of: &dyn Fn(arch::Span) -> usize,
 ) -> Result<Compiled, Refusal> {
     let machine = |spec: MachineSpec| {
-        Machine::try_from(spec).map_err(|e| Refusal::Unsupported(Diagnostic::global(Code::Config, e.to_string())))
+        Machine::try_from(spec).map_err(|e| Refusal::unsupported(Diagnostic::global(Code::Config, e.to_string())))
     };
     let largest = MachineSpec {
         model_depth: spec.model_depth.or(Some(1 << 16)),

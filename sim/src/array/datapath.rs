@@ -4,6 +4,7 @@
 //! which it lands, so hazards show exactly as they do in the hardware. Pads are stored word by word, all PEs side by side.
 
 use super::sequencer::{Beat, Beats};
+use arch::function::evaluate;
 use arch::isa::{
     Address, AluInstruction, Factor, Finish, LEVELS, Mask, MoveInstruction, Pad, RootInstruction, Start, TableUse,
 };
@@ -102,7 +103,6 @@ struct Lanes<A> {
     tables: Vec<(i64, i64)>,
     table_bits: Vec<u128>,
     saturated: bool,
-    result: Vec<i64>,
     taken: Vec<bool>,
 }
 
@@ -136,7 +136,6 @@ impl<A: Sum> Lanes<A> {
             tables: vec![(0, 0); machine.table_entries() as usize],
             table_bits: vec![0; machine.table_entries() as usize],
             saturated: false,
-            result: vec![0; pes],
             taken: vec![false; pes],
         }
     }
@@ -257,7 +256,8 @@ impl<A: Sum> Lanes<A> {
             return (0, false);
         }
         let table = &self.tables;
-        evaluate_entry(x, usage, self.machine.word(), |entry| table[entry as usize % table.len()])
+        let base = usage.base as usize;
+        evaluate(usage, self.machine.word(), x, |entry| table[(base + entry) % table.len()])
     }
 
     fn root(&mut self, root: &RootInstruction) {
@@ -402,9 +402,4 @@ impl<A: Sum> Datapath for Lanes<A> {
         self.fifo.clear();
         self.saturated = false;
     }
-}
-
-fn evaluate_entry(x: i64, usage: &TableUse, word: u32, entry: impl Fn(u32) -> (i64, i64)) -> (i64, bool) {
-    let _ = (x, usage, word, entry(0));
-    unimplemented!("table evaluation")
 }

@@ -56,11 +56,9 @@ impl Grid for Array {
         self.advance(None, false);
         let low = address & 0xffff;
         match address >> 16 {
-            0 if low == registers::CONTROL => {
-                if idle && data & registers::START != 0 {
-                    self.sequencer.start(data);
-                    self.datapath.clear_saturated();
-                }
+            0 if low == registers::CONTROL && idle && data & registers::START != 0 => {
+                self.sequencer.start(data);
+                self.datapath.clear_saturated();
             }
             0 => self.sequencer.write_register(low, data),
             region @ 1..=4 => self.sequencer.write_program(region, low, data),

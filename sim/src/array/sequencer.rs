@@ -222,6 +222,7 @@ enum LoadState {
 
 /// Everything that decides what happens when.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "they are the flip-flops of docs/machine.md")]
 pub(super) struct Sequencer {
     machine: Machine,
     registers: [u32; 0x20],
