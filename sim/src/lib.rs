@@ -2,8 +2,10 @@
 //!
 //! | module | runs |
 //! |---|---|
+//! | [`array`] | an image, cycle by cycle, in Rust |
 //! | [`grid`] | nothing: the interface of a grid under a clock, and what drives it |
 //! | [`verilator`] | the generated Verilog |
 
+pub mod array;
 pub mod grid;
 pub mod verilator;
