@@ -2,7 +2,7 @@
 //!
 //! | module | runs |
 //! |---|---|
-//! | [`array`] | an image, cycle by cycle, in Rust |
+//! | [`array`](mod@array) | an image, cycle by cycle, in Rust |
 //! | [`grid`] | nothing: the interface of a grid under a clock, and what drives it |
 //! | [`verilator`] | the generated Verilog |
 
