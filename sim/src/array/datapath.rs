@@ -170,6 +170,7 @@ impl<A: Sum> Lanes<A> {
         let reduction = LEVELS - i.reduce as usize;
         let first = counters[reduction..].iter().all(|&k| k == 0);
         let last = counters[reduction..].iter().zip(&i.counts[reduction..]).all(|(&k, &n)| k + 1 == n);
+        self.mask(&i.mask, &i.counts, counters);
         let mut sums = std::mem::take(&mut self.accumulators);
         let words = |pad: Pad| {
             let bank = if pad == Pad::Data { bank as usize * self.machine.data_depth() as usize } else { 0 };
@@ -186,17 +187,21 @@ impl<A: Sum> Lanes<A> {
                     }
                 }
             }
+            for (sum, _) in sums.iter_mut().zip(&self.taken).filter(|&(_, &taken)| !taken) {
+                *sum = A::default();
+            }
         }
         let combine = if i.subtract { A::minus } else { A::plus };
+        let lanes = sums.iter_mut().zip(words(i.a)).zip(&self.taken);
         match i.b {
             Factor::Immediate => {
-                for (sum, &a) in sums.iter_mut().zip(words(i.a)) {
-                    *sum = combine(*sum, A::product(a, i.immediate_b));
+                for ((sum, &a), &taken) in lanes {
+                    *sum = combine(*sum, A::product(if taken { a } else { 0 }, i.immediate_b));
                 }
             }
             Factor::Pad(pad) => {
-                for ((sum, &a), &b) in sums.iter_mut().zip(words(i.a)).zip(words(pad)) {
-                    *sum = combine(*sum, A::product(a, b));
+                for (((sum, &a), &taken), &b) in lanes.zip(words(pad)) {
+                    *sum = combine(*sum, A::product(if taken { a } else { 0 }, b));
                 }
             }
         }
@@ -209,16 +214,9 @@ impl<A: Sum> Lanes<A> {
     fn finish(&mut self, beat: &Beat<AluInstruction>) {
         let i = &beat.instruction;
         let width = self.machine.accumulator();
-        self.mask(&i.mask, &i.counts, &beat.counters);
-        if i.tree || i.emit {
-            let columns = self.machine.pes_per_pu() as usize;
-            let rows = self.accumulators.chunks(columns).zip(self.taken.chunks(columns));
-            let rows = rows
-                .map(|(sums, taken)| {
-                    let admitted = sums.iter().zip(taken).filter(|&(_, &taken)| taken && i.tree);
-                    admitted.fold(A::default(), |row, (&sum, _)| row.plus(sum)).exact(width)
-                })
-                .collect();
+        if i.tree {
+            let rows = self.accumulators.chunks(self.machine.pes_per_pu() as usize);
+            let rows = rows.map(|sums| sums.iter().fold(A::default(), |row, &sum| row.plus(sum)).exact(width)).collect();
             let row_cycle = self.now + timing::alu_to_root(&self.machine, Unit::Row);
             self.trees.push_back(TreeSums { row_cycle, rows, emit: i.emit });
         }
