@@ -123,13 +123,7 @@ impl FunctionTable {
     }
 
     /// The table with `2^log2` segments (uniform: in all; octave: per octave), as good as it gets.
-    pub fn build(
-        function: Function,
-        word: u32,
-        input_fraction: i32,
-        output_fraction: i32,
-        log2: u32,
-    ) -> FunctionTable {
+    pub fn build(function: Function, word: u32, input_fraction: i32, output_fraction: i32, log2: u32) -> FunctionTable {
         let unit = libm::ldexp(1.0, -output_fraction);
         let limit = word_max(word) as f64 * unit;
         let mut entries = Vec::new();
@@ -161,31 +155,9 @@ impl FunctionTable {
         FunctionTable { function, input_fraction, output_fraction, word, usage, entries }
     }
 
-    /// The result for a word, and whether it saturated. Exactly docs/machine.md, section 4.
+    /// The result for a word, and whether it saturated.
     pub fn evaluate(&self, x: i64) -> (i64, bool) {
-        let TableUse { log2, segment_shift, octave, .. } = self.usage;
-        let (entry, fraction) = if octave {
-            if x <= 0 {
-                return (word_min(self.word) as i64, true);
-            }
-            let lead = x.ilog2();
-            let normal = x << (self.word - 2 - lead);
-            let segment = (normal >> segment_shift) & ((1 << log2) - 1);
-            ((i64::from(lead) << log2) + segment, normal & ((1 << segment_shift) - 1))
-        } else {
-            let (q, fraction, half) = (x >> segment_shift, x & ((1 << segment_shift) - 1), 1i64 << (log2 - 1));
-            let (q, fraction) = if q >= half {
-                (half - 1, (1 << segment_shift) - 1)
-            } else if q < -half {
-                (-half, 0)
-            } else {
-                (q, fraction)
-            };
-            (q + half, fraction)
-        };
-        let (base, delta) = self.entries[entry as usize];
-        let sum = (i128::from(base) << segment_shift) + i128::from(delta) * i128::from(fraction);
-        saturate(round_half_even(sum, segment_shift + GUARD), self.word)
+        evaluate(&self.usage, self.word, x, |entry| self.entries[entry])
     }
 
     /// Distance of `evaluate(x)` from the true value (saturated to the output format), in last places of the output.
@@ -241,6 +213,34 @@ fn segment(function: Function, from: f64, to: f64, curved: bool, output_fraction
     let bend = if curved { (middle - f64::midpoint(a, b)) / 2.0 } else { 0.0 };
     let base = libm::rint(clamp(a + bend));
     (base as i64, clamp(libm::rint(b + bend - base)) as i64)
+}
+
+/// The result of a function unit for a word, and whether it saturated: exactly docs/machine.md, section 4.
+/// `entry` gives the table's entries, counted from its base.
+pub fn evaluate(usage: &TableUse, word: u32, x: i64, entry: impl Fn(usize) -> (i64, i64)) -> (i64, bool) {
+    let &TableUse { log2, segment_shift, octave, .. } = usage;
+    let (number, fraction) = if octave {
+        if x <= 0 {
+            return (word_min(word) as i64, true);
+        }
+        let lead = x.ilog2();
+        let normal = x << (word - 2 - lead);
+        let segment = (normal >> segment_shift) & ((1 << log2) - 1);
+        ((i64::from(lead) << log2) + segment, normal & ((1 << segment_shift) - 1))
+    } else {
+        let (q, fraction, half) = (x >> segment_shift, x & ((1 << segment_shift) - 1), 1i64 << (log2 - 1));
+        let (q, fraction) = if q >= half {
+            (half - 1, (1 << segment_shift) - 1)
+        } else if q < -half {
+            (-half, 0)
+        } else {
+            (q, fraction)
+        };
+        (q + half, fraction)
+    };
+    let (base, delta) = entry(number as usize);
+    let sum = (i128::from(base) << segment_shift) + i128::from(delta) * i128::from(fraction);
+    saturate(round_half_even(sum, segment_shift + GUARD), word)
 }
 
 #[cfg(test)]
