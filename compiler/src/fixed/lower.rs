@@ -75,7 +75,6 @@ pub fn lower(
         numbers,
         number: number.into_iter().map(|n| n.expect("every tensor has a place")).collect(),
         tables: Vec::new(),
-        errors: Vec::new(),
     };
     let mut operations = Vec::new();
     for (nest, primitive) in &nests {
@@ -86,9 +85,6 @@ pub fn lower(
         for nest in program.nests.iter().filter(|nest| nest.out == update.next) {
             operations.push(lowering.copy(nest, update.state));
         }
-    }
-    if !lowering.errors.is_empty() {
-        return Err(lowering.errors);
     }
     let names = program.names.iter().map(|(name, id)| (name.clone(), lowering.number[id.0])).collect();
     let result = Program {
@@ -109,7 +105,8 @@ fn primitives(program: &tensor::Program) -> Result<Vec<(Nest, Primitive)>, Vec<D
     let mut errors = Vec::new();
     for tensor in &program.tensors {
         if matches!(tensor.element, Element::Int { .. }) {
-            let message = format!("`{}` has integers for elements, which this back end does not compute with yet", tensor.name);
+            let message =
+                format!("`{}` has integers for elements, which this back end does not compute with yet", tensor.name);
             errors.push(
                 Diagnostic::new(Code::Backend, tensor.span, message)
                     .with_help("declare real elements, or evaluate with the golden engine"),
@@ -141,9 +138,9 @@ fn primitives(program: &tensor::Program) -> Result<Vec<(Nest, Primitive)>, Vec<D
 fn refuse(program: &tensor::Program, nest: &Nest, what: &str) -> Diagnostic {
     let name = &program.tensors[nest.out.0].name;
     let message = format!("{what}, needed for `{name}`, is not something the array can compute");
-    Diagnostic::new(Code::Backend, nest.span, message)
-        .with_label("computed here")
-        .with_help("evaluate with the golden engine (`--engine golden`), or compute this value on the host and make it an input")
+    Diagnostic::new(Code::Backend, nest.span, message).with_label("computed here").with_help(
+        "evaluate with the golden engine (`--engine golden`), or compute this value on the host and make it an input",
+    )
 }
 
 /// What keeps a nest from being an operation.
@@ -225,7 +222,6 @@ struct Lowering<'a> {
     numbers: &'a Numbers,
     number: Vec<TensorId>,
     tables: Vec<FunctionTable>,
-    errors: Vec<Diagnostic>,
 }
 
 impl Lowering<'_> {
@@ -253,12 +249,20 @@ impl Lowering<'_> {
                         .with_help("a wider accumulator, or narrower formats for its factors, would make it certain");
                     formats.notes.push(note);
                 }
-                self.multiply_add(formats, nest, (start.as_ref(), product.as_ref()), &points, (*scale, *subtract, *negative))
+                self.multiply_add(
+                    formats,
+                    nest,
+                    (start.as_ref(), product.as_ref()),
+                    &points,
+                    (*scale, *subtract, *negative),
+                )
             }
             Primitive::Product(factor) => {
                 let fraction = match factor {
                     Atom::Read(tensor, _) => formats.fraction(*tensor),
-                    Atom::Constant(value) => super::formats::best_fraction(*value, *value, self.numbers.word).clamp(0, 63),
+                    Atom::Constant(value) => {
+                        super::formats::best_fraction(*value, *value, self.numbers.word).clamp(0, 63)
+                    }
                 };
                 Kind::Product {
                     factor: self.operand(factor, fraction),
@@ -271,7 +275,7 @@ impl Lowering<'_> {
                 let function = table_function(*function).expect("checked before");
                 let (input, output) = (formats.fraction(*input), formats.fraction(nest.out));
                 let table = formats.table(function, input, output).expect("formats were chosen so").clone();
-                Kind::Function { table: self.table(table, nest), input: self.operand(argument, input) }
+                Kind::Function { table: self.table(table), input: self.operand(argument, input) }
             }
         };
         Operation {
@@ -305,7 +309,7 @@ impl Lowering<'_> {
     }
 
     /// The number of a table, with its place in the table memory.
-    fn table(&mut self, mut table: FunctionTable, nest: &Nest) -> usize {
+    fn table(&mut self, mut table: FunctionTable) -> usize {
         let same = |other: &FunctionTable| {
             (other.function, other.input_fraction, other.output_fraction)
                 == (table.function, table.input_fraction, table.output_fraction)
@@ -314,17 +318,6 @@ impl Lowering<'_> {
             return existing;
         }
         let used: usize = self.tables.iter().map(|t| t.entries.len()).sum();
-        if used + table.entries.len() > self.numbers.table_entries as usize && self.errors.is_empty() {
-            let message = format!(
-                "the function tables need {} entries, the grid has {}",
-                used + table.entries.len(),
-                self.numbers.table_entries
-            );
-            self.errors.push(
-                Diagnostic::new(Code::Backend, nest.span, message)
-                    .with_help("raise `table_entries` in the machine's configuration"),
-            );
-        }
         table.usage.base = used as u32;
         self.tables.push(table);
         self.tables.len() - 1
