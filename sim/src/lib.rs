@@ -2,10 +2,14 @@
 //!
 //! | module | runs |
 //! |---|---|
+//! | [`golden`] | tensor IR on real numbers |
 //! | [`array`](mod@array) | an image, cycle by cycle, in Rust |
+//! | [`eval`] | nothing: values between JSON and an engine |
 //! | [`grid`] | nothing: the interface of a grid under a clock, and what drives it |
 //! | [`verilator`] | the generated Verilog |
 
 pub mod array;
+pub mod eval;
+pub mod golden;
 pub mod grid;
 pub mod verilator;
