@@ -25,13 +25,13 @@ fn lane() -> Rtl {
     }
 }
 
-#[test]
-fn a_netlist_of_memory_multiplier_and_accumulator_behaves_like_its_design() {
+/// Random words through the lane and the netlist of `design`: the first cycle in which they differ.
+fn first_difference(design: &Rtl, family: Family, blocks: [&str; 2]) -> Option<u64> {
     let folder = tempfile::tempdir().unwrap();
     let toolbox = Toolbox::default();
-    let netlist = synthesise(&lane(), Family::Ice40UltraPlus, folder.path(), &toolbox).unwrap();
-    let netlist = netlist.simulation(&lane(), &toolbox).unwrap().expect("yosys models every iCE40 cell");
-    assert!(netlist.verilog.contains("SB_MAC16") && netlist.verilog.contains("SB_RAM40_4K"));
+    let netlist = synthesise(design, family, folder.path(), &toolbox).unwrap_or_else(|error| panic!("{error}"));
+    assert!(blocks.iter().all(|block| netlist.types.contains_key(*block)), "{:?}", netlist.types);
+    let netlist = netlist.simulation(design, &toolbox).unwrap().expect("every cell has a model");
 
     let library = |rtl: &Rtl| Library::build(rtl, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
     let libraries = [library(&lane()), library(&netlist)];
@@ -53,8 +53,27 @@ fn a_netlist_of_memory_multiplier_and_accumulator_behaves_like_its_design() {
             device.step();
             device.get(id("sum"))
         });
-        assert_eq!(sums[0], sums[1], "cycle {cycle}");
+        if sums[0] != sums[1] {
+            return Some(cycle);
+        }
         seen |= sums[0];
     }
     assert_eq!(seen, (1 << 36) - 1, "every bit of the sum was 1 at some time");
+    None
+}
+
+const ICE40: [&str; 2] = ["SB_MAC16", "SB_RAM40_4K"];
+const ECP5: [&str; 2] = ["MULT18X18D", "DP16KD"];
+
+#[test]
+fn netlists_behave_like_their_design() {
+    assert_eq!(first_difference(&lane(), Family::Ice40UltraPlus, ICE40), None);
+    assert_eq!(first_difference(&lane(), Family::Ecp5, ECP5), None);
+}
+
+#[test]
+fn another_design_is_noticed() {
+    let other = Rtl { verilog: lane().verilog.replace("word * factor", "word * operand"), ..lane() };
+    assert_ne!(other, lane());
+    assert_ne!(first_difference(&other, Family::Ecp5, ECP5), None);
 }

