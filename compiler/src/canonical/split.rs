@@ -337,8 +337,9 @@ impl Splitter {
             1 => return term_expr(&terms[0]),
             _ => {}
         }
-        let simple = |t: &Term| t.factors.is_empty() || t.is_plain();
-        let start = if let Some(start) = terms.iter().position(simple) {
+        // The first factor of a product is never a constant: a constant term is where accumulation starts.
+        let constant = terms.iter().position(|t| t.factors.is_empty());
+        let start = if let Some(start) = constant.or_else(|| terms.iter().position(Term::is_plain)) {
             start
         } else {
             let start = (0..2)

@@ -122,23 +122,17 @@ impl Line<'_> {
     }
 
     fn affine(&self, form: &Affine) -> String {
-        let mut text = String::new();
+        let mut parts: Vec<String> = Vec::new();
         for &(iterator, coefficient) in &form.terms {
             let name = &self.operation.iterators[iterator.0].name;
-            match (text.is_empty(), coefficient) {
-                (true, 1) => text.push_str(name),
-                (false, 1) => text.push_str(&format!("+{name}")),
-                (_, c) if c < 0 => text.push_str(&format!("{c}{name}")),
-                (true, c) => text.push_str(&format!("{c}{name}")),
-                (false, c) => text.push_str(&format!("+{c}{name}")),
-            }
+            parts.push(match coefficient {
+                1 => name.clone(),
+                c => format!("{c}{name}"),
+            });
         }
-        match form.offset {
-            0 if !text.is_empty() => {}
-            0 => text.push('0'),
-            offset if text.is_empty() || offset < 0 => text.push_str(&offset.to_string()),
-            offset => text.push_str(&format!("+{offset}")),
+        if form.offset != 0 || parts.is_empty() {
+            parts.push(form.offset.to_string());
         }
-        text
+        parts.join("+").replace("+-", "-")
     }
 }
