@@ -3,6 +3,7 @@
 //! | module | runs |
 //! |---|---|
 //! | [`golden`] | tensor IR on real numbers |
+//! | [`fixed`](mod@fixed) | fixed-point IR, bit for bit |
 //! | [`array`](mod@array) | an image, cycle by cycle, in Rust |
 //! | [`eval`] | nothing: values between JSON and an engine |
 //! | [`grid`] | nothing: the interface of a grid under a clock, and what drives it |
@@ -10,6 +11,7 @@
 
 pub mod array;
 pub mod eval;
+pub mod fixed;
 pub mod golden;
 pub mod grid;
 pub mod verilator;

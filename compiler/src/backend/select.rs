@@ -115,6 +115,7 @@ fn isolate_constants(program: &Program, placement: &Placement) -> (Program, Plac
                 kind: Kind::MultiplyAdd {
                     start: None,
                     align: 0,
+                    scale: 0,
                     product: Some((Operand::Read { tensor: *tensor, index: slice_index }, one)),
                     subtract: false,
                     shift: 0,
@@ -296,7 +297,8 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
         Job { lanes, sink: Sink::Tree { unit, shift, function, write: write.clone(), lanes: write_lanes }, ..job }
     };
     match &operation.kind {
-        Kind::MultiplyAdd { start, align, product, subtract, shift, finish } => {
+        // `scale` moves binary points only: `align` and `shift` have taken it up.
+        Kind::MultiplyAdd { start, align, product, subtract, shift, finish, scale: _ } => {
             let mut job = Job { align: *align, shift: *shift, finish: *finish, subtract: *subtract, ..base };
             job.c = start.as_ref().map(|s| context.source(s));
             job.what = format!("{name} {}", if product.is_some() { "multiply-add" } else { "copy" });

@@ -1,0 +1,70 @@
+//! Common subexpressions: nests that compute the same values become one.
+
+use super::expr::Expr;
+use super::flow::Flow;
+use crate::tensor::{Affine, Aggregate, Iterator, Nest, Program, Role, Start, TensorId};
+
+/// Let readers of a temporary read the earlier tensor that holds the same values.
+///
+///     p = a * b; q = a * b; r = p + q      =>      p = a * b; r = p + p
+pub fn share_duplicates(program: &Program) -> Program {
+    let mut result = program.clone();
+    let mut number = 0;
+    while number < result.nests.len() {
+        match find_original(&result, number) {
+            Some(original) => {
+                let copy = result.nests[number].out;
+                let keep = result.nests[original].out;
+                replace_reads(&mut result, copy, keep);
+                result.nests.remove(number);
+            }
+            None => number += 1,
+        }
+    }
+    result
+}
+
+/// An earlier nest that writes the same elements with the same values.
+fn find_original(program: &Program, number: usize) -> Option<usize> {
+    let flow = Flow::of(program);
+    let nest = &program.nests[number];
+    let single = |t: TensorId| flow.writers[t.0].len() == 1;
+    let temporary = matches!(program.tensors[nest.out.0].role, Role::Temporary | Role::Output);
+    if flow.kept[nest.out.0] || !single(nest.out) || !temporary {
+        return None;
+    }
+    (0..number).find(|&original| {
+        let other = &program.nests[original];
+        single(other.out)
+            && program.tensors[other.out.0].shape == program.tensors[nest.out.0].shape
+            && !matches!(program.tensors[other.out.0].role, Role::State | Role::InOut)
+            && same(other, nest)
+            && super::expr::reads(nest).iter().all(|t| !flow.written_in(*t, original..number))
+    })
+}
+
+fn same(a: &Nest, b: &Nest) -> bool {
+    type Key<'a> = (usize, &'a Vec<Affine>, Aggregate, &'a Start, Expr);
+    let box_of = |n: &Nest| n.iterators.iter().map(|&Iterator { low, high, .. }| (low, high)).collect::<Vec<_>>();
+    fn key(n: &Nest) -> Key<'_> {
+        (n.free, &n.out_index, n.aggregate, &n.start, Expr::from_body(&n.body))
+    }
+    box_of(a) == box_of(b) && a.guards == b.guards && key(a) == key(b)
+}
+
+fn replace_reads(program: &mut Program, from: TensorId, to: TensorId) {
+    for nest in &mut program.nests {
+        if let Start::Element { tensor, .. } = &mut nest.start
+            && *tensor == from
+        {
+            *tensor = to;
+        }
+        for node in &mut nest.body.nodes {
+            if let crate::tensor::Node::Read { tensor, .. } | crate::tensor::Node::Gather { tensor, .. } = node
+                && *tensor == from
+            {
+                *tensor = to;
+            }
+        }
+    }
+}
