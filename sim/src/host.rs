@@ -104,7 +104,7 @@ impl<G: Grid + ?Sized> Host<G> {
         while offered.is_some() || outcome.raw.len() < expected {
             let (offer, ready) = self.stalls.as_mut().map_or((true, true), |stalls| {
                 let draw = stalls.next_u32();
-                (draw & 3 != 0, draw & 12 != 0)
+                (draw & 0b11 != 0, draw & 0b1100 != 0)
             });
             let input = if offer { offered.as_deref() } else { None };
             let result = self.grid.cycle(input, ready);
@@ -167,7 +167,7 @@ pub fn places(image: &Image, feeds: &[Feed]) -> Vec<Option<(usize, usize)>> {
     for feed in feeds {
         let shape = &image.tensors[feed.tensor].shape;
         feed.for_each_beat(|counters| {
-            places.push(feed.element(shape, counters, 0).map(|element| (feed.tensor, element)))
+            places.push(feed.element(shape, counters, 0).map(|element| (feed.tensor, element)));
         });
     }
     places

@@ -7,7 +7,7 @@ use crate::data::labels::Coding;
 use crate::data::standardise::Standardiser;
 use crate::data::table::Table;
 use crate::train::engine::{Field, Signature, Step};
-use crate::train::settings::{Counted, Loss, Settings, Size};
+use crate::train::settings::{Columns, Counted, Loss, Settings, Size};
 use arch::{Code, Diagnostic};
 use serde::{Deserialize, Serialize};
 
@@ -44,19 +44,15 @@ impl Encoding {
         target: Option<&[String]>,
         labels: usize,
     ) -> Result<Encoding, Diagnostic> {
-        let targets = match target.or(settings.target.as_ref().map(|columns| columns.names())) {
-            Some(names) => names.to_vec(),
-            None => {
-                let wanted = if settings.loss == Loss::OneHot { 1 } else { labels };
-                if wanted >= table.columns.len() {
-                    let message = format!(
-                        "the program takes {wanted} label values per sample, the data has {} columns",
-                        table.columns.len()
-                    );
-                    return Err(Diagnostic::global(Code::Data, message));
-                }
-                table.columns[table.columns.len() - wanted..].to_vec()
-            }
+        let wanted = if settings.loss == Loss::OneHot { 1 } else { labels };
+        let targets = if let Some(names) = target.or(settings.target.as_ref().map(Columns::names)) {
+            names.to_vec()
+        } else if wanted < table.columns.len() {
+            table.columns[table.columns.len() - wanted..].to_vec()
+        } else {
+            let columns = table.columns.len();
+            let message = format!("the program takes {wanted} label values per sample, the data has {columns} columns");
+            return Err(Diagnostic::global(Code::Data, message));
         };
         for name in &targets {
             table.column(name)?;
@@ -154,7 +150,7 @@ impl Encoding {
     /// `E-DATA` with both counts.
     pub fn check(&self, signature: &Signature) -> Result<(), Diagnostic> {
         let describe = |range: std::ops::Range<usize>| {
-            let shape = |shape: &[u32]| shape.iter().map(|n| format!("[{n}]")).collect::<String>();
+            let shape = |shape: &[u32]| shape.iter().fold(String::new(), |text, n| text + &format!("[{n}]"));
             let fields = signature.fields[range].iter().map(|field| format!("{}{}", field.name, shape(&field.shape)));
             fields.collect::<Vec<_>>().join(", ")
         };

@@ -24,9 +24,9 @@ impl Standardiser {
         let count = rows.len().max(1) as f64;
         let (mut mean, mut deviation) = (Vec::with_capacity(columns), Vec::with_capacity(columns));
         for column in 0..columns {
-            let of = |f: &dyn Fn(f64) -> f64| rows.iter().map(|&row| f(values[row][column])).sum::<f64>() / count;
-            let average = of(&|x| x);
-            let variance = of(&|x| (x - average) * (x - average));
+            let cells = || rows.iter().map(|&row| values[row][column]);
+            let average = cells().sum::<f64>() / count;
+            let variance = cells().map(|x| (x - average) * (x - average)).sum::<f64>() / count;
             let spread = libm::sqrt(variance);
             // Rounding leaves a constant column a spread of about 1e-16 of its value.
             let constant = spread <= 1e-12 * libm::fabs(average) || spread == 0.0;

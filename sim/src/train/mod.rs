@@ -87,6 +87,9 @@ pub fn gather(steps: &[Step], samples: &[usize]) -> Step {
     (0..fields).map(|field| samples.iter().flat_map(|&n| steps[n][field].iter().copied()).collect()).collect()
 }
 
+/// Called after each epoch with its number, the weights, and the engine that predicts.
+pub type AfterEpoch<'a> = dyn FnMut(usize, &Model, &mut dyn Engine) -> Result<(), EngineError> + 'a;
+
 /// Train from `start`. `after_epoch` gets the number of the epoch and the weights; its error stops the training.
 ///
 /// # Errors
@@ -96,7 +99,7 @@ pub fn train(
     steps: &[Step],
     schedule: &Schedule,
     start: &Model,
-    after_epoch: &mut dyn FnMut(usize, &Model, &mut dyn Engine) -> Result<(), EngineError>,
+    after_epoch: &mut AfterEpoch<'_>,
 ) -> Result<Trained, EngineError> {
     let mut trained = Trained { model: start.clone(), ..Trained::default() };
     engines.full.load(start);
