@@ -6,7 +6,7 @@
 //!     Product       out = left-to-right chain  p = round(p * a), starting at the first a
 //!     Function      out = table(a)
 //!
-//! The laws, checked by [`verify`]:
+//! The laws, checked by [`verify()`]:
 //!
 //! 1. A tensor is a box of words; `fraction` is the number of bits after the binary point (may be negative or exceed the width).
 //! 2. `MultiplyAdd`: with f(product) = f(a) + f(b): `align = f(product) - f(start) >= 0`, `shift = f(product) - f(out) >= 0`,

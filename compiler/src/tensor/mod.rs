@@ -1,7 +1,7 @@
 //! Tensor IR: what a program computes, on real numbers.
 //!
 //! A [`Program`] is a list of tensors and an ordered list of [`Nest`]s. All extents are known, every index counts from 0.
-//! The laws, checked by [`verify`]:
+//! The laws, checked by [`verify()`]:
 //!
 //! 1. Every name, tensor and iterator number is in range; free iterators come before reduction iterators.
 //! 2. `out_index` mentions free iterators only; a Nest without reduction iterators has `aggregate = Assign`, one with has another.

@@ -7,6 +7,8 @@
 //! What unsafe code relies on, and who sees to it: a library comes from our own cache, whole ([`super::cache`]); its functions
 //! have the types declared here ([`super::shim`]); each port has the size its width demands (a static assertion in the shim).
 
+#![allow(unsafe_code, reason = "the functions of a library that is built at run time have to be called somewhere")]
+
 use super::{Options, VerilatorError, build, shim};
 use arch::rtl::{Direction, Port, Rtl};
 use std::ffi::{CString, c_char, c_void};
