@@ -2,14 +2,15 @@
 //!
 //! | module | runs |
 //! |---|---|
-//! | [`host`] | the other end of that interface: loads images, packs and unpacks the streams |
+//! | [`driver`] | the other end of that interface: loads images, packs and unpacks the streams |
 //! | [`data`] | nothing: data sets, from CSV text to the words of a step |
 //! | [`train`] | a training on a data set, on any engine |
 //! | [`grid`] | nothing: the interface of a grid under a clock, and what drives it |
 //! | [`verilator`] | the generated Verilog |
 
 pub mod data;
+pub mod driver;
 pub mod grid;
-pub mod host;
+
 pub mod train;
 pub mod verilator;

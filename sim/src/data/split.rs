@@ -23,7 +23,6 @@ pub(crate) fn generator(seed: u64, purpose: u64) -> ChaCha8Rng {
 pub(crate) mod purpose {
     pub(crate) const SPLIT: u64 = 0;
     pub(crate) const WEIGHTS: u64 = 1;
-    pub(crate) const STALLS: u64 = 2;
     pub(crate) const EPOCH: u64 = 1 << 32;
 }
 

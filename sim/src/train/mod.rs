@@ -8,8 +8,12 @@
 //! |---|---|
 //! | [`settings`] | the `[train]` table |
 //! | [`engine`] | what runs a step |
+//! | [`device`] | an engine made of a clocked grid and its driver |
+//! | [`compared`] | an engine that is checked, word by word, against the rung above |
 //! | [`metrics`] | loss, accuracy, R² |
 
+pub mod compared;
+pub mod device;
 pub mod engine;
 pub mod metrics;
 pub mod settings;

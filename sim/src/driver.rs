@@ -5,14 +5,11 @@
 //!
 //! This is the driver of the accelerator. The simulators and a board differ only in the [`Grid`] behind it.
 
-use crate::data::split::{generator, purpose};
-use crate::grid::Grid;
+use crate::grid::{Grid, Host, Stalls};
 use arch::image::Feed;
 use arch::isa::Instruction;
 use arch::registers::{self, Region};
 use arch::{Image, Machine};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::Rng;
 
 /// Words of one tensor each, in the order of [`Image::tensors`]; empty where a tensor is not meant.
 pub type Words = Vec<Vec<i64>>;
@@ -49,25 +46,20 @@ pub struct Outcome {
 }
 
 /// A grid and the image it runs.
-pub struct Host<G: Grid + ?Sized> {
+pub struct Driver<G: Grid> {
     image: Image,
-    stalls: Option<ChaCha8Rng>,
-    grid: Box<G>,
+    streams: Host,
+    grid: G,
 }
 
-impl<G: Grid + ?Sized> Host<G> {
+impl<G: Grid> Driver<G> {
     /// Load `image` into a grid that was made for its machine and is idle.
     ///
     /// # Panics
     /// When an instruction does not fit its machine: the compiler has checked that.
-    pub fn new(mut grid: Box<G>, image: Image) -> Host<G> {
-        load_image(grid.as_mut(), &image);
-        Host { image, stalls: None, grid }
-    }
-
-    /// Hold both streams up at random: a fourth of the cycles each. The same seed gives the same cycles.
-    pub fn stall(&mut self, seed: u64) {
-        self.stalls = Some(generator(seed, purpose::STALLS));
+    pub fn new(mut grid: G, image: Image, stalls: Stalls) -> Driver<G> {
+        load_image(&mut grid, &image);
+        Driver { image, streams: Host::new(stalls), grid }
     }
 
     /// The image that is loaded.
@@ -81,7 +73,7 @@ impl<G: Grid + ?Sized> Host<G> {
     /// When it was made for another machine.
     pub fn load(&mut self, image: Image) {
         assert_eq!(image.machine, self.image.machine, "the image is for another machine");
-        load_image(self.grid.as_mut(), &image);
+        load_image(&mut self.grid, &image);
         self.image = image;
     }
 
@@ -97,49 +89,35 @@ impl<G: Grid + ?Sized> Host<G> {
         let load = if run.load_model.is_some() { registers::START_LOAD_MODEL } else { 0 };
         let emit = if run.emit_model { registers::START_EMIT_MODEL } else { 0 };
         self.grid.control_write(registers::CONTROL, registers::START | load | emit);
-        // Longer than any wait inside a run: a step, and the emission of a model.
-        let patience = 4 * u64::from(self.image.step_length) + 100_000;
+        // Longer than any wait inside a run: a step, and stalls.
+        let patience = 4 * u64::from(self.image.step_length) + 10_000;
         let mut idle = 0u64;
-        let mut offered = beats.next();
-        while offered.is_some() || outcome.raw.len() < expected {
-            let (offer, ready) = self.stalls.as_mut().map_or((true, true), |stalls| {
-                let draw = stalls.next_u32();
-                (draw & 0b11 != 0, draw & 0b1100 != 0)
-            });
-            let input = if offer { offered.as_deref() } else { None };
-            let result = self.grid.cycle(input, ready);
-            idle += 1;
-            if result.input_taken {
-                offered = beats.next();
-                idle = 0;
+        loop {
+            while self.streams.beats_left() < 2 {
+                let Some(beat) = beats.next() else { break };
+                self.streams.send(beat);
             }
-            if let Some(word) = result.output {
-                outcome.raw.push(word);
-                idle = 0;
+            if self.streams.beats_left() == 0 && outcome.raw.len() >= expected {
+                break;
             }
+            let result = self.streams.cycle(&mut self.grid);
+            outcome.raw.extend(result.output);
+            idle = if result.input_taken || result.output.is_some() { 0 } else { idle + 1 };
             if idle > patience {
-                let beats = if offered.is_some() { "a beat of input waits" } else { "all input is taken" };
-                let words = outcome.raw.len();
+                let (left, words) = (self.streams.beats_left(), outcome.raw.len());
+                let beats = if left > 0 { "a beat of input waits" } else { "all input is taken" };
                 return Err(Stuck(format!(
                     "no transfer in {patience} cycles; {beats}, {words} of {expected} words came out"
                 )));
             }
         }
-        let mut status = self.grid.control_read(registers::CONTROL);
-        let mut waited = 0u64;
-        while status & registers::DONE == 0 {
-            for _ in 0..8 {
-                if let Some(word) = self.grid.cycle(None, true).output {
-                    return Err(Stuck(format!("word {word} came out after all {expected} expected words")));
-                }
-            }
-            waited += 9;
-            if waited > patience {
-                return Err(Stuck(format!("not done {waited} cycles after the last transfer, status {status:#x}")));
-            }
-            status = self.grid.control_read(registers::CONTROL);
+        self.streams.take_words();
+        self.streams.finish(&mut self.grid, patience).map_err(|stuck| Stuck(stuck.to_string()))?;
+        let more = self.streams.take_words();
+        if !more.is_empty() {
+            return Err(Stuck(format!("{} words came out after all {expected} expected words", more.len())));
         }
-        outcome.saturated = status & registers::SATURATED != 0;
+        outcome.saturated = self.grid.control_read(registers::CONTROL) & registers::SATURATED != 0;
         outcome.cycles = u64::from(self.grid.control_read(registers::CYCLES_LOW))
             | u64::from(self.grid.control_read(registers::CYCLES_HIGH)) << 32;
         let mut words = outcome.raw.iter().copied();
@@ -159,18 +137,6 @@ impl<G: Grid + ?Sized> Host<G> {
         let model = if run.emit_model { words(&self.image.model_out) } else { 0 };
         step * run.steps.len() + model
     }
-}
-
-/// Where the words of an emission belong: for each word of `feeds` in order, tensor and element (`None` = padding).
-pub fn places(image: &Image, feeds: &[Feed]) -> Vec<Option<(usize, usize)>> {
-    let mut places = Vec::new();
-    for feed in feeds {
-        let shape = &image.tensors[feed.tensor].shape;
-        feed.for_each_beat(|counters| {
-            places.push(feed.element(shape, counters, 0).map(|element| (feed.tensor, element)));
-        });
-    }
-    places
 }
 
 fn unpack(image: &Image, feeds: &[Feed], words: &mut dyn Iterator<Item = i64>) -> Words {
@@ -284,7 +250,7 @@ pub fn control_writes(image: &Image) -> Vec<(u32, u32)> {
     writes
 }
 
-fn load_image<G: Grid + ?Sized>(grid: &mut G, image: &Image) {
+fn load_image<G: Grid>(grid: &mut G, image: &Image) {
     let identity = grid.control_read(registers::IDENTITY);
     debug_assert_eq!(identity, registers::IDENTITY_VALUE, "not a grid of ours");
     for (address, data) in control_writes(image) {
