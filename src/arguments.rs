@@ -95,7 +95,7 @@ impl EngineName {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Write Verilog, microcode, stream layout and report (what happens without a subcommand)
-    Build(ProgramOption),
+    Build(Target),
     /// Diagnostics only
     Check(ProgramOption),
     /// Evaluate a program once on given inputs
@@ -110,7 +110,7 @@ pub enum Command {
     /// Co-simulate the generated Verilog with the array for some steps
     Sim(Sim),
     /// Placement and schedule: what runs when and where, by source line
-    Explain(ProgramOption),
+    Explain(Target),
     /// Which external tools are found, and which versions
     Doctor,
     /// Completion for a shell
@@ -121,6 +121,22 @@ pub enum Command {
 pub struct ProgramOption {
     /// Program; default: the one the config names
     pub program: Option<PathBuf>,
+}
+
+/// What an image is made for.
+#[derive(Debug, Args, Default)]
+pub struct Target {
+    /// Program; default: the one the config names
+    pub program: Option<PathBuf>,
+    /// CSV file that decides sizes and binary points; default: the config's, or random data
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// Target columns of the data, separated by commas; default: the last ones
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub target: Option<Vec<String>>,
+    /// Samples per update
+    #[arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(1..))]
+    pub batch: Option<u32>,
 }
 
 #[derive(Debug, Args)]
@@ -204,17 +220,11 @@ pub struct Predict {
 
 #[derive(Debug, Args)]
 pub struct Sim {
-    /// Program; default: the one the config names
-    pub program: Option<PathBuf>,
-    /// Steps with random inputs
+    #[command(flatten)]
+    pub target: Target,
+    /// Steps to simulate
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..))]
     pub steps: u32,
-    /// Samples per update
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub batch: u32,
-    /// Seed of the inputs
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
     /// Random stalls on both streams
     #[arg(long, value_name = "SEED")]
     pub stalls: Option<u64>,

@@ -121,6 +121,8 @@ pub struct BuildOptions {
     pub out: Option<PathBuf>,
     /// Samples per update of the image.
     pub batch: Option<u32>,
+    /// Data that decides sizes and binary points, relative to the file.
+    pub data: Option<PathBuf>,
     /// Values of the program's constants.
     #[serde(default)]
     pub set: BTreeMap<String, f64>,

@@ -8,7 +8,10 @@
 //! | `settings` | the TOML beside a program that says how to train it |
 //! | `library` | configs and programs that are built in |
 //! | `project` | arguments, config and program put together |
-//! | `pipeline` | program to image, step by step, with the ladder's engines |
+//! | `samples` | the data of a project, as the steps of its program |
+//! | `pipeline` | program to image, step by step |
+//! | `engines` | images and programs as engines of the training loop |
+//! | `interrupt` | Ctrl-C |
 //! | `model_file` | weights on disk |
 //! | `report` | what the hardware costs, as text and JSON |
 //! | `failure` | what can go wrong, and its exit code |
@@ -28,9 +31,10 @@ mod pipeline;
 mod project;
 mod render;
 mod report;
+mod samples;
 mod settings;
 
-use arguments::{Arguments, Command};
+use arguments::{Arguments, Command, Target};
 use clap::Parser;
 use std::process::ExitCode;
 
@@ -39,14 +43,17 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let talk = output::Talk::new(&arguments.global);
     let done = match &arguments.command {
-        None => commands::build::run(&arguments.global, arguments.program.as_deref(), &talk),
-        Some(Command::Build(options)) => commands::build::run(&arguments.global, options.program.as_deref(), &talk),
+        None => {
+            let target = Target { program: arguments.program.clone(), ..Target::default() };
+            commands::build::run(&arguments.global, &target, &talk)
+        }
+        Some(Command::Build(target)) => commands::build::run(&arguments.global, target, &talk),
         Some(Command::Check(options)) => commands::check::run(&arguments.global, options, &talk),
         Some(Command::Eval(options)) => commands::eval::run(&arguments.global, options, &talk),
         Some(Command::Train(options)) => commands::train::run(&arguments.global, options, &talk),
         Some(Command::Predict(options)) => commands::predict::run(&arguments.global, options, &talk),
         Some(Command::Sim(options)) => commands::sim::run(&arguments.global, options, &talk),
-        Some(Command::Explain(options)) => commands::explain::run(&arguments.global, options, &talk),
+        Some(Command::Explain(target)) => commands::explain::run(&arguments.global, target, &talk),
         Some(Command::Doctor) => commands::doctor::run(&arguments.global, &talk),
         Some(Command::Completions(options)) => commands::completions::run(options),
     };

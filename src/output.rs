@@ -38,6 +38,11 @@ impl Talk {
         }
     }
 
+    /// Whether [`Talk::detail`] says anything.
+    pub fn says_details(&self) -> bool {
+        self.verbose
+    }
+
     /// Whether progress is shown.
     pub fn shows_progress(&self) -> bool {
         self.terminal && !self.quiet

@@ -1,5 +1,6 @@
 //! Something that runs a training step on samples: the reals, fixed-point words, the array, the RTL.
 
+use compiler::ranges::Ranges;
 use std::collections::BTreeMap;
 
 /// Weights by tensor name, row-major.
@@ -109,6 +110,11 @@ pub trait Engine {
 
     /// The weights it has now.
     fn model(&self) -> Model;
+
+    /// The values that the tensors of its program took, if it knows.
+    fn ranges(&self) -> Option<&Ranges> {
+        None
+    }
 
     /// What it compared so far, if it compares.
     fn comparison(&self) -> Option<Comparison> {

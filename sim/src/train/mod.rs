@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`settings`] | the `[train]` table |
 //! | [`engine`] | what runs a step |
+//! | [`reals`] | an engine on real numbers: the golden model |
 //! | [`device`] | an engine made of a clocked grid and its driver |
 //! | [`compared`] | an engine that is checked, word by word, against the rung above |
 //! | [`metrics`] | loss, accuracy, R² |
@@ -16,6 +17,7 @@ pub mod compared;
 pub mod device;
 pub mod engine;
 pub mod metrics;
+pub mod reals;
 pub mod settings;
 
 use crate::data::split::{epoch_order, generator, purpose, unit};
@@ -91,10 +93,10 @@ pub fn gather(steps: &[Step], samples: &[usize]) -> Step {
     (0..fields).map(|field| samples.iter().flat_map(|&n| steps[n][field].iter().copied()).collect()).collect()
 }
 
-/// Called after each epoch with its number, the weights, and the engine that predicts.
-pub type AfterEpoch<'a> = dyn FnMut(usize, &Model, &mut dyn Engine) -> Result<(), EngineError> + 'a;
+/// Called after each epoch with its number and the weights; its error stops the training.
+pub type AfterEpoch<'a> = dyn FnMut(usize, &Model) -> Result<(), EngineError> + 'a;
 
-/// Train from `start`. `after_epoch` gets the number of the epoch and the weights; its error stops the training.
+/// Train from `start`.
 ///
 /// # Errors
 /// What an engine or `after_epoch` reports.
@@ -121,7 +123,7 @@ pub fn train(
             trained.samples += rest.len() as u64;
             engines.full.load(&trained.model);
         }
-        after_epoch(epoch, &trained.model, engines.predict.as_mut())?;
+        after_epoch(epoch, &trained.model)?;
     }
     Ok(trained)
 }
@@ -207,7 +209,7 @@ mod tests {
         let schedule = Schedule { epochs: 300, batch: 2, reduction, shuffle: true, seed: 3 };
         let start = initial_model(&signature(), Weights::Zeros, 3);
         let mut epochs = 0;
-        let trained = train(&mut engines, &steps, &schedule, &start, &mut |_, _, _| {
+        let trained = train(&mut engines, &steps, &schedule, &start, &mut |_, _| {
             epochs += 1;
             Ok(())
         })
