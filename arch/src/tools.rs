@@ -44,7 +44,7 @@ impl Default for Toolbox {
 impl Toolbox {
     /// A toolbox with this cache folder that looks nowhere else.
     pub fn only(cache: impl Into<PathBuf>) -> Toolbox {
-        let cache = cache.into();
+        let cache = absolute(cache.into());
         let tools = cache.join(format!("tools-{}", hex(&Sha256::digest(PINS)[..8])));
         Toolbox { cache, tools, search_path: None }
     }
@@ -52,7 +52,7 @@ impl Toolbox {
     /// The same tools, but what is made with them is kept elsewhere.
     #[must_use]
     pub fn with_cache(self, cache: impl Into<PathBuf>) -> Toolbox {
-        Toolbox { cache: cache.into(), ..self }
+        Toolbox { cache: absolute(cache.into()), ..self }
     }
 
     /// The cache folder.
@@ -92,6 +92,11 @@ impl Toolbox {
             .find(|folder| folder.is_dir())
             .ok_or_else(|| MissingTools { names: vec![name.to_owned()] })
     }
+}
+
+/// Tools run in work folders of their own, where a relative path would mean something else.
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 /// Bytes as hexadecimal digits.

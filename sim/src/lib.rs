@@ -7,10 +7,15 @@
 //! | [`train`] | a training on a data set, on any engine |
 //! | [`grid`] | nothing: the interface of a grid under a clock, and what drives it |
 //! | [`verilator`] | the generated Verilog |
+//! | [`golden`] | tensor IR on real numbers |
+//! | [`array`](mod@array) | an image, cycle by cycle, in Rust |
+//! | [`eval`] | nothing: values between JSON and an engine |
 
+pub mod array;
 pub mod data;
 pub mod driver;
+pub mod eval;
+pub mod golden;
 pub mod grid;
-
 pub mod train;
 pub mod verilator;

@@ -8,6 +8,8 @@
 //! | [`installation`] | finds Verilator and the C++ compiler |
 //! | [`shim`] | the C interface of one design |
 //! | [`build`] | Verilog to shared library |
+//! | [`process`] | runs external programs |
+//! | [`lint`](mod@lint) | what Verilator has to say against a design |
 //! | [`cache`] | keeps finished libraries |
 //! | [`device`] | loads libraries, clocks instances; the only unsafe code |
 //! | [`grid`] | the instance of a grid behind the common interface |
@@ -21,10 +23,13 @@ mod cache;
 mod device;
 mod grid;
 mod installation;
+mod lint;
+mod process;
 mod shim;
 
 pub use device::{Device, Library, PortId};
 pub use grid::GridDevice;
+pub use lint::lint;
 
 use arch::tools::{MissingTools, Toolbox};
 use std::path::PathBuf;

@@ -4,7 +4,7 @@ use arch::machine::{Machine, MachineSpec};
 use arch::rtl::{Direction, Port, Rtl};
 use arch::tools::Toolbox;
 use sim::grid::Grid;
-use sim::verilator::{GridDevice, Library, Options, VerilatorError};
+use sim::verilator::{GridDevice, Library, Options, VerilatorError, lint};
 use std::fs;
 use std::path::Path;
 
@@ -202,4 +202,17 @@ fn a_grid_behind_the_common_interface() {
     let left = grid.cycle(Some(&[1, 2]), true);
     assert_eq!((left.input_taken, left.output), (false, Some(-1995)));
     assert_eq!(grid.cycles(), 8);
+}
+
+#[test]
+fn warnings_are_errors_unless_they_are_waived() {
+    let toolbox = Toolbox::default();
+    let none = "`verilator_config\n";
+    lint(&adder(), none, &toolbox).unwrap_or_else(|error| panic!("{error}"));
+    let unused =
+        Rtl { verilog: adder().verilog.replace("    assign now", "    wire nobody;\n    assign now"), ..adder() };
+    let error = lint(&unused, none, &toolbox).unwrap_err();
+    assert!(error.to_string().contains("'nobody'"), "{error}");
+    let waived = "`verilator_config\nlint_off -file \"design.v\" -match \"*'nobody'*\"\n";
+    lint(&unused, waived, &toolbox).unwrap_or_else(|error| panic!("{error}"));
 }

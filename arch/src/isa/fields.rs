@@ -13,7 +13,7 @@ use crate::timing::Unit;
 /// Bits of a loop count.
 pub const COUNT_BITS: u32 = 16;
 /// Bits of a delay.
-pub const DELAY_BITS: u32 = 16;
+pub const DELAY_BITS: u32 = 24;
 /// Bits of an interval.
 pub const INTERVAL_BITS: u32 = 16;
 /// Bits of a shift amount.

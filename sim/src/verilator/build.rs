@@ -8,11 +8,12 @@
 
 use super::cache::{Built, Cache, failed, hash};
 use super::installation::Installation;
+use super::process::{finish, finish_all, start};
 use super::{Options, VerilatorError, shim};
 use arch::rtl::Rtl;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 /// Counts up when this file changes what a library contains.
 const FORMAT: &str = "1";
@@ -159,38 +160,4 @@ fn includes(names: &[String]) -> String {
 
 fn write(path: &Path, text: &str) -> Result<(), VerilatorError> {
     fs::write(path, text).map_err(failed("write", path))
-}
-
-struct Job {
-    program: PathBuf,
-    child: Child,
-}
-
-fn start(command: &mut Command) -> Result<Job, VerilatorError> {
-    let program = PathBuf::from(command.get_program());
-    let child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed("run", &program))?;
-    Ok(Job { program, child })
-}
-
-fn finish(job: Job) -> Result<(), VerilatorError> {
-    let output = job.child.wait_with_output().map_err(failed("run", &job.program))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let name = job.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    let first: Vec<&str> = said.lines().take(30).collect();
-    Err(VerilatorError::Failed { program: name, status: output.status, output: first.join("\n") })
-}
-
-/// Wait for all of them, then report the first that failed.
-fn finish_all(jobs: Vec<Job>) -> Result<(), VerilatorError> {
-    let results: Vec<_> = jobs.into_iter().map(finish).collect();
-    results.into_iter().collect()
 }
