@@ -10,6 +10,7 @@
 //! | [`golden`] | tensor IR on real numbers |
 //! | [`fixed`](mod@fixed) | fixed-point IR, bit for bit |
 //! | [`array`](mod@array) | an image, cycle by cycle, in Rust |
+//! | [`ladder`] | one program on every rung, compared |
 //! | [`eval`] | nothing: values between JSON and an engine |
 
 pub mod array;
@@ -19,5 +20,6 @@ pub mod eval;
 pub mod fixed;
 pub mod golden;
 pub mod grid;
+pub mod ladder;
 pub mod train;
 pub mod verilator;

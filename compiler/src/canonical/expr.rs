@@ -1,6 +1,8 @@
 //! Bodies as trees, which is how rewriting wants them; and substitution of iterators.
 
-use crate::tensor::{Affine, Binary, Body, Element, Function, Guard, IterId, Nest, Node, NodeId, Start, TensorId, Unary};
+use crate::tensor::{
+    Affine, Binary, Body, Element, Function, Guard, IterId, Nest, Node, NodeId, Start, TensorId, Unary,
+};
 use std::collections::BTreeSet;
 
 /// A scalar expression.
@@ -47,13 +49,9 @@ impl Expr {
             Node::Gather { tensor, index } => Expr::Gather(*tensor, index.iter().map(|&n| *sub(n)).collect()),
             Node::Unary(operation, a) => Expr::Unary(*operation, sub(*a)),
             Node::Binary(operation, a, b) => Expr::Binary(*operation, sub(*a), sub(*b)),
-            Node::Select { condition, yes, no } => {
-                Expr::Select(Box::new([*sub(*condition), *sub(*yes), *sub(*no)]))
-            }
+            Node::Select { condition, yes, no } => Expr::Select(Box::new([*sub(*condition), *sub(*yes), *sub(*no)])),
             Node::Cast(element, a) => Expr::Cast(*element, sub(*a)),
-            Node::Call(function, arguments) => {
-                Expr::Call(*function, arguments.iter().map(|&n| *sub(n)).collect())
-            }
+            Node::Call(function, arguments) => Expr::Call(*function, arguments.iter().map(|&n| *sub(n)).collect()),
         }
     }
 
@@ -87,9 +85,7 @@ impl Expr {
                 Node::Select { condition, yes, no: no.emit(body) }
             }
             Expr::Cast(element, a) => Node::Cast(*element, a.emit(body)),
-            Expr::Call(function, arguments) => {
-                Node::Call(*function, arguments.iter().map(|e| e.emit(body)).collect())
-            }
+            Expr::Call(function, arguments) => Node::Call(*function, arguments.iter().map(|e| e.emit(body)).collect()),
         };
         match body.nodes.iter().position(|n| *n == node) {
             Some(existing) => NodeId(existing),
@@ -160,9 +156,7 @@ impl Expr {
                 Some(other) => Expr::Iterator(other),
                 None => affine_expr(&with[iterator.0]),
             },
-            Expr::Read(tensor, index) => {
-                Expr::Read(tensor, index.iter().map(|a| substitute(a, with)).collect())
-            }
+            Expr::Read(tensor, index) => Expr::Read(tensor, index.iter().map(|a| substitute(a, with)).collect()),
             other => other,
         })
     }

@@ -123,9 +123,7 @@ fn simplify_one(expr: Expr) -> Expr {
             (Binary::Mul, Constant(-1.0), other) | (Binary::Mul, other, Constant(-1.0)) => {
                 simplify_one(Expr::neg(other))
             }
-            (Binary::Div, other, Constant(by)) if by != 0.0 => {
-                simplify_one(Expr::mul(Constant(1.0 / by), other))
-            }
+            (Binary::Div, other, Constant(by)) if by != 0.0 => simplify_one(Expr::mul(Constant(1.0 / by), other)),
             (operation, a, b) => Expr::Binary(operation, Box::new(a), Box::new(b)),
         },
         Expr::Call(function, arguments) => match (function, arguments.as_slice()) {

@@ -65,9 +65,7 @@ fn inline_definition(program: &mut Program, number: usize) {
             }
         }
         let replaced = Expr::from_body(&nest.body).map(&mut |e| match e {
-            Expr::Read(tensor, index) if tensor == target => {
-                body.clone().substitute(&inverse.apply(&index))
-            }
+            Expr::Read(tensor, index) if tensor == target => body.clone().substitute(&inverse.apply(&index)),
             other => other,
         });
         nest.body = replaced.to_body();
@@ -109,10 +107,7 @@ impl Inverse {
 
     /// The free iterators at the element with this index.
     pub(super) fn apply(&self, index: &[Affine]) -> Vec<Affine> {
-        self.from
-            .iter()
-            .map(|&(dimension, offset)| index[dimension].plus(-1, &Affine::constant(offset)))
-            .collect()
+        self.from.iter().map(|&(dimension, offset)| index[dimension].plus(-1, &Affine::constant(offset))).collect()
     }
 }
 
@@ -158,9 +153,7 @@ fn forward(program: &Program, number: usize) -> Option<(usize, Nest)> {
     for (iterator, form) in inverse.iter().enumerate() {
         let [(other, 1)] = form.terms.as_slice() else { return None };
         let (ours, theirs) = (&definition.iterators[iterator], &copy.iterators[other.0]);
-        if of_copy[other.0].is_some()
-            || theirs.low + form.offset != ours.low
-            || theirs.high + form.offset != ours.high
+        if of_copy[other.0].is_some() || theirs.low + form.offset != ours.low || theirs.high + form.offset != ours.high
         {
             return None;
         }

@@ -16,9 +16,7 @@ pub fn rewrite_logic(program: &Program) -> Program {
     let mut result = program.clone();
     for nest in &mut result.nests {
         let is_logic = |node: &Node| match node {
-            Node::Binary(operation, ..) => {
-                !matches!(operation, Binary::Add | Binary::Sub | Binary::Mul | Binary::Div)
-            }
+            Node::Binary(operation, ..) => !matches!(operation, Binary::Add | Binary::Sub | Binary::Mul | Binary::Div),
             Node::Unary(operation, _) => *operation == Unary::Not,
             Node::Select { .. } | Node::Call(Function::Abs, _) | Node::Cast(..) => true,
             _ => false,

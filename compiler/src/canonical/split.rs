@@ -19,8 +19,7 @@ use std::collections::BTreeSet;
 /// replicated. A power of two goes nowhere: it stays as a scale of the product. Each temporary runs over the iterators that its value
 /// depends on, so what does not change in a loop leaves it.
 pub fn split_into_primitives(program: &Program) -> Program {
-    let mut splitter =
-        Splitter { program: program.clone(), levels: vec![0; program.tensors.len()], nests: Vec::new() };
+    let mut splitter = Splitter { program: program.clone(), levels: vec![0; program.tensors.len()], nests: Vec::new() };
     for nest in &program.nests {
         splitter.nest(nest);
     }
@@ -254,12 +253,10 @@ impl Splitter {
                 continue;
             }
             let y = part.factors[0].clone();
-            let partner = (0..factors.len())
-                .filter(|&p| p != at)
-                .min_by_key(|&p| {
-                    let both: BTreeSet<IterId> = factors[p].iterators().union(&y.iterators()).copied().collect();
-                    (factors[p] != y, place.points(&both), self.level(&factors[p]))
-                })?;
+            let partner = (0..factors.len()).filter(|&p| p != at).min_by_key(|&p| {
+                let both: BTreeSet<IterId> = factors[p].iterators().union(&y.iterators()).copied().collect();
+                (factors[p] != y, place.points(&both), self.level(&factors[p]))
+            })?;
             let x = self.atom(factors[partner].clone(), place);
             let y = self.atom(y, place);
             let plain = Term { coefficient: one.coefficient, factors: vec![x.clone()] };
@@ -282,9 +279,8 @@ impl Splitter {
             factors.push(sum);
         }
         if factors.len() >= 2 && !is_power_of_two(coefficient) {
-            let cheapest = (0..factors.len())
-                .min_by_key(|&f| self.cost(&factors[f], place))
-                .expect("there are factors");
+            let cheapest =
+                (0..factors.len()).min_by_key(|&f| self.cost(&factors[f], place)).expect("there are factors");
             let scaled = Expr::mul(Expr::Constant(coefficient.abs()), factors[cheapest].clone());
             factors[cheapest] = self.atom(scaled, place);
             coefficient = coefficient.signum();
@@ -318,9 +314,7 @@ impl Splitter {
             && let Some((_, _, [plain, product])) = self.complement(&term.factors.clone(), place)
         {
             let sign = term.coefficient;
-            terms = [plain, product]
-                .map(|t| Term { coefficient: t.coefficient * sign, factors: t.factors })
-                .to_vec();
+            terms = [plain, product].map(|t| Term { coefficient: t.coefficient * sign, factors: t.factors }).to_vec();
         }
         let mut terms: Vec<Term> = terms.into_iter().map(|t| self.reduced(t, place)).collect();
         while terms.len() > 2 {

@@ -3,9 +3,7 @@
 use super::expr::{Expr, reads};
 use super::flow::{Flow, fresh_name};
 use super::{Batch, Reduction};
-use crate::tensor::{
-    Affine, Aggregate, IterId, Iterator, Nest, Program, Role, Start, Tensor, TensorId, Update,
-};
+use crate::tensor::{Affine, Aggregate, IterId, Iterator, Nest, Program, Role, Start, Tensor, TensorId, Update};
 use arch::{Code, Diagnostic};
 
 /// Give everything that depends on the sample a leading dimension: the batch.
@@ -36,8 +34,10 @@ pub fn vectorise(program: &Program, size: u32) -> Result<Program, Vec<Diagnostic
         .iter()
         .map(|update| {
             let (state, next) = (&program.tensors[update.state.0], &program.tensors[update.next.0]);
-            let message =
-                format!("`{}` is assigned by the program, once per sample: that cannot be done for a batch", state.name);
+            let message = format!(
+                "`{}` is assigned by the program, once per sample: that cannot be done for a batch",
+                state.name
+            );
             Diagnostic::new(Code::Backend, next.span, message).with_help(format!(
                 "train with a batch of 1, or assign a gradient linked to `{}` and leave the update to the tool",
                 state.name
@@ -172,7 +172,8 @@ pub fn updates_last(program: &Program) -> Program {
             for &writer in writers {
                 // Moving the nest past the writers of what it reads would change what it reads.
                 let sources = reads(&program.nests[writer]);
-                late[writer] = sources.iter().all(|t| !flow.written_in(*t, writer + 1..program.nests.len()) || *t == update.next);
+                late[writer] =
+                    sources.iter().all(|t| !flow.written_in(*t, writer + 1..program.nests.len()) || *t == update.next);
             }
         }
     }

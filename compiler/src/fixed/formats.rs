@@ -171,9 +171,7 @@ impl<'a> Formats<'a> {
             let tensor = &program.tensors[id];
             let (fraction, decided) = match (numbers.fractions.get(&tensor.name), formats.ranges[id]) {
                 (Some(&given), _) => (given, "given".to_string()),
-                (None, Some((low, high))) => {
-                    (best_fraction(low, high, numbers.word), "its range".to_string())
-                }
+                (None, Some((low, high))) => (best_fraction(low, high, numbers.word), "its range".to_string()),
                 (None, None) => (numbers.word as i32 / 2, "default: nothing is known about its values".to_string()),
             };
             formats.fractions[id] = fraction;
@@ -198,8 +196,10 @@ impl<'a> Formats<'a> {
         }
         let name = &self.program.tensors[id.0].name;
         if self.numbers.fractions.contains_key(name) {
-            let message =
-                format!("`{name}` gets {fraction} bits after the binary point instead of the {} given", self.fractions[id.0]);
+            let message = format!(
+                "`{name}` gets {fraction} bits after the binary point instead of the {} given",
+                self.fractions[id.0]
+            );
             self.notes.retain(|note| !note.message.starts_with(&format!("`{name}` gets ")));
             self.notes.push(Diagnostic::new(Code::WarnNumber, nest.span, message).with_label(why.to_string()));
         }
@@ -258,7 +258,10 @@ impl<'a> Formats<'a> {
                         break;
                     }
                     if output < 0 {
-                        self.reject(nest, &format!("no table of {} entries holds `{function}`", self.numbers.table_entries));
+                        self.reject(
+                            nest,
+                            &format!("no table of {} entries holds `{function}`", self.numbers.table_entries),
+                        );
                         break;
                     }
                     self.lower(nest.out, output - 1, "accuracy of the function table", nest);
@@ -422,9 +425,8 @@ impl<'a> Formats<'a> {
             let start = start.map_or(0.0, |atom| {
                 libm::ldexp(largest(atom, points.start, by_range), (points.product - points.start).clamp(-64, 200))
             });
-            let sum = product.map_or(0.0, |(a, b)| {
-                count * largest(a, points.a, by_range) * largest(b, points.b, by_range)
-            });
+            let sum =
+                product.map_or(0.0, |(a, b)| count * largest(a, points.a, by_range) * largest(b, points.b, by_range));
             start + sum
         };
         if bound(false) <= limit {

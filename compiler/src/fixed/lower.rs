@@ -109,7 +109,8 @@ fn primitives(program: &tensor::Program) -> Result<Vec<(Nest, Primitive)>, Vec<D
     let mut errors = Vec::new();
     for tensor in &program.tensors {
         if matches!(tensor.element, Element::Int { .. }) {
-            let message = format!("`{}` has integers for elements, which this back end does not compute with yet", tensor.name);
+            let message =
+                format!("`{}` has integers for elements, which this back end does not compute with yet", tensor.name);
             errors.push(
                 Diagnostic::new(Code::Backend, tensor.span, message)
                     .with_help("declare real elements, or evaluate with the golden engine"),
@@ -141,9 +142,9 @@ fn primitives(program: &tensor::Program) -> Result<Vec<(Nest, Primitive)>, Vec<D
 fn refuse(program: &tensor::Program, nest: &Nest, what: &str) -> Diagnostic {
     let name = &program.tensors[nest.out.0].name;
     let message = format!("{what}, needed for `{name}`, is not something the array can compute");
-    Diagnostic::new(Code::Backend, nest.span, message)
-        .with_label("computed here")
-        .with_help("evaluate with the golden engine (`--engine golden`), or compute this value on the host and make it an input")
+    Diagnostic::new(Code::Backend, nest.span, message).with_label("computed here").with_help(
+        "evaluate with the golden engine (`--engine golden`), or compute this value on the host and make it an input",
+    )
 }
 
 /// What keeps a nest from being an operation.
@@ -253,12 +254,20 @@ impl Lowering<'_> {
                         .with_help("a wider accumulator, or narrower formats for its factors, would make it certain");
                     formats.notes.push(note);
                 }
-                self.multiply_add(formats, nest, (start.as_ref(), product.as_ref()), &points, (*scale, *subtract, *negative))
+                self.multiply_add(
+                    formats,
+                    nest,
+                    (start.as_ref(), product.as_ref()),
+                    &points,
+                    (*scale, *subtract, *negative),
+                )
             }
             Primitive::Product(factor) => {
                 let fraction = match factor {
                     Atom::Read(tensor, _) => formats.fraction(*tensor),
-                    Atom::Constant(value) => super::formats::best_fraction(*value, *value, self.numbers.word).clamp(0, 63),
+                    Atom::Constant(value) => {
+                        super::formats::best_fraction(*value, *value, self.numbers.word).clamp(0, 63)
+                    }
                 };
                 Kind::Product {
                     factor: self.operand(factor, fraction),

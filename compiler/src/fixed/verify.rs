@@ -13,11 +13,8 @@ use arch::number::{word_max, word_min};
 /// # Panics
 /// When a law is broken: that is a bug of ours, never the user's.
 pub fn verify(program: &Program) {
-    let mut written: Vec<bool> = program
-        .tensors
-        .iter()
-        .map(|t| matches!(t.role, Role::Input | Role::State | Role::Parameter(_)))
-        .collect();
+    let mut written: Vec<bool> =
+        program.tensors.iter().map(|t| matches!(t.role, Role::Input | Role::State | Role::Parameter(_))).collect();
     for tensor in &program.tensors {
         if let Role::Parameter(words) = &tensor.role {
             let elements: usize = tensor.shape.iter().map(|&n| n as usize).product();
@@ -29,7 +26,10 @@ pub fn verify(program: &Program) {
         let name = &program.tensors[operation.out.0].name;
         assert!(operation.free <= operation.iterators.len(), "{name}: free iterators");
         assert!(operation.iterators.iter().all(|i| i.extent() > 0), "{name}: empty range");
-        assert!(!matches!(program.tensors[operation.out.0].role, Role::Input | Role::Parameter(_)), "{name} is read-only");
+        assert!(
+            !matches!(program.tensors[operation.out.0].role, Role::Input | Role::Parameter(_)),
+            "{name} is read-only"
+        );
         inside(program, operation, operation.out, &operation.out_index, true);
         for (operand, free_only) in operands(&operation.kind) {
             match operand {
@@ -73,7 +73,11 @@ fn inside(program: &Program, operation: &Operation, tensor: TensorId, index: &[A
     assert_eq!(index.len(), tensor.shape.len(), "rank of {}", tensor.name);
     for (form, &extent) in index.iter().zip(&tensor.shape) {
         assert!(form.terms.iter().all(|t| t.0.0 < operation.iterators.len()), "iterators of {}", tensor.name);
-        assert!(!free_only || form.terms.iter().all(|t| t.0.0 < operation.free), "{}: free iterators only", tensor.name);
+        assert!(
+            !free_only || form.terms.iter().all(|t| t.0.0 < operation.free),
+            "{}: free iterators only",
+            tensor.name
+        );
         let (low, high) = form.range(&operation.iterators);
         assert!(low >= 0 && high < i64::from(extent), "{}: index {low}..={high} of {extent}", tensor.name);
     }
