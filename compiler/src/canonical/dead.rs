@@ -35,7 +35,7 @@ pub fn remove_dead_tensors(program: &Program) -> Program {
     for (old, tensor) in program.tensors.iter().enumerate() {
         let interface = matches!(tensor.role, Role::Input | Role::Label | Role::State | Role::InOut);
         let used = interface || flow.kept[old] || !flow.writers[old].is_empty() || !flow.readers[old].is_empty();
-        number.push(used.then(|| TensorId(tensors.len())));
+        number.push(used.then_some(TensorId(tensors.len())));
         if used {
             tensors.push(tensor.clone());
         }

@@ -2,7 +2,7 @@
 
 use super::expr::Expr;
 use super::flow::Flow;
-use crate::tensor::{Affine, Aggregate, Iterator, Nest, Program, Role, Start, TensorId};
+use crate::tensor::{Iterator, Nest, Node, Program, Role, Start, TensorId};
 
 /// Let readers of a temporary read the earlier tensor that holds the same values.
 ///
@@ -44,12 +44,11 @@ fn find_original(program: &Program, number: usize) -> Option<usize> {
 }
 
 fn same(a: &Nest, b: &Nest) -> bool {
-    type Key<'a> = (usize, &'a Vec<Affine>, Aggregate, &'a Start, Expr);
-    let box_of = |n: &Nest| n.iterators.iter().map(|&Iterator { low, high, .. }| (low, high)).collect::<Vec<_>>();
-    fn key(n: &Nest) -> Key<'_> {
-        (n.free, &n.out_index, n.aggregate, &n.start, Expr::from_body(&n.body))
-    }
-    box_of(a) == box_of(b) && a.guards == b.guards && key(a) == key(b)
+    let bounds = |n: &Nest| n.iterators.iter().map(|&Iterator { low, high, .. }| (low, high)).collect::<Vec<_>>();
+    bounds(a) == bounds(b)
+        && (a.free, &a.guards, &a.out_index, a.aggregate, &a.start)
+            == (b.free, &b.guards, &b.out_index, b.aggregate, &b.start)
+        && Expr::from_body(&a.body) == Expr::from_body(&b.body)
 }
 
 fn replace_reads(program: &mut Program, from: TensorId, to: TensorId) {
@@ -60,7 +59,7 @@ fn replace_reads(program: &mut Program, from: TensorId, to: TensorId) {
             *tensor = to;
         }
         for node in &mut nest.body.nodes {
-            if let crate::tensor::Node::Read { tensor, .. } | crate::tensor::Node::Gather { tensor, .. } = node
+            if let Node::Read { tensor, .. } | Node::Gather { tensor, .. } = node
                 && *tensor == from
             {
                 *tensor = to;

@@ -49,8 +49,13 @@ pub(super) fn fresh_name(program: &Program, base: &str) -> String {
         Some((stem, digits)) if !stem.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => stem,
         _ => base,
     };
-    (1..)
-        .map(|k| format!("{stem}.{k}"))
-        .find(|name| program.tensors.iter().all(|t| t.name != *name))
-        .expect("some number is free")
+    let taken = |name: &String| program.tensors.iter().any(|t| t.name == *name);
+    let mut number = 1;
+    loop {
+        let name = format!("{stem}.{number}");
+        if !taken(&name) {
+            return name;
+        }
+        number += 1;
+    }
 }

@@ -139,13 +139,8 @@ fn simplify_one(expr: Expr) -> Expr {
             _ => Expr::Call(function, arguments),
         },
         Expr::Select(parts) => match *parts {
-            [Constant(condition), yes, no] => {
-                if condition != 0.0 {
-                    yes
-                } else {
-                    no
-                }
-            }
+            [Constant(0.0), _, no] => no,
+            [Constant(_), yes, _] => yes,
             parts => Expr::Select(Box::new(parts)),
         },
         other => other,

@@ -13,6 +13,8 @@
 //! All of them keep the meaning on real numbers; what they change is where a result is rounded, and that is why they come
 //! before fixed-point IR.
 
+#![allow(clippy::float_cmp, reason = "a coefficient is exactly 1 or it is something else")]
+
 pub mod dead;
 pub mod duplicate;
 mod expr;

@@ -335,19 +335,18 @@ impl Splitter {
             _ => {}
         }
         let simple = |t: &Term| t.factors.is_empty() || t.is_plain();
-        let start = match terms.iter().position(simple) {
-            Some(start) => start,
-            None => {
-                let start = (0..2)
-                    .min_by_key(|&t| {
-                        let e = term_expr(&terms[t]);
-                        (terms[t].factors.len(), place.points(&e.iterators()), self.level(&e))
-                    })
-                    .expect("two terms");
-                let value = self.atom(term_expr(&terms[start]), place);
-                terms[start] = Term::factor(value);
-                start
-            }
+        let start = if let Some(start) = terms.iter().position(simple) {
+            start
+        } else {
+            let start = (0..2)
+                .min_by_key(|&t| {
+                    let e = term_expr(&terms[t]);
+                    (terms[t].factors.len(), place.points(&e.iterators()), self.level(&e))
+                })
+                .expect("two terms");
+            let value = self.atom(term_expr(&terms[start]), place);
+            terms[start] = Term::factor(value);
+            start
         };
         let product = terms.remove(1 - start);
         let start = term_expr(&terms[0]);

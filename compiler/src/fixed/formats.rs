@@ -77,7 +77,9 @@ pub(super) struct Formats<'a> {
     pub(super) same_as: Vec<TensorId>,
     pub(super) notes: Vec<Diagnostic>,
     pub(super) errors: Vec<Diagnostic>,
-    tables: BTreeMap<(arch::function::Function, i32, i32), Option<FunctionTable>>,
+    tables: BTreeMap<(arch::function::Function, i32, i32, u32), Option<FunctionTable>>,
+    /// Largest table that one function may have.
+    table_limit: u32,
     changed: bool,
 }
 
@@ -108,7 +110,7 @@ fn exact_fraction(value: f64, word: u32) -> Option<i32> {
     let best = best_fraction(value, value, word);
     let exact = |fraction: i32| {
         let (w, saturated) = quantise(value, fraction, word);
-        !saturated && to_f64(w, fraction) == value
+        !saturated && to_f64(w, fraction).total_cmp(&value).is_eq()
     };
     if !exact(best) {
         return None;
@@ -165,6 +167,7 @@ impl<'a> Formats<'a> {
             notes: Vec::new(),
             errors: Vec::new(),
             tables: BTreeMap::new(),
+            table_limit: numbers.table_entries,
             changed: false,
         };
         for id in 0..count {
@@ -226,8 +229,46 @@ impl<'a> Formats<'a> {
                 }
             }
             if !self.changed {
+                self.fit_tables(nests);
+            }
+            if !self.changed || !self.errors.is_empty() {
                 break;
             }
+        }
+    }
+
+    /// Make all tables fit the table memory together: uses of one function share a table, then tables get smaller.
+    fn fit_tables(&mut self, nests: &[(Nest, Primitive)]) {
+        let mut uses: Vec<(arch::function::Function, TensorId, &Nest)> = Vec::new();
+        for (nest, primitive) in nests {
+            if let Primitive::Function(function, Atom::Read(input, _)) = primitive
+                && let Some(function) = table_function(*function)
+            {
+                uses.push((function, *input, nest));
+            }
+        }
+        let mut pairs: Vec<_> =
+            uses.iter().map(|&(f, input, nest)| (f, self.fraction(input), self.fraction(nest.out))).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let entries = |formats: &mut Self, (function, input, output)| {
+            formats.table(function, input, output).map_or(0, |table| table.entries.len())
+        };
+        let needed: usize = pairs.iter().map(|&pair| entries(self, pair)).sum();
+        if needed <= self.numbers.table_entries as usize {
+            return;
+        }
+        for &(function, input, nest) in &uses {
+            let same = || pairs.iter().filter(|pair| pair.0 == function);
+            let lowest_input = same().map(|pair| pair.1).min().expect("it is used");
+            let lowest_output = same().map(|pair| pair.2).min().expect("it is used");
+            let why = format!("all uses of `{function}` share a table");
+            self.lower(input, lowest_input, &why, nest);
+            self.lower(nest.out, lowest_output, &why, nest);
+        }
+        if !self.changed {
+            self.table_limit /= 2;
+            self.changed = true;
         }
     }
 
@@ -277,10 +318,10 @@ impl<'a> Formats<'a> {
         input: i32,
         output: i32,
     ) -> Option<&FunctionTable> {
-        let Numbers { word, table_entries, .. } = *self.numbers;
+        let (word, limit) = (self.numbers.word, self.table_limit);
         self.tables
-            .entry((function, input, output))
-            .or_insert_with(|| FunctionTable::fit(function, word, input, output, table_entries))
+            .entry((function, input, output, limit))
+            .or_insert_with(|| FunctionTable::fit(function, word, input, output, limit))
             .as_ref()
     }
 

@@ -75,7 +75,6 @@ pub fn lower(
         numbers,
         number: number.into_iter().map(|n| n.expect("every tensor has a place")).collect(),
         tables: Vec::new(),
-        errors: Vec::new(),
     };
     let mut operations = Vec::new();
     for (nest, primitive) in &nests {
@@ -86,9 +85,6 @@ pub fn lower(
         for nest in program.nests.iter().filter(|nest| nest.out == update.next) {
             operations.push(lowering.copy(nest, update.state));
         }
-    }
-    if !lowering.errors.is_empty() {
-        return Err(lowering.errors);
     }
     let names = program.names.iter().map(|(name, id)| (name.clone(), lowering.number[id.0])).collect();
     let result = Program {
@@ -226,7 +222,6 @@ struct Lowering<'a> {
     numbers: &'a Numbers,
     number: Vec<TensorId>,
     tables: Vec<FunctionTable>,
-    errors: Vec<Diagnostic>,
 }
 
 impl Lowering<'_> {
@@ -280,7 +275,7 @@ impl Lowering<'_> {
                 let function = table_function(*function).expect("checked before");
                 let (input, output) = (formats.fraction(*input), formats.fraction(nest.out));
                 let table = formats.table(function, input, output).expect("formats were chosen so").clone();
-                Kind::Function { table: self.table(table, nest), input: self.operand(argument, input) }
+                Kind::Function { table: self.table(table), input: self.operand(argument, input) }
             }
         };
         Operation {
@@ -314,7 +309,7 @@ impl Lowering<'_> {
     }
 
     /// The number of a table, with its place in the table memory.
-    fn table(&mut self, mut table: FunctionTable, nest: &Nest) -> usize {
+    fn table(&mut self, mut table: FunctionTable) -> usize {
         let same = |other: &FunctionTable| {
             (other.function, other.input_fraction, other.output_fraction)
                 == (table.function, table.input_fraction, table.output_fraction)
@@ -323,17 +318,6 @@ impl Lowering<'_> {
             return existing;
         }
         let used: usize = self.tables.iter().map(|t| t.entries.len()).sum();
-        if used + table.entries.len() > self.numbers.table_entries as usize && self.errors.is_empty() {
-            let message = format!(
-                "the function tables need {} entries, the grid has {}",
-                used + table.entries.len(),
-                self.numbers.table_entries
-            );
-            self.errors.push(
-                Diagnostic::new(Code::Backend, nest.span, message)
-                    .with_help("raise `table_entries` in the machine's configuration"),
-            );
-        }
         table.usage.base = used as u32;
         self.tables.push(table);
         self.tables.len() - 1

@@ -38,8 +38,15 @@ enum Action {
         shift: u32,
         finish: Finish,
     },
-    Product { factor: Source, shift: u32, one: i64 },
-    Function { table: usize, input: Source },
+    Product {
+        factor: Source,
+        shift: u32,
+        one: i64,
+    },
+    Function {
+        table: usize,
+        input: Source,
+    },
 }
 
 fn address(operation: &Operation, index: &[Affine], shape: &[u32]) -> Address {
@@ -99,7 +106,7 @@ impl Compiled {
         loop {
             let (result, saturated) = match &self.action {
                 Action::MultiplyAdd { start, align, product, subtract, shift, finish } => {
-                    let start = start.as_ref().map_or(0, |s| self.at(s, memory, &point));
+                    let start = start.as_ref().map_or(0, |s| s.at(memory, &point));
                     let sum = if program.accumulator <= 64 {
                         let sum = self.sum64(product.as_ref(), memory, &mut point);
                         let sum = if *subtract { sum.wrapping_neg() } else { sum };
@@ -118,7 +125,7 @@ impl Compiled {
                 Action::Product { factor, shift, one } => self.product(factor, *shift, *one, word, memory, &mut point),
                 Action::Function { table, input } => {
                     let table: &FunctionTable = &program.tables[*table];
-                    table.evaluate(self.at(input, memory, &point))
+                    table.evaluate(input.at(memory, &point))
                 }
             };
             let element = self.destination.at(&point);
@@ -127,13 +134,6 @@ impl Compiled {
             if !advance(&mut point[..self.free], &self.extents[..self.free]) {
                 return saturations;
             }
-        }
-    }
-
-    fn at(&self, source: &Source, memory: &[Vec<i64>], point: &[usize]) -> i64 {
-        match source {
-            Source::Constant(word) => *word,
-            Source::Memory { tensor, address } => memory[*tensor][address.at(point)],
         }
     }
 
@@ -149,7 +149,11 @@ impl Compiled {
         let outer = self.free..innermost;
         loop {
             point[innermost] = 0;
-            visit(Run::new(a, memory, point, innermost), Run::new(b, memory, point, innermost), self.extents[innermost]);
+            visit(
+                Run::new(a, memory, point, innermost),
+                Run::new(b, memory, point, innermost),
+                self.extents[innermost],
+            );
             if !advance(&mut point[outer.clone()], &self.extents[outer.clone()]) {
                 return;
             }
@@ -159,7 +163,7 @@ impl Compiled {
     fn sum64(&self, product: Option<&(Source, Source)>, memory: &[Vec<i64>], point: &mut [usize]) -> i64 {
         let Some(factors) = product else { return 0 };
         if self.free == self.extents.len() {
-            return self.at(&factors.0, memory, point).wrapping_mul(self.at(&factors.1, memory, point));
+            return factors.0.at(memory, point).wrapping_mul(factors.1.at(memory, point));
         }
         let mut sum = 0i64;
         self.runs(factors, memory, point, |a, b, count| {
@@ -179,7 +183,7 @@ impl Compiled {
     fn sum128(&self, product: Option<&(Source, Source)>, memory: &[Vec<i64>], point: &mut [usize]) -> i128 {
         let Some(factors) = product else { return 0 };
         if self.free == self.extents.len() {
-            return i128::from(self.at(&factors.0, memory, point)) * i128::from(self.at(&factors.1, memory, point));
+            return i128::from(factors.0.at(memory, point)) * i128::from(factors.1.at(memory, point));
         }
         let mut sum = 0i128;
         self.runs(factors, memory, point, |a, b, count| {
@@ -203,13 +207,22 @@ impl Compiled {
         let (mut value, mut saturated) = (one, false);
         let inner = self.free..self.extents.len();
         loop {
-            let next = i128::from(value) * i128::from(self.at(factor, memory, point));
+            let next = i128::from(value) * i128::from(factor.at(memory, point));
             let (rounded, clipped) = saturate(round_half_even(next, shift), word);
             value = rounded;
             saturated |= clipped;
             if !advance(&mut point[inner.clone()], &self.extents[inner.clone()]) {
                 return (value, saturated);
             }
+        }
+    }
+}
+
+impl Source {
+    fn at(&self, memory: &[Vec<i64>], point: &[usize]) -> i64 {
+        match self {
+            Source::Constant(word) => *word,
+            Source::Memory { tensor, address } => memory[*tensor][address.at(point)],
         }
     }
 }
@@ -232,11 +245,9 @@ impl<'a> Run<'a> {
     fn new(source: &Source, memory: &'a [Vec<i64>], point: &[usize], innermost: usize) -> Run<'a> {
         match source {
             Source::Constant(word) => Run::Constant(*word),
-            Source::Memory { tensor, address } => Run::Words {
-                words: &memory[*tensor],
-                first: address.at(point),
-                stride: address.strides[innermost],
-            },
+            Source::Memory { tensor, address } => {
+                Run::Words { words: &memory[*tensor], first: address.at(point), stride: address.strides[innermost] }
+            }
         }
     }
 
