@@ -216,7 +216,8 @@ impl<A: Sum> Lanes<A> {
         let width = self.machine.accumulator();
         if i.tree {
             let rows = self.accumulators.chunks(self.machine.pes_per_pu() as usize);
-            let rows = rows.map(|sums| sums.iter().fold(A::default(), |row, &sum| row.plus(sum)).exact(width)).collect();
+            let rows =
+                rows.map(|sums| sums.iter().fold(A::default(), |row, &sum| row.plus(sum)).exact(width)).collect();
             let row_cycle = self.now + timing::alu_to_root(&self.machine, Unit::Row);
             self.trees.push_back(TreeSums { row_cycle, rows, emit: i.emit });
         }
