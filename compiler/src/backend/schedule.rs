@@ -1,18 +1,20 @@
 //! Schedule: the cycle of every instruction of the three static streams.
 //!
-//!     alu   ████ job 0 ████          ████ job 1 ████
-//!     root              █ █ (tree latency later)
+//!     alu   ████ job 0 ████  ████ job 1 ████        job 1 starts as soon as each of its words is there in time,
+//!     root              █ █ (tree latency later)     not when all of job 0 has landed
 //!     move                 █ █ (root latency later)
 //!
-//! Jobs issue in order. A job starts in the first cycle in which everything it reads has been written, no write port,
-//! root or bus is used twice, and the root and move streams stay in order. Times are beat cycles relative to the first
-//! possible beat of the step.
+//! Jobs issue in order. A job starts in the first cycle in which every word it reads has been written by then, no write
+//! port is used twice, and the root and move streams stay in order. Words are followed one by one: the work is
+//! proportional to the cycles of a step, which is what the step takes in hardware anyway. Times are beat cycles relative
+//! to the first possible beat of the step.
 
 use super::allocate::Allocation;
-use super::job::{Job, Sink};
+use super::job::{Access, Job, Sink};
 use arch::isa::Pad;
 use arch::machine::Machine;
 use arch::timing;
+use std::collections::HashSet;
 
 /// First and last cycle of something, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,10 +24,6 @@ pub(super) struct Window {
 }
 
 impl Window {
-    fn meets(self, other: Window) -> bool {
-        self.first <= other.last && other.first <= self.last
-    }
-
     fn later(self, by: u64) -> Window {
         Window { first: self.first + by, last: self.last + by }
     }
@@ -40,7 +38,7 @@ pub(super) struct Slot {
     pub(super) root: Option<Window>,
     /// Move beats, if the result goes through a tree.
     pub(super) moves: Option<Window>,
-    /// First cycle in which another job may read the result.
+    /// First cycle in which another job may read all of the result.
     pub(super) readable: u64,
     /// Cycles the job waited, after the one before it.
     pub(super) waited: u64,
@@ -53,22 +51,32 @@ pub(super) struct Schedule {
     pub(super) length: u64,
 }
 
+/// Cycles from a job's alu beat to its result at the write port, and to the first beat that may read it.
+fn latency(job: &Job, machine: &Machine) -> (u64, u64) {
+    match &job.sink {
+        Sink::Pad(_) => (timing::ALU_WRITE, timing::ALU_TO_ALU),
+        Sink::Tree { unit, function, .. } => {
+            let moved = timing::alu_to_root(machine, *unit) + timing::root_to_move(*unit, function.is_some());
+            (moved, moved + timing::MOVE_TO_ALU)
+        }
+        Sink::Output => (0, 1),
+    }
+}
+
 /// The windows of a job that starts in cycle 0.
 fn shape(job: &Job, machine: &Machine) -> Slot {
     let interval = u64::from(job.interval);
-    let first_result = (job.beats_per_result() - 1) * interval;
     let last = (job.beats() - 1) * interval;
-    let results = Window { first: first_result, last };
-    let (root, moves, readable) = match &job.sink {
-        Sink::Pad(_) => (None, None, last + timing::ALU_TO_ALU),
+    let results = Window { first: (job.beats_per_result() - 1) * interval, last };
+    let (_, readable) = latency(job, machine);
+    let (root, moves) = match &job.sink {
+        Sink::Pad(_) | Sink::Output => (None, None),
         Sink::Tree { unit, function, .. } => {
             let root = results.later(timing::alu_to_root(machine, *unit));
-            let moves = root.later(timing::root_to_move(*unit, function.is_some()));
-            (Some(root), Some(moves), moves.last + timing::MOVE_TO_ALU)
+            (Some(root), Some(root.later(timing::root_to_move(*unit, function.is_some()))))
         }
-        Sink::Output => (None, None, last + 1),
     };
-    Slot { alu: Window { first: 0, last }, root, moves, readable, waited: 0 }
+    Slot { alu: Window { first: 0, last }, root, moves, readable: last + readable, waited: 0 }
 }
 
 fn shifted(slot: Slot, by: u64) -> Slot {
@@ -81,59 +89,91 @@ fn shifted(slot: Slot, by: u64) -> Slot {
     }
 }
 
-/// The cycles in which a job's result is at the write port of its pad.
-fn write_window(job: &Job, slot: &Slot) -> Option<Window> {
-    match &job.sink {
-        Sink::Pad(_) => {
-            let first = slot.alu.first + (job.beats_per_result() - 1) * u64::from(job.interval);
-            Some(Window { first: first + timing::ALU_WRITE, last: slot.alu.last + timing::ALU_WRITE })
+/// Call `visit` with the word of an access in every beat of the job, and with the beat's cycle relative to the job's start.
+fn for_each_word(job: &Job, access: &Access, mut visit: impl FnMut(usize, u64)) {
+    let mut counters = vec![0u32; job.loops.len()];
+    let mut word = access.offset;
+    let mut cycle = 0;
+    loop {
+        visit(word as usize, cycle);
+        cycle += u64::from(job.interval);
+        let mut level = counters.len();
+        loop {
+            if level == 0 {
+                return;
+            }
+            level -= 1;
+            counters[level] += 1;
+            word += access.strides[level];
+            if counters[level] < job.loops[level] {
+                break;
+            }
+            word -= access.strides[level] * i64::from(counters[level]);
+            counters[level] = 0;
         }
-        Sink::Tree { .. } => slot.moves,
-        Sink::Output => None,
+    }
+}
+
+/// What has been scheduled so far.
+struct Board {
+    /// Per storage and word: the first cycle in which it can be read.
+    readable: Vec<Vec<u64>>,
+    /// Cycles in which the write port of a pad is taken.
+    ports: HashSet<(Pad, u64)>,
+    alu: u64,
+    root: u64,
+    moves: u64,
+}
+
+impl Board {
+    /// The first cycle in which the job may start as far as data and streams are concerned.
+    fn earliest(&self, job: &Job, shape: &Slot) -> u64 {
+        let mut start = self.alu;
+        // Reading waits for the value. Writing waits, too, so that writers of one word land in order.
+        for access in job.reads().chain(job.write()) {
+            let readable = &self.readable[access.storage.0];
+            for_each_word(job, access, |word, cycle| start = start.max(readable[word].saturating_sub(cycle)));
+        }
+        if let (Some(root), Some(moves)) = (shape.root, shape.moves) {
+            start = start.max(self.root.saturating_sub(root.first)).max(self.moves.saturating_sub(moves.first));
+        }
+        start
+    }
+
+    /// The cycles, relative to the job's start, in which its results are at the write port.
+    fn write_cycles(job: &Job, machine: &Machine) -> impl std::iter::Iterator<Item = u64> + use<> {
+        let per_result = job.beats_per_result();
+        let (results, interval) = (job.beats() / per_result, u64::from(job.interval));
+        let (written, _) = latency(job, machine);
+        (1..=results).map(move |n| (n * per_result - 1) * interval + written)
     }
 }
 
 /// Give every job its cycles.
 pub(super) fn schedule(allocation: &Allocation, machine: &Machine) -> Schedule {
     let mut slots: Vec<Slot> = Vec::new();
-    let mut readable = vec![0u64; allocation.storages.len()];
-    let mut writes: Vec<(Pad, Window)> = Vec::new();
-    let mut next_alu = 0;
-    let mut next_root = 0;
-    let mut next_move = 0;
+    let readable = allocation.storages.iter().map(|s| vec![0; s.words as usize]).collect();
+    let mut board = Board { readable, ports: HashSet::new(), alu: 0, root: 0, moves: 0 };
     for job in &allocation.jobs {
         let shape = shape(job, machine);
-        let mut start = next_alu;
-        for access in job.reads().chain(job.write()) {
-            // Reading waits for the value; writing waits too, so that writers of one storage land in order.
-            start = start.max(readable[access.storage.0]);
-        }
-        if let Some(root) = shape.root {
-            start = start.max(next_root.max(root.first) - root.first);
-        }
-        if let Some(moves) = shape.moves {
-            start = start.max(next_move.max(moves.first) - moves.first);
-        }
-        let pad = job.write().map(|access| allocation.homes[access.storage.0].pad);
-        let mut slot = shifted(shape, start);
-        if let Some(pad) = pad {
-            while let Some(window) = write_window(job, &slot) {
-                let busy = writes.iter().find(|(other, taken)| *other == pad && taken.meets(window));
-                let Some(&(_, taken)) = busy else { break };
-                slot = shifted(slot, taken.last + 1 - window.first);
+        let mut start = board.earliest(job, &shape);
+        if let Some(write) = job.write() {
+            let pad = allocation.homes[write.storage.0].pad;
+            while Board::write_cycles(job, machine).any(|cycle| board.ports.contains(&(pad, start + cycle))) {
+                start += 1;
             }
-            let window = write_window(job, &slot).expect("a job that writes has a window");
-            writes.push((pad, window));
-            // Later jobs start, and so write, later: windows that end before are of no further interest.
-            writes.retain(|(_, taken)| taken.last >= slot.alu.first);
-            let written = job.write().expect("it has a pad").storage.0;
-            readable[written] = readable[written].max(slot.readable);
+            board.ports.extend(Board::write_cycles(job, machine).map(|cycle| (pad, start + cycle)));
+            let (_, latency) = latency(job, machine);
+            let readable = &mut board.readable[write.storage.0];
+            // The last beat that touches a word is the one that writes it.
+            for_each_word(job, write, |word, cycle| readable[word] = readable[word].max(start + cycle + latency));
         }
-        slot.waited = slot.alu.first - next_alu;
-        next_alu = slot.alu.last + 1;
+        let mut slot = shifted(shape, start);
+        slot.waited = start - board.alu;
+        board.alu = slot.alu.last + 1;
         if let (Some(root), Some(moves)) = (slot.root, slot.moves) {
-            next_root = root.last + 1;
-            next_move = moves.last + 1;
+            board.root = root.last + 1;
+            board.moves = moves.last + 1;
         }
         slots.push(slot);
     }

@@ -4,14 +4,14 @@
 //! 2. Every root beat meets the sum of exactly one alu beat, every move beat the result of exactly one root beat, and
 //!    every sum and every result is used.
 //! 3. No PE reads a word in the cycle in which it is written.
-//! 4. Every word a beat reads has landed: nothing written earlier in program order is still on its way.
+//! 4. Words are read and written in program order: a beat sees what all jobs before its own wrote, and nothing of the jobs after.
 //! 5. Beats of a routine end before the step does, and everything has landed by then.
 
 use arch::image::Image;
 use arch::isa::{Address, AluInstruction, Factor, LEVELS, Pad, Start, pad_bits};
 use arch::machine::Machine;
 use arch::timing::{self, Unit};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 /// Steps longer than this are verified by their first iterations only: the rules repeat with the loops.
 const REPLAYED_BEATS: u64 = 200_000;
@@ -59,6 +59,55 @@ struct Cycle {
     global_results: u32,
 }
 
+/// One touch of a word.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Touch {
+    cycle: u64,
+    /// Number of the alu instruction.
+    job: usize,
+    write: bool,
+}
+
+/// All touches of every word (lanes are not told apart).
+#[derive(Default)]
+struct Words(BTreeMap<(Pad, i64), Vec<Touch>>);
+
+impl Words {
+    fn touch(&mut self, word: (Pad, i64), cycle: u64, job: usize, write: bool) {
+        self.0.entry(word).or_default().push(Touch { cycle, job, write });
+    }
+
+    fn check(mut self) {
+        for ((pad, at), touches) in &mut self.0 {
+            touches.sort_unstable();
+            let mut latest = 0;
+            for touch in touches.iter() {
+                if touch.write {
+                    latest = latest.max(touch.job);
+                } else {
+                    let Touch { cycle, job, .. } = touch;
+                    assert!(
+                        latest <= *job,
+                        "cycle {cycle}: instruction {job} reads {pad}[{at}] after instruction {latest} wrote it"
+                    );
+                }
+            }
+            let mut earliest = usize::MAX;
+            for touch in touches.iter().rev() {
+                if touch.write {
+                    earliest = earliest.min(touch.job);
+                } else {
+                    let Touch { cycle, job, .. } = touch;
+                    assert!(
+                        earliest >= *job,
+                        "cycle {cycle}: instruction {job} reads {pad}[{at}] before instruction {earliest} has written it"
+                    );
+                }
+            }
+        }
+    }
+}
+
 /// Replay the step of an image and check the laws of the module head.
 ///
 /// # Panics
@@ -73,8 +122,9 @@ pub fn verify(image: &Image) {
     if total > REPLAYED_BEATS {
         return;
     }
+    let mut words = Words::default();
     let mut now = 0;
-    for instruction in step {
+    for (job, instruction) in step.clone().enumerate() {
         now += u64::from(instruction.delay);
         let count = beats(&instruction.counts);
         for beat in 0..count {
@@ -85,10 +135,12 @@ pub fn verify(image: &Image) {
             for pad in reads(instruction) {
                 let at = word(machine, pad, &instruction.reads[pad as usize], &counters);
                 cycles.entry(t).or_default().reads.push((pad, at));
+                words.touch((pad, at), t, job, false);
             }
             if let (Some(pad), true) = (instruction.write, last) {
                 let at = word(machine, pad, &instruction.destination, &counters);
                 cycles.entry(t + timing::ALU_WRITE).or_default().writes.push((pad, at));
+                words.touch((pad, at), t + timing::ALU_WRITE, job, true);
                 end = end.max(t + timing::ALU_TO_ALU);
             }
             if instruction.tree && last {
@@ -116,7 +168,8 @@ pub fn verify(image: &Image) {
         now += u64::from(instruction.count - 1) * u64::from(instruction.interval) + 1;
     }
     let mut now = 0;
-    for instruction in &image.moves {
+    let senders = step.enumerate().filter(|(_, i)| i.tree).map(|(job, _)| job);
+    for (job, instruction) in senders.zip(&image.moves) {
         now += u64::from(instruction.delay);
         let count = beats(&instruction.counts);
         for beat in 0..count {
@@ -126,11 +179,13 @@ pub fn verify(image: &Image) {
             let cycle = cycles.entry(t).or_default();
             cycle.moves.push(instruction.source);
             cycle.writes.push((instruction.pad, at));
+            words.touch((instruction.pad, at), t, job, true);
             end = end.max(t + 3);
         }
         now += (count - 1) * u64::from(instruction.interval) + 1;
     }
     check(&cycles);
+    words.check();
     assert!(
         end <= u64::from(image.step_length),
         "the step is {} cycles long, but its beats need {end}",
@@ -141,13 +196,11 @@ pub fn verify(image: &Image) {
 fn check(cycles: &BTreeMap<u64, Cycle>) {
     // Sums appear at both trees; those the roots take are counted once over the whole step.
     let (mut sums, mut taken, mut results, mut moved) = (0, 0, 0, 0);
-    let mut landed: HashMap<(Pad, i64), u64> = HashMap::new();
     for (t, cycle) in cycles {
         let mut ports = HashSet::new();
         for &(pad, at) in &cycle.writes {
             assert!(ports.insert(pad), "cycle {t}: two writes of {pad:?}");
             assert!(!cycle.reads.contains(&(pad, at)), "cycle {t}: {pad:?}[{at}] is read while it is written");
-            landed.insert((pad, at), *t);
         }
         assert!(cycle.roots.len() <= 1, "cycle {t}: two root beats");
         assert!(cycle.moves.len() <= 1, "cycle {t}: two move beats");

@@ -10,9 +10,9 @@
 //! A statement that writes part of a tensor and reads other elements of it computes into `NAME.next.N` first, so that it sees only old values.
 
 use super::ast::{Group as GroupKind, Nonlinear, Operator};
-use super::coverage::{Coverage, Region};
 use super::resolve::{Expression, Group, IteratorId, Kind, Read, Resolved, Statement, Subscript, VariableId};
 use crate::language::Limits;
+use crate::tensor::coverage::{Coverage, Region};
 use crate::tensor::{
     Affine, Aggregate, Binary, Body, Descent, Element, Function, IterId, Iterator, Nest, Node, NodeId, Program, Role,
     Start, Tensor, TensorId, Update,

@@ -8,7 +8,6 @@
 //! ```
 
 mod ast;
-mod coverage;
 mod lexer;
 mod lower;
 mod mistakes;

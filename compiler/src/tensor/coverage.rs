@@ -9,16 +9,16 @@
 
 /// The elements that one subscripted variable touches, over all values of its iterators.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Region {
+pub(crate) struct Region {
     /// Half-open range per dimension.
-    pub(super) ranges: Vec<(i64, i64)>,
+    pub(crate) ranges: Vec<(i64, i64)>,
     /// For each dimension, the first dimension with the same iterator, itself if none.
-    pub(super) tied: Vec<usize>,
+    pub(crate) tied: Vec<usize>,
 }
 
 impl Region {
     /// All elements of a shape.
-    pub(super) fn whole(shape: &[u32]) -> Region {
+    pub(crate) fn whole(shape: &[u32]) -> Region {
         let ranges = shape.iter().map(|&extent| (0, i64::from(extent))).collect();
         Region { ranges, tied: (0..shape.len()).collect() }
     }
@@ -28,7 +28,7 @@ impl Region {
     }
 
     /// Whether an element may belong to both.
-    pub(super) fn touches(&self, other: &Region) -> bool {
+    pub(crate) fn touches(&self, other: &Region) -> bool {
         self.ranges.iter().zip(&other.ranges).all(|(a, b)| a.0 < b.1 && b.0 < a.1)
     }
 
@@ -68,7 +68,7 @@ type Ranges = Vec<(i64, i64)>;
 
 /// The elements that have a value.
 #[derive(Debug, Clone)]
-pub(super) struct Coverage {
+pub(crate) struct Coverage {
     shape: Vec<u32>,
     known: Known,
 }
@@ -82,12 +82,12 @@ enum Known {
 
 impl Coverage {
     /// No element.
-    pub(super) fn none(shape: &[u32]) -> Coverage {
+    pub(crate) fn none(shape: &[u32]) -> Coverage {
         Coverage { shape: shape.to_vec(), known: Known::Boxes(Vec::new()) }
     }
 
     /// Every element.
-    pub(super) fn all(shape: &[u32]) -> Coverage {
+    pub(crate) fn all(shape: &[u32]) -> Coverage {
         Coverage { shape: shape.to_vec(), known: Known::All }
     }
 
@@ -98,7 +98,7 @@ impl Coverage {
     }
 
     /// The elements of `region` now have a value.
-    pub(super) fn add(&mut self, region: &Region) {
+    pub(crate) fn add(&mut self, region: &Region) {
         if let Known::Boxes(boxes) = &mut self.known {
             if region.is_box() && boxes.len() < MOST_BOXES {
                 insert(boxes, region.ranges.clone());
@@ -119,7 +119,7 @@ impl Coverage {
     }
 
     /// The first element of `region` without a value.
-    pub(super) fn missing(&self, region: &Region) -> Option<Vec<i64>> {
+    pub(crate) fn missing(&self, region: &Region) -> Option<Vec<i64>> {
         match &self.known {
             Known::All => None,
             Known::Boxes(boxes) if region.is_box() => {
