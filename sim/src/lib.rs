@@ -8,6 +8,7 @@
 //! | [`grid`] | nothing: the interface of a grid under a clock, and what drives it |
 //! | [`verilator`] | the generated Verilog |
 //! | [`golden`] | tensor IR on real numbers |
+//! | [`fixed`] | fixed-point IR, bit by bit, without any notion of a grid |
 //! | [`array`](mod@array) | an image, cycle by cycle, in Rust |
 //! | [`eval`] | nothing: values between JSON and an engine |
 
@@ -15,6 +16,7 @@ pub mod array;
 pub mod data;
 pub mod driver;
 pub mod eval;
+pub mod fixed;
 pub mod golden;
 pub mod grid;
 pub mod train;

@@ -116,6 +116,7 @@ fn isolate_constants(program: &Program, placement: &Placement) -> (Program, Plac
                     start: None,
                     align: 0,
                     product: Some((Operand::Read { tensor: *tensor, index: slice_index }, one)),
+                    scale: 0,
                     subtract: false,
                     shift: 0,
                     finish: Finish::Round,
@@ -296,7 +297,7 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
         Job { lanes, sink: Sink::Tree { unit, shift, function, write: write.clone(), lanes: write_lanes }, ..job }
     };
     match &operation.kind {
-        Kind::MultiplyAdd { start, align, product, subtract, shift, finish } => {
+        Kind::MultiplyAdd { start, align, product, subtract, shift, finish, scale: _ } => {
             let mut job = Job { align: *align, shift: *shift, finish: *finish, subtract: *subtract, ..base };
             job.c = start.as_ref().map(|s| context.source(s));
             job.what = format!("{name} {}", if product.is_some() { "multiply-add" } else { "copy" });
