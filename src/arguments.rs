@@ -132,8 +132,8 @@ pub struct Target {
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
     /// Target columns of the data, separated by commas; default: the last ones
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
-    pub target: Option<Vec<String>>,
+    #[arg(long = "target", value_name = "COLUMNS", value_delimiter = ',')]
+    pub columns: Option<Vec<String>>,
     /// Samples per update
     #[arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(1..))]
     pub batch: Option<u32>,

@@ -74,7 +74,9 @@ pub fn find_config(name: &Path) -> Result<PathBuf, Failure> {
     let folder = Path::new("configs");
     let with_extension = name.with_extension("toml");
     let candidates = [name.to_owned(), folder.join(name), with_extension.clone(), folder.join(with_extension)];
-    if let Some(found) = candidates.iter().find(|path| path.is_file()).or_else(|| candidates.iter().find(|path| exists(path))) {
+    if let Some(found) =
+        candidates.iter().find(|path| path.is_file()).or_else(|| candidates.iter().find(|path| exists(path)))
+    {
         return Ok(found.clone());
     }
     let known: Vec<&str> =

@@ -51,6 +51,12 @@ pub fn program_hash(text: &str, set: &BTreeMap<String, f64>) -> String {
     arch::tools::hex(&hash.finalize())
 }
 
+/// What every version of the format has.
+#[derive(Deserialize)]
+struct Version {
+    format_version: u32,
+}
+
 impl ModelFile {
     /// Write it whole.
     ///
@@ -69,11 +75,8 @@ impl ModelFile {
         let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, &error))?;
         let name = path.display().to_string();
         let wrong = |message: String| Failure::data(name.clone(), vec![Diagnostic::global(Code::Data, message)]);
-        #[derive(Deserialize)]
-        struct Version {
-            format_version: u32,
-        }
-        let version: Version = serde_json::from_str(&text).map_err(|error| wrong(format!("this is no model file: {error}")))?;
+        let version: Version =
+            serde_json::from_str(&text).map_err(|error| wrong(format!("this is no model file: {error}")))?;
         if version.format_version != VERSION {
             let found = version.format_version;
             return Err(wrong(format!("the model file has format version {found}, this tool reads version {VERSION}")));
@@ -100,7 +103,8 @@ impl ModelFile {
             match self.model.get(name) {
                 None => return wrong(format!("the model has no weights `{name}`"), "train again"),
                 Some(values) if values.len() != *elements => {
-                    let message = format!("`{name}` has {} weights in the model, {elements} in the program", values.len());
+                    let message =
+                        format!("`{name}` has {} weights in the model, {elements} in the program", values.len());
                     return wrong(message, "train again");
                 }
                 Some(_) => {}

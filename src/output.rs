@@ -6,46 +6,58 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 /// How much is said on stderr, and how.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Talk {
     /// Whether stderr may be coloured.
     pub colour: bool,
     /// Whether stderr is a terminal that can show progress.
     pub terminal: bool,
-    quiet: bool,
-    verbose: bool,
+    volume: Volume,
+}
+
+/// How much is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Volume {
+    Quiet,
+    Normal,
+    Verbose,
 }
 
 impl Talk {
     /// As the arguments and the environment ask.
     pub fn new(global: &Global) -> Talk {
+        let volume = match (global.quiet, global.verbose) {
+            (true, _) => Volume::Quiet,
+            (false, true) => Volume::Verbose,
+            (false, false) => Volume::Normal,
+        };
         let terminal = std::io::stderr().is_terminal();
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Talk { colour: terminal && !no_colour, terminal, quiet: global.quiet, verbose: global.verbose }
+        Talk { colour: terminal && !no_colour, terminal, volume }
     }
 
     /// What is going on.
     pub fn say(&self, message: impl std::fmt::Display) {
-        if !self.quiet {
+        if self.volume >= Volume::Normal {
             error_line(&message.to_string());
         }
     }
 
     /// What is going on, for those who want to know more.
     pub fn detail(&self, message: impl std::fmt::Display) {
-        if self.verbose {
+        if self.says_details() {
             error_line(&message.to_string());
         }
     }
 
     /// Whether [`Talk::detail`] says anything.
     pub fn says_details(&self) -> bool {
-        self.verbose
+        self.volume == Volume::Verbose
     }
 
     /// Whether progress is shown.
     pub fn shows_progress(&self) -> bool {
-        self.terminal && !self.quiet
+        self.terminal && self.volume >= Volume::Normal
     }
 }
 

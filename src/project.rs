@@ -56,7 +56,8 @@ impl Project {
         };
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
         let Some(language) = Language::of_extension(extension) else {
-            let known: Vec<String> = Language::ALL.iter().map(|l| format!(".{} ({})", l.extension(), l.name())).collect();
+            let known: Vec<String> =
+                Language::ALL.iter().map(|l| format!(".{} ({})", l.extension(), l.name())).collect();
             let what = path.display();
             return Err(Failure::Usage(format!("`{what}` is no program: its name must end in {}", known.join(", "))));
         };

@@ -19,7 +19,8 @@ pub fn failure(failure: &Failure, global: &Global, talk: &Talk) {
         | Failure::Tool(message)
         | Failure::File(message)
         | Failure::Bug(message) => {
-            let internal = if matches!(failure, Failure::Bug(_)) { " (a bug of tabla-gen; please report it)" } else { "" };
+            let internal =
+                if matches!(failure, Failure::Bug(_)) { " (a bug of tabla-gen; please report it)" } else { "" };
             output::error_line(&format!("error: {message}{internal}"));
             return;
         }

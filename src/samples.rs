@@ -5,7 +5,6 @@
 //! Sizes of the program follow from the data, so the data comes first.
 
 use crate::failure::Failure;
-use crate::library;
 use crate::output::Talk;
 use crate::project::Project;
 use crate::settings;
@@ -91,7 +90,7 @@ impl Samples {
             part.map(|&row| encoding.step(&rows, row, &signature)).collect()
         };
         let (train, test) = (steps(&parts.train), steps(&parts.test));
-        Ok(Samples { program, signature, settings, train, test, label, encoding })
+        Ok(Samples { program, signature, encoding, settings, train, test, label })
     }
 
     /// Made-up samples for a program whose data nobody has named: features from -2 to 2, labels from the coding.
@@ -99,7 +98,8 @@ impl Samples {
     /// # Errors
     /// Whatever is wrong with settings or program.
     pub fn random(project: &Project, settings: Settings, count: usize, talk: &Talk) -> Result<Samples, Failure> {
-        let program = project.parse(&settings.mu.map(|mu| ("mu".to_owned(), mu)).into_iter().collect::<Vec<_>>(), talk)?;
+        let program =
+            project.parse(&settings.mu.map(|mu| ("mu".to_owned(), mu)).into_iter().collect::<Vec<_>>(), talk)?;
         let (signature, label) = signature(project, &program, &settings)?;
         let mut noise = Noise(1);
         let coding = match &settings.labels {
@@ -119,8 +119,10 @@ impl Samples {
                 (Coding::Names(names), _) => {
                     targets.fill_with(|| names[(noise.next() * names.len() as f64) as usize % names.len()].1);
                 }
-                (_, Loss::OneHot) => targets[settings.first_class + (noise.next() * classes as f64) as usize % classes] = 1.0,
-                _ => targets.fill_with(|| 4.0 * noise.next() - 2.0),
+                (_, Loss::OneHot) => {
+                    targets[settings.first_class + (noise.next() * classes as f64) as usize % classes] = 1.0;
+                }
+                (_, _) => targets.fill_with(|| 4.0 * noise.next() - 2.0),
             }
             let mut values = values.into_iter().chain(targets);
             signature.fields.iter().map(|field| values.by_ref().take(field.elements()).collect()).collect()
@@ -190,7 +192,7 @@ pub fn for_image(
     let built_in = project.config_source.as_ref().is_some_and(|(path, _)| !path.is_file());
     match data.map(Path::to_owned).or(configured) {
         // A built-in config names data of the repository, which need not be here.
-        Some(data) if !(built_in && !data.is_file()) => {
+        Some(data) if !built_in || data.is_file() => {
             let choice = Choice { data: &data, target, split: 0.8, seed: 1, limit: None };
             Samples::read(project, settings, choice, talk)
         }
@@ -215,7 +217,11 @@ impl Noise {
 ///
 /// # Errors
 /// Columns are missing or hold no numbers.
-pub fn unlabelled(encoding: &Encoding, table: &Table, signature: &Signature) -> Result<Vec<Step>, Vec<arch::Diagnostic>> {
+pub fn unlabelled(
+    encoding: &Encoding,
+    table: &Table,
+    signature: &Signature,
+) -> Result<Vec<Step>, Vec<arch::Diagnostic>> {
     let rows: Rows = encoding.read(table, false)?;
     Ok((0..rows.features.len()).map(|row| encoding.step(&rows, row, signature)).collect())
 }
@@ -259,7 +265,8 @@ pub fn signature(project: &Project, program: &Program, settings: &Settings) -> R
         return Err(wrong(message, "a label is a `model_output` that the program never assigns".to_owned()));
     };
     if elements(&fields[label].shape) != elements(shape) {
-        let message = format!("prediction `{}` and label `{}` differ in shape", settings.prediction, fields[label].name);
+        let message =
+            format!("prediction `{}` and label `{}` differ in shape", settings.prediction, fields[label].name);
         return Err(wrong(message, "see `prediction` and `label` in the [train] table".to_owned()));
     }
     let state = program.tensors.iter().filter(|tensor| tensor.role == Role::State);

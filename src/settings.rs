@@ -37,7 +37,10 @@ mod tests {
 
     #[test]
     fn every_program_of_the_library_can_train() {
-        for (path, _) in library::PROGRAMS.iter().filter(|(path, _)| path.ends_with(".t")) {
+        for (path, _) in library::PROGRAMS
+            .iter()
+            .filter(|(path, _)| Path::new(path).extension().is_some_and(|extension| extension == "t"))
+        {
             read(Path::new(path)).unwrap_or_else(|failure| panic!("{path}: {failure:?}"));
         }
     }

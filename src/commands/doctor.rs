@@ -55,11 +55,11 @@ pub fn run(global: &Global, _talk: &Talk) -> Result<(), Failure> {
     }
     match global.format {
         Format::Json => {
-            let tool = |tool: &Found| {
-                json!({ "name": tool.name, "purpose": tool.purpose, "path": tool.path, "version": tool.version })
-            };
+            let tool = |tool: &Found| json!({ "name": tool.name, "purpose": tool.purpose, "path": tool.path, "version": tool.version });
             let tools: Vec<Value> = found.iter().map(tool).collect();
-            output::json(&json!({ "schema_version": 1, "cache": toolbox.cache().display().to_string(), "tools": tools }))
+            output::json(
+                &json!({ "schema_version": 1, "cache": toolbox.cache().display().to_string(), "tools": tools }),
+            )
         }
         Format::Text => {
             let mut text = String::new();

@@ -91,7 +91,9 @@ pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure>
 fn mismatch(engine: &str, comparison: &Comparison) -> String {
     let first = comparison.first.as_deref().unwrap_or("");
     let Comparison { with, words, differing, cycle_counts_differing, .. } = comparison;
-    format!("{engine} differs from {with}: {differing} of {words} words, {cycle_counts_differing} cycle counts; first: {first}")
+    format!(
+        "{engine} differs from {with}: {differing} of {words} words, {cycle_counts_differing} cycle counts; first: {first}"
+    )
 }
 
 fn with_options(mut settings: Settings, options: &Train) -> Settings {
@@ -109,7 +111,9 @@ pub fn schedule(samples: &Samples, seed: u64) -> Result<Schedule, Failure> {
     let settings = &samples.settings;
     let (batch, count) = (settings.batch as usize, samples.train.len());
     if batch > count {
-        return Err(Failure::Usage(format!("a batch of {batch} is more than the {count} samples of the training part")));
+        return Err(Failure::Usage(format!(
+            "a batch of {batch} is more than the {count} samples of the training part"
+        )));
     }
     Ok(Schedule { epochs: settings.epochs, batch, reduction: settings.reduction, shuffle: settings.shuffle, seed })
 }
@@ -223,7 +227,14 @@ fn table(
         samples.settings.epochs,
         samples.settings.batch
     );
-    text.push_str(&format!("{:8} {:>12} {:>12} {:>12} {:>12}\n", "", "train loss", "test loss", score_head("train", score), score_head("test", score)));
+    text.push_str(&format!(
+        "{:8} {:>12} {:>12} {:>12} {:>12}\n",
+        "",
+        "train loss",
+        "test loss",
+        score_head("train", score),
+        score_head("test", score)
+    ));
     for (name, result) in results {
         let test = result.test.as_ref();
         let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.5}"));

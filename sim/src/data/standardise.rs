@@ -24,7 +24,7 @@ impl Standardiser {
         let count = rows.len().max(1) as f64;
         let (mut mean, mut deviation) = (Vec::with_capacity(columns), Vec::with_capacity(columns));
         for column in 0..columns {
-            let cells = || rows.iter().map(|&row| values[row][column]);
+            let cells = || rows.iter().map(|&row| &values[row]).map(|row| row[column]);
             let average = cells().sum::<f64>() / count;
             let variance = cells().map(|x| (x - average) * (x - average)).sum::<f64>() / count;
             let spread = libm::sqrt(variance);

@@ -28,7 +28,8 @@ impl Reals {
                 _ => {}
             }
         }
-        let prediction = program.names.iter().rev().find(|(name, _)| *name == signature.prediction.0).map(|&(_, id)| id);
+        let prediction =
+            program.names.iter().rev().find(|(name, _)| *name == signature.prediction.0).map(|&(_, id)| id);
         Reals { golden: Golden::new(program), fields, weights, prediction }
     }
 }
