@@ -85,7 +85,15 @@ impl Mask {
     }
 
     /// Whether PE (`row`, `column`) of a `pus` x `pes_per_pu` grid takes part in the beat with these loop counters.
-    pub fn admits(&self, pus: u32, pes_per_pu: u32, counts: &[u32; LEVELS], counters: &[u32; LEVELS], row: u32, column: u32) -> bool {
+    pub fn admits(
+        &self,
+        pus: u32,
+        pes_per_pu: u32,
+        counts: &[u32; LEVELS],
+        counters: &[u32; LEVELS],
+        row: u32,
+        column: u32,
+    ) -> bool {
         let first = |level: u8| level == NO_LEVEL || counters[level as usize] == 0;
         let last = |level: u8| level == NO_LEVEL || counters[level as usize] + 1 == counts[level as usize];
         let picked = |level: u8, lane: u32| level == NO_LEVEL || counters[level as usize] == lane;

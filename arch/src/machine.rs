@@ -127,7 +127,8 @@ impl From<Machine> for MachineSpec {
 impl Machine {
     /// A grid of `pus` x `pes_per_pu` PEs with words of `word` bits and defaults for the rest.
     pub fn grid(pus: u32, pes_per_pu: u32, word: u32) -> Result<Machine, MachineError> {
-        let spec = MachineSpec { pus: Some(pus), pes_per_pu: Some(pes_per_pu), word: Some(word), ..MachineSpec::default() };
+        let spec =
+            MachineSpec { pus: Some(pus), pes_per_pu: Some(pes_per_pu), word: Some(word), ..MachineSpec::default() };
         Machine::try_from(spec)
     }
 

@@ -3,8 +3,8 @@
 //!     struct ──visit──▶ (name, bits, value) ... ──pack──▶ 32-bit chunks      and back
 
 use super::{
-    Address, AluInstruction, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, Pad, RootInstruction, Start,
-    TableUse,
+    Address, AluInstruction, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, Pad, RootInstruction,
+    Start, TableUse,
 };
 use crate::machine::Machine;
 use crate::number::ceil_log2;
@@ -154,7 +154,10 @@ impl Packer {
     }
 
     fn chunks(&self) -> Vec<u32> {
-        self.bits.chunks(32).map(|c| c.iter().enumerate().fold(0, |word, (n, &bit)| word | (u32::from(bit) << n))).collect()
+        self.bits
+            .chunks(32)
+            .map(|c| c.iter().enumerate().fold(0, |word, (n, &bit)| word | (u32::from(bit) << n)))
+            .collect()
     }
 }
 

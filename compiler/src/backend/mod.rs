@@ -1,0 +1,1 @@
+//! Fixed-point IR to image: place, schedule, encode.

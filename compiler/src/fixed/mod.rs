@@ -1,0 +1,147 @@
+//! Fixed-point IR: the program with every rounding decided. Bit-exact, and without any notion of a grid.
+//!
+//! Every [`Operation`] is what one vector instruction of the array can do:
+//!
+//!     MultiplyAdd   out = finish( (start << align) ± sum over reduction points of a * b )
+//!     Product       out = left-to-right chain  p = round(p * a), starting at the first a
+//!     Function      out = table(a)
+//!
+//! The laws, checked by [`verify`]:
+//!
+//! 1. A tensor is a box of words; `fraction` is the number of bits after the binary point (may be negative or exceed the width).
+//! 2. `MultiplyAdd`: with f(product) = f(a) + f(b): `align = f(product) - f(start) >= 0`, `shift = f(product) - f(out) >= 0`,
+//!    both at most 63. Every *final* accumulator fits `accumulator` bits (proved from the formats), so sums may be
+//!    associated in any way modulo `2^accumulator`.
+//! 3. `finish = Negative` gives a word 0 or 1 and `f(out) = 0`.
+//! 4. An operation that reads the tensor it writes does so only at the index it writes.
+//! 5. Every element read has been written, or belongs to an input, state or parameter tensor.
+//! 6. The result of a `Product` is rounded at every step: `f(a) + f(out) - f(out) = f(a)` is the shift of each step.
+
+mod display;
+mod verify;
+
+pub use verify::verify;
+
+use crate::tensor::{Affine, Iterator, TensorId};
+use arch::Span;
+use arch::function::FunctionTable;
+use arch::isa::Finish;
+
+/// A program with every rounding decided.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Program {
+    /// Word width in bits.
+    pub word: u32,
+    /// Accumulator width in bits.
+    pub accumulator: u32,
+    /// All tensors; ids are those of this program (not of the tensor program it came from).
+    pub tensors: Vec<Tensor>,
+    /// What is computed, in order.
+    pub operations: Vec<Operation>,
+    /// Function tables used by the operations.
+    pub tables: Vec<FunctionTable>,
+    /// Final value of each name of the source program.
+    pub names: Vec<(String, TensorId)>,
+}
+
+/// One tensor of words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tensor {
+    /// Unique name.
+    pub name: String,
+    /// Extents, outermost first.
+    pub shape: Vec<u32>,
+    /// What it is for.
+    pub role: Role,
+    /// Bits after the binary point.
+    pub fraction: i32,
+    /// Where it comes from.
+    pub span: Span,
+}
+
+/// What a tensor is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// Arrives with every step (inputs and labels).
+    Input,
+    /// Kept from step to step; written in place by operations.
+    State,
+    /// Constant words, row-major.
+    Parameter(Vec<i64>),
+    /// Intermediate result.
+    Temporary,
+    /// Sent to the host after every step.
+    Output,
+}
+
+/// One operation: for every point of the free iterators, one word.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operation {
+    /// Free iterators first, reduction iterators after.
+    pub iterators: Vec<Iterator>,
+    /// How many of them are free.
+    pub free: usize,
+    /// Tensor written.
+    pub out: TensorId,
+    /// Element written.
+    pub out_index: Vec<Affine>,
+    /// What is computed.
+    pub kind: Kind,
+    /// Where it comes from.
+    pub span: Span,
+}
+
+/// What an operation computes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    /// `finish((start << align) ± sum(a * b))`
+    MultiplyAdd {
+        /// Where accumulation starts; `None` = 0. Its index mentions free iterators only.
+        start: Option<Operand>,
+        /// Left shift of the start.
+        align: u32,
+        /// The factors; `None`: nothing is added.
+        product: Option<(Operand, Operand)>,
+        /// Subtract the products.
+        subtract: bool,
+        /// Right shift of the accumulator.
+        shift: u32,
+        /// How the accumulator becomes a word.
+        finish: Finish,
+    },
+    /// Left-to-right product over the reduction iterators, rounded at each step.
+    Product {
+        /// The factor.
+        factor: Operand,
+        /// Right shift after each multiplication (the fraction bits of `factor`).
+        shift: u32,
+        /// The start of the chain: 1 in the format of the result.
+        one: i64,
+    },
+    /// `out = tables[table](input)`; no reduction iterators.
+    Function {
+        /// Which table.
+        table: usize,
+        /// The argument.
+        input: Operand,
+    },
+}
+
+/// A word that enters an operation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operand {
+    /// An element.
+    Read {
+        /// Which tensor.
+        tensor: TensorId,
+        /// Which element.
+        index: Vec<Affine>,
+    },
+    /// A constant.
+    Constant {
+        /// The word.
+        word: i64,
+        /// Its fraction bits.
+        fraction: i32,
+    },
+}

@@ -1,0 +1,33 @@
+//! What a host sees of a grid, cycle by cycle: the interface that every clocked simulator shares.
+//!
+//!                  ┌────────┐
+//!      beats ─────▶│        │─────▶ words
+//!      control ◀──▶│  grid  │
+//!                  └────────┘
+//!
+//! Each call is exactly one clock cycle (docs/machine.md sections 5 to 7), so two simulators that are given the same
+//! calls must return the same values, call by call. Words are sign-extended; a beat holds `stream_words` of them.
+
+/// What happened at the two streams in one clock cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CycleResult {
+    /// Whether the offered beat was taken. False when none was offered.
+    pub input_taken: bool,
+    /// The word that left in this cycle. `None` when the output was empty or the host was not ready.
+    pub output: Option<i64>,
+}
+
+/// A grid under a clock.
+pub trait Grid {
+    /// Write one word through the control port. Takes one cycle; the streams are idle in it: no beat is offered, no output
+    /// is accepted.
+    fn control_write(&mut self, address: u32, data: u32);
+
+    /// Read one register through the control port: the value it has in the cycle of this call. Takes one cycle; the streams
+    /// are idle in it.
+    fn control_read(&mut self, address: u32) -> u32;
+
+    /// One cycle with the control port idle: offer `input`, one word per stream lane, and accept an output if
+    /// `output_ready`. A beat that was not taken has to be offered again.
+    fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult;
+}
