@@ -1,8 +1,21 @@
 //! Function tables: a nonlinear function as segments with linear interpolation.
 //!
-//! (Filled in with the numeric work: `FunctionTable::build`, `evaluate`.)
+//!      word x ──▶ segment number ──▶ table {base, delta} ──▶ base + delta * fraction ──▶ round, saturate ──▶ word y
+//!            └──▶ fraction inside the segment ───────────────────────────────┘
+//!
+//! Entries hold two guard bits: they count quarters of the output's last place. A table is *fitted*: [`FunctionTable::fit`] takes
+//! the fewest segments with which no input is further than [`MAX_ERROR`] last places from the true value (at the quantised
+//! input, saturated at the ends of the output format), or says that the pair of formats cannot be had.
+//! How hardware uses the table is written in docs/machine.md, section 4; [`FunctionTable::evaluate`] is the same in Rust.
 
 use crate::isa::TableUse;
+use crate::number::{round_half_even, saturate, word_max, word_min};
+
+/// Largest error of a fitted table, in units of the output's last place.
+pub const MAX_ERROR: f64 = 2.0;
+
+/// Guard bits of the entries below the output's last place.
+const GUARD: u32 = 2;
 
 /// The functions a table can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,6 +28,55 @@ pub enum Function {
     Gaussian,
     /// Natural logarithm.
     Log,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// Exponential function; large arguments saturate.
+    Exp,
+}
+
+impl Function {
+    /// The true value.
+    pub fn value(self, x: f64) -> f64 {
+        match self {
+            Function::Sigmoid => 1.0 / (1.0 + libm::exp(-x)),
+            Function::SigmoidSymmetric => libm::tanh(x / 2.0),
+            Function::Gaussian => libm::exp(-x * x / 2.0) / libm::sqrt(2.0 * std::f64::consts::PI),
+            Function::Log => libm::log(x),
+            Function::Tanh => libm::tanh(x),
+            Function::Exp => libm::exp(x),
+        }
+    }
+
+    /// Segments per octave of a positive argument instead of uniform ones.
+    pub fn by_octave(self) -> bool {
+        self == Function::Log
+    }
+
+    /// Beyond `|x| = end` the function stays within `tolerance` of a constant, or saturates an output that ends at `limit`.
+    fn domain_end(self, tolerance: f64, limit: f64) -> f64 {
+        let log = -libm::log(tolerance);
+        match self {
+            Function::Sigmoid => log,
+            Function::SigmoidSymmetric => log + std::f64::consts::LN_2,
+            Function::Tanh => (log + std::f64::consts::LN_2) / 2.0,
+            Function::Gaussian => libm::sqrt(2.0 * log.max(0.0)),
+            Function::Exp => log.max(libm::log(limit)),
+            Function::Log => f64::INFINITY,
+        }
+    }
+}
+
+impl std::fmt::Display for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Function::Sigmoid => "sigmoid",
+            Function::SigmoidSymmetric => "sigmoid_symmetric",
+            Function::Gaussian => "gaussian",
+            Function::Log => "log",
+            Function::Tanh => "tanh",
+            Function::Exp => "exp",
+        })
+    }
 }
 
 /// One table: what is loaded, and how it is used.
@@ -32,4 +94,213 @@ pub struct FunctionTable {
     pub usage: TableUse,
     /// `(base, delta)` per entry, each W+2 bits signed, in quarters of the output's last place.
     pub entries: Vec<(i64, i64)>,
+}
+
+impl FunctionTable {
+    /// The smallest table of at most `max_entries` entries whose error is at most [`MAX_ERROR`]; its base is 0.
+    ///
+    /// `None`: no table of that size does it; fewer bits after the output's binary point may.
+    pub fn fit(
+        function: Function,
+        word: u32,
+        input_fraction: i32,
+        output_fraction: i32,
+        max_entries: u32,
+    ) -> Option<FunctionTable> {
+        for log2 in 1..word - 1 {
+            let table = FunctionTable::build(function, word, input_fraction, output_fraction, log2);
+            if table.entries.len() > max_entries as usize {
+                return None;
+            }
+            if table.error() <= MAX_ERROR {
+                return Some(table);
+            }
+            if table.usage.segment_shift == 0 {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// The table with `2^log2` segments (uniform: in all; octave: per octave), as good as it gets.
+    pub fn build(function: Function, word: u32, input_fraction: i32, output_fraction: i32, log2: u32) -> FunctionTable {
+        let unit = libm::ldexp(1.0, -output_fraction);
+        let limit = word_max(word) as f64 * unit;
+        let mut entries = Vec::new();
+        let usage = if function.by_octave() {
+            let segment_shift = word - 2 - log2;
+            for lead in 0..word - 1 {
+                // A word with this leading bit has `lead` bits below it; segments narrower than one word hold one value each.
+                let scale = libm::ldexp(1.0, lead as i32 - input_fraction);
+                for k in 0..1u32 << log2 {
+                    let from = 1.0 + libm::ldexp(f64::from(k), -(log2 as i32));
+                    let to = 1.0 + libm::ldexp(f64::from(k) + 1.0, -(log2 as i32));
+                    entries.push(segment(function, from * scale, to * scale, lead > log2, output_fraction, word));
+                }
+            }
+            TableUse { base: 0, log2, segment_shift, octave: true }
+        } else {
+            let end = function.domain_end(unit / 8.0, limit.max(unit));
+            let half = (0..word - 1).find(|&bits| libm::ldexp(1.0, bits as i32 - input_fraction) >= end);
+            let half = half.unwrap_or(word - 1).max(log2.saturating_sub(1));
+            let segment_shift = half + 1 - log2;
+            let width = libm::ldexp(1.0, segment_shift as i32 - input_fraction);
+            let first = -(1i64 << (log2 - 1));
+            for q in 0..1i64 << log2 {
+                let from = (first + q) as f64 * width;
+                entries.push(segment(function, from, from + width, segment_shift > 0, output_fraction, word));
+            }
+            TableUse { base: 0, log2, segment_shift, octave: false }
+        };
+        FunctionTable { function, input_fraction, output_fraction, word, usage, entries }
+    }
+
+    /// The result for a word, and whether it saturated.
+    pub fn evaluate(&self, x: i64) -> (i64, bool) {
+        evaluate(&self.usage, self.word, x, |entry| self.entries[entry])
+    }
+
+    /// Distance of `evaluate(x)` from the true value (saturated to the output format), in last places of the output.
+    pub fn error_at(&self, x: i64) -> f64 {
+        let (y, _) = self.evaluate(x);
+        let value = self.function.value(libm::ldexp(x as f64, -self.input_fraction));
+        let exact = libm::ldexp(value, self.output_fraction);
+        let exact = exact.clamp(word_min(self.word) as f64, word_max(self.word) as f64);
+        (y as f64 - exact).abs()
+    }
+
+    /// Largest [`FunctionTable::error_at`]: over every word up to 16 bits, above over the ends and quarters of all segments
+    /// and the ends of the format.
+    pub fn error(&self) -> f64 {
+        let (low, high) = (word_min(self.word) as i64, word_max(self.word) as i64);
+        let low = if self.function.by_octave() { 1 } else { low };
+        if self.word <= 16 {
+            return (low..=high).map(|x| self.error_at(x)).fold(0.0, f64::max);
+        }
+        let TableUse { log2, segment_shift, octave, .. } = self.usage;
+        let mut worst = self.error_at(low).max(self.error_at(high));
+        let mut visit = |from: i64, width: i64| {
+            for k in 0..=16 {
+                let x = from + (width * k / 16).min(width - 1);
+                worst = worst.max(self.error_at(x.clamp(low, high)));
+            }
+        };
+        if octave {
+            for lead in 0..self.word - 1 {
+                let width = (1i64 << lead) >> log2;
+                for k in 0..1i64 << log2 {
+                    visit((1i64 << lead) + ((k << lead) >> log2), width.max(1));
+                }
+            }
+        } else {
+            for q in -(1i64 << (log2 - 1))..1i64 << (log2 - 1) {
+                visit(q << segment_shift, 1 << segment_shift);
+            }
+        }
+        worst
+    }
+}
+
+/// `(base, delta)` of the segment `from..to`: the chord, moved by half of its error in the middle.
+fn segment(function: Function, from: f64, to: f64, curved: bool, output_fraction: i32, word: u32) -> (i64, i64) {
+    let quarter = |value: f64| libm::ldexp(value, output_fraction + GUARD as i32);
+    let bound = libm::ldexp(1.0, (word + GUARD) as i32 - 1);
+    let clamp = |value: f64| value.clamp(-bound, bound - 1.0);
+    // The end may lie outside the format: the sum saturates.
+    let far = |value: f64| value.clamp(-2.0 * bound, 2.0 * bound);
+    let (a, b) = (clamp(quarter(function.value(from))), far(quarter(function.value(to))));
+    let middle = far(quarter(function.value(f64::midpoint(from, to))));
+    let bend = if curved { (middle - f64::midpoint(a, b)) / 2.0 } else { 0.0 };
+    let base = libm::rint(clamp(a + bend));
+    (base as i64, clamp(libm::rint(b + bend - base)) as i64)
+}
+
+/// The result of a function unit for a word, and whether it saturated: exactly docs/machine.md, section 4.
+/// `entry` gives the table's entries, counted from its base.
+pub fn evaluate(usage: &TableUse, word: u32, x: i64, entry: impl Fn(usize) -> (i64, i64)) -> (i64, bool) {
+    let &TableUse { log2, segment_shift, octave, .. } = usage;
+    let (number, fraction) = if octave {
+        if x <= 0 {
+            return (word_min(word) as i64, true);
+        }
+        let lead = x.ilog2();
+        let normal = x << (word - 2 - lead);
+        let segment = (normal >> segment_shift) & ((1 << log2) - 1);
+        ((i64::from(lead) << log2) + segment, normal & ((1 << segment_shift) - 1))
+    } else {
+        let (q, fraction, half) = (x >> segment_shift, x & ((1 << segment_shift) - 1), 1i64 << (log2 - 1));
+        let (q, fraction) = if q >= half {
+            (half - 1, (1 << segment_shift) - 1)
+        } else if q < -half {
+            (-half, 0)
+        } else {
+            (q, fraction)
+        };
+        (q + half, fraction)
+    };
+    let (base, delta) = entry(number as usize);
+    let sum = (i128::from(base) << segment_shift) + i128::from(delta) * i128::from(fraction);
+    saturate(round_half_even(sum, segment_shift + GUARD), word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every word of the format: at most two last places, over pairs of formats as the number chooser picks them.
+    #[test]
+    fn fitted_tables_are_accurate_for_every_word() {
+        for (function, inputs, outputs) in [
+            (Function::Sigmoid, 8..=14, 12..=15),
+            (Function::SigmoidSymmetric, 8..=14, 12..=15),
+            (Function::Tanh, 8..=14, 12..=15),
+            (Function::Gaussian, 8..=14, 12..=16),
+            (Function::Log, 0..=15, 10..=11),
+            (Function::Exp, 12..=14, 4..=10),
+        ] {
+            for input in inputs {
+                for output in outputs.clone() {
+                    let entries = if function == Function::Exp { 4096 } else { 1024 };
+                    let Some(table) = FunctionTable::fit(function, 16, input, output, entries) else {
+                        panic!("no table for {function} {input} {output}");
+                    };
+                    let worst = (word_min(16)..=word_max(16))
+                        .filter(|&x| function != Function::Log || x > 0)
+                        .map(|x| table.error_at(x as i64))
+                        .fold(0.0, f64::max);
+                    assert!(worst <= MAX_ERROR, "{function} {input} {output}: {worst}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn entries_fit_their_memory() {
+        for function in [Function::Sigmoid, Function::Gaussian, Function::Log, Function::Exp] {
+            for word in [8, 16, 24, 32] {
+                let table = FunctionTable::build(function, word, word as i32 - 5, word as i32 - 3, 5);
+                let bound = 1i64 << (word + 1);
+                for &(base, delta) in &table.entries {
+                    assert!((-bound..bound).contains(&base) && (-bound..bound).contains(&delta));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn logarithm_of_nothing_is_the_most_negative_word() {
+        let table = FunctionTable::fit(Function::Log, 16, 8, 11, 1024).expect("log has a table");
+        assert_eq!(table.evaluate(0), (-32768, true));
+        assert_eq!(table.evaluate(-5), (-32768, true));
+        assert_eq!(table.evaluate(256), (0, false));
+    }
+
+    #[test]
+    fn wide_words_have_tables_too() {
+        for word in [18, 20, 24] {
+            let fraction = word as i32 - 5;
+            let table = FunctionTable::fit(Function::Sigmoid, word, fraction, 17, 1024);
+            assert!(table.is_some(), "{word}");
+        }
+    }
 }

@@ -65,6 +65,8 @@ pub struct StreamTensor {
     pub shape: Vec<u32>,
     /// Bits after the binary point of its words.
     pub fraction: i32,
+    /// The words of a constant tensor, row-major; they are sent with the model.
+    pub constant: Option<Vec<i64>>,
 }
 
 impl StreamTensor {

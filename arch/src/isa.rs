@@ -8,7 +8,7 @@
 mod fields;
 mod text;
 
-pub use fields::{Field, Fits, Instruction, Layout};
+pub use fields::{COUNT_BITS, DELAY_BITS, Field, Fits, INTERVAL_BITS, Instruction, Layout, SHIFT_BITS, pad_bits};
 
 use crate::timing::Unit;
 
@@ -143,6 +143,7 @@ pub enum Finish {
 
 /// One vector instruction of the alu stream: `result = finish((start << align) ± sum(a * b))`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(clippy::struct_excessive_bools, reason = "they are bits of the instruction")]
 pub struct AluInstruction {
     /// Cycles to wait before the first beat.
     pub delay: u32,

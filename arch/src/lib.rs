@@ -10,6 +10,7 @@
 //! | [`registers`] | the control port's map |
 //! | [`image`] | what is loaded into a grid: programs, tables, stream layout |
 //! | [`rtl`] | generated hardware text and its ports |
+//! | [`tools`] | where the external tools are |
 //! | [`diagnostic`] | what the user did wrong, and where |
 
 pub mod diagnostic;
@@ -21,6 +22,7 @@ pub mod number;
 pub mod registers;
 pub mod rtl;
 pub mod timing;
+pub mod tools;
 
 pub use diagnostic::{Code, Diagnostic, Span};
 pub use image::Image;

@@ -57,9 +57,9 @@ pub const ENTRY_EMIT_STEP: u32 = 0x09;
 pub const ENTRY_EMIT_MODEL: u32 = 0x0a;
 /// Entry of the model's input in the load program.
 pub const ENTRY_LOAD_MODEL: u32 = 0x0b;
-/// Read only: 0x5441_0001.
+/// Read only: [`IDENTITY_VALUE`].
 pub const IDENTITY: u32 = 0x10;
-/// Read only: pus in bits 31..16, pes_per_pu in bits 15..0.
+/// Read only: pus in bits 31..16, `pes_per_pu` in bits 15..0.
 pub const GRID: u32 = 0x11;
 /// Read only: word in bits 31..16, accumulator in bits 15..0.
 pub const WIDTHS: u32 = 0x12;

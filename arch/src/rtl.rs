@@ -34,8 +34,8 @@ pub struct Rtl {
 impl Rtl {
     /// The ports of every grid's top module (docs/machine.md sections 5 to 7), for an input beat of `stream_bits` and words of `word` bits.
     pub fn grid_ports(stream_bits: u32, word: u32) -> Vec<Port> {
-        let port = |name: &str, direction, width| Port { name: name.to_owned(), direction, width };
         use Direction::{Input, Output};
+        let port = |name: &str, direction, width| Port { name: name.to_owned(), direction, width };
         vec![
             port("clock", Input, 1),
             port("reset", Input, 1),

@@ -1,1 +1,7 @@
-//! (to be written)
+//! From generated Verilog to a device: drivers of the external tools.
+//!
+//! | module | drives |
+//! |---|---|
+//! | [`yosys`] | synthesis |
+
+pub mod yosys;

@@ -7,6 +7,17 @@
 //!
 //! Each call is exactly one clock cycle (docs/machine.md sections 5 to 7), so two simulators that are given the same
 //! calls must return the same values, call by call. Words are sign-extended; a beat holds `stream_words` of them.
+//!
+//! | module | does |
+//! |---|---|
+//! | [`host`] | feeds beats and collects words, with or without stalls |
+//! | [`lockstep`] | two grids side by side, compared in every cycle |
+
+pub mod host;
+pub mod lockstep;
+
+pub use host::{Host, Stalls};
+pub use lockstep::{Lockstep, Mismatch};
 
 /// What happened at the two streams in one clock cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -13,7 +13,7 @@ use crate::timing::Unit;
 /// Bits of a loop count.
 pub const COUNT_BITS: u32 = 16;
 /// Bits of a delay.
-pub const DELAY_BITS: u32 = 16;
+pub const DELAY_BITS: u32 = 24;
 /// Bits of an interval.
 pub const INTERVAL_BITS: u32 = 16;
 /// Bits of a shift amount.
@@ -452,5 +452,70 @@ impl Instruction for LoadInstruction {
         flag(walk, "scatter", &mut self.scatter);
         level(walk, "pick_group", &mut self.pick_group);
         mask(walk, machine, &mut self.mask);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::NO_LEVEL;
+
+    fn machine() -> Machine {
+        Machine::grid(3, 5, 24).expect("a valid grid")
+    }
+
+    fn an_instruction() -> AluInstruction {
+        AluInstruction {
+            delay: 70_000,
+            interval: 8,
+            counts: [2, 3, 1, 5],
+            reduce: 2,
+            reads: [
+                Address { base: 9, strides: [60, 5, 0, 1] },
+                Address { base: 200, strides: [0, -5, 0, 2] },
+                Address { base: 1, strides: [0, 1, 0, 0] },
+                Address::default(),
+            ],
+            a: Pad::T1,
+            b: Factor::Pad(Pad::Data),
+            c: Start::Pad(Pad::Model),
+            subtract: true,
+            align: 13,
+            shift: 40,
+            finish: Finish::Negative,
+            immediate_b: -(1 << 23),
+            immediate_c: (1 << 23) - 1,
+            write: Some(Pad::T0),
+            destination: Address { base: 3, strides: [15, 5, 0, 0] },
+            tree: true,
+            emit: false,
+            mask: Mask {
+                flat: true,
+                row_low: 1,
+                column_low: 2,
+                row_high: 3,
+                column_high: 0,
+                row_level: 3,
+                column_level: NO_LEVEL,
+                pick_row: NO_LEVEL,
+                pick_column: 1,
+            },
+            end: true,
+        }
+    }
+
+    #[test]
+    fn decode_inverts_encode() {
+        let machine = machine();
+        let instruction = an_instruction();
+        let chunks = instruction.encode(&machine).expect("it fits");
+        assert_eq!(chunks.len(), AluInstruction::layout(&machine).chunks() as usize);
+        assert_eq!(AluInstruction::decode(&machine, &chunks), instruction);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let error = AluInstruction { immediate_b: 1 << 23, ..an_instruction() }.encode(&machine()).unwrap_err();
+        assert_eq!(error, Fits { field: "immediate_b".into(), bits: 24, value: 1 << 23 });
     }
 }

@@ -1,1 +1,143 @@
-//! Text form of instructions.
+//! Text form of instructions, for people: one line each, defaults left out.
+//!
+//!     +3 alu  4 x 8 (sum 8)  t0[2] = round((model[0+1k3] << 8) - data[0+8k2+1k3] * t1[5] >> 12)  columns 0..5 at k2
+
+use super::{
+    Address, AluInstruction, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, NO_LEVEL, Pad,
+    RootInstruction, Start,
+};
+use crate::timing::Unit;
+use std::fmt::{Display, Formatter, Result, Write};
+
+impl Display for Pad {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(match self {
+            Pad::Model => "model",
+            Pad::Data => "data",
+            Pad::T0 => "t0",
+            Pad::T1 => "t1",
+        })
+    }
+}
+
+impl Display for Unit {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(match self {
+            Unit::Row => "row",
+            Unit::Global => "global",
+        })
+    }
+}
+
+impl Display for Address {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{}", self.base)?;
+        for (level, stride) in self.strides.iter().enumerate().filter(|(_, stride)| **stride != 0) {
+            write!(f, "{stride:+}k{level}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Counts of the loops that run more than once.
+fn loops(f: &mut Formatter<'_>, counts: &[u32; LEVELS]) -> Result {
+    let mut separator = "";
+    for (level, count) in counts.iter().enumerate().filter(|(_, count)| **count > 1) {
+        write!(f, "{separator}k{level}<{count}")?;
+        separator = " ";
+    }
+    if separator.is_empty() { f.write_str("once") } else { Ok(()) }
+}
+
+impl Display for Mask {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let level = |level: u8| if level == NO_LEVEL { String::new() } else { format!(" at k{level}") };
+        if self.flat {
+            let (low, high) = ((self.row_low, self.column_low), (self.row_high, self.column_high));
+            write!(f, "  pes {low:?}..{high:?}{}", level(self.row_level))?;
+        } else {
+            write!(f, "  rows {}..{}{}", self.row_low, self.row_high, level(self.row_level))?;
+            write!(f, "  columns {}..{}{}", self.column_low, self.column_high, level(self.column_level))?;
+        }
+        if self.pick_row != NO_LEVEL {
+            write!(f, "  row k{}", self.pick_row)?;
+        }
+        if self.pick_column != NO_LEVEL {
+            write!(f, "  column k{}", self.pick_column)?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for AluInstruction {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "+{} alu  ", self.delay)?;
+        loops(f, &self.counts)?;
+        if self.reduce > 0 {
+            write!(f, " (sum over the last {})", self.reduce)?;
+        }
+        if self.interval > 1 {
+            write!(f, " every {}", self.interval)?;
+        }
+        let read = |pad: Pad| format!("{pad}[{}]", self.reads[pad as usize]);
+        let mut value = String::new();
+        match self.c {
+            Start::Zero => {}
+            Start::Pad(pad) => write!(value, "({} << {}) ", read(pad), self.align)?,
+            Start::Immediate => write!(value, "({} << {}) ", self.immediate_c, self.align)?,
+        }
+        let b = match self.b {
+            Factor::Pad(pad) => read(pad),
+            Factor::Immediate => self.immediate_b.to_string(),
+        };
+        write!(value, "{} {} * {b}", if self.subtract { '-' } else { '+' }, read(self.a))?;
+        match self.write {
+            Some(pad) => write!(f, "  {pad}[{}] = ", self.destination)?,
+            None if self.emit => f.write_str("  out = ")?,
+            None => f.write_str("  tree = ")?,
+        }
+        match (self.finish, self.tree) {
+            (_, true) => f.write_str(value.trim_start())?,
+            (Finish::Round, false) => write!(f, "round({} >> {})", value.trim_start(), self.shift)?,
+            (Finish::Negative, false) => write!(f, "negative({})", value.trim_start())?,
+        }
+        write!(f, "{}{}", self.mask, if self.end { "  end" } else { "" })
+    }
+}
+
+impl Display for RootInstruction {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(
+            f,
+            "+{} root  {} x every {}  {} round(tree >> {})",
+            self.delay, self.count, self.interval, self.unit, self.shift
+        )?;
+        if let Some(table) = &self.function {
+            let kind = if table.octave { "octaves" } else { "segments" };
+            write!(f, " through table {} (2^{} {kind}, {} bits inside)", table.base, table.log2, table.segment_shift)?;
+        }
+        f.write_str(if self.end { "  end" } else { "" })
+    }
+}
+
+impl Display for MoveInstruction {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "+{} move  ", self.delay)?;
+        loops(f, &self.counts)?;
+        write!(f, " every {}  {}[{}] = {} bus", self.interval, self.pad, self.destination, self.source)?;
+        write!(f, "{}{}", self.mask, if self.end { "  end" } else { "" })
+    }
+}
+
+impl Display for LoadInstruction {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str("load  ")?;
+        loops(f, &self.counts)?;
+        let lanes = if self.scatter { "lanes" } else { "lane 0" };
+        write!(f, "  {}[{}] = {lanes}", self.pad, self.destination)?;
+        if self.pick_group != NO_LEVEL {
+            write!(f, "  group k{}", self.pick_group)?;
+        }
+        write!(f, "{}{}", self.mask, if self.end { "  end" } else { "" })
+    }
+}

@@ -1,1 +1,239 @@
-//! Fixed-point IR to image: place, schedule, encode.
+//! Fixed-point IR to image.
+//!
+//!     fixed::Program ─▶ place ─▶ select ─▶ allocate ─▶ schedule ─▶ encode ─▶ Image
+//!                        axes     jobs     pads         cycles      │
+//!                                                                 verify (replays the image)
+//!
+//! No pass here knows the source language, and none knows an algorithm by name. What the machine cannot do is refused
+//! with E-BACKEND; nothing is silently spilled or approximated.
+
+mod allocate;
+mod cost;
+mod encode;
+mod job;
+mod place;
+mod schedule;
+mod select;
+mod streams;
+mod verify;
+
+pub use allocate::Words;
+pub use place::{Axis, Placement};
+pub use verify::verify;
+
+use crate::fixed::Program;
+use arch::image::Image;
+use arch::machine::{Machine, MachineSpec};
+use arch::{Code, Diagnostic};
+
+/// An image, and what is worth knowing about how it came about.
+#[derive(Debug, Clone)]
+pub struct Compiled {
+    /// What is loaded into the grid.
+    pub image: Image,
+    /// Where every tensor lies: its name and the axis of each dimension.
+    pub placement: Vec<(String, Vec<Axis>)>,
+    /// Alu instructions of the step, in order.
+    pub steps: Vec<Step>,
+    /// Scratchpad words in use, per PE.
+    pub used: Words,
+}
+
+/// One alu instruction of the step, as `explain` and the report show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What it does.
+    pub what: String,
+    /// Source line, 0 = none.
+    pub line: usize,
+    /// First beat, relative to the first possible one.
+    pub start: u64,
+    /// Cycles from its first beat to its last, inclusive.
+    pub length: u64,
+    /// Cycles it waited for operands or ports.
+    pub waited: u64,
+    /// Cycle in which its result can be read.
+    pub readable: u64,
+}
+
+/// Why there is no image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// The program is too large for the machine.
+    DoesNotFit {
+        /// The message.
+        diagnostic: Box<Diagnostic>,
+        /// Words per PE that would do on this grid.
+        needed: Words,
+    },
+    /// The machine cannot do this at all.
+    Unsupported(Box<Diagnostic>),
+}
+
+impl Refusal {
+    fn unsupported(diagnostic: Diagnostic) -> Refusal {
+        Refusal::Unsupported(Box::new(diagnostic))
+    }
+
+    fn too_large(diagnostic: Diagnostic, needed: Words) -> Refusal {
+        Refusal::DoesNotFit { diagnostic: Box::new(diagnostic), needed }
+    }
+
+    /// The message.
+    pub fn diagnostic(&self) -> &Diagnostic {
+        match self {
+            Refusal::DoesNotFit { diagnostic, .. } | Refusal::Unsupported(diagnostic) => diagnostic,
+        }
+    }
+}
+
+/// Compile for a machine. `line_of` gives the source line of a span, for listings.
+///
+/// # Errors
+/// When the program needs more than the machine has, or something it cannot do.
+pub fn compile(
+    program: &Program,
+    machine: &Machine,
+    line_of: &dyn Fn(arch::Span) -> usize,
+) -> Result<Compiled, Refusal> {
+    if program.word != machine.word() || program.accumulator > machine.accumulator() {
+        let message = format!(
+            "the program was made for words of {} and accumulators of {} bits, the machine has {} and {}",
+            program.word,
+            program.accumulator,
+            machine.word(),
+            machine.accumulator()
+        );
+        return Err(Refusal::unsupported(Diagnostic::global(Code::Backend, message)));
+    }
+    let available = allocate::available(machine);
+    let mut closest: Option<(u64, Words)> = None;
+    for placement in place::place(program, machine) {
+        let mut selection = select::select(program, &placement, machine);
+        let mut jobs = Vec::new();
+        for job in selection.jobs {
+            let span = job.span;
+            let Some(fitted) = job.fit_levels(machine) else {
+                let message = "this sum runs over more indices than an instruction has loops";
+                let diagnostic = Diagnostic::new(Code::Backend, span, message);
+                return Err(Refusal::unsupported(diagnostic.with_help("split it into two statements")));
+            };
+            jobs.extend(fitted);
+        }
+        selection.jobs = jobs;
+        let allocation = allocate::allocate(&selection);
+        let words = allocation.words;
+        let over = |need: u32, have: u32| u64::from(need.saturating_sub(have));
+        let missing = over(words.model, available.model)
+            + over(words.data, available.data)
+            + over(words.temporary, available.temporary);
+        if missing > 0 {
+            if closest.is_none_or(|(least, _)| missing < least) {
+                closest = Some((missing, words));
+            }
+            continue;
+        }
+        let schedule = schedule::schedule(&allocation, machine);
+        let image = encode::encode(program, machine, &allocation, &schedule, line_of);
+        check_programs(&image)?;
+        verify(&image);
+        return Ok(Compiled {
+            placement: allocation.storages.iter().map(|s| (s.name.clone(), s.axes.clone())).collect(),
+            steps: steps(&image, &schedule),
+            used: words,
+            image,
+        });
+    }
+    let (_, needed) = closest.expect("placing everything locally is always possible");
+    Err(too_large(machine, available, needed))
+}
+
+fn too_large(machine: &Machine, available: Words, needed: Words) -> Refusal {
+    let message = format!(
+        "the program does not fit {machine}: it needs {} words of model, {} of data and {} of temporary scratchpad per PE, \
+         the machine has {}, {} and {}",
+        needed.model, needed.data, needed.temporary, available.model, available.data, available.temporary
+    );
+    let depths = format!(
+        "model_depth = {}, data_depth = {}, temporary_depth = {} would do on this grid; so would more PEs",
+        needed.model.max(available.model).next_power_of_two(),
+        needed.data.max(available.data).next_power_of_two(),
+        needed.temporary.max(available.temporary).next_power_of_two()
+    );
+    Refusal::too_large(Diagnostic::global(Code::Backend, message).with_help(depths), needed)
+}
+
+/// Instructions must fit program memories and fields, tables their memory.
+fn check_programs(image: &Image) -> Result<(), Refusal> {
+    let depth = image.machine.program_depth();
+    let streams =
+        [("alu", image.alu.len()), ("root", image.root.len()), ("move", image.moves.len()), ("load", image.load.len())];
+    for (name, instructions) in streams {
+        if instructions > depth as usize {
+            let message =
+                format!("the {name} program has {instructions} instructions, the machine has room for {depth}");
+            let help = format!("program_depth = {} would do", instructions.next_power_of_two());
+            let diagnostic = Diagnostic::global(Code::Backend, message).with_help(help);
+            return Err(Refusal::too_large(diagnostic, Words::default()));
+        }
+    }
+    let entries: usize = image.tables.iter().map(|t| t.entries.len()).sum();
+    if entries > image.machine.table_entries() as usize {
+        let message = format!(
+            "the function tables need {entries} entries, the machine has room for {}",
+            image.machine.table_entries()
+        );
+        return Err(Refusal::too_large(Diagnostic::global(Code::Backend, message), Words::default()));
+    }
+    encode::check_fields(image).map_err(|error| {
+        let message = format!("an instruction does not fit its microcode word: {error}");
+        Refusal::unsupported(Diagnostic::global(Code::Backend, message))
+    })
+}
+
+fn steps(image: &Image, schedule: &schedule::Schedule) -> Vec<Step> {
+    let slots = schedule.slots.iter().zip(&image.comments);
+    slots
+        .map(|(slot, (what, line))| Step {
+            what: what.clone(),
+            line: *line,
+            start: slot.alu.first,
+            length: slot.alu.last - slot.alu.first + 1,
+            waited: slot.waited,
+            readable: slot.readable,
+        })
+        .collect()
+}
+
+/// Compile for a machine whose scratchpad and program depths, where the specification leaves them out, are what the program needs.
+///
+/// # Errors
+/// As [`compile`]; a specification that is no machine is a diagnostic, too.
+pub fn compile_fitted(
+    program: &Program,
+    spec: &MachineSpec,
+    line_of: &dyn Fn(arch::Span) -> usize,
+) -> Result<Compiled, Refusal> {
+    let machine = |spec: MachineSpec| {
+        Machine::try_from(spec).map_err(|e| Refusal::unsupported(Diagnostic::global(Code::Config, e.to_string())))
+    };
+    let largest = MachineSpec {
+        model_depth: spec.model_depth.or(Some(1 << 16)),
+        data_depth: spec.data_depth.or(Some(1 << 15)),
+        temporary_depth: spec.temporary_depth.or(Some(1 << 16)),
+        program_depth: spec.program_depth.or(Some(2048)),
+        ..spec.clone()
+    };
+    let roomy = compile(program, &machine(largest)?, line_of)?;
+    let instructions = [roomy.image.alu.len(), roomy.image.root.len(), roomy.image.moves.len(), roomy.image.load.len()];
+    let longest = instructions.into_iter().max().unwrap_or(0) as u32;
+    // At least a few words, so that small programs share a grid.
+    let fitted = MachineSpec {
+        model_depth: spec.model_depth.or(Some(roomy.used.model.max(16))),
+        data_depth: spec.data_depth.or(Some(roomy.used.data.max(16))),
+        temporary_depth: spec.temporary_depth.or(Some(roomy.used.temporary.max(16))),
+        program_depth: spec.program_depth.or(Some(longest.max(16))),
+        ..spec.clone()
+    };
+    compile(program, &machine(fitted)?, line_of)
+}

@@ -1,1 +1,128 @@
 //! Passes from tensor IR to tensor IR, one file each, in the order of [`canonicalise`].
+//!
+//! | pass | does |
+//! |---|---|
+//! | [`update`] | gradient descent as nests, for one sample or a batch |
+//! | [`dead`] | removes what nobody asks for |
+//! | [`logic`] | comparison, choice and logic as arithmetic on 0 and 1 |
+//! | [`fold`] | computes what is constant |
+//! | [`fuse`] | moves definitions to where they are used |
+//! | [`split`] | makes every nest primitive: one operation of fixed-point IR each |
+//! | [`duplicate`] | computes equal things once |
+//!
+//! All of them keep the meaning on real numbers; what they change is where a result is rounded, and that is why they come
+//! before fixed-point IR.
+
+#![allow(clippy::float_cmp, reason = "a coefficient is exactly 1 or it is something else")]
+
+pub mod dead;
+pub mod duplicate;
+mod expr;
+mod flow;
+pub mod fold;
+pub mod fuse;
+mod linear;
+pub mod logic;
+pub mod primitive;
+pub mod split;
+pub mod update;
+
+use crate::tensor::Program;
+use arch::Diagnostic;
+
+/// What of a program is wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Which results.
+    pub keep: Keep,
+    /// How many samples make one step.
+    pub batch: Batch,
+}
+
+/// Which results of a step are wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Keep {
+    /// Every name of the source program, and the updates: evaluation.
+    AllNames,
+    /// The updates and these names: training.
+    Training {
+        /// Names whose values are wanted after each step.
+        predictions: Vec<String>,
+    },
+    /// These names, no updates: inference.
+    Prediction {
+        /// Names whose values are wanted.
+        names: Vec<String>,
+    },
+}
+
+/// Samples per step, and how their gradients are combined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Batch {
+    /// Samples per step, at least 1.
+    pub size: u32,
+    /// How gradients are combined.
+    pub reduction: Reduction,
+}
+
+impl Batch {
+    /// One sample per step.
+    pub const SINGLE: Batch = Batch { size: 1, reduction: Reduction::Mean };
+}
+
+/// How the gradients of a batch are combined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reduction {
+    /// Their mean.
+    Mean,
+    /// Their sum.
+    Sum,
+}
+
+/// Bring a program into the form that [`crate::fixed::lower`] takes: every nest primitive, nothing unneeded.
+pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec<Diagnostic>> {
+    let mut program = select(program, &options.keep);
+    if options.batch.size > 1 {
+        program = update::vectorise(&program, options.batch.size)?;
+    }
+    program = update::lower_descents(&program, options.batch);
+    program = dead::remove_dead_nests(&program);
+    program = logic::rewrite_logic(&program);
+    program = settle(program, fold::fold_constants);
+    program = fuse::forward_copies(&program);
+    program = fuse::fuse_maps(&program);
+    program = settle(program, fold::fold_constants);
+    program = fuse::merge_sums(&program);
+    program = split::split_into_primitives(&program);
+    program = duplicate::share_duplicates(&program);
+    program = dead::remove_dead_nests(&program);
+    program = update::updates_last(&program);
+    Ok(dead::remove_dead_tensors(&program))
+}
+
+/// Repeat a pass until it changes nothing. (A constant that is not a number differs from itself: hence the bound.)
+fn settle(mut program: Program, pass: fn(&Program) -> Program) -> Program {
+    for _ in 0..16 {
+        let next = pass(&program);
+        if next == program {
+            break;
+        }
+        program = next;
+    }
+    program
+}
+
+/// Leave the names and updates that are wanted.
+fn select(program: &Program, keep: &Keep) -> Program {
+    let mut result = program.clone();
+    match keep {
+        Keep::AllNames => {}
+        Keep::Training { predictions } => result.names.retain(|(name, _)| predictions.contains(name)),
+        Keep::Prediction { names } => {
+            result.names.retain(|(name, _)| names.contains(name));
+            result.descents.clear();
+            result.updates.clear();
+        }
+    }
+    result
+}

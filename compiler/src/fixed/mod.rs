@@ -2,14 +2,14 @@
 //!
 //! Every [`Operation`] is what one vector instruction of the array can do:
 //!
-//!     MultiplyAdd   out = finish( (start << align) ± sum over reduction points of a * b )
+//!     MultiplyAdd   out = finish( (start << align) ± sum over reduction points of a * b ),  each product worth a * b * 2^scale
 //!     Product       out = left-to-right chain  p = round(p * a), starting at the first a
 //!     Function      out = table(a)
 //!
-//! The laws, checked by [`verify`]:
+//! The laws, checked by [`verify()`]:
 //!
 //! 1. A tensor is a box of words; `fraction` is the number of bits after the binary point (may be negative or exceed the width).
-//! 2. `MultiplyAdd`: with f(product) = f(a) + f(b): `align = f(product) - f(start) >= 0`, `shift = f(product) - f(out) >= 0`,
+//! 2. `MultiplyAdd`: with f(product) = f(a) + f(b) - scale: `align = f(product) - f(start) >= 0`, `shift = f(product) - f(out) >= 0`,
 //!    both at most 63. Every *final* accumulator fits `accumulator` bits (proved from the formats), so sums may be
 //!    associated in any way modulo `2^accumulator`.
 //! 3. `finish = Negative` gives a word 0 or 1 and `f(out) = 0`.
@@ -18,8 +18,12 @@
 //! 6. The result of a `Product` is rounded at every step: `f(a) + f(out) - f(out) = f(a)` is the shift of each step.
 
 mod display;
+mod formats;
+mod lower;
 mod verify;
 
+pub use formats::{NumberReport, Numbers, TensorNumbers};
+pub use lower::lower;
 pub use verify::verify;
 
 use crate::tensor::{Affine, Iterator, TensorId};
@@ -102,6 +106,9 @@ pub enum Kind {
         align: u32,
         /// The factors; `None`: nothing is added.
         product: Option<(Operand, Operand)>,
+        /// Exponent of a power of two that every product is multiplied with by moving the binary point: a constant factor
+        /// of the source that costs nothing. It is already part of `align` and `shift`.
+        scale: i32,
         /// Subtract the products.
         subtract: bool,
         /// Right shift of the accumulator.

@@ -2,4 +2,111 @@
 //!
 //! | folder | language | extension |
 //! |---|---|---|
-//! | `tabla` | TABLA | `.t` |
+//! | [`tabla`] | TABLA | `.t` |
+//!
+//! Every front end has the same signature, [`parse`]: program text in, tensor IR and warnings out, or everything that is wrong with
+//! the text, in source order. Nothing behind this module knows which language a program was written in.
+
+mod nearest;
+pub mod tabla;
+
+use crate::tensor::Program;
+use arch::{Code, Diagnostic};
+
+pub use nearest::nearest;
+
+/// The input languages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Language {
+    /// TABLA.
+    Tabla,
+    /// Tensor Comprehensions.
+    TensorComprehensions,
+    /// Tile, the text form.
+    Tile,
+    /// Rink's tensor model language.
+    Rink,
+    /// The `$` preprocessor alone.
+    Preprocessor,
+}
+
+impl Language {
+    /// Every language, in the order of the manual.
+    pub const ALL: &[Language] =
+        &[Language::Tabla, Language::TensorComprehensions, Language::Tile, Language::Rink, Language::Preprocessor];
+
+    /// Extension of its files, without the dot.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Language::Tabla => "t",
+            Language::TensorComprehensions => "tc",
+            Language::Tile => "tile",
+            Language::Rink => "tml",
+            Language::Preprocessor => "pp",
+        }
+    }
+
+    /// The language of a file, by the extension (without the dot).
+    pub fn of_extension(extension: &str) -> Option<Language> {
+        Language::ALL.iter().copied().find(|language| language.extension() == extension)
+    }
+
+    /// Name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Language::Tabla => "TABLA",
+            Language::TensorComprehensions => "Tensor Comprehensions",
+            Language::Tile => "Tile",
+            Language::Rink => "Rink",
+            Language::Preprocessor => "the $ preprocessor",
+        }
+    }
+}
+
+/// What the command line can say about how a program is read.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Options {
+    /// Values of compile-time constants (`--set k=v`); they replace the program's own.
+    pub set: Vec<(String, f64)>,
+    /// TABLA as the seed document defines it, without decimal literals (`--std=seed`).
+    pub seed_dialect: bool,
+    /// Sizes beyond which a program is refused.
+    pub limits: Limits,
+}
+
+/// Sizes beyond which a program is refused (E-LIMIT), so that a typing error does not eat the memory of the computer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Nested parentheses and operators.
+    pub depth: usize,
+    /// Dimensions of a tensor.
+    pub rank: usize,
+    /// Elements of one tensor.
+    pub elements: u64,
+    /// Elements of all tensors.
+    pub elements_in_all: u64,
+    /// Points of one loop nest.
+    pub points: u64,
+    /// Errors reported in one run.
+    pub errors: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { depth: 256, rank: 16, elements: 1 << 24, elements_in_all: 1 << 26, points: 1 << 32, errors: 20 }
+    }
+}
+
+/// A program and its warnings, or everything that is wrong with it.
+pub type Parsed = Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>>;
+
+/// Read a program in any language.
+pub fn parse(language: Language, text: &str, options: &Options) -> Parsed {
+    match language {
+        Language::Tabla => tabla::parse(text, options),
+        other => Err(vec![Diagnostic::global(
+            Code::Unsupported,
+            format!("this version does not read {} programs yet", other.name()),
+        )]),
+    }
+}

@@ -1,7 +1,7 @@
 //! Tensor IR: what a program computes, on real numbers.
 //!
 //! A [`Program`] is a list of tensors and an ordered list of [`Nest`]s. All extents are known, every index counts from 0.
-//! The laws, checked by [`verify`]:
+//! The laws, checked by [`verify()`]:
 //!
 //! 1. Every name, tensor and iterator number is in range; free iterators come before reduction iterators.
 //! 2. `out_index` mentions free iterators only; a Nest without reduction iterators has `aggregate = Assign`, one with has another.
@@ -12,10 +12,11 @@
 //!
 //! A statement computes all its values from the state before it: that is why law 6 exists.
 
+pub(crate) mod coverage;
 mod display;
 mod verify;
 
-pub use verify::verify;
+pub use verify::{laws, verify};
 
 use arch::Span;
 
@@ -144,7 +145,7 @@ pub struct Nest {
     pub iterators: Vec<Iterator>,
     /// How many of them are free.
     pub free: usize,
-    /// Conditions on the iterators; points where one fails do not exist.
+    /// Conditions on the iterators; points where one fails do not exist, and an element without any point is not written.
     pub guards: Vec<Guard>,
     /// Tensor written.
     pub out: TensorId,
@@ -348,6 +349,20 @@ pub enum Node {
     Cast(Element, NodeId),
     /// A function of the library.
     Call(Function, Vec<NodeId>),
+}
+
+impl Node {
+    /// The nodes it computes from, in order.
+    pub fn operands(&self) -> Vec<NodeId> {
+        match self {
+            Node::Constant(_) | Node::Iterator(_) | Node::Read { .. } => Vec::new(),
+            Node::Gather { index, .. } => index.clone(),
+            Node::Unary(_, a) | Node::Cast(_, a) => vec![*a],
+            Node::Binary(_, a, b) => vec![*a, *b],
+            Node::Select { condition, yes, no } => vec![*condition, *yes, *no],
+            Node::Call(_, arguments) => arguments.clone(),
+        }
+    }
 }
 
 /// Operations on one value.

@@ -1,9 +1,273 @@
 //! The laws of tensor IR, checked.
+//!
+//! | law | checked how |
+//! |---|---|
+//! | 1 numbers in range, free iterators first | directly |
+//! | 2 written index, aggregate | directly |
+//! | 3 accesses inside their tensors | interval of the index over the box; with guards, point by point if there are few, else not at all |
+//! | 4 written before read | boxes of written elements; what is no box counts as everything between its smallest and largest index |
+//! | 5 inputs, labels, parameters are not written | directly |
+//! | 6 own elements at the written index only | directly |
 
-use super::Program;
+use super::coverage::{Coverage, Region};
+use super::{Affine, Aggregate, Guard, IterId, Nest, Node, NodeId, Program, Role, Start, TensorId};
+use std::collections::BTreeSet;
 
 /// Check the laws of the module head.
 ///
 /// # Panics
 /// When a law is broken: that is a bug of ours, never the user's.
-pub fn verify(_program: &Program) {}
+pub fn verify(program: &Program) {
+    if let Err(broken) = laws(program) {
+        // Text needs numbers in range.
+        let text = if broken.starts_with("law 1") { format!("{program:#?}") } else { program.to_string() };
+        panic!("tensor IR is broken: {broken}\n{text}");
+    }
+}
+
+/// The first law that is broken, in words.
+///
+/// # Errors
+/// If there is one.
+pub fn laws(program: &Program) -> Result<(), String> {
+    let mut names = BTreeSet::new();
+    for tensor in &program.tensors {
+        ensure(names.insert(&tensor.name), || format!("law 1: two tensors are named {}", tensor.name))?;
+    }
+    references(program)?;
+    let mut written: Vec<Coverage> = program
+        .tensors
+        .iter()
+        .map(|tensor| match tensor.role {
+            Role::Temporary | Role::Output | Role::Gradient(_) => Coverage::none(&tensor.shape),
+            Role::Input | Role::Label | Role::State | Role::Parameter(_) | Role::InOut => Coverage::all(&tensor.shape),
+        })
+        .collect();
+    for (number, nest) in program.nests.iter().enumerate() {
+        structure(program, nest).map_err(|broken| format!("{broken}, in Nest {number}"))?;
+        check_nest(program, nest, &mut written)
+            .map_err(|broken| format!("{broken}, in Nest {number}: {}", program.nest(nest)))?;
+    }
+    Ok(())
+}
+
+fn ensure(holds: bool, law: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(law()) }
+}
+
+/// Tensor numbers outside of Nests, and shapes that belong together.
+fn references(program: &Program) -> Result<(), String> {
+    let shape = |id: TensorId| program.tensors.get(id.0).map(|tensor| &tensor.shape);
+    let pairs = program.descents.iter().map(|descent| (descent.state, descent.gradient));
+    for (state, other) in pairs.chain(program.updates.iter().map(|update| (update.state, update.next))) {
+        ensure(shape(state).is_some() && shape(state) == shape(other), || {
+            format!("law 1: {state} is updated from {other}, which has not its shape")
+        })?;
+        ensure(program.tensors[state.0].role == Role::State, || format!("law 1: {state} is updated and no state"))?;
+    }
+    for (name, id) in &program.names {
+        ensure(shape(*id).is_some(), || format!("law 1: {name} is {id}, which is no tensor"))?;
+    }
+    for tensor in &program.tensors {
+        if let Role::Gradient(of) = tensor.role {
+            ensure(shape(of) == Some(&tensor.shape), || {
+                format!("law 1: gradient {} has not its model's shape", tensor.name)
+            })?;
+        }
+        if let Role::Parameter(values) = &tensor.role {
+            let elements: usize = tensor.shape.iter().map(|&extent| extent as usize).product();
+            ensure(values.len() == elements, || {
+                format!("law 1: parameter {} has {} values", tensor.name, values.len())
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn check_nest(program: &Program, nest: &Nest, written: &mut [Coverage]) -> Result<(), String> {
+    let out = &program.tensors[nest.out.0];
+    ensure(!matches!(out.role, Role::Input | Role::Label | Role::Parameter(_)), || {
+        format!("law 5: {} is written", out.name)
+    })?;
+    let mut reads: Vec<(TensorId, &[Affine])> = Vec::new();
+    for node in &nest.body.nodes {
+        match node {
+            Node::Read { tensor, index } => reads.push((*tensor, index)),
+            Node::Gather { tensor, .. } => {
+                ensure(*tensor != nest.out, || "law 6: it gathers from what it writes".into())?;
+            }
+            _ => {}
+        }
+    }
+    for &(tensor, index) in &reads {
+        ensure(tensor != nest.out || *index == nest.out_index, || {
+            format!("law 6: it reads other elements of {} than it writes", out.name)
+        })?;
+    }
+    if let Start::Element { tensor, index } = &nest.start {
+        reads.push((*tensor, index));
+    }
+    if nest.iterators.iter().any(|iterator| iterator.low >= iterator.high) {
+        return Ok(());
+    }
+    for &(tensor, index) in reads.iter().chain([&(nest.out, nest.out_index.as_slice())]) {
+        inside(program, nest, tensor, index)?;
+    }
+    if nest.guards.is_empty() {
+        for (tensor, index) in reads {
+            if let Some(missing) = written[tensor.0].missing(&region(nest, index)) {
+                return Err(format!(
+                    "law 4: {}{missing:?} is read before it is written",
+                    program.tensors[tensor.0].name
+                ));
+            }
+        }
+    }
+    written[nest.out.0].add(&region(nest, &nest.out_index));
+    Ok(())
+}
+
+/// Laws 1 and 2.
+fn structure(program: &Program, nest: &Nest) -> Result<(), String> {
+    let count = nest.iterators.len();
+    ensure(nest.free <= count, || "law 1: more free iterators than iterators".into())?;
+    let reduces = nest.free < count;
+    ensure(reduces == (nest.aggregate != Aggregate::Assign), || {
+        format!("law 2: {:?} with {} reduction iterators", nest.aggregate, count - nest.free)
+    })?;
+    let affine = |value: &Affine, limit: usize| {
+        let sorted = value.terms.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        let good = value.terms.iter().all(|&(IterId(iterator), coefficient)| iterator < limit && coefficient != 0);
+        ensure(sorted && good, || format!("law 1 or 2: the index {value:?}"))
+    };
+    let access = |tensor: TensorId, index: &[Affine], limit: usize| {
+        let rank = program.tensors.get(tensor.0).map(|tensor| tensor.shape.len());
+        ensure(rank == Some(index.len()), || format!("law 1: {tensor} with {} subscripts", index.len()))?;
+        index.iter().try_for_each(|value| affine(value, limit))
+    };
+    access(nest.out, &nest.out_index, nest.free)?;
+    if let Start::Element { tensor, index } = &nest.start {
+        access(*tensor, index, nest.free)?;
+    }
+    for guard in &nest.guards {
+        let (Guard::Within { value, .. } | Guard::Zero { value }) = guard;
+        affine(value, count)?;
+    }
+    ensure(!nest.body.nodes.is_empty(), || "law 1: an empty body".into())?;
+    for (number, node) in nest.body.nodes.iter().enumerate() {
+        ensure(node.operands().iter().all(|&NodeId(operand)| operand < number), || {
+            format!("law 1: node n{number} uses a later one")
+        })?;
+        match node {
+            Node::Read { tensor, index } => access(*tensor, index, count)?,
+            Node::Gather { tensor, index } => {
+                let rank = program.tensors.get(tensor.0).map(|tensor| tensor.shape.len());
+                ensure(rank == Some(index.len()), || format!("law 1: {tensor} with {} subscripts", index.len()))?;
+            }
+            Node::Iterator(IterId(iterator)) => {
+                ensure(*iterator < count, || format!("law 1: iterator i{iterator} of {count}"))?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Points beyond which guarded accesses are not looked at one by one.
+const FEW_POINTS: u64 = 1 << 16;
+
+/// Law 3.
+fn inside(program: &Program, nest: &Nest, tensor: TensorId, index: &[Affine]) -> Result<(), String> {
+    let tensor = &program.tensors[tensor.0];
+    for (value, &extent) in index.iter().zip(&tensor.shape) {
+        let (low, high) = value.range(&nest.iterators);
+        if low >= 0 && high < i64::from(extent) {
+            continue;
+        }
+        let guarded = |guard: &Guard| matches!(guard, Guard::Within { value: same, bound } if same == value && *bound <= i64::from(extent));
+        if nest.guards.iter().any(guarded) {
+            continue;
+        }
+        let points = nest.iterators.iter().fold(1u64, |product, iterator| product.saturating_mul(iterator.extent()));
+        if !nest.guards.is_empty()
+            && (points > FEW_POINTS || every_point(nest, |at| (0..i64::from(extent)).contains(&value.at(at))))
+        {
+            continue;
+        }
+        return Err(format!("law 3: an index of {} runs from {low} to {high}, the extent is {extent}", tensor.name));
+    }
+    Ok(())
+}
+
+/// Whether something holds for every point whose guards hold.
+fn every_point(nest: &Nest, holds: impl Fn(&[i64]) -> bool) -> bool {
+    let mut point: Vec<i64> = nest.iterators.iter().map(|iterator| iterator.low).collect();
+    loop {
+        let exists = nest.guards.iter().all(|guard| match guard {
+            Guard::Within { value, bound } => (0..*bound).contains(&value.at(&point)),
+            Guard::Zero { value } => value.at(&point) == 0,
+        });
+        if exists && !holds(&point) {
+            return false;
+        }
+        let Some(next) = (0..point.len()).rev().find(|&n| point[n] + 1 < nest.iterators[n].high) else { return true };
+        point[next] += 1;
+        for (later, iterator) in point.iter_mut().zip(&nest.iterators).skip(next + 1) {
+            *later = iterator.low;
+        }
+    }
+}
+
+/// The elements that an access touches. Dimensions with the same index are tied; other dependences are ignored.
+fn region(nest: &Nest, index: &[Affine]) -> Region {
+    let range = |value: &Affine| {
+        let (low, high) = value.range(&nest.iterators);
+        (low, high + 1)
+    };
+    let first =
+        |value: &Affine| if value.terms.is_empty() { None } else { index.iter().position(|other| other == value) };
+    Region {
+        ranges: index.iter().map(range).collect(),
+        tied: index.iter().enumerate().map(|(dimension, value)| first(value).unwrap_or(dimension)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::laws;
+    use crate::language::{Language, Options, parse};
+    use crate::tensor::{Affine, Aggregate, Guard, IterId, Program};
+
+    fn program() -> Program {
+        let text = "model_input x[3]; iterator i[0:3]; a[i] = x[i] + 1; b = sum[i](a[i]);";
+        parse(Language::Tabla, text, &Options::default()).unwrap().0
+    }
+
+    fn broken(change: impl Fn(&mut Program)) -> String {
+        let mut program = program();
+        assert_eq!(laws(&program), Ok(()));
+        change(&mut program);
+        laws(&program).expect_err("a broken law")
+    }
+
+    #[test]
+    fn every_law_is_checked() {
+        assert!(broken(|p| p.nests[0].free = 7).starts_with("law 1"));
+        assert!(broken(|p| p.nests[0].aggregate = Aggregate::Add).starts_with("law 2"));
+        assert!(broken(|p| p.nests[1].out_index = vec![Affine::iterator(IterId(0))]).starts_with("law 1"));
+        assert!(broken(|p| p.nests[0].iterators[0].high = 4).starts_with("law 3"));
+        assert!(broken(|p| p.nests.swap(0, 1)).starts_with("law 4"));
+        assert!(broken(|p| p.nests[0].iterators[0].high = 2).starts_with("law 4"));
+        assert!(broken(|p| p.nests[0].out = crate::tensor::TensorId(0)).starts_with("law 5"));
+        assert!(broken(|p| p.nests[0].out_index = vec![Affine::constant(1)]).starts_with("law 4"));
+    }
+
+    #[test]
+    fn guards_keep_accesses_inside() {
+        let mut program = program();
+        program.nests[0].iterators[0].high = 9;
+        assert!(laws(&program).is_err());
+        program.nests[0].guards.push(Guard::Within { value: Affine::iterator(IterId(0)), bound: 3 });
+        assert_eq!(laws(&program), Ok(()));
+    }
+}

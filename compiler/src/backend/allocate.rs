@@ -1,0 +1,240 @@
+//! Allocate: every storage gets a pad and an address.
+//!
+//! Inputs lie in `data`, weights and constants in `model`, temporaries where their readers can have all operands in one
+//! cycle: different words that are read by one job must come from different pads. Where no choice of pads does that, one
+//! operand is copied first. Temporaries share words when they are not alive together.
+
+use super::job::{Access, Job, Sink, Source, StorageId};
+use super::select::{Selection, Storage};
+use crate::fixed::Role;
+use arch::isa::Pad;
+use arch::machine::Machine;
+
+/// Words needed, or there, per pad and PE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Words {
+    /// Model pad.
+    pub model: u32,
+    /// Data pad, one bank.
+    pub data: u32,
+    /// The fuller of the two temporary pads.
+    pub temporary: u32,
+}
+
+/// Where a storage lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Home {
+    pub(super) pad: Pad,
+    pub(super) base: u32,
+}
+
+/// Storages with their homes, and the jobs with the copies that became necessary.
+#[derive(Debug, Clone)]
+pub(super) struct Allocation {
+    pub(super) storages: Vec<Storage>,
+    pub(super) jobs: Vec<Job>,
+    pub(super) homes: Vec<Home>,
+    pub(super) words: Words,
+}
+
+/// The words a machine has.
+pub(super) fn available(machine: &Machine) -> Words {
+    Words { model: machine.model_depth(), data: machine.data_depth(), temporary: machine.temporary_depth() }
+}
+
+/// Pads that a storage may have: temporaries written from the bus cannot lie in the model pad.
+fn choices(storage: &Storage, from_bus: bool) -> &'static [Pad] {
+    match storage.role {
+        Role::Input => &[Pad::Data],
+        Role::State | Role::Parameter(_) => &[Pad::Model],
+        Role::Temporary | Role::Output if from_bus => &[Pad::T0, Pad::T1],
+        Role::Temporary | Role::Output => &[Pad::T0, Pad::T1, Pad::Model],
+    }
+}
+
+/// The different reads of a job.
+fn distinct_reads(job: &Job) -> Vec<Access> {
+    let mut reads: Vec<Access> = Vec::new();
+    for access in job.reads() {
+        if !reads.contains(access) {
+            reads.push(access.clone());
+        }
+    }
+    reads
+}
+
+/// Copy one operand of a job into a new temporary, laid out in the order of the loops it depends on.
+fn copy_operand(operand: &Access, job: &mut Job, storages: &mut Vec<Storage>) -> Job {
+    let source = storages[operand.storage.0].clone();
+    let copy = StorageId(storages.len());
+    let used: Vec<usize> = (0..job.loops.len()).filter(|&l| operand.strides[l] != 0).collect();
+    let loops: Vec<u32> = used.iter().map(|&l| job.loops[l]).collect();
+    let words: u32 = loops.iter().product();
+    let mut strides = vec![0; job.loops.len()];
+    let mut step = 1;
+    for &l in used.iter().rev() {
+        strides[l] = step;
+        step *= i64::from(job.loops[l]);
+    }
+    let name = format!("{}.copy{}", source.name, copy.0);
+    storages.push(Storage {
+        name: name.clone(),
+        shape: Vec::new(),
+        axes: Vec::new(),
+        strides: Vec::new(),
+        words,
+        role: Role::Temporary,
+        fraction: source.fraction,
+    });
+    let pick = |all: &[i64]| used.iter().map(|&l| all[l]).collect::<Vec<i64>>();
+    let from = Access { strides: pick(&operand.strides), ..operand.clone() };
+    let to = Access { storage: copy, offset: 0, strides: pick(&strides) };
+    let replacement = Access { storage: copy, offset: 0, strides };
+    let replace = |access: &mut Access| {
+        if access == operand {
+            *access = replacement.clone();
+        }
+    };
+    job.a.iter_mut().for_each(replace);
+    if let Source::Access(access) = &mut job.b {
+        replace(access);
+    }
+    if let Some(Source::Access(access)) = &mut job.c {
+        replace(access);
+    }
+    Job::copy(job.span, format!("{name} copy"), loops, from, Sink::Pad(to))
+}
+
+/// Choose a pad for every storage; insert copies where operands collide.
+fn colour(selection: &Selection) -> (Vec<Storage>, Vec<Job>, Vec<Pad>) {
+    let mut storages = selection.storages.clone();
+    let mut from_bus = vec![false; storages.len()];
+    for job in &selection.jobs {
+        if let Sink::Tree { write, .. } = &job.sink {
+            from_bus[write.storage.0] = true;
+        }
+    }
+    let fixed = |storage: &Storage, bus: bool| match choices(storage, bus) {
+        &[pad] => Some(pad),
+        _ => None,
+    };
+    let mut pads: Vec<Option<Pad>> = storages.iter().zip(&from_bus).map(|(s, &bus)| fixed(s, bus)).collect();
+    let mut jobs = Vec::new();
+    let mut queue: Vec<Job> = selection.jobs.iter().rev().cloned().collect();
+    while let Some(mut job) = queue.pop() {
+        let mut taken: Vec<Pad> = Vec::new();
+        let mut collision = None;
+        let mut reads = distinct_reads(&job);
+        // What has a pad already goes first, then what has the fewest choices.
+        reads.sort_by_key(|a| match pads[a.storage.0] {
+            Some(_) => 0,
+            None => choices(&storages[a.storage.0], from_bus[a.storage.0]).len(),
+        });
+        for access in reads {
+            let storage = access.storage.0;
+            let pad = pads[storage].or_else(|| {
+                let mut free: Vec<Pad> = choices(&storages[storage], from_bus[storage]).to_vec();
+                free.retain(|pad| !taken.contains(pad));
+                best(&free, storage, &jobs, &queue, &pads)
+            });
+            match pad {
+                Some(pad) if !taken.contains(&pad) => {
+                    pads[storage] = Some(pad);
+                    taken.push(pad);
+                }
+                _ => collision = Some(access),
+            }
+        }
+        if let Some(access) = collision {
+            let copy = copy_operand(&access, &mut job, &mut storages);
+            let free = [Pad::T0, Pad::T1, Pad::Model].into_iter().find(|pad| !taken.contains(pad));
+            pads.push(Some(free.expect("three operands use at most three of four pads")));
+            from_bus.push(false);
+            queue.push(job);
+            queue.push(copy);
+            continue;
+        }
+        jobs.push(job);
+    }
+    let pads = pads.into_iter().map(|pad| pad.unwrap_or(Pad::T0)).collect();
+    (storages, jobs, pads)
+}
+
+/// The pad, of those that are free, that collides least with the other operands of later readers.
+fn best(free: &[Pad], storage: usize, done: &[Job], queue: &[Job], pads: &[Option<Pad>]) -> Option<Pad> {
+    let collisions = |pad: Pad| {
+        let beside = done.iter().chain(queue).filter(|job| job.reads().any(|a| a.storage.0 == storage));
+        beside.flat_map(distinct_reads).filter(|a| a.storage.0 != storage && pads[a.storage.0] == Some(pad)).count()
+    };
+    free.iter().copied().min_by_key(|&pad| collisions(pad))
+}
+
+/// First and last job, in order, in which each storage is alive.
+///
+/// What is written and never read keeps its words: nothing waits for such a write, so nothing may reuse its place.
+fn lifetimes(storages: &[Storage], jobs: &[Job]) -> Vec<Option<(usize, usize)>> {
+    let mut lives: Vec<Option<(usize, usize)>> = vec![None; storages.len()];
+    let mut read = vec![false; storages.len()];
+    for (n, job) in jobs.iter().enumerate() {
+        job.reads().for_each(|access| read[access.storage.0] = true);
+        for access in job.reads().chain(job.write()) {
+            let life = lives[access.storage.0].get_or_insert((n, n));
+            life.1 = n;
+        }
+    }
+    for ((storage, life), read) in storages.iter().zip(&mut lives).zip(read) {
+        match storage.role {
+            Role::Temporary if read => {}
+            Role::Temporary | Role::Output => {
+                if let Some(life) = life {
+                    life.1 = usize::MAX;
+                }
+            }
+            Role::Input | Role::State | Role::Parameter(_) => *life = Some((0, usize::MAX)),
+        }
+    }
+    lives
+}
+
+/// Give every storage a pad and an address.
+pub(super) fn allocate(selection: &Selection) -> Allocation {
+    let (storages, jobs, pads) = colour(selection);
+    let lives = lifetimes(&storages, &jobs);
+    let mut homes: Vec<Home> = pads.iter().map(|&pad| Home { pad, base: 0 }).collect();
+    let mut tops = [0u32; 4];
+    // Long lives first, so that what stays forever lies at the bottom of its pad.
+    let mut order: Vec<usize> = (0..storages.len()).filter(|&s| lives[s].is_some()).collect();
+    order.sort_by_key(|&s| {
+        let (first, last) = lives[s].expect("filtered");
+        (last != usize::MAX, first, s)
+    });
+    let mut placed: Vec<usize> = Vec::new();
+    for storage in order {
+        let (first, last) = lives[storage].expect("filtered");
+        let mut neighbours: Vec<(u32, u32)> = Vec::new();
+        for &other in &placed {
+            let (other_first, other_last) = lives[other].expect("placed");
+            if pads[other] == pads[storage] && other_first <= last && first <= other_last {
+                neighbours.push((homes[other].base, homes[other].base + storages[other].words));
+            }
+        }
+        neighbours.sort_unstable();
+        let mut base = 0;
+        for (from, to) in neighbours {
+            if base + storages[storage].words <= from {
+                break;
+            }
+            base = base.max(to);
+        }
+        homes[storage].base = base;
+        let top = &mut tops[pads[storage] as usize];
+        *top = (*top).max(base + storages[storage].words);
+        placed.push(storage);
+    }
+    let words = Words {
+        model: tops[Pad::Model as usize],
+        data: tops[Pad::Data as usize],
+        temporary: tops[Pad::T0 as usize].max(tops[Pad::T1 as usize]),
+    };
+    Allocation { storages, jobs, homes, words }
+}

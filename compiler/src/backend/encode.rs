@@ -1,0 +1,287 @@
+//! Encode: scheduled jobs to the instructions of an image.
+
+use super::allocate::{Allocation, Home};
+use super::job::{Access, Job, Sink, Source, StorageId};
+use super::schedule::{Schedule, Window};
+use super::streams;
+use crate::fixed::{Program, Role};
+use arch::image::{Entries, Feed, Image, StreamTensor};
+use arch::isa::{
+    Address, AluInstruction, DELAY_BITS, Factor, Instruction, LEVELS, LoadInstruction, MoveInstruction, Pad,
+    RootInstruction, Start,
+};
+use arch::machine::Machine;
+
+/// Put the loops of a job into the innermost levels of an instruction.
+fn counts(job: &Job) -> [u32; LEVELS] {
+    let mut counts = [1; LEVELS];
+    let base = LEVELS - job.loops.len();
+    counts[base..].copy_from_slice(&job.loops);
+    counts
+}
+
+fn address(access: &Access, home: Home) -> Address {
+    let mut strides = [0; LEVELS];
+    let base = LEVELS - access.strides.len();
+    for (level, &stride) in access.strides.iter().enumerate() {
+        strides[base + level] = stride as i32;
+    }
+    Address { base: home.base + access.offset as u32, strides }
+}
+
+fn mask(lanes: &super::job::Lanes, job: &Job, machine: &Machine) -> arch::isa::Mask {
+    let base = (LEVELS - job.loops.len()) as u8;
+    let mut mask = lanes.mask(machine);
+    for level in [&mut mask.row_level, &mut mask.column_level, &mut mask.pick_row, &mut mask.pick_column] {
+        if *level != arch::isa::NO_LEVEL {
+            *level += base;
+        }
+    }
+    mask
+}
+
+/// The alu instruction of a job, without its delay.
+fn alu(job: &Job, homes: &[Home], machine: &Machine) -> AluInstruction {
+    let mut reads = [Address::default(); 4];
+    let mut read = |access: &Access| {
+        let home = homes[access.storage.0];
+        reads[home.pad as usize] = address(access, home);
+        home.pad
+    };
+    let a = job.a.as_ref().map_or(Pad::Model, &mut read);
+    let (b, immediate_b) = match &job.b {
+        Source::Word(word) => (Factor::Immediate, *word),
+        Source::Access(access) => (Factor::Pad(read(access)), 0),
+    };
+    let (c, immediate_c) = match &job.c {
+        None => (Start::Zero, 0),
+        Some(Source::Word(word)) => (Start::Immediate, *word),
+        Some(Source::Access(access)) => (Start::Pad(read(access)), 0),
+    };
+    let (write, destination) = match &job.sink {
+        Sink::Pad(access) => {
+            let home = homes[access.storage.0];
+            (Some(home.pad), address(access, home))
+        }
+        Sink::Tree { .. } | Sink::Output => (None, Address::default()),
+    };
+    AluInstruction {
+        delay: 0,
+        interval: job.interval,
+        counts: counts(job),
+        reduce: job.reduce as u8,
+        reads,
+        a,
+        b,
+        c,
+        subtract: job.subtract,
+        align: job.align,
+        shift: job.shift,
+        finish: job.finish,
+        immediate_b,
+        immediate_c,
+        write,
+        destination,
+        tree: !matches!(job.sink, Sink::Pad(_)),
+        emit: job.sink == Sink::Output,
+        mask: mask(&job.lanes, job, machine),
+        end: false,
+    }
+}
+
+/// The root and move instructions that follow a job, without their delays.
+fn followers(job: &Job, homes: &[Home], machine: &Machine) -> Option<(RootInstruction, MoveInstruction)> {
+    let Sink::Tree { unit, shift, function, write, lanes } = &job.sink else { return None };
+    let interval = job.interval * job.beats_per_result() as u32;
+    let home = homes[write.storage.0];
+    let results = job.beats() / job.beats_per_result();
+    let root = RootInstruction {
+        delay: 0,
+        interval,
+        count: results as u32,
+        unit: *unit,
+        shift: *shift,
+        function: *function,
+        end: false,
+    };
+    // The summed loops, innermost, are one beat of the move stream; its other loops are the job's.
+    let mut outer = job.clone();
+    outer.loops.truncate(job.loops.len() - job.reduce);
+    let mut written = write.clone();
+    written.strides.truncate(outer.loops.len());
+    let moves = MoveInstruction {
+        delay: 0,
+        interval,
+        counts: counts(&outer),
+        source: *unit,
+        pad: home.pad,
+        destination: address(&written, home),
+        mask: mask(lanes, &outer, machine),
+        end: false,
+    };
+    Some((root, moves))
+}
+
+/// A stream under construction: instructions with delays that put their beats where the schedule wants them.
+struct Track<I> {
+    instructions: Vec<I>,
+    next: u64,
+}
+
+impl<I> Track<I> {
+    /// The delay that puts the next instruction's beats into this window.
+    fn delay(&mut self, window: Window) -> u32 {
+        let delay = window.first - self.next;
+        assert!(delay < 1 << DELAY_BITS, "a delay of {delay} cycles is longer than an instruction can wait");
+        self.next = window.last + 1;
+        delay as u32
+    }
+}
+
+/// Make the image.
+pub(super) fn encode(
+    program: &Program,
+    machine: &Machine,
+    allocation: &Allocation,
+    schedule: &Schedule,
+    line_of: &dyn Fn(arch::Span) -> usize,
+) -> Image {
+    let homes = &allocation.homes;
+    let mut alu_track = Track { instructions: Vec::new(), next: 0 };
+    let mut root_track = Track { instructions: Vec::new(), next: 0 };
+    let mut move_track = Track { instructions: Vec::new(), next: 0 };
+    let mut comments = Vec::new();
+    for (job, slot) in allocation.jobs.iter().zip(&schedule.slots) {
+        let mut instruction = alu(job, homes, machine);
+        instruction.delay = alu_track.delay(slot.alu);
+        alu_track.instructions.push(instruction);
+        comments.push((job.what.clone(), line_of(job.span)));
+        if let Some((mut root, mut moves)) = followers(job, homes, machine) {
+            root.delay = root_track.delay(slot.root.expect("scheduled"));
+            root_track.instructions.push(root);
+            moves.delay = move_track.delay(slot.moves.expect("scheduled"));
+            move_track.instructions.push(moves);
+        }
+    }
+    let mut image = Image {
+        machine: machine.clone(),
+        alu: alu_track.instructions,
+        root: root_track.instructions,
+        moves: move_track.instructions,
+        load: Vec::new(),
+        tables: program.tables.clone(),
+        entries: Entries::default(),
+        step_length: schedule.length as u32,
+        model_in: Vec::new(),
+        step_in: Vec::new(),
+        step_out: Vec::new(),
+        model_out: Vec::new(),
+        tensors: Vec::new(),
+        comments,
+    };
+    if let Some(last) = image.alu.last_mut() {
+        last.end = true;
+        image.entries.step_alu = Some(0);
+    }
+    if let Some(last) = image.root.last_mut() {
+        last.end = true;
+        image.entries.step_root = Some(0);
+    }
+    if let Some(last) = image.moves.last_mut() {
+        last.end = true;
+        image.entries.step_move = Some(0);
+    }
+    let streamed = |wanted: &dyn Fn(&Role) -> bool| -> Vec<usize> {
+        (0..program.tensors.len()).filter(|&t| wanted(&program.tensors[t].role)).collect()
+    };
+    let model = streamed(&|role| matches!(role, Role::State | Role::Parameter(_)));
+    let inputs = streamed(&|role| *role == Role::Input);
+    let outputs = streamed(&|role| *role == Role::Output);
+    let states = streamed(&|role| *role == Role::State);
+    (image.entries.load_model, image.model_in) = load_routine(&mut image, program, allocation, &model);
+    (image.entries.step_load, image.step_in) = load_routine(&mut image, program, allocation, &inputs);
+    (image.entries.emit_step, image.step_out) = emit_routine(&mut image, program, allocation, &outputs);
+    (image.entries.emit_model, image.model_out) = emit_routine(&mut image, program, allocation, &states);
+    image
+}
+
+/// The stream tensor of a program tensor; made when first needed.
+fn stream_tensor(image: &mut Image, program: &Program, tensor: usize) -> usize {
+    let tensor = &program.tensors[tensor];
+    if let Some(known) = image.tensors.iter().position(|t| t.name == tensor.name) {
+        return known;
+    }
+    let constant = match &tensor.role {
+        Role::Parameter(words) => Some(words.clone()),
+        _ => None,
+    };
+    image.tensors.push(StreamTensor {
+        name: tensor.name.clone(),
+        shape: tensor.shape.clone(),
+        fraction: tensor.fraction,
+        constant,
+    });
+    image.tensors.len() - 1
+}
+
+fn load_routine(
+    image: &mut Image,
+    program: &Program,
+    allocation: &Allocation,
+    wanted: &[usize],
+) -> (Option<u32>, Vec<Feed>) {
+    let entry = image.load.len() as u32;
+    let machine = image.machine.clone();
+    let mut feeds = Vec::new();
+    for &tensor in wanted {
+        let carried = stream_tensor(image, program, tensor);
+        for (instruction, feed) in
+            streams::load(&allocation.storages[tensor], allocation.homes[tensor], carried, &machine)
+        {
+            image.load.push(instruction);
+            feeds.push(feed);
+        }
+    }
+    match image.load.last_mut() {
+        Some(last) if !feeds.is_empty() => {
+            last.end = true;
+            (Some(entry), feeds)
+        }
+        _ => (None, feeds),
+    }
+}
+
+fn emit_routine(
+    image: &mut Image,
+    program: &Program,
+    allocation: &Allocation,
+    wanted: &[usize],
+) -> (Option<u32>, Vec<Feed>) {
+    let entry = image.alu.len() as u32;
+    let machine = image.machine.clone();
+    let mut feeds = Vec::new();
+    for &tensor in wanted {
+        let carried = stream_tensor(image, program, tensor);
+        for (job, feed) in streams::emit(&allocation.storages[tensor], StorageId(tensor), carried, &machine) {
+            image.comments.push((job.what.clone(), 0));
+            image.alu.push(alu(&job, &allocation.homes, &machine));
+            feeds.push(feed);
+        }
+    }
+    match image.alu.last_mut() {
+        Some(last) if !feeds.is_empty() => {
+            last.end = true;
+            (Some(entry), feeds)
+        }
+        _ => (None, feeds),
+    }
+}
+
+/// Whether every instruction fits its fields on this machine.
+pub(super) fn check_fields(image: &Image) -> Result<(), arch::isa::Fits> {
+    let machine = &image.machine;
+    image.alu.iter().try_for_each(|i| i.encode(machine).map(|_| ()))?;
+    image.root.iter().try_for_each(|i| i.encode(machine).map(|_| ()))?;
+    image.moves.iter().try_for_each(|i| i.encode(machine).map(|_| ()))?;
+    image.load.iter().try_for_each(|i: &LoadInstruction| i.encode(machine).map(|_| ()))
+}

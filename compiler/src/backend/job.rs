@@ -1,0 +1,331 @@
+//! Jobs: what one vector instruction of the alu stream does, together with the root and move instructions that follow it.
+//!
+//!     ┌ loops ┐   a * b ─▶ + ─▶ accumulator ─▶ round ─▶ pad                        Sink::Pad
+//!     └───────┘   start ─┘             └─▶ tree ─▶ root (round, table) ─▶ bus ─▶ pad   Sink::Tree
+//!
+//! Loops may be of any number here; [`Job::fit_levels`] brings them down to what an instruction has.
+
+use super::place::Axis;
+use arch::Span;
+use arch::isa::{Finish, LEVELS, Mask, NO_LEVEL, TableUse};
+use arch::machine::Machine;
+use arch::timing::Unit;
+
+/// A tensor as it lies in the pads (an index into the list of storages).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct StorageId(pub(super) usize);
+
+/// Word `offset + sum(stride * counter)` of a storage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Access {
+    pub(super) storage: StorageId,
+    pub(super) offset: i64,
+    /// One stride per loop.
+    pub(super) strides: Vec<i64>,
+}
+
+/// An operand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    Word(i64),
+    Access(Access),
+}
+
+impl Source {
+    fn access(&self) -> Option<&Access> {
+        match self {
+            Source::Access(access) => Some(access),
+            Source::Word(_) => None,
+        }
+    }
+}
+
+/// Lanes of one axis that take part: from `low` in the first iteration of a loop, below `high` in its last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bound {
+    pub(super) axis: Axis,
+    pub(super) low: u32,
+    pub(super) high: u32,
+    /// `None`: always.
+    pub(super) level: Option<usize>,
+}
+
+/// Which PEs take part.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Lanes {
+    pub(super) bounds: Vec<Bound>,
+    /// Only the row with this loop's number.
+    pub(super) pick_row: Option<usize>,
+    /// Only the column with this loop's number.
+    pub(super) pick_column: Option<usize>,
+}
+
+impl Lanes {
+    /// The instruction's mask. The bounds lie on different axes: that is a law of placement.
+    pub(super) fn mask(&self, machine: &Machine) -> Mask {
+        let mut mask = Mask::all(machine.pus(), machine.pes_per_pu());
+        let level = |level: Option<usize>| level.map_or(NO_LEVEL, |l| l as u8);
+        mask.pick_row = level(self.pick_row);
+        mask.pick_column = level(self.pick_column);
+        for bound in &self.bounds {
+            match bound.axis {
+                Axis::Local => {}
+                Axis::Row => {
+                    (mask.row_low, mask.row_high) = (bound.low, bound.high);
+                    mask.row_level = level(bound.level);
+                }
+                Axis::Column => {
+                    (mask.column_low, mask.column_high) = (bound.low, bound.high);
+                    mask.column_level = level(bound.level);
+                }
+                Axis::Grid => {
+                    let columns = machine.pes_per_pu();
+                    mask.flat = true;
+                    (mask.row_low, mask.column_low) = (bound.low / columns, bound.low % columns);
+                    (mask.row_high, mask.column_high) = (bound.high / columns, bound.high % columns);
+                    mask.row_level = level(bound.level);
+                }
+            }
+        }
+        mask
+    }
+
+    fn uses(&self, level: usize) -> bool {
+        self.pick_row == Some(level)
+            || self.pick_column == Some(level)
+            || self.bounds.iter().any(|b| b.level == Some(level))
+    }
+
+    /// The same lanes when loop `level` is taken away: its counter is `counter` of `count`, the loops inside move up.
+    fn without(&self, level: usize, counter: u32, count: u32) -> Lanes {
+        let mut lanes = Lanes::default();
+        for bound in &self.bounds {
+            let mut bound = *bound;
+            match bound.level {
+                Some(l) if l == level => {
+                    bound.level = None;
+                    if counter != 0 {
+                        bound.low = 0;
+                    }
+                    if counter + 1 != count {
+                        bound.high = u32::MAX;
+                    }
+                }
+                Some(l) if l > level => bound.level = Some(l - 1),
+                _ => {}
+            }
+            lanes.bounds.push(bound);
+        }
+        let pick = |pick: Option<usize>| match pick {
+            Some(l) if l == level => {
+                assert_eq!(count, 1, "a pick over several lanes keeps its loop");
+                None
+            }
+            Some(l) if l > level => Some(l - 1),
+            other => other,
+        };
+        Lanes { pick_row: pick(self.pick_row), pick_column: pick(self.pick_column), ..lanes }
+    }
+
+    fn clamp(&mut self, machine: &Machine) {
+        for bound in &mut self.bounds {
+            bound.high = bound.high.min(bound.axis.lanes(machine));
+        }
+    }
+}
+
+/// Where the result goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Sink {
+    /// Rounded in the PE, written there.
+    Pad(Access),
+    /// Through a tree and its root, written from the bus.
+    Tree { unit: Unit, shift: u32, function: Option<TableUse>, write: Access, lanes: Lanes },
+    /// Through the trees to the output stream.
+    Output,
+}
+
+/// One vector instruction and what follows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Job {
+    /// The statement it comes from.
+    pub(super) span: Span,
+    /// What it does, for people.
+    pub(super) what: String,
+    /// Loop counts, outermost first.
+    pub(super) loops: Vec<u32>,
+    /// Innermost loops that are summed over.
+    pub(super) reduce: usize,
+    /// Cycles from beat to beat.
+    pub(super) interval: u32,
+    pub(super) a: Option<Access>,
+    pub(super) b: Source,
+    pub(super) c: Option<Source>,
+    pub(super) subtract: bool,
+    pub(super) align: u32,
+    pub(super) shift: u32,
+    pub(super) finish: Finish,
+    /// PEs that write or feed the tree.
+    pub(super) lanes: Lanes,
+    pub(super) sink: Sink,
+}
+
+impl Job {
+    /// A job that copies `source`, for people named `what`: start from this and change fields.
+    pub(super) fn copy(span: Span, what: String, loops: Vec<u32>, source: Access, sink: Sink) -> Job {
+        Job {
+            span,
+            what,
+            loops,
+            reduce: 0,
+            interval: 1,
+            a: Some(source),
+            b: Source::Word(1),
+            c: None,
+            subtract: false,
+            align: 0,
+            shift: 0,
+            finish: Finish::Round,
+            lanes: Lanes::default(),
+            sink,
+        }
+    }
+
+    /// Everything that is read.
+    pub(super) fn reads(&self) -> impl std::iter::Iterator<Item = &Access> {
+        self.a.iter().chain(self.b.access()).chain(self.c.as_ref().and_then(Source::access))
+    }
+
+    fn accesses_mut(&mut self) -> Vec<&mut Access> {
+        let mut all: Vec<&mut Access> = self.a.iter_mut().collect();
+        if let Source::Access(access) = &mut self.b {
+            all.push(access);
+        }
+        if let Some(Source::Access(access)) = &mut self.c {
+            all.push(access);
+        }
+        match &mut self.sink {
+            Sink::Pad(access) | Sink::Tree { write: access, .. } => all.push(access),
+            Sink::Output => {}
+        }
+        all
+    }
+
+    /// What is written, if it stays in the grid.
+    pub(super) fn write(&self) -> Option<&Access> {
+        match &self.sink {
+            Sink::Pad(access) | Sink::Tree { write: access, .. } => Some(access),
+            Sink::Output => None,
+        }
+    }
+
+    /// Beats, one per point of the loops.
+    pub(super) fn beats(&self) -> u64 {
+        self.loops.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// Beats that are summed into one result.
+    pub(super) fn beats_per_result(&self) -> u64 {
+        self.loops[self.loops.len() - self.reduce..].iter().map(|&n| u64::from(n)).product()
+    }
+
+    fn lanes_use(&self, level: usize) -> bool {
+        let sink = matches!(&self.sink, Sink::Tree { lanes, .. } if lanes.uses(level));
+        sink || self.lanes.uses(level)
+    }
+
+    fn picks(&self, level: usize) -> bool {
+        let picked = |lanes: &Lanes| lanes.pick_row == Some(level) || lanes.pick_column == Some(level);
+        picked(&self.lanes) || matches!(&self.sink, Sink::Tree { lanes, .. } if picked(lanes))
+    }
+
+    /// Bring the loops into another order; `order[new] = old`. No loop may be summed over.
+    pub(super) fn reorder(&mut self, order: &[usize]) {
+        assert_eq!(self.reduce, 0, "only free loops can change places");
+        self.loops = order.iter().map(|&old| self.loops[old]).collect();
+        for access in self.accesses_mut() {
+            access.strides = order.iter().map(|&old| access.strides[old]).collect();
+        }
+        let new_of = |old: usize| order.iter().position(|&o| o == old).expect("a permutation");
+        let renumber = |lanes: &mut Lanes| {
+            lanes.pick_row = lanes.pick_row.map(new_of);
+            lanes.pick_column = lanes.pick_column.map(new_of);
+            lanes.bounds.iter_mut().for_each(|b| b.level = b.level.map(new_of));
+        };
+        renumber(&mut self.lanes);
+        if let Sink::Tree { lanes, .. } = &mut self.sink {
+            renumber(lanes);
+        }
+    }
+
+    /// Take loop `level` away, with its counter fixed.
+    fn fix_loop(&self, level: usize, counter: u32) -> Job {
+        let mut job = self.clone();
+        let count = job.loops.remove(level);
+        if level >= self.loops.len() - self.reduce {
+            job.reduce -= 1;
+        }
+        for access in job.accesses_mut() {
+            access.offset += access.strides.remove(level) * i64::from(counter);
+        }
+        job.lanes = self.lanes.without(level, counter, count);
+        if let Sink::Tree { lanes, .. } = &mut job.sink {
+            *lanes = lanes.without(level, counter, count);
+        }
+        job
+    }
+
+    /// Join loop `level` with the one inside it, where all accesses allow it.
+    fn join(&mut self, level: usize) -> bool {
+        let inner = level + 1;
+        let boundary = self.loops.len() - self.reduce;
+        if inner >= self.loops.len() || inner == boundary || self.lanes_use(level) || self.lanes_use(inner) {
+            return false;
+        }
+        let count = self.loops[inner];
+        let joined = u64::from(count) * u64::from(self.loops[level]);
+        let straight = self.accesses_mut().iter().all(|a| a.strides[level] == a.strides[inner] * i64::from(count));
+        if !straight || joined > 1 << arch::isa::COUNT_BITS {
+            return false;
+        }
+        for access in self.accesses_mut() {
+            access.strides.remove(level);
+        }
+        self.loops[inner] = joined as u32;
+        self.loops.remove(level);
+        if level >= boundary {
+            self.reduce -= 1;
+        }
+        self.lanes = self.lanes.without(level, 0, 1);
+        if let Sink::Tree { lanes, .. } = &mut self.sink {
+            *lanes = lanes.without(level, 0, 1);
+        }
+        true
+    }
+
+    /// The same work as jobs with at most [`LEVELS`] loops: loops that run once vanish, loops that walk straight on are
+    /// joined, and what is still too deep is unrolled from the outside. `None`: too many summed loops.
+    pub(super) fn fit_levels(mut self, machine: &Machine) -> Option<Vec<Job>> {
+        for level in (0..self.loops.len()).rev() {
+            if self.loops[level] == 1 {
+                self = self.fix_loop(level, 0);
+            }
+        }
+        for level in (0..self.loops.len()).rev() {
+            self.join(level);
+        }
+        self.lanes.clamp(machine);
+        if let Sink::Tree { lanes, .. } = &mut self.sink {
+            lanes.clamp(machine);
+        }
+        if self.loops.len() <= LEVELS {
+            return Some(vec![self]);
+        }
+        let unrolled = (0..self.loops.len() - self.reduce).find(|&level| !self.picks(level))?;
+        let mut jobs = Vec::new();
+        for counter in 0..self.loops[unrolled] {
+            jobs.extend(self.fix_loop(unrolled, counter).fit_levels(machine)?);
+        }
+        Some(jobs)
+    }
+}

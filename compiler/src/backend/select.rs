@@ -1,0 +1,351 @@
+//! Select: operations to jobs.
+//!
+//!     h += w[i] * x[i]    i on the grid      =>    alu  i/P: w * x ─▶ tree      root  round      move  h, all PEs
+//!     g[i] = d * x[i]                        =>    alu  i/P: d * x ─▶ pad (last word masked)
+//!
+//! Inputs: a program and a placement that fits it. An element with a constant index of a spread tensor is first made a
+//! tensor of its own, as a sum over one lane.
+
+use super::cost::{Route, local_words, route};
+use super::job::{Access, Bound, Job, Lanes, Sink, Source, StorageId};
+use super::place::{Axis, Placement};
+use crate::fixed::{Kind, Operand, Operation, Program, Role, Tensor};
+use crate::tensor::{Affine, IterId, Iterator, TensorId};
+use arch::isa::Finish;
+use arch::machine::Machine;
+use arch::timing::{self, Unit};
+
+/// A tensor as it lies in the pads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Storage {
+    pub(super) name: String,
+    pub(super) shape: Vec<u32>,
+    pub(super) axes: Vec<Axis>,
+    /// Words per local step of each dimension.
+    pub(super) strides: Vec<i64>,
+    /// Words in each PE.
+    pub(super) words: u32,
+    pub(super) role: Role,
+    pub(super) fraction: i32,
+}
+
+impl Storage {
+    fn new(tensor: &Tensor, axes: &[Axis], machine: &Machine) -> Storage {
+        let mut strides = vec![0; axes.len()];
+        let mut step = 1;
+        for d in (0..axes.len()).rev() {
+            strides[d] = step;
+            step *= i64::from(tensor.shape[d].div_ceil(axes[d].lanes(machine)));
+        }
+        Storage {
+            name: tensor.name.clone(),
+            shape: tensor.shape.clone(),
+            axes: axes.to_vec(),
+            strides,
+            words: local_words(&tensor.shape, axes, machine) as u32,
+            role: tensor.role.clone(),
+            fraction: tensor.fraction,
+        }
+    }
+}
+
+/// Storages and jobs of one step.
+#[derive(Debug, Clone)]
+pub(super) struct Selection {
+    pub(super) storages: Vec<Storage>,
+    pub(super) jobs: Vec<Job>,
+}
+
+/// Replace reads with a constant index along a spread dimension by reads of a new tensor that holds just that slice.
+///
+///     a = x[2] * r      x on the grid      =>    x.2 += x[k], k in 2..3;   a = x.2 * r
+fn isolate_constants(program: &Program, placement: &Placement) -> (Program, Placement) {
+    let mut result = Program { operations: Vec::new(), ..program.clone() };
+    let mut placed = Placement { iterators: Vec::new(), ..placement.clone() };
+    for (operation, axes) in program.operations.iter().zip(&placement.iterators) {
+        let mut operation = operation.clone();
+        let mut isolate = |operand: &mut Operand, operation_iterators: &[Iterator]| {
+            let Operand::Read { tensor, index } = operand else { return };
+            let spread = |d: usize| placed.tensors[tensor.0][d] != Axis::Local;
+            if !index.iter().enumerate().any(|(d, a)| a.as_constant().is_some() && spread(d)) {
+                return;
+            }
+            // Dimensions that stay, and the iterators that run over them.
+            let mut slice_iterators: Vec<(IterId, Iterator, Axis)> = Vec::new();
+            for affine in index.iter() {
+                for &(iterator, _) in &affine.terms {
+                    if slice_iterators.iter().all(|s| s.0 != iterator) {
+                        let axis = axes[iterator.0];
+                        slice_iterators.push((iterator, operation_iterators[iterator.0].clone(), axis));
+                    }
+                }
+            }
+            let source = &program_tensor(&result, *tensor);
+            let shape: Vec<u32> = slice_iterators.iter().map(|s| s.1.high as u32).collect();
+            let slice = TensorId(result.tensors.len());
+            let name = format!("{}.{}", source.name, slice.0);
+            let fraction = source.fraction;
+            let span = source.span;
+            result.tensors.push(Tensor { name, shape, role: Role::Temporary, fraction, span });
+            placed.tensors.push(slice_iterators.iter().map(|s| s.2).collect());
+            let free = slice_iterators.len();
+            let position = |iterator: IterId| slice_iterators.iter().position(|s| s.0 == iterator).expect("collected");
+            let mut iterators: Vec<Iterator> = slice_iterators.iter().map(|s| s.1.clone()).collect();
+            let mut iterator_axes: Vec<Axis> = slice_iterators.iter().map(|s| s.2).collect();
+            let mut slice_index = Vec::new();
+            for (d, affine) in index.iter().enumerate() {
+                match affine.as_constant() {
+                    Some(at) if placed.tensors[tensor.0][d] != Axis::Local => {
+                        slice_index.push(Affine::iterator(IterId(iterators.len())));
+                        iterators.push(Iterator { name: format!("={at}"), low: at, high: at + 1 });
+                        iterator_axes.push(placed.tensors[tensor.0][d]);
+                    }
+                    _ => {
+                        let terms = affine.terms.iter().map(|&(i, c)| (IterId(position(i)), c)).collect();
+                        slice_index.push(Affine { offset: affine.offset, terms });
+                    }
+                }
+            }
+            let one = Operand::Constant { word: 1, fraction: 0 };
+            result.operations.push(Operation {
+                iterators,
+                free,
+                out: slice,
+                out_index: (0..free).map(|i| Affine::iterator(IterId(i))).collect(),
+                kind: Kind::MultiplyAdd {
+                    start: None,
+                    align: 0,
+                    product: Some((Operand::Read { tensor: *tensor, index: slice_index }, one)),
+                    scale: 0,
+                    subtract: false,
+                    shift: 0,
+                    finish: Finish::Round,
+                },
+                span: operation.span,
+            });
+            placed.iterators.push(iterator_axes);
+            let index = slice_iterators.iter().map(|s| Affine::iterator(s.0)).collect();
+            *operand = Operand::Read { tensor: slice, index };
+        };
+        let iterators = operation.iterators.clone();
+        match &mut operation.kind {
+            Kind::MultiplyAdd { start, product, .. } => {
+                if let Some(start) = start {
+                    isolate(start, &iterators);
+                }
+                if let Some((a, b)) = product {
+                    isolate(a, &iterators);
+                    isolate(b, &iterators);
+                }
+            }
+            Kind::Product { factor, .. } => isolate(factor, &iterators),
+            Kind::Function { input, .. } => isolate(input, &iterators),
+        }
+        result.operations.push(operation);
+        placed.iterators.push(axes.clone());
+    }
+    (result, placed)
+}
+
+fn program_tensor(program: &Program, tensor: TensorId) -> Tensor {
+    program.tensors[tensor.0].clone()
+}
+
+/// One operation while it becomes jobs.
+struct Context<'a> {
+    machine: &'a Machine,
+    storages: &'a [Storage],
+    operation: &'a Operation,
+    axes: &'a [Axis],
+    /// The loop of each iterator.
+    loop_of: Vec<usize>,
+    loops: Vec<u32>,
+    column_loop: Option<usize>,
+}
+
+impl Context<'_> {
+    fn lanes_of(&self, iterator: IterId) -> i64 {
+        i64::from(self.axes[iterator.0].lanes(self.machine))
+    }
+
+    fn access(&self, tensor: TensorId, index: &[Affine]) -> Access {
+        let storage = &self.storages[tensor.0];
+        let mut access = Access { storage: StorageId(tensor.0), offset: 0, strides: vec![0; self.loops.len()] };
+        for ((affine, axis), stride) in index.iter().zip(&storage.axes).zip(&storage.strides) {
+            let lanes = i64::from(axis.lanes(self.machine));
+            if *axis == Axis::Local {
+                access.offset += stride * affine.offset;
+                for &(iterator, coefficient) in &affine.terms {
+                    debug_assert_eq!(self.axes[iterator.0], Axis::Local, "a local index comes from local iterators");
+                    access.offset += stride * coefficient * self.operation.iterators[iterator.0].low;
+                    access.strides[self.loop_of[iterator.0]] += stride * coefficient;
+                }
+            } else if let Some(iterator) = affine.as_iterator() {
+                debug_assert_eq!(self.axes[iterator.0], *axis, "index and iterator are placed together");
+                access.offset += stride * self.operation.iterators[iterator.0].low.div_euclid(lanes);
+                access.strides[self.loop_of[iterator.0]] += stride;
+            } else {
+                let at = affine.as_constant().expect("a spread dimension has a plain index");
+                access.offset += stride * at.div_euclid(lanes);
+            }
+        }
+        access
+    }
+
+    fn source(&self, operand: &Operand) -> Source {
+        match operand {
+            Operand::Constant { word, .. } => Source::Word(*word),
+            Operand::Read { tensor, index } => Source::Access(self.access(*tensor, index)),
+        }
+    }
+
+    /// The lanes of an iterator that take part.
+    fn bound(&self, iterator: usize) -> Option<Bound> {
+        let axis = self.axes[iterator];
+        let lanes = self.lanes_of(IterId(iterator));
+        let it = &self.operation.iterators[iterator];
+        let (low, high) = (it.low.rem_euclid(lanes) as u32, (it.high - 1).rem_euclid(lanes) as u32 + 1);
+        let level = Some(self.loop_of[iterator]);
+        let all = low == 0 && i64::from(high) == lanes;
+        (axis != Axis::Local && !all).then_some(Bound { axis, low, high, level })
+    }
+
+    /// Where results are written: bounds of the free iterators and constant indices of the result.
+    fn write_lanes(&self) -> Lanes {
+        let mut lanes = Lanes { pick_column: self.column_loop, ..Lanes::default() };
+        lanes.bounds.extend((0..self.operation.free).filter_map(|i| self.bound(i)));
+        let axes = &self.storages[self.operation.out.0].axes;
+        for (affine, &axis) in self.operation.out_index.iter().zip(axes) {
+            if let (Some(at), true) = (affine.as_constant(), axis != Axis::Local) {
+                let low = at.rem_euclid(i64::from(axis.lanes(self.machine))) as u32;
+                lanes.bounds.push(Bound { axis, low, high: low + 1, level: None });
+            }
+        }
+        lanes
+    }
+
+    /// PEs that feed the tree: each value exactly once.
+    fn tree_lanes(&self, unit: Unit) -> Lanes {
+        let free = self.operation.free;
+        let mut lanes = Lanes { pick_column: self.column_loop, ..Lanes::default() };
+        lanes.bounds.extend((free..self.operation.iterators.len()).filter_map(|i| self.bound(i)));
+        let summed = |axis| self.axes[free..].contains(&axis);
+        // Copies of the same value beside each other: only the first counts.
+        if self.column_loop.is_none() && !summed(Axis::Column) && !summed(Axis::Grid) {
+            lanes.bounds.push(Bound { axis: Axis::Column, low: 0, high: 1, level: None });
+        }
+        if unit == Unit::Global && !summed(Axis::Row) && !summed(Axis::Grid) {
+            lanes.bounds.push(Bound { axis: Axis::Row, low: 0, high: 1, level: None });
+        }
+        lanes
+    }
+}
+
+/// Turn a placed program into jobs.
+pub(super) fn select(program: &Program, placement: &Placement, machine: &Machine) -> Selection {
+    let (program, placement) = isolate_constants(program, placement);
+    let storages: Vec<Storage> =
+        program.tensors.iter().zip(&placement.tensors).map(|(t, axes)| Storage::new(t, axes, machine)).collect();
+    let mut jobs = Vec::new();
+    for (operation, axes) in program.operations.iter().zip(&placement.iterators) {
+        if operation.iterators.iter().any(|i| i.high <= i.low) {
+            continue;
+        }
+        let (free, reduction) = axes.split_at(operation.free);
+        let route = route(&operation.kind, free, reduction);
+        let count = |i: usize| super::cost::local_count(&operation.iterators[i], axes[i], machine) as u32;
+        let mut loops: Vec<u32> = (0..operation.free).map(count).collect();
+        let mut column_loop = None;
+        if let Route::Tree { by_column: true, .. } = route {
+            column_loop = Some(loops.len());
+            loops.push(machine.pes_per_pu());
+        }
+        let inner = loops.len();
+        loops.extend((operation.free..operation.iterators.len()).map(count));
+        let loop_of = (0..operation.iterators.len())
+            .map(|i| if i < operation.free { i } else { inner + i - operation.free })
+            .collect();
+        let context = Context { machine, storages: &storages, operation, axes, loop_of, loops, column_loop };
+        select_one(&context, route, &program, &mut jobs);
+    }
+    Selection { storages, jobs }
+}
+
+fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut Vec<Job>) {
+    let operation = context.operation;
+    let name = &context.storages[operation.out.0].name;
+    let write = context.access(operation.out, &operation.out_index);
+    let reduce = operation.iterators.len() - operation.free;
+    let base = Job {
+        span: operation.span,
+        what: name.clone(),
+        loops: context.loops.clone(),
+        reduce,
+        interval: 1,
+        a: None,
+        b: Source::Word(0),
+        c: None,
+        subtract: false,
+        align: 0,
+        shift: 0,
+        finish: Finish::Round,
+        lanes: context.write_lanes(),
+        sink: Sink::Pad(write.clone()),
+    };
+    let through_tree = |job: Job, unit: Unit, shift: u32, function| {
+        let (lanes, write_lanes) = (context.tree_lanes(unit), context.write_lanes());
+        Job { lanes, sink: Sink::Tree { unit, shift, function, write: write.clone(), lanes: write_lanes }, ..job }
+    };
+    match &operation.kind {
+        Kind::MultiplyAdd { start, align, product, subtract, shift, finish, scale: _ } => {
+            let mut job = Job { align: *align, shift: *shift, finish: *finish, subtract: *subtract, ..base };
+            job.c = start.as_ref().map(|s| context.source(s));
+            job.what = format!("{name} {}", if product.is_some() { "multiply-add" } else { "copy" });
+            if let Some((a, b)) = product {
+                match (context.source(a), context.source(b)) {
+                    (Source::Access(a), b) => (job.a, job.b) = (Some(a), b),
+                    (Source::Word(word), Source::Access(a)) => (job.a, job.b) = (Some(a), Source::Word(word)),
+                    (Source::Word(_), Source::Word(_)) => panic!("a product of two constants has been folded"),
+                }
+            }
+            jobs.push(match route {
+                Route::Inside => job,
+                Route::Tree { unit, .. } => through_tree(job, unit, *shift, None),
+            });
+        }
+        Kind::Product { factor, shift, one } => {
+            let free = operation.free;
+            let mut start = base.clone();
+            start.loops.truncate(free);
+            start.reduce = 0;
+            start.c = Some(Source::Word(*one));
+            start.what = format!("{name} product, start");
+            let mut first_write = write.clone();
+            first_write.strides.truncate(free);
+            start.sink = Sink::Pad(first_write);
+            jobs.push(start);
+            // The chained loops go outside, and every step waits for the one before it.
+            let mut chain = Job { reduce: 0, shift: *shift, what: format!("{name} product"), ..base };
+            chain.a = Some(write.clone());
+            chain.b = context.source(factor);
+            let order: Vec<usize> = (free..chain.loops.len()).chain(0..free).collect();
+            chain.reorder(&order);
+            let results: u64 = operation_results(&chain, reduce);
+            chain.interval = timing::ALU_TO_ALU.div_ceil(results.max(1)) as u32;
+            jobs.push(chain);
+        }
+        Kind::Function { table, input } => {
+            let mut job = Job { what: format!("{name} {:?}", program.tables[*table].function).to_lowercase(), ..base };
+            match context.source(input) {
+                Source::Access(a) => (job.a, job.b) = (Some(a), Source::Word(1)),
+                word @ Source::Word(_) => job.c = Some(word),
+            }
+            jobs.push(through_tree(job, Unit::Row, 0, Some(program.tables[*table].usage)));
+        }
+    }
+}
+
+/// Results computed side by side in each step of a chain.
+fn operation_results(chain: &Job, reduce: usize) -> u64 {
+    chain.loops[reduce..].iter().map(|&n| u64::from(n)).product()
+}

@@ -1,0 +1,69 @@
+//! Common subexpressions: nests that compute the same values become one.
+
+use super::expr::Expr;
+use super::flow::Flow;
+use crate::tensor::{Iterator, Nest, Node, Program, Role, Start, TensorId};
+
+/// Let readers of a temporary read the earlier tensor that holds the same values.
+///
+///     p = a * b; q = a * b; r = p + q      =>      p = a * b; r = p + p
+pub fn share_duplicates(program: &Program) -> Program {
+    let mut result = program.clone();
+    let mut number = 0;
+    while number < result.nests.len() {
+        match find_original(&result, number) {
+            Some(original) => {
+                let copy = result.nests[number].out;
+                let keep = result.nests[original].out;
+                replace_reads(&mut result, copy, keep);
+                result.nests.remove(number);
+            }
+            None => number += 1,
+        }
+    }
+    result
+}
+
+/// An earlier nest that writes the same elements with the same values.
+fn find_original(program: &Program, number: usize) -> Option<usize> {
+    let flow = Flow::of(program);
+    let nest = &program.nests[number];
+    let single = |t: TensorId| flow.writers[t.0].len() == 1;
+    let temporary = matches!(program.tensors[nest.out.0].role, Role::Temporary | Role::Output);
+    if flow.kept[nest.out.0] || !single(nest.out) || !temporary {
+        return None;
+    }
+    (0..number).find(|&original| {
+        let other = &program.nests[original];
+        single(other.out)
+            && program.tensors[other.out.0].shape == program.tensors[nest.out.0].shape
+            && !matches!(program.tensors[other.out.0].role, Role::State | Role::InOut)
+            && same(other, nest)
+            && super::expr::reads(nest).iter().all(|t| !flow.written_in(*t, original..number))
+    })
+}
+
+fn same(a: &Nest, b: &Nest) -> bool {
+    let bounds = |n: &Nest| n.iterators.iter().map(|&Iterator { low, high, .. }| (low, high)).collect::<Vec<_>>();
+    bounds(a) == bounds(b)
+        && (a.free, &a.guards, &a.out_index, a.aggregate, &a.start)
+            == (b.free, &b.guards, &b.out_index, b.aggregate, &b.start)
+        && Expr::from_body(&a.body) == Expr::from_body(&b.body)
+}
+
+fn replace_reads(program: &mut Program, from: TensorId, to: TensorId) {
+    for nest in &mut program.nests {
+        if let Start::Element { tensor, .. } = &mut nest.start
+            && *tensor == from
+        {
+            *tensor = to;
+        }
+        for node in &mut nest.body.nodes {
+            if let Node::Read { tensor, .. } | Node::Gather { tensor, .. } = node
+                && *tensor == from
+            {
+                *tensor = to;
+            }
+        }
+    }
+}

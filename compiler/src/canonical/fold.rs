@@ -1,0 +1,166 @@
+//! Constant folding.
+
+use super::expr::Expr;
+use super::flow::Flow;
+use crate::tensor::{Aggregate, Binary, Function, Nest, Program, Role, Start, Unary};
+
+/// Compute what is constant, drop what does nothing, and bring constants to their readers.
+///
+///     m = 3; a = 2 * m + x * 1 - 0      =>      m = 3; a = 6 + x
+///     s = sum[i](x)   (4 times)         =>      s = 4 * x
+///
+/// Real numbers are meant: `x * 0` is 0.
+pub fn fold_constants(program: &Program) -> Program {
+    let mut result = program.clone();
+    for nest in &mut result.nests {
+        nest.body = simplify(Expr::from_body(&nest.body)).to_body();
+        drop_idle_iterators(nest);
+    }
+    let flow = Flow::of(&result);
+    // A tensor whose only writer stores one constant is that constant wherever it is read.
+    let constants: Vec<Option<f64>> = result
+        .tensors
+        .iter()
+        .enumerate()
+        .map(|(id, tensor)| match (&tensor.role, flow.writers[id].as_slice()) {
+            (Role::Parameter(values), []) if !values.is_empty() && values.iter().all(|v| *v == values[0]) => {
+                Some(values[0])
+            }
+            (Role::State | Role::InOut | Role::Input | Role::Label, _) => None,
+            (_, [writer]) => constant_of(&result.nests[*writer]),
+            _ => None,
+        })
+        .collect();
+    for nest in &mut result.nests {
+        let body = Expr::from_body(&nest.body).map(&mut |e| match e {
+            Expr::Read(tensor, index) => constants[tensor.0].map_or(Expr::Read(tensor, index), Expr::Constant),
+            other => other,
+        });
+        nest.body = simplify(body).to_body();
+        if let Start::Element { tensor, .. } = &nest.start
+            && let Some(value) = constants[tensor.0]
+        {
+            nest.start = Start::Fill(value);
+        }
+    }
+    result
+}
+
+fn constant_of(nest: &Nest) -> Option<f64> {
+    match (nest.aggregate, Expr::from_body(&nest.body)) {
+        (Aggregate::Assign, Expr::Constant(value)) if nest.guards.is_empty() => Some(value),
+        _ => None,
+    }
+}
+
+/// A sum over an iterator that nothing depends on is a multiplication; an iterator with one value is a constant.
+fn drop_idle_iterators(nest: &mut Nest) {
+    if nest.aggregate != Aggregate::Add || !nest.guards.is_empty() {
+        return;
+    }
+    let body = Expr::from_body(&nest.body);
+    let used = body.iterators();
+    let idle: Vec<usize> =
+        (nest.free..nest.iterators.len()).filter(|&i| !used.contains(&crate::tensor::IterId(i))).collect();
+    if idle.is_empty() {
+        return;
+    }
+    let times: u64 = idle.iter().map(|&i| nest.iterators[i].extent()).product();
+    let mut with = Vec::new();
+    let mut kept = Vec::new();
+    for (i, iterator) in nest.iterators.iter().enumerate() {
+        if idle.contains(&i) {
+            with.push(crate::tensor::Affine::default());
+        } else {
+            with.push(crate::tensor::Affine::iterator(crate::tensor::IterId(kept.len())));
+            kept.push(iterator.clone());
+        }
+    }
+    let mut value = body.substitute(&with);
+    if times != 1 {
+        value = Expr::mul(Expr::Constant(times as f64), value);
+    }
+    nest.iterators = kept;
+    if nest.iterators.len() == nest.free {
+        value = match &nest.start {
+            Start::Identity => value,
+            Start::Fill(start) => Expr::add(Expr::Constant(*start), value),
+            Start::Element { tensor, index } => Expr::add(Expr::Read(*tensor, index.clone()), value),
+        };
+        nest.start = Start::Identity;
+        nest.aggregate = Aggregate::Assign;
+    }
+    nest.body = simplify(value).to_body();
+}
+
+/// Fold one expression.
+pub(super) fn simplify(expr: Expr) -> Expr {
+    expr.map(&mut simplify_one)
+}
+
+fn simplify_one(expr: Expr) -> Expr {
+    use Expr::Constant;
+    match expr {
+        Expr::Unary(Unary::Neg, a) => match *a {
+            Constant(value) => Constant(-value),
+            Expr::Unary(Unary::Neg, inner) => *inner,
+            other => Expr::neg(other),
+        },
+        Expr::Unary(Unary::Not, a) => match *a {
+            Constant(value) => Constant(f64::from(value == 0.0)),
+            other => Expr::Unary(Unary::Not, Box::new(other)),
+        },
+        Expr::Binary(operation, a, b) => match (operation, *a, *b) {
+            (operation, Constant(a), Constant(b)) if binary(operation, a, b).is_some() => {
+                Constant(binary(operation, a, b).expect("just computed"))
+            }
+            (Binary::Add, Constant(0.0), other)
+            | (Binary::Add | Binary::Sub, other, Constant(0.0))
+            | (Binary::Mul, Constant(1.0), other)
+            | (Binary::Mul | Binary::Div, other, Constant(1.0)) => other,
+            (Binary::Sub, Constant(0.0), other) => simplify_one(Expr::neg(other)),
+            (Binary::Mul, Constant(0.0), _) | (Binary::Mul, _, Constant(0.0)) => Constant(0.0),
+            (Binary::Mul, Constant(-1.0), other) | (Binary::Mul, other, Constant(-1.0)) => {
+                simplify_one(Expr::neg(other))
+            }
+            (Binary::Div, other, Constant(by)) if by != 0.0 => simplify_one(Expr::mul(Constant(1.0 / by), other)),
+            (operation, a, b) => Expr::Binary(operation, Box::new(a), Box::new(b)),
+        },
+        Expr::Call(function, arguments) => match (function, arguments.as_slice()) {
+            (Function::Sigmoid, [Constant(x)]) => Constant(1.0 / (1.0 + libm::exp(-x))),
+            (Function::SigmoidSymmetric, [Constant(x)]) => Constant(libm::tanh(x / 2.0)),
+            (Function::Tanh, [Constant(x)]) => Constant(libm::tanh(*x)),
+            (Function::Gaussian, [Constant(x)]) => {
+                Constant(libm::exp(-x * x / 2.0) / libm::sqrt(2.0 * std::f64::consts::PI))
+            }
+            (Function::Log, [Constant(x)]) if *x > 0.0 => Constant(libm::log(*x)),
+            (Function::Exp, [Constant(x)]) => Constant(libm::exp(*x)),
+            (Function::Sqrt, [Constant(x)]) if *x >= 0.0 => Constant(libm::sqrt(*x)),
+            _ => Expr::Call(function, arguments),
+        },
+        Expr::Select(parts) => match *parts {
+            [Constant(0.0), _, no] => no,
+            [Constant(_), yes, _] => yes,
+            parts => Expr::Select(Box::new(parts)),
+        },
+        other => other,
+    }
+}
+
+fn binary(operation: Binary, a: f64, b: f64) -> Option<f64> {
+    Some(match operation {
+        Binary::Add => a + b,
+        Binary::Sub => a - b,
+        Binary::Mul => a * b,
+        Binary::Div if b != 0.0 => a / b,
+        Binary::Min => a.min(b),
+        Binary::Max => a.max(b),
+        Binary::Lt => f64::from(a < b),
+        Binary::Le => f64::from(a <= b),
+        Binary::Gt => f64::from(a > b),
+        Binary::Ge => f64::from(a >= b),
+        Binary::Eq => f64::from(a == b),
+        Binary::Ne => f64::from(a != b),
+        _ => return None,
+    })
+}

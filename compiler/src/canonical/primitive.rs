@@ -1,0 +1,119 @@
+//! Primitive nests: those that are exactly one operation of fixed-point IR.
+//!
+//! | aggregate | body | operation |
+//! |---|---|---|
+//! | assign | `p`, `-p`, `s`, `s + p`, `s - p` | multiply-add |
+//! | assign | one of these `< 0` | multiply-add, finished by its sign |
+//! | add | `p`, `-p` (start as the nest says) | multiply-add |
+//! | mul | `s` | product |
+//! | assign | `f(s)` | function |
+//!
+//! where `s` is an element or a constant, and `p` is `s`, `s * s` or `2^k * s * s`.
+
+use super::expr::Expr;
+use super::linear::is_power_of_two;
+use crate::tensor::{Affine, Aggregate, Binary, Function, Nest, Start, TensorId, Unary};
+
+/// An operand of a primitive nest.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Atom {
+    /// An element.
+    Read(TensorId, Vec<Affine>),
+    /// A number.
+    Constant(f64),
+}
+
+/// What a primitive nest computes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Primitive {
+    /// `start ± sum(2^scale * a * b)`
+    MultiplyAdd {
+        /// Where accumulation starts.
+        start: Option<Atom>,
+        /// What is added up.
+        product: Option<(Atom, Atom)>,
+        /// Exponent of the power of two that the products are multiplied with.
+        scale: i32,
+        /// Subtract the products.
+        subtract: bool,
+        /// The result is 1 if the sum is negative, else 0.
+        negative: bool,
+    },
+    /// Left-to-right product.
+    Product(Atom),
+    /// A function of one element.
+    Function(Function, Atom),
+}
+
+impl Primitive {
+    /// The operation a nest is, or `None` if it is none.
+    pub fn of(nest: &Nest) -> Option<Primitive> {
+        let body = Expr::from_body(&nest.body);
+        match nest.aggregate {
+            Aggregate::Assign => match &body {
+                Expr::Call(function, arguments) => match arguments.as_slice() {
+                    [argument] => Some(Primitive::Function(*function, atom(argument)?)),
+                    _ => None,
+                },
+                Expr::Binary(Binary::Lt, sum, zero) if **zero == Expr::Constant(0.0) => linear(sum, true),
+                _ => linear(&body, false),
+            },
+            Aggregate::Add => {
+                let start = match &nest.start {
+                    Start::Identity => None,
+                    Start::Fill(value) => Some(Atom::Constant(*value)),
+                    Start::Element { tensor, index } => Some(Atom::Read(*tensor, index.clone())),
+                };
+                let (subtract, body) = match &body {
+                    Expr::Unary(Unary::Neg, a) => (true, &**a),
+                    other => (false, other),
+                };
+                let (product, scale) = product(body)?;
+                Some(Primitive::MultiplyAdd { start, product: Some(product), scale, subtract, negative: false })
+            }
+            Aggregate::Mul if nest.start == Start::Identity => Some(Primitive::Product(atom(&body)?)),
+            _ => None,
+        }
+    }
+}
+
+fn linear(body: &Expr, negative: bool) -> Option<Primitive> {
+    let (start, rest, subtract) = match body {
+        Expr::Binary(Binary::Add, s, p) => (Some(atom(s)?), Some(&**p), false),
+        Expr::Binary(Binary::Sub, s, p) => (Some(atom(s)?), Some(&**p), true),
+        Expr::Unary(Unary::Neg, p) => (None, Some(&**p), true),
+        other => match atom(other) {
+            Some(s) => (Some(s), None, false),
+            None => (None, Some(other), false),
+        },
+    };
+    let (product, scale) = match rest {
+        Some(p) => product(p).map(|(factors, scale)| (Some(factors), scale))?,
+        None => (None, 0),
+    };
+    Some(Primitive::MultiplyAdd { start, product, scale, subtract, negative })
+}
+
+/// The two factors and the exponent of a power of two. A constant factor comes second.
+fn product(e: &Expr) -> Option<((Atom, Atom), i32)> {
+    match e {
+        Expr::Binary(Binary::Mul, c, p) => match (&**c, &**p) {
+            (Expr::Constant(c), Expr::Binary(Binary::Mul, a, b)) if *c > 0.0 && is_power_of_two(*c) => {
+                Some(((atom(a)?, atom(b)?), libm::ilogb(*c)))
+            }
+            (a, b) => match (atom(a)?, atom(b)?) {
+                (a @ Atom::Constant(_), b) => Some(((b, a), 0)),
+                (a, b) => Some(((a, b), 0)),
+            },
+        },
+        other => Some(((atom(other)?, Atom::Constant(1.0)), 0)),
+    }
+}
+
+fn atom(e: &Expr) -> Option<Atom> {
+    match e {
+        Expr::Read(tensor, index) => Some(Atom::Read(*tensor, index.clone())),
+        Expr::Constant(value) => Some(Atom::Constant(*value)),
+        _ => None,
+    }
+}

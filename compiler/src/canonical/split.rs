@@ -1,0 +1,359 @@
+//! Splitting of bodies into primitive nests (see [`super::primitive`]).
+
+use super::expr::{self, Expr, reads};
+use super::flow::fresh_name;
+use super::linear::{Term, is_power_of_two, term_expr, terms};
+use crate::tensor::{
+    Affine, Aggregate, Binary, Element, Guard, IterId, Iterator, Nest, Program, Role, Start, Tensor, TensorId,
+};
+use arch::Span;
+use std::collections::BTreeSet;
+
+/// Split every nest into nests that one operation can compute; what has no operation is left alone, with simple operands.
+///
+///     w'[i] = w[i] - mu * (d * x[i])     =>   w.1 = mu * d;  w'[i] = w[i] - w.1 * x[i]
+///     d2[q] = s[q] * (a[q] * (1 - a[q])) =>   d2.1[q] = a[q] - a[q] * a[q];  d2[q] = s[q] * d2.1[q]
+///     g = (c < 1) * (0 - y)              =>   g.1 = (c - 1) < 0;  g = -(g.1 * y)
+///
+/// A constant factor goes into the factor that has the fewest elements, and not into an input if there is another: inputs may be
+/// replicated. A power of two goes nowhere: it stays as a scale of the product. Each temporary runs over the iterators that its value
+/// depends on, so what does not change in a loop leaves it.
+pub fn split_into_primitives(program: &Program) -> Program {
+    let mut splitter = Splitter { program: program.clone(), levels: vec![0; program.tensors.len()], nests: Vec::new() };
+    for nest in &program.nests {
+        splitter.nest(nest);
+    }
+    Program { nests: splitter.nests, ..splitter.program }
+}
+
+struct Splitter {
+    /// The program with its growing list of tensors.
+    program: Program,
+    /// Length of the longest chain of nests that leads to each tensor.
+    levels: Vec<usize>,
+    /// What has been made so far.
+    nests: Vec<Nest>,
+}
+
+/// Where an expression is computed.
+struct Place {
+    iterators: Vec<Iterator>,
+    guards: Vec<Guard>,
+    name: String,
+    span: Span,
+}
+
+impl Place {
+    fn points(&self, over: &BTreeSet<IterId>) -> u64 {
+        over.iter().map(|i| self.iterators[i.0].extent()).product()
+    }
+}
+
+impl Splitter {
+    fn push(&mut self, nest: Nest) {
+        let level = reads(&nest).iter().map(|t| self.levels[t.0]).max().unwrap_or(0) + 1;
+        let out = &mut self.levels[nest.out.0];
+        *out = level.max(*out);
+        self.nests.push(nest);
+    }
+
+    fn tensor(&mut self, tensor: Tensor) -> TensorId {
+        self.program.tensors.push(tensor);
+        self.levels.push(0);
+        TensorId(self.program.tensors.len() - 1)
+    }
+
+    fn nest(&mut self, nest: &Nest) {
+        let place = Place {
+            iterators: nest.iterators.clone(),
+            guards: nest.guards.clone(),
+            name: self.program.tensors[nest.out.0].name.clone(),
+            span: nest.span,
+        };
+        let expr = Expr::from_body(&nest.body);
+        let body = match nest.aggregate {
+            Aggregate::Assign => self.assigned(expr, &place),
+            Aggregate::Add => {
+                let scaled = self.scaled_sum(&expr, nest, &place);
+                if let Some(nest) = scaled {
+                    self.push(nest);
+                    return;
+                }
+                self.summed(expr, &place)
+            }
+            Aggregate::Mul | Aggregate::Min | Aggregate::Max => self.atom(expr, &place),
+        };
+        self.push(Nest { body: body.to_body(), ..nest.clone() });
+    }
+
+    /// The body of an assignment.
+    fn assigned(&mut self, e: Expr, place: &Place) -> Expr {
+        match e {
+            Expr::Call(function, arguments) => {
+                Expr::Call(function, arguments.into_iter().map(|a| self.atom(a, place)).collect())
+            }
+            Expr::Binary(Binary::Lt, a, b) if *b == Expr::Constant(0.0) => {
+                let sum = self.linear(terms(&a), place);
+                Expr::Binary(Binary::Lt, Box::new(sum), b)
+            }
+            Expr::Binary(Binary::Add | Binary::Sub | Binary::Mul, ..)
+            | Expr::Unary(crate::tensor::Unary::Neg, _)
+            | Expr::Constant(_)
+            | Expr::Read(..) => self.linear(terms(&e), place),
+            Expr::Iterator(_) => self.atom(e, place),
+            Expr::Binary(operation, a, b) => {
+                let a = self.atom(*a, place);
+                Expr::Binary(operation, Box::new(a), Box::new(self.atom(*b, place)))
+            }
+            Expr::Unary(operation, a) => Expr::Unary(operation, Box::new(self.atom(*a, place))),
+            Expr::Cast(element, a) => Expr::Cast(element, Box::new(self.atom(*a, place))),
+            Expr::Select(parts) => Expr::Select(Box::new(parts.map(|e| self.atom(e, place)))),
+            Expr::Gather(tensor, index) => {
+                Expr::Gather(tensor, index.into_iter().map(|e| self.atom(e, place)).collect())
+            }
+        }
+    }
+
+    /// The body of a sum over reduction iterators: one product.
+    fn summed(&mut self, e: Expr, place: &Place) -> Expr {
+        match <[Term; 1]>::try_from(terms(&e)) {
+            Ok([term]) => term_expr(&self.reduced(term, place)),
+            Err(terms) if terms.is_empty() => Expr::Constant(0.0),
+            Err(_) => self.atom(e, place),
+        }
+    }
+
+    /// `sum(c * a * b)` as `c * sum(a * b)`, where that is less work than scaling a factor.
+    fn scaled_sum(&mut self, e: &Expr, nest: &Nest, place: &Place) -> Option<Nest> {
+        let [Term { coefficient, factors }] = terms(e).try_into().ok()?;
+        let free: BTreeSet<IterId> = (0..nest.free).map(IterId).collect();
+        let cheapest = factors.iter().map(|f| place.points(&f.iterators())).min()?;
+        if coefficient == 1.0 || is_power_of_two(coefficient) || factors.len() < 2 || nest.start != Start::Identity {
+            return None;
+        }
+        if place.points(&free) >= cheapest || !nest.guards.is_empty() {
+            return None;
+        }
+        let name = fresh_name(&self.program, &place.name);
+        let sum = self.tensor(Tensor {
+            name,
+            shape: nest.iterators[..nest.free].iter().map(|i| i.extent() as u32).collect(),
+            role: Role::Temporary,
+            element: Element::Real,
+            span: nest.span,
+        });
+        let index: Vec<Affine> = (0..nest.free)
+            .map(|i| Affine::iterator(IterId(i)).plus(-1, &Affine::constant(nest.iterators[i].low)))
+            .collect();
+        let plain = term_expr(&Term { coefficient: 1.0, factors });
+        let body = self.summed(plain, place).to_body();
+        self.push(Nest { out: sum, out_index: index.clone(), body, ..nest.clone() });
+        let body = Expr::mul(Expr::Constant(coefficient), Expr::Read(sum, index)).to_body();
+        let iterators = nest.iterators[..nest.free].to_vec();
+        Some(Nest { iterators, aggregate: Aggregate::Assign, body, ..nest.clone() })
+    }
+
+    /// An element or a constant that equals the expression.
+    fn atom(&mut self, e: Expr, place: &Place) -> Expr {
+        match e {
+            Expr::Read(..) | Expr::Constant(_) => return e,
+            Expr::Iterator(iterator) => {
+                let Iterator { name, low, high } = &place.iterators[iterator.0];
+                let values = (*low..*high).map(|v| v as f64).collect();
+                let tensor = Tensor {
+                    name: fresh_name(&self.program, name),
+                    shape: vec![(high - low) as u32],
+                    role: Role::Parameter(values),
+                    element: Element::Real,
+                    span: place.span,
+                };
+                let index = Affine::iterator(iterator).plus(-1, &Affine::constant(*low));
+                return Expr::Read(self.tensor(tensor), vec![index]);
+            }
+            _ => {}
+        }
+        // Guards tie iterators together: all or none of a guard's iterators are used.
+        let mut used = e.iterators();
+        loop {
+            let before = used.len();
+            for guard in &place.guards {
+                let (Guard::Within { value, .. } | Guard::Zero { value }) = guard;
+                if value.terms.iter().any(|t| used.contains(&t.0)) {
+                    used.extend(value.terms.iter().map(|t| t.0));
+                }
+            }
+            if used.len() == before {
+                break;
+            }
+        }
+        let used: Vec<IterId> = used.into_iter().collect();
+        let iterators: Vec<Iterator> = used.iter().map(|i| place.iterators[i.0].clone()).collect();
+        let with: Vec<Affine> = (0..place.iterators.len())
+            .map(|i| used.iter().position(|u| u.0 == i).map_or(Affine::default(), |p| Affine::iterator(IterId(p))))
+            .collect();
+        let guards = place
+            .guards
+            .iter()
+            .filter(|guard| {
+                let (Guard::Within { value, .. } | Guard::Zero { value }) = guard;
+                value.terms.iter().all(|t| used.contains(&t.0))
+            })
+            .filter_map(|guard| expr::guard(guard, place.iterators.len(), &with))
+            .collect();
+        let inner = Place { iterators: iterators.clone(), guards, name: place.name.clone(), span: place.span };
+        let body = self.assigned(e.substitute(&with), &inner).to_body();
+        let name = fresh_name(&self.program, &place.name);
+        let tensor = self.tensor(Tensor {
+            name,
+            shape: iterators.iter().map(|i| i.extent() as u32).collect(),
+            role: Role::Temporary,
+            element: Element::Real,
+            span: place.span,
+        });
+        let zero_based = |id: IterId, low: i64| Affine::iterator(id).plus(-1, &Affine::constant(low));
+        let out_index = iterators.iter().enumerate().map(|(i, it)| zero_based(IterId(i), it.low)).collect();
+        self.push(Nest {
+            free: iterators.len(),
+            iterators,
+            guards: inner.guards,
+            out: tensor,
+            out_index,
+            aggregate: Aggregate::Assign,
+            start: Start::Identity,
+            body,
+            span: place.span,
+        });
+        Expr::Read(tensor, used.iter().map(|&i| zero_based(i, place.iterators[i.0].low)).collect())
+    }
+
+    /// How dear it is to compute with this value: inputs last, then by elements, then by how late it is known.
+    fn cost(&self, e: &Expr, place: &Place) -> (bool, u64, usize) {
+        let input = match e {
+            Expr::Read(tensor, _) => matches!(self.program.tensors[tensor.0].role, Role::Input | Role::Label),
+            _ => false,
+        };
+        (input, place.points(&e.iterators()), self.level(e))
+    }
+
+    fn level(&self, e: &Expr) -> usize {
+        e.tensors().iter().map(|t| self.levels[t.0]).max().unwrap_or(0)
+    }
+
+    /// `x * (±1 ± y)` as two terms, `±x ± x*y`, if two factors have this form: their places, and the terms.
+    fn complement(&mut self, factors: &[Expr], place: &Place) -> Option<(usize, usize, [Term; 2])> {
+        for (at, factor) in factors.iter().enumerate() {
+            if !matches!(factor, Expr::Binary(Binary::Add | Binary::Sub, ..)) {
+                continue;
+            }
+            let parts = terms(factor);
+            let constant = parts.iter().position(|t| t.factors.is_empty() && t.coefficient.abs() == 1.0);
+            let (Some(constant), 2) = (constant, parts.len()) else { continue };
+            let (one, part) = (&parts[constant], &parts[1 - constant]);
+            if part.factors.len() != 1 || part.coefficient.abs() != 1.0 {
+                continue;
+            }
+            let y = part.factors[0].clone();
+            let partner = (0..factors.len()).filter(|&p| p != at).min_by_key(|&p| {
+                let both: BTreeSet<IterId> = factors[p].iterators().union(&y.iterators()).copied().collect();
+                (factors[p] != y, place.points(&both), self.level(&factors[p]))
+            })?;
+            let x = self.atom(factors[partner].clone(), place);
+            let y = self.atom(y, place);
+            let plain = Term { coefficient: one.coefficient, factors: vec![x.clone()] };
+            let product = Term { coefficient: part.coefficient, factors: vec![x, y] };
+            return Some((partner, at, [plain, product]));
+        }
+        None
+    }
+
+    /// A term of at most two simple factors, whose coefficient costs nothing if there are two.
+    fn reduced(&mut self, term: Term, place: &Place) -> Term {
+        let Term { mut coefficient, mut factors } = term;
+        while let Some((partner, at, [plain, product])) =
+            if factors.len() > 1 { self.complement(&factors, place) } else { None }
+        {
+            let sum = Expr::add(term_expr(&plain), term_expr(&product));
+            let sum = self.atom(sum, place);
+            factors.remove(partner.max(at));
+            factors.remove(partner.min(at));
+            factors.push(sum);
+        }
+        if factors.len() >= 2 && !is_power_of_two(coefficient) {
+            let cheapest =
+                (0..factors.len()).min_by_key(|&f| self.cost(&factors[f], place)).expect("there are factors");
+            let scaled = Expr::mul(Expr::Constant(coefficient.abs()), factors[cheapest].clone());
+            factors[cheapest] = self.atom(scaled, place);
+            coefficient = coefficient.signum();
+        }
+        while factors.len() > 2 {
+            let pairs = (0..factors.len()).flat_map(|a| (a + 1..factors.len()).map(move |b| (a, b)));
+            let count = factors.len();
+            let pairs: Vec<(usize, usize)> = pairs.filter(|&(_, b)| b < count).collect();
+            let (a, b) = pairs
+                .into_iter()
+                .min_by_key(|&(a, b)| {
+                    let both: BTreeSet<IterId> =
+                        factors[a].iterators().union(&factors[b].iterators()).copied().collect();
+                    (place.points(&both), self.level(&factors[a]).max(self.level(&factors[b])))
+                })
+                .expect("three factors make pairs");
+            let product = Expr::mul(factors[a].clone(), factors[b].clone());
+            let product = self.atom(product, place);
+            factors.remove(b);
+            factors[a] = product;
+        }
+        let factors = factors.into_iter().map(|f| self.atom(f, place)).collect();
+        Term { coefficient, factors }
+    }
+
+    /// `start ± product` that equals the sum of the terms.
+    fn linear(&mut self, mut terms: Vec<Term>, place: &Place) -> Expr {
+        if let [term] = terms.as_slice()
+            && term.coefficient.abs() == 1.0
+            && term.factors.len() == 2
+            && let Some((_, _, [plain, product])) = self.complement(&term.factors.clone(), place)
+        {
+            let sign = term.coefficient;
+            terms = [plain, product].map(|t| Term { coefficient: t.coefficient * sign, factors: t.factors }).to_vec();
+        }
+        let mut terms: Vec<Term> = terms.into_iter().map(|t| self.reduced(t, place)).collect();
+        while terms.len() > 2 {
+            let mut order: Vec<usize> = (0..terms.len()).collect();
+            order.sort_by_key(|&t| {
+                let e = term_expr(&terms[t]);
+                (place.points(&e.iterators()), self.level(&e))
+            });
+            let (a, b) = (order[0].min(order[1]), order[0].max(order[1]));
+            let sum = Expr::add(term_expr(&terms[a]), term_expr(&terms[b]));
+            let sum = self.atom(sum, place);
+            terms.remove(b);
+            terms[a] = Term::factor(sum);
+        }
+        match terms.len() {
+            0 => return Expr::Constant(0.0),
+            1 => return term_expr(&terms[0]),
+            _ => {}
+        }
+        let simple = |t: &Term| t.factors.is_empty() || t.is_plain();
+        let start = if let Some(start) = terms.iter().position(simple) {
+            start
+        } else {
+            let start = (0..2)
+                .min_by_key(|&t| {
+                    let e = term_expr(&terms[t]);
+                    (terms[t].factors.len(), place.points(&e.iterators()), self.level(&e))
+                })
+                .expect("two terms");
+            let value = self.atom(term_expr(&terms[start]), place);
+            terms[start] = Term::factor(value);
+            start
+        };
+        let product = terms.remove(1 - start);
+        let start = term_expr(&terms[0]);
+        if product.coefficient < 0.0 {
+            Expr::sub(start, term_expr(&Term { coefficient: -product.coefficient, ..product }))
+        } else {
+            Expr::add(start, term_expr(&product))
+        }
+    }
+}

@@ -1,0 +1,492 @@
+//! Binary points: one per tensor, as many bits after it as its range leaves, as few less as the machine demands.
+//!
+//!     range of each tensor ──▶ largest fraction that holds it ──▶ lowered until every operation obeys the laws ──▶ formats
+//!
+//! Lowering a fraction costs accuracy, so a constant's binary point (which is free) moves first.
+
+use crate::canonical::primitive::{Atom, Primitive};
+use crate::tensor::{Function, Nest, Program, Role, TensorId};
+use arch::function::FunctionTable;
+use arch::number::{quantise, to_f64, word_max, word_min};
+use arch::{Code, Diagnostic};
+use std::collections::BTreeMap;
+
+/// What the machine's numbers look like, and what the user decided about them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Numbers {
+    /// Word width in bits.
+    pub word: u32,
+    /// Accumulator width in bits.
+    pub accumulator: u32,
+    /// Binary points that were given, by tensor name.
+    pub fractions: BTreeMap<String, i32>,
+    /// Entries of a grid's table memory.
+    pub table_entries: u32,
+    /// Bits that every range is made wider by, against values beyond those seen.
+    pub headroom: u32,
+}
+
+impl Numbers {
+    /// The defaults of a machine with this word width.
+    pub fn of_width(word: u32) -> Numbers {
+        let accumulator = if word <= 16 { 48 } else { 80 };
+        Numbers { word, accumulator, fractions: BTreeMap::new(), table_entries: 1024, headroom: 0 }
+    }
+
+    /// The numbers of a machine.
+    pub fn of_machine(machine: &arch::Machine) -> Numbers {
+        Numbers {
+            accumulator: machine.accumulator(),
+            table_entries: machine.table_entries(),
+            ..Numbers::of_width(machine.word())
+        }
+    }
+}
+
+/// How the binary points were found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NumberReport {
+    /// One entry per tensor of the fixed-point program.
+    pub tensors: Vec<TensorNumbers>,
+    /// What deserves attention (all are warnings).
+    pub notes: Vec<Diagnostic>,
+}
+
+/// How one tensor's binary point was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TensorNumbers {
+    /// Its name.
+    pub name: String,
+    /// Its values in the measured run, or declared.
+    pub range: Option<(f64, f64)>,
+    /// Bits after the binary point.
+    pub fraction: i32,
+    /// What decided it.
+    pub decided: String,
+}
+
+/// The binary points of a program under construction.
+pub(super) struct Formats<'a> {
+    pub(super) program: &'a Program,
+    pub(super) numbers: &'a Numbers,
+    /// Range of each tensor with headroom; an update's two tensors share theirs.
+    pub(super) ranges: Vec<Option<(f64, f64)>>,
+    pub(super) fractions: Vec<i32>,
+    pub(super) decided: Vec<String>,
+    /// The next value of a state has the state's format.
+    pub(super) same_as: Vec<TensorId>,
+    pub(super) notes: Vec<Diagnostic>,
+    pub(super) errors: Vec<Diagnostic>,
+    tables: BTreeMap<(arch::function::Function, i32, i32, u32), Option<FunctionTable>>,
+    /// Largest table that one function may have.
+    table_limit: u32,
+    changed: bool,
+}
+
+/// Binary points inside one multiply-add.
+pub(super) struct Points {
+    pub(super) start: i32,
+    pub(super) a: i32,
+    pub(super) b: i32,
+    /// Of the accumulator.
+    pub(super) product: i32,
+}
+
+/// The largest fraction with which `value` fits a word (after rounding).
+pub(super) fn best_fraction(low: f64, high: f64, word: u32) -> i32 {
+    if low == 0.0 && high == 0.0 {
+        return word as i32 - 1;
+    }
+    let fits = |fraction: i32| {
+        let scaled = |value: f64| libm::ldexp(value, fraction);
+        scaled(high) < word_max(word) as f64 + 0.5 && scaled(low) >= word_min(word) as f64 - 0.5
+    };
+    let widest = 3 * word as i32;
+    (-64..=widest).rev().find(|&fraction| fits(fraction)).unwrap_or(-64)
+}
+
+/// The smallest fraction with which a constant is exact, if a word can hold it exactly.
+fn exact_fraction(value: f64, word: u32) -> Option<i32> {
+    let best = best_fraction(value, value, word);
+    let exact = |fraction: i32| {
+        let (w, saturated) = quantise(value, fraction, word);
+        !saturated && to_f64(w, fraction).total_cmp(&value).is_eq()
+    };
+    if !exact(best) {
+        return None;
+    }
+    (-64..=best).find(|&fraction| exact(fraction))
+}
+
+/// The table function of a library function.
+pub(super) fn table_function(function: Function) -> Option<arch::function::Function> {
+    use arch::function::Function as Table;
+    Some(match function {
+        Function::Sigmoid => Table::Sigmoid,
+        Function::SigmoidSymmetric => Table::SigmoidSymmetric,
+        Function::Gaussian => Table::Gaussian,
+        Function::Log => Table::Log,
+        Function::Tanh => Table::Tanh,
+        Function::Exp => Table::Exp,
+        _ => return None,
+    })
+}
+
+impl<'a> Formats<'a> {
+    /// Start from ranges and overrides.
+    pub(super) fn new(program: &'a Program, ranges: &crate::ranges::Ranges, numbers: &'a Numbers) -> Formats<'a> {
+        let count = program.tensors.len();
+        let mut same_as: Vec<TensorId> = (0..count).map(TensorId).collect();
+        for update in &program.updates {
+            same_as[update.next.0] = update.state;
+        }
+        let grow = libm::ldexp(1.0, numbers.headroom as i32);
+        let mut merged: Vec<Option<(f64, f64)>> = vec![None; count];
+        for id in 0..count {
+            let range = match &program.tensors[id].role {
+                Role::Parameter(values) => {
+                    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+                    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                    (!values.is_empty()).then_some((low, high))
+                }
+                _ => ranges.tensors.get(id).copied().flatten().map(|(low, high)| (low * grow, high * grow)),
+            };
+            let slot = &mut merged[same_as[id].0];
+            *slot = match (*slot, range) {
+                (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+                (one, other) => one.or(other),
+            };
+        }
+        let mut formats = Formats {
+            program,
+            numbers,
+            ranges: merged,
+            fractions: vec![0; count],
+            decided: vec![String::new(); count],
+            same_as,
+            notes: Vec::new(),
+            errors: Vec::new(),
+            tables: BTreeMap::new(),
+            table_limit: numbers.table_entries,
+            changed: false,
+        };
+        for id in 0..count {
+            let tensor = &program.tensors[id];
+            let (fraction, decided) = match (numbers.fractions.get(&tensor.name), formats.ranges[id]) {
+                (Some(&given), _) => (given, "given".to_string()),
+                (None, Some((low, high))) => (best_fraction(low, high, numbers.word), "its range".to_string()),
+                (None, None) => (numbers.word as i32 / 2, "default: nothing is known about its values".to_string()),
+            };
+            formats.fractions[id] = fraction;
+            formats.decided[id] = decided;
+        }
+        formats
+    }
+
+    pub(super) fn fraction(&self, tensor: TensorId) -> i32 {
+        self.fractions[self.same_as[tensor.0].0]
+    }
+
+    pub(super) fn range(&self, tensor: TensorId) -> Option<(f64, f64)> {
+        self.ranges[self.same_as[tensor.0].0]
+    }
+
+    /// Give `tensor` at most `fraction` bits after the binary point.
+    fn lower(&mut self, tensor: TensorId, fraction: i32, why: &str, nest: &Nest) {
+        let id = self.same_as[tensor.0];
+        if self.fractions[id.0] <= fraction {
+            return;
+        }
+        let name = &self.program.tensors[id.0].name;
+        if self.numbers.fractions.contains_key(name) {
+            let message = format!(
+                "`{name}` gets {fraction} bits after the binary point instead of the {} given",
+                self.fractions[id.0]
+            );
+            self.notes.retain(|note| !note.message.starts_with(&format!("`{name}` gets ")));
+            self.notes.push(Diagnostic::new(Code::WarnNumber, nest.span, message).with_label(why.to_string()));
+        }
+        self.fractions[id.0] = fraction;
+        self.decided[id.0] = why.to_string();
+        self.changed = true;
+    }
+
+    /// Lower fractions until all operations obey the laws.
+    pub(super) fn settle(&mut self, nests: &[(Nest, Primitive)]) {
+        for (nest, primitive) in nests {
+            if let Primitive::MultiplyAdd { negative: true, .. } = primitive {
+                let id = self.same_as[nest.out.0].0;
+                self.fractions[id] = 0;
+                self.decided[id] = "the result of a comparison, 0 or 1".to_string();
+            }
+        }
+        loop {
+            self.changed = false;
+            for (nest, primitive) in nests {
+                self.constrain(nest, primitive);
+                if !self.errors.is_empty() {
+                    return;
+                }
+            }
+            if !self.changed {
+                self.fit_tables(nests);
+            }
+            if !self.changed || !self.errors.is_empty() {
+                break;
+            }
+        }
+    }
+
+    /// Make all tables fit the table memory together: uses of one function share a table, then tables get smaller.
+    fn fit_tables(&mut self, nests: &[(Nest, Primitive)]) {
+        let mut uses: Vec<(arch::function::Function, TensorId, &Nest)> = Vec::new();
+        for (nest, primitive) in nests {
+            if let Primitive::Function(function, Atom::Read(input, _)) = primitive
+                && let Some(function) = table_function(*function)
+            {
+                uses.push((function, *input, nest));
+            }
+        }
+        let mut pairs: Vec<_> =
+            uses.iter().map(|&(f, input, nest)| (f, self.fraction(input), self.fraction(nest.out))).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let entries = |formats: &mut Self, (function, input, output)| {
+            formats.table(function, input, output).map_or(0, |table| table.entries.len())
+        };
+        let needed: usize = pairs.iter().map(|&pair| entries(self, pair)).sum();
+        if needed <= self.numbers.table_entries as usize {
+            return;
+        }
+        for &(function, input, nest) in &uses {
+            let same = || pairs.iter().filter(|pair| pair.0 == function);
+            let lowest_input = same().map(|pair| pair.1).min().expect("it is used");
+            let lowest_output = same().map(|pair| pair.2).min().expect("it is used");
+            let why = format!("all uses of `{function}` share a table");
+            self.lower(input, lowest_input, &why, nest);
+            self.lower(nest.out, lowest_output, &why, nest);
+        }
+        if !self.changed {
+            self.table_limit /= 2;
+            self.changed = true;
+        }
+    }
+
+    fn constrain(&mut self, nest: &Nest, primitive: &Primitive) {
+        let word = self.numbers.word as i32;
+        match primitive {
+            Primitive::MultiplyAdd { start, product, scale, negative, .. } => {
+                self.constrain_multiply_add(nest, start.as_ref(), product.as_ref(), *scale, *negative);
+            }
+            Primitive::Product(factor) => {
+                self.lower(nest.out, word - 2, "a product starts at 1, which has to fit", nest);
+                if let Atom::Read(tensor, _) = factor {
+                    self.lower(*tensor, 63, "a product shifts by at most 63", nest);
+                    if self.fraction(*tensor) < 0 {
+                        self.reject(nest, "a product of values this large has no room");
+                    }
+                }
+                if self.fraction(nest.out) < 0 {
+                    self.reject(nest, "the product is too large to start at 1 in its format");
+                }
+            }
+            Primitive::Function(function, argument) => {
+                let (Some(function), Atom::Read(input, _)) = (table_function(*function), argument) else { return };
+                let input = self.fraction(*input);
+                loop {
+                    let output = self.fraction(nest.out);
+                    if self.table(function, input, output).is_some() {
+                        break;
+                    }
+                    if output < 0 {
+                        self.reject(
+                            nest,
+                            &format!("no table of {} entries holds `{function}`", self.numbers.table_entries),
+                        );
+                        break;
+                    }
+                    self.lower(nest.out, output - 1, "accuracy of the function table", nest);
+                }
+            }
+        }
+    }
+
+    /// The table for a pair of formats, if there is one.
+    pub(super) fn table(
+        &mut self,
+        function: arch::function::Function,
+        input: i32,
+        output: i32,
+    ) -> Option<&FunctionTable> {
+        let (word, limit) = (self.numbers.word, self.table_limit);
+        self.tables
+            .entry((function, input, output, limit))
+            .or_insert_with(|| FunctionTable::fit(function, word, input, output, limit))
+            .as_ref()
+    }
+
+    /// Binary points of a multiply-add, with those of constants chosen.
+    pub(super) fn points(
+        &self,
+        out: TensorId,
+        start: Option<&Atom>,
+        product: Option<&(Atom, Atom)>,
+        scale: i32,
+        negative: bool,
+    ) -> Points {
+        let word = self.numbers.word;
+        let start_fraction = match start {
+            Some(Atom::Read(tensor, _)) => Some(self.fraction(*tensor)),
+            _ => None,
+        };
+        let out_fraction = (!negative).then(|| self.fraction(out));
+        let wanted = start_fraction.max(out_fraction);
+        let Some((a, b)) = product else {
+            let product = wanted.unwrap_or(match start {
+                Some(Atom::Constant(value)) => best_fraction(*value, *value, word),
+                _ => 0,
+            });
+            let start = match start {
+                Some(Atom::Constant(value)) => product.min(best_fraction(*value, *value, word)),
+                _ => start_fraction.unwrap_or(product),
+            };
+            return Points { start, a: 0, b: 0, product };
+        };
+        let fixed = |atom: &Atom, other: Option<i32>| match atom {
+            Atom::Read(tensor, _) => self.fraction(*tensor),
+            Atom::Constant(value) => {
+                let best = best_fraction(*value, *value, word);
+                match (exact_fraction(*value, word), other, wanted) {
+                    (Some(exact), Some(other), Some(wanted)) => (wanted - other + scale).clamp(exact, best),
+                    (Some(exact), ..) => exact.max(0).min(best),
+                    (None, ..) => best,
+                }
+            }
+        };
+        let a_fraction = fixed(a, None);
+        let b_fraction = fixed(b, Some(a_fraction));
+        let product = a_fraction + b_fraction - scale;
+        let start = match start {
+            Some(Atom::Constant(value)) => product.min(best_fraction(*value, *value, word)),
+            _ => start_fraction.unwrap_or(product),
+        };
+        Points { start, a: a_fraction, b: b_fraction, product }
+    }
+
+    fn constrain_multiply_add(
+        &mut self,
+        nest: &Nest,
+        start: Option<&Atom>,
+        product: Option<&(Atom, Atom)>,
+        scale: i32,
+        negative: bool,
+    ) {
+        let points = self.points(nest.out, start, product, scale, negative);
+        let Some((a, b)) = product else {
+            if !negative {
+                let room = (self.numbers.accumulator - self.numbers.word) as i32;
+                self.lower(nest.out, points.start + room.min(63), "its source has far fewer bits", nest);
+                let points = self.points(nest.out, start, product, scale, negative);
+                self.within(nest, points.product - points.start, points.product - self.fraction(nest.out), &[]);
+            }
+            return;
+        };
+        if !negative {
+            self.lower(nest.out, points.product, "its operands have no more bits", nest);
+        }
+        if let Some(Atom::Read(tensor, _)) = start {
+            self.lower(*tensor, points.product, "what is added to it has no more bits", nest);
+        }
+        let shift = if negative { 0 } else { points.product - self.fraction(nest.out) };
+        let factors: Vec<TensorId> = [a, b]
+            .into_iter()
+            .filter_map(|atom| match atom {
+                Atom::Read(tensor, _) => Some(*tensor),
+                Atom::Constant(_) => None,
+            })
+            .collect();
+        let points = self.points(nest.out, start, product, scale, negative);
+        self.within(nest, points.product - points.start, shift, &factors);
+        if !self.covered(nest, start, product, scale, negative).0 {
+            self.lower_one(nest, &factors, "the accumulator's width");
+        }
+    }
+
+    /// Keep shifts within the instruction's 63.
+    fn within(&mut self, nest: &Nest, align: i32, shift: i32, factors: &[TensorId]) {
+        if align <= 63 && shift <= 63 {
+            return;
+        }
+        if factors.is_empty() {
+            self.reject(nest, "two formats of this statement are more than 63 bits apart");
+        } else {
+            self.lower_one(nest, factors, "shifts by at most 63");
+        }
+    }
+
+    /// Lower the factor that has most bits after the binary point.
+    fn lower_one(&mut self, nest: &Nest, factors: &[TensorId], why: &str) {
+        let Some(&factor) = factors.iter().max_by_key(|&&t| (self.fraction(t), std::cmp::Reverse(t))) else {
+            self.reject(nest, &format!("{why} is not enough for this statement"));
+            return;
+        };
+        let fraction = self.fraction(factor) - 1;
+        if fraction < -2 * self.numbers.word as i32 {
+            self.reject(nest, &format!("{why} is not enough for this statement"));
+            return;
+        }
+        self.lower(factor, fraction, why, nest);
+    }
+
+    /// Whether every final sum fits the accumulator, and whether formats alone prove it (else ranges do).
+    pub(super) fn covered(
+        &self,
+        nest: &Nest,
+        start: Option<&Atom>,
+        product: Option<&(Atom, Atom)>,
+        scale: i32,
+        negative: bool,
+    ) -> (bool, bool) {
+        let points = self.points(nest.out, start, product, scale, negative);
+        let limit = libm::ldexp(1.0, self.numbers.accumulator as i32 - 1) - 1.0;
+        let count: f64 = nest.iterators[nest.free..].iter().map(|i| i.extent() as f64).product();
+        let largest = |atom: &Atom, fraction: i32, by_range: bool| match atom {
+            Atom::Constant(value) => (quantise(*value, fraction, self.numbers.word).0 as f64).abs(),
+            Atom::Read(tensor, _) => {
+                let format = -word_min(self.numbers.word) as f64;
+                match self.range(*tensor) {
+                    Some((low, high)) if by_range => {
+                        format.min(libm::ceil(libm::ldexp(low.abs().max(high.abs()), fraction)) + 1.0)
+                    }
+                    _ => format,
+                }
+            }
+        };
+        let bound = |by_range: bool| {
+            let start = start.map_or(0.0, |atom| {
+                libm::ldexp(largest(atom, points.start, by_range), (points.product - points.start).clamp(-64, 200))
+            });
+            let sum =
+                product.map_or(0.0, |(a, b)| count * largest(a, points.a, by_range) * largest(b, points.b, by_range));
+            start + sum
+        };
+        if bound(false) <= limit {
+            return (true, true);
+        }
+        let by_result = match self.range(nest.out) {
+            // Room for the rounding of the operands: one more bit.
+            Some((low, high)) if !negative => libm::ldexp(low.abs().max(high.abs()), points.product) * 2.0,
+            _ => f64::INFINITY,
+        };
+        (bound(true).min(by_result) <= limit, false)
+    }
+
+    fn reject(&mut self, nest: &Nest, why: &str) {
+        let name = &self.program.tensors[nest.out.0].name;
+        let message = format!("`{name}` cannot be computed with {}-bit words: {why}", self.numbers.word);
+        self.errors.push(
+            Diagnostic::new(Code::Backend, nest.span, message)
+                .with_help("use wider words or a wider accumulator, or scale the data"),
+        );
+    }
+}

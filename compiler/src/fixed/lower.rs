@@ -1,0 +1,345 @@
+//! Tensor IR in primitive form to fixed-point IR.
+
+use super::formats::{Formats, NumberReport, Numbers, Points, TensorNumbers, table_function};
+use super::{Kind, Operand, Operation, Program, Role, Tensor, verify};
+use crate::canonical::primitive::{Atom, Primitive};
+use crate::ranges::Ranges;
+use crate::tensor::{self, Affine, Aggregate, Element, Nest, Node, Start, TensorId, Unary};
+use arch::function::FunctionTable;
+use arch::isa::Finish;
+use arch::number::quantise;
+use arch::{Code, Diagnostic};
+
+/// Decide every rounding: a binary point for each tensor, shifts for each operation.
+///
+///     h = sum[i](w[i] * x[i])      w in -4..4, x in -1..1, h in -9..9; 16-bit words
+///     =>  h:q11 = round(sum[i](w[i]:q13 * x[i]:q15) >> 17)
+///
+/// `program` is what [`crate::canonical::canonicalise`] made. Next values of states are written in place where every reader of
+/// the old value comes before; elsewhere they go through a temporary that is copied at the end.
+pub fn lower(
+    program: &tensor::Program,
+    ranges: &Ranges,
+    numbers: &Numbers,
+) -> Result<(Program, NumberReport), Vec<Diagnostic>> {
+    let nests = primitives(program)?;
+    let mut formats = Formats::new(program, ranges, numbers);
+    formats.settle(&nests);
+    if !formats.errors.is_empty() {
+        return Err(formats.errors);
+    }
+
+    let in_place: Vec<bool> = program.updates.iter().map(|update| can_update_in_place(program, *update)).collect();
+    // The tensor of the fixed-point program that holds each tensor's words.
+    let mut number: Vec<Option<TensorId>> = vec![None; program.tensors.len()];
+    let mut report = NumberReport::default();
+    let mut tensors = Vec::new();
+    for (id, tensor) in program.tensors.iter().enumerate() {
+        let moved = program.updates.iter().zip(&in_place).any(|(update, &in_place)| in_place && update.next.0 == id);
+        if moved {
+            continue;
+        }
+        let fraction = formats.fraction(TensorId(id));
+        let named = program.names.iter().any(|(_, t)| t.0 == id);
+        let role = match &tensor.role {
+            tensor::Role::Input | tensor::Role::Label | tensor::Role::InOut => Role::Input,
+            tensor::Role::State => Role::State,
+            tensor::Role::Parameter(values) => {
+                Role::Parameter(values.iter().map(|&v| quantise(v, fraction, numbers.word).0).collect())
+            }
+            _ if named => Role::Output,
+            _ => Role::Temporary,
+        };
+        number[id] = Some(TensorId(tensors.len()));
+        tensors.push(Tensor {
+            name: tensor.name.clone(),
+            shape: tensor.shape.clone(),
+            role,
+            fraction,
+            span: tensor.span,
+        });
+        report.tensors.push(TensorNumbers {
+            name: tensor.name.clone(),
+            range: formats.range(TensorId(id)),
+            fraction,
+            decided: formats.decided[formats.same_as[id].0].clone(),
+        });
+    }
+    for (update, &in_place) in program.updates.iter().zip(&in_place) {
+        if in_place {
+            number[update.next.0] = number[update.state.0];
+        }
+    }
+
+    let mut lowering = Lowering {
+        numbers,
+        number: number.into_iter().map(|n| n.expect("every tensor has a place")).collect(),
+        tables: Vec::new(),
+    };
+    let mut operations = Vec::new();
+    for (nest, primitive) in &nests {
+        let operation = lowering.operation(&mut formats, nest, primitive);
+        operations.push(operation);
+    }
+    for (update, _) in program.updates.iter().zip(&in_place).filter(|(_, in_place)| !**in_place) {
+        for nest in program.nests.iter().filter(|nest| nest.out == update.next) {
+            operations.push(lowering.copy(nest, update.state));
+        }
+    }
+    let names = program.names.iter().map(|(name, id)| (name.clone(), lowering.number[id.0])).collect();
+    let result = Program {
+        word: numbers.word,
+        accumulator: numbers.accumulator,
+        tensors,
+        operations,
+        tables: lowering.tables,
+        names,
+    };
+    report.notes = formats.notes;
+    verify(&result);
+    Ok((result, report))
+}
+
+/// Each nest with the operation it is; everything else is a diagnostic.
+fn primitives(program: &tensor::Program) -> Result<Vec<(Nest, Primitive)>, Vec<Diagnostic>> {
+    let mut errors = Vec::new();
+    for tensor in &program.tensors {
+        if matches!(tensor.element, Element::Int { .. }) {
+            let message =
+                format!("`{}` has integers for elements, which this back end does not compute with yet", tensor.name);
+            errors.push(
+                Diagnostic::new(Code::Backend, tensor.span, message)
+                    .with_help("declare real elements, or evaluate with the golden engine"),
+            );
+        }
+        if tensor.role == tensor::Role::InOut {
+            let message = format!("`{}` is input and output at once, which this back end does not do yet", tensor.name);
+            errors.push(
+                Diagnostic::new(Code::Backend, tensor.span, message).with_help("give the result a name of its own"),
+            );
+        }
+    }
+    let mut nests = Vec::new();
+    for nest in &program.nests {
+        match Primitive::of(nest) {
+            Some(Primitive::Function(function, _)) if table_function(function).is_none() => {
+                errors.push(refuse(program, nest, &format!("the function `{function:?}`")));
+            }
+            Some(_) if !nest.guards.is_empty() => {
+                errors.push(refuse(program, nest, "a condition on the indices"));
+            }
+            Some(primitive) => nests.push((nest.clone(), primitive)),
+            None => errors.push(refuse(program, nest, &culprit(nest))),
+        }
+    }
+    if errors.is_empty() { Ok(nests) } else { Err(errors) }
+}
+
+fn refuse(program: &tensor::Program, nest: &Nest, what: &str) -> Diagnostic {
+    let name = &program.tensors[nest.out.0].name;
+    let message = format!("{what}, needed for `{name}`, is not something the array can compute");
+    Diagnostic::new(Code::Backend, nest.span, message).with_label("computed here").with_help(
+        "evaluate with the golden engine (`--engine golden`), or compute this value on the host and make it an input",
+    )
+}
+
+/// What keeps a nest from being an operation.
+fn culprit(nest: &Nest) -> String {
+    match nest.aggregate {
+        Aggregate::Min => return "the smallest of several values".into(),
+        Aggregate::Max => return "the largest of several values".into(),
+        Aggregate::Mul if nest.start != Start::Identity => return "a product that starts at a given value".into(),
+        _ => {}
+    }
+    nest.body
+        .nodes
+        .iter()
+        .rev()
+        .find_map(|node| match node {
+            Node::Gather { .. } => Some("an index that is computed".to_string()),
+            Node::Call(function, _) => Some(format!("the function `{function:?}`")),
+            Node::Cast(..) => Some("a conversion".to_string()),
+            Node::Binary(operation, ..) => match operation {
+                tensor::Binary::Div | tensor::Binary::DivFloor | tensor::Binary::DivControlled => {
+                    Some("a division by a value that is not constant".to_string())
+                }
+                tensor::Binary::RemFloor => Some("a remainder".to_string()),
+                _ => None,
+            },
+            Node::Unary(Unary::Not, _) => Some("a logical operation".to_string()),
+            _ => None,
+        })
+        .unwrap_or_else(|| "this expression".to_string())
+}
+
+/// Whether the nests that write the next value may write the state itself: no later reader of the old value, and each nest reads
+/// only the element that it writes.
+fn can_update_in_place(program: &tensor::Program, update: tensor::Update) -> bool {
+    let tensor::Update { state, next } = update;
+    let writers: Vec<usize> = (0..program.nests.len()).filter(|&n| program.nests[n].out == next).collect();
+    let Some(&first) = writers.first() else { return true };
+    let reads = |nest: &Nest, tensor: TensorId| {
+        let mut found: Vec<Vec<Affine>> = Vec::new();
+        for node in &nest.body.nodes {
+            if let Node::Read { tensor: t, index } = node
+                && *t == tensor
+            {
+                found.push(index.clone());
+            }
+        }
+        if let Start::Element { tensor: t, index } = &nest.start
+            && *t == tensor
+        {
+            found.push(index.clone());
+        }
+        found
+    };
+    let shared = program.updates.iter().filter(|other| other.next == next || other.state == state).count() > 1;
+    let only_own_element = writers.iter().all(|&n| {
+        let nest = &program.nests[n];
+        let each_once = (0..nest.free).all(|i| {
+            let shown = |form: &Affine| matches!(form.terms.as_slice(), [(iterator, _)] if iterator.0 == i);
+            nest.iterators[i].extent() == 1 || nest.out_index.iter().any(shown)
+        });
+        each_once && reads(nest, state).iter().all(|index| *index == nest.out_index)
+    });
+    let others_come_before = program.nests.iter().enumerate().all(|(n, nest)| {
+        reads(nest, next).is_empty() && (n < first || writers.contains(&n) || reads(nest, state).is_empty())
+    });
+    let disjoint = writers.iter().enumerate().all(|(k, &a)| {
+        writers[k + 1..].iter().all(|&b| {
+            let (a, b) = (&program.nests[a], &program.nests[b]);
+            a.out_index.iter().zip(&b.out_index).any(|(one, other)| {
+                let (one, other) = (one.range(&a.iterators), other.range(&b.iterators));
+                one.1 < other.0 || other.1 < one.0
+            })
+        })
+    });
+    !shared && only_own_element && others_come_before && disjoint
+}
+
+struct Lowering<'a> {
+    numbers: &'a Numbers,
+    number: Vec<TensorId>,
+    tables: Vec<FunctionTable>,
+}
+
+impl Lowering<'_> {
+    fn operand(&self, atom: &Atom, fraction: i32) -> Operand {
+        match atom {
+            Atom::Read(tensor, index) => Operand::Read { tensor: self.number[tensor.0], index: index.clone() },
+            Atom::Constant(value) => {
+                Operand::Constant { word: quantise(*value, fraction, self.numbers.word).0, fraction }
+            }
+        }
+    }
+
+    fn operation(&mut self, formats: &mut Formats, nest: &Nest, primitive: &Primitive) -> Operation {
+        let kind = match primitive {
+            Primitive::MultiplyAdd { start, product, scale, subtract, negative } => {
+                let points = formats.points(nest.out, start.as_ref(), product.as_ref(), *scale, *negative);
+                let (_, proved) = formats.covered(nest, start.as_ref(), product.as_ref(), *scale, *negative);
+                if !proved {
+                    let name = &formats.program.tensors[nest.out.0].name;
+                    let message = format!(
+                        "the sum `{name}` fits the {}-bit accumulator only for values like those seen",
+                        self.numbers.accumulator
+                    );
+                    let note = Diagnostic::new(Code::WarnNumber, nest.span, message)
+                        .with_help("a wider accumulator, or narrower formats for its factors, would make it certain");
+                    formats.notes.push(note);
+                }
+                self.multiply_add(
+                    formats,
+                    nest,
+                    (start.as_ref(), product.as_ref()),
+                    &points,
+                    (*scale, *subtract, *negative),
+                )
+            }
+            Primitive::Product(factor) => {
+                let fraction = match factor {
+                    Atom::Read(tensor, _) => formats.fraction(*tensor),
+                    Atom::Constant(value) => {
+                        super::formats::best_fraction(*value, *value, self.numbers.word).clamp(0, 63)
+                    }
+                };
+                Kind::Product {
+                    factor: self.operand(factor, fraction),
+                    shift: fraction as u32,
+                    one: 1 << formats.fraction(nest.out),
+                }
+            }
+            Primitive::Function(function, argument) => {
+                let Atom::Read(input, _) = argument else { panic!("constant arguments have been folded") };
+                let function = table_function(*function).expect("checked before");
+                let (input, output) = (formats.fraction(*input), formats.fraction(nest.out));
+                let table = formats.table(function, input, output).expect("formats were chosen so").clone();
+                Kind::Function { table: self.table(table), input: self.operand(argument, input) }
+            }
+        };
+        Operation {
+            iterators: nest.iterators.clone(),
+            free: nest.free,
+            out: self.number[nest.out.0],
+            out_index: nest.out_index.clone(),
+            kind,
+            span: nest.span,
+        }
+    }
+
+    fn multiply_add(
+        &self,
+        formats: &Formats,
+        nest: &Nest,
+        (start, product): (Option<&Atom>, Option<&(Atom, Atom)>),
+        points: &Points,
+        (scale, subtract, negative): (i32, bool, bool),
+    ) -> Kind {
+        let shift = if negative { 0 } else { points.product - formats.fraction(nest.out) };
+        Kind::MultiplyAdd {
+            start: start.map(|atom| self.operand(atom, points.start)),
+            align: if start.is_some() { (points.product - points.start) as u32 } else { 0 },
+            product: product.map(|(a, b)| (self.operand(a, points.a), self.operand(b, points.b))),
+            scale,
+            subtract,
+            shift: shift as u32,
+            finish: if negative { Finish::Negative } else { Finish::Round },
+        }
+    }
+
+    /// The number of a table, with its place in the table memory.
+    fn table(&mut self, mut table: FunctionTable) -> usize {
+        let same = |other: &FunctionTable| {
+            (other.function, other.input_fraction, other.output_fraction)
+                == (table.function, table.input_fraction, table.output_fraction)
+        };
+        if let Some(existing) = self.tables.iter().position(same) {
+            return existing;
+        }
+        let used: usize = self.tables.iter().map(|t| t.entries.len()).sum();
+        table.usage.base = used as u32;
+        self.tables.push(table);
+        self.tables.len() - 1
+    }
+
+    /// Copy what a nest wrote to the state.
+    fn copy(&self, nest: &Nest, state: TensorId) -> Operation {
+        Operation {
+            iterators: nest.iterators[..nest.free].to_vec(),
+            free: nest.free,
+            out: self.number[state.0],
+            out_index: nest.out_index.clone(),
+            kind: Kind::MultiplyAdd {
+                start: Some(Operand::Read { tensor: self.number[nest.out.0], index: nest.out_index.clone() }),
+                align: 0,
+                product: None,
+                scale: 0,
+                subtract: false,
+                shift: 0,
+                finish: Finish::Round,
+            },
+            span: nest.span,
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Characters to tokens.
+//!
+//! ```text
+//! h = sum[i](x[i]);  // total      =>      h  =  sum  [  i  ]  (  x  [  i  ]  )  ;
+//! ```
+//!
+//! No text fails to lex: what is no token becomes a diagnostic, and the parser goes on with the rest.
+
+use super::ast::{Group, Nonlinear};
+use arch::{Code, Diagnostic, Span};
+use chumsky::prelude::*;
+
+/// One token.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Token<'s> {
+    Name(&'s str),
+    Integer(i64),
+    Decimal(f64),
+    Input,
+    Output,
+    Model,
+    Gradient,
+    Iterator,
+    Group(Group),
+    Nonlinear(Nonlinear),
+    Arrow,
+    /// A character that stands for itself: those of the grammar, and `/` and `!`, which no rule uses but which deserve a good message.
+    Symbol(char),
+}
+
+/// Tokens that stand at a place.
+pub(super) type Located<'s> = (Token<'s>, SimpleSpan);
+
+/// What the characters are, before numbers and keywords are understood.
+#[derive(Debug, Clone, Copy)]
+enum Raw {
+    Word,
+    Number,
+    Arrow,
+    Symbol(char),
+    Illegal,
+}
+
+/// Tokens of a text, and what is not a token.
+pub(super) fn lex(text: &str, seed_dialect: bool) -> (Vec<Located<'_>>, Vec<Diagnostic>) {
+    let raw = raw_tokens(seed_dialect).parse(text).into_output().unwrap_or_default();
+    let mut diagnostics = Vec::new();
+    let tokens = raw
+        .into_iter()
+        .filter_map(|(raw, place)| {
+            let slice = &text[place.into_range()];
+            let span = Span::new(place.start, place.end);
+            let token = match raw {
+                Raw::Word => word(slice),
+                Raw::Arrow => Token::Arrow,
+                Raw::Symbol(symbol) => Token::Symbol(symbol),
+                Raw::Number => number(slice, span, &mut diagnostics),
+                Raw::Illegal => {
+                    diagnostics.push(illegal(slice, span, seed_dialect));
+                    return None;
+                }
+            };
+            Some((token, place))
+        })
+        .collect();
+    (tokens, diagnostics)
+}
+
+fn raw_tokens<'s>(seed_dialect: bool) -> impl Parser<'s, &'s str, Vec<(Raw, SimpleSpan)>, extra::Default> {
+    let letter = any().filter(char::is_ascii_alphabetic);
+    let digit = any().filter(char::is_ascii_digit);
+    let tail = any().filter(|c: &char| c.is_ascii_alphanumeric() || *c == '_').repeated();
+    let word = letter.ignore_then(tail).ignore_then(just('\'').or_not()).to(Raw::Word).labelled("name");
+    let fraction = just('.').ignore_then(digit.repeated().at_least(1));
+    let exponent = one_of("eE").ignore_then(one_of("+-").or_not()).ignore_then(digit.repeated().at_least(1));
+    let decimals = fraction.or_not().ignore_then(exponent.or_not()).filter(move |_| !seed_dialect);
+    let number = digit.repeated().at_least(1).ignore_then(decimals.or_not()).to(Raw::Number).labelled("number");
+    let arrow = just("->").to(Raw::Arrow);
+    let symbol = one_of("+-*<>=;:,[]()/!").map(Raw::Symbol).labelled("symbol");
+    let misnamed = just('_').ignore_then(tail).to(Raw::Illegal);
+    let illegal = any()
+        .filter(|c: &char| !(c.is_ascii_alphanumeric() || is_space(*c) || "+-*<>=;:,[]()/!_".contains(*c)))
+        .repeated()
+        .at_least(1)
+        .to(Raw::Illegal)
+        .labelled("illegal characters");
+    let space = any().filter(|c: &char| is_space(*c)).ignored();
+    let comment = just("//").ignore_then(none_of("\n").repeated()).ignored();
+    let blank = choice((space, comment)).repeated();
+    choice((word, number, arrow, symbol, misnamed, illegal))
+        .map_with(|raw, extra| (raw, extra.span()))
+        .then_ignore(blank)
+        .repeated()
+        .collect()
+        .delimited_by(just('\u{feff}').or_not().ignore_then(blank), end())
+}
+
+fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\r' | '\n' | '\u{c}')
+}
+
+fn word(slice: &str) -> Token<'_> {
+    match slice {
+        "model_input" => Token::Input,
+        "model_output" => Token::Output,
+        "model" => Token::Model,
+        "gradient" => Token::Gradient,
+        "iterator" => Token::Iterator,
+        "sum" => Token::Group(Group::Sum),
+        "pi" => Token::Group(Group::Product),
+        "norm" => Token::Group(Group::Norm),
+        "sigmoid" => Token::Nonlinear(Nonlinear::Sigmoid),
+        "sigmoid_symmetric" | "sig_sym" => Token::Nonlinear(Nonlinear::SigmoidSymmetric),
+        "gaussian" => Token::Nonlinear(Nonlinear::Gaussian),
+        "log" => Token::Nonlinear(Nonlinear::Log),
+        name => Token::Name(name),
+    }
+}
+
+/// The number a literal stands for; a malformed one is reported and counts as 0 or 1.
+fn number<'s>(slice: &str, span: Span, diagnostics: &mut Vec<Diagnostic>) -> Token<'s> {
+    let digits = slice.find(|c: char| !c.is_ascii_digit()).unwrap_or(slice.len());
+    if digits > 1 && slice.starts_with('0') {
+        let trimmed = slice.trim_start_matches('0');
+        let proposal =
+            if trimmed.starts_with(|c: char| c.is_ascii_digit()) { trimmed.into() } else { format!("0{trimmed}") };
+        diagnostics.push(
+            Diagnostic::new(Code::Lex, span, "a number does not start with `0`")
+                .with_label("leading zero")
+                .with_help(format!("write `{proposal}`")),
+        );
+        return Token::Integer(1);
+    }
+    if digits == slice.len() {
+        return Token::Integer(slice.parse().unwrap_or_else(|_| {
+            diagnostics.push(
+                Diagnostic::new(Code::Const, span, "this integer does not fit into 64 bits")
+                    .with_label(format!("larger than {}", i64::MAX)),
+            );
+            1
+        }));
+    }
+    let value = slice.parse().unwrap_or(f64::INFINITY);
+    if value == f64::INFINITY {
+        diagnostics
+            .push(Diagnostic::new(Code::Const, span, "this number is too large").with_label("larger than 1.8e308"));
+        return Token::Decimal(1.0);
+    }
+    Token::Decimal(value)
+}
+
+fn illegal(slice: &str, span: Span, seed_dialect: bool) -> Diagnostic {
+    let diagnostic = Diagnostic::new(
+        Code::Lex,
+        span,
+        match slice.chars().count() {
+            1 => format!("`{}` is not a character of the language", slice.escape_debug()),
+            count => format!("{count} characters that are not part of the language"),
+        },
+    );
+    match slice.chars().next() {
+        Some('\'') => diagnostic.with_label("at most one `'`, at the end of a name"),
+        Some('_') => Diagnostic::new(Code::Lex, span, format!("the name `{slice}` starts with an underscore"))
+            .with_label("a name starts with a letter"),
+        Some('.') if seed_dialect => {
+            diagnostic.with_help("the seed dialect has no decimal numbers; leave out --std=seed")
+        }
+        Some('.') => diagnostic.with_help("a decimal number has digits on both sides of the point: `0.5`, `1.0`"),
+        Some('$') => diagnostic.with_help("a `$` name must be defined above by `$name = value`"),
+        Some('#') => diagnostic.with_help("a comment starts with `//`"),
+        Some('{' | '}') => diagnostic.with_help("subscripts stand in `[` `]`, arguments in `(` `)`"),
+        _ if slice.is_ascii() => diagnostic,
+        _ => diagnostic.with_help("other letters than those of ASCII may stand in comments only"),
+    }
+}

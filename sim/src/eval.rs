@@ -1,0 +1,205 @@
+//! One evaluation: JSON in, JSON out, any engine between.
+//!
+//! ```text
+//!  {"x": [1, 2], "y": 0.5}  ──▶  set ─▶ engine.step ─▶ value  ──▶  {"schema_version": 1,
+//!                                                                   "values": {"h": 1.5, "g": [null, 2.0]},
+//!                                                                   "shapes": {"h": [], "g": [2]},
+//!                                                                   "next":   {"w": [0.5, 0.25]}}
+//! ```
+//!
+//! `null` is an undefined element; numbers that JSON does not have are the strings `nan`, `inf` and `-inf`.
+
+use crate::golden::Golden;
+use arch::{Code, Diagnostic};
+use compiler::language::nearest;
+use compiler::tensor::{Node, Program, Role, Start, TensorId};
+use serde_json::{Map, Value, json};
+
+/// Something that evaluates a program, sample after sample.
+pub trait Engine {
+    /// Set the elements of an input, label or state, row-major; `None` is undefined.
+    fn set(&mut self, tensor: TensorId, values: &[Option<f64>]);
+
+    /// Evaluate one sample and update the states.
+    ///
+    /// # Errors
+    /// What only the values show.
+    fn step(&mut self) -> Result<(), Box<Diagnostic>>;
+
+    /// The elements of a tensor, row-major; `None` is undefined.
+    fn value(&self, tensor: TensorId) -> Vec<Option<f64>>;
+}
+
+impl Engine for Golden {
+    fn set(&mut self, tensor: TensorId, values: &[Option<f64>]) {
+        self.set_partly(tensor, values);
+    }
+
+    fn step(&mut self) -> Result<(), Box<Diagnostic>> {
+        Golden::step(self)
+    }
+
+    fn value(&self, tensor: TensorId) -> Vec<Option<f64>> {
+        Golden::value(self, tensor).collect()
+    }
+}
+
+/// The elements of one host value, row-major; `None` is undefined.
+pub type Elements = Vec<Option<f64>>;
+
+/// Evaluate a program once.
+///
+/// # Errors
+/// Inputs of the wrong name or shape, inputs that are missing (reported last), and what only the values show.
+pub fn evaluate(program: &Program, inputs: &Value, engine: &mut impl Engine) -> Result<Value, Vec<Diagnostic>> {
+    for (tensor, elements) in read_inputs(program, inputs)? {
+        engine.set(tensor, &elements);
+    }
+    engine.step().map_err(|diagnostic| vec![*diagnostic])?;
+    Ok(results(program, engine))
+}
+
+/// Host values by tensor.
+///
+/// # Errors
+/// E-UNDEF for a name that is no input, E-SHAPE, and E-UNDEFVAL for what the program needs and the host does not give.
+pub fn read_inputs(program: &Program, inputs: &Value) -> Result<Vec<(TensorId, Elements)>, Vec<Diagnostic>> {
+    let Value::Object(inputs) = inputs else {
+        return Err(vec![Diagnostic::global(Code::Data, "the inputs are an object: {\"NAME\": number or list, ...}")]);
+    };
+    let hosts = || program.tensors.iter().enumerate().filter(|(_, tensor)| is_host_value(&tensor.role));
+    let (mut values, mut errors) = (Vec::new(), Vec::new());
+    for (name, value) in inputs {
+        let Some((id, tensor)) = hosts().find(|(_, tensor)| tensor.name == *name) else {
+            let diagnostic = Diagnostic::global(Code::Undef, format!("the program has no input `{name}`"));
+            errors.push(match nearest(name, hosts().map(|(_, tensor)| tensor.name.as_str())) {
+                Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
+                None => diagnostic,
+            });
+            continue;
+        };
+        match read_elements(value, &tensor.shape) {
+            Ok(elements) => values.push((TensorId(id), elements)),
+            Err(problem) => errors.push(
+                Diagnostic::new(
+                    Code::Shape,
+                    tensor.span,
+                    format!("the value of `{name}` has the wrong shape: {problem}"),
+                )
+                .with_label(format!("of shape {:?}", tensor.shape)),
+            ),
+        }
+    }
+    for (id, tensor) in hosts() {
+        if !inputs.contains_key(&tensor.name) && is_needed(program, TensorId(id)) {
+            errors.push(
+                Diagnostic::new(Code::UndefVal, tensor.span, format!("the inputs give no value for `{}`", tensor.name))
+                    .with_label(format!("of shape {:?}", tensor.shape)),
+            );
+        }
+    }
+    if errors.is_empty() { Ok(values) } else { Err(errors) }
+}
+
+fn is_host_value(role: &Role) -> bool {
+    matches!(role, Role::Input | Role::Label | Role::State | Role::InOut)
+}
+
+/// Whether anything reads a tensor.
+fn is_needed(program: &Program, tensor: TensorId) -> bool {
+    let read = |node: &Node| match node {
+        Node::Read { tensor: read, .. } | Node::Gather { tensor: read, .. } => *read == tensor,
+        _ => false,
+    };
+    let starts = |start: &Start| matches!(start, Start::Element { tensor: read, .. } if *read == tensor);
+    program.nests.iter().any(|nest| nest.body.nodes.iter().any(read) || starts(&nest.start))
+        || program.descents.iter().any(|descent| descent.state == tensor)
+}
+
+/// Row-major elements of nested lists.
+///
+/// # Errors
+/// What is wrong with them, in words.
+pub fn read_elements(value: &Value, shape: &[u32]) -> Result<Elements, String> {
+    let mut elements = Vec::new();
+    append(value, shape, &mut elements)?;
+    Ok(elements)
+}
+
+fn append(value: &Value, shape: &[u32], elements: &mut Elements) -> Result<(), String> {
+    match (value, shape) {
+        (Value::Array(list), [extent, inner @ ..]) => {
+            if list.len() != *extent as usize {
+                return Err(format!("a list of {} where {extent} are expected", list.len()));
+            }
+            list.iter().try_for_each(|value| append(value, inner, elements))
+        }
+        (Value::Array(_), []) => Err("a list where a number is expected".into()),
+        (_, [extent, ..]) => Err(format!("{value} where a list of {extent} is expected")),
+        (value, []) => {
+            elements.push(match value {
+                Value::Null => None,
+                Value::Number(number) => number.as_f64(),
+                Value::Bool(truth) => Some(f64::from(u8::from(*truth))),
+                Value::String(text) if text == "nan" => Some(f64::NAN),
+                Value::String(text) if text == "inf" => Some(f64::INFINITY),
+                Value::String(text) if text == "-inf" => Some(f64::NEG_INFINITY),
+                _ => return Err(format!("{value} is no number")),
+            });
+            Ok(())
+        }
+    }
+}
+
+/// Everything a program has computed.
+pub fn results(program: &Program, engine: &impl Engine) -> Value {
+    let (mut values, mut shapes, mut next) = (Map::new(), Map::new(), Map::new());
+    for (name, tensor) in &program.names {
+        let shape = &program.tensors[tensor.0].shape;
+        values.insert(name.clone(), write_elements(&engine.value(*tensor), shape));
+        shapes.insert(name.clone(), json!(shape));
+    }
+    let updated = program.updates.iter().map(|update| update.state);
+    for state in updated.chain(program.descents.iter().map(|descent| descent.state)) {
+        let tensor = &program.tensors[state.0];
+        next.insert(tensor.name.clone(), write_elements(&engine.value(state), &tensor.shape));
+    }
+    json!({ "schema_version": 1, "values": values, "shapes": shapes, "next": next })
+}
+
+/// Nested lists of row-major elements.
+pub fn write_elements(elements: &[Option<f64>], shape: &[u32]) -> Value {
+    let Some((extent, inner)) = shape.split_first() else {
+        return elements.first().map_or(Value::Null, |element| write_number(*element));
+    };
+    let size = elements.len() / (*extent as usize).max(1);
+    let row = |n: usize| write_elements(&elements[n * size..(n + 1) * size], inner);
+    Value::Array((0..*extent as usize).map(row).collect())
+}
+
+fn write_number(element: Option<f64>) -> Value {
+    match element {
+        None => Value::Null,
+        Some(value) if value.is_nan() => "nan".into(),
+        Some(f64::INFINITY) => "inf".into(),
+        Some(f64::NEG_INFINITY) => "-inf".into(),
+        Some(value) => value.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{read_elements, write_elements};
+    use serde_json::json;
+
+    #[test]
+    fn lists_and_numbers_keep_their_shape() {
+        let value = json!([[1.0, null], ["inf", -2.5]]);
+        let elements = read_elements(&value, &[2, 2]).unwrap();
+        assert_eq!(elements, [Some(1.0), None, Some(f64::INFINITY), Some(-2.5)]);
+        assert_eq!(write_elements(&elements, &[2, 2]), value);
+        assert!(read_elements(&json!([1, 2, 3]), &[2]).is_err());
+        assert!(read_elements(&json!([1]), &[]).is_err());
+        assert!(read_elements(&json!(1), &[1]).is_err());
+    }
+}

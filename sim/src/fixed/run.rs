@@ -1,0 +1,279 @@
+//! Operations with their addresses worked out.
+
+use arch::function::FunctionTable;
+use arch::isa::Finish;
+use arch::number::{round_half_even, saturate, wrap};
+use compiler::fixed::{Kind, Operand, Operation, Program};
+use compiler::tensor::Affine;
+
+/// An operation whose operands are linear addresses: `base + sum(stride * iterations of each iterator)`.
+#[derive(Debug, Clone)]
+pub(super) struct Compiled {
+    extents: Vec<usize>,
+    free: usize,
+    out: usize,
+    destination: Address,
+    action: Action,
+}
+
+#[derive(Debug, Clone)]
+struct Address {
+    base: i64,
+    strides: Vec<i64>,
+}
+
+#[derive(Debug, Clone)]
+enum Source {
+    Memory { tensor: usize, address: Address },
+    Constant(i64),
+}
+
+#[derive(Debug, Clone)]
+enum Action {
+    MultiplyAdd {
+        start: Option<Source>,
+        align: u32,
+        product: Option<(Source, Source)>,
+        subtract: bool,
+        shift: u32,
+        finish: Finish,
+    },
+    Product {
+        factor: Source,
+        shift: u32,
+        one: i64,
+    },
+    Function {
+        table: usize,
+        input: Source,
+    },
+}
+
+fn address(operation: &Operation, index: &[Affine], shape: &[u32]) -> Address {
+    let mut result = Address { base: 0, strides: vec![0; operation.iterators.len()] };
+    for (form, &extent) in index.iter().zip(shape) {
+        let extent = i64::from(extent);
+        result.base = result.base * extent + form.offset;
+        result.strides.iter_mut().for_each(|s| *s *= extent);
+        for &(iterator, coefficient) in &form.terms {
+            result.strides[iterator.0] += coefficient;
+            result.base += coefficient * operation.iterators[iterator.0].low;
+        }
+    }
+    result
+}
+
+impl Compiled {
+    pub(super) fn new(program: &Program, operation: &Operation) -> Compiled {
+        let source = |operand: &Operand| match operand {
+            Operand::Constant { word, .. } => Source::Constant(*word),
+            Operand::Read { tensor, index } => Source::Memory {
+                tensor: tensor.0,
+                address: address(operation, index, &program.tensors[tensor.0].shape),
+            },
+        };
+        let action = match &operation.kind {
+            Kind::MultiplyAdd { start, align, product, subtract, shift, finish, .. } => Action::MultiplyAdd {
+                start: start.as_ref().map(source),
+                align: *align,
+                product: product.as_ref().map(|(a, b)| (source(a), source(b))),
+                subtract: *subtract,
+                shift: *shift,
+                finish: *finish,
+            },
+            Kind::Product { factor, shift, one } => {
+                Action::Product { factor: source(factor), shift: *shift, one: *one }
+            }
+            Kind::Function { table, input } => Action::Function { table: *table, input: source(input) },
+        };
+        Compiled {
+            extents: operation.iterators.iter().map(|i| i.extent() as usize).collect(),
+            free: operation.free,
+            out: operation.out.0,
+            destination: address(operation, &operation.out_index, &program.tensors[operation.out.0].shape),
+            action,
+        }
+    }
+
+    /// Compute every element; returns how many results saturated.
+    pub(super) fn run(&self, program: &Program, memory: &mut [Vec<i64>]) -> u64 {
+        if self.extents.contains(&0) {
+            return 0;
+        }
+        let word = program.word;
+        let mut saturations = 0;
+        let mut point = vec![0usize; self.extents.len()];
+        loop {
+            let (result, saturated) = match &self.action {
+                Action::MultiplyAdd { start, align, product, subtract, shift, finish } => {
+                    let start = start.as_ref().map_or(0, |s| s.at(memory, &point));
+                    let sum = if program.accumulator <= 64 {
+                        let sum = self.sum64(product.as_ref(), memory, &mut point);
+                        let sum = if *subtract { sum.wrapping_neg() } else { sum };
+                        i128::from(start.wrapping_shl(*align).wrapping_add(sum))
+                    } else {
+                        let sum = self.sum128(product.as_ref(), memory, &mut point);
+                        let sum = if *subtract { sum.wrapping_neg() } else { sum };
+                        (i128::from(start) << align).wrapping_add(sum)
+                    };
+                    let sum = wrap(sum, program.accumulator);
+                    match finish {
+                        Finish::Round => saturate(round_half_even(sum, *shift), word),
+                        Finish::Negative => (i64::from(sum < 0), false),
+                    }
+                }
+                Action::Product { factor, shift, one } => self.product(factor, *shift, *one, word, memory, &mut point),
+                Action::Function { table, input } => {
+                    let table: &FunctionTable = &program.tables[*table];
+                    table.evaluate(input.at(memory, &point))
+                }
+            };
+            let element = self.destination.at(&point);
+            memory[self.out][element] = result;
+            saturations += u64::from(saturated);
+            if !advance(&mut point[..self.free], &self.extents[..self.free]) {
+                return saturations;
+            }
+        }
+    }
+
+    /// Call `visit` with base addresses and strides of the two factors for each run of the innermost reduction loop.
+    fn runs(
+        &self,
+        (a, b): &(Source, Source),
+        memory: &[Vec<i64>],
+        point: &mut [usize],
+        mut visit: impl FnMut(Run<'_>, Run<'_>, usize),
+    ) {
+        let innermost = self.extents.len() - 1;
+        let outer = self.free..innermost;
+        loop {
+            point[innermost] = 0;
+            visit(
+                Run::new(a, memory, point, innermost),
+                Run::new(b, memory, point, innermost),
+                self.extents[innermost],
+            );
+            if !advance(&mut point[outer.clone()], &self.extents[outer.clone()]) {
+                return;
+            }
+        }
+    }
+
+    fn sum64(&self, product: Option<&(Source, Source)>, memory: &[Vec<i64>], point: &mut [usize]) -> i64 {
+        let Some(factors) = product else { return 0 };
+        if self.free == self.extents.len() {
+            return factors.0.at(memory, point).wrapping_mul(factors.1.at(memory, point));
+        }
+        let mut sum = 0i64;
+        self.runs(factors, memory, point, |a, b, count| {
+            if let (Some(a), Some(b)) = (a.contiguous(count), b.contiguous(count)) {
+                for (&a, &b) in a.iter().zip(b) {
+                    sum = sum.wrapping_add(a.wrapping_mul(b));
+                }
+            } else {
+                for k in 0..count {
+                    sum = sum.wrapping_add(a.get(k).wrapping_mul(b.get(k)));
+                }
+            }
+        });
+        sum
+    }
+
+    fn sum128(&self, product: Option<&(Source, Source)>, memory: &[Vec<i64>], point: &mut [usize]) -> i128 {
+        let Some(factors) = product else { return 0 };
+        if self.free == self.extents.len() {
+            return i128::from(factors.0.at(memory, point)) * i128::from(factors.1.at(memory, point));
+        }
+        let mut sum = 0i128;
+        self.runs(factors, memory, point, |a, b, count| {
+            for k in 0..count {
+                // Words have at most 32 bits: a product fits 64.
+                sum = sum.wrapping_add(i128::from(a.get(k).wrapping_mul(b.get(k))));
+            }
+        });
+        sum
+    }
+
+    fn product(
+        &self,
+        factor: &Source,
+        shift: u32,
+        one: i64,
+        word: u32,
+        memory: &[Vec<i64>],
+        point: &mut [usize],
+    ) -> (i64, bool) {
+        let (mut value, mut saturated) = (one, false);
+        let inner = self.free..self.extents.len();
+        loop {
+            let next = i128::from(value) * i128::from(factor.at(memory, point));
+            let (rounded, clipped) = saturate(round_half_even(next, shift), word);
+            value = rounded;
+            saturated |= clipped;
+            if !advance(&mut point[inner.clone()], &self.extents[inner.clone()]) {
+                return (value, saturated);
+            }
+        }
+    }
+}
+
+impl Source {
+    fn at(&self, memory: &[Vec<i64>], point: &[usize]) -> i64 {
+        match self {
+            Source::Constant(word) => *word,
+            Source::Memory { tensor, address } => memory[*tensor][address.at(point)],
+        }
+    }
+}
+
+impl Address {
+    fn at(&self, point: &[usize]) -> usize {
+        let steps: i64 = self.strides.iter().zip(point).map(|(&stride, &k)| stride * k as i64).sum();
+        (self.base + steps) as usize
+    }
+}
+
+/// One operand along the innermost loop.
+#[derive(Clone, Copy)]
+enum Run<'a> {
+    Words { words: &'a [i64], first: usize, stride: i64 },
+    Constant(i64),
+}
+
+impl<'a> Run<'a> {
+    fn new(source: &Source, memory: &'a [Vec<i64>], point: &[usize], innermost: usize) -> Run<'a> {
+        match source {
+            Source::Constant(word) => Run::Constant(*word),
+            Source::Memory { tensor, address } => {
+                Run::Words { words: &memory[*tensor], first: address.at(point), stride: address.strides[innermost] }
+            }
+        }
+    }
+
+    fn get(self, k: usize) -> i64 {
+        match self {
+            Run::Constant(word) => word,
+            Run::Words { words, first, stride } => words[(first as i64 + stride * k as i64) as usize],
+        }
+    }
+
+    fn contiguous(self, count: usize) -> Option<&'a [i64]> {
+        match self {
+            Run::Words { words, first, stride: 1 } => Some(&words[first..first + count]),
+            _ => None,
+        }
+    }
+}
+
+/// The next point of a box in lexicographic order; false (and the first point again) after the last.
+fn advance(point: &mut [usize], extents: &[usize]) -> bool {
+    for level in (0..point.len()).rev() {
+        point[level] += 1;
+        if point[level] < extents[level] {
+            return true;
+        }
+        point[level] = 0;
+    }
+    false
+}

@@ -1,0 +1,241 @@
+//! Golden evaluator: tensor IR on `f64`, the meaning of a program.
+//!
+//! ```text
+//!  Program ──plan──▶ one Plan per Nest: loops, strides, flat code
+//!                        │
+//!  set(input) ──▶ stores ▼ step: run every plan in order, then state = next
+//!                 value, defined?
+//! ```
+//!
+//! An element is a number or undefined (never written, or computed from something undefined). Sums and products run in the
+//! lexicographic order of the iterators, in plain `f64`.
+
+mod arithmetic;
+mod plan;
+mod run;
+
+use arch::{Code, Diagnostic};
+use compiler::ranges::Ranges;
+use compiler::tensor::{Descent, Program, Role, TensorId, Update};
+use plan::Plan;
+
+/// A program being evaluated, sample after sample.
+#[derive(Debug, Clone)]
+pub struct Golden {
+    stores: Vec<Store>,
+    plans: Vec<Plan>,
+    updates: Vec<Update>,
+    descents: Vec<Descent>,
+    ranges: Ranges,
+    warnings: Vec<Diagnostic>,
+}
+
+/// The elements of one tensor.
+#[derive(Debug, Clone)]
+struct Store {
+    values: Vec<f64>,
+    /// Which elements have a value; all true unless `partial`.
+    defined: Vec<bool>,
+    /// Whether some element may be undefined.
+    partial: bool,
+    /// Whether every step starts with all elements undefined.
+    forgets: bool,
+}
+
+impl Store {
+    /// Write one element.
+    fn put(&mut self, at: usize, value: f64, defined: bool) {
+        self.values[at] = value;
+        if !defined {
+            self.partial = true;
+        }
+        if self.partial {
+            self.defined[at] = defined;
+        }
+    }
+
+    /// Notice that nothing is undefined any more.
+    fn settle(&mut self) {
+        self.partial = self.partial && !self.defined.iter().all(|&defined| defined);
+    }
+}
+
+impl Golden {
+    /// An evaluator with no input set: everything but the parameters is undefined.
+    pub fn new(program: &Program) -> Golden {
+        let stores = program.tensors.iter().enumerate().map(|(id, tensor)| {
+            let elements = tensor.shape.iter().map(|&extent| extent as usize).product();
+            let (values, known) = match &tensor.role {
+                Role::Parameter(values) => (values.clone(), true),
+                _ => (vec![f64::NAN; elements], elements == 0),
+            };
+            let computed = matches!(tensor.role, Role::Temporary | Role::Output | Role::Gradient(_));
+            Store {
+                values,
+                defined: vec![known; elements],
+                partial: !known,
+                forgets: computed && !plan::written_whole(program, TensorId(id)),
+            }
+        });
+        let mut golden = Golden {
+            stores: stores.collect(),
+            plans: program.nests.iter().map(|nest| Plan::new(program, nest)).collect(),
+            updates: program.updates.clone(),
+            descents: program.descents.clone(),
+            ranges: Ranges { tensors: vec![None; program.tensors.len()] },
+            warnings: Vec::new(),
+        };
+        for id in 0..golden.stores.len() {
+            golden.note_range(id);
+        }
+        golden
+    }
+
+    /// Set all elements of an input, label or state, row-major.
+    ///
+    /// # Panics
+    /// If the number of elements is wrong.
+    pub fn set(&mut self, tensor: TensorId, values: &[f64]) {
+        let store = &mut self.stores[tensor.0];
+        store.values.copy_from_slice(values);
+        if store.partial {
+            store.defined.fill(true);
+            store.partial = false;
+        }
+        self.note_range(tensor.0);
+    }
+
+    /// Set the elements of an input, label or state, some of which may have no value.
+    ///
+    /// # Panics
+    /// If the number of elements is wrong.
+    pub fn set_partly(&mut self, tensor: TensorId, values: &[Option<f64>]) {
+        let store = &mut self.stores[tensor.0];
+        assert_eq!(store.values.len(), values.len(), "one value per element of {tensor}");
+        store.partial = values.iter().any(Option::is_none);
+        for (at, value) in values.iter().enumerate() {
+            store.values[at] = value.unwrap_or(f64::NAN);
+            store.defined[at] = value.is_some();
+        }
+        self.note_range(tensor.0);
+    }
+
+    /// Evaluate one sample: all Nests in order, then the next values of the states.
+    ///
+    /// # Errors
+    /// What only the values show: an index out of bounds, an integer overflow or division by zero.
+    pub fn step(&mut self) -> Result<(), Box<Diagnostic>> {
+        for store in &mut self.stores {
+            if store.forgets {
+                store.defined.fill(false);
+                store.partial = true;
+            }
+        }
+        for plan in &mut self.plans {
+            let (low, high) = plan.run(&mut self.stores)?;
+            if low <= high {
+                self.ranges.include(plan.out(), low);
+                self.ranges.include(plan.out(), high);
+            }
+            if let Some(warning) = plan.take_warning() {
+                self.warnings.push(warning);
+            }
+        }
+        for update in 0..self.updates.len() {
+            let Update { state, next } = self.updates[update];
+            self.change(state, next, |_, next| next);
+        }
+        for descent in 0..self.descents.len() {
+            let Descent { state, gradient, rate, .. } = self.descents[descent];
+            self.change(state, gradient, |weight, gradient| weight - rate * gradient);
+        }
+        Ok(())
+    }
+
+    /// Replace the elements of a state for which `source` has a value.
+    fn change(&mut self, state: TensorId, source: TensorId, new: impl Fn(f64, f64) -> f64) {
+        let Ok([state_store, source]) = self.stores.get_disjoint_mut([state.0, source.0]) else { return };
+        if source.partial {
+            for (at, &defined) in source.defined.iter().enumerate() {
+                if defined {
+                    state_store.values[at] = new(state_store.values[at], source.values[at]);
+                }
+            }
+        } else {
+            for (old, &source) in state_store.values.iter_mut().zip(&source.values) {
+                *old = new(*old, source);
+            }
+        }
+        // An undefined weight stays undefined unless it is replaced.
+        if state_store.partial {
+            for at in 0..state_store.values.len() {
+                state_store.defined[at] |= source.defined[at] && !state_store.values[at].is_nan();
+            }
+            state_store.settle();
+        }
+        self.note_range(state.0);
+    }
+
+    /// The elements of a tensor, row-major; `None` is undefined.
+    pub fn value(&self, tensor: TensorId) -> impl ExactSizeIterator<Item = Option<f64>> + '_ {
+        let store = &self.stores[tensor.0];
+        (0..store.values.len()).map(|at| (!store.partial || store.defined[at]).then_some(store.values[at]))
+    }
+
+    /// The elements of a tensor, row-major, if none is undefined.
+    pub fn values(&self, tensor: TensorId) -> Option<&[f64]> {
+        let store = &self.stores[tensor.0];
+        (!store.partial).then_some(store.values.as_slice())
+    }
+
+    /// Smallest and largest value of every tensor over all steps so far.
+    pub fn ranges(&self) -> &Ranges {
+        &self.ranges
+    }
+
+    /// What deserved attention in the steps so far, once per place.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
+    fn note_range(&mut self, tensor: usize) {
+        let store = &self.stores[tensor];
+        let known =
+            |(&value, &defined): (&f64, &bool)| ((!store.partial || defined) && value.is_finite()).then_some(value);
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for value in store.values.iter().zip(&store.defined).filter_map(known) {
+            low = if value < low { value } else { low };
+            high = if value > high { value } else { high };
+        }
+        if low <= high {
+            self.ranges.include(tensor, low);
+            self.ranges.include(tensor, high);
+        }
+    }
+}
+
+/// What can go wrong with values only.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fault {
+    /// A computed index outside its tensor.
+    Outside { index: f64, extent: usize },
+    /// An integer division by zero.
+    DivisionByZero,
+    /// An integer that does not fit its type.
+    Overflow { value: f64 },
+}
+
+impl Fault {
+    fn diagnostic(self, span: arch::Span) -> Diagnostic {
+        match self {
+            Fault::Outside { index, extent } => {
+                Diagnostic::new(Code::Bounds, span, format!("a computed index is {index}, the extent is {extent}"))
+                    .with_help("clamp the index: max(min(index, extent - 1), 0)")
+            }
+            Fault::DivisionByZero => Diagnostic::new(Code::Const, span, "an integer is divided by zero"),
+            Fault::Overflow { value } => {
+                Diagnostic::new(Code::Const, span, format!("the integer {value} does not fit its type"))
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The operations of a body, on blocks of numbers.
+//!
+//! Comparisons give 1 or 0; transcendentals come from `libm`, so that they are the same on every platform.
+
+use super::Fault;
+use compiler::tensor::{Binary, Element, Function, Unary};
+
+/// An operation on up to three blocks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Operation {
+    Unary(Unary),
+    Binary(Binary),
+    Select,
+    Cast(Element),
+    Call(Function),
+}
+
+/// Which results are defined: those of defined operands, and of a division that has a value.
+pub(super) fn definedness(operation: Operation, operands: [&[f64]; 3], known: [&[bool]; 3], out: &mut [bool]) {
+    let ([a, b, _], [known_a, known_b, known_c]) = (operands, known);
+    for n in 0..out.len() {
+        out[n] = match operation {
+            Operation::Unary(_) | Operation::Cast(_) => known_a[n],
+            Operation::Binary(Binary::DivControlled) => known_a[n] && known_b[n] && (b[n] != 0.0 || a[n] == 0.0),
+            Operation::Binary(_) => known_a[n] && known_b[n],
+            Operation::Select => known_a[n] && if a[n] == 0.0 { known_c[n] } else { known_b[n] },
+            Operation::Call(_) => known_a[n] && known_b[n] && known_c[n],
+        };
+    }
+}
+
+/// The results of an operation. `known` tells which matter; the others may be anything and cause no fault.
+pub(super) fn apply(
+    operation: Operation,
+    operands: [&[f64]; 3],
+    known: Option<&[bool]>,
+    out: &mut [f64],
+) -> Result<(), Fault> {
+    let [a, b, c] = operands;
+    match operation {
+        Operation::Unary(Unary::Neg) => each(out, a, |a| -a),
+        Operation::Unary(Unary::Not) => each(out, a, |a| truth(a == 0.0)),
+        Operation::Binary(operator) => return binary(operator, a, b, known, out),
+        Operation::Select => {
+            for (n, out) in out.iter_mut().enumerate() {
+                *out = if a[n] == 0.0 { c[n] } else { b[n] };
+            }
+        }
+        Operation::Cast(Element::Real) => out.copy_from_slice(a),
+        Operation::Cast(Element::Bool) => each(out, a, |a| truth(a != 0.0)),
+        Operation::Cast(Element::Int { bits, signed }) => {
+            let (low, high) = integer_limits(bits, signed);
+            each(out, a, |a| if a.is_nan() { 0.0 } else { libm::trunc(a).clamp(low, high) });
+        }
+        Operation::Call(function) => call(function, a, b, c, out),
+    }
+    Ok(())
+}
+
+#[allow(clippy::float_cmp, reason = "the operation is exact equality")]
+fn binary(operator: Binary, a: &[f64], b: &[f64], known: Option<&[bool]>, out: &mut [f64]) -> Result<(), Fault> {
+    match operator {
+        Binary::Add => pair(out, a, b, |a, b| a + b),
+        Binary::Sub => pair(out, a, b, |a, b| a - b),
+        Binary::Mul => pair(out, a, b, |a, b| a * b),
+        Binary::Div => pair(out, a, b, |a, b| a / b),
+        Binary::DivControlled => pair(out, a, b, |a, b| if a == 0.0 && b == 0.0 { 0.0 } else { a / b }),
+        Binary::DivFloor | Binary::RemFloor => {
+            for n in 0..out.len() {
+                if known.is_some_and(|known| !known[n]) {
+                    out[n] = 0.0;
+                    continue;
+                }
+                if b[n] == 0.0 {
+                    return Err(Fault::DivisionByZero);
+                }
+                let (a, b) = (a[n] as i128, b[n] as i128);
+                let quotient = a.div_euclid(b) - i128::from(b < 0 && a.rem_euclid(b) != 0);
+                out[n] = if operator == Binary::DivFloor { quotient } else { a - quotient * b } as f64;
+            }
+        }
+        Binary::Min => pair(out, a, b, least),
+        Binary::Max => pair(out, a, b, most),
+        Binary::Lt => pair(out, a, b, |a, b| truth(a < b)),
+        Binary::Le => pair(out, a, b, |a, b| truth(a <= b)),
+        Binary::Gt => pair(out, a, b, |a, b| truth(a > b)),
+        Binary::Ge => pair(out, a, b, |a, b| truth(a >= b)),
+        Binary::Eq => pair(out, a, b, |a, b| truth(a == b)),
+        Binary::Ne => pair(out, a, b, |a, b| truth(a != b)),
+        Binary::And => pair(out, a, b, |a, b| truth(a != 0.0 && b != 0.0)),
+        Binary::Or => pair(out, a, b, |a, b| truth(a != 0.0 || b != 0.0)),
+    }
+    Ok(())
+}
+
+fn call(function: Function, a: &[f64], b: &[f64], c: &[f64], out: &mut [f64]) {
+    match function {
+        Function::Sigmoid => each(out, a, sigmoid),
+        Function::SigmoidSymmetric => each(out, a, |a| libm::tanh(a / 2.0)),
+        Function::Gaussian => each(out, a, |a| libm::exp(-a * a / 2.0) / libm::sqrt(2.0 * std::f64::consts::PI)),
+        Function::Log => each(out, a, |a| if a <= 0.0 { f64::NAN } else { libm::log(a) }),
+        Function::Exp => each(out, a, libm::exp),
+        Function::Tanh => each(out, a, libm::tanh),
+        Function::Sqrt => each(out, a, libm::sqrt),
+        Function::Rsqrt => each(out, a, |a| 1.0 / libm::sqrt(a)),
+        Function::Pow => pair(out, a, b, libm::pow),
+        Function::Abs => each(out, a, libm::fabs),
+        Function::Floor => each(out, a, libm::floor),
+        Function::Ceil => each(out, a, libm::ceil),
+        Function::Round => each(out, a, libm::round),
+        Function::Trunc => each(out, a, libm::trunc),
+        Function::Sin => each(out, a, libm::sin),
+        Function::Cos => each(out, a, libm::cos),
+        Function::Tan => each(out, a, libm::tan),
+        Function::Asin => each(out, a, libm::asin),
+        Function::Acos => each(out, a, libm::acos),
+        Function::Atan => each(out, a, libm::atan),
+        Function::Atan2 => pair(out, a, b, libm::atan2),
+        Function::Sinh => each(out, a, libm::sinh),
+        Function::Cosh => each(out, a, libm::cosh),
+        Function::Asinh => each(out, a, libm::asinh),
+        Function::Acosh => each(out, a, libm::acosh),
+        Function::Atanh => each(out, a, libm::atanh),
+        Function::Cbrt => each(out, a, libm::cbrt),
+        Function::Erf => each(out, a, libm::erf),
+        Function::Erfc => each(out, a, libm::erfc),
+        Function::Exp2 => each(out, a, libm::exp2),
+        Function::Exp10 => each(out, a, libm::exp10),
+        Function::Expm1 => each(out, a, libm::expm1),
+        Function::Log2 => each(out, a, libm::log2),
+        Function::Log10 => each(out, a, libm::log10),
+        Function::Log1p => each(out, a, libm::log1p),
+        Function::Copysign => pair(out, a, b, libm::copysign),
+        Function::Fdim => pair(out, a, b, libm::fdim),
+        Function::Fmod => pair(out, a, b, libm::fmod),
+        Function::Remainder => pair(out, a, b, libm::remainder),
+        Function::Hypot => pair(out, a, b, libm::hypot),
+        Function::Fma => {
+            for (n, out) in out.iter_mut().enumerate() {
+                *out = libm::fma(a[n], b[n], c[n]);
+            }
+        }
+    }
+}
+
+/// `1 / (1 + exp(-x))`
+fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + libm::exp(-x))
+}
+
+fn truth(condition: bool) -> f64 {
+    if condition { 1.0 } else { 0.0 }
+}
+
+/// The smaller; no number if one of them is none.
+pub(super) fn least(a: f64, b: f64) -> f64 {
+    if a < b || a.is_nan() { a } else { b }
+}
+
+/// The larger; no number if one of them is none.
+pub(super) fn most(a: f64, b: f64) -> f64 {
+    if a > b || a.is_nan() { a } else { b }
+}
+
+/// Smallest and largest integer of a type.
+pub(super) fn integer_limits(bits: u32, signed: bool) -> (f64, f64) {
+    let power = |exponent: u32| libm::exp2(f64::from(exponent));
+    if signed { (-power(bits - 1), power(bits - 1) - 1.0) } else { (0.0, power(bits) - 1.0) }
+}
+
+fn each(out: &mut [f64], a: &[f64], operation: impl Fn(f64) -> f64) {
+    for (out, &a) in out.iter_mut().zip(a) {
+        *out = operation(a);
+    }
+}
+
+fn pair(out: &mut [f64], a: &[f64], b: &[f64], operation: impl Fn(f64, f64) -> f64) {
+    for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b)) {
+        *out = operation(a, b);
+    }
+}

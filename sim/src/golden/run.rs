@@ -1,0 +1,305 @@
+//! Running a plan: an odometer over all iterators but the last, blocks of the last one inside.
+
+use super::arithmetic::{self, Operation};
+use super::plan::{Beginning, Condition, Plan, Step, Warning};
+use super::{Fault, Store};
+use arch::Diagnostic;
+use compiler::tensor::{Aggregate, Function};
+
+impl Plan {
+    /// Evaluate the Nest; smallest and largest number that was written (`low > high` if none).
+    pub(super) fn run(&mut self, stores: &mut [Store]) -> Result<(f64, f64), Box<Diagnostic>> {
+        let careful = self.careful || self.reads.iter().any(|&read| stores[read].partial);
+        let result = if careful { self.evaluate::<true>(stores) } else { self.evaluate::<false>(stores) };
+        stores[self.out].settle();
+        result.map_err(|fault| Box::new(fault.diagnostic(self.span)))
+    }
+
+    fn evaluate<const CAREFUL: bool>(&mut self, stores: &mut [Store]) -> Result<(f64, f64), Fault> {
+        let mut range = Seen { low: f64::INFINITY, high: f64::NEG_INFINITY };
+        if self.extents.contains(&0) {
+            return Ok((range.low, range.high));
+        }
+        for (at, form) in self.at.iter_mut().zip(&self.forms) {
+            *at = form.first;
+        }
+        let outer = self.extents.len() - 1;
+        let mut point = vec![0; outer];
+        // How many points of the outer loops belong to one element.
+        let chain: i64 = if self.reduces { self.extents[self.free..outer].iter().product() } else { 1 };
+        let points: i64 = self.extents[..outer].iter().product();
+        let mut total = Total { value: 0.0, defined: true, points: 0 };
+        for number in 0..points {
+            let (from, to) = self.existing();
+            if self.reduces {
+                if number % chain == 0 {
+                    total = self.beginning(stores);
+                }
+                self.accumulate::<CAREFUL>(stores, from, to, &mut total)?;
+                if number % chain == chain - 1 && total.points > 0 {
+                    let at = self.at[self.out_form] as usize;
+                    self.check(total.value, total.defined)?;
+                    stores[self.out].put(at, total.value, total.defined);
+                    if total.defined {
+                        range.include(total.value);
+                    }
+                }
+            } else {
+                self.assign::<CAREFUL>(stores, from, to, &mut range)?;
+            }
+            self.advance(&mut point);
+        }
+        Ok((range.low, range.high))
+    }
+
+    /// Next point of the outer loops.
+    fn advance(&mut self, point: &mut [i64]) {
+        for iterator in (0..point.len()).rev() {
+            point[iterator] += 1;
+            let wrap = point[iterator] == self.extents[iterator];
+            let back = if wrap { self.extents[iterator] - 1 } else { 0 };
+            for (at, form) in self.at.iter_mut().zip(&self.forms) {
+                let stride = form.strides[iterator];
+                *at += if wrap { -stride * back } else { stride };
+            }
+            if !wrap {
+                return;
+            }
+            point[iterator] = 0;
+        }
+    }
+
+    /// The part of the inner loop for which all guards hold: guards are affine, so it is an interval.
+    fn existing(&self) -> (i64, i64) {
+        let inner = self.extents.len() - 1;
+        let (mut from, mut to) = (0, self.extents[inner]);
+        for guard in &self.guards {
+            let (form, bound) = match *guard {
+                Condition::Within { form, bound } => (form, bound),
+                Condition::Zero { form } => (form, 1),
+            };
+            let (value, stride) = (self.at[form], self.forms[form].strides[inner]);
+            let (first, end) = match stride {
+                0 if (0..bound).contains(&value) => continue,
+                0 => (0, 0),
+                s if s > 0 => (ceiling(-value, s), ceiling(bound - value, s)),
+                s => (ceiling(value - bound + 1, -s), value.div_euclid(-s) + 1),
+            };
+            (from, to) = (from.max(first), to.min(end));
+        }
+        (from, to.max(from))
+    }
+
+    fn beginning(&self, stores: &[Store]) -> Total {
+        let (value, defined) = match self.start {
+            Beginning::Value(value) => (value, true),
+            Beginning::Element { tensor, form } => {
+                let (store, at) = (&stores[tensor], self.at[form] as usize);
+                (store.values[at], !store.partial || store.defined[at])
+            }
+        };
+        Total { value, defined, points: 0 }
+    }
+
+    fn accumulate<const CAREFUL: bool>(
+        &mut self,
+        stores: &[Store],
+        from: i64,
+        to: i64,
+        total: &mut Total,
+    ) -> Result<(), Fault> {
+        let mut first = from;
+        while first < to {
+            let count = (to - first).min(self.block as i64) as usize;
+            self.body::<CAREFUL>(stores, first, count)?;
+            let root = (self.code.len() - 1) * self.block;
+            let values = &self.values[root..root + count];
+            total.value = match self.aggregate {
+                Aggregate::Assign => values.last().copied().unwrap_or(total.value),
+                Aggregate::Add => values.iter().fold(total.value, |sum, value| sum + value),
+                Aggregate::Mul => values.iter().fold(total.value, |product, value| product * value),
+                Aggregate::Min => values.iter().fold(total.value, |least, &value| arithmetic::least(least, value)),
+                Aggregate::Max => values.iter().fold(total.value, |most, &value| arithmetic::most(most, value)),
+            };
+            if CAREFUL {
+                total.defined &= self.defined[root..root + count].iter().all(|&defined| defined);
+            }
+            total.points += count;
+            first += count as i64;
+        }
+        Ok(())
+    }
+
+    fn assign<const CAREFUL: bool>(
+        &mut self,
+        stores: &mut [Store],
+        from: i64,
+        to: i64,
+        range: &mut Seen,
+    ) -> Result<(), Fault> {
+        let inner = self.extents.len() - 1;
+        let stride = self.forms[self.out_form].strides[inner];
+        let mut first = from;
+        while first < to {
+            let count = (to - first).min(self.block as i64) as usize;
+            self.body::<CAREFUL>(stores, first, count)?;
+            let root = (self.code.len() - 1) * self.block;
+            let start = self.at[self.out_form] + stride * first;
+            let values = &self.values[root..root + count];
+            if self.limits.is_some() {
+                for (value, defined) in values.iter().zip(&self.defined[root..]) {
+                    self.check(*value, !CAREFUL || *defined)?;
+                }
+            }
+            let store = &mut stores[self.out];
+            if CAREFUL || store.partial || stride != 1 {
+                for (n, &value) in values.iter().enumerate() {
+                    let defined = !CAREFUL || self.defined[root + n];
+                    store.put((start + stride * n as i64) as usize, value, defined);
+                    if defined {
+                        range.include(value);
+                    }
+                }
+            } else {
+                store.values[start as usize..][..count].copy_from_slice(values);
+                for &value in values {
+                    range.include(value);
+                }
+            }
+            first += count as i64;
+        }
+        Ok(())
+    }
+
+    fn check(&self, value: f64, defined: bool) -> Result<(), Fault> {
+        match self.limits {
+            Some((low, high)) if defined && !(low <= value && value <= high) => Err(Fault::Overflow { value }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Evaluate the body for `count` values of the inner loop from `first` on.
+    fn body<const CAREFUL: bool>(&mut self, stores: &[Store], first: i64, count: usize) -> Result<(), Fault> {
+        let (inner, block) = (self.extents.len() - 1, self.block);
+        for (number, step) in self.code.iter().enumerate() {
+            let (before, rest) = self.values.split_at_mut(number * block);
+            let (before_defined, rest_defined) = self.defined.split_at_mut(number * block);
+            let (out, out_defined) = (&mut rest[..count], &mut rest_defined[..count]);
+            let operand = |step: usize| &before[step * block..step * block + count];
+            let known = |step: usize| &before_defined[step * block..step * block + count];
+            match step {
+                Step::Constant => {}
+                Step::Iterator { form } => {
+                    let start = self.at[*form] + first;
+                    for (n, out) in out.iter_mut().enumerate() {
+                        *out = (start + n as i64) as f64;
+                    }
+                }
+                Step::Read { tensor, form } => {
+                    let store = &stores[*tensor];
+                    let stride = self.forms[*form].strides[inner];
+                    let start = self.at[*form] + stride * first;
+                    copy(out, &store.values, start, stride);
+                    if CAREFUL {
+                        if store.partial {
+                            copy(out_defined, &store.defined, start, stride);
+                        } else {
+                            out_defined.fill(true);
+                        }
+                    }
+                }
+                Step::Gather { tensor, extents, index } => {
+                    let store = &stores[*tensor];
+                    for n in 0..count {
+                        let known = !CAREFUL || index.iter().all(|&step| known(step)[n]);
+                        let at = if known { place(extents, index.iter().map(|&step| operand(step)[n]))? } else { 0 };
+                        out[n] = store.values[at];
+                        if CAREFUL {
+                            out_defined[n] = known && (!store.partial || store.defined[at]);
+                        }
+                    }
+                }
+                Step::Apply(operation, [a, b, c]) => {
+                    if CAREFUL {
+                        arithmetic::definedness(
+                            *operation,
+                            [operand(*a), operand(*b), operand(*c)],
+                            [known(*a), known(*b), known(*c)],
+                            out_defined,
+                        );
+                    }
+                    let known = if CAREFUL { Some(&*out_defined) } else { None };
+                    arithmetic::apply(*operation, [operand(*a), operand(*b), operand(*c)], known, out)?;
+                }
+            }
+        }
+        if self.warning == Warning::None && self.takes_logarithms() {
+            self.look_for_bad_logarithms::<CAREFUL>(count);
+        }
+        Ok(())
+    }
+
+    fn look_for_bad_logarithms<const CAREFUL: bool>(&mut self, count: usize) {
+        for step in &self.code {
+            if let Step::Apply(Operation::Call(Function::Log), [a, ..]) = step {
+                let at = a * self.block;
+                let bad = |n: usize| self.values[at + n] <= 0.0 && (!CAREFUL || self.defined[at + n]);
+                if (0..count).any(bad) {
+                    self.warning = Warning::Raised;
+                }
+            }
+        }
+    }
+}
+
+/// `ceil(a / b)` for positive `b`.
+fn ceiling(a: i64, b: i64) -> i64 {
+    -(-a).div_euclid(b)
+}
+
+/// Elements `start`, `start + stride`, ... of a tensor.
+fn copy<T: Copy>(out: &mut [T], from: &[T], start: i64, stride: i64) {
+    match stride {
+        1 => out.copy_from_slice(&from[start as usize..][..out.len()]),
+        0 => out.fill(from[start as usize]),
+        _ => {
+            for (n, out) in out.iter_mut().enumerate() {
+                *out = from[(start + stride * n as i64) as usize];
+            }
+        }
+    }
+}
+
+/// Row-major place of a computed index.
+fn place(extents: &[usize], index: impl Iterator<Item = f64>) -> Result<usize, Fault> {
+    let mut place = 0;
+    for (&extent, index) in extents.iter().zip(index) {
+        if !(0.0 <= index && index < extent as f64) {
+            return Err(Fault::Outside { index, extent });
+        }
+        place = place * extent + index as usize;
+    }
+    Ok(place)
+}
+
+/// The accumulator of one element.
+struct Total {
+    value: f64,
+    defined: bool,
+    points: usize,
+}
+
+/// Smallest and largest finite number so far.
+struct Seen {
+    low: f64,
+    high: f64,
+}
+
+impl Seen {
+    fn include(&mut self, value: f64) {
+        if value.is_finite() {
+            self.low = if value < self.low { value } else { self.low };
+            self.high = if value > self.high { value } else { self.high };
+        }
+    }
+}

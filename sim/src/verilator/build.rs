@@ -1,0 +1,163 @@
+//! Verilog to shared library.
+//!
+//!     Verilog ──verilator_bin──▶ C++ ──┬─ fast files + shim, -O1 ─┐
+//!                                      └─ slow files, -O0 ────────┼─▶ g++ -shared ──▶ cache
+//!     Verilator's runtime, -O2 (built once per installation) ─────┘
+//!
+//! `-O2` for the design doubles its compile time and gains 7 % of speed; threads lose speed. Neither make nor perl is used.
+
+use super::cache::{Built, Cache, failed, hash};
+use super::installation::Installation;
+use super::process::{finish, finish_all, start};
+use super::{Options, VerilatorError, shim};
+use arch::rtl::Rtl;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Counts up when this file changes what a library contains.
+const FORMAT: &str = "1";
+
+const VERILATOR_FLAGS: &[&str] = &[
+    "--cc",
+    "-O3",
+    "--x-assign",
+    "fast",
+    "--x-initial",
+    "fast",
+    "--noassert",
+    "--threads",
+    "1",
+    // tests/lint.rs lints, with the list of waivers; here we simulate.
+    "-Wno-fatal",
+    "-Wno-lint",
+    "-Wno-style",
+];
+
+/// Hidden and not unique, so that libraries of different designs in one process share nothing.
+const COMPILER_FLAGS: &[&str] = &[
+    "-std=gnu++17",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-gnu-unique",
+    "-w",
+    "-DVM_COVERAGE=0",
+    "-DVM_SC=0",
+    "-DVM_TRACE_FST=0",
+];
+
+/// Path of the library for this design, built if it is not in the cache.
+pub(super) fn library(rtl: &Rtl, options: &Options) -> Result<PathBuf, VerilatorError> {
+    let installation = Installation::find(&options.toolbox)?;
+    let cache = Cache::open(options.toolbox.cache().join("simulators"))?;
+    let shim = shim::text(rtl, options.trace);
+    let flags = [VERILATOR_FLAGS, COMPILER_FLAGS].concat().join(" ");
+    let key = hash(&[FORMAT, &installation.versions, &flags, &rtl.top, &shim, &rtl.verilog]);
+    cache.entry(&format!("{key}.so"), || {
+        let runtime = runtime(&installation, &cache, options.trace)?;
+        Build { installation: &installation, cache: &cache, trace: options.trace }.design(rtl, &shim, &runtime)
+    })
+}
+
+/// Path of Verilator's own runtime as one object file, built if it is not in the cache.
+fn runtime(installation: &Installation, cache: &Cache, trace: bool) -> Result<PathBuf, VerilatorError> {
+    let kind = if trace { "traced" } else { "untraced" };
+    let key = hash(&[FORMAT, &installation.versions, &COMPILER_FLAGS.join(" "), kind]);
+    cache.entry(&format!("{key}.o"), || Build { installation, cache, trace }.runtime())
+}
+
+struct Build<'a> {
+    installation: &'a Installation,
+    cache: &'a Cache,
+    trace: bool,
+}
+
+impl Build<'_> {
+    fn runtime(&self) -> Result<Built, VerilatorError> {
+        let folder = self.cache.work_folder()?;
+        let mut names = vec!["verilated", "verilated_threads"];
+        if self.trace {
+            names.push("verilated_vcd_c");
+        }
+        let object = |name: &str| folder.path().join(name).with_extension("o");
+        let jobs = names
+            .iter()
+            .map(|name| {
+                let source = self.installation.include().join(name).with_extension("cpp");
+                start(self.compiler().args(["-O2", "-c"]).arg(source).arg("-o").arg(object(name)))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        finish_all(jobs)?;
+        let file = object("runtime");
+        let objects = names.iter().map(|name| object(name));
+        finish(start(self.compiler().args(["-r", "-nostdlib"]).args(objects).arg("-o").arg(&file))?)?;
+        Ok(Built { file, _folder: folder })
+    }
+
+    fn design(&self, rtl: &Rtl, shim: &str, runtime: &Path) -> Result<Built, VerilatorError> {
+        let folder = self.cache.work_folder()?;
+        let at = |name: &str| folder.path().join(name);
+        write(&at("design.v"), &rtl.verilog)?;
+        let mut verilator = Command::new(&self.installation.verilator);
+        verilator
+            .env("VERILATOR_ROOT", &self.installation.root)
+            .current_dir(folder.path())
+            .args(VERILATOR_FLAGS)
+            .args(["--prefix", shim::CLASS, "--Mdir", ".", "--top-module", &rtl.top])
+            .args(self.trace.then_some("--trace"))
+            .arg("design.v");
+        finish(start(&mut verilator)?)?;
+
+        let (slow, fast): (Vec<String>, Vec<String>) = sources(folder.path())?
+            .into_iter()
+            .partition(|name| name.contains("__Slow") || name.contains("__Syms") || name.contains("__Trace"));
+        write(&at("fast.cc"), &(includes(&fast) + shim))?;
+        write(&at("slow.cc"), &includes(&slow))?;
+        let compile = |name: &str, level| {
+            let (source, object) = (at(name).with_extension("cc"), at(name).with_extension("o"));
+            start(self.compiler().args([level, "-c"]).arg(source).arg("-o").arg(object))
+        };
+        finish_all(vec![compile("fast", "-O1")?, compile("slow", "-O0")?])?;
+
+        let file = at("simulator.so");
+        let mut link = self.compiler();
+        link.arg("-shared").arg(at("fast.o")).arg(at("slow.o")).arg(runtime).arg("-pthread").arg("-o").arg(&file);
+        finish(start(&mut link)?)?;
+        Ok(Built { file, _folder: folder })
+    }
+
+    fn compiler(&self) -> Command {
+        let include = self.installation.include();
+        let traced = i32::from(self.trace);
+        let mut command = Command::new(&self.installation.compiler);
+        command
+            .args(COMPILER_FLAGS)
+            .args([format!("-DVM_TRACE={traced}"), format!("-DVM_TRACE_VCD={traced}")])
+            .arg("-I")
+            .arg(&include)
+            .arg("-I")
+            .arg(include.join("vltstd"));
+        command
+    }
+}
+
+/// The C++ files that Verilator made, sorted.
+fn sources(folder: &Path) -> Result<Vec<String>, VerilatorError> {
+    let mut names = Vec::new();
+    for entry in folder.read_dir().map_err(failed("read", folder))? {
+        let name = entry.map_err(failed("read", folder))?.file_name().to_string_lossy().into_owned();
+        if Path::new(&name).extension().is_some_and(|extension| extension == "cpp") {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn includes(names: &[String]) -> String {
+    names.iter().fold(String::new(), |text, name| text + "#include \"" + name + "\"\n")
+}
+
+fn write(path: &Path, text: &str) -> Result<(), VerilatorError> {
+    fs::write(path, text).map_err(failed("write", path))
+}

@@ -1,0 +1,117 @@
+//! The conformance programs: every language, every program, values against the golden evaluator.
+//!
+//! The manifest says what each program gives; its first entries explain its keys. A program that must be rejected is, with the code and on
+//! the line that the manifest names.
+
+use arch::diagnostic::line_column;
+use arch::{Code, Diagnostic};
+use compiler::language::{Language, Options, parse};
+use serde_json::Value;
+use sim::eval::evaluate;
+use sim::golden::Golden;
+use std::path::{Path, PathBuf};
+
+/// Languages that `language::parse` does not read yet.
+const NOT_YET: &[&str] = &["tc", "tile", "rink", "preproc"];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance")
+}
+
+fn manifest() -> Value {
+    let text = std::fs::read_to_string(folder().join("manifest.json")).expect("the manifest is there");
+    serde_json::from_str(&text).expect("the manifest is JSON")
+}
+
+fn cases(language: &str) -> Vec<Value> {
+    let all = manifest()["cases"].as_array().expect("a list of cases").clone();
+    all.into_iter().filter(|case| case["lang"] == language).collect()
+}
+
+/// Evaluate the program of a case.
+fn outcome(case: &Value) -> (String, Result<Value, Vec<Diagnostic>>) {
+    let path = folder().join(case["file"].as_str().expect("a file name"));
+    let text = std::fs::read_to_string(&path).expect("the program is there");
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let language = Language::of_extension(extension).expect("a known extension");
+    let none = Value::Object(serde_json::Map::new());
+    let inputs = case.get("inputs").unwrap_or(&none);
+    let result = parse(language, &text, &Options::default())
+        .and_then(|(program, _)| evaluate(&program, inputs, &mut Golden::new(&program)));
+    (text, result)
+}
+
+/// What is wrong with the outcome of a case.
+fn complaint(case: &Value) -> Option<String> {
+    let (text, result) = outcome(case);
+    match (case["kind"].as_str(), result) {
+        (Some("positive"), Ok(found)) => {
+            let expect = case["expect"].as_object().expect("expected values");
+            expect.iter().find_map(|(part, expected)| {
+                let expected = expected.as_object()?;
+                expected.iter().find_map(|(name, expected)| {
+                    let found = &found[part][name];
+                    (!close(found, expected)).then(|| format!("{part} of {name} are {found}, not {expected}"))
+                })
+            })
+        }
+        (Some("positive"), Err(errors)) => Some(format!("rejected: {}", written(&text, &errors[0]))),
+        (_, Ok(found)) => Some(format!("accepted, with {found}")),
+        (_, Err(errors)) => {
+            let (found, expected) = (&errors[0], &case["error"]);
+            let mut classes = vec![&expected["class"]];
+            classes.extend(expected["also_accept"].as_array().into_iter().flatten());
+            let class = classes.iter().any(|class| *class == found.code.as_str());
+            let line = found.span.map(|span| line_column(&text, span.start).0 as u64);
+            let place = expected["line"].is_null() || line == expected["line"].as_u64();
+            (!class || !place).then(|| format!("{}, not {expected}", written(&text, found)))
+        }
+    }
+}
+
+fn written(text: &str, diagnostic: &Diagnostic) -> String {
+    let (line, column) = diagnostic.span.map_or((0, 0), |span| line_column(text, span.start));
+    format!("{line}:{column} {} {}", diagnostic.code, diagnostic.message)
+}
+
+/// Equal within the tolerance of the golden evaluator; `null` is undefined and equal to itself only.
+fn close(found: &Value, expected: &Value) -> bool {
+    match (found, expected) {
+        (Value::Array(found), Value::Array(expected)) => {
+            found.len() == expected.len() && found.iter().zip(expected).all(|(found, expected)| close(found, expected))
+        }
+        (Value::Number(_), Value::Number(_)) => {
+            let (found, expected) = (found.as_f64().unwrap_or(f64::NAN), expected.as_f64().unwrap_or(f64::NAN));
+            (found - expected).abs() <= 1e-9 + 1e-9 * expected.abs()
+        }
+        _ => found == expected,
+    }
+}
+
+fn check(language: &str, count: usize) {
+    let cases = cases(language);
+    assert_eq!(cases.len(), count, "number of {language} programs in the manifest");
+    let complaints: Vec<String> =
+        cases.iter().filter_map(|case| Some(format!("{}: {}", case["file"].as_str()?, complaint(case)?))).collect();
+    assert!(complaints.is_empty(), "{} of {count} programs:\n{}", complaints.len(), complaints.join("\n"));
+}
+
+#[test]
+fn tabla() {
+    check("tabla", 71);
+}
+
+/// A language leaves the list when its first program passes; none is forgotten here.
+#[test]
+fn every_language_is_checked_or_listed() {
+    for case in manifest()["cases"].as_array().expect("a list of cases") {
+        let language = case["lang"].as_str().expect("a language");
+        assert!(language == "tabla" || NOT_YET.contains(&language), "programs in {language} are not checked");
+    }
+    for language in NOT_YET {
+        let extension = cases(language)[0]["file"].as_str().and_then(|file| file.rsplit('.').next()).map(str::to_owned);
+        let language = Language::of_extension(&extension.expect("an extension")).expect("a known extension");
+        let errors = parse(language, "", &Options::default()).expect_err("a language that is not read yet");
+        assert_eq!(errors[0].code, Code::Unsupported);
+    }
+}

@@ -1,0 +1,178 @@
+//! From real numbers to words: canonical programs mean what their source means, fixed-point programs stay close to them.
+
+use compiler::canonical::{Batch, Keep, Options as CanonicalOptions, Reduction, canonicalise};
+use compiler::fixed::{self, Numbers};
+use compiler::language::{Language, Options, parse};
+use compiler::tensor::{Program, Role, TensorId};
+use serde_json::Value;
+use sim::eval::{Engine, read_inputs, results};
+use sim::fixed::Fixed;
+use sim::golden::Golden;
+use std::path::Path;
+
+struct Case {
+    file: String,
+    program: Program,
+    inputs: Value,
+    expect: Value,
+    exact: bool,
+}
+
+/// The TABLA programs that are accepted.
+fn cases() -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance");
+    let text = std::fs::read_to_string(folder.join("manifest.json")).expect("the manifest is there");
+    let manifest: Value = serde_json::from_str(&text).expect("the manifest is JSON");
+    let all = manifest["cases"].as_array().expect("a list of cases");
+    let wanted = all.iter().filter(|case| case["lang"] == "tabla" && case["kind"] == "positive");
+    wanted
+        .map(|case| {
+            let file = case["file"].as_str().expect("a file name").to_string();
+            let text = std::fs::read_to_string(folder.join(&file)).expect("the program is there");
+            let (program, _) = parse(Language::Tabla, &text, &Options::default()).expect("an accepted program");
+            let exact = case["tags"].as_array().is_some_and(|tags| tags.contains(&Value::from("exact")));
+            Case { file, program, inputs: case["inputs"].clone(), expect: case["expect"].clone(), exact }
+        })
+        .collect()
+}
+
+fn options(keep: Keep, size: u32, reduction: Reduction) -> CanonicalOptions {
+    CanonicalOptions { keep, batch: Batch { size, reduction } }
+}
+
+fn everything() -> CanonicalOptions {
+    options(Keep::AllNames, 1, Reduction::Mean)
+}
+
+fn training() -> CanonicalOptions {
+    options(Keep::Training { predictions: Vec::new() }, 1, Reduction::Mean)
+}
+
+fn set_all(program: &Program, inputs: &Value, engine: &mut impl Engine) {
+    for (tensor, elements) in read_inputs(program, inputs).expect("good inputs") {
+        engine.set(tensor, &elements);
+    }
+}
+
+/// Largest distance of two JSON values that should be equal; `None` = different shapes. Undefined elements equal anything:
+/// hardware has none.
+fn distance(found: &Value, expected: &Value) -> Option<f64> {
+    match (found, expected) {
+        (Value::Array(found), Value::Array(expected)) if found.len() == expected.len() => {
+            found.iter().zip(expected).map(|(f, e)| distance(f, e)).try_fold(0.0, |worst, d| Some(f64::max(worst, d?)))
+        }
+        (Value::Number(found), Value::Number(expected)) => Some((found.as_f64()? - expected.as_f64()?).abs()),
+        (_, Value::Null) => Some(0.0),
+        _ => None,
+    }
+}
+
+/// Distance of everything that is expected.
+fn worst(found: &Value, expect: &Value, file: &str) -> f64 {
+    let mut worst = 0.0f64;
+    for part in ["values", "next"] {
+        for (name, expected) in expect[part].as_object().into_iter().flatten() {
+            let Some(distance) = distance(&found[part][name], expected) else {
+                panic!("{file}: {part} of {name} are {}, not {expected}", found[part][name]);
+            };
+            worst = worst.max(distance);
+        }
+    }
+    worst
+}
+
+#[test]
+fn canonical_programs_mean_the_same() {
+    for case in cases() {
+        let canonical = canonicalise(&case.program, &everything()).expect("one sample is no problem");
+        compiler::tensor::verify(&canonical);
+        let mut golden = Golden::new(&canonical);
+        set_all(&canonical, &case.inputs, &mut golden);
+        Golden::step(&mut golden).expect("no value errors");
+        let distance = worst(&results(&canonical, &golden), &case.expect, &case.file);
+        assert!(distance <= 1e-9, "{}: {distance}", case.file);
+    }
+}
+
+/// States of a program, by name.
+fn states(program: &Program, engine: &impl Engine) -> Vec<(String, Vec<Option<f64>>)> {
+    let all = program.tensors.iter().enumerate().filter(|(_, t)| t.role == Role::State);
+    all.map(|(id, t)| (t.name.clone(), engine.value(TensorId(id)))).collect()
+}
+
+#[test]
+fn training_leaves_out_what_it_does_not_need_and_nothing_else() {
+    for case in cases() {
+        let canonical = canonicalise(&case.program, &training()).expect("one sample is no problem");
+        compiler::tensor::verify(&canonical);
+        let (mut source, mut trained) = (Golden::new(&case.program), Golden::new(&canonical));
+        set_all(&case.program, &case.inputs, &mut source);
+        set_all(&canonical, &case.inputs, &mut trained);
+        for _ in 0..3 {
+            source.step().expect("no value errors");
+            trained.step().expect("no value errors");
+        }
+        for ((name, a), (_, b)) in states(&case.program, &source).iter().zip(&states(&canonical, &trained)) {
+            for (a, b) in a.iter().zip(b) {
+                let (a, b) = (a.expect("a weight"), b.expect("a weight"));
+                assert!((a - b).abs() <= 1e-9 * a.abs().max(1.0), "{}: {name} {a} {b}", case.file);
+            }
+        }
+    }
+}
+
+/// A fixed-point program after one step on the inputs of a case, as results of an evaluation.
+fn fixed_results(case: &Case, word: u32) -> (Value, f64) {
+    let canonical = canonicalise(&case.program, &everything()).expect("one sample is no problem");
+    let mut golden = Golden::new(&canonical);
+    set_all(&canonical, &case.inputs, &mut golden);
+    Golden::step(&mut golden).expect("no value errors");
+    let numbers = Numbers::of_width(word);
+    let (lowered, _) = match fixed::lower(&canonical, golden.ranges(), &numbers) {
+        Ok(lowered) => lowered,
+        Err(errors) => panic!("{}: {errors:?}", case.file),
+    };
+    let mut engine = Fixed::new(&lowered);
+    for (tensor, elements) in read_inputs(&canonical, &case.inputs).expect("good inputs") {
+        let name = &canonical.tensors[tensor.0].name;
+        let values: Vec<f64> = elements.iter().map(|e| e.unwrap_or(0.0)).collect();
+        engine.set_real(engine.tensor(name).expect("inputs keep their names"), &values);
+    }
+    engine.step();
+    // The coarsest last place of everything that is looked at.
+    let coarsest = lowered.tensors.iter().map(|t| libm::ldexp(1.0, -t.fraction)).fold(0.0, f64::max);
+    let json = |id: TensorId| {
+        let elements: Vec<Option<f64>> = engine.values(id).into_iter().map(Some).collect();
+        sim::eval::write_elements(&elements, &lowered.tensors[id.0].shape)
+    };
+    let mut values = serde_json::Map::new();
+    for (name, id) in &lowered.names {
+        values.insert(name.clone(), json(*id));
+    }
+    let mut next = serde_json::Map::new();
+    for (id, tensor) in lowered.tensors.iter().enumerate() {
+        if tensor.role == fixed::Role::State {
+            next.insert(tensor.name.clone(), json(TensorId(id)));
+        }
+    }
+    let mut found = serde_json::Map::new();
+    found.insert("values".into(), values.into());
+    found.insert("next".into(), next.into());
+    (found.into(), coarsest)
+}
+
+#[test]
+fn fixed_point_is_close() {
+    for word in [16, 24] {
+        for case in cases() {
+            let (found, coarsest) = fixed_results(&case, word);
+            let distance = worst(&found, &case.expect, &case.file);
+            eprintln!("{word} {:<45} {distance:e} = {} last places", case.file, distance / coarsest);
+            if case.exact {
+                assert!(distance <= 0.0, "{}: {distance}", case.file);
+            } else {
+                assert!(distance <= 16.0 * coarsest, "{}: {distance} at {coarsest}", case.file);
+            }
+        }
+    }
+}

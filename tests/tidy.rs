@@ -1,0 +1,237 @@
+//! House rules that the compiler does not check. Each rule is one test; its message says what to do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What each crate may depend on, of ours. Development dependencies may be in the second list, too.
+const GRAPH: &[(&str, &[&str], &[&str])] = &[
+    ("arch", &[], &[]),
+    ("compiler", &["arch"], &[]),
+    ("hdl", &["arch"], &[]),
+    ("fpga", &["arch"], &[]),
+    ("sim", &["arch", "compiler"], &["hdl"]),
+    ("tabla-gen", &["arch", "compiler", "hdl", "fpga", "sim"], &[]),
+];
+
+/// Error codes that no test names yet. Never add to this list.
+const CODES_WITHOUT_TEST: &[&str] =
+    &["E-SHADOW", "E-BACKEND", "E-CONFIG", "E-DATA", "W-EMPTY", "W-UNUSED", "W-SELFREF", "W-NUMBER"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every text file of the project, by its path from the root: what git tracks or would, or all files where there is no git.
+fn files() -> BTreeMap<String, String> {
+    let list = ["ls-files", "--cached", "--others", "--exclude-standard"];
+    let tracked = Command::new("git").args(list).current_dir(root()).output().ok().filter(|o| o.status.success());
+    let names: Vec<String> = match tracked {
+        Some(output) => String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect(),
+        None => walk(root()),
+    };
+    let read = |name: String| fs::read_to_string(root().join(&name)).ok().map(|text| (name, text));
+    let files: BTreeMap<_, _> = names.into_iter().filter_map(read).collect();
+    assert!(files.contains_key("tests/tidy.rs"), "the files of the project were not found");
+    files
+}
+
+fn walk(folder: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            if !["target", "out", ".git"].contains(&name.as_str()) {
+                names.extend(walk(&path));
+            }
+        } else {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn rust_files() -> BTreeMap<String, String> {
+    files().into_iter().filter(|(name, _)| Path::new(name).extension().is_some_and(|e| e == "rs")).collect()
+}
+
+/// `file:line: text` of each line of `files` that `is_wrong`.
+fn lines(files: &BTreeMap<String, String>, is_wrong: impl Fn(&str) -> bool) -> String {
+    let mut found = String::new();
+    for (name, text) in files {
+        for (line, number) in text.lines().zip(1..) {
+            if is_wrong(line) {
+                let _ = writeln!(found, "{name}:{number}: {}", line.trim());
+            }
+        }
+    }
+    found
+}
+
+/// Whether `text` contains `word`, not as a part of a longer name.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    text.match_indices(word).any(|(at, _)| {
+        let after = &text[at + word.len()..];
+        let longer = text[..at].ends_with(is_name) || word.ends_with(is_name) && after.starts_with(is_name);
+        !longer
+    })
+}
+
+fn assert_none(found: &str, rule: &str) {
+    assert!(found.is_empty(), "{rule}:\n{found}");
+}
+
+#[test]
+fn crates_depend_downwards_only() {
+    let ours: BTreeSet<&str> = GRAPH.iter().map(|(name, ..)| *name).collect();
+    let mut wrong = String::new();
+    for (name, allowed, allowed_in_tests) in GRAPH {
+        let folder = if *name == "tabla-gen" { root().to_owned() } else { root().join(name) };
+        let manifest: toml::Table = fs::read_to_string(folder.join("Cargo.toml")).unwrap().parse().unwrap();
+        let names = |section: &str| -> Vec<String> {
+            manifest.get(section).and_then(toml::Value::as_table).into_iter().flat_map(|t| t.keys().cloned()).collect()
+        };
+        for dependency in names("dependencies") {
+            if ours.contains(dependency.as_str()) && !allowed.contains(&dependency.as_str()) {
+                let _ = writeln!(wrong, "{name} depends on {dependency}");
+            }
+        }
+        for dependency in names("dev-dependencies") {
+            let allowed = [*allowed, *allowed_in_tests].concat();
+            if ours.contains(dependency.as_str()) && !allowed.contains(&dependency.as_str()) {
+                let _ = writeln!(wrong, "the tests of {name} depend on {dependency}");
+            }
+        }
+        let rust_hdl = [names("dependencies"), names("dev-dependencies")].concat();
+        if *name != "hdl" && rust_hdl.iter().any(|dependency| dependency.starts_with("rust-hdl")) {
+            let _ = writeln!(wrong, "{name} depends on rust-hdl");
+        }
+    }
+    assert_none(&wrong, "the graph of crates is that of GRAPH in this file");
+}
+
+#[test]
+fn only_hdl_names_rust_hdl() {
+    let outside = rust_files().into_iter().filter(|(name, _)| !name.starts_with("hdl/")).collect();
+    let name = ["rust_hdl", "::"].concat();
+    assert_none(&lines(&outside, |line| line.contains(&name)), "only the crate hdl uses rust-hdl");
+}
+
+#[test]
+fn only_the_command_line_prints() {
+    let libraries = rust_files().into_iter();
+    let libraries = libraries.filter(|(name, _)| name.contains("/src/") && !name.starts_with("src/")).collect();
+    let prints = |line: &str| {
+        let code = line.split("//").next().unwrap_or_default();
+        ["print!", "println!", "eprint!", "eprintln!"].iter().any(|name| has_word(code, name))
+    };
+    assert_none(&lines(&libraries, prints), "libraries return values; the command line prints them");
+}
+
+#[test]
+fn every_module_says_what_it_is() {
+    let silent: String = rust_files()
+        .into_iter()
+        .filter(|(_, text)| !text.starts_with("//!"))
+        .fold(String::new(), |list, (name, _)| list + &name + "\n");
+    assert_none(&silent, "each file begins with `//!` and its one idea");
+}
+
+#[test]
+fn names_of_modules_say_something() {
+    let empty = ["utils", "util", "common", "helpers", "helper", "misc"];
+    let wrong: String = rust_files()
+        .into_keys()
+        .filter(|name| name.split('/').any(|part| empty.contains(&part.trim_end_matches(".rs"))))
+        .fold(String::new(), |list, name| list + &name + "\n");
+    assert_none(&wrong, "name the idea of the module");
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    let words = ["todo!", "unimplemented!", "FIXME", "XXX"];
+    let mut files = rust_files();
+    files.remove("tests/tidy.rs");
+    let later = |line: &str| words.iter().any(|word| has_word(line, word)) || line.contains("#[ignore");
+    assert_none(&lines(&files, later), "finish it, or leave it out and say so in the documentation");
+}
+
+#[test]
+fn no_paths_of_one_machine() {
+    let folders = ["home", "root", "Users", "work", "tmp/wt"].map(|name| format!("/{name}/"));
+    let mut files = files();
+    files.remove("Cargo.lock");
+    let is_inside = |c: char| c.is_alphanumeric() || "._-}*)/".contains(c);
+    let absolute = |line: &str| {
+        folders.iter().any(|folder| line.match_indices(folder).any(|(at, _)| !line[..at].ends_with(is_inside)))
+    };
+    assert_none(&lines(&files, absolute), "paths are relative to the project, or come from the environment");
+}
+
+#[test]
+fn every_error_code_has_a_test() {
+    let is_test = |name: &str| {
+        let inside = name.starts_with("tests/") || name.contains("/tests/");
+        inside && !["tests/tidy.rs"].contains(&name)
+    };
+    let tests: BTreeMap<_, _> = files().into_iter().filter(|(name, _)| is_test(name)).collect();
+    let mut untested = String::new();
+    for code in arch::Code::ALL {
+        let tested = tests.iter().any(|(name, text)| name.contains(code.as_str()) || has_word(text, code.as_str()));
+        if !tested && !CODES_WITHOUT_TEST.contains(&code.as_str()) {
+            let _ = writeln!(untested, "{code}");
+        }
+    }
+    assert_none(&untested, "each code is named by a test or by a conformance program");
+}
+
+/// The shell commands of a page: the lines of each block ```` ```sh ```` that follows a line `<!-- test -->`.
+fn tested_commands(page: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        if line.trim() != "<!-- test -->" {
+            continue;
+        }
+        let opening = lines.by_ref().find(|line| !line.trim().is_empty());
+        assert_eq!(opening.map(str::trim), Some("```sh"), "a block of commands follows `<!-- test -->`");
+        let block: Vec<&str> = lines.by_ref().take_while(|line| line.trim() != "```").collect();
+        blocks.push(block.join("\n"));
+    }
+    blocks
+}
+
+#[test]
+fn commands_are_found_in_a_page() {
+    let page =
+        "# A\n\n<!-- test -->\n\n```sh\none\ntwo\n```\n\n```sh\nnot this\n```\n<!-- test -->\n```sh\nthree\n```\n";
+    assert_eq!(tested_commands(page), ["one\ntwo", "three"]);
+    assert!(tested_commands("```sh\nx\n```\n").is_empty());
+}
+
+/// Runs the commands in a copy of the project (by links), with our program first on `PATH`.
+#[test]
+fn commands_of_the_readme_work() {
+    let Ok(readme) = fs::read_to_string(root().join("README.md")) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(root()).unwrap() {
+        let entry = entry.unwrap();
+        if !["target", "out", ".git"].contains(&entry.file_name().to_str().unwrap()) {
+            std::os::unix::fs::symlink(entry.path(), folder.path().join(entry.file_name())).unwrap();
+        }
+    }
+    let programs = PathBuf::from(env!("CARGO_BIN_EXE_tabla-gen")).parent().unwrap().to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(programs).chain(std::env::split_paths(&path))).unwrap();
+    for block in tested_commands(&readme) {
+        let mut shell = Command::new("bash");
+        shell.args(["-euo", "pipefail", "-c", &block]).current_dir(folder.path()).env("PATH", &path);
+        let output = shell.output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        assert!(output.status.success(), "README.md:\n{block}\n{}", String::from_utf8_lossy(&said));
+    }
+}
