@@ -38,7 +38,8 @@ fn split(program: &compiler::tensor::Program, inputs: &Value) -> (Values, Values
 #[test]
 fn tabla_programs_climb_the_ladder() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance");
-    let manifest: Value = serde_json::from_str(&std::fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap();
+    let manifest: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap();
     let cases = manifest["cases"].as_array().unwrap();
     let mut failures = Vec::new();
     let mut climbed = 0;
@@ -54,7 +55,8 @@ fn tabla_programs_climb_the_ladder() {
             let climb = match Climb::new(&program, &options, &model, &steps, &spec) {
                 Ok(climb) => climb,
                 Err(errors) => {
-                    let expected = REFUSED.iter().any(|(name, why)| file.ends_with(name) && errors[0].message.contains(why));
+                    let expected =
+                        REFUSED.iter().any(|(name, why)| file.ends_with(name) && errors[0].message.contains(why));
                     if !expected {
                         failures.push(format!("{file}: {}", errors[0].message));
                     }

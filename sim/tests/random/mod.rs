@@ -73,7 +73,12 @@ impl Generator<'_> {
             2 => format!("({} + {})", self.expression(bound, depth - 1), self.expression(bound, depth - 1)),
             3 => format!("({} - {})", self.expression(bound, depth - 1), self.expression(bound, depth - 1)),
             4 => format!("{} * {}", self.expression(bound, depth - 1), self.expression(bound, depth - 1)),
-            5 => format!("({} {} {})", self.expression(bound, depth - 1), ["<", ">"][self.below(2)], self.expression(bound, 0)),
+            5 => format!(
+                "({} {} {})",
+                self.expression(bound, depth - 1),
+                ["<", ">"][self.below(2)],
+                self.expression(bound, 0)
+            ),
             6 => {
                 let function = ["sigmoid", "sigmoid_symmetric", "gaussian"][self.below(3)];
                 format!("{function}({})", self.expression(bound, depth - 1))
@@ -159,6 +164,7 @@ pub(crate) fn program(tape: &[u16]) -> RandomProgram {
         (0..elements).map(&mut value).collect()
     };
     let model = Values::from([("w".to_owned(), values(&model_classes))]);
-    let samples = (0..3).map(|_| given.iter().map(|(name, classes)| (name.clone(), values(classes))).collect()).collect();
+    let samples =
+        (0..3).map(|_| given.iter().map(|(name, classes)| (name.clone(), values(classes))).collect()).collect();
     RandomProgram { text, model, samples, trains }
 }
