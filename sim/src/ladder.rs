@@ -22,6 +22,9 @@ use std::collections::BTreeMap;
 /// Values by tensor name, row-major.
 pub type Values = BTreeMap<String, Vec<f64>>;
 
+/// Words of a tensor, and which of them have a value.
+type Known = (Vec<i64>, Vec<bool>);
+
 /// One program, compiled for one grid, with what the upper rungs say about a few steps.
 #[derive(Debug, Clone)]
 pub struct Climb {
@@ -31,9 +34,9 @@ pub struct Climb {
     pub compiled: Compiled,
     model: Words,
     steps: Vec<Words>,
-    /// Per step: tensor name to its words in `fixed`, and which elements have a value.
-    expected: Vec<BTreeMap<String, (Vec<i64>, Vec<bool>)>>,
-    expected_model: BTreeMap<String, (Vec<i64>, Vec<bool>)>,
+    /// Per step, by tensor name, as `fixed` has them.
+    expected: Vec<BTreeMap<String, Known>>,
+    expected_model: BTreeMap<String, Known>,
     /// Largest distance of `fixed` from golden over all outputs, in last places of the output.
     pub distance: f64,
 }
@@ -194,12 +197,7 @@ fn words_of(fixed: &Fixed, image: &Image) -> Words {
     image.tensors.iter().map(|tensor| words(&tensor.name)).collect()
 }
 
-fn compare(
-    image: &Image,
-    step: usize,
-    found: &Words,
-    expected: &BTreeMap<String, (Vec<i64>, Vec<bool>)>,
-) -> Result<u64, Difference> {
+fn compare(image: &Image, step: usize, found: &Words, expected: &BTreeMap<String, Known>) -> Result<u64, Difference> {
     let mut compared = 0;
     for (tensor, found) in image.tensors.iter().zip(found) {
         let Some((words, defined)) = expected.get(&tensor.name) else { continue };

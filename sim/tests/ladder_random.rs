@@ -86,7 +86,7 @@ fn most_random_programs_are_accepted() {
     let mut accepted = 0;
     for seed in 0..100u16 {
         let tape: Vec<u16> =
-            (0..120u32).map(|k| (k.wrapping_mul(40503) ^ u32::from(seed).wrapping_mul(2654435761)) as u16).collect();
+            (0..120u32).map(|k| (k.wrapping_mul(40503) ^ u32::from(seed).wrapping_mul(2_654_435_761)) as u16).collect();
         accepted += usize::from(climb(&random::program(&tape), 1, &[grid(2, 4, 16)]).unwrap());
     }
     println!("{accepted} of 100 accepted");

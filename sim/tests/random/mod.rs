@@ -43,11 +43,6 @@ impl Generator<'_> {
         (0..rank).map(|_| self.below(self.extents.len())).collect()
     }
 
-    fn declare(&self, name: &str, classes: &[usize]) -> String {
-        let dimensions: String = classes.iter().map(|&class| format!("[n{class}]")).collect();
-        format!("{name}{dimensions}")
-    }
-
     /// A read of a known tensor, given the iterators that are bound: (name, class).
     fn read(&mut self, bound: &[(String, usize)]) -> String {
         let chosen = self.below(self.known.len());
@@ -105,6 +100,14 @@ impl Generator<'_> {
     }
 }
 
+fn declare(name: &str, classes: &[usize]) -> String {
+    classes.iter().fold(name.to_owned(), |text, class| text + &format!("[n{class}]"))
+}
+
+fn subscripts(bound: &[(String, usize)]) -> String {
+    bound.iter().fold(String::new(), |text, (name, _)| text + &format!("[{name}]"))
+}
+
 /// A program and values from a tape.
 pub(crate) fn program(tape: &[u16]) -> RandomProgram {
     let mut generator = Generator { tape: tape.iter(), extents: Vec::new(), known: Vec::new() };
@@ -123,13 +126,13 @@ pub(crate) fn program(tape: &[u16]) -> RandomProgram {
     let mut given: Vec<(String, Vec<usize>)> = Vec::new();
     for input in 0..2 {
         let classes = generator.classes(if input == 0 { 3 } else { 2 });
-        text += &format!("model_input {};\n", generator.declare(&format!("x{input}"), &classes));
+        text += &format!("model_input {};\n", declare(&format!("x{input}"), &classes));
         given.push((format!("x{input}"), classes));
     }
     text += "model_output y;\n";
     given.push(("y".into(), Vec::new()));
     let model_classes = generator.classes(2);
-    text += &format!("model {};\n", generator.declare("w", &model_classes));
+    text += &format!("model {};\n", declare("w", &model_classes));
     for (name, classes) in &given {
         generator.known.push(Known { name: name.clone(), classes: classes.clone() });
     }
@@ -141,20 +144,20 @@ pub(crate) fn program(tape: &[u16]) -> RandomProgram {
         let classes = if distinct { classes } else { classes[..1].to_vec() };
         let mut bound: Vec<(String, usize)> = classes.iter().map(|&class| (format!("i{class}"), class)).collect();
         let value = generator.expression(&mut bound, 3);
-        let subscripts: String = bound.iter().map(|b| format!("[{}]", b.0)).collect();
+        let subscripts = subscripts(&bound);
         text += &format!("t{number}{subscripts} = {value};\n");
         generator.known.push(Known { name: format!("t{number}"), classes });
     }
     let distinct = model_classes.len() < 2 || model_classes[0] != model_classes[1];
     let trains = distinct && generator.below(3) > 0;
     if trains {
-        text += &format!("gradient {} -> w;\n", generator.declare("g", &model_classes));
+        text += &format!("gradient {} -> w;\n", declare("g", &model_classes));
         let part = usize::from(generator.below(4) == 3);
         let names = |class: usize| if generator.extents[class] > 1 { ["i", "p"][part] } else { "i" };
         let mut bound: Vec<(String, usize)> =
             model_classes.iter().map(|&class| (format!("{}{class}", names(class)), class)).collect();
         let value = generator.expression(&mut bound, 3);
-        let subscripts: String = bound.iter().map(|b| format!("[{}]", b.0)).collect();
+        let subscripts = subscripts(&bound);
         text += &format!("g{subscripts} = {value};\n");
     }
     let extents = generator.extents.clone();
