@@ -21,7 +21,7 @@ use sim::train::device::Device;
 use sim::train::engine::{Engine, Signature};
 use sim::train::reals::Reals;
 use sim::train::settings::Reduction;
-use sim::train::words::{Words, prediction};
+use sim::train::words::{Words, prediction, written};
 use sim::train::{Engines, Schedule};
 use std::collections::BTreeMap;
 
@@ -233,15 +233,18 @@ impl<'a> Rung<'a> {
         // The image calls its tensors as the program does, where a name that is assigned again has several.
         let mut signature = signature.clone();
         let name = signature.prediction.0.clone();
+        let mut defined = Vec::new();
         if let Some(id) = prediction(program, &signature) {
+            defined = written(program, id);
             signature.prediction.0.clone_from(&program.tensors[id.0].name);
         }
-        let array = Device::new(Array::new(&images.machine), image.clone(), &signature, self.stalls());
+        let array = Device::new(Array::new(&images.machine), image.clone(), &signature, defined.clone(), self.stalls());
         match &self.library {
             None => Box::new(Compared::new(Box::new(array), Box::new(words), "fixed", &name, false)),
             Some(library) => {
                 let array = Compared::new(Box::new(array), Box::new(words), "fixed", &name, false);
-                let rtl = Device::new(library.device(&images.machine), image.clone(), &signature, self.stalls());
+                let rtl =
+                    Device::new(library.device(&images.machine), image.clone(), &signature, defined, self.stalls());
                 Box::new(Compared::new(Box::new(rtl), Box::new(array), "array", &name, true))
             }
         }

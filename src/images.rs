@@ -27,7 +27,7 @@ pub struct Lowered {
 }
 
 /// What the machine's numbers look like, and what the user decided about them.
-fn numbers(config: &Config) -> Numbers {
+pub fn numbers(config: &Config) -> Numbers {
     let mut numbers = Numbers::of_machine(&config.machine);
     numbers.fractions.clone_from(&config.numbers.fractions);
     numbers.headroom = config.numbers.headroom.unwrap_or(numbers.headroom);

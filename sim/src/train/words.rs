@@ -38,6 +38,39 @@ pub fn prediction(program: &Program, signature: &Signature) -> Option<TensorId> 
     named.map(|&(_, id)| id).filter(|id| program.tensors[id.0].role == Role::Output)
 }
 
+/// Which elements of a tensor its operations write; the others never have a value.
+pub fn written(program: &Program, tensor: TensorId) -> Vec<bool> {
+    let shape = &program.tensors[tensor.0].shape;
+    let mut written = vec![false; shape.iter().map(|&n| n as usize).product()];
+    for operation in program.operations.iter().filter(|operation| operation.out == tensor) {
+        let free = &operation.iterators[..operation.free];
+        let mut point: Vec<i64> = free.iter().map(|iterator| iterator.low).collect();
+        if free.iter().any(|iterator| iterator.extent() == 0) {
+            continue;
+        }
+        loop {
+            let place = operation
+                .out_index
+                .iter()
+                .zip(shape)
+                .fold(0, |at, (index, &extent)| at * extent as usize + index.at(&point) as usize);
+            written[place] = true;
+            let advanced = (0..free.len()).rev().find(|&n| {
+                point[n] += 1;
+                let inside = point[n] < free[n].high;
+                if !inside {
+                    point[n] = free[n].low;
+                }
+                inside
+            });
+            if advanced.is_none() {
+                break;
+            }
+        }
+    }
+    written
+}
+
 impl Engine for Words {
     fn load(&mut self, model: &Model) {
         for (name, id) in &self.weights {
