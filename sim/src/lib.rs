@@ -8,8 +8,9 @@
 //! | [`grid`] | nothing: the interface of a grid under a clock, and what drives it |
 //! | [`verilator`] | the generated Verilog |
 //! | [`golden`] | tensor IR on real numbers |
-//! | [`fixed`] | fixed-point IR, bit by bit, without any notion of a grid |
+//! | [`fixed`](mod@fixed) | fixed-point IR, bit for bit |
 //! | [`array`](mod@array) | an image, cycle by cycle, in Rust |
+//! | [`ladder`] | one program on every rung, compared |
 //! | [`eval`] | nothing: values between JSON and an engine |
 
 pub mod array;
@@ -19,5 +20,6 @@ pub mod eval;
 pub mod fixed;
 pub mod golden;
 pub mod grid;
+pub mod ladder;
 pub mod train;
 pub mod verilator;
