@@ -24,8 +24,10 @@ impl Simulator {
     ///
     /// # Errors
     /// Verilator or the C++ compiler is missing or fails.
-    pub fn build(machine: &Machine, talk: &Talk) -> Result<Simulator, Failure> {
-        talk.detail(format!("building the simulator of {machine}"));
+    pub fn build(machine: &Machine, talk: Option<&Talk>) -> Result<Simulator, Failure> {
+        if let Some(talk) = talk {
+            talk.detail(format!("simulating the Verilog of {machine}"));
+        }
         Ok(Simulator { library: Library::build(&hdl::elaborate(machine), &Options::default())? })
     }
 
