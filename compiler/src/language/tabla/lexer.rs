@@ -154,7 +154,8 @@ fn illegal(slice: &str, span: Span, seed_dialect: bool) -> Diagnostic {
         Code::Lex,
         span,
         match slice.chars().count() {
-            1 => format!("`{}` is not a character of the language", slice.escape_debug()),
+            1 if slice.contains(char::is_control) => "a control character is not part of the language".into(),
+            1 => format!("`{slice}` is not a character of the language"),
             count => format!("{count} characters that are not part of the language"),
         },
     );

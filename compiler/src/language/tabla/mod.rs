@@ -25,7 +25,9 @@ use arch::Diagnostic;
 /// has no meaning.
 pub fn parse(text: &str, options: &Options) -> Parsed {
     let (tokens, mut errors) = lexer::lex(text, options.seed_dialect);
-    let (items, unread) = parser::parse(text, &tokens, &options.limits);
+    let dropped: Vec<usize> =
+        errors.iter().filter_map(|error| Some(error.span?.start)).take(options.limits.errors).collect();
+    let (items, unread) = parser::parse(text, &tokens, &dropped, &options.limits);
     errors.extend(unread);
     if !errors.is_empty() {
         return Err(sorted(errors, options));

@@ -25,7 +25,14 @@ use chumsky::input::ValueInput;
 use chumsky::prelude::*;
 
 /// Items of a program and its syntax errors, at most `limits.errors`.
-pub(super) fn parse<'s>(text: &'s str, tokens: &[Located<'s>], limits: &Limits) -> (Vec<Item<'s>>, Vec<Diagnostic>) {
+///
+/// An item in which the lexer has dropped something (at the places `dropped`) is not complained about twice.
+pub(super) fn parse<'s>(
+    text: &'s str,
+    tokens: &[Located<'s>],
+    dropped: &[usize],
+    limits: &Limits,
+) -> (Vec<Item<'s>>, Vec<Diagnostic>) {
     let parser = item();
     let end = SimpleSpan::from(text.len()..text.len());
     let (mut items, mut errors) = (Vec::new(), Vec::new());
@@ -49,7 +56,11 @@ pub(super) fn parse<'s>(text: &'s str, tokens: &[Located<'s>], limits: &Limits) 
                 let place = found[0].span().start;
                 let at = start + statement.iter().position(|(_, span)| span.start >= place).unwrap_or(statement.len());
                 let mistake = mistakes::explain(text, &tokens[start..], at - start, &found[0]);
-                errors.push(mistake.diagnostic);
+                let before = start.checked_sub(1).map_or(0, |previous| tokens[previous].1.end);
+                let after = statement.last().map_or(text.len(), |(_, place)| place.end);
+                if !dropped.iter().any(|&place| before <= place && place < after) {
+                    errors.push(mistake.diagnostic);
+                }
                 start = if mistake.resume { at.max(start + 1) } else { stop };
             }
         }

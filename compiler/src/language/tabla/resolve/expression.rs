@@ -36,16 +36,16 @@ impl<'s> Resolver<'s, '_> {
             Form::Group { kind, iterator: Some(iterator), body, .. } => {
                 self.group(*kind, *iterator, body, expression.span)
             }
-            Form::Call { function, iterator, body } => {
+            Form::Call { iterator: Some(iterator), .. } => {
+                self.report(
+                    Diagnostic::new(Code::Arity, iterator.span, "a function of one number has no iterator")
+                        .with_label("not allowed here")
+                        .with_help("only sum, pi and norm run over an iterator"),
+                );
+                None
+            }
+            Form::Call { function, iterator: None, body } => {
                 let body = self.expression(body);
-                if let Some(iterator) = iterator {
-                    self.report(
-                        Diagnostic::new(Code::Arity, iterator.span, "a function of one number has no iterator")
-                            .with_label("not allowed here")
-                            .with_help("only sum, pi and norm run over an iterator"),
-                    );
-                    return None;
-                }
                 Some(Expression::Call(*function, Box::new(body?)))
             }
         }

@@ -1,0 +1,166 @@
+//! No text makes a front end panic or hang: conformance programs with random damage, nonsense, and texts that are long or deep.
+
+use compiler::language::{Language, Options, parse};
+use std::path::Path;
+use std::time::Instant;
+
+/// A generator of numbers that needs no seed from outside (xorshift).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit.max(1) as u64) as usize
+    }
+}
+
+/// Characters that are likely to matter.
+const PIECES: &[&str] = &[
+    ";",
+    "[",
+    "]",
+    "(",
+    ")",
+    "=",
+    "->",
+    "-",
+    "*",
+    "<",
+    ">",
+    ":",
+    ",",
+    "0",
+    "1",
+    "9999999999999999999",
+    "0.5",
+    "1e9",
+    "e",
+    ".",
+    "'",
+    "_",
+    "//",
+    "/*",
+    "\n",
+    "\r\n",
+    "\t",
+    "sum",
+    "pi",
+    "norm",
+    "sigmoid",
+    "model",
+    "model_input",
+    "model_output",
+    "gradient",
+    "iterator",
+    "i",
+    "x",
+    "w",
+    "mu",
+    "é",
+    "\u{0}",
+    "$a",
+    "\u{feff}",
+    "#",
+    "{",
+    "}",
+    "\"",
+    "!",
+    "def",
+    "where",
+    "in",
+];
+
+fn damaged(text: &str, numbers: &mut Numbers) -> String {
+    let mut characters: Vec<char> = text.chars().collect();
+    for _ in 0..=numbers.below(4) {
+        let at = numbers.below(characters.len() + 1);
+        match numbers.below(4) {
+            0 if at < characters.len() => {
+                characters.remove(at);
+            }
+            1 => characters.truncate(at),
+            2 => {
+                let to = (at + numbers.below(20)).min(characters.len());
+                characters.drain(at..to);
+            }
+            _ => {
+                let piece = PIECES[numbers.below(PIECES.len())];
+                characters.splice(at..at, piece.chars());
+            }
+        }
+    }
+    characters.into_iter().collect()
+}
+
+fn programs() -> Vec<(Language, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance");
+    let mut programs = Vec::new();
+    for name in ["tabla", "tc", "tile", "rink", "preproc"] {
+        for entry in std::fs::read_dir(folder.join(name)).expect("a folder of programs") {
+            let path = entry.expect("a file").path();
+            let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+            if let (Some(language), Ok(text)) = (Language::of_extension(extension), std::fs::read_to_string(&path)) {
+                programs.push((language, text));
+            }
+        }
+    }
+    programs.sort();
+    programs
+}
+
+#[test]
+fn damaged_programs_are_read_without_panic() {
+    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    for (language, text) in programs() {
+        for _ in 0..60 {
+            let _ = parse(language, &damaged(&text, &mut numbers), &Options::default());
+        }
+    }
+}
+
+#[test]
+fn nonsense_is_read_without_panic() {
+    let mut numbers = Numbers(0x2545_f491_4f6c_dd1d);
+    for round in 0..2000 {
+        let text: String =
+            (0..numbers.below(60)).map(|_| PIECES[numbers.below(PIECES.len())].to_string() + " ").collect();
+        let _ = parse(Language::ALL[round % Language::ALL.len()], &text, &Options::default());
+    }
+}
+
+#[test]
+fn long_and_deep_texts_are_read_without_overflow() {
+    let long = |piece: &str, count: usize| piece.repeat(count);
+    let each = |count: usize, line: fn(usize) -> String| (0..count).map(line).collect::<Vec<_>>().concat();
+    let texts = [
+        format!("model_input x; a = {}x{};", long("(", 100_000), long(")", 100_000)),
+        format!("model_input x; a = {}x{};", long("(", 250), long(")", 250)),
+        format!("model_input x; a = {}x{};", long("norm(", 250), long(")", 250)),
+        format!("model_input x; a = {}x{};", long("sigmoid(x - ", 250), long(")", 250)),
+        format!("model_input x; a = x{};", long(" - x * x", 50_000)),
+        long("a[0] = 1;", 20_000),
+        long("model_input ", 20_000),
+        long("é", 100_000),
+        long("[", 100_000),
+        each(20_000, |n| format!("a[{}] = 1;\n", 2 * n)),
+        each(5_000, |n| format!("a{n} = b{n};\n")),
+    ];
+    for text in texts {
+        for &language in Language::ALL {
+            let _ = parse(language, &text, &Options::default());
+        }
+    }
+}
+
+/// Time is printed, not judged.
+#[test]
+fn a_long_program_is_read() {
+    let head = "m = 3; model_input x[m], y; iterator i[0:m];\n";
+    let line = |n: usize| format!("h{n} = sum[i](x[i] * x[i]) + sigmoid(y - 2) * (x[0] < 1);\n");
+    let text: String = head.to_string() + &(0..18_000).map(line).collect::<String>();
+    let start = Instant::now();
+    let (program, _) = parse(Language::Tabla, &text, &Options::default()).expect("a program");
+    eprintln!("{} bytes, {} Nests: {:?}", text.len(), program.nests.len(), start.elapsed());
+}

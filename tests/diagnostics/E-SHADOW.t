@@ -1,0 +1,4 @@
+model_input x[3];
+iterator i[0:3];
+a[i] = sum[i](x[i]);
+b = sum[i](x[i] * sum[i](x[i]));

@@ -1,0 +1,3 @@
+model_input x, y;
+iterator i[0:3];
+a = x + 1;
