@@ -9,6 +9,8 @@
 //! | `library` | configs and programs that are built in |
 //! | `project` | arguments, config and program put together |
 //! | `samples` | the data of a project, as the steps of its program |
+//! | `images` | fixed-point programs and images |
+//! | `simulators` | the generated Verilog as a simulator |
 //! | `engines` | images and programs as engines of the training loop |
 //! | `interrupt` | Ctrl-C |
 //! | `model_file` | weights on disk |
@@ -25,6 +27,7 @@ mod commands;
 mod config;
 mod engines;
 mod failure;
+mod images;
 mod interrupt;
 mod library;
 mod model_file;
@@ -33,6 +36,7 @@ mod project;
 mod render;
 mod samples;
 mod settings;
+mod simulators;
 
 use arguments::{Arguments, Command, Target};
 use clap::Parser;
