@@ -42,3 +42,31 @@ pub trait Grid {
     /// `output_ready`. A beat that was not taken has to be offered again.
     fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult;
 }
+
+impl<G: Grid + ?Sized> Grid for Box<G> {
+    fn control_write(&mut self, address: u32, data: u32) {
+        (**self).control_write(address, data);
+    }
+
+    fn control_read(&mut self, address: u32) -> u32 {
+        (**self).control_read(address)
+    }
+
+    fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
+        (**self).cycle(input, output_ready)
+    }
+}
+
+impl<G: Grid + ?Sized> Grid for &mut G {
+    fn control_write(&mut self, address: u32, data: u32) {
+        (**self).control_write(address, data);
+    }
+
+    fn control_read(&mut self, address: u32) -> u32 {
+        (**self).control_read(address)
+    }
+
+    fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
+        (**self).cycle(input, output_ready)
+    }
+}

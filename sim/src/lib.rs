@@ -2,16 +2,24 @@
 //!
 //! | module | runs |
 //! |---|---|
-//! | [`golden`] | tensor IR on real numbers |
-//! | [`fixed`] | fixed-point IR, bit by bit, without any notion of a grid |
-//! | [`array`](mod@array) | an image, cycle by cycle, in Rust |
-//! | [`eval`] | nothing: values between JSON and an engine |
+//! | [`driver`] | the other end of that interface: loads images, packs and unpacks the streams |
+//! | [`data`] | nothing: data sets, from CSV text to the words of a step |
+//! | [`train`] | a training on a data set, on any engine |
 //! | [`grid`] | nothing: the interface of a grid under a clock, and what drives it |
 //! | [`verilator`] | the generated Verilog |
+//! | [`golden`] | tensor IR on real numbers |
+//! | [`fixed`](mod@fixed) | fixed-point IR, bit for bit |
+//! | [`array`](mod@array) | an image, cycle by cycle, in Rust |
+//! | [`ladder`] | one program on every rung, compared |
+//! | [`eval`] | nothing: values between JSON and an engine |
 
 pub mod array;
+pub mod data;
+pub mod driver;
 pub mod eval;
 pub mod fixed;
 pub mod golden;
 pub mod grid;
+pub mod ladder;
+pub mod train;
 pub mod verilator;

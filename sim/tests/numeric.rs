@@ -176,3 +176,81 @@ fn fixed_point_is_close() {
         }
     }
 }
+
+/// Values that differ from sample to sample but not from run to run.
+struct Sequence(u64);
+
+impl Sequence {
+    /// Between -1 and 1.
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 40) as f64 / f64::from(1u32 << 23) - 1.0
+    }
+}
+
+/// A batch changes the weights by the mean (or the sum) of what its samples would change them by.
+#[test]
+fn a_batch_is_the_mean_of_its_samples() {
+    const SIZE: usize = 4;
+    for case in cases().iter().filter(|case| !case.program.descents.is_empty()) {
+        let mut source = case.program.clone();
+        source.descents.iter_mut().for_each(|descent| descent.rate = 0.3);
+        for (reduction, share) in [(Reduction::Mean, 1.0 / SIZE as f64), (Reduction::Sum, 1.0)] {
+            let keep = Keep::Training { predictions: Vec::new() };
+            let batched = canonicalise(&source, &options(keep, SIZE as u32, reduction)).expect("a batch is no problem");
+            compiler::tensor::verify(&batched);
+            let mut sequence = Sequence(1);
+            let mut golden = Golden::new(&batched);
+            set_all(&source, &case.inputs, &mut Golden::new(&source));
+            let mut sum: Vec<Vec<f64>> = Vec::new();
+            let mut samples: Vec<Vec<Vec<f64>>> = Vec::new();
+            for _ in 0..SIZE {
+                let mut single = Golden::new(&source);
+                set_all(&source, &case.inputs, &mut single);
+                let mut sample = Vec::new();
+                for (id, tensor) in source.tensors.iter().enumerate() {
+                    if matches!(tensor.role, Role::Input | Role::Label) {
+                        let count = tensor.shape.iter().map(|&n| n as usize).product();
+                        let values: Vec<f64> = (0..count).map(|_| sequence.next()).collect();
+                        Golden::set(&mut single, TensorId(id), &values);
+                        sample.push(values);
+                    }
+                }
+                samples.push(sample);
+                single.step().expect("no value errors");
+                for (k, (_, weights)) in states(&source, &single).into_iter().enumerate() {
+                    let weights: Vec<f64> = weights.into_iter().map(|w| w.expect("a weight")).collect();
+                    match sum.get_mut(k) {
+                        Some(sum) => sum.iter_mut().zip(weights).for_each(|(s, w)| *s += w),
+                        None => sum.push(weights),
+                    }
+                }
+            }
+            let mut number = 0;
+            for (id, tensor) in batched.tensors.iter().enumerate() {
+                if matches!(tensor.role, Role::Input | Role::Label) {
+                    let values: Vec<f64> = samples.iter().flat_map(|sample| sample[number].clone()).collect();
+                    Golden::set(&mut golden, TensorId(id), &values);
+                    number += 1;
+                }
+            }
+            let mut start = Golden::new(&source);
+            set_all(&source, &case.inputs, &mut start);
+            let old = states(&source, &start);
+            for (id, tensor) in batched.tensors.iter().enumerate().filter(|(_, t)| t.role == Role::State) {
+                let (_, values) = old.iter().find(|(name, _)| *name == tensor.name).expect("the same states");
+                let values: Vec<f64> = values.iter().map(|v| v.expect("a weight")).collect();
+                Golden::set(&mut golden, TensorId(id), &values);
+            }
+            golden.step().expect("no value errors");
+            for (k, (name, new)) in states(&batched, &golden).iter().enumerate() {
+                for (e, new) in new.iter().enumerate() {
+                    let old = old[k].1[e].expect("a weight");
+                    let expected = old + (sum[k][e] - SIZE as f64 * old) * share;
+                    let new = new.expect("a weight");
+                    assert!((new - expected).abs() < 1e-9, "{} {name}[{e}]: {new}, not {expected}", case.file);
+                }
+            }
+        }
+    }
+}

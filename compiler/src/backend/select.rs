@@ -11,8 +11,10 @@ use super::job::{Access, Bound, Job, Lanes, Sink, Source, StorageId};
 use super::place::{Axis, Placement};
 use crate::fixed::{Kind, Operand, Operation, Program, Role, Tensor};
 use crate::tensor::{Affine, IterId, Iterator, TensorId};
+use arch::function::FunctionTable;
 use arch::isa::Finish;
 use arch::machine::Machine;
+use arch::number::{round_half_even, saturate};
 use arch::timing::{self, Unit};
 
 /// A tensor as it lies in the pads.
@@ -115,8 +117,8 @@ fn isolate_constants(program: &Program, placement: &Placement) -> (Program, Plac
                 kind: Kind::MultiplyAdd {
                     start: None,
                     align: 0,
-                    product: Some((Operand::Read { tensor: *tensor, index: slice_index }, one)),
                     scale: 0,
+                    product: Some((Operand::Read { tensor: *tensor, index: slice_index }, one)),
                     subtract: false,
                     shift: 0,
                     finish: Finish::Round,
@@ -145,6 +147,55 @@ fn isolate_constants(program: &Program, placement: &Placement) -> (Program, Plac
         placed.iterators.push(axes.clone());
     }
     (result, placed)
+}
+
+/// Make one factor of a product of two constants a tensor: a product has a word from a pad.
+///
+///     a = x + 3 * 5      =>    3.9 = 3;   a = x + 3.9 * 5
+fn spell_out_constants(program: &mut Program, placement: &mut Placement) {
+    let mut number = 0;
+    while number < program.operations.len() {
+        let operation = &mut program.operations[number];
+        let span = operation.span;
+        let whole = constant_result(operation, program.word, &program.tables).is_some();
+        if let Kind::MultiplyAdd { product: Some((a @ Operand::Constant { .. }, Operand::Constant { .. })), .. } =
+            &mut operation.kind
+            && !whole
+        {
+            let tensor = TensorId(program.tensors.len());
+            let constant = std::mem::replace(a, Operand::Read { tensor, index: Vec::new() });
+            let Operand::Constant { word, fraction } = constant else { unreachable!("just matched") };
+            program.tensors.push(Tensor {
+                name: format!("{word}.{}", tensor.0),
+                shape: Vec::new(),
+                role: Role::Temporary,
+                fraction,
+                span,
+            });
+            placement.tensors.push(Vec::new());
+            program.operations.insert(
+                number,
+                Operation {
+                    iterators: Vec::new(),
+                    free: 0,
+                    out: tensor,
+                    out_index: Vec::new(),
+                    kind: Kind::MultiplyAdd {
+                        start: Some(Operand::Constant { word, fraction }),
+                        align: 0,
+                        scale: 0,
+                        product: None,
+                        subtract: false,
+                        shift: 0,
+                        finish: Finish::Round,
+                    },
+                    span,
+                },
+            );
+            placement.iterators.insert(number, Vec::new());
+        }
+        number += 1;
+    }
 }
 
 fn program_tensor(program: &Program, tensor: TensorId) -> Tensor {
@@ -243,7 +294,8 @@ impl Context<'_> {
 
 /// Turn a placed program into jobs.
 pub(super) fn select(program: &Program, placement: &Placement, machine: &Machine) -> Selection {
-    let (program, placement) = isolate_constants(program, placement);
+    let (mut program, mut placement) = isolate_constants(program, placement);
+    spell_out_constants(&mut program, &mut placement);
     let storages: Vec<Storage> =
         program.tensors.iter().zip(&placement.tensors).map(|(t, axes)| Storage::new(t, axes, machine)).collect();
     let mut jobs = Vec::new();
@@ -296,7 +348,20 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
         let (lanes, write_lanes) = (context.tree_lanes(unit), context.write_lanes());
         Job { lanes, sink: Sink::Tree { unit, shift, function, write: write.clone(), lanes: write_lanes }, ..job }
     };
+    if let Some(word) = constant_result(operation, program.word, &program.tables) {
+        let strides = write.strides[..operation.free].to_vec();
+        jobs.push(Job {
+            what: format!("{name} constant"),
+            loops: context.loops[..operation.free].to_vec(),
+            reduce: 0,
+            c: Some(Source::Word(word)),
+            sink: Sink::Pad(Access { strides, ..write }),
+            ..base
+        });
+        return;
+    }
     match &operation.kind {
+        // `scale` moves binary points only: `align` and `shift` have taken it up.
         Kind::MultiplyAdd { start, align, product, subtract, shift, finish, scale: _ } => {
             let mut job = Job { align: *align, shift: *shift, finish: *finish, subtract: *subtract, ..base };
             job.c = start.as_ref().map(|s| context.source(s));
@@ -305,7 +370,7 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
                 match (context.source(a), context.source(b)) {
                     (Source::Access(a), b) => (job.a, job.b) = (Some(a), b),
                     (Source::Word(word), Source::Access(a)) => (job.a, job.b) = (Some(a), Source::Word(word)),
-                    (Source::Word(_), Source::Word(_)) => panic!("a product of two constants has been folded"),
+                    (Source::Word(_), Source::Word(_)) => panic!("constant results are taken care of above"),
                 }
             }
             jobs.push(match route {
@@ -336,10 +401,10 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
         }
         Kind::Function { table, input } => {
             let mut job = Job { what: format!("{name} {:?}", program.tables[*table].function).to_lowercase(), ..base };
-            match context.source(input) {
-                Source::Access(a) => (job.a, job.b) = (Some(a), Source::Word(1)),
-                word @ Source::Word(_) => job.c = Some(word),
-            }
+            let Source::Access(input) = context.source(input) else {
+                panic!("constant results are taken care of above")
+            };
+            (job.a, job.b) = (Some(input), Source::Word(1));
             jobs.push(through_tree(job, Unit::Row, 0, Some(program.tables[*table].usage)));
         }
     }
@@ -348,4 +413,33 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
 /// Results computed side by side in each step of a chain.
 fn operation_results(chain: &Job, reduce: usize) -> u64 {
     chain.loops[reduce..].iter().map(|&n| u64::from(n)).product()
+}
+
+/// The word of an operation that reads no tensor.
+fn constant_result(operation: &Operation, word_bits: u32, tables: &[FunctionTable]) -> Option<i64> {
+    let word = |operand: &Operand| match operand {
+        Operand::Constant { word, .. } => Some(i128::from(*word)),
+        Operand::Read { .. } => None,
+    };
+    let points: i128 = operation.iterators[operation.free..].iter().map(|i| i128::from(i.extent())).product();
+    match &operation.kind {
+        Kind::MultiplyAdd { start, align, product, subtract, shift, finish, .. } => {
+            let start = start.as_ref().map_or(Some(0), word)? << align;
+            let product = match product {
+                Some((a, b)) => word(a)? * word(b)? * points,
+                None => 0,
+            };
+            let sum = if *subtract { start - product } else { start + product };
+            Some(match finish {
+                Finish::Negative => i64::from(sum < 0),
+                Finish::Round => saturate(round_half_even(sum, *shift), word_bits).0,
+            })
+        }
+        Kind::Product { factor, shift, one } => {
+            let factor = word(factor)?;
+            let step = |result: i64| saturate(round_half_even(i128::from(result) * factor, *shift), word_bits).0;
+            Some((0..points).fold(*one, |result, _| step(result)))
+        }
+        Kind::Function { table, input } => Some(tables[*table].evaluate(word(input)? as i64).0),
+    }
 }

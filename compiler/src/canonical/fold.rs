@@ -53,8 +53,17 @@ fn constant_of(nest: &Nest) -> Option<f64> {
     }
 }
 
-/// A sum over an iterator that nothing depends on is a multiplication; an iterator with one value is a constant.
+/// A sum over an iterator that nothing depends on is a multiplication, a product of equal constants is a power.
 fn drop_idle_iterators(nest: &mut Nest) {
+    if let (Aggregate::Mul, Expr::Constant(value)) = (nest.aggregate, Expr::from_body(&nest.body))
+        && nest.guards.is_empty()
+        && nest.start == Start::Identity
+    {
+        let times: u64 = nest.iterators.drain(nest.free..).map(|iterator| iterator.extent()).product();
+        nest.aggregate = Aggregate::Assign;
+        nest.body = Expr::Constant(libm::pow(value, times as f64)).to_body();
+        return;
+    }
     if nest.aggregate != Aggregate::Add || !nest.guards.is_empty() {
         return;
     }

@@ -72,17 +72,13 @@ fn inline_definition(program: &mut Program, number: usize) {
     }
 }
 
-/// Arithmetic that can become part of another nest's sum of products.
+/// Whether a value can become part of another nest's sum of products.
 fn arithmetic(e: &Expr) -> bool {
-    let mut plain = true;
-    e.visit(&mut |e| {
-        plain &= match e {
-            Expr::Constant(_) | Expr::Read(..) | Expr::Unary(Unary::Neg, _) => true,
-            Expr::Binary(operation, ..) => matches!(operation, Binary::Add | Binary::Sub | Binary::Mul),
-            _ => false,
-        }
-    });
-    plain
+    match e {
+        Expr::Constant(_) | Expr::Read(..) | Expr::Unary(Unary::Neg, _) => true,
+        Expr::Binary(operation, ..) => matches!(operation, Binary::Add | Binary::Sub | Binary::Mul),
+        _ => false,
+    }
 }
 
 /// How to find a nest's free iterators from the index of the element it wrote.

@@ -9,12 +9,14 @@
 //! | [`fuse`] | moves definitions to where they are used |
 //! | [`split`] | makes every nest primitive: one operation of fixed-point IR each |
 //! | [`duplicate`] | computes equal things once |
+//! | [`align`] | temporaries count their elements as the tensors around them do |
 //!
 //! All of them keep the meaning on real numbers; what they change is where a result is rounded, and that is why they come
 //! before fixed-point IR.
 
 #![allow(clippy::float_cmp, reason = "a coefficient is exactly 1 or it is something else")]
 
+pub mod align;
 pub mod dead;
 pub mod duplicate;
 mod expr;
@@ -96,6 +98,7 @@ pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec
     program = split::split_into_primitives(&program);
     program = duplicate::share_duplicates(&program);
     program = dead::remove_dead_nests(&program);
+    program = align::align_origins(&program);
     program = update::updates_last(&program);
     Ok(dead::remove_dead_tensors(&program))
 }

@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
 ///     d2[q] = s[q] * (a[q] * (1 - a[q])) =>   d2.1[q] = a[q] - a[q] * a[q];  d2[q] = s[q] * d2.1[q]
 ///     g = (c < 1) * (0 - y)              =>   g.1 = (c - 1) < 0;  g = -(g.1 * y)
 ///
-/// A constant factor goes into the factor that has the fewest elements, and not into an input if there is another: inputs may be
-/// replicated. A power of two goes nowhere: it stays as a scale of the product. Each temporary runs over the iterators that its value
+/// A constant factor goes into the factor that has the fewest iterators, and not into an input that has fewer than the product if
+/// there is another: such inputs are replicated over the grid. A power of two goes nowhere: it stays as a scale of the product. Each temporary runs over the iterators that its value
 /// depends on, so what does not change in a loop leaves it.
 pub fn split_into_primitives(program: &Program) -> Program {
     let mut splitter = Splitter { program: program.clone(), levels: vec![0; program.tensors.len()], nests: Vec::new() };
@@ -226,13 +226,15 @@ impl Splitter {
         Expr::Read(tensor, used.iter().map(|&i| zero_based(i, place.iterators[i.0].low)).collect())
     }
 
-    /// How dear it is to compute with this value: inputs last, then by elements, then by how late it is known.
-    fn cost(&self, e: &Expr, place: &Place) -> (bool, u64, usize) {
+    /// How dear it is to scale this factor of a product over the iterators `all`: by the number of iterators, replicated inputs
+    /// after others, by the number of elements, by how late it is known.
+    fn cost(&self, e: &Expr, all: &BTreeSet<IterId>, place: &Place) -> (usize, bool, u64, usize) {
+        let own = e.iterators();
         let input = match e {
             Expr::Read(tensor, _) => matches!(self.program.tensors[tensor.0].role, Role::Input | Role::Label),
             _ => false,
         };
-        (input, place.points(&e.iterators()), self.level(e))
+        (own.len(), input && !own.is_empty() && own != *all, place.points(&own), self.level(e))
     }
 
     fn level(&self, e: &Expr) -> usize {
@@ -279,8 +281,9 @@ impl Splitter {
             factors.push(sum);
         }
         if factors.len() >= 2 && !is_power_of_two(coefficient) {
+            let all: BTreeSet<IterId> = factors.iter().flat_map(Expr::iterators).collect();
             let cheapest =
-                (0..factors.len()).min_by_key(|&f| self.cost(&factors[f], place)).expect("there are factors");
+                (0..factors.len()).min_by_key(|&f| self.cost(&factors[f], &all, place)).expect("there are factors");
             let scaled = Expr::mul(Expr::Constant(coefficient.abs()), factors[cheapest].clone());
             factors[cheapest] = self.atom(scaled, place);
             coefficient = coefficient.signum();
@@ -334,8 +337,9 @@ impl Splitter {
             1 => return term_expr(&terms[0]),
             _ => {}
         }
-        let simple = |t: &Term| t.factors.is_empty() || t.is_plain();
-        let start = if let Some(start) = terms.iter().position(simple) {
+        // The first factor of a product is never a constant: a constant term is where accumulation starts.
+        let constant = terms.iter().position(|t| t.factors.is_empty());
+        let start = if let Some(start) = constant.or_else(|| terms.iter().position(Term::is_plain)) {
             start
         } else {
             let start = (0..2)

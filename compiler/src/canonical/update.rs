@@ -52,6 +52,10 @@ pub fn vectorise(program: &Program, size: u32) -> Result<Program, Vec<Diagnostic
     for (tensor, depends) in result.tensors.iter_mut().zip(&depends) {
         if *depends {
             tensor.shape.insert(0, size);
+            if let Role::Gradient(_) = tensor.role {
+                // One gradient per sample is not the gradient of the weights.
+                tensor.role = Role::Temporary;
+            }
         }
     }
     let lead = Affine::iterator(IterId(0));

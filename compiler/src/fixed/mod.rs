@@ -12,6 +12,7 @@
 //! 2. `MultiplyAdd`: with f(product) = f(a) + f(b) - scale: `align = f(product) - f(start) >= 0`, `shift = f(product) - f(out) >= 0`,
 //!    both at most 63. Every *final* accumulator fits `accumulator` bits (proved from the formats), so sums may be
 //!    associated in any way modulo `2^accumulator`.
+//!    The first factor is never a constant.
 //! 3. `finish = Negative` gives a word 0 or 1 and `f(out) = 0`.
 //! 4. An operation that reads the tensor it writes does so only at the index it writes.
 //! 5. Every element read has been written, or belongs to an input, state or parameter tensor.
@@ -104,7 +105,7 @@ pub enum Kind {
         start: Option<Operand>,
         /// Left shift of the start.
         align: u32,
-        /// The factors; `None`: nothing is added.
+        /// The factors, the first of which is not a constant; `None`: nothing is added.
         product: Option<(Operand, Operand)>,
         /// Exponent of a power of two that every product is multiplied with by moving the binary point: a constant factor
         /// of the source that costs nothing. It is already part of `align` and `shift`.

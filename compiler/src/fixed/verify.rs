@@ -97,6 +97,7 @@ fn formats(program: &Program, operation: &Operation) {
                 (None, None) => out.fraction + *shift as i32,
             };
             assert!(*align <= 63 && *shift <= 63, "{}: shifts", out.name);
+            assert!(!matches!(product, Some((Operand::Constant { .. }, _))), "{}: the first factor is read", out.name);
             if let Some(start) = start {
                 assert_eq!(fraction(start) + *align as i32, sum, "{}: align", out.name);
             }

@@ -1,0 +1,12 @@
+// train
+// A power of two moves the binary point and costs nothing.
+mu = 0.125; m = 3;
+model_input x[m];
+model_output y;
+model w[m];
+gradient g[m] -> w;
+iterator i[0:m];
+h = sum[i](w[i] * x[i]);
+h = sigmoid(h);
+d = h - y;
+g[i] = d * x[i];

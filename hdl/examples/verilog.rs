@@ -1,0 +1,26 @@
+//! Writes the Verilog of a grid: `cargo run -p hdl --example verilog -- ROWS COLUMNS WORD [key=value ...]`.
+
+use arch::machine::{Machine, MachineSpec};
+use std::io::Write;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |n: usize| arguments.get(n).and_then(|text| text.parse().ok());
+    let mut spec = MachineSpec { pus: number(0), pes_per_pu: number(1), word: number(2), ..MachineSpec::default() };
+    for (key, value) in arguments.iter().filter_map(|argument| argument.split_once('=')) {
+        let value = value.parse().ok();
+        match key {
+            "accumulator" => spec.accumulator = value,
+            "stream_words" => spec.stream_words = value,
+            "model_depth" => spec.model_depth = value,
+            "data_depth" => spec.data_depth = value,
+            "temporary_depth" => spec.temporary_depth = value,
+            "program_depth" => spec.program_depth = value,
+            "table_entries" => spec.table_entries = value,
+            "output_fifo" => spec.output_fifo = value,
+            _ => panic!("no parameter {key}"),
+        }
+    }
+    let machine = Machine::try_from(spec).unwrap_or_else(|error| panic!("{error}"));
+    std::io::stdout().write_all(hdl::elaborate(&machine).verilog.as_bytes()).expect("stdout takes text");
+}

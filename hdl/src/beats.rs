@@ -1,0 +1,202 @@
+//! What one beat of each stream carries, and the microcode fields it is made of.
+//!
+//!     program ──fields──▶ stream ──beat──▶ register of the sequencer ──▶ register of each PU ──▶ PEs, roots
+//!
+//! The `..Fields` bundles name every field of the stream's [`arch::isa::Layout`]; widths come from there.
+
+use crate::bundle::bundle;
+use arch::Machine;
+use arch::isa::{AluInstruction, Instruction, Layout, LoadInstruction, MoveInstruction, RootInstruction};
+use arch::number::ceil_log2;
+
+bundle! {
+    /// Microcode of the alu stream.
+    AluFields {
+        bits: end, subtract, negative, tree, emit, flat;
+        words: delay, interval, count0, count1, count2, count3, reduce,
+            model_base, model_delta0, model_delta1, model_delta2, model_delta3,
+            data_base, data_delta0, data_delta1, data_delta2, data_delta3,
+            t0_base, t0_delta0, t0_delta1, t0_delta2, t0_delta3,
+            t1_base, t1_delta0, t1_delta1, t1_delta2, t1_delta3,
+            a, b, c, align, shift, immediate_b, immediate_c, write,
+            destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3,
+            row_low, column_low, row_high, column_high, row_level, column_level, pick_row, pick_column;
+    }
+}
+
+bundle! {
+    /// Microcode of the root stream.
+    RootFields {
+        bits: end, global, function, octave;
+        words: delay, interval, count, shift, table_base, table_log2, segment_shift;
+    }
+}
+
+bundle! {
+    /// Microcode of the move stream.
+    MoveFields {
+        bits: end, global, t1, flat;
+        words: delay, interval, count0, count1, count2, count3,
+            destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3,
+            row_low, column_low, row_high, column_high, row_level, column_level, pick_row, pick_column;
+    }
+}
+
+bundle! {
+    /// Microcode of the load stream.
+    LoadFields {
+        bits: end, data, scatter, flat;
+        words: count0, count1, count2, count3,
+            destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3,
+            pick_group,
+            row_low, column_low, row_high, column_high, row_level, column_level, pick_row, pick_column;
+    }
+}
+
+bundle! {
+    /// Which loops are at their first and last iteration in this beat.
+    LoopEnds {
+        bits: first0, first1, first2, first3, last0, last1, last2, last3;
+        words: ;
+    }
+}
+
+bundle! {
+    /// Loop counters of this beat.
+    LoopCounters {
+        bits: ;
+        words: counter0, counter1, counter2, counter3;
+    }
+}
+
+bundle! {
+    /// What an address generator does in this cycle: a beat is issued, it is the first one, which level advances (none
+    /// of these: level 3).
+    Advance {
+        bits: step, fresh, level0, level1, level2;
+        words: ;
+    }
+}
+
+bundle! {
+    /// Effective bounds and picks of a beat.
+    MaskBeat {
+        bits: flat, pick_row, pick_column;
+        words: row_low, column_low, row_high, column_high, picked_row, picked_column;
+    }
+}
+
+bundle! {
+    /// One beat of the alu stream.
+    AluBeat {
+        bits: valid, first, last, subtract, negative, tree, write_model, write_t0, write_t1;
+        words: model_address, data_address, t0_address, t1_address, a, b, c, align, shift, immediate_b, immediate_c,
+            destination;
+    }
+}
+
+bundle! {
+    /// One beat of the root stream, row or global.
+    RootBeat {
+        bits: valid;
+        words: shift;
+    }
+}
+
+bundle! {
+    /// The function part of a root beat.
+    FunctionBeat {
+        bits: used, octave;
+        words: table_base, table_log2, segment_shift;
+    }
+}
+
+bundle! {
+    /// One beat of the move stream.
+    MoveBeat {
+        bits: write_t0, write_t1, global;
+        words: destination;
+    }
+}
+
+bundle! {
+    /// One beat of the load stream, without its words.
+    LoadBeat {
+        bits: write_model, write_data;
+        words: model_address, data_address;
+    }
+}
+
+bundle! {
+    /// A write into the function tables.
+    TableWrite {
+        bits: write;
+        words: index, chunk, data;
+    }
+}
+
+/// Layouts and widths of one grid.
+pub(crate) struct Widths {
+    pub(crate) word: u32,
+    pub(crate) accumulator: u32,
+    /// Address bits of the model pad.
+    pub(crate) model: u32,
+    /// Address bits of the data pad, with the bank bit.
+    pub(crate) data: u32,
+    /// Address bits of the temporaries.
+    pub(crate) temporary: u32,
+    /// Columns, which is also the width of a mask.
+    pub(crate) columns: u32,
+    pub(crate) rows: u32,
+    /// Bits of an instruction number.
+    pub(crate) index: u32,
+    /// Bits of the number of a table entry.
+    pub(crate) table_index: u32,
+    pub(crate) alu: Layout,
+    pub(crate) root: Layout,
+    pub(crate) moves: Layout,
+    pub(crate) load: Layout,
+}
+
+impl Widths {
+    pub(crate) fn new(machine: &Machine) -> Self {
+        let alu = AluInstruction::layout(machine);
+        let root = RootInstruction::layout(machine);
+        Widths {
+            word: machine.word(),
+            accumulator: machine.accumulator(),
+            model: alu.field("model_base").bits,
+            data: alu.field("data_base").bits + 1,
+            temporary: alu.field("t0_base").bits,
+            columns: machine.pes_per_pu(),
+            rows: machine.pus(),
+            index: ceil_log2(u64::from(machine.program_depth())),
+            table_index: root.field("table_base").bits,
+            moves: MoveInstruction::layout(machine),
+            load: LoadInstruction::layout(machine),
+            alu,
+            root,
+        }
+    }
+
+    /// Bits of a word of the alu, root and move beats, of their parts, and of the load beat.
+    pub(crate) fn beat(&self, name: &str) -> u32 {
+        match name {
+            "model_address" => self.model,
+            "data_address" => self.data,
+            "t0_address" | "t1_address" => self.temporary,
+            "destination" => self.alu.field("destination_base").bits,
+            "table_base" | "table_log2" | "segment_shift" => self.root.field(name).bits,
+            "counter0" | "counter1" | "counter2" | "counter3" | "picked_row" | "picked_column" => self.counter(),
+            "index" => self.table_index,
+            "chunk" => crate::memory::ENTRY_CHUNK_BITS,
+            "data" => crate::memory::CHUNK_BITS,
+            _ => self.alu.field(name).bits,
+        }
+    }
+
+    /// Bits of a loop counter.
+    pub(crate) fn counter(&self) -> u32 {
+        self.alu.field("count0").bits
+    }
+}

@@ -1,0 +1,262 @@
+//! The grid: sequencer, masks, PUs, global tree and root, queue.
+//!
+//!     in ──▶ lanes ──▶ PU 0 .. PU R-1 ──▶ global tree ──▶ output queue ──▶ out
+//!                        ▲   ▲                └──▶ global root ──▶ global bus register ──▶ PUs
+//!     control ──▶ sequencer ─┴─ masks per row
+//!
+//! rust-hdl signals hold at most 127 bits, so the words of the input beat are single ports here; `tabla`, a module of
+//! plain text, joins them to the port `in_data` of [`arch::rtl::Rtl::grid_ports`].
+
+use crate::beats::{FunctionBeat, RootBeat, Widths};
+use crate::mask::{ColumnHeads, GroupMask, RowMask};
+use crate::memory::CHUNK_BITS;
+use crate::output::Output;
+use crate::pu::{AnyOf, ProcessingUnit};
+use crate::register::{Flag, Register, Stage};
+use crate::root::RootUnit;
+use crate::sequencer::Sequencer;
+use crate::signal::{Number, Wide};
+use crate::tree::AdderTree;
+use crate::wiring::{Wiring, structural, wires};
+use arch::Machine;
+use arch::number::ceil_log2;
+use arch::registers::ADDRESS_BITS;
+use rust_hdl::prelude::*;
+
+#[derive(LogicBlock)]
+pub(crate) struct Grid {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    pub(crate) control_write: Signal<In, Bit>,
+    pub(crate) control_address: Wide<In>,
+    pub(crate) control_data: Wide<In>,
+    pub(crate) control_read: Wide<Out>,
+    pub(crate) in_data: Vec<Wide<In>>,
+    pub(crate) in_valid: Signal<In, Bit>,
+    pub(crate) in_ready: Signal<Out, Bit>,
+    pub(crate) out_data: Wide<Out>,
+    pub(crate) out_valid: Signal<Out, Bit>,
+    pub(crate) out_ready: Signal<In, Bit>,
+    sequencer: Sequencer,
+    lanes: Vec<Register>,
+    alu_columns: ColumnHeads,
+    move_columns: ColumnHeads,
+    load_columns: ColumnHeads,
+    row_numbers: Vec<Number>,
+    row_counters: Vec<Number>,
+    alu_masks: Vec<RowMask>,
+    move_masks: Vec<RowMask>,
+    load_masks: Vec<RowMask>,
+    group_masks: Vec<GroupMask>,
+    pus: Vec<ProcessingUnit>,
+    global_tree: AdderTree,
+    global_now: Stage<RootBeat<In>, RootBeat<Out>>,
+    function_now: Vec<Stage<FunctionBeat<In>, FunctionBeat<Out>>>,
+    global_root: RootUnit,
+    global_bus: Register,
+    global_saturated: Flag,
+    saturation: AnyOf,
+    queue: Output,
+    _wiring: Wiring,
+}
+
+impl Grid {
+    pub(crate) fn new(machine: &Machine) -> Self {
+        let widths = &Widths::new(machine);
+        let functions = usize::from(machine.table_entries() > 0);
+        let beat = |name: &str| widths.beat(name);
+        let (rows, lanes) = (machine.pus(), machine.stream_words());
+        let row_masks = || (0..rows).map(|_| RowMask::new(widths)).collect();
+        let group_mask = |row| GroupMask::new(widths, row * machine.pes_per_pu(), lanes);
+        let emission = (arch::timing::DISTRIBUTION + arch::timing::alu_to_output(machine)) as u32;
+        let function_stage = || Stage::new(FunctionBeat::new(&beat), FunctionBeat::new(&beat));
+        Grid {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            control_write: Signal::default(),
+            control_address: Wide::new(ADDRESS_BITS),
+            control_data: Wide::new(CHUNK_BITS),
+            control_read: Wide::new(CHUNK_BITS),
+            in_data: (0..lanes).map(|_| Wide::new(widths.word)).collect(),
+            in_valid: Signal::default(),
+            in_ready: Signal::default(),
+            out_data: Wide::new(widths.word),
+            out_valid: Signal::default(),
+            out_ready: Signal::default(),
+            sequencer: Sequencer::new(machine, widths, functions),
+            lanes: (0..lanes).map(|_| Register::new(widths.word)).collect(),
+            alu_columns: ColumnHeads::new(widths),
+            move_columns: ColumnHeads::new(widths),
+            load_columns: ColumnHeads::new(widths),
+            row_numbers: (0..rows).map(|r| Number::new(r, widths.beat("row_low"))).collect(),
+            row_counters: (0..rows).map(|r| Number::new(r, widths.counter())).collect(),
+            alu_masks: row_masks(),
+            move_masks: row_masks(),
+            load_masks: row_masks(),
+            group_masks: (0..rows).map(group_mask).collect(),
+            pus: (0..rows).map(|_| ProcessingUnit::new(widths, functions)).collect(),
+            global_tree: AdderTree::new(rows, widths.accumulator),
+            global_now: Stage::new(RootBeat::new(&beat), RootBeat::new(&beat)),
+            function_now: (0..functions).map(|_| function_stage()).collect(),
+            global_root: RootUnit::new(widths, functions),
+            global_bus: Register::new(widths.word),
+            global_saturated: Flag::new(),
+            saturation: AnyOf::new(rows),
+            queue: Output::new(ceil_log2(machine.output_fifo().into()), widths.word, emission),
+            _wiring: Wiring::default(),
+        }
+    }
+
+    fn wire(&mut self, wiring: &mut Wiring) {
+        self.wire_ports(wiring);
+        self.wire_columns(wiring);
+        for r in 0..self.pus.len() {
+            self.wire_masks(wiring, r);
+            self.wire_pu(wiring, r);
+        }
+        self.wire_global(wiring);
+    }
+
+    fn wire_ports(&mut self, wiring: &mut Wiring) {
+        wires!(self, wiring;
+            sequencer.clock = clock;
+            sequencer.reset = reset;
+            sequencer.control_write = control_write;
+            sequencer.control_address = control_address;
+            sequencer.control_data = control_data;
+            control_read = sequencer.control_read;
+            sequencer.in_valid = in_valid;
+            in_ready = sequencer.in_ready;
+            sequencer.credit = queue.credit;
+            sequencer.all_credits = queue.all_credits;
+            sequencer.saturation = saturation.any;
+            queue.clock = clock;
+            queue.reset = reset;
+            queue.emitted = sequencer.emitted;
+            queue.word = global_tree.sum;
+            queue.out_ready = out_ready;
+            out_data = queue.out_data;
+            out_valid = queue.out_valid;
+        );
+        for l in 0..self.lanes.len() {
+            wires!(self, wiring;
+                lanes[l].clock = clock;
+                lanes[l].d = in_data[l];
+            );
+        }
+    }
+
+    fn wire_columns(&mut self, wiring: &mut Wiring) {
+        wires!(self, wiring;
+            alu_columns.low = sequencer.alu_mask.column_low;
+            alu_columns.high = sequencer.alu_mask.column_high;
+            alu_columns.pick = sequencer.alu_mask.pick_column;
+            alu_columns.picked = sequencer.alu_mask.picked_column;
+            move_columns.low = sequencer.move_mask.column_low;
+            move_columns.high = sequencer.move_mask.column_high;
+            move_columns.pick = sequencer.move_mask.pick_column;
+            move_columns.picked = sequencer.move_mask.picked_column;
+            load_columns.low = sequencer.load_mask.column_low;
+            load_columns.high = sequencer.load_mask.column_high;
+            load_columns.pick = sequencer.load_mask.pick_column;
+            load_columns.picked = sequencer.load_mask.picked_column;
+        );
+    }
+
+    fn wire_masks(&mut self, wiring: &mut Wiring, r: usize) {
+        wires!(self, wiring;
+            alu_masks[r].row = row_numbers[r];
+            alu_masks[r].row_counter = row_counters[r];
+            alu_masks[r].flat = sequencer.alu_mask.flat;
+            alu_masks[r].low = sequencer.alu_mask.row_low;
+            alu_masks[r].high = sequencer.alu_mask.row_high;
+            alu_masks[r].pick = sequencer.alu_mask.pick_row;
+            alu_masks[r].picked = sequencer.alu_mask.picked_row;
+            alu_masks[r].above = alu_columns.above;
+            alu_masks[r].below = alu_columns.below;
+            alu_masks[r].chosen = alu_columns.chosen;
+            move_masks[r].row = row_numbers[r];
+            move_masks[r].row_counter = row_counters[r];
+            move_masks[r].flat = sequencer.move_mask.flat;
+            move_masks[r].low = sequencer.move_mask.row_low;
+            move_masks[r].high = sequencer.move_mask.row_high;
+            move_masks[r].pick = sequencer.move_mask.pick_row;
+            move_masks[r].picked = sequencer.move_mask.picked_row;
+            move_masks[r].above = move_columns.above;
+            move_masks[r].below = move_columns.below;
+            move_masks[r].chosen = move_columns.chosen;
+            load_masks[r].row = row_numbers[r];
+            load_masks[r].row_counter = row_counters[r];
+            load_masks[r].flat = sequencer.load_mask.flat;
+            load_masks[r].low = sequencer.load_mask.row_low;
+            load_masks[r].high = sequencer.load_mask.row_high;
+            load_masks[r].pick = sequencer.load_mask.pick_row;
+            load_masks[r].picked = sequencer.load_mask.picked_row;
+            load_masks[r].above = load_columns.above;
+            load_masks[r].below = load_columns.below;
+            load_masks[r].chosen = load_columns.chosen;
+            group_masks[r].mask = load_masks[r].mask;
+            group_masks[r].pick = sequencer.pick_group;
+            group_masks[r].picked = sequencer.picked_group;
+        );
+    }
+
+    fn wire_pu(&mut self, wiring: &mut Wiring, r: usize) {
+        wires!(self, wiring;
+            pus[r].clock = clock;
+            pus[r].reset = reset;
+            pus[r].alu = sequencer.alu;
+            pus[r].alu_mask = alu_masks[r].mask;
+            pus[r].moves = sequencer.moves;
+            pus[r].move_mask = move_masks[r].mask;
+            pus[r].load = sequencer.load;
+            pus[r].load_mask = group_masks[r].taken;
+            pus[r].scatter = sequencer.scatter;
+            pus[r].lane0 = lanes[0].q;
+            pus[r].root = sequencer.row_root;
+            pus[r].global_word = global_bus.q;
+            pus[r].global_saturated = global_saturated.q;
+            global_tree.terms[r] = pus[r].tree;
+            saturation.flags[r] = pus[r].saturated;
+        );
+        let columns = self.pus[r].lanes.len();
+        for c in 0..columns {
+            let lane = (r * columns + c) % self.lanes.len();
+            wires!(self, wiring; pus[r].lanes[c] = lanes[lane].q;);
+        }
+        for f in 0..self.function_now.len() {
+            wires!(self, wiring;
+                pus[r].function[f] = sequencer.function[f];
+                pus[r].tables[f] = sequencer.tables[f];
+            );
+        }
+    }
+
+    fn wire_global(&mut self, wiring: &mut Wiring) {
+        wires!(self, wiring;
+            global_tree.clock = clock;
+            global_now.clock = clock;
+            global_now.reset = reset;
+            global_now.d = sequencer.global_root;
+            global_root.clock = clock;
+            global_root.reset = reset;
+            global_root.sum = global_tree.sum;
+            global_root.beat = global_now.q;
+            global_bus.clock = clock;
+            global_bus.d = global_root.result;
+            global_saturated.clock = clock;
+            global_saturated.reset = reset;
+            global_saturated.d = global_root.saturated;
+        );
+        for f in 0..self.function_now.len() {
+            wires!(self, wiring;
+                function_now[f].clock = clock;
+                function_now[f].reset = reset;
+                function_now[f].d = sequencer.function[f];
+                global_root.function_beat[f] = function_now[f].q;
+                global_root.tables[f] = sequencer.tables[f];
+            );
+        }
+    }
+}
+structural!(Grid, "grid: sequencer, masks, processing units, global tree and root, queue.");

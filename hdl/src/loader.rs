@@ -1,0 +1,343 @@
+//! Loader: the load stream, paced by its input (docs/machine.md, section 5).
+//!
+//!     in_valid & in_ready ──▶ beat ──▶ write after two registers
+
+use crate::beats::{LoadBeat, LoadFields, MaskBeat, Widths};
+use crate::mask::{LevelPick, MaskUnit, wire_mask};
+use crate::memory::{CHUNK_BITS, INSTRUCTION_CHUNK_BITS, ProgramMemory};
+use crate::register::{Flag, Register};
+use crate::signal::{Number, Wide};
+use crate::stream::{AddressGenerator, BankAddress, LoopNest, wire_destination, wire_loops, wire_program};
+use crate::wiring::{Wiring, comment, structural, wires};
+use rust_hdl::prelude::*;
+
+/// Bits of the number of steps.
+const STEPS_BITS: u32 = 32;
+const STATE_BITS: u32 = 3;
+
+/// The loader's state machine.
+#[derive(LogicBlock)]
+struct LoadControl {
+    clock: Signal<In, Clock>,
+    reset: Signal<In, Bit>,
+    started: Signal<In, Bit>,
+    start_load_model: Signal<In, Bit>,
+    steps: Wide<In>,
+    model_enabled: Signal<In, Bit>,
+    step_enabled: Signal<In, Bit>,
+    model_entry: Wide<In>,
+    step_entry: Wide<In>,
+    bank_free: Signal<In, Bit>,
+    freed: Signal<In, Bit>,
+    in_valid: Signal<In, Bit>,
+    data: Signal<In, Bit>,
+    is_end: Signal<In, Bit>,
+    wrap: Signal<In, Bit>,
+    in_ready: Signal<Out, Bit>,
+    read_index: Wide<Out>,
+    /// A transfer is taken.
+    transfer: Signal<Out, Bit>,
+    /// It is the first one of its instruction.
+    fresh: Signal<Out, Bit>,
+    write_model: Signal<Out, Bit>,
+    write_data: Signal<Out, Bit>,
+    bank: Signal<Out, Bit>,
+    full0: Signal<Out, Bit>,
+    full1: Signal<Out, Bit>,
+    model_done: Signal<Out, Bit>,
+    finishes: Signal<Local, Bit>,
+    bank_full: Signal<Local, Bit>,
+    state: Register,
+    remaining: Register,
+    index: Register,
+    pending_model: Flag,
+    filling: Flag,
+    bank0: Flag,
+    bank1: Flag,
+    model_there: Flag,
+    first_beat: Flag,
+    idle: Number,
+    prime: Number,
+    decide: Number,
+    model: Number,
+    step: Number,
+    zero: Number,
+    one: Number,
+    next_one: Number,
+}
+
+impl LoadControl {
+    fn new(widths: &Widths) -> Self {
+        let state = |value| Number::new(value, STATE_BITS);
+        LoadControl {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            started: Signal::default(),
+            start_load_model: Signal::default(),
+            steps: Wide::new(STEPS_BITS),
+            model_enabled: Signal::default(),
+            step_enabled: Signal::default(),
+            model_entry: Wide::new(widths.index),
+            step_entry: Wide::new(widths.index),
+            bank_free: Signal::default(),
+            freed: Signal::default(),
+            in_valid: Signal::default(),
+            data: Signal::default(),
+            is_end: Signal::default(),
+            wrap: Signal::default(),
+            in_ready: Signal::default(),
+            read_index: Wide::new(widths.index),
+            transfer: Signal::default(),
+            fresh: Signal::default(),
+            write_model: Signal::default(),
+            write_data: Signal::default(),
+            bank: Signal::default(),
+            full0: Signal::default(),
+            full1: Signal::default(),
+            model_done: Signal::default(),
+            finishes: Signal::default(),
+            bank_full: Signal::default(),
+            state: Register::new(STATE_BITS),
+            remaining: Register::new(STEPS_BITS),
+            index: Register::new(widths.index),
+            pending_model: Flag::new(),
+            filling: Flag::new(),
+            bank0: Flag::new(),
+            bank1: Flag::new(),
+            model_there: Flag::new(),
+            first_beat: Flag::new(),
+            idle: state(0),
+            prime: state(1),
+            decide: state(2),
+            model: state(3),
+            step: state(4),
+            zero: Number::new(0, STEPS_BITS),
+            one: Number::new(1, STEPS_BITS),
+            next_one: Number::new(1, widths.index),
+        }
+    }
+}
+
+impl Logic for LoadControl {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("load_control: the state machine of the loader, and which banks of the data pads are full.");
+        clock!(self, clock, state, remaining, index, pending_model, filling, bank0, bank1, model_there, first_beat);
+        self.pending_model.reset.next = self.reset.val();
+        self.filling.reset.next = self.reset.val();
+        self.bank0.reset.next = self.reset.val();
+        self.bank1.reset.next = self.reset.val();
+        self.model_there.reset.next = self.reset.val();
+        self.first_beat.reset.next = self.reset.val();
+
+        self.bank.next = self.filling.q.val();
+        self.full0.next = self.bank0.q.val() || !self.step_enabled.val();
+        self.full1.next = self.bank1.q.val() || !self.step_enabled.val();
+        self.model_done.next = self.model_there.q.val() || !self.model_enabled.val();
+        self.bank_full.next = self.bank0.q.val();
+        if self.filling.q.val() {
+            self.bank_full.next = self.bank1.q.val();
+        }
+        self.in_ready.next = self.state.q.val() == self.model.val() || self.state.q.val() == self.step.val();
+        self.transfer.next = self.in_valid.val() && self.in_ready.val();
+        self.write_model.next = self.transfer.val() && !self.data.val();
+        self.write_data.next = self.transfer.val() && self.data.val();
+        self.fresh.next = self.first_beat.q.val();
+        self.finishes.next = self.transfer.val() && self.wrap.val();
+
+        self.state.d.next = self.state.q.val();
+        self.remaining.d.next = self.remaining.q.val();
+        self.pending_model.d.next = self.pending_model.q.val();
+        self.filling.d.next = self.filling.q.val();
+        self.bank0.d.next = self.bank0.q.val();
+        self.bank1.d.next = self.bank1.q.val();
+        self.model_there.d.next = self.model_there.q.val();
+        if self.bank_free.val() {
+            if self.freed.val() {
+                self.bank1.d.next = false;
+            } else {
+                self.bank0.d.next = false;
+            }
+        }
+        if self.state.q.val() == self.prime.val() {
+            self.state.d.next = self.decide.val();
+        }
+        if self.state.q.val() == self.decide.val() {
+            if self.pending_model.q.val() {
+                self.state.d.next = self.model.val();
+            } else if self.remaining.q.val() == self.zero.val() || !self.step_enabled.val() {
+                self.state.d.next = self.idle.val();
+            } else if !self.bank_full.val() {
+                self.state.d.next = self.step.val();
+            }
+        }
+        if self.finishes.val() && self.is_end.val() {
+            self.state.d.next = self.prime.val();
+            if self.state.q.val() == self.model.val() {
+                self.model_there.d.next = true;
+                self.pending_model.d.next = false;
+            } else {
+                self.filling.d.next = !self.filling.q.val();
+                self.remaining.d.next = self.remaining.q.val() - self.one.val();
+                if self.filling.q.val() {
+                    self.bank1.d.next = true;
+                } else {
+                    self.bank0.d.next = true;
+                }
+            }
+        }
+        if self.started.val() {
+            self.state.d.next = self.prime.val();
+            self.pending_model.d.next = self.start_load_model.val() && self.model_enabled.val();
+            self.remaining.d.next = self.steps.val();
+            self.filling.d.next = false;
+            self.bank0.d.next = false;
+            self.bank1.d.next = false;
+            self.model_there.d.next = false;
+        }
+        if self.reset.val() {
+            self.state.d.next = self.idle.val();
+        }
+
+        self.first_beat.d.next = self.first_beat.q.val();
+        self.read_index.next = self.index.q.val();
+        if self.in_ready.val() {
+            if self.transfer.val() {
+                self.first_beat.d.next = self.wrap.val();
+            }
+            if self.finishes.val() {
+                self.read_index.next = self.index.q.val() + self.next_one.val();
+            }
+        } else {
+            self.first_beat.d.next = true;
+            self.read_index.next = self.step_entry.val();
+            if self.pending_model.q.val() {
+                self.read_index.next = self.model_entry.val();
+            }
+        }
+        self.index.d.next = self.read_index.val();
+    }
+}
+
+/// The load stream.
+#[derive(LogicBlock)]
+pub(crate) struct Loader {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    pub(crate) program_write: Signal<In, Bit>,
+    pub(crate) program_index: Wide<In>,
+    pub(crate) program_chunk: Wide<In>,
+    pub(crate) program_data: Wide<In>,
+    pub(crate) started: Signal<In, Bit>,
+    pub(crate) start_load_model: Signal<In, Bit>,
+    pub(crate) steps: Wide<In>,
+    pub(crate) model_enabled: Signal<In, Bit>,
+    pub(crate) step_enabled: Signal<In, Bit>,
+    pub(crate) model_entry: Wide<In>,
+    pub(crate) step_entry: Wide<In>,
+    /// The bank `freed` is empty from now on.
+    pub(crate) bank_free: Signal<In, Bit>,
+    pub(crate) freed: Signal<In, Bit>,
+    pub(crate) in_valid: Signal<In, Bit>,
+    pub(crate) in_ready: Signal<Out, Bit>,
+    pub(crate) full0: Signal<Out, Bit>,
+    pub(crate) full1: Signal<Out, Bit>,
+    pub(crate) model_done: Signal<Out, Bit>,
+    pub(crate) beat: LoadBeat<Out>,
+    pub(crate) mask_beat: MaskBeat<Out>,
+    pub(crate) scatter: Signal<Out, Bit>,
+    pub(crate) pick_group: Signal<Out, Bit>,
+    pub(crate) picked_group: Wide<Out>,
+    microcode: ProgramMemory<LoadFields<Out>>,
+    control: LoadControl,
+    loops: LoopNest,
+    destination: AddressGenerator,
+    data_bank: BankAddress,
+    mask_unit: MaskUnit,
+    group: LevelPick,
+    _wiring: Wiring,
+}
+
+impl Loader {
+    pub(crate) fn new(widths: &Widths) -> Self {
+        let fields = LoadFields::new(&|name| widths.load.field(name).bits);
+        Loader {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            program_write: Signal::default(),
+            program_index: Wide::new(widths.index),
+            program_chunk: Wide::new(INSTRUCTION_CHUNK_BITS),
+            program_data: Wide::new(CHUNK_BITS),
+            started: Signal::default(),
+            start_load_model: Signal::default(),
+            steps: Wide::new(STEPS_BITS),
+            model_enabled: Signal::default(),
+            step_enabled: Signal::default(),
+            model_entry: Wide::new(widths.index),
+            step_entry: Wide::new(widths.index),
+            bank_free: Signal::default(),
+            freed: Signal::default(),
+            in_valid: Signal::default(),
+            in_ready: Signal::default(),
+            full0: Signal::default(),
+            full1: Signal::default(),
+            model_done: Signal::default(),
+            beat: LoadBeat::new(&|name| widths.beat(name)),
+            mask_beat: MaskBeat::new(&|name| widths.beat(name)),
+            scatter: Signal::default(),
+            pick_group: Signal::default(),
+            picked_group: Wide::new(widths.counter()),
+            microcode: ProgramMemory::new("load", widths.index, widths.load.clone(), fields),
+            control: LoadControl::new(widths),
+            loops: LoopNest::new(widths),
+            destination: AddressGenerator::new(widths.load.field("destination_base").bits),
+            data_bank: BankAddress::new(widths.data),
+            mask_unit: MaskUnit::new(widths),
+            group: LevelPick::new(widths),
+            _wiring: Wiring::default(),
+        }
+    }
+
+    fn wire(&mut self, wiring: &mut Wiring) {
+        wire_program!(self, wiring);
+        wire_loops!(self, wiring);
+        wire_destination!(self, wiring);
+        wire_mask!(self, wiring);
+        wires!(self, wiring;
+            microcode.read_index = control.read_index;
+            control.clock = clock;
+            control.reset = reset;
+            control.started = started;
+            control.start_load_model = start_load_model;
+            control.steps = steps;
+            control.model_enabled = model_enabled;
+            control.step_enabled = step_enabled;
+            control.model_entry = model_entry;
+            control.step_entry = step_entry;
+            control.bank_free = bank_free;
+            control.freed = freed;
+            control.in_valid = in_valid;
+            control.data = microcode.fields.data;
+            control.is_end = microcode.fields.end;
+            control.wrap = loops.wrap;
+            in_ready = control.in_ready;
+            full0 = control.full0;
+            full1 = control.full1;
+            model_done = control.model_done;
+            loops.step = control.transfer;
+            loops.fresh = control.fresh;
+            data_bank.bank = control.bank;
+            data_bank.offset = destination.address;
+            group.loops = loops.counters;
+            group.level = microcode.fields.pick_group;
+            scatter = microcode.fields.scatter;
+            pick_group = group.picked;
+            picked_group = group.counter;
+            beat.write_model = control.write_model;
+            beat.write_data = control.write_data;
+            beat.model_address = destination.address;
+            beat.data_address = data_bank.address;
+        );
+    }
+}
+structural!(Loader, "loader: writes transfers of the input stream into the pads.");

@@ -1,0 +1,450 @@
+//! Processing engine.
+//!
+//!     t        t+1            t+2         t+3          t+4           t+5          t+6
+//!          ┌─────────┐    ┌─────────┐  ┌──────────┐  ┌────────────┐  ┌───────┐  ┌───────┐
+//!     ───▶ │ 4 pads  │ ─▶ │ select  │─▶│ multiply │─▶│ accumulate │─▶│ shift │─▶│ round │─▶ pads
+//!          └─────────┘    └─────────┘  │ align    │  └────────────┘  └───────┘  └───────┘
+//!                                      └──────────┘         └──────▶ tree register
+//!
+//! No instruction memory, no decoder, no number of its own: all PEs are one module. Control comes staged from the PU's
+//! [`crate::pipeline`]; a field name ends with the cycle in which it is used.
+
+use crate::arithmetic::{Accumulate, Align, Multiply, RoundStage, ShiftStage};
+use crate::beats::Widths;
+use crate::bundle::bundle;
+use crate::memory::Pad;
+use crate::register::{Delay, Register};
+use crate::signal::{Number, Wide};
+use crate::wiring::{Wiring, comment, structural, wires};
+use rust_hdl::prelude::*;
+
+bundle! {
+    /// Control of one beat, each part in the cycle in which a PE needs it.
+    PeControl {
+        bits: valid_t3, first_t3, subtract_t3, tree_t4, negative_t5, write_model_t6, write_t0_t6, write_t1_t6;
+        words: model_address, data_address, t0_address, t1_address, a_t1, b_t1, c_t1, immediate_b_t1, immediate_c_t1,
+            align_t2, shift_t4, model_destination_t6, temporary_destination_t6;
+    }
+}
+
+bundle! {
+    /// A bus write.
+    BusWrite {
+        bits: write_t0, write_t1;
+        words: address, word;
+    }
+}
+
+/// Widths of [`PeControl`] and [`BusWrite`].
+pub(crate) fn pe_width(widths: &Widths, name: &str) -> u32 {
+    match name {
+        "model_destination_t6" => widths.model,
+        "temporary_destination_t6" | "address" => widths.temporary,
+        "word" => widths.word,
+        _ => widths.beat(name.rsplit_once("_t").map_or(name, |(field, _)| field)),
+    }
+}
+
+/// The operands of a beat: t+1 to t+2.
+///
+/// A PE outside the mask adds nothing to its sum: its `a` and `c` are zero, so its product and its start are.
+#[derive(LogicBlock)]
+struct OperandSelect {
+    clock: Signal<In, Clock>,
+    model: Wide<In>,
+    data: Wide<In>,
+    t0: Wide<In>,
+    t1: Wide<In>,
+    immediate_b: Wide<In>,
+    immediate_c: Wide<In>,
+    /// The mask admits this PE.
+    admitted: Signal<In, Bit>,
+    select_a: Wide<In>,
+    select_b: Wide<In>,
+    select_c: Wide<In>,
+    a: Wide<Out>,
+    b: Wide<Out>,
+    c: Wide<Out>,
+    held_a: Register,
+    held_b: Register,
+    held_c: Register,
+    a_data: Number,
+    a_t0: Number,
+    a_t1: Number,
+    of_model: Number,
+    of_data: Number,
+    of_t0: Number,
+    of_t1: Number,
+    of_immediate: Number,
+    nothing: Number,
+}
+
+impl OperandSelect {
+    fn new(widths: &Widths) -> Self {
+        let word = || Wide::signed(widths.word);
+        let (narrow, code) = (widths.beat("a"), widths.beat("b"));
+        OperandSelect {
+            clock: Signal::default(),
+            model: word(),
+            data: word(),
+            t0: word(),
+            t1: word(),
+            immediate_b: word(),
+            immediate_c: word(),
+            admitted: Signal::default(),
+            select_a: Wide::new(narrow),
+            select_b: Wide::new(code),
+            select_c: Wide::new(code),
+            a: Wide::signed(widths.word),
+            b: Wide::signed(widths.word),
+            c: Wide::signed(widths.word),
+            held_a: Register::new(widths.word),
+            held_b: Register::new(widths.word),
+            held_c: Register::new(widths.word),
+            a_data: Number::new(1, narrow),
+            a_t0: Number::new(2, narrow),
+            a_t1: Number::new(3, narrow),
+            of_model: Number::new(0, code),
+            of_data: Number::new(1, code),
+            of_t0: Number::new(2, code),
+            of_t1: Number::new(3, code),
+            of_immediate: Number::new(4, code),
+            nothing: Number::new(0, widths.word),
+        }
+    }
+}
+
+impl Logic for OperandSelect {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!(
+            "operand_select: operands a, b, c from pads and immediates; outside the mask a and c are 0, which adds nothing."
+        );
+        clock!(self, clock, held_a, held_b, held_c);
+        self.a.next = self.held_a.q.val();
+        self.b.next = self.held_b.q.val();
+        self.c.next = self.held_c.q.val();
+
+        self.held_a.d.next = self.model.val();
+        if self.select_a.val() == self.a_data.val() {
+            self.held_a.d.next = self.data.val();
+        } else if self.select_a.val() == self.a_t0.val() {
+            self.held_a.d.next = self.t0.val();
+        } else if self.select_a.val() == self.a_t1.val() {
+            self.held_a.d.next = self.t1.val();
+        }
+
+        self.held_b.d.next = self.immediate_b.val();
+        if self.select_b.val() == self.of_model.val() {
+            self.held_b.d.next = self.model.val();
+        } else if self.select_b.val() == self.of_data.val() {
+            self.held_b.d.next = self.data.val();
+        } else if self.select_b.val() == self.of_t0.val() {
+            self.held_b.d.next = self.t0.val();
+        } else if self.select_b.val() == self.of_t1.val() {
+            self.held_b.d.next = self.t1.val();
+        }
+
+        self.held_c.d.next = self.nothing.val();
+        if self.select_c.val() == self.of_model.val() {
+            self.held_c.d.next = self.model.val();
+        } else if self.select_c.val() == self.of_data.val() {
+            self.held_c.d.next = self.data.val();
+        } else if self.select_c.val() == self.of_t0.val() {
+            self.held_c.d.next = self.t0.val();
+        } else if self.select_c.val() == self.of_t1.val() {
+            self.held_c.d.next = self.t1.val();
+        } else if self.select_c.val() == self.of_immediate.val() {
+            self.held_c.d.next = self.immediate_c.val();
+        }
+
+        if !self.admitted.val() {
+            self.held_a.d.next = self.nothing.val();
+            self.held_c.d.next = self.nothing.val();
+        }
+    }
+}
+
+/// Write port of a pad that two may write: the result of the alu, and the bus or the loader.
+#[derive(LogicBlock)]
+struct WritePort {
+    alu_write: Signal<In, Bit>,
+    alu_admitted: Signal<In, Bit>,
+    alu_address: Wide<In>,
+    alu_word: Wide<In>,
+    other_write: Signal<In, Bit>,
+    other_admitted: Signal<In, Bit>,
+    other_address: Wide<In>,
+    other_word: Wide<In>,
+    write: Signal<Out, Bit>,
+    address: Wide<Out>,
+    word: Wide<Out>,
+}
+
+impl WritePort {
+    fn new(address: u32, word: u32) -> Self {
+        WritePort {
+            alu_write: Signal::default(),
+            alu_admitted: Signal::default(),
+            alu_address: Wide::new(address),
+            alu_word: Wide::new(word),
+            other_write: Signal::default(),
+            other_admitted: Signal::default(),
+            other_address: Wide::new(address),
+            other_word: Wide::new(word),
+            write: Signal::default(),
+            address: Wide::new(address),
+            word: Wide::new(word),
+        }
+    }
+}
+
+impl Logic for WritePort {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("write_port: write port of a pad, for results and for the bus or the loader; never both in a cycle.");
+        self.write.next =
+            (self.alu_write.val() && self.alu_admitted.val()) || (self.other_write.val() && self.other_admitted.val());
+        self.address.next = self.alu_address.val();
+        self.word.next = self.alu_word.val();
+        if self.other_write.val() {
+            self.address.next = self.other_address.val();
+            self.word.next = self.other_word.val();
+        }
+    }
+}
+
+/// Tree register, and what the mask of a PE gates: data pad, status.
+#[derive(LogicBlock)]
+struct Gates {
+    clock: Signal<In, Clock>,
+    tree_t4: Signal<In, Bit>,
+    accumulator: Wide<In>,
+    tree: Wide<Out>,
+    load_write: Signal<In, Bit>,
+    load_admitted: Signal<In, Bit>,
+    data_write: Signal<Out, Bit>,
+    saturated_t6: Signal<In, Bit>,
+    admitted_t6: Signal<In, Bit>,
+    write_model_t6: Signal<In, Bit>,
+    write_t0_t6: Signal<In, Bit>,
+    write_t1_t6: Signal<In, Bit>,
+    saturated: Signal<Out, Bit>,
+    held_tree: Register,
+    nothing: Number,
+}
+
+impl Gates {
+    fn new(widths: &Widths) -> Self {
+        Gates {
+            clock: Signal::default(),
+            tree_t4: Signal::default(),
+            accumulator: Wide::new(widths.accumulator),
+            tree: Wide::new(widths.accumulator),
+            load_write: Signal::default(),
+            load_admitted: Signal::default(),
+            data_write: Signal::default(),
+            saturated_t6: Signal::default(),
+            admitted_t6: Signal::default(),
+            write_model_t6: Signal::default(),
+            write_t0_t6: Signal::default(),
+            write_t1_t6: Signal::default(),
+            saturated: Signal::default(),
+            held_tree: Register::new(widths.accumulator),
+            nothing: Number::new(0, widths.accumulator),
+        }
+    }
+}
+
+impl Logic for Gates {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("gates: tree register of a PE, and what its mask gates: data pad and saturation status.");
+        clock!(self, clock, held_tree);
+        self.tree.next = self.held_tree.q.val();
+        self.held_tree.d.next = self.nothing.val();
+        if self.tree_t4.val() {
+            self.held_tree.d.next = self.accumulator.val();
+        }
+        self.data_write.next = self.load_write.val() && self.load_admitted.val();
+        self.saturated.next = self.saturated_t6.val()
+            && self.admitted_t6.val()
+            && (self.write_model_t6.val() || self.write_t0_t6.val() || self.write_t1_t6.val());
+    }
+}
+
+/// One processing engine.
+#[derive(LogicBlock)]
+pub(crate) struct ProcessingEngine {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) control: PeControl<In>,
+    /// Mask of the alu beat, at t.
+    pub(crate) admitted: Wide<In>,
+    pub(crate) bus: BusWrite<In>,
+    pub(crate) bus_admitted: Signal<In, Bit>,
+    pub(crate) load_write_model: Signal<In, Bit>,
+    pub(crate) load_write_data: Signal<In, Bit>,
+    pub(crate) load_model_address: Wide<In>,
+    pub(crate) load_data_address: Wide<In>,
+    pub(crate) load_admitted: Signal<In, Bit>,
+    pub(crate) load_word: Wide<In>,
+    /// To the row tree; t+5.
+    pub(crate) tree: Wide<Out>,
+    /// A saturated result is written; t+6.
+    pub(crate) saturated: Signal<Out, Bit>,
+    model: Pad,
+    data: Pad,
+    t0: Pad,
+    t1: Pad,
+    select: OperandSelect,
+    multiply: Multiply,
+    aligner: Align,
+    accumulate: Accumulate,
+    shifter: ShiftStage,
+    round: RoundStage,
+    admitted_t1: Delay,
+    admitted_t6: Delay,
+    gates: Gates,
+    model_port: WritePort,
+    t0_port: WritePort,
+    t1_port: WritePort,
+    _wiring: Wiring,
+}
+
+impl ProcessingEngine {
+    pub(crate) fn new(widths: &Widths) -> Self {
+        let (word, accumulator) = (widths.word, widths.accumulator);
+        ProcessingEngine {
+            clock: Signal::default(),
+            control: PeControl::new(&|name| pe_width(widths, name)),
+            admitted: Wide::new(1),
+            bus: BusWrite::new(&|name| pe_width(widths, name)),
+            bus_admitted: Signal::default(),
+            load_write_model: Signal::default(),
+            load_write_data: Signal::default(),
+            load_model_address: Wide::new(widths.model),
+            load_data_address: Wide::new(widths.data),
+            load_admitted: Signal::default(),
+            load_word: Wide::new(word),
+            tree: Wide::new(accumulator),
+            saturated: Signal::default(),
+            model: Pad::new(widths.model, word),
+            data: Pad::new(widths.data, word),
+            t0: Pad::new(widths.temporary, word),
+            t1: Pad::new(widths.temporary, word),
+            select: OperandSelect::new(widths),
+            multiply: Multiply::new(word, word),
+            aligner: Align::new(word, widths.beat("align"), accumulator),
+            accumulate: Accumulate::new(2 * word, accumulator),
+            shifter: ShiftStage::new(accumulator, widths.beat("shift")),
+            round: RoundStage::new(accumulator, word),
+            admitted_t1: Delay::new(1, 1),
+            admitted_t6: Delay::new(1, 5),
+            gates: Gates::new(widths),
+            model_port: WritePort::new(widths.model, word),
+            t0_port: WritePort::new(widths.temporary, word),
+            t1_port: WritePort::new(widths.temporary, word),
+            _wiring: Wiring::default(),
+        }
+    }
+
+    fn wire(&mut self, wiring: &mut Wiring) {
+        wires!(self, wiring;
+            model.clock = clock;
+            model.read_address = control.model_address;
+            model.write = model_port.write;
+            model.write_address = model_port.address;
+            model.write_data = model_port.word;
+            data.clock = clock;
+            data.read_address = control.data_address;
+            data.write = gates.data_write;
+            data.write_address = load_data_address;
+            data.write_data = load_word;
+            t0.clock = clock;
+            t0.read_address = control.t0_address;
+            t0.write = t0_port.write;
+            t0.write_address = t0_port.address;
+            t0.write_data = t0_port.word;
+            t1.clock = clock;
+            t1.read_address = control.t1_address;
+            t1.write = t1_port.write;
+            t1.write_address = t1_port.address;
+            t1.write_data = t1_port.word;
+
+            select.clock = clock;
+            select.model = model.read_data;
+            select.data = data.read_data;
+            select.t0 = t0.read_data;
+            select.t1 = t1.read_data;
+            select.immediate_b = control.immediate_b_t1;
+            select.immediate_c = control.immediate_c_t1;
+            select.admitted = admitted_t1.q;
+            select.select_a = control.a_t1;
+            select.select_b = control.b_t1;
+            select.select_c = control.c_t1;
+            multiply.clock = clock;
+            multiply.a = select.a;
+            multiply.b = select.b;
+            aligner.clock = clock;
+            aligner.c = select.c;
+            aligner.places = control.align_t2;
+            accumulate.clock = clock;
+            accumulate.valid = control.valid_t3;
+            accumulate.first = control.first_t3;
+            accumulate.subtract = control.subtract_t3;
+            accumulate.start = aligner.aligned;
+            accumulate.product = multiply.product;
+            shifter.clock = clock;
+            shifter.value = accumulate.sum;
+            shifter.shift = control.shift_t4;
+            round.clock = clock;
+            round.floor = shifter.floor;
+            round.half = shifter.half;
+            round.sticky = shifter.sticky;
+            round.negative = control.negative_t5;
+
+            admitted_t1.clock = clock;
+            admitted_t1.d = admitted;
+            admitted_t6.clock = clock;
+            admitted_t6.d = admitted_t1.q;
+            gates.clock = clock;
+            gates.tree_t4 = control.tree_t4;
+            gates.accumulator = accumulate.sum;
+            gates.load_write = load_write_data;
+            gates.load_admitted = load_admitted;
+            gates.saturated_t6 = round.saturated;
+            gates.admitted_t6 = admitted_t6.q;
+            gates.write_model_t6 = control.write_model_t6;
+            gates.write_t0_t6 = control.write_t0_t6;
+            gates.write_t1_t6 = control.write_t1_t6;
+            tree = gates.tree;
+            saturated = gates.saturated;
+
+            model_port.alu_write = control.write_model_t6;
+            model_port.alu_admitted = admitted_t6.q;
+            model_port.alu_address = control.model_destination_t6;
+            model_port.alu_word = round.word;
+            model_port.other_write = load_write_model;
+            model_port.other_admitted = load_admitted;
+            model_port.other_address = load_model_address;
+            model_port.other_word = load_word;
+            t0_port.alu_write = control.write_t0_t6;
+            t0_port.alu_admitted = admitted_t6.q;
+            t0_port.alu_address = control.temporary_destination_t6;
+            t0_port.alu_word = round.word;
+            t0_port.other_write = bus.write_t0;
+            t0_port.other_admitted = bus_admitted;
+            t0_port.other_address = bus.address;
+            t0_port.other_word = bus.word;
+            t1_port.alu_write = control.write_t1_t6;
+            t1_port.alu_admitted = admitted_t6.q;
+            t1_port.alu_address = control.temporary_destination_t6;
+            t1_port.alu_word = round.word;
+            t1_port.other_write = bus.write_t1;
+            t1_port.other_admitted = bus_admitted;
+            t1_port.other_address = bus.address;
+            t1_port.other_word = bus.word;
+        );
+    }
+}
+structural!(ProcessingEngine, "processing_engine: four pads and c + a*b; row and column are decided outside.");

@@ -1,0 +1,219 @@
+//! Rows of a table to the tensors of a program.
+//!
+//!     row ──▶ features ──standardise──▶ (1,) features ──▶ inputs, in the order of declaration, row-major
+//!         └─▶ targets ──code, standardise, one-hot──▶ labels, likewise
+
+use crate::data::labels::Coding;
+use crate::data::standardise::Standardiser;
+use crate::data::table::Table;
+use crate::train::engine::{Field, Signature, Step};
+use crate::train::settings::{Columns, Counted, Loss, Settings, Size};
+use arch::{Code, Diagnostic};
+use serde::{Deserialize, Serialize};
+
+/// Everything that turns a row into numbers; fixed by the training part, saved with the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Encoding {
+    /// Names of the feature columns.
+    pub features: Vec<String>,
+    /// Names of the target columns.
+    pub targets: Vec<String>,
+    /// Scale of the features.
+    pub standardise: Standardiser,
+    /// Scale of the targets.
+    pub standardise_targets: Standardiser,
+    /// Whether a 1 stands before the features.
+    pub bias: bool,
+    /// How target cells become numbers.
+    pub coding: Coding,
+    /// For one-hot labels: the element of the first class.
+    pub one_hot: Option<usize>,
+}
+
+impl Encoding {
+    /// Decide columns and coding; the scales are still the identity (see [`Encoding::measure`]).
+    ///
+    /// `labels` is how many target values a sample needs; used if no target is named.
+    ///
+    /// # Errors
+    /// `E-DATA`: a column that does not exist, or no feature left.
+    pub fn choose(
+        table: &Table,
+        settings: &Settings,
+        target: Option<&[String]>,
+        labels: usize,
+    ) -> Result<Encoding, Diagnostic> {
+        let wanted = if settings.loss == Loss::OneHot { 1 } else { labels };
+        let targets = if let Some(names) = target.or(settings.target.as_ref().map(Columns::names)) {
+            names.to_vec()
+        } else if wanted < table.columns.len() {
+            table.columns[table.columns.len() - wanted..].to_vec()
+        } else {
+            let columns = table.columns.len();
+            let message = format!("the program takes {wanted} label values per sample, the data has {columns} columns");
+            return Err(Diagnostic::global(Code::Data, message));
+        };
+        for name in &targets {
+            table.column(name)?;
+        }
+        let features: Vec<String> = table.columns.iter().filter(|name| !targets.contains(name)).cloned().collect();
+        if features.is_empty() {
+            return Err(Diagnostic::global(Code::Data, "the data has no feature column beside the target"));
+        }
+        let coding = match (&settings.labels, settings.loss) {
+            (Some(names), _) => Coding::Names(names.iter().map(|(name, &value)| (name.clone(), value)).collect()),
+            (None, Loss::OneHot) => Coding::classes(table, table.column(&targets[0])?),
+            (None, _) => Coding::Number,
+        };
+        Ok(Encoding {
+            standardise: Standardiser::identity(features.len()),
+            standardise_targets: Standardiser::identity(targets.len()),
+            features,
+            targets,
+            bias: settings.bias,
+            coding,
+            one_hot: (settings.loss == Loss::OneHot).then_some(settings.first_class),
+        })
+    }
+
+    /// The value of a size of the `[train.sizes]` table.
+    pub fn size(&self, size: Size) -> u32 {
+        let counted = match size.of {
+            Counted::Features => self.features.len(),
+            Counted::Inputs => self.inputs(),
+            Counted::Classes => self.classes(),
+        };
+        counted as u32 + size.plus
+    }
+
+    /// Number of classes; 0 if the target is a number.
+    pub fn classes(&self) -> usize {
+        match &self.coding {
+            Coding::Number => 0,
+            Coding::Names(names) => names.len(),
+            Coding::Classes(names) => names.len(),
+        }
+    }
+
+    /// Values per sample that go to the inputs.
+    pub fn inputs(&self) -> usize {
+        self.features.len() + usize::from(self.bias)
+    }
+
+    /// Raw features and coded targets of every row.
+    ///
+    /// # Errors
+    /// `E-DATA` for missing columns and for cells that are no number; `with_targets = false` reads the features only.
+    pub fn read(&self, table: &Table, with_targets: bool) -> Result<Rows, Vec<Diagnostic>> {
+        let columns = |names: &[String]| {
+            let (found, missing): (Vec<_>, Vec<_>) =
+                names.iter().map(|name| table.column(name)).partition(Result::is_ok);
+            if missing.is_empty() {
+                Ok(found.into_iter().filter_map(Result::ok).collect::<Vec<usize>>())
+            } else {
+                Err(missing.into_iter().filter_map(Result::err).take(20).collect::<Vec<_>>())
+            }
+        };
+        let features = table.numbers(&columns(&self.features)?)?;
+        let mut targets = Vec::new();
+        if with_targets {
+            let columns = columns(&self.targets)?;
+            let mut errors = Vec::new();
+            for row in 0..table.rows.len() {
+                let (values, wrong): (Vec<_>, Vec<_>) =
+                    columns.iter().map(|&column| self.coding.code(table, row, column)).partition(Result::is_ok);
+                targets.push(values.into_iter().filter_map(Result::ok).collect());
+                errors.extend(wrong.into_iter().filter_map(Result::err));
+            }
+            if !errors.is_empty() {
+                errors.truncate(20);
+                return Err(errors);
+            }
+        }
+        Ok(Rows { features, targets })
+    }
+
+    /// Take the scales from some rows.
+    pub fn measure(&mut self, rows: &Rows, training: &[usize], settings: &Settings) {
+        if settings.standardise {
+            self.standardise = Standardiser::measure(&rows.features, training);
+        }
+        if settings.scales_target() {
+            self.standardise_targets = Standardiser::measure(&rows.targets, training);
+        }
+    }
+
+    /// Check that the data fills the program's inputs and labels exactly.
+    ///
+    /// # Errors
+    /// `E-DATA` with both counts.
+    pub fn check(&self, signature: &Signature) -> Result<(), Diagnostic> {
+        let describe = |range: std::ops::Range<usize>| {
+            let shape = |shape: &[u32]| shape.iter().fold(String::new(), |text, n| text + &format!("[{n}]"));
+            let fields = signature.fields[range].iter().map(|field| format!("{}{}", field.name, shape(&field.shape)));
+            fields.collect::<Vec<_>>().join(", ")
+        };
+        let elements =
+            |range: std::ops::Range<usize>| -> usize { signature.fields[range].iter().map(Field::elements).sum() };
+        let (inputs, all) = (signature.inputs, signature.fields.len());
+        let (want, have) = (elements(0..inputs), self.inputs());
+        if want != have {
+            let bias = if self.bias { " and a bias" } else { "" };
+            let features = self.features.len();
+            let message = format!(
+                "the program takes {want} input values per sample ({}), the data gives {have}: {features} feature columns{bias}",
+                describe(0..inputs)
+            );
+            return Err(Diagnostic::global(Code::Data, message)
+                .with_help("set the size constant with --set, or let [train.sizes] take it from the data"));
+        }
+        let want = elements(inputs..all);
+        match self.one_hot {
+            Some(first) if want < first + self.classes() => {
+                let message = format!(
+                    "{} classes from element {first} on do not fit the {want} label values ({})",
+                    self.classes(),
+                    describe(inputs..all)
+                );
+                Err(Diagnostic::global(Code::Data, message).with_help("set the size constant with --set"))
+            }
+            None if want != self.targets.len() => {
+                let message = format!(
+                    "the program takes {want} label values per sample ({}), the data gives {} target columns",
+                    describe(inputs..all),
+                    self.targets.len()
+                );
+                Err(Diagnostic::global(Code::Data, message).with_help("name the target columns with --target a,b,c"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The tensors of one row; labels are zeros when the row has no targets.
+    pub fn step(&self, rows: &Rows, row: usize, signature: &Signature) -> Step {
+        let mut inputs = if self.bias { vec![1.0] } else { Vec::new() };
+        inputs.extend(self.standardise.apply(&rows.features[row]));
+        let label_elements: usize = signature.fields[signature.inputs..].iter().map(Field::elements).sum();
+        let labels = match (rows.targets.get(row), self.one_hot) {
+            (None, _) => vec![0.0; label_elements],
+            (Some(target), None) => self.standardise_targets.apply(target),
+            (Some(target), Some(first)) => {
+                let mut labels = vec![0.0; label_elements];
+                labels[first + target[0] as usize] = 1.0;
+                labels
+            }
+        };
+        let mut values = inputs.into_iter().chain(labels);
+        signature.fields.iter().map(|field| values.by_ref().take(field.elements()).collect()).collect()
+    }
+}
+
+/// Numbers of all rows.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Rows {
+    /// Raw features.
+    pub features: Vec<Vec<f64>>,
+    /// Coded targets; empty if they were not read.
+    pub targets: Vec<Vec<f64>>,
+}

@@ -1,0 +1,86 @@
+//! Which rows train and which test, and the order of the samples in an epoch. The same seed gives the same rows, everywhere.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+/// Row numbers of the two parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Split {
+    /// Rows to train on.
+    pub train: Vec<usize>,
+    /// Rows to test on.
+    pub test: Vec<usize>,
+}
+
+/// A stream of random numbers that belongs to one use of the seed.
+pub(crate) fn generator(seed: u64, purpose: u64) -> ChaCha8Rng {
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    generator.set_stream(purpose);
+    generator
+}
+
+/// Uses of the seed; each has a stream of its own, so that one option does not change what another draws.
+pub(crate) mod purpose {
+    pub(crate) const SPLIT: u64 = 0;
+    pub(crate) const WEIGHTS: u64 = 1;
+    pub(crate) const EPOCH: u64 = 1 << 32;
+}
+
+/// A number in `0..bound`, without bias that matters (`bound` is far below 2^64).
+fn below(generator: &mut ChaCha8Rng, bound: usize) -> usize {
+    ((u128::from(generator.next_u64()) * bound as u128) >> 64) as usize
+}
+
+/// A number in `0..1` with 53 random bits.
+pub(crate) fn unit(generator: &mut ChaCha8Rng) -> f64 {
+    (generator.next_u64() >> 11) as f64 * libm::ldexp(1.0, -53)
+}
+
+/// Fisher and Yates.
+fn shuffle(generator: &mut ChaCha8Rng, items: &mut [usize]) {
+    for n in (1..items.len()).rev() {
+        items.swap(n, below(generator, n + 1));
+    }
+}
+
+/// Put a random `fraction` of the rows into the training part; at least one row trains.
+pub fn split(rows: usize, fraction: f64, seed: u64) -> Split {
+    let mut order: Vec<usize> = (0..rows).collect();
+    shuffle(&mut generator(seed, purpose::SPLIT), &mut order);
+    let count = (libm::rint(rows as f64 * fraction.clamp(0.0, 1.0)) as usize).clamp(rows.min(1), rows);
+    let test = order.split_off(count);
+    Split { train: order, test }
+}
+
+/// The order of the samples in one epoch: as they are, or shuffled anew in each epoch.
+pub fn epoch_order(samples: usize, reshuffle: bool, seed: u64, epoch: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..samples).collect();
+    if reshuffle {
+        shuffle(&mut generator(seed, purpose::EPOCH + epoch as u64), &mut order);
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_in_one_part() {
+        let parts = split(101, 0.8, 7);
+        assert_eq!((parts.train.len(), parts.test.len()), (81, 20));
+        let mut all = [parts.train.clone(), parts.test.clone()].concat();
+        all.sort_unstable();
+        assert_eq!(all, (0..101).collect::<Vec<_>>());
+        assert_eq!(parts, split(101, 0.8, 7));
+        assert_ne!(parts, split(101, 0.8, 8));
+    }
+
+    /// Written down so that a new version of the generator cannot silently change everybody's split.
+    #[test]
+    fn the_seed_means_the_same_for_ever() {
+        assert_eq!(split(10, 0.8, 1).train, [2, 7, 8, 5, 3, 6, 1, 9]);
+        assert_eq!(epoch_order(6, true, 1, 0), [1, 4, 5, 2, 3, 0]);
+        assert_eq!(epoch_order(3, false, 1, 5), [0, 1, 2]);
+    }
+}

@@ -1,0 +1,66 @@
+//! Mean 0 and deviation 1 per column, with the statistics of the training part. A constant column becomes 0.
+
+use serde::{Deserialize, Serialize};
+
+/// `x -> (x - mean) / deviation`, or 0 where the deviation is 0. Saved with the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Standardiser {
+    /// Mean of each column.
+    pub mean: Vec<f64>,
+    /// Deviation of each column; 0 marks a constant one.
+    pub deviation: Vec<f64>,
+}
+
+impl Standardiser {
+    /// Change nothing.
+    pub fn identity(columns: usize) -> Standardiser {
+        Standardiser { mean: vec![0.0; columns], deviation: vec![1.0; columns] }
+    }
+
+    /// Measure the rows `rows` of `values`.
+    pub fn measure(values: &[Vec<f64>], rows: &[usize]) -> Standardiser {
+        let columns = values.first().map_or(0, Vec::len);
+        let count = rows.len().max(1) as f64;
+        let (mut mean, mut deviation) = (Vec::with_capacity(columns), Vec::with_capacity(columns));
+        for column in 0..columns {
+            let cells = || rows.iter().map(|&row| &values[row]).map(|row| row[column]);
+            let average = cells().sum::<f64>() / count;
+            let variance = cells().map(|x| (x - average) * (x - average)).sum::<f64>() / count;
+            let spread = libm::sqrt(variance);
+            // Rounding leaves a constant column a spread of about 1e-16 of its value.
+            let constant = spread <= 1e-12 * libm::fabs(average) || spread == 0.0;
+            mean.push(average);
+            deviation.push(if constant { 0.0 } else { spread });
+        }
+        Standardiser { mean, deviation }
+    }
+
+    /// Apply to one row.
+    pub fn apply(&self, row: &[f64]) -> Vec<f64> {
+        let scale = |((x, mean), deviation): ((&f64, &f64), &f64)| {
+            if *deviation == 0.0 { 0.0 } else { (x - mean) / deviation }
+        };
+        row.iter().zip(&self.mean).zip(&self.deviation).map(scale).collect()
+    }
+
+    /// Undo for one column.
+    pub fn restore(&self, column: usize, value: f64) -> f64 {
+        value * self.deviation[column] + self.mean[column]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn training_rows_decide() {
+        let values = vec![vec![1.0, 0.1], vec![3.0, 0.1], vec![100.0, 7.0]];
+        let standardiser = Standardiser::measure(&values, &[0, 1]);
+        assert_eq!(standardiser.mean[0], 2.0);
+        assert_eq!(standardiser.deviation, [1.0, 0.0]);
+        assert_eq!(standardiser.apply(&values[2]), [98.0, 0.0]);
+        assert_eq!(standardiser.restore(0, 98.0), 100.0);
+    }
+}

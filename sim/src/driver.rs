@@ -1,0 +1,259 @@
+//! The host's side of a grid: loads an image, starts runs, packs what goes in and unpacks what comes out.
+//!
+//!     image ──▶ control port: programs, tables, entries
+//!     model, steps ──pack by Image::model_in, step_in──▶ beats ──▶ grid ──▶ words ──unpack by step_out, model_out──▶ tensors
+//!
+//! This is the driver of the accelerator. The simulators and a board differ only in the [`Grid`] behind it.
+
+use crate::grid::{Grid, Host, Stalls};
+use arch::image::Feed;
+use arch::isa::Instruction;
+use arch::registers::{self, Region};
+use arch::{Image, Machine};
+
+/// Words of one tensor each, in the order of [`Image::tensors`]; empty where a tensor is not meant.
+pub type Words = Vec<Vec<i64>>;
+
+/// The grid did not do what docs/machine.md says: a bug of ours, with what was seen.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the grid is stuck: {0}")]
+pub struct Stuck(pub String);
+
+/// What a run does.
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    /// Load these weights first.
+    pub load_model: Option<&'a Words>,
+    /// Inputs of the steps.
+    pub steps: &'a [Words],
+    /// Send the weights at the end.
+    pub emit_model: bool,
+}
+
+/// What a run gave.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// Per step, what it emitted, by tensor.
+    pub steps: Vec<Words>,
+    /// The weights, if they were asked for, by tensor.
+    pub model: Words,
+    /// Every word in the order in which it came out.
+    pub raw: Vec<i64>,
+    /// Clock cycles from start to done.
+    pub cycles: u64,
+    /// Whether a value that was written had been clipped to the word.
+    pub saturated: bool,
+}
+
+/// A grid and the image it runs.
+pub struct Driver<G: Grid> {
+    image: Image,
+    streams: Host,
+    grid: G,
+}
+
+impl<G: Grid> Driver<G> {
+    /// Load `image` into a grid that was made for its machine and is idle.
+    ///
+    /// # Panics
+    /// When an instruction does not fit its machine: the compiler has checked that.
+    pub fn new(mut grid: G, image: Image, stalls: Stalls) -> Driver<G> {
+        load_image(&mut grid, &image);
+        Driver { image, streams: Host::new(stalls), grid }
+    }
+
+    /// The image that is loaded.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// Load another image for the same machine.
+    ///
+    /// # Panics
+    /// When it was made for another machine.
+    pub fn load(&mut self, image: Image) {
+        assert_eq!(image.machine, self.image.machine, "the image is for another machine");
+        load_image(&mut self.grid, &image);
+        self.image = image;
+    }
+
+    /// Run.
+    ///
+    /// # Errors
+    /// When the grid stops taking input, giving output or becoming done.
+    pub fn run(&mut self, run: Run<'_>) -> Result<Outcome, Stuck> {
+        let expected = self.expected(&run);
+        let mut beats = Beats::new(&self.image, &run);
+        let mut outcome = Outcome::default();
+        self.grid.control_write(registers::STEPS, run.steps.len() as u32);
+        let load = if run.load_model.is_some() { registers::START_LOAD_MODEL } else { 0 };
+        let emit = if run.emit_model { registers::START_EMIT_MODEL } else { 0 };
+        self.grid.control_write(registers::CONTROL, registers::START | load | emit);
+        // Longer than any wait inside a run: a step, and stalls.
+        let patience = 4 * u64::from(self.image.step_length) + 10_000;
+        let mut idle = 0u64;
+        loop {
+            while self.streams.beats_left() < 2 {
+                let Some(beat) = beats.next() else { break };
+                self.streams.send(beat);
+            }
+            if self.streams.beats_left() == 0 && outcome.raw.len() >= expected {
+                break;
+            }
+            let result = self.streams.cycle(&mut self.grid);
+            outcome.raw.extend(result.output);
+            idle = if result.input_taken || result.output.is_some() { 0 } else { idle + 1 };
+            if idle > patience {
+                let (left, words) = (self.streams.beats_left(), outcome.raw.len());
+                let beats = if left > 0 { "a beat of input waits" } else { "all input is taken" };
+                return Err(Stuck(format!(
+                    "no transfer in {patience} cycles; {beats}, {words} of {expected} words came out"
+                )));
+            }
+        }
+        self.streams.take_words();
+        self.streams.finish(&mut self.grid, patience).map_err(|stuck| Stuck(stuck.to_string()))?;
+        let more = self.streams.take_words();
+        if !more.is_empty() {
+            return Err(Stuck(format!("{} words came out after all {expected} expected words", more.len())));
+        }
+        outcome.saturated = self.grid.control_read(registers::CONTROL) & registers::SATURATED != 0;
+        outcome.cycles = u64::from(self.grid.control_read(registers::CYCLES_LOW))
+            | u64::from(self.grid.control_read(registers::CYCLES_HIGH)) << 32;
+        let mut words = outcome.raw.iter().copied();
+        for _ in run.steps {
+            let step = if self.image.entries.emit_step.is_some() { self.image.step_out.as_slice() } else { &[] };
+            outcome.steps.push(unpack(&self.image, step, &mut words));
+        }
+        if run.emit_model {
+            outcome.model = unpack(&self.image, &self.image.model_out, &mut words);
+        }
+        Ok(outcome)
+    }
+
+    fn expected(&self, run: &Run<'_>) -> usize {
+        let words = |feeds: &[Feed]| feeds.iter().map(Feed::beats).sum::<u64>() as usize;
+        let step = if self.image.entries.emit_step.is_some() { words(&self.image.step_out) } else { 0 };
+        let model = if run.emit_model { words(&self.image.model_out) } else { 0 };
+        step * run.steps.len() + model
+    }
+}
+
+fn unpack(image: &Image, feeds: &[Feed], words: &mut dyn Iterator<Item = i64>) -> Words {
+    let mut tensors = vec![Vec::new(); image.tensors.len()];
+    for feed in feeds {
+        let tensor = &image.tensors[feed.tensor];
+        let elements = &mut tensors[feed.tensor];
+        elements.resize(tensor.elements(), 0);
+        feed.for_each_beat(|counters| {
+            let word = words.next().unwrap_or(0);
+            if let Some(element) = feed.element(&tensor.shape, counters, 0) {
+                elements[element] = word;
+            }
+        });
+    }
+    tensors
+}
+
+/// The beats of a run, made one at a time: first the model, then step by step.
+struct Beats<'a> {
+    machine: &'a Machine,
+    image: &'a Image,
+    phases: Vec<(&'a [Feed], &'a Words)>,
+    phase: usize,
+    feed: usize,
+    counters: [u32; arch::isa::LEVELS],
+}
+
+impl<'a> Beats<'a> {
+    fn new(image: &'a Image, run: &Run<'a>) -> Beats<'a> {
+        let mut phases: Vec<(&[Feed], &Words)> = Vec::new();
+        if let (Some(model), Some(_)) = (run.load_model, image.entries.load_model) {
+            phases.push((&image.model_in, model));
+        }
+        if image.entries.step_load.is_some() {
+            phases.extend(run.steps.iter().map(|step| (image.step_in.as_slice(), step)));
+        }
+        Beats { machine: &image.machine, image, phases, phase: 0, feed: 0, counters: [0; arch::isa::LEVELS] }
+    }
+
+    fn next(&mut self) -> Option<Vec<i64>> {
+        loop {
+            let &(feeds, words) = self.phases.get(self.phase)?;
+            let Some(feed) = feeds.get(self.feed) else {
+                (self.phase, self.feed) = (self.phase + 1, 0);
+                continue;
+            };
+            let tensor = &self.image.tensors[feed.tensor];
+            let values = &words[feed.tensor];
+            debug_assert_eq!(values.len(), tensor.elements(), "words of `{}`", tensor.name);
+            let word = |lane| feed.element(&tensor.shape, &self.counters, lane).map_or(0, |element| values[element]);
+            let beat = (0..self.machine.stream_words()).map(word).collect();
+            self.advance(feed);
+            return Some(beat);
+        }
+    }
+
+    fn advance(&mut self, feed: &Feed) {
+        for level in (0..self.counters.len()).rev() {
+            self.counters[level] += 1;
+            if self.counters[level] < feed.counts[level] {
+                return;
+            }
+            self.counters[level] = 0;
+        }
+        self.feed += 1;
+    }
+}
+
+/// Every control write that loads an image, in order.
+///
+/// # Panics
+/// When an instruction does not fit its machine: the compiler has checked that.
+pub fn control_writes(image: &Image) -> Vec<(u32, u32)> {
+    fn program<I: Instruction>(writes: &mut Vec<(u32, u32)>, machine: &Machine, region: Region, instructions: &[I]) {
+        for (n, instruction) in instructions.iter().enumerate() {
+            let chunks =
+                instruction.encode(machine).unwrap_or_else(|error| panic!("instruction {n} of {region:?}: {error}"));
+            let base = region.base() + n as u32 * registers::INSTRUCTION_CHUNKS;
+            writes.extend(chunks.into_iter().enumerate().map(|(k, chunk)| (base + k as u32, chunk)));
+        }
+    }
+    let machine = &image.machine;
+    let mut writes = Vec::new();
+    program(&mut writes, machine, Region::Alu, &image.alu);
+    program(&mut writes, machine, Region::Root, &image.root);
+    program(&mut writes, machine, Region::Move, &image.moves);
+    program(&mut writes, machine, Region::Load, &image.load);
+    let width = machine.word() + 2;
+    let low = |value: i64| (value as u128) & ((1u128 << width) - 1);
+    for table in &image.tables {
+        for (n, &(base, delta)) in table.entries.iter().enumerate() {
+            let bits = low(base) | low(delta) << width;
+            let address = Region::Tables.base() + (table.usage.base + n as u32) * registers::ENTRY_CHUNKS;
+            writes.extend((0..(2 * width).div_ceil(32)).map(|k| (address + k, (bits >> (32 * k)) as u32)));
+        }
+    }
+    let entries = &image.entries;
+    for (register, entry) in [
+        (registers::ENTRY_STEP_ALU, entries.step_alu),
+        (registers::ENTRY_STEP_ROOT, entries.step_root),
+        (registers::ENTRY_STEP_MOVE, entries.step_move),
+        (registers::ENTRY_STEP_LOAD, entries.step_load),
+        (registers::ENTRY_EMIT_STEP, entries.emit_step),
+        (registers::ENTRY_EMIT_MODEL, entries.emit_model),
+        (registers::ENTRY_LOAD_MODEL, entries.load_model),
+    ] {
+        writes.push((register, entry.map_or(0, |number| registers::ENTRY_ENABLE | number)));
+    }
+    writes.push((registers::STEP_LENGTH, image.step_length));
+    writes
+}
+
+fn load_image<G: Grid>(grid: &mut G, image: &Image) {
+    let identity = grid.control_read(registers::IDENTITY);
+    debug_assert_eq!(identity, registers::IDENTITY_VALUE, "not a grid of ours");
+    for (address, data) in control_writes(image) {
+        grid.control_write(address, data);
+    }
+}

@@ -1,0 +1,213 @@
+//! The ladder: one program on every rung, each compared with the one above.
+//!
+//!     golden (f64)  ≈  fixed  =  array  =  rtl
+//!
+//! A [`Climb`] takes a program and the values of a few steps, decides all roundings from a golden run over them, and
+//! compares every output word of every step and every weight word at the end. Elements that have no value in the golden
+//! run are don't-cares. Grids are compared with each other cycle by cycle by [`crate::grid::Lockstep`].
+
+use crate::driver::{Driver, Run, Words};
+use crate::fixed::Fixed;
+use crate::golden::Golden;
+use crate::grid::{Grid, Stalls};
+use arch::image::Image;
+use arch::machine::MachineSpec;
+use arch::{Code, Diagnostic, Machine};
+use compiler::backend::{Compiled, compile_fitted};
+use compiler::canonical::{Options, canonicalise};
+use compiler::fixed::{self, Numbers};
+use compiler::tensor::{self, Role, TensorId};
+use std::collections::BTreeMap;
+
+/// Values by tensor name, row-major.
+pub type Values = BTreeMap<String, Vec<f64>>;
+
+/// Words of a tensor, and which of them have a value.
+type Known = (Vec<i64>, Vec<bool>);
+
+/// One program, compiled for one grid, with what the upper rungs say about a few steps.
+#[derive(Debug, Clone)]
+pub struct Climb {
+    /// The fixed-point program.
+    pub fixed: fixed::Program,
+    /// The image and how it came about.
+    pub compiled: Compiled,
+    model: Words,
+    steps: Vec<Words>,
+    /// Per step, by tensor name, as `fixed` has them.
+    expected: Vec<BTreeMap<String, Known>>,
+    expected_model: BTreeMap<String, Known>,
+    /// Largest distance of `fixed` from golden over all outputs, in last places of the output.
+    pub distance: f64,
+}
+
+/// The first word that differs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("step {step}: {tensor}[{element}] is {found}, fixed says {expected}")]
+pub struct Difference {
+    /// Number of the step; the number of steps means the weights at the end.
+    pub step: usize,
+    /// Name of the tensor.
+    pub tensor: String,
+    /// Row-major element.
+    pub element: usize,
+    /// The word of the upper rung.
+    pub expected: i64,
+    /// The word of the grid.
+    pub found: i64,
+}
+
+/// What a rung showed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Agreement {
+    /// Words compared.
+    pub words: u64,
+    /// Cycles of the run.
+    pub cycles: u64,
+}
+
+/// Why a rung could not be climbed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Fall {
+    /// The grid did not do what docs/machine.md says.
+    #[error(transparent)]
+    Stuck(#[from] crate::driver::Stuck),
+    /// A word differs.
+    #[error(transparent)]
+    Differs(#[from] Difference),
+}
+
+impl Climb {
+    /// Compile `program` and run the upper rungs on `steps`, from the weights `model`.
+    ///
+    /// # Errors
+    /// What the program, its values or the machine do not allow.
+    pub fn new(
+        program: &tensor::Program,
+        options: &Options,
+        model: &Values,
+        steps: &[Values],
+        spec: &MachineSpec,
+    ) -> Result<Climb, Vec<Diagnostic>> {
+        let program = canonicalise(program, options)?;
+        tensor::verify(&program);
+        let machine = Machine::try_from(spec.clone())
+            .map_err(|error| vec![Diagnostic::global(Code::Config, error.to_string())])?;
+        let mut golden = Golden::new(&program);
+        let find = |name: &str| program.tensors.iter().position(|t| t.name == name).map(TensorId);
+        let set = |golden: &mut Golden, values: &Values| {
+            for (name, values) in values {
+                if let Some(tensor) = find(name) {
+                    golden.set(tensor, values);
+                }
+            }
+        };
+        set(&mut golden, model);
+        let mut reals = Vec::new();
+        for step in steps {
+            set(&mut golden, step);
+            golden.step().map_err(|diagnostic| vec![*diagnostic])?;
+            reals.push(snapshot(&golden, &program, |role| !matches!(role, Role::Input | Role::Label)));
+        }
+        let numbers = Numbers::of_machine(&machine);
+        let (lowered, _) = fixed::lower(&program, golden.ranges(), &numbers)?;
+        fixed::verify(&lowered);
+        let compiled = compile_fitted(&lowered, spec, &|_| 0).map_err(|refusal| vec![refusal.diagnostic().clone()])?;
+        Ok(Climb::with(lowered, compiled, model, steps, &reals))
+    }
+
+    /// Run `fixed` beside what golden gave.
+    fn with(
+        lowered: fixed::Program,
+        compiled: Compiled,
+        model: &Values,
+        steps: &[Values],
+        reals: &[BTreeMap<String, Vec<Option<f64>>>],
+    ) -> Climb {
+        let mut fixed = Fixed::new(&lowered);
+        let image = &compiled.image;
+        let set = |fixed: &mut Fixed, values: &Values| -> Words {
+            for (name, values) in values {
+                if let Some(tensor) = fixed.tensor(name) {
+                    fixed.set_real(tensor, values);
+                }
+            }
+            words_of(fixed, image)
+        };
+        let start = set(&mut fixed, model);
+        let (mut packed, mut expected) = (Vec::new(), Vec::new());
+        let mut distance: f64 = 0.0;
+        let mut last = BTreeMap::new();
+        for (step, reals) in steps.iter().zip(reals) {
+            packed.push(set(&mut fixed, step));
+            fixed.step();
+            let mut now = BTreeMap::new();
+            for tensor in &image.tensors {
+                let id = fixed.tensor(&tensor.name).expect("streams carry tensors of the program");
+                let Some(real) = reals.get(&tensor.name) else { continue };
+                let words = fixed.words(id).to_vec();
+                for (&word, real) in words.iter().zip(real) {
+                    if let Some(real) = real.filter(|r| r.is_finite()) {
+                        distance = distance.max((word as f64 - libm::ldexp(real, tensor.fraction)).abs());
+                    }
+                }
+                now.insert(tensor.name.clone(), (words, real.iter().map(Option::is_some).collect()));
+            }
+            last.clone_from(&now);
+            expected.push(now);
+        }
+        Climb { model: start, steps: packed, expected, expected_model: last, distance, fixed: lowered, compiled }
+    }
+
+    /// The image.
+    pub fn image(&self) -> &Image {
+        &self.compiled.image
+    }
+
+    /// Run all steps on a grid of the image's machine and compare every word.
+    ///
+    /// # Errors
+    /// The first word that differs, or a grid that is stuck.
+    pub fn run<G: Grid>(&self, grid: G, stalls: Stalls) -> Result<Agreement, Fall> {
+        let image = self.image();
+        let mut driver = Driver::new(grid, image.clone(), stalls);
+        let outcome = driver.run(Run { load_model: Some(&self.model), steps: &self.steps, emit_model: true })?;
+        let mut agreement = Agreement { words: 0, cycles: outcome.cycles };
+        for (number, (found, expected)) in outcome.steps.iter().zip(&self.expected).enumerate() {
+            agreement.words += compare(image, number, found, expected)?;
+        }
+        agreement.words += compare(image, self.steps.len(), &outcome.model, &self.expected_model)?;
+        Ok(agreement)
+    }
+}
+
+/// Defined elements of the wanted tensors.
+fn snapshot(
+    golden: &Golden,
+    program: &tensor::Program,
+    wanted: impl Fn(&Role) -> bool,
+) -> BTreeMap<String, Vec<Option<f64>>> {
+    let tensors = program.tensors.iter().enumerate().filter(|(_, tensor)| wanted(&tensor.role));
+    tensors.map(|(id, tensor)| (tensor.name.clone(), golden.value(TensorId(id)).collect())).collect()
+}
+
+/// The words of every stream tensor.
+fn words_of(fixed: &Fixed, image: &Image) -> Words {
+    let words = |name: &str| fixed.tensor(name).map(|tensor| fixed.words(tensor).to_vec()).unwrap_or_default();
+    image.tensors.iter().map(|tensor| words(&tensor.name)).collect()
+}
+
+fn compare(image: &Image, step: usize, found: &Words, expected: &BTreeMap<String, Known>) -> Result<u64, Difference> {
+    let mut compared = 0;
+    for (tensor, found) in image.tensors.iter().zip(found) {
+        let Some((words, defined)) = expected.get(&tensor.name) else { continue };
+        let elements = words.iter().zip(defined).zip(found).enumerate();
+        for (element, ((&expected, _), &found)) in elements.filter(|(_, ((_, defined), _))| **defined) {
+            if expected != found {
+                return Err(Difference { step, tensor: tensor.name.clone(), element, expected, found });
+            }
+            compared += 1;
+        }
+    }
+    Ok(compared)
+}

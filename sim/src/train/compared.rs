@@ -1,0 +1,165 @@
+//! An engine that is checked against the rung above: same steps to both, every word compared.
+//!
+//!              ┌──▶ reference ──▶ predictions, weights, cycles ─┐
+//!     steps ──▶┤                                                ├─▶ words compared, words differing, the first difference
+//!              └──▶ lower ──────▶ predictions, weights, cycles ─┘
+//!
+//! With `every_update` the steps go one by one first, so that the weights are compared after every update; then all steps
+//! go in one stream, which gives the cycle count that counts.
+
+use crate::train::engine::{Comparison, Engine, EngineError, Model, Run, Step};
+use arch::Span;
+
+/// Two engines side by side; answers as the lower one does.
+pub struct Compared {
+    lower: Box<dyn Engine>,
+    reference: Box<dyn Engine>,
+    every_update: bool,
+    prediction: String,
+    steps_done: u64,
+    comparison: Comparison,
+}
+
+impl Compared {
+    /// Check `lower` against `reference`, which is called `name`; `prediction` is the name of what both predict.
+    pub fn new(
+        lower: Box<dyn Engine>,
+        reference: Box<dyn Engine>,
+        name: &str,
+        prediction: &str,
+        every_update: bool,
+    ) -> Compared {
+        let comparison = Comparison { with: name.to_owned(), ..Comparison::default() };
+        Compared { lower, reference, every_update, prediction: prediction.to_owned(), steps_done: 0, comparison }
+    }
+
+    fn compare(&mut self, tensor: &str, step: u64, lower: &[f64], reference: &[f64]) {
+        let comparison = &mut self.comparison;
+        comparison.words += reference.len() as u64;
+        for element in 0..lower.len().max(reference.len()) {
+            let (found, expected) = (lower.get(element), reference.get(element));
+            if found == expected {
+                continue;
+            }
+            comparison.differing += 1;
+            comparison.first.get_or_insert_with(|| {
+                let show = |value: Option<&f64>| value.map_or("nothing".to_owned(), f64::to_string);
+                format!(
+                    "`{tensor}` element {element} after step {step}: {} instead of {} ({})",
+                    show(found),
+                    show(expected),
+                    comparison.with
+                )
+            });
+        }
+    }
+
+    fn run_both(&mut self, steps: &[Step], first: u64) -> Result<Run, EngineError> {
+        let reference = self.reference.run(steps)?;
+        let run = self.lower.run(steps)?;
+        let tensor = self.prediction.clone();
+        for (n, (found, expected)) in run.predictions.iter().zip(&reference.predictions).enumerate() {
+            self.compare(&tensor, first + n as u64, found, expected);
+        }
+        let (found, expected) = (self.lower.model(), self.reference.model());
+        let last = first + steps.len() as u64 - 1;
+        for (name, expected) in &expected {
+            let none = Vec::new();
+            self.compare(name, last, found.get(name).unwrap_or(&none), expected);
+        }
+        if let (Some(found), Some(expected)) = (run.cycles, reference.cycles)
+            && found != expected
+        {
+            self.comparison.cycle_counts_differing += 1;
+            self.comparison.first.get_or_insert_with(|| {
+                format!("steps {first} to {last} took {found} cycles instead of {expected} ({})", self.comparison.with)
+            });
+        }
+        Ok(run)
+    }
+}
+
+impl Engine for Compared {
+    fn load(&mut self, model: &Model) {
+        self.lower.load(model);
+        self.reference.load(model);
+    }
+
+    fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
+        let first = self.steps_done;
+        self.steps_done += steps.len() as u64;
+        if self.every_update && steps.len() > 1 {
+            let start = self.lower.model();
+            for (n, step) in steps.iter().enumerate() {
+                self.run_both(std::slice::from_ref(step), first + n as u64)?;
+            }
+            self.load(&start);
+        }
+        self.run_both(steps, first)
+    }
+
+    fn model(&self) -> Model {
+        self.lower.model()
+    }
+
+    fn saturations(&self) -> Vec<(Span, u64)> {
+        self.reference.saturations()
+    }
+
+    fn comparison(&self) -> Option<Comparison> {
+        Some(self.comparison.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts its steps; predicts the count; from step `wrong` on one too high.
+    struct Counter {
+        count: f64,
+        wrong: f64,
+        cycles: u64,
+    }
+
+    impl Engine for Counter {
+        fn load(&mut self, model: &Model) {
+            self.count = model["w"][0];
+        }
+        fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
+            let mut run = Run { cycles: Some(self.cycles), ..Run::default() };
+            for _ in steps {
+                self.count += if self.count == self.wrong { 2.0 } else { 1.0 };
+                run.predictions.push(vec![self.count]);
+            }
+            Ok(run)
+        }
+        fn model(&self) -> Model {
+            Model::from([("w".to_owned(), vec![self.count])])
+        }
+    }
+
+    fn compared(wrong: f64, cycles: u64, every_update: bool) -> Comparison {
+        let lower = Box::new(Counter { count: 0.0, wrong, cycles });
+        let reference = Box::new(Counter { count: 0.0, wrong: -1.0, cycles: 5 });
+        let mut engine = Compared::new(lower, reference, "array", "h", every_update);
+        engine.run(&[vec![], vec![], vec![]]).unwrap();
+        engine.comparison().unwrap()
+    }
+
+    #[test]
+    fn equal_engines_agree() {
+        let comparison = compared(-1.0, 5, true);
+        assert_eq!((comparison.words, comparison.differing), (3 * 2 + 3 + 1, 0));
+        assert!(comparison.agrees());
+    }
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let comparison = compared(1.0, 5, true);
+        assert_eq!(comparison.first.unwrap(), "`h` element 0 after step 1: 3 instead of 2 (array)");
+        let comparison = compared(-1.0, 6, false);
+        assert_eq!(comparison.first.unwrap(), "steps 0 to 2 took 6 cycles instead of 5 (array)");
+        assert_eq!((comparison.differing, comparison.cycle_counts_differing), (0, 1));
+    }
+}

@@ -1,0 +1,98 @@
+//! A clocked grid as an engine: words in, words out, cycles counted.
+
+use crate::driver::{Driver, Run as DriverRun, Words};
+use crate::grid::{Grid, Stalls};
+use crate::train::engine::{Engine, EngineError, Model, Run, Signature, Step};
+use arch::Image;
+use arch::number::{quantise, to_f64};
+
+/// A grid that runs one image.
+pub struct Device<G: Grid> {
+    driver: Driver<G>,
+    prediction: Option<usize>,
+    /// Which elements of the prediction have a value; the others count as 0.
+    written: Vec<bool>,
+    /// For each tensor of the image: which field of a step fills it.
+    fields: Vec<Option<usize>>,
+    /// For each tensor of the image: the name of the weights it holds, if it does.
+    weights: Vec<Option<String>>,
+    /// The weights as words.
+    model: Words,
+    /// Whether the grid's own copy is older than `model`.
+    stale: bool,
+}
+
+impl<G: Grid> Device<G> {
+    /// Load `image` into an idle grid. The image calls its tensors as the program does; `written` says which elements of the
+    /// prediction the program computes.
+    pub fn new(grid: G, image: Image, signature: &Signature, written: Vec<bool>, stalls: Stalls) -> Device<G> {
+        let position = |name: &str| signature.fields.iter().position(|field| field.name == name);
+        let is_model = |name: &str| signature.model.iter().any(|(weights, _)| weights == name);
+        let tensors = &image.tensors;
+        let prediction =
+            tensors.iter().position(|t| t.name == signature.prediction.0).filter(|_| image.entries.emit_step.is_some());
+        let fields = tensors.iter().map(|tensor| position(&tensor.name)).collect();
+        let weights = tensors.iter().map(|tensor| is_model(&tensor.name).then(|| tensor.name.clone())).collect();
+        let model = vec![Vec::new(); tensors.len()];
+        Device { prediction, written, fields, weights, model, stale: true, driver: Driver::new(grid, image, stalls) }
+    }
+
+    fn words(&self, tensor: usize, values: &[f64]) -> Vec<i64> {
+        let image = self.driver.image();
+        let (fraction, word) = (image.tensors[tensor].fraction, image.machine.word());
+        values.iter().map(|&value| quantise(value, fraction, word).0).collect()
+    }
+
+    fn values(&self, tensor: usize, words: &[i64]) -> Vec<f64> {
+        let fraction = self.driver.image().tensors[tensor].fraction;
+        words.iter().map(|&word| to_f64(word, fraction)).collect()
+    }
+
+    fn pack(&self, step: &Step) -> Words {
+        let pack =
+            |(tensor, field): (usize, &Option<usize>)| field.map_or_else(Vec::new, |n| self.words(tensor, &step[n]));
+        self.fields.iter().enumerate().map(pack).collect()
+    }
+}
+
+impl<G: Grid> Engine for Device<G> {
+    fn load(&mut self, model: &Model) {
+        for tensor in 0..self.weights.len() {
+            if let Some(name) = &self.weights[tensor] {
+                self.model[tensor] = self.words(tensor, &model[name]);
+            }
+        }
+        self.stale = true;
+    }
+
+    fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
+        let steps: Vec<Words> = steps.iter().map(|step| self.pack(step)).collect();
+        let emit_model = self.driver.image().entries.emit_model.is_some();
+        let run = DriverRun { load_model: self.stale.then_some(&self.model), steps: &steps, emit_model };
+        let outcome = self.driver.run(run).map_err(|stuck| EngineError::Stuck(stuck.to_string()))?;
+        self.stale = false;
+        if emit_model {
+            for (tensor, words) in outcome.model.into_iter().enumerate() {
+                if self.weights[tensor].is_some() && !words.is_empty() {
+                    self.model[tensor] = words;
+                }
+            }
+        }
+        let predictions = match self.prediction {
+            Some(tensor) => {
+                let mask = |(value, &written)| if written { value } else { 0.0 };
+                let values = |step: &Words| {
+                    self.values(tensor, &step[tensor]).into_iter().zip(&self.written).map(mask).collect()
+                };
+                outcome.steps.iter().map(values).collect()
+            }
+            None => Vec::new(),
+        };
+        Ok(Run { predictions, cycles: Some(outcome.cycles), saturated: outcome.saturated })
+    }
+
+    fn model(&self) -> Model {
+        let named = self.weights.iter().enumerate().filter_map(|(tensor, name)| Some((tensor, name.clone()?)));
+        named.map(|(tensor, name)| (name, self.values(tensor, &self.model[tensor]))).collect()
+    }
+}

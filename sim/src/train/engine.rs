@@ -1,0 +1,129 @@
+//! Something that runs a training step on samples: the reals, fixed-point words, the array, the RTL.
+
+use arch::Span;
+use compiler::ranges::Ranges;
+use std::collections::BTreeMap;
+
+/// Weights by tensor name, row-major.
+pub type Model = BTreeMap<String, Vec<f64>>;
+
+/// What one step is given: one list of elements per tensor of [`Signature::fields`], row-major; in a batch the
+/// samples of a tensor follow each other.
+pub type Step = Vec<Vec<f64>>;
+
+/// What a training program takes and gives, as the data sees it: one sample.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature {
+    /// Inputs, then labels, in the order of their declarations.
+    pub fields: Vec<Field>,
+    /// How many of the fields are inputs.
+    pub inputs: usize,
+    /// Name and elements of the prediction.
+    pub prediction: (String, usize),
+    /// Names and elements of the weights.
+    pub model: Vec<(String, usize)>,
+}
+
+/// One tensor that is filled from the data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// Name in the program.
+    pub name: String,
+    /// Extents of one sample.
+    pub shape: Vec<u32>,
+}
+
+impl Field {
+    /// Number of elements of one sample.
+    pub fn elements(&self) -> usize {
+        self.shape.iter().map(|&n| n as usize).product()
+    }
+}
+
+/// What a run gave.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Run {
+    /// Prediction of each step, if the program emits one.
+    pub predictions: Vec<Vec<f64>>,
+    /// Clock cycles, where there is a clock.
+    pub cycles: Option<u64>,
+    /// Whether a value that was written had been clipped to the word.
+    pub saturated: bool,
+}
+
+/// Words compared with the rung above.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Comparison {
+    /// Name of the rung compared with.
+    pub with: String,
+    /// Words compared.
+    pub words: u64,
+    /// Words that differ.
+    pub differing: u64,
+    /// Runs whose cycle counts differ.
+    pub cycle_counts_differing: u64,
+    /// The first difference, in words for the user.
+    pub first: Option<String>,
+}
+
+impl Comparison {
+    /// Add what another engine of the same training compared.
+    pub fn add(&mut self, other: &Comparison) {
+        self.with.clone_from(&other.with);
+        self.words += other.words;
+        self.differing += other.differing;
+        self.cycle_counts_differing += other.cycle_counts_differing;
+        if self.first.is_none() {
+            self.first.clone_from(&other.first);
+        }
+    }
+
+    /// Whether everything was equal.
+    pub fn agrees(&self) -> bool {
+        self.differing == 0 && self.cycle_counts_differing == 0
+    }
+}
+
+/// Why an engine stopped.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EngineError {
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// The grid does not answer: a bug of ours.
+    #[error("{0}")]
+    Stuck(String),
+    /// An external tool is missing or failed.
+    #[error("{0}")]
+    Tool(String),
+}
+
+/// One program on one engine.
+pub trait Engine {
+    /// Give it these weights.
+    fn load(&mut self, model: &Model);
+
+    /// Run one step after the other, starting from the weights it has.
+    ///
+    /// # Errors
+    /// When it cannot go on.
+    fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError>;
+
+    /// The weights it has now.
+    fn model(&self) -> Model;
+
+    /// The values that the tensors of its program took, if it knows.
+    fn ranges(&self) -> Option<&Ranges> {
+        None
+    }
+
+    /// How many results were clipped to the word so far, by place in the source, if it knows.
+    fn saturations(&self) -> Vec<(Span, u64)> {
+        Vec::new()
+    }
+
+    /// What it compared so far, if it compares.
+    fn comparison(&self) -> Option<Comparison> {
+        None
+    }
+}

@@ -1,0 +1,241 @@
+//! Training on a data set: batches, epochs, and what comes out, on any [`engine::Engine`].
+//!
+//!     steps ──order of the epoch──▶ batches ──▶ engine `full` ──▶ (last, smaller batch) engine `rest` ──▶ weights
+//!                                                                                                          │
+//!                                                           metrics ◀── predictions ◀── engine `predict` ◀─┘
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`settings`] | the `[train]` table |
+//! | [`engine`] | what runs a step |
+//! | [`reals`] | an engine on real numbers: the golden model |
+//! | [`words`] | an engine on fixed-point words |
+//! | [`device`] | an engine made of a clocked grid and its driver |
+//! | [`compared`] | an engine that is checked, word by word, against the rung above |
+//! | [`metrics`] | loss, accuracy, R² |
+
+pub mod compared;
+pub mod device;
+pub mod engine;
+pub mod metrics;
+pub mod reals;
+pub mod settings;
+pub mod words;
+
+use crate::data::split::{epoch_order, generator, purpose, unit};
+use engine::{Comparison, Engine, EngineError, Model, Signature, Step};
+use settings::{Reduction, Weights};
+
+/// The programs of one training on one kind of engine.
+pub struct Engines {
+    /// One update per full batch.
+    pub full: Box<dyn Engine>,
+    /// One update for the samples that are left at the end of an epoch; only for `sum`.
+    pub rest: Option<Box<dyn Engine>>,
+    /// Predictions, sample by sample, without an update.
+    pub predict: Box<dyn Engine>,
+}
+
+/// How often, in what order, in what portions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule {
+    /// Passes over the samples.
+    pub epochs: usize,
+    /// Samples per update.
+    pub batch: usize,
+    /// What happens to an incomplete batch.
+    pub reduction: Reduction,
+    /// Another order in every epoch.
+    pub shuffle: bool,
+    /// Seed of that order.
+    pub seed: u64,
+}
+
+impl Schedule {
+    /// Samples of `samples` that no full batch takes.
+    pub fn left_over(&self, samples: usize) -> usize {
+        samples % self.batch
+    }
+
+    /// Samples used per epoch.
+    pub fn used(&self, samples: usize) -> usize {
+        match self.reduction {
+            Reduction::Sum => samples,
+            Reduction::Mean => samples - self.left_over(samples),
+        }
+    }
+}
+
+/// What a training gave.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Trained {
+    /// The weights after the last update.
+    pub model: Model,
+    /// Clock cycles of all updates, where there is a clock.
+    pub cycles: Option<u64>,
+    /// Samples that went into updates.
+    pub samples: u64,
+    /// Whether a value had been clipped to the word.
+    pub saturated: bool,
+}
+
+/// Weights before the first step.
+pub fn initial_model(signature: &Signature, weights: Weights, seed: u64) -> Model {
+    let mut generator = generator(seed, purpose::WEIGHTS);
+    let mut draw = |_| match weights {
+        Weights::Zeros => 0.0,
+        Weights::Uniform(bound) => (2.0 * unit(&mut generator) - 1.0) * bound,
+    };
+    signature.model.iter().map(|(name, elements)| (name.clone(), (0..*elements).map(&mut draw).collect())).collect()
+}
+
+/// The samples of one batch as one step: per field, sample after sample.
+pub fn gather(steps: &[Step], samples: &[usize]) -> Step {
+    let fields = steps.first().map_or(0, Vec::len);
+    (0..fields).map(|field| samples.iter().flat_map(|&n| steps[n][field].iter().copied()).collect()).collect()
+}
+
+/// Called after each epoch with its number and the weights; its error stops the training.
+pub type AfterEpoch<'a> = dyn FnMut(usize, &Model) -> Result<(), EngineError> + 'a;
+
+/// Train from `start`.
+///
+/// # Errors
+/// What an engine or `after_epoch` reports.
+pub fn train(
+    engines: &mut Engines,
+    steps: &[Step],
+    schedule: &Schedule,
+    start: &Model,
+    after_epoch: &mut AfterEpoch<'_>,
+) -> Result<Trained, EngineError> {
+    let mut trained = Trained { model: start.clone(), ..Trained::default() };
+    engines.full.load(start);
+    for epoch in 0..schedule.epochs {
+        let order = epoch_order(steps.len(), schedule.shuffle, schedule.seed, epoch);
+        let (full, rest) = order.split_at(order.len() - schedule.left_over(order.len()));
+        let batches: Vec<Step> = full.chunks(schedule.batch).map(|batch| gather(steps, batch)).collect();
+        if !batches.is_empty() {
+            advance(&mut trained, engines.full.as_mut(), &batches)?;
+        }
+        trained.samples += full.len() as u64;
+        if let (Some(engine), false) = (&mut engines.rest, rest.is_empty()) {
+            engine.load(&trained.model);
+            advance(&mut trained, engine.as_mut(), &[gather(steps, rest)])?;
+            trained.samples += rest.len() as u64;
+            engines.full.load(&trained.model);
+        }
+        after_epoch(epoch, &trained.model)?;
+    }
+    Ok(trained)
+}
+
+fn advance(trained: &mut Trained, engine: &mut dyn Engine, steps: &[Step]) -> Result<(), EngineError> {
+    let run = engine.run(steps)?;
+    if let Some(cycles) = run.cycles {
+        trained.cycles = Some(trained.cycles.unwrap_or(0) + cycles);
+    }
+    trained.saturated |= run.saturated;
+    trained.model = engine.model();
+    Ok(())
+}
+
+/// The predictions for some samples, without an update.
+///
+/// # Errors
+/// What the engine reports.
+pub fn predict(engine: &mut dyn Engine, model: &Model, steps: &[Step]) -> Result<Vec<Vec<f64>>, EngineError> {
+    if steps.is_empty() {
+        return Ok(Vec::new());
+    }
+    engine.load(model);
+    Ok(engine.run(steps)?.predictions)
+}
+
+/// What all engines of a training compared.
+pub fn comparison(engines: &Engines) -> Option<Comparison> {
+    let all = [Some(&engines.full), engines.rest.as_ref(), Some(&engines.predict)];
+    let mut sum: Option<Comparison> = None;
+    for comparison in all.into_iter().flatten().filter_map(|engine| engine.comparison()) {
+        sum.get_or_insert_with(Comparison::default).add(&comparison);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{Field, Run};
+
+    /// `w - mu * sum over the batch of (w x - y) x`, on the reals.
+    struct Line {
+        batch: usize,
+        weight: f64,
+    }
+
+    impl Engine for Line {
+        fn load(&mut self, model: &Model) {
+            self.weight = model["w"][0];
+        }
+        fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
+            let mut predictions = Vec::new();
+            for step in steps {
+                assert_eq!(step[0].len(), self.batch.max(1));
+                predictions.push(vec![self.weight * step[0][0]]);
+                let pairs = || step[0].iter().zip(&step[1]);
+                let gradient: f64 = pairs().map(|(x, y)| (self.weight * x - y) * x).sum();
+                self.weight -= if self.batch == 0 { 0.0 } else { 0.1 * gradient };
+            }
+            Ok(Run { predictions, cycles: Some(10 * steps.len() as u64), saturated: false })
+        }
+        fn model(&self) -> Model {
+            Model::from([("w".to_owned(), vec![self.weight])])
+        }
+    }
+
+    fn signature() -> Signature {
+        let field = |name: &str| Field { name: name.to_owned(), shape: vec![] };
+        Signature {
+            fields: vec![field("x"), field("y")],
+            inputs: 1,
+            prediction: ("h".to_owned(), 1),
+            model: vec![("w".to_owned(), 1)],
+        }
+    }
+
+    fn line(reduction: Reduction) -> Trained {
+        let steps: Vec<Step> = (0..5).map(|n| vec![vec![f64::from(n) / 5.0], vec![f64::from(n) * 0.6]]).collect();
+        let engine = |batch| Box::new(Line { batch, weight: 0.0 }) as Box<dyn Engine>;
+        let rest = (reduction == Reduction::Sum).then(|| engine(1));
+        let mut engines = Engines { full: engine(2), rest, predict: engine(0) };
+        let schedule = Schedule { epochs: 300, batch: 2, reduction, shuffle: true, seed: 3 };
+        let start = initial_model(&signature(), Weights::Zeros, 3);
+        let mut epochs = 0;
+        let trained = train(&mut engines, &steps, &schedule, &start, &mut |_, _| {
+            epochs += 1;
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(epochs, 300);
+        assert!((trained.model["w"][0] - 3.0).abs() < 1e-9);
+        let predictions = predict(engines.predict.as_mut(), &trained.model, &steps[4..]).unwrap();
+        assert!((predictions[0][0] - 2.4).abs() < 1e-9);
+        trained
+    }
+
+    #[test]
+    fn a_sum_uses_the_incomplete_batch_and_a_mean_drops_it() {
+        let sum = line(Reduction::Sum);
+        assert_eq!((sum.samples, sum.cycles), (300 * 5, Some(300 * 30)));
+        let mean = line(Reduction::Mean);
+        assert_eq!((mean.samples, mean.cycles), (300 * 4, Some(300 * 20)));
+    }
+
+    #[test]
+    fn initial_weights_follow_the_seed() {
+        let draw = |seed| initial_model(&signature(), Weights::Uniform(0.5), seed)["w"][0];
+        assert!(
+            draw(1).abs() < 0.5 && draw(1).to_bits() == draw(1).to_bits() && draw(1).to_bits() != draw(2).to_bits()
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! The golden model as an engine.
+
+use crate::golden::Golden;
+use crate::train::engine::{Engine, EngineError, Model, Run, Signature, Step};
+use compiler::ranges::Ranges;
+use compiler::tensor::{Program, Role, TensorId};
+
+/// A program on real numbers.
+pub struct Reals {
+    golden: Golden,
+    /// Inputs and labels, and the fields of a step that fill them.
+    fields: Vec<(TensorId, usize)>,
+    weights: Vec<(String, TensorId)>,
+    prediction: Option<TensorId>,
+}
+
+impl Reals {
+    /// A program whose inputs, labels and weights are called as in the signature; it may lack those it does not need.
+    pub fn new(program: &Program, signature: &Signature) -> Reals {
+        let (mut fields, mut weights) = (Vec::new(), Vec::new());
+        for (n, tensor) in program.tensors.iter().enumerate() {
+            match tensor.role {
+                Role::Input | Role::Label | Role::InOut => {
+                    let field = signature.fields.iter().position(|field| field.name == tensor.name);
+                    fields.extend(field.map(|field| (TensorId(n), field)));
+                }
+                Role::State => weights.push((tensor.name.clone(), TensorId(n))),
+                _ => {}
+            }
+        }
+        let prediction =
+            program.names.iter().rev().find(|(name, _)| *name == signature.prediction.0).map(|&(_, id)| id);
+        Reals { golden: Golden::new(program), fields, weights, prediction }
+    }
+}
+
+impl Engine for Reals {
+    fn load(&mut self, model: &Model) {
+        for (name, id) in &self.weights {
+            self.golden.set(*id, &model[name]);
+        }
+    }
+
+    fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
+        let mut run = Run::default();
+        for step in steps {
+            for &(id, field) in &self.fields {
+                self.golden.set(id, &step[field]);
+            }
+            self.golden.step().map_err(|diagnostic| EngineError::Stuck(diagnostic.message))?;
+            if let Some(id) = self.prediction {
+                // Elements that the program never assigns (a bias that has no output) count as 0.
+                run.predictions.push(self.golden.value(id).map(|value| value.unwrap_or(0.0)).collect());
+            }
+        }
+        Ok(run)
+    }
+
+    fn model(&self) -> Model {
+        let values = |id: TensorId| self.golden.value(id).map(|value| value.unwrap_or(0.0)).collect();
+        self.weights.iter().map(|(name, id)| (name.clone(), values(*id))).collect()
+    }
+
+    fn ranges(&self) -> Option<&Ranges> {
+        Some(self.golden.ranges())
+    }
+}

@@ -1,0 +1,47 @@
+//! `predict`: a trained model on new rows.
+
+use crate::arguments::{EngineName, Format, Global, Predict};
+use crate::engines;
+use crate::failure::Failure;
+use crate::model_file::{self, ModelFile};
+use crate::output::{self, Talk};
+use crate::project::Project;
+use crate::samples::{self, Samples, read_table};
+use crate::settings;
+use serde_json::{Value, json};
+use sim::train::predict;
+
+/// Predict every row of the data.
+pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failure> {
+    let project = Project::open(global, options.program.as_deref())?;
+    let (settings, _) = settings::read(&project.path)?;
+    let file = ModelFile::load(&options.model)?;
+    let set: Vec<(String, f64)> = file.set.iter().map(|(name, &value)| (name.clone(), value)).collect();
+    let program = project.parse(&set, talk)?;
+    let (signature, _) = samples::signature(&project, &program, &settings)?;
+    file.check(&options.model, &model_file::program_hash(&project.source.text, &file.set), &signature.model)?;
+    let table = read_table(&options.data)?;
+    let about = |diagnostics| Failure::data(options.data.display().to_string(), diagnostics);
+    file.encoding.check(&signature).map_err(|error| about(vec![error]))?;
+    let steps = samples::unlabelled(&file.encoding, &table, &signature).map_err(about)?;
+    let prediction = engines::prediction_program(&project, &program, &signature)?;
+    let mut engine = match options.engine {
+        EngineName::Golden => engines::reals(&prediction, &signature),
+        name => engines::predictor(name, &project, &prediction, &signature, &file.ranges, talk)?,
+    };
+    let predictions = predict(engine.as_mut(), &file.model, &steps)?;
+    let read: Vec<Value> =
+        predictions.iter().map(|prediction| Samples::read_prediction(&file.encoding, file.loss, prediction)).collect();
+    match global.format {
+        Format::Json => output::json(&json!({
+            "schema_version": 1,
+            "engine": options.engine.as_str(),
+            "predictions": read,
+            "raw": predictions,
+        })),
+        Format::Text => {
+            let line = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned) + "\n";
+            output::result(&read.iter().map(line).collect::<String>())
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The TOML that describes a machine, its board and its numbers.
+//!
+//!     program = "..."    [machine]    [board]    [board.resources]    [numbers]    [build]
+//!
+//! `configs/reference.toml` explains every key. What is wrong is said with line and column, and an unknown key with the
+//! nearest known one.
+
+use crate::failure::Source;
+use arch::machine::MachineSpec;
+use arch::{Code, Diagnostic, Machine, Span};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use toml::de::{DeTable, DeValue};
+
+/// A configuration file as it is written.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConfigFile {
+    program: Option<PathBuf>,
+    #[serde(default)]
+    machine: MachineSpec,
+    board: Option<Board>,
+    #[serde(default)]
+    numbers: NumberOptions,
+    #[serde(default)]
+    build: BuildOptions,
+}
+
+/// A configuration, checked.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The program, relative to the file.
+    pub program: Option<PathBuf>,
+    /// The grid as the file gives it; what is left out follows from the program.
+    pub spec: MachineSpec,
+    /// The grid with the defaults of what is left out.
+    pub machine: Machine,
+    /// The board.
+    pub board: Board,
+    /// Choice of binary points.
+    pub numbers: NumberOptions,
+    /// What `build` does.
+    pub build: BuildOptions,
+}
+
+impl Default for Config {
+    /// 8 x 8 PEs of 16 bits, no board.
+    fn default() -> Config {
+        Config {
+            program: None,
+            spec: MachineSpec::default(),
+            machine: Machine::try_from(MachineSpec::default()).expect("the default grid is possible"),
+            board: Board::default(),
+            numbers: NumberOptions::default(),
+            build: BuildOptions::default(),
+        }
+    }
+}
+
+/// The `[board]` table.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Board {
+    /// Name of the board.
+    pub name: String,
+    /// Device family: `ecp5`, `ice40`, `xcup`, ...
+    pub family: Option<String>,
+    /// Device.
+    pub part: Option<String>,
+    /// Clock of the grid.
+    #[serde(default = "default_clock")]
+    pub clock_mhz: f64,
+    /// What the device has.
+    pub resources: Option<Resources>,
+}
+
+fn default_clock() -> f64 {
+    100.0
+}
+
+impl Default for Board {
+    fn default() -> Board {
+        Board { name: "none".to_owned(), family: None, part: None, clock_mhz: default_clock(), resources: None }
+    }
+}
+
+/// The `[board.resources]` table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resources {
+    /// Multipliers.
+    pub dsp: u64,
+    /// Block memories.
+    pub bram: u64,
+    /// Bits of one block memory.
+    #[serde(default = "default_bram_bits")]
+    pub bram_bits: u64,
+    /// Look-up tables.
+    pub lut: u64,
+}
+
+fn default_bram_bits() -> u64 {
+    18 * 1024
+}
+
+/// The `[numbers]` table.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NumberOptions {
+    /// Bits kept free above the largest value of the golden run.
+    pub headroom: Option<u32>,
+    /// Bits after the binary point, by name in the program.
+    #[serde(default)]
+    pub fractions: BTreeMap<String, i32>,
+}
+
+/// The `[build]` table.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BuildOptions {
+    /// Output folder, relative to the file.
+    pub out: Option<PathBuf>,
+    /// Samples per update of the image.
+    pub batch: Option<u32>,
+    /// Data that decides sizes and binary points, relative to the file.
+    pub data: Option<PathBuf>,
+    /// Values of the program's constants.
+    #[serde(default)]
+    pub set: BTreeMap<String, f64>,
+}
+
+impl Config {
+    /// Read a configuration.
+    ///
+    /// # Errors
+    /// `E-CONFIG` with its place: broken TOML, an unknown key (with the nearest known one), a value of the wrong kind, an
+    /// impossible machine.
+    pub fn parse(source: &Source) -> Result<Config, Vec<Diagnostic>> {
+        let file: ConfigFile = from_toml(&source.text).map_err(|error| vec![error])?;
+        let machine = Machine::try_from(file.machine.clone()).map_err(|error| {
+            let message = format!("the machine is impossible: {error}");
+            let span = value_span(&source.text, &["machine", error.key]);
+            vec![match span {
+                Some(span) => Diagnostic::new(Code::Config, span, message).with_label(error.reason.clone()),
+                None => Diagnostic::global(Code::Config, message),
+            }]
+        })?;
+        let board = file.board.unwrap_or_default();
+        if !(board.clock_mhz.is_finite() && board.clock_mhz > 0.0) {
+            let span = value_span(&source.text, &["board", "clock_mhz"]).unwrap_or_default();
+            return Err(vec![Diagnostic::new(Code::Config, span, "the clock must be above 0 MHz")]);
+        }
+        Ok(Config {
+            program: file.program,
+            spec: file.machine,
+            machine,
+            board,
+            numbers: file.numbers,
+            build: file.build,
+        })
+    }
+}
+
+/// Read TOML text into a type; the error knows its place and suggests the nearest known key.
+///
+/// # Errors
+/// One `E-CONFIG`.
+pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, Diagnostic> {
+    toml::from_str(text).map_err(|error: toml::de::Error| {
+        let span = error.span().map_or(Span::default(), |range| Span::new(range.start, range.end));
+        let message = error.message().lines().next().unwrap_or("not TOML").to_owned();
+        let Some((unknown, known)) = unknown_field(&message) else {
+            return Diagnostic::new(Code::Config, span, message);
+        };
+        let lower = unknown.to_lowercase();
+        let nearest = known
+            .iter()
+            .map(|key| (strsim::damerau_levenshtein(&lower, key), key))
+            .min_by_key(|&(distance, _)| distance)
+            .filter(|&(distance, key)| distance <= 1 + key.len() / 3);
+        let diagnostic = Diagnostic::new(Code::Config, span, format!("unknown key `{unknown}`"));
+        match nearest {
+            Some((_, key)) => diagnostic.with_help(format!("did you mean `{key}`?")),
+            None if known.is_empty() => diagnostic,
+            None => diagnostic.with_help(format!("the keys here are {}", known.join(", "))),
+        }
+    })
+}
+
+/// The parts of serde's "unknown field `a`, expected one of `b`, `c`".
+fn unknown_field(message: &str) -> Option<(String, Vec<String>)> {
+    let rest = message.strip_prefix("unknown field `").or_else(|| message.strip_prefix("unknown variant `"))?;
+    let (unknown, rest) = rest.split_once('`')?;
+    let known = rest.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    Some((unknown.to_owned(), known))
+}
+
+/// Where the value of a key stands.
+fn value_span(text: &str, path: &[&str]) -> Option<Span> {
+    let root = DeTable::parse(text).ok()?;
+    let mut table = root.get_ref();
+    for (depth, key) in path.iter().enumerate() {
+        let value = table.get(*key)?;
+        if depth + 1 == path.len() {
+            return Some(Span::new(value.span().start, value.span().end));
+        }
+        let DeValue::Table(inner) = value.get_ref() else { return None };
+        table = inner;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::library;
+
+    fn source(text: &str) -> Source {
+        Source { name: "test.toml".to_owned(), text: text.to_owned() }
+    }
+
+    fn error(text: &str) -> (String, Option<String>, (usize, usize)) {
+        let source = source(text);
+        let error = Config::parse(&source).unwrap_err().remove(0);
+        assert_eq!(error.code, Code::Config);
+        let place = arch::diagnostic::line_column(text, error.span.unwrap().start);
+        (error.message, error.help, place)
+    }
+
+    #[test]
+    fn unknown_keys_are_refused_with_the_nearest() {
+        let (message, help, place) = error("[machine]\npus = 4\npes_per_pe = 4\n");
+        assert_eq!(message, "unknown key `pes_per_pe`");
+        assert_eq!(help.as_deref(), Some("did you mean `pes_per_pu`?"));
+        assert_eq!(place, (3, 1));
+        let (message, help, _) = error("[machin]\npus = 4\n");
+        assert_eq!((message.as_str(), help.as_deref()), ("unknown key `machin`", Some("did you mean `machine`?")));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        assert_eq!(error("[machine\npus = 4\n").2.0, 1);
+        let (message, _, place) = error("[machine]\npus = \"four\"\n");
+        assert!(message.contains("invalid type"), "{message}");
+        assert_eq!(place, (2, 7));
+        let (message, _, place) = error("[machine]\nword = 16\npus = 400\n");
+        assert_eq!(message, "the machine is impossible: pus = 400: must lie between 1 and 64");
+        assert_eq!(place, (3, 7));
+        let (message, _, _) = error("[machine]\npus = 2\npes_per_pu = 3\nstream_words = 4\n");
+        assert!(message.contains("must divide the number of PEs, 6"), "{message}");
+    }
+
+    #[test]
+    fn every_config_of_the_library_parses() {
+        for (name, text) in library::CONFIGS {
+            let config = Config::parse(&source(text)).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            assert!(config.program.is_some(), "{name} names no program");
+        }
+    }
+
+    /// The keys a table accepts, as its type reports them.
+    fn keys_of(table: &str) -> Vec<String> {
+        let text = if table.is_empty() { "zz = 1\n".to_owned() } else { format!("[{table}]\nzz = 1\n") };
+        let error = toml::from_str::<ConfigFile>(&text).unwrap_err();
+        unknown_field(error.message()).unwrap().1
+    }
+
+    #[test]
+    fn the_reference_explains_every_key() {
+        let reference = library::CONFIGS.iter().find(|(name, _)| *name == "configs/reference.toml").unwrap().1;
+        for table in ["", "machine", "board", "board.resources", "numbers", "build"] {
+            for key in keys_of(table) {
+                let path: Vec<&str> = table.split('.').filter(|part| !part.is_empty()).chain([key.as_str()]).collect();
+                assert!(value_span(reference, &path).is_some(), "configs/reference.toml lacks {path:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Programs as engines of the training loop, one rung of the ladder after the other.
+//!
+//!     program ──canonicalise──▶ full batch, rest, prediction ──▶ golden ──▶ ranges
+//!                                        │                                    │
+//!                                        └──────────── lower ◀────────────────┘ ──▶ fixed ──compile──▶ array, rtl
+
+use crate::arguments::EngineName;
+use crate::failure::Failure;
+use crate::images::{Images, Lowered};
+use crate::output::Talk;
+use crate::project::Project;
+use crate::samples::Samples;
+use crate::simulators::Simulator;
+use compiler::canonical::{self, Batch, Keep, Options};
+use compiler::ranges::Ranges;
+use compiler::tensor::Program;
+use sim::array::Array;
+use sim::grid::Stalls;
+use sim::train::compared::Compared;
+use sim::train::device::Device;
+use sim::train::engine::{Engine, Signature};
+use sim::train::reals::Reals;
+use sim::train::settings::Reduction;
+use sim::train::words::{Words, prediction, written};
+use sim::train::{Engines, Schedule};
+use std::collections::BTreeMap;
+
+/// The programs of one training.
+pub struct Programs {
+    /// One update per full batch.
+    pub full: Program,
+    /// One update for what an epoch leaves over.
+    pub rest: Option<Program>,
+    /// The prediction for one sample.
+    pub predict: Program,
+}
+
+/// Smallest and largest value by tensor name.
+pub type NamedRanges = BTreeMap<String, (f64, f64)>;
+
+impl Programs {
+    /// Make them.
+    ///
+    /// # Errors
+    /// The program cannot be batched, or needs what canonical form does not have.
+    pub fn new(project: &Project, samples: &Samples, schedule: &Schedule) -> Result<Programs, Failure> {
+        let training = |size: usize| {
+            let reduction = match schedule.reduction {
+                Reduction::Mean => canonical::Reduction::Mean,
+                Reduction::Sum => canonical::Reduction::Sum,
+            };
+            let batch = Batch { size: size as u32, reduction };
+            canonicalise(
+                project,
+                &samples.program,
+                &Options { keep: Keep::Training { predictions: Vec::new() }, batch },
+            )
+        };
+        let left = schedule.left_over(samples.train.len());
+        let rest = left > 0 && schedule.reduction == Reduction::Sum;
+        let full = training(schedule.batch)?;
+        if full.updates.is_empty() {
+            return Err(no_update(project, &samples.program));
+        }
+        Ok(Programs {
+            full,
+            rest: if rest { Some(training(left)?) } else { None },
+            predict: prediction_program(project, &samples.program, &samples.signature)?,
+        })
+    }
+
+    /// All of them.
+    fn all(&self) -> impl Iterator<Item = &Program> {
+        [Some(&self.full), self.rest.as_ref(), Some(&self.predict)].into_iter().flatten()
+    }
+
+    /// What values the tensors took on golden engines, over all programs.
+    pub fn ranges(&self, golden: &Engines) -> NamedRanges {
+        let engines = [Some(&golden.full), golden.rest.as_ref(), Some(&golden.predict)];
+        let mut named = NamedRanges::new();
+        for (program, engine) in self.all().zip(engines.into_iter().flatten()) {
+            let Some(ranges) = engine.ranges() else { continue };
+            for (tensor, range) in program.tensors.iter().zip(&ranges.tensors) {
+                if let Some((low, high)) = *range {
+                    let known = named.entry(tensor.name.clone()).or_insert((low, high));
+                    *known = (known.0.min(low), known.1.max(high));
+                }
+            }
+        }
+        named
+    }
+
+    /// An engine that watches the training of another one: predictions on real numbers.
+    pub fn observer(&self, signature: &Signature) -> Box<dyn Engine> {
+        reals(&self.predict, signature)
+    }
+}
+
+fn no_update(project: &Project, program: &Program) -> Failure {
+    let message = "the program updates no weights, so it cannot be trained";
+    let help = if program.tensors.iter().any(|t| matches!(t.role, compiler::tensor::Role::Gradient(_))) {
+        "give it a learning rate: a constant `mu`, or --set mu=0.01"
+    } else {
+        "declare a gradient and link it to the model: gradient g[m] -> w;"
+    };
+    Failure::about(&project.source, vec![arch::Diagnostic::global(arch::Code::Undef, message).with_help(help)])
+}
+
+/// The ranges of a program's tensors, from those of their names.
+pub fn ranges_of(program: &Program, named: &NamedRanges) -> Ranges {
+    Ranges { tensors: program.tensors.iter().map(|tensor| named.get(&tensor.name).copied()).collect() }
+}
+
+/// The prediction alone, without an update.
+///
+/// # Errors
+/// It needs what canonical form does not have.
+pub fn prediction_program(project: &Project, program: &Program, signature: &Signature) -> Result<Program, Failure> {
+    let keep = Keep::Prediction { names: vec![signature.prediction.0.clone()] };
+    canonicalise(project, program, &Options { keep, batch: Batch::SINGLE })
+}
+
+fn canonicalise(project: &Project, program: &Program, options: &Options) -> Result<Program, Failure> {
+    canonical::canonicalise(program, options).map_err(|diagnostics| Failure::about(&project.source, diagnostics))
+}
+
+/// A program on real numbers.
+pub fn reals(program: &Program, signature: &Signature) -> Box<dyn Engine> {
+    Box::new(Reals::new(program, signature))
+}
+
+/// The golden rung.
+pub fn golden(programs: &Programs, signature: &Signature) -> Engines {
+    Engines {
+        full: reals(&programs.full, signature),
+        rest: programs.rest.as_ref().map(|program| reals(program, signature)),
+        predict: reals(&programs.predict, signature),
+    }
+}
+
+/// The engines of a rung below golden, for a whole training.
+///
+/// # Errors
+/// No binary points or no image exist; a tool is missing.
+pub fn lower(
+    name: EngineName,
+    project: &Project,
+    programs: &Programs,
+    samples: &Samples,
+    ranges: &NamedRanges,
+    stalls: Option<u64>,
+    talk: &Talk,
+) -> Result<Engines, Failure> {
+    let lowered = Lowered::new(project, programs, ranges, talk)?;
+    let images = images(name, project, &lowered)?;
+    let mut rung = Rung::new(name, &lowered, images.as_ref(), Some(talk))?;
+    rung.stalls = stalls;
+    Ok(Engines {
+        full: rung.engine(Which::Full, &samples.signature),
+        rest: lowered.rest.as_ref().map(|_| rung.engine(Which::Rest, &samples.signature)),
+        predict: rung.engine(Which::Predict, &samples.signature),
+    })
+}
+
+/// An engine of a rung below golden that predicts.
+///
+/// # Errors
+/// No binary points or no image exist; a tool is missing.
+pub fn predictor(
+    name: EngineName,
+    project: &Project,
+    program: &Program,
+    signature: &Signature,
+    ranges: &NamedRanges,
+    talk: &Talk,
+) -> Result<Box<dyn Engine>, Failure> {
+    let lowered = Lowered::prediction(project, program, ranges, talk)?;
+    let images = images(name, project, &lowered)?;
+    Ok(Rung::new(name, &lowered, images.as_ref(), Some(talk))?.engine(Which::Predict, signature))
+}
+
+fn images(name: EngineName, project: &Project, lowered: &Lowered) -> Result<Option<Images>, Failure> {
+    match name {
+        EngineName::Golden | EngineName::Fixed => Ok(None),
+        EngineName::Array | EngineName::Rtl => Images::compile(project, lowered).map(Some),
+    }
+}
+
+/// Which program of a training.
+#[derive(Clone, Copy)]
+pub enum Which {
+    /// One update per full batch.
+    Full,
+    /// One update for what an epoch leaves over.
+    Rest,
+    /// The prediction for one sample.
+    Predict,
+}
+
+/// What makes engines of one kind.
+pub struct Rung<'a> {
+    lowered: &'a Lowered,
+    images: Option<&'a Images>,
+    simulator: Option<Simulator>,
+    /// Seed of random stalls on both streams.
+    pub stalls: Option<u64>,
+}
+
+impl<'a> Rung<'a> {
+    /// Without images: words. With images: the array, or the RTL if that is asked for.
+    ///
+    /// # Errors
+    /// A tool is missing.
+    pub fn new(
+        name: EngineName,
+        lowered: &'a Lowered,
+        images: Option<&'a Images>,
+        talk: Option<&Talk>,
+    ) -> Result<Rung<'a>, Failure> {
+        let simulator = match (images, name) {
+            (Some(images), EngineName::Rtl) => Some(Simulator::build(&images.machine, talk)?),
+            _ => None,
+        };
+        Ok(Rung { lowered, images, simulator, stalls: None })
+    }
+
+    fn stalls(&self) -> Stalls {
+        self.stalls.map_or_else(Stalls::none, |seed| Stalls::seeded(seed, 25, 25))
+    }
+
+    /// An engine of this kind.
+    pub fn engine(&self, which: Which, signature: &Signature) -> Box<dyn Engine> {
+        let program = match which {
+            Which::Full => self.lowered.full.as_ref(),
+            Which::Rest => self.lowered.rest.as_ref(),
+            Which::Predict => Some(&self.lowered.predict),
+        };
+        let program = program.expect("a training has the program that is asked for");
+        let words = Words::new(program, signature);
+        let Some(images) = self.images else { return Box::new(words) };
+        let image = match which {
+            Which::Full => images.full.as_ref(),
+            Which::Rest => images.rest.as_ref(),
+            Which::Predict => Some(&images.predict),
+        };
+        let image = &image.expect("each program has its image").image;
+        // The image calls its tensors as the program does, where a name that is assigned again has several.
+        let mut signature = signature.clone();
+        let name = signature.prediction.0.clone();
+        let mut defined = Vec::new();
+        if let Some(id) = prediction(program, &signature) {
+            defined = written(program, id);
+            signature.prediction.0.clone_from(&program.tensors[id.0].name);
+        }
+        let array = Device::new(Array::new(&images.machine), image.clone(), &signature, defined.clone(), self.stalls());
+        match &self.simulator {
+            None => Box::new(Compared::new(Box::new(array), Box::new(words), "fixed", &name, false)),
+            Some(simulator) => {
+                let array = Compared::new(Box::new(array), Box::new(words), "fixed", &name, false);
+                let rtl =
+                    Device::new(simulator.device(&images.machine), image.clone(), &signature, defined, self.stalls());
+                Box::new(Compared::new(Box::new(rtl), Box::new(array), "array", &name, true))
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What can go wrong, and its exit code.
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | something in the user's program, config or data is wrong |
+//! | 2 | the arguments are wrong |
+//! | 3 | two rungs of the ladder disagree |
+//! | 4 | the program does not fit the machine, or the machine the board |
+//! | 5 | an external tool is missing or failed |
+//! | 6 | a file cannot be read or written |
+//! | 101 | a bug of ours |
+//! | 130 | interrupted |
+
+use arch::Diagnostic;
+use std::path::Path;
+
+/// A text the user wrote, for showing where it is wrong.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The name under which the user knows it.
+    pub name: String,
+    /// The text; empty for texts too long to show.
+    pub text: String,
+}
+
+/// Why the tool stops.
+#[derive(Debug)]
+pub enum Failure {
+    /// Messages about a text of the user's.
+    Diagnostics { source: Source, diagnostics: Vec<Diagnostic> },
+    /// The program is right, the machine too small.
+    DoesNotFit { source: Source, diagnostics: Vec<Diagnostic> },
+    /// Arguments that clap cannot judge.
+    Usage(String),
+    /// Two rungs of the ladder disagree.
+    Mismatch(String),
+    /// An external tool is missing or failed.
+    Tool(String),
+    /// A file cannot be read or written.
+    File(String),
+    /// The user pressed Ctrl-C.
+    Interrupted,
+    /// A simulator did what it must not do.
+    Bug(String),
+}
+
+impl Failure {
+    /// The exit code of the process.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Diagnostics { .. } => 1,
+            Failure::Usage(_) => 2,
+            Failure::Mismatch(_) => 3,
+            Failure::DoesNotFit { .. } => 4,
+            Failure::Tool(_) => 5,
+            Failure::File(_) => 6,
+            Failure::Bug(_) => 101,
+            Failure::Interrupted => 130,
+        }
+    }
+
+    /// Diagnostics about `source`.
+    pub fn about(source: &Source, diagnostics: Vec<Diagnostic>) -> Failure {
+        Failure::Diagnostics { source: source.clone(), diagnostics }
+    }
+
+    /// One diagnostic about a file whose text is not shown.
+    pub fn data(name: impl Into<String>, diagnostics: Vec<Diagnostic>) -> Failure {
+        Failure::Diagnostics { source: Source { name: name.into(), text: String::new() }, diagnostics }
+    }
+
+    /// A file that cannot be read or written.
+    pub fn file(doing: &str, path: &Path, error: &std::io::Error) -> Failure {
+        Failure::File(format!("cannot {doing} {}: {error}", path.display()))
+    }
+}
+
+impl From<sim::train::engine::EngineError> for Failure {
+    fn from(error: sim::train::engine::EngineError) -> Failure {
+        use sim::train::engine::EngineError;
+        match error {
+            EngineError::Interrupted => Failure::Interrupted,
+            EngineError::Stuck(message) => Failure::Bug(message),
+            EngineError::Tool(message) => Failure::Tool(message),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Weights on disk: JSON with the format's version, the hash of the program, and everything needed to predict.
+
+use crate::failure::Failure;
+use crate::output;
+use arch::{Code, Diagnostic};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use sim::data::fields::Encoding;
+use sim::train::engine::Model;
+use sim::train::settings::Loss;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Version of the format that this tool reads and writes.
+pub const VERSION: u32 = 1;
+
+/// A trained model.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelFile {
+    /// Version of this format.
+    pub format_version: u32,
+    /// Name of the program, for people.
+    pub program: String,
+    /// Hash of the program's text and constants.
+    pub program_hash: String,
+    /// What trained it.
+    pub engine: String,
+    /// The program's constants that were set.
+    pub set: BTreeMap<String, f64>,
+    /// How predictions are read.
+    pub loss: Loss,
+    /// How rows become numbers.
+    pub encoding: Encoding,
+    /// Smallest and largest value of each tensor in the golden run, by name.
+    pub ranges: BTreeMap<String, (f64, f64)>,
+    /// The weights.
+    pub model: Model,
+}
+
+/// Hash of a program: its text and the constants that were set.
+pub fn program_hash(text: &str, set: &BTreeMap<String, f64>) -> String {
+    let mut hash = Sha256::new();
+    hash.update(text.replace("\r\n", "\n"));
+    for (name, value) in set {
+        // The learning rate shapes the training, not the meaning of the weights.
+        if name != "mu" {
+            hash.update(format!("\0{name}={value:?}"));
+        }
+    }
+    arch::tools::hex(&hash.finalize())
+}
+
+/// What every version of the format has.
+#[derive(Deserialize)]
+struct Version {
+    format_version: u32,
+}
+
+impl ModelFile {
+    /// Write it whole.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(self).map_err(|error| Failure::File(error.to_string()))?;
+        output::write_file(path, format!("{text}\n").as_bytes())
+    }
+
+    /// Read one.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no model, or has another version.
+    pub fn load(path: &Path) -> Result<ModelFile, Failure> {
+        let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, &error))?;
+        let name = path.display().to_string();
+        let wrong = |message: String| Failure::data(name.clone(), vec![Diagnostic::global(Code::Data, message)]);
+        let version: Version =
+            serde_json::from_str(&text).map_err(|error| wrong(format!("this is no model file: {error}")))?;
+        if version.format_version != VERSION {
+            let found = version.format_version;
+            return Err(wrong(format!("the model file has format version {found}, this tool reads version {VERSION}")));
+        }
+        serde_json::from_str(&text).map_err(|error| wrong(format!("the model file is damaged: {error}")))
+    }
+
+    /// Refuse a model of another program.
+    ///
+    /// # Errors
+    /// `E-DATA` with both hashes, or with the tensor whose size differs.
+    pub fn check(&self, path: &Path, hash: &str, weights: &[(String, usize)]) -> Result<(), Failure> {
+        let wrong = |message: String, help: &str| {
+            let diagnostic = Diagnostic::global(Code::Data, message).with_help(help);
+            Err(Failure::data(path.display().to_string(), vec![diagnostic]))
+        };
+        if self.program_hash != hash {
+            let short = |hash: &str| hash.chars().take(12).collect::<String>();
+            let (saved, now) = (short(&self.program_hash), short(hash));
+            let message = format!("the model was trained with another program or other sizes: hash {saved}, now {now}");
+            return wrong(message, "use the program the model was trained with, or train again");
+        }
+        for (name, elements) in weights {
+            match self.model.get(name) {
+                None => return wrong(format!("the model has no weights `{name}`"), "train again"),
+                Some(values) if values.len() != *elements => {
+                    let message =
+                        format!("`{name}` has {} weights in the model, {elements} in the program", values.len());
+                    return wrong(message, "train again");
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,124 @@
+//! Arguments, config and program put together.
+
+use crate::arguments::{Dialect, Global};
+use crate::config::Config;
+use crate::failure::{Failure, Source};
+use crate::library;
+use crate::output::Talk;
+use crate::render;
+use compiler::language::{self, Language, Options};
+use compiler::tensor::Program;
+use std::path::{Path, PathBuf};
+
+/// What a subcommand works on.
+#[derive(Debug)]
+pub struct Project {
+    /// The configuration, or the default one.
+    pub config: Config,
+    /// Its file and text.
+    pub config_source: Option<(PathBuf, Source)>,
+    /// Path of the program.
+    pub path: PathBuf,
+    /// Its text.
+    pub source: Source,
+    language: Language,
+    dialect: Dialect,
+    /// Constants the user has set, weakest first: config, command line.
+    set: Vec<(String, f64)>,
+}
+
+/// The configuration that the arguments name, or the default one.
+///
+/// # Errors
+/// It cannot be read, or is wrong.
+pub fn config(global: &Global) -> Result<(Config, Option<(PathBuf, Source)>), Failure> {
+    let Some(name) = &global.config else { return Ok((Config::default(), None)) };
+    let path = library::find_config(name)?;
+    let source = library::read(&path)?;
+    let config = Config::parse(&source).map_err(|diagnostics| Failure::about(&source, diagnostics))?;
+    Ok((config, Some((path, source))))
+}
+
+impl Project {
+    /// Read config and program.
+    ///
+    /// # Errors
+    /// A file cannot be read or the config is wrong; no program is named; its extension is no language's.
+    pub fn open(global: &Global, program: Option<&Path>) -> Result<Project, Failure> {
+        let (config, config_source) = config(global)?;
+        let path = match (program, &config.program) {
+            (Some(path), _) => path.to_owned(),
+            (None, Some(_)) => beside(config_source.as_ref(), config.program.as_ref()).unwrap_or_default(),
+            (None, None) => {
+                let hint = "name a program, or a config that does: tabla-gen --config tiny programs/logistic.t";
+                return Err(Failure::Usage(hint.to_owned()));
+            }
+        };
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
+        let Some(language) = Language::of_extension(extension) else {
+            let known: Vec<String> =
+                Language::ALL.iter().map(|l| format!(".{} ({})", l.extension(), l.name())).collect();
+            let what = path.display();
+            return Err(Failure::Usage(format!("`{what}` is no program: its name must end in {}", known.join(", "))));
+        };
+        let source = library::read(&path)?;
+        let mut set: Vec<(String, f64)> = config.build.set.iter().map(|(name, &value)| (name.clone(), value)).collect();
+        set.extend(global.set.iter().cloned());
+        Ok(Project { config, config_source, path, source, language, dialect: global.dialect, set })
+    }
+
+    /// Read the program; `defaults` are constants that the user may override.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse(&self, defaults: &[(String, f64)], talk: &Talk) -> Result<Program, Failure> {
+        let (program, warnings) = self.parse_quietly(defaults)?;
+        render::warnings(&self.source, &warnings, talk);
+        Ok(program)
+    }
+
+    /// As [`Project::parse`], with the warnings for the caller.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse_quietly(&self, defaults: &[(String, f64)]) -> Result<(Program, Vec<arch::Diagnostic>), Failure> {
+        let mut set: Vec<(String, f64)> = Vec::new();
+        for (name, value) in defaults.iter().chain(&self.set) {
+            set.retain(|(known, _)| known != name);
+            set.push((name.clone(), *value));
+        }
+        let options = Options { set, seed_dialect: self.dialect == Dialect::Seed, ..Options::default() };
+        language::parse(self.language, &self.source.text, &options)
+            .map_err(|diagnostics| Failure::about(&self.source, diagnostics))
+    }
+
+    /// The constants that config and command line set.
+    pub fn settings_of_the_user(&self) -> impl Iterator<Item = (String, f64)> + '_ {
+        self.set.iter().cloned()
+    }
+
+    /// Name of the program without folder and extension.
+    pub fn name(&self) -> String {
+        self.path.file_stem().map_or("program".to_owned(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// A path of the config, as seen from the working directory.
+    pub fn beside_config(&self, path: Option<&PathBuf>) -> Option<PathBuf> {
+        beside(self.config_source.as_ref(), path)
+    }
+
+    /// Where `build` writes.
+    pub fn out_folder(&self, global: &Global) -> PathBuf {
+        let default = || {
+            let config = self.config_source.as_ref().and_then(|(path, _)| path.file_stem());
+            let name = config.map_or_else(|| self.name(), |name| name.to_string_lossy().into_owned());
+            Path::new("out").join(name)
+        };
+        global.out.clone().or_else(|| self.beside_config(self.config.build.out.as_ref())).unwrap_or_else(default)
+    }
+}
+
+fn beside(config: Option<&(PathBuf, Source)>, path: Option<&PathBuf>) -> Option<PathBuf> {
+    let folder = config.and_then(|(config, _)| config.parent()).unwrap_or(Path::new(""));
+    path.map(|path| folder.join(path))
+}

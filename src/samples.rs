@@ -1,0 +1,280 @@
+//! The data of a project, as the steps of its program.
+//!
+//!     CSV ──▶ columns, coding ──▶ sizes ──▶ program ──▶ signature ──▶ steps
+//!
+//! Sizes of the program follow from the data, so the data comes first.
+
+use crate::failure::Failure;
+use crate::output::Talk;
+use crate::project::Project;
+use crate::settings;
+use compiler::tensor::{Program, Role};
+use sim::data::fields::{Encoding, Rows};
+use sim::data::labels::Coding;
+use sim::data::split;
+use sim::data::table::Table;
+use sim::train::engine::{Field, Signature, Step};
+use sim::train::metrics::{self, Classes, Metrics};
+use sim::train::settings::{Loss, Settings};
+use std::path::Path;
+
+/// A program with the samples it trains on.
+pub struct Samples {
+    /// The program, with sizes from the data.
+    pub program: Program,
+    /// What it takes and gives, sample by sample.
+    pub signature: Signature,
+    /// How rows become numbers.
+    pub encoding: Encoding,
+    /// The `[train]` table, with the command line's changes.
+    pub settings: Settings,
+    /// Steps of the training part.
+    pub train: Vec<Step>,
+    /// Steps of the test part.
+    pub test: Vec<Step>,
+    /// Where they come from, for people.
+    pub origin: String,
+    /// Which field the prediction is compared with.
+    label: usize,
+}
+
+/// Which rows, and where their columns go.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice<'a> {
+    /// The file.
+    pub data: &'a Path,
+    /// Target columns, if the user names them.
+    pub target: Option<&'a [String]>,
+    /// Part that trains.
+    pub split: f64,
+    /// Seed of the split.
+    pub seed: u64,
+    /// At most so many rows per part.
+    pub limit: Option<usize>,
+}
+
+/// Read a data file.
+///
+/// # Errors
+/// It cannot be read, or is no table.
+pub fn read_table(path: &Path) -> Result<Table, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, &error))?;
+    Table::from_csv(&bytes).map_err(|error| Failure::data(path.display().to_string(), vec![error]))
+}
+
+/// The constants that settings and data give to a program.
+pub fn defaults(settings: &Settings, encoding: &Encoding) -> Vec<(String, f64)> {
+    let sizes = settings.sizes.iter().map(|(name, &size)| (name.clone(), f64::from(encoding.size(size))));
+    sizes.chain(settings.mu.map(|mu| ("mu".to_owned(), mu))).collect()
+}
+
+impl Samples {
+    /// Read the data and the program.
+    ///
+    /// # Errors
+    /// Whatever is wrong with data, settings or program.
+    pub fn read(project: &Project, settings: Settings, choice: Choice<'_>, talk: &Talk) -> Result<Samples, Failure> {
+        let table = read_table(choice.data)?;
+        let about = |diagnostics| Failure::data(choice.data.display().to_string(), diagnostics);
+        // How many label values a sample has is known from the program as it stands; sizes do not change it in most.
+        let (sketch, _) = project.parse_quietly(&[])?;
+        let labels = label_elements(&sketch);
+        let mut encoding =
+            Encoding::choose(&table, &settings, choice.target, labels).map_err(|error| about(vec![error]))?;
+        let program = project.parse(&defaults(&settings, &encoding), talk)?;
+        let (signature, label) = signature(project, &program, &settings)?;
+        encoding.check(&signature).map_err(|error| about(vec![error]))?;
+        let rows = encoding.read(&table, true).map_err(about)?;
+        let parts = split::split(table.rows.len(), choice.split, choice.seed);
+        encoding.measure(&rows, &parts.train, &settings);
+        let steps = |part: &[usize]| -> Vec<Step> {
+            let part = part.iter().take(choice.limit.unwrap_or(usize::MAX));
+            part.map(|&row| encoding.step(&rows, row, &signature)).collect()
+        };
+        let origin = choice.data.file_name().map_or("data".to_owned(), |name| name.to_string_lossy().into_owned());
+        let (train, test) = (steps(&parts.train), steps(&parts.test));
+        Ok(Samples { program, signature, encoding, settings, train, test, origin, label })
+    }
+
+    /// Made-up samples for a program whose data nobody has named: features from -2 to 2, labels from the coding.
+    ///
+    /// # Errors
+    /// Whatever is wrong with settings or program.
+    pub fn random(project: &Project, settings: Settings, count: usize, talk: &Talk) -> Result<Samples, Failure> {
+        let program =
+            project.parse(&settings.mu.map(|mu| ("mu".to_owned(), mu)).into_iter().collect::<Vec<_>>(), talk)?;
+        let (signature, label) = signature(project, &program, &settings)?;
+        let mut noise = Noise(1);
+        let coding = match &settings.labels {
+            Some(names) => Coding::Names(names.iter().map(|(name, &value)| (name.clone(), value)).collect()),
+            None => Coding::Number,
+        };
+        let inputs: usize = signature.fields[..signature.inputs].iter().map(Field::elements).sum();
+        let labels = label_elements(&program);
+        let classes = labels.saturating_sub(settings.first_class).max(1);
+        let mut sample = || -> Step {
+            let mut values: Vec<f64> = (0..inputs).map(|_| 4.0 * noise.next() - 2.0).collect();
+            if settings.bias {
+                values[0] = 1.0;
+            }
+            let mut targets = vec![0.0; labels];
+            match (&coding, settings.loss) {
+                (Coding::Names(names), _) => {
+                    targets.fill_with(|| names[(noise.next() * names.len() as f64) as usize % names.len()].1);
+                }
+                (_, Loss::OneHot) => {
+                    targets[settings.first_class + (noise.next() * classes as f64) as usize % classes] = 1.0;
+                }
+                (_, _) => targets.fill_with(|| 4.0 * noise.next() - 2.0),
+            }
+            let mut values = values.into_iter().chain(targets);
+            signature.fields.iter().map(|field| values.by_ref().take(field.elements()).collect()).collect()
+        };
+        let origin = "made-up samples".to_owned();
+        let train: Vec<Step> = (0..count).map(|_| sample()).collect();
+        let encoding = Encoding {
+            features: Vec::new(),
+            targets: Vec::new(),
+            standardise: sim::data::standardise::Standardiser::identity(0),
+            standardise_targets: sim::data::standardise::Standardiser::identity(0),
+            bias: settings.bias,
+            one_hot: (settings.loss == Loss::OneHot).then_some(settings.first_class),
+            coding,
+        };
+        Ok(Samples { program, signature, encoding, settings, train, test: Vec::new(), origin, label })
+    }
+
+    /// Judge the predictions for some steps.
+    pub fn judge(&self, predictions: &[Vec<f64>], steps: &[Step]) -> Metrics {
+        let labels: Vec<&[f64]> = steps.iter().map(|step| step[self.label].as_slice()).collect();
+        let codes: Vec<f64> = match &self.encoding.coding {
+            Coding::Names(names) => names.iter().map(|&(_, value)| value).collect(),
+            _ => Vec::new(),
+        };
+        let first = self.encoding.one_hot.unwrap_or(0);
+        let classes = Classes { first, count: self.encoding.classes() };
+        let scale = &self.encoding.standardise_targets.deviation;
+        metrics::judge(self.settings.loss, predictions, &labels, classes, &codes, scale)
+    }
+
+    /// The prediction of one sample, as people read it: a class, or a number in the units of the data.
+    pub fn read_prediction(encoding: &Encoding, loss: Loss, prediction: &[f64]) -> serde_json::Value {
+        if let Some(first) = encoding.one_hot {
+            let classes = &prediction[first.min(prediction.len())..];
+            return encoding.coding.name(metrics::largest(classes) as f64).unwrap_or("").into();
+        }
+        let restore = |(column, &value): (usize, &f64)| {
+            if column < encoding.standardise_targets.mean.len() {
+                encoding.standardise_targets.restore(column, value)
+            } else {
+                value
+            }
+        };
+        if loss == Loss::Squared {
+            let values: Vec<f64> = prediction.iter().enumerate().map(restore).collect();
+            return if let [value] = values.as_slice() { (*value).into() } else { values.into() };
+        }
+        match encoding.coding.name(prediction[0]) {
+            Some(name) => name.into(),
+            None => prediction[0].into(),
+        }
+    }
+}
+
+/// Where a project's samples come from: the data the user names, the config's, or made-up ones.
+///
+/// # Errors
+/// Whatever is wrong with data, settings or program.
+pub fn for_image(
+    project: &Project,
+    data: Option<&Path>,
+    target: Option<&[String]>,
+    talk: &Talk,
+) -> Result<Samples, Failure> {
+    let (settings, _) = settings::read(&project.path)?;
+    let configured = project.beside_config(project.config.build.data.as_ref());
+    let built_in = project.config_source.as_ref().is_some_and(|(path, _)| !path.is_file());
+    match data.map(Path::to_owned).or(configured) {
+        // A built-in config names data of the repository, which need not be here.
+        Some(data) if !built_in || data.is_file() => {
+            let choice = Choice { data: &data, target, split: 0.8, seed: 1, limit: None };
+            Samples::read(project, settings, choice, talk)
+        }
+        _ => {
+            talk.say("no data named: sizes as in the program, binary points from made-up samples (use --data)");
+            Samples::random(project, settings, 256, talk)
+        }
+    }
+}
+
+/// Numbers that look random and are the same everywhere.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as f64) / f64::from(1u32 << 31)
+    }
+}
+
+/// Rows of a data file without targets, as steps.
+///
+/// # Errors
+/// Columns are missing or hold no numbers.
+pub fn unlabelled(
+    encoding: &Encoding,
+    table: &Table,
+    signature: &Signature,
+) -> Result<Vec<Step>, Vec<arch::Diagnostic>> {
+    let rows: Rows = encoding.read(table, false)?;
+    Ok((0..rows.features.len()).map(|row| encoding.step(&rows, row, signature)).collect())
+}
+
+fn elements(shape: &[u32]) -> usize {
+    shape.iter().map(|&n| n as usize).product()
+}
+
+fn label_elements(program: &Program) -> usize {
+    program.tensors.iter().filter(|t| t.role == Role::Label).map(|t| elements(&t.shape)).sum()
+}
+
+/// What a program takes and gives, and the number of the field that the prediction is compared with.
+pub fn signature(project: &Project, program: &Program, settings: &Settings) -> Result<(Signature, usize), Failure> {
+    let fields_with = |role: &Role| {
+        let tensors = program.tensors.iter().filter(move |tensor| tensor.role == *role);
+        tensors.map(|tensor| Field { name: tensor.name.clone(), shape: tensor.shape.clone() }).collect::<Vec<_>>()
+    };
+    let wrong = |message: String, help: String| {
+        let diagnostic = arch::Diagnostic::global(arch::Code::Config, message).with_help(help);
+        Failure::data(project.path.with_extension("toml").display().to_string(), vec![diagnostic])
+    };
+    let names = || program.names.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+    let Some((_, id)) = program.names.iter().rev().find(|(name, _)| *name == settings.prediction) else {
+        let message = format!("the program has no `{}`, which [train] names as the prediction", settings.prediction);
+        return Err(wrong(message, format!("its names are {}", names())));
+    };
+    let shape = &program.tensors[id.0].shape;
+    let mut fields = fields_with(&Role::Input);
+    let inputs = fields.len();
+    fields.extend(fields_with(&Role::Label));
+    let label = match &settings.label {
+        Some(name) => fields.iter().position(|field| field.name == *name),
+        None => fields[inputs..].iter().position(|field| field.shape == *shape).map(|n| n + inputs),
+    };
+    let Some(label) = label else {
+        let message = match &settings.label {
+            Some(name) => format!("the program has no input or label `{name}`, which [train] names as the label"),
+            None => format!("no label of the program has the shape of the prediction `{}`", settings.prediction),
+        };
+        return Err(wrong(message, "a label is a `model_output` that the program never assigns".to_owned()));
+    };
+    if elements(&fields[label].shape) != elements(shape) {
+        let message =
+            format!("prediction `{}` and label `{}` differ in shape", settings.prediction, fields[label].name);
+        return Err(wrong(message, "see `prediction` and `label` in the [train] table".to_owned()));
+    }
+    let state = program.tensors.iter().filter(|tensor| tensor.role == Role::State);
+    let model = state.map(|tensor| (tensor.name.clone(), elements(&tensor.shape))).collect();
+    let prediction = (settings.prediction.clone(), elements(shape));
+    Ok((Signature { fields, inputs, prediction, model }, label))
+}
