@@ -33,7 +33,9 @@ struct ConfigFile {
 pub struct Config {
     /// The program, relative to the file.
     pub program: Option<PathBuf>,
-    /// The grid.
+    /// The grid as the file gives it; what is left out follows from the program.
+    pub spec: MachineSpec,
+    /// The grid with the defaults of what is left out.
     pub machine: Machine,
     /// The board.
     pub board: Board,
@@ -48,7 +50,8 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             program: None,
-            machine: Machine::grid(8, 8, 16).expect("the default grid is possible"),
+            spec: MachineSpec::default(),
+            machine: Machine::try_from(MachineSpec::default()).expect("the default grid is possible"),
             board: Board::default(),
             numbers: NumberOptions::default(),
             build: BuildOptions::default(),
@@ -136,7 +139,7 @@ impl Config {
     /// impossible machine.
     pub fn parse(source: &Source) -> Result<Config, Vec<Diagnostic>> {
         let file: ConfigFile = from_toml(&source.text).map_err(|error| vec![error])?;
-        let machine = Machine::try_from(file.machine).map_err(|error| {
+        let machine = Machine::try_from(file.machine.clone()).map_err(|error| {
             let message = format!("the machine is impossible: {error}");
             let span = value_span(&source.text, &["machine", error.key]);
             vec![match span {
@@ -149,7 +152,14 @@ impl Config {
             let span = value_span(&source.text, &["board", "clock_mhz"]).unwrap_or_default();
             return Err(vec![Diagnostic::new(Code::Config, span, "the clock must be above 0 MHz")]);
         }
-        Ok(Config { program: file.program, machine, board, numbers: file.numbers, build: file.build })
+        Ok(Config {
+            program: file.program,
+            spec: file.machine,
+            machine,
+            board,
+            numbers: file.numbers,
+            build: file.build,
+        })
     }
 }
 

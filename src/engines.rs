@@ -4,15 +4,24 @@
 //!                                        │                                    │
 //!                                        └──────────── lower ◀────────────────┘ ──▶ fixed ──compile──▶ array, rtl
 
+use crate::arguments::EngineName;
 use crate::failure::Failure;
+use crate::images::{Images, Lowered};
+use crate::output::Talk;
 use crate::project::Project;
 use crate::samples::Samples;
-use canonical::{Batch, Keep, Options};
+use crate::simulators::Simulator;
+use compiler::canonical::{self, Batch, Keep, Options};
 use compiler::ranges::Ranges;
 use compiler::tensor::Program;
+use sim::array::Array;
+use sim::grid::Stalls;
+use sim::train::compared::Compared;
+use sim::train::device::Device;
 use sim::train::engine::{Engine, Signature};
 use sim::train::reals::Reals;
 use sim::train::settings::Reduction;
+use sim::train::words::{Words, prediction, written};
 use sim::train::{Engines, Schedule};
 use std::collections::BTreeMap;
 
@@ -50,7 +59,7 @@ impl Programs {
         let left = schedule.left_over(samples.train.len());
         let rest = left > 0 && schedule.reduction == Reduction::Sum;
         let full = training(schedule.batch)?;
-        if full.updates.is_empty() && full.descents.is_empty() {
+        if full.updates.is_empty() {
             return Err(no_update(project, &samples.program));
         }
         Ok(Programs {
@@ -129,64 +138,129 @@ pub fn golden(programs: &Programs, signature: &Signature) -> Engines {
     }
 }
 
-// Until the canonical passes are here: batches of one, as the front end made the program.
-mod canonical {
-    use compiler::tensor::Program;
-    pub struct Options {
-        pub keep: Keep,
-        pub batch: Batch,
+/// The engines of a rung below golden, for a whole training.
+///
+/// # Errors
+/// No binary points or no image exist; a tool is missing.
+pub fn lower(
+    name: EngineName,
+    project: &Project,
+    programs: &Programs,
+    samples: &Samples,
+    ranges: &NamedRanges,
+    stalls: Option<u64>,
+    talk: &Talk,
+) -> Result<Engines, Failure> {
+    let lowered = Lowered::new(project, programs, ranges, talk)?;
+    let images = images(name, project, &lowered)?;
+    let mut rung = Rung::new(name, &lowered, images.as_ref(), Some(talk))?;
+    rung.stalls = stalls;
+    Ok(Engines {
+        full: rung.engine(Which::Full, &samples.signature),
+        rest: lowered.rest.as_ref().map(|_| rung.engine(Which::Rest, &samples.signature)),
+        predict: rung.engine(Which::Predict, &samples.signature),
+    })
+}
+
+/// An engine of a rung below golden that predicts.
+///
+/// # Errors
+/// No binary points or no image exist; a tool is missing.
+pub fn predictor(
+    name: EngineName,
+    project: &Project,
+    program: &Program,
+    signature: &Signature,
+    ranges: &NamedRanges,
+    talk: &Talk,
+) -> Result<Box<dyn Engine>, Failure> {
+    let lowered = Lowered::prediction(project, program, ranges, talk)?;
+    let images = images(name, project, &lowered)?;
+    Ok(Rung::new(name, &lowered, images.as_ref(), Some(talk))?.engine(Which::Predict, signature))
+}
+
+fn images(name: EngineName, project: &Project, lowered: &Lowered) -> Result<Option<Images>, Failure> {
+    match name {
+        EngineName::Golden | EngineName::Fixed => Ok(None),
+        EngineName::Array | EngineName::Rtl => Images::compile(project, lowered).map(Some),
     }
-    pub enum Keep {
-        Training { predictions: Vec<String> },
-        Prediction { names: Vec<String> },
+}
+
+/// Which program of a training.
+#[derive(Clone, Copy)]
+pub enum Which {
+    /// One update per full batch.
+    Full,
+    /// One update for what an epoch leaves over.
+    Rest,
+    /// The prediction for one sample.
+    Predict,
+}
+
+/// What makes engines of one kind.
+pub struct Rung<'a> {
+    lowered: &'a Lowered,
+    images: Option<&'a Images>,
+    simulator: Option<Simulator>,
+    /// Seed of random stalls on both streams.
+    pub stalls: Option<u64>,
+}
+
+impl<'a> Rung<'a> {
+    /// Without images: words. With images: the array, or the RTL if that is asked for.
+    ///
+    /// # Errors
+    /// A tool is missing.
+    pub fn new(
+        name: EngineName,
+        lowered: &'a Lowered,
+        images: Option<&'a Images>,
+        talk: Option<&Talk>,
+    ) -> Result<Rung<'a>, Failure> {
+        let simulator = match (images, name) {
+            (Some(images), EngineName::Rtl) => Some(Simulator::build(&images.machine, talk)?),
+            _ => None,
+        };
+        Ok(Rung { lowered, images, simulator, stalls: None })
     }
-    pub struct Batch {
-        pub size: u32,
-        pub reduction: Reduction,
+
+    fn stalls(&self) -> Stalls {
+        self.stalls.map_or_else(Stalls::none, |seed| Stalls::seeded(seed, 25, 25))
     }
-    impl Batch {
-        pub const SINGLE: Batch = Batch { size: 1, reduction: Reduction::Mean };
-    }
-    pub enum Reduction {
-        Mean,
-        Sum,
-    }
-    pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec<arch::Diagnostic>> {
-        let mut program = program.clone();
-        assert!(options.batch.size == 1 && !matches!(options.batch.reduction, Reduction::Sum));
-        match &options.keep {
-            Keep::Training { predictions } => program.names.retain(|(name, _)| predictions.contains(name)),
-            Keep::Prediction { names } => {
-                program.names.retain(|(name, _)| names.contains(name));
-                program.descents.clear();
-                program.updates.clear();
+
+    /// An engine of this kind.
+    pub fn engine(&self, which: Which, signature: &Signature) -> Box<dyn Engine> {
+        let program = match which {
+            Which::Full => self.lowered.full.as_ref(),
+            Which::Rest => self.lowered.rest.as_ref(),
+            Which::Predict => Some(&self.lowered.predict),
+        };
+        let program = program.expect("a training has the program that is asked for");
+        let words = Words::new(program, signature);
+        let Some(images) = self.images else { return Box::new(words) };
+        let image = match which {
+            Which::Full => images.full.as_ref(),
+            Which::Rest => images.rest.as_ref(),
+            Which::Predict => Some(&images.predict),
+        };
+        let image = &image.expect("each program has its image").image;
+        // The image calls its tensors as the program does, where a name that is assigned again has several.
+        let mut signature = signature.clone();
+        let name = signature.prediction.0.clone();
+        let mut defined = Vec::new();
+        if let Some(id) = prediction(program, &signature) {
+            defined = written(program, id);
+            signature.prediction.0.clone_from(&program.tensors[id.0].name);
+        }
+        let array = Device::new(Array::new(&images.machine), image.clone(), &signature, defined.clone(), self.stalls());
+        match &self.simulator {
+            None => Box::new(Compared::new(Box::new(array), Box::new(words), "fixed", &name, false)),
+            Some(simulator) => {
+                let array = Compared::new(Box::new(array), Box::new(words), "fixed", &name, false);
+                let rtl =
+                    Device::new(simulator.device(&images.machine), image.clone(), &signature, defined, self.stalls());
+                Box::new(Compared::new(Box::new(rtl), Box::new(array), "array", &name, true))
             }
         }
-        Ok(program)
     }
-}
-
-/// Engines of a rung below golden.
-pub fn lower(
-    _: crate::arguments::EngineName,
-    _: &Project,
-    _: &Programs,
-    _: &Samples,
-    _: &NamedRanges,
-    _: Option<u64>,
-    _: &crate::output::Talk,
-) -> Result<Engines, Failure> {
-    Err(Failure::Bug("not here yet".to_owned()))
-}
-
-/// An engine that predicts.
-pub fn predictor(
-    _: crate::arguments::EngineName,
-    _: &Project,
-    _: &Program,
-    _: &Signature,
-    _: &NamedRanges,
-    _: &crate::output::Talk,
-) -> Result<Box<dyn Engine>, Failure> {
-    Err(Failure::Bug("not here yet".to_owned()))
 }

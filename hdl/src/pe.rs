@@ -46,6 +46,8 @@ pub(crate) fn pe_width(widths: &Widths, name: &str) -> u32 {
 }
 
 /// The operands of a beat: t+1 to t+2.
+///
+/// A PE outside the mask adds nothing to its sum: its `a` and `c` are zero, so its product and its start are.
 #[derive(LogicBlock)]
 struct OperandSelect {
     clock: Signal<In, Clock>,
@@ -55,6 +57,8 @@ struct OperandSelect {
     t1: Wide<In>,
     immediate_b: Wide<In>,
     immediate_c: Wide<In>,
+    /// The mask admits this PE.
+    admitted: Signal<In, Bit>,
     select_a: Wide<In>,
     select_b: Wide<In>,
     select_c: Wide<In>,
@@ -87,6 +91,7 @@ impl OperandSelect {
             t1: word(),
             immediate_b: word(),
             immediate_c: word(),
+            admitted: Signal::default(),
             select_a: Wide::new(narrow),
             select_b: Wide::new(code),
             select_c: Wide::new(code),
@@ -112,7 +117,9 @@ impl OperandSelect {
 impl Logic for OperandSelect {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!("operand_select: operands a, b and c from the read ports of the pads and the immediates.");
+        comment!(
+            "operand_select: operands a, b, c from pads and immediates; outside the mask a and c are 0, which adds nothing."
+        );
         clock!(self, clock, held_a, held_b, held_c);
         self.a.next = self.held_a.q.val();
         self.b.next = self.held_b.q.val();
@@ -149,6 +156,11 @@ impl Logic for OperandSelect {
             self.held_c.d.next = self.t1.val();
         } else if self.select_c.val() == self.of_immediate.val() {
             self.held_c.d.next = self.immediate_c.val();
+        }
+
+        if !self.admitted.val() {
+            self.held_a.d.next = self.nothing.val();
+            self.held_c.d.next = self.nothing.val();
         }
     }
 }
@@ -202,12 +214,11 @@ impl Logic for WritePort {
     }
 }
 
-/// What the mask of a PE gates: tree register, data pad, status.
+/// Tree register, and what the mask of a PE gates: data pad, status.
 #[derive(LogicBlock)]
 struct Gates {
     clock: Signal<In, Clock>,
     tree_t4: Signal<In, Bit>,
-    admitted_t4: Signal<In, Bit>,
     accumulator: Wide<In>,
     tree: Wide<Out>,
     load_write: Signal<In, Bit>,
@@ -228,7 +239,6 @@ impl Gates {
         Gates {
             clock: Signal::default(),
             tree_t4: Signal::default(),
-            admitted_t4: Signal::default(),
             accumulator: Wide::new(widths.accumulator),
             tree: Wide::new(widths.accumulator),
             load_write: Signal::default(),
@@ -249,11 +259,11 @@ impl Gates {
 impl Logic for Gates {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!("gates: what the mask gates in a PE: tree register, data pad, saturation status.");
+        comment!("gates: tree register of a PE, and what its mask gates: data pad and saturation status.");
         clock!(self, clock, held_tree);
         self.tree.next = self.held_tree.q.val();
         self.held_tree.d.next = self.nothing.val();
-        if self.tree_t4.val() && self.admitted_t4.val() {
+        if self.tree_t4.val() {
             self.held_tree.d.next = self.accumulator.val();
         }
         self.data_write.next = self.load_write.val() && self.load_admitted.val();
@@ -292,7 +302,7 @@ pub(crate) struct ProcessingEngine {
     accumulate: Accumulate,
     shifter: ShiftStage,
     round: RoundStage,
-    admitted_t4: Delay,
+    admitted_t1: Delay,
     admitted_t6: Delay,
     gates: Gates,
     model_port: WritePort,
@@ -328,8 +338,8 @@ impl ProcessingEngine {
             accumulate: Accumulate::new(2 * word, accumulator),
             shifter: ShiftStage::new(accumulator, widths.beat("shift")),
             round: RoundStage::new(accumulator, word),
-            admitted_t4: Delay::new(1, 4),
-            admitted_t6: Delay::new(1, 2),
+            admitted_t1: Delay::new(1, 1),
+            admitted_t6: Delay::new(1, 5),
             gates: Gates::new(widths),
             model_port: WritePort::new(widths.model, word),
             t0_port: WritePort::new(widths.temporary, word),
@@ -368,6 +378,7 @@ impl ProcessingEngine {
             select.t1 = t1.read_data;
             select.immediate_b = control.immediate_b_t1;
             select.immediate_c = control.immediate_c_t1;
+            select.admitted = admitted_t1.q;
             select.select_a = control.a_t1;
             select.select_b = control.b_t1;
             select.select_c = control.c_t1;
@@ -376,7 +387,7 @@ impl ProcessingEngine {
             multiply.b = select.b;
             aligner.clock = clock;
             aligner.c = select.c;
-            aligner.align = control.align_t2;
+            aligner.places = control.align_t2;
             accumulate.clock = clock;
             accumulate.valid = control.valid_t3;
             accumulate.first = control.first_t3;
@@ -392,13 +403,12 @@ impl ProcessingEngine {
             round.sticky = shifter.sticky;
             round.negative = control.negative_t5;
 
-            admitted_t4.clock = clock;
-            admitted_t4.d = admitted;
+            admitted_t1.clock = clock;
+            admitted_t1.d = admitted;
             admitted_t6.clock = clock;
-            admitted_t6.d = admitted_t4.q;
+            admitted_t6.d = admitted_t1.q;
             gates.clock = clock;
             gates.tree_t4 = control.tree_t4;
-            gates.admitted_t4 = admitted_t4.q;
             gates.accumulator = accumulate.sum;
             gates.load_write = load_write_data;
             gates.load_admitted = load_admitted;

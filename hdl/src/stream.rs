@@ -12,6 +12,33 @@ use crate::signal::{Number, Wide};
 use crate::wiring::comment;
 use rust_hdl::prelude::*;
 
+/// A number at more bits.
+#[derive(LogicBlock)]
+pub(crate) struct Widen {
+    pub(crate) narrow: Wide<In>,
+    pub(crate) wide: Wide<Out>,
+}
+
+impl Widen {
+    pub(crate) fn new(from: u32, to: u32) -> Self {
+        assert!(from < to, "{from} bits are not fewer than {to}");
+        Widen { narrow: Wide::new(from), wide: Wide::new(to) }
+    }
+}
+
+impl Logic for Widen {
+    fn update(&mut self) {
+        self.wide.next = self.narrow.val();
+    }
+    fn connect(&mut self) {
+        self.wide.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let missing = self.wide.width() - self.narrow.width();
+        Verilog::Custom(format!("// widen: the same number at more bits.\nassign wide = {{{missing}'d0, narrow}};"))
+    }
+}
+
 /// Start, delay, interval, instruction counter.
 #[derive(LogicBlock)]
 pub(crate) struct Pacer {
@@ -38,6 +65,8 @@ pub(crate) struct Pacer {
     first_beat: Flag,
     index: Register,
     countdown: Register,
+    /// The interval at the width of a delay.
+    pause: Widen,
     wait_now: Wide<Local>,
     finishes: Signal<Local, Bit>,
     stops: Signal<Local, Bit>,
@@ -48,7 +77,7 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     pub(crate) fn new(widths: &Widths) -> Self {
-        let time = widths.alu.field("delay").bits;
+        let (time, interval) = (widths.alu.field("delay").bits, widths.alu.field("interval").bits);
         Pacer {
             clock: Signal::default(),
             reset: Signal::default(),
@@ -56,7 +85,7 @@ impl Pacer {
             entry: Wide::new(widths.index),
             is_end: Signal::default(),
             delay: Wide::new(time),
-            interval: Wide::new(time),
+            interval: Wide::new(interval),
             wrap: Signal::default(),
             hold: Signal::default(),
             read_index: Wide::new(widths.index),
@@ -68,6 +97,7 @@ impl Pacer {
             first_beat: Flag::new(),
             index: Register::new(widths.index),
             countdown: Register::new(time),
+            pause: Widen::new(interval, time),
             wait_now: Wide::new(time),
             finishes: Signal::default(),
             stops: Signal::default(),
@@ -86,6 +116,7 @@ impl Logic for Pacer {
         self.running.reset.next = self.reset.val();
         self.opening.reset.next = self.reset.val();
         self.first_beat.reset.next = self.reset.val();
+        self.pause.narrow.next = self.interval.val();
         self.busy.next = self.running.q.val();
         self.fresh.next = self.first_beat.q.val();
 
@@ -99,7 +130,7 @@ impl Logic for Pacer {
 
         self.countdown.d.next = self.wait_now.val();
         if self.issue.val() {
-            self.countdown.d.next = self.interval.val();
+            self.countdown.d.next = self.pause.wide.val();
         } else if self.wait_now.val() != self.zero.val() {
             self.countdown.d.next = self.wait_now.val() - self.one.val();
         }

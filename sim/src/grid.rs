@@ -56,3 +56,17 @@ impl<G: Grid + ?Sized> Grid for Box<G> {
         (**self).cycle(input, output_ready)
     }
 }
+
+impl<G: Grid + ?Sized> Grid for &mut G {
+    fn control_write(&mut self, address: u32, data: u32) {
+        (**self).control_write(address, data);
+    }
+
+    fn control_read(&mut self, address: u32) -> u32 {
+        (**self).control_read(address)
+    }
+
+    fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
+        (**self).cycle(input, output_ready)
+    }
+}

@@ -8,6 +8,7 @@
 //! go in one stream, which gives the cycle count that counts.
 
 use crate::train::engine::{Comparison, Engine, EngineError, Model, Run, Step};
+use arch::Span;
 
 /// Two engines side by side; answers as the lower one does.
 pub struct Compared {
@@ -99,6 +100,10 @@ impl Engine for Compared {
 
     fn model(&self) -> Model {
         self.lower.model()
+    }
+
+    fn saturations(&self) -> Vec<(Span, u64)> {
+        self.reference.saturations()
     }
 
     fn comparison(&self) -> Option<Comparison> {

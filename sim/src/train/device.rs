@@ -10,6 +10,8 @@ use arch::number::{quantise, to_f64};
 pub struct Device<G: Grid> {
     driver: Driver<G>,
     prediction: Option<usize>,
+    /// Which elements of the prediction have a value; the others count as 0.
+    written: Vec<bool>,
     /// For each tensor of the image: which field of a step fills it.
     fields: Vec<Option<usize>>,
     /// For each tensor of the image: the name of the weights it holds, if it does.
@@ -21,8 +23,9 @@ pub struct Device<G: Grid> {
 }
 
 impl<G: Grid> Device<G> {
-    /// Load `image` into an idle grid. The image calls its tensors as the program does.
-    pub fn new(grid: G, image: Image, signature: &Signature, stalls: Stalls) -> Device<G> {
+    /// Load `image` into an idle grid. The image calls its tensors as the program does; `written` says which elements of the
+    /// prediction the program computes.
+    pub fn new(grid: G, image: Image, signature: &Signature, written: Vec<bool>, stalls: Stalls) -> Device<G> {
         let position = |name: &str| signature.fields.iter().position(|field| field.name == name);
         let is_model = |name: &str| signature.model.iter().any(|(weights, _)| weights == name);
         let tensors = &image.tensors;
@@ -31,7 +34,7 @@ impl<G: Grid> Device<G> {
         let fields = tensors.iter().map(|tensor| position(&tensor.name)).collect();
         let weights = tensors.iter().map(|tensor| is_model(&tensor.name).then(|| tensor.name.clone())).collect();
         let model = vec![Vec::new(); tensors.len()];
-        Device { prediction, fields, weights, model, stale: true, driver: Driver::new(grid, image, stalls) }
+        Device { prediction, written, fields, weights, model, stale: true, driver: Driver::new(grid, image, stalls) }
     }
 
     fn words(&self, tensor: usize, values: &[f64]) -> Vec<i64> {
@@ -76,7 +79,13 @@ impl<G: Grid> Engine for Device<G> {
             }
         }
         let predictions = match self.prediction {
-            Some(tensor) => outcome.steps.iter().map(|step| self.values(tensor, &step[tensor])).collect(),
+            Some(tensor) => {
+                let mask = |(value, &written)| if written { value } else { 0.0 };
+                let values = |step: &Words| {
+                    self.values(tensor, &step[tensor]).into_iter().zip(&self.written).map(mask).collect()
+                };
+                outcome.steps.iter().map(values).collect()
+            }
             None => Vec::new(),
         };
         Ok(Run { predictions, cycles: Some(outcome.cycles), saturated: outcome.saturated })

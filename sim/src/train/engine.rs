@@ -1,5 +1,6 @@
 //! Something that runs a training step on samples: the reals, fixed-point words, the array, the RTL.
 
+use arch::Span;
 use compiler::ranges::Ranges;
 use std::collections::BTreeMap;
 
@@ -114,6 +115,11 @@ pub trait Engine {
     /// The values that the tensors of its program took, if it knows.
     fn ranges(&self) -> Option<&Ranges> {
         None
+    }
+
+    /// How many results were clipped to the word so far, by place in the source, if it knows.
+    fn saturations(&self) -> Vec<(Span, u64)> {
+        Vec::new()
     }
 
     /// What it compared so far, if it compares.

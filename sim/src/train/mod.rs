@@ -9,6 +9,7 @@
 //! | [`settings`] | the `[train]` table |
 //! | [`engine`] | what runs a step |
 //! | [`reals`] | an engine on real numbers: the golden model |
+//! | [`words`] | an engine on fixed-point words |
 //! | [`device`] | an engine made of a clocked grid and its driver |
 //! | [`compared`] | an engine that is checked, word by word, against the rung above |
 //! | [`metrics`] | loss, accuracy, R² |
@@ -19,6 +20,7 @@ pub mod engine;
 pub mod metrics;
 pub mod reals;
 pub mod settings;
+pub mod words;
 
 use crate::data::split::{epoch_order, generator, purpose, unit};
 use engine::{Comparison, Engine, EngineError, Model, Signature, Step};

@@ -1,0 +1,180 @@
+//! Programs to fixed-point programs to images for one machine.
+
+use crate::config::Config;
+use crate::engines::{NamedRanges, Programs, ranges_of};
+use crate::failure::Failure;
+use crate::output::Talk;
+use crate::project::Project;
+use crate::render;
+use arch::diagnostic::line_column;
+use arch::machine::MachineSpec;
+use arch::{Code, Diagnostic, Machine, Span};
+use compiler::backend::{self, Compiled, Refusal};
+use compiler::fixed::{self, NumberReport, Numbers, Role};
+use compiler::tensor;
+use std::collections::BTreeMap;
+
+/// The fixed-point programs of a training, or of a prediction alone.
+pub struct Lowered {
+    /// One update per full batch; not for a prediction alone.
+    pub full: Option<fixed::Program>,
+    /// One update for what an epoch leaves over.
+    pub rest: Option<fixed::Program>,
+    /// The prediction for one sample.
+    pub predict: fixed::Program,
+    /// How the binary points of `full` were found, or of `predict`.
+    pub numbers: NumberReport,
+}
+
+/// What the machine's numbers look like, and what the user decided about them.
+pub fn numbers(config: &Config) -> Numbers {
+    let mut numbers = Numbers::of_machine(&config.machine);
+    numbers.fractions.clone_from(&config.numbers.fractions);
+    numbers.headroom = config.numbers.headroom.unwrap_or(numbers.headroom);
+    numbers
+}
+
+fn lower(
+    project: &Project,
+    program: &tensor::Program,
+    ranges: &NamedRanges,
+    weights: &BTreeMap<String, i32>,
+) -> Result<(fixed::Program, NumberReport), Failure> {
+    let mut numbers = numbers(&project.config);
+    numbers.fractions.extend(weights.iter().map(|(name, &fraction)| (name.clone(), fraction)));
+    fixed::lower(program, &ranges_of(program, ranges), &numbers)
+        .map_err(|diagnostics| Failure::about(&project.source, diagnostics))
+}
+
+impl Lowered {
+    /// Choose the binary points. Weights have the same ones in all programs, because they pass from one to the other.
+    ///
+    /// # Errors
+    /// What the numbers of the machine cannot hold.
+    pub fn new(project: &Project, programs: &Programs, ranges: &NamedRanges, talk: &Talk) -> Result<Lowered, Failure> {
+        let (full, report) = lower(project, &programs.full, ranges, &BTreeMap::new())?;
+        render::warnings(&project.source, &report.notes, talk);
+        let state = full.tensors.iter().filter(|tensor| tensor.role == Role::State);
+        let weights = state.map(|tensor| (tensor.name.clone(), tensor.fraction)).collect();
+        let rest = match &programs.rest {
+            Some(program) => Some(lower(project, program, ranges, &weights)?.0),
+            None => None,
+        };
+        let (predict, _) = lower(project, &programs.predict, ranges, &weights)?;
+        Ok(Lowered { full: Some(full), rest, predict, numbers: report })
+    }
+
+    /// The same for a prediction alone.
+    ///
+    /// # Errors
+    /// What the numbers of the machine cannot hold.
+    pub fn prediction(
+        project: &Project,
+        program: &tensor::Program,
+        ranges: &NamedRanges,
+        talk: &Talk,
+    ) -> Result<Lowered, Failure> {
+        let (predict, numbers) = lower(project, program, ranges, &BTreeMap::new())?;
+        render::warnings(&project.source, &numbers.notes, talk);
+        Ok(Lowered { full: None, rest: None, predict, numbers })
+    }
+}
+
+/// The images of a training, all for one machine.
+pub struct Images {
+    /// The grid: what the config says, with depths that hold all images where it says nothing.
+    pub machine: Machine,
+    /// One update per full batch; not for a prediction alone.
+    pub full: Option<Compiled>,
+    /// One update for what an epoch leaves over.
+    pub rest: Option<Compiled>,
+    /// The prediction for one sample.
+    pub predict: Compiled,
+}
+
+impl Images {
+    /// Compile all programs for one machine.
+    ///
+    /// # Errors
+    /// The program does not fit (with the smallest machine that would do), or the machine cannot do it.
+    pub fn compile(project: &Project, lowered: &Lowered) -> Result<Images, Failure> {
+        let programs = [lowered.full.as_ref(), lowered.rest.as_ref(), Some(&lowered.predict)];
+        let mut common = project.config.spec.clone();
+        for program in programs.into_iter().flatten() {
+            let machine = fitted(project, program)?.image.machine;
+            widen(&mut common, &project.config.spec, &machine);
+        }
+        let common = Machine::try_from(common).map_err(|error| {
+            Failure::about(&project.source, vec![Diagnostic::global(Code::Backend, error.to_string())])
+        })?;
+        let line_of = |span: Span| line_of(project, span);
+        let compile = |program: &fixed::Program| {
+            backend::compile(program, &common, &line_of).map_err(|refusal| refused(project, program, refusal))
+        };
+        let optional = |program: &Option<fixed::Program>| program.as_ref().map(compile).transpose();
+        Ok(Images {
+            full: optional(&lowered.full)?,
+            rest: optional(&lowered.rest)?,
+            predict: compile(&lowered.predict)?,
+            machine: common,
+        })
+    }
+}
+
+/// Source line of a span; 0 where there is none.
+pub fn line_of(project: &Project, span: Span) -> usize {
+    if span == Span::default() { 0 } else { line_column(&project.source.text, span.start).0 }
+}
+
+/// Compile for the config's machine, with depths as needed where it says nothing.
+///
+/// # Errors
+/// As [`Images::compile`].
+pub fn fitted(project: &Project, program: &fixed::Program) -> Result<Compiled, Failure> {
+    backend::compile_fitted(program, &project.config.spec, &|span| line_of(project, span))
+        .map_err(|refusal| refused(project, program, refusal))
+}
+
+/// Make the depths that the user left open large enough for `machine`.
+fn widen(common: &mut MachineSpec, user: &MachineSpec, machine: &Machine) {
+    let wider = |known: &mut Option<u32>, user: Option<u32>, needed: u32| {
+        if user.is_none() {
+            *known = Some(known.unwrap_or(0).max(needed));
+        }
+    };
+    wider(&mut common.model_depth, user.model_depth, machine.model_depth());
+    wider(&mut common.data_depth, user.data_depth, machine.data_depth());
+    wider(&mut common.temporary_depth, user.temporary_depth, machine.temporary_depth());
+    wider(&mut common.program_depth, user.program_depth, machine.program_depth());
+    wider(&mut common.table_entries, user.table_entries, machine.table_entries());
+}
+
+/// What to tell the user when there is no image: if larger memories would do, which.
+fn refused(project: &Project, program: &fixed::Program, refusal: Refusal) -> Failure {
+    let source = project.source.clone();
+    let Refusal::DoesNotFit { diagnostic, .. } = refusal else {
+        return Failure::about(&source, vec![refusal.diagnostic().clone()]);
+    };
+    let open = MachineSpec {
+        model_depth: None,
+        data_depth: None,
+        temporary_depth: None,
+        program_depth: None,
+        ..project.config.spec.clone()
+    };
+    let mut diagnostic = *diagnostic;
+    if let Ok(compiled) = backend::compile_fitted(program, &open, &|_| 0) {
+        let machine = compiled.image.machine;
+        diagnostic.help = Some(format!(
+            "the smallest {} x {} grid that would do has model_depth = {}, data_depth = {}, temporary_depth = {}, \
+             program_depth = {}; depths that the config leaves out follow from the program",
+            machine.pus(),
+            machine.pes_per_pu(),
+            machine.model_depth(),
+            machine.data_depth(),
+            machine.temporary_depth(),
+            machine.program_depth()
+        ));
+    }
+    Failure::DoesNotFit { source, diagnostics: vec![diagnostic] }
+}

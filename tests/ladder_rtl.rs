@@ -1,0 +1,84 @@
+//! The last rung: generated Verilog, run by Verilator in lockstep with the array, on the three fixed machines.
+
+use arch::machine::MachineSpec;
+use arch::Machine;
+use compiler::canonical::{Batch, Keep, Options};
+use compiler::language::{self, Language};
+use serde_json::Value;
+use sim::array::Array;
+use sim::eval::read_inputs;
+use sim::grid::{Lockstep, Stalls};
+use sim::ladder::{Climb, Values};
+use sim::verilator::{GridDevice, Library};
+use std::path::Path;
+
+fn machine(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
+    MachineSpec {
+        pus: Some(pus),
+        pes_per_pu: Some(pes_per_pu),
+        word: Some(word),
+        model_depth: Some(256),
+        data_depth: Some(256),
+        temporary_depth: Some(128),
+        program_depth: Some(64),
+        table_entries: Some(2048),
+        ..MachineSpec::default()
+    }
+}
+
+fn library(spec: &MachineSpec) -> (Machine, Library) {
+    let machine = Machine::try_from(spec.clone()).unwrap();
+    let library = Library::build(&hdl::elaborate(&machine), &sim::verilator::Options::default()).unwrap();
+    (machine, library)
+}
+
+/// Run a climb on array and RTL side by side, without and with stalls.
+fn climb_rtl(climb: &Climb, machine: &Machine, library: &Library) -> Result<u64, String> {
+    let mut words = 0;
+    for stalls in [Stalls::none(), Stalls::seeded(3, 40, 40)] {
+        let mut pair = Lockstep::new(Array::new(machine), GridDevice::new(library, machine));
+        let agreement = climb.run(&mut pair, stalls);
+        if let Some(mismatch) = pair.mismatch() {
+            return Err(format!("array against rtl: {mismatch}"));
+        }
+        words += agreement.map_err(|fall| fall.to_string())?.words;
+    }
+    Ok(words)
+}
+
+fn split(program: &compiler::tensor::Program, inputs: &Value) -> (Values, Values) {
+    let (mut model, mut step) = (Values::new(), Values::new());
+    for (tensor, elements) in read_inputs(program, inputs).unwrap() {
+        let tensor = &program.tensors[tensor.0];
+        let state = matches!(tensor.role, compiler::tensor::Role::State);
+        let values = elements.into_iter().map(|e| e.unwrap_or(0.0)).collect();
+        if state { &mut model } else { &mut step }.insert(tensor.name.clone(), values);
+    }
+    (model, step)
+}
+
+#[test]
+fn tabla_programs_run_on_the_rtl() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
+    let manifest: Value = serde_json::from_str(&std::fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap();
+    let mut failures = Vec::new();
+    let mut words = 0;
+    for spec in [machine(1, 2, 24), machine(2, 4, 16), machine(8, 8, 16)] {
+        let (machine, library) = library(&spec);
+        for case in manifest["cases"].as_array().unwrap().iter().filter(|c| c["lang"] == "tabla" && c["kind"] == "positive") {
+            let file = case["file"].as_str().unwrap();
+            let text = std::fs::read_to_string(folder.join(file)).unwrap();
+            let (program, _) = language::parse(Language::Tabla, &text, &language::Options::default()).unwrap();
+            let none = Value::Object(serde_json::Map::new());
+            let (model, step) = split(&program, case.get("inputs").unwrap_or(&none));
+            let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
+            let climb = Climb::new(&program, &options, &model, &vec![step; 2], &spec).unwrap();
+            match climb_rtl(&climb, &machine, &library) {
+                Ok(compared) => words += compared,
+                Err(why) => failures.push(format!("{file} on {machine}: {why}")),
+            }
+        }
+    }
+    println!("{words} words compared");
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+}
