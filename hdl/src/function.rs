@@ -61,7 +61,7 @@ impl Logic for TableIndex {
             let half = (1 << log2) >> 1;
             let ones = fit((1 << shift) - 1, width, false);
             let q = x >> shift;
-            self.index.next = base + q.clamp(-half, half - 1) + half;
+            self.index.next = base + q.min(half - 1).max(-half) + half;
             self.fraction.next = if q >= half {
                 ones
             } else if q < -half {
