@@ -156,7 +156,7 @@ pub struct Eval {
 
 #[derive(Debug, Args)]
 pub struct Train {
-    /// Program; default: the one the config names. Its [train] table stands in the TOML beside it
+    /// Program; default: the one the config names. Its `train` table stands in the TOML beside it
     pub program: Option<PathBuf>,
     /// CSV file with a header line
     #[arg(long, value_name = "FILE")]
@@ -228,9 +228,6 @@ pub struct Sim {
     /// Random stalls on both streams
     #[arg(long, value_name = "SEED")]
     pub stalls: Option<u64>,
-    /// Write a waveform
-    #[arg(long, value_name = "FILE")]
-    pub wave: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
