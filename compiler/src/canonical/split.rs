@@ -40,10 +40,9 @@ pub fn name_operands(program: &Program) -> Program {
         let mut sizes: Vec<u64> = Vec::with_capacity(nodes.len());
         for node in nodes {
             let operands = operands(node);
-            operands.iter().for_each(|o| users[o.0] += 1);
             sizes.push(operands.iter().fold(1, |sum, o| sum.saturating_add(sizes[o.0])));
-            if repeats_operands(node) {
-                operands.iter().for_each(|o| users[o.0] += 2);
+            for operand in operands {
+                users[operand.0] += if repeats_operands(node) { 3 } else { 1 };
             }
         }
         let large = sizes.last().is_some_and(|&size| size > LARGE_BODY);
