@@ -228,9 +228,6 @@ pub struct Sim {
     /// Random stalls on both streams
     #[arg(long, value_name = "SEED")]
     pub stalls: Option<u64>,
-    /// Write a waveform
-    #[arg(long, value_name = "FILE")]
-    pub wave: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use crate::images::{Images, Lowered};
 use crate::output::Talk;
 use crate::project::Project;
 use crate::samples::Samples;
-use crate::simulators;
+use crate::simulators::Simulator;
 use compiler::canonical::{self, Batch, Keep, Options};
 use compiler::ranges::Ranges;
 use compiler::tensor::Program;
@@ -152,7 +152,9 @@ pub fn lower(
     talk: &Talk,
 ) -> Result<Engines, Failure> {
     let lowered = Lowered::new(project, programs, ranges, talk)?;
-    let rung = Rung::new(name, project, &lowered, stalls, talk)?;
+    let images = images(name, project, &lowered)?;
+    let mut rung = Rung::new(name, &lowered, images.as_ref(), Some(talk))?;
+    rung.stalls = stalls;
     Ok(Engines {
         full: rung.engine(Which::Full, &samples.signature),
         rest: lowered.rest.as_ref().map(|_| rung.engine(Which::Rest, &samples.signature)),
@@ -173,49 +175,61 @@ pub fn predictor(
     talk: &Talk,
 ) -> Result<Box<dyn Engine>, Failure> {
     let lowered = Lowered::prediction(project, program, ranges, talk)?;
-    Ok(Rung::new(name, project, &lowered, None, talk)?.engine(Which::Predict, signature))
+    let images = images(name, project, &lowered)?;
+    Ok(Rung::new(name, &lowered, images.as_ref(), Some(talk))?.engine(Which::Predict, signature))
+}
+
+fn images(name: EngineName, project: &Project, lowered: &Lowered) -> Result<Option<Images>, Failure> {
+    match name {
+        EngineName::Golden | EngineName::Fixed => Ok(None),
+        EngineName::Array | EngineName::Rtl => Images::compile(project, lowered).map(Some),
+    }
 }
 
 /// Which program of a training.
 #[derive(Clone, Copy)]
-enum Which {
+pub enum Which {
+    /// One update per full batch.
     Full,
+    /// One update for what an epoch leaves over.
     Rest,
+    /// The prediction for one sample.
     Predict,
 }
 
 /// What makes engines of one kind.
-struct Rung<'a> {
+pub struct Rung<'a> {
     lowered: &'a Lowered,
-    images: Option<Images>,
-    library: Option<simulators::Simulator>,
-    stalls: Option<u64>,
+    images: Option<&'a Images>,
+    simulator: Option<Simulator>,
+    /// Seed of random stalls on both streams.
+    pub stalls: Option<u64>,
 }
 
 impl<'a> Rung<'a> {
-    fn new(
+    /// Without images: words. With images: the array, or the RTL if that is asked for.
+    ///
+    /// # Errors
+    /// A tool is missing.
+    pub fn new(
         name: EngineName,
-        project: &Project,
         lowered: &'a Lowered,
-        stalls: Option<u64>,
-        talk: &Talk,
+        images: Option<&'a Images>,
+        talk: Option<&Talk>,
     ) -> Result<Rung<'a>, Failure> {
-        let images = match name {
-            EngineName::Golden | EngineName::Fixed => None,
-            EngineName::Array | EngineName::Rtl => Some(Images::compile(project, lowered)?),
-        };
-        let library = match (&images, name) {
-            (Some(images), EngineName::Rtl) => Some(simulators::Simulator::build(&images.machine, talk)?),
+        let simulator = match (images, name) {
+            (Some(images), EngineName::Rtl) => Some(Simulator::build(&images.machine, talk)?),
             _ => None,
         };
-        Ok(Rung { lowered, images, library, stalls })
+        Ok(Rung { lowered, images, simulator, stalls: None })
     }
 
     fn stalls(&self) -> Stalls {
         self.stalls.map_or_else(Stalls::none, |seed| Stalls::seeded(seed, 25, 25))
     }
 
-    fn engine(&self, which: Which, signature: &Signature) -> Box<dyn Engine> {
+    /// An engine of this kind.
+    pub fn engine(&self, which: Which, signature: &Signature) -> Box<dyn Engine> {
         let program = match which {
             Which::Full => self.lowered.full.as_ref(),
             Which::Rest => self.lowered.rest.as_ref(),
@@ -223,7 +237,7 @@ impl<'a> Rung<'a> {
         };
         let program = program.expect("a training has the program that is asked for");
         let words = Words::new(program, signature);
-        let Some(images) = &self.images else { return Box::new(words) };
+        let Some(images) = self.images else { return Box::new(words) };
         let image = match which {
             Which::Full => images.full.as_ref(),
             Which::Rest => images.rest.as_ref(),
@@ -239,12 +253,12 @@ impl<'a> Rung<'a> {
             signature.prediction.0.clone_from(&program.tensors[id.0].name);
         }
         let array = Device::new(Array::new(&images.machine), image.clone(), &signature, defined.clone(), self.stalls());
-        match &self.library {
+        match &self.simulator {
             None => Box::new(Compared::new(Box::new(array), Box::new(words), "fixed", &name, false)),
-            Some(library) => {
+            Some(simulator) => {
                 let array = Compared::new(Box::new(array), Box::new(words), "fixed", &name, false);
                 let rtl =
-                    Device::new(library.device(&images.machine), image.clone(), &signature, defined, self.stalls());
+                    Device::new(simulator.device(&images.machine), image.clone(), &signature, defined, self.stalls());
                 Box::new(Compared::new(Box::new(rtl), Box::new(array), "array", &name, true))
             }
         }

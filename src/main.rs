@@ -11,29 +11,35 @@
 //! | `samples` | the data of a project, as the steps of its program |
 //! | `images` | fixed-point programs and images |
 //! | `simulators` | the generated Verilog as a simulator |
+//! | `design` | everything between text and images |
 //! | `engines` | images and programs as engines of the training loop |
 //! | `interrupt` | Ctrl-C |
 //! | `model_file` | weights on disk |
-//! | `report` | what the hardware costs, as text and JSON |
+//! | `listing` | an image as text |
+//! | `report` | what an image costs, as text and JSON |
+//! | `resources` | what a grid takes of a device, estimated |
 //! | `failure` | what can go wrong, and its exit code |
 //! | `render` | diagnostics for people and for programs |
 //! | `output` | stdout, stderr and files that are written whole or not at all |
 
 #![allow(unreachable_pub, reason = "nothing outside sees a binary's items")]
-#![allow(dead_code, reason = "build, sim and explain come with the back end")]
 
 mod arguments;
 mod commands;
 mod config;
+mod design;
 mod engines;
 mod failure;
 mod images;
 mod interrupt;
 mod library;
+mod listing;
 mod model_file;
 mod output;
 mod project;
 mod render;
+mod report;
+mod resources;
 mod samples;
 mod settings;
 mod simulators;
@@ -49,16 +55,15 @@ fn main() -> ExitCode {
     let done = match &arguments.command {
         None => {
             let target = Target { program: arguments.program.clone(), ..Target::default() };
-            drop(target);
-            Err(failure::Failure::Usage("build comes with the back end".to_owned()))
+            commands::build::run(&arguments.global, &target, &talk)
         }
-        Some(Command::Build(_) | Command::Sim(_) | Command::Explain(_)) => {
-            Err(failure::Failure::Usage("this comes with the back end".to_owned()))
-        }
+        Some(Command::Build(target)) => commands::build::run(&arguments.global, target, &talk),
         Some(Command::Check(options)) => commands::check::run(&arguments.global, options, &talk),
         Some(Command::Eval(options)) => commands::eval::run(&arguments.global, options, &talk),
         Some(Command::Train(options)) => commands::train::run(&arguments.global, options, &talk),
         Some(Command::Predict(options)) => commands::predict::run(&arguments.global, options, &talk),
+        Some(Command::Sim(options)) => commands::sim::run(&arguments.global, options, &talk),
+        Some(Command::Explain(target)) => commands::explain::run(&arguments.global, target, &talk),
         Some(Command::Doctor) => commands::doctor::run(&arguments.global, &talk),
         Some(Command::Completions(options)) => commands::completions::run(options),
     };

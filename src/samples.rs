@@ -32,6 +32,8 @@ pub struct Samples {
     pub train: Vec<Step>,
     /// Steps of the test part.
     pub test: Vec<Step>,
+    /// Where they come from, for people.
+    pub origin: String,
     /// Which field the prediction is compared with.
     label: usize,
 }
@@ -89,8 +91,9 @@ impl Samples {
             let part = part.iter().take(choice.limit.unwrap_or(usize::MAX));
             part.map(|&row| encoding.step(&rows, row, &signature)).collect()
         };
+        let origin = choice.data.file_name().map_or("data".to_owned(), |name| name.to_string_lossy().into_owned());
         let (train, test) = (steps(&parts.train), steps(&parts.test));
-        Ok(Samples { program, signature, encoding, settings, train, test, label })
+        Ok(Samples { program, signature, encoding, settings, train, test, origin, label })
     }
 
     /// Made-up samples for a program whose data nobody has named: features from -2 to 2, labels from the coding.
@@ -127,6 +130,7 @@ impl Samples {
             let mut values = values.into_iter().chain(targets);
             signature.fields.iter().map(|field| values.by_ref().take(field.elements()).collect()).collect()
         };
+        let origin = "made-up samples".to_owned();
         let train: Vec<Step> = (0..count).map(|_| sample()).collect();
         let encoding = Encoding {
             features: Vec::new(),
@@ -137,7 +141,7 @@ impl Samples {
             one_hot: (settings.loss == Loss::OneHot).then_some(settings.first_class),
             coding,
         };
-        Ok(Samples { program, signature, encoding, settings, train, test: Vec::new(), label })
+        Ok(Samples { program, signature, encoding, settings, train, test: Vec::new(), origin, label })
     }
 
     /// Judge the predictions for some steps.

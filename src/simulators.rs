@@ -24,18 +24,15 @@ impl Simulator {
     ///
     /// # Errors
     /// Verilator or the C++ compiler is missing or fails.
-    pub fn build(machine: &Machine, talk: &Talk) -> Result<Simulator, Failure> {
-        talk.detail(format!("building the simulator of {machine}"));
-        Ok(Simulator { library: Library::build(&elaborate(machine)?, &Options::default())? })
+    pub fn build(machine: &Machine, talk: Option<&Talk>) -> Result<Simulator, Failure> {
+        if let Some(talk) = talk {
+            talk.detail(format!("simulating the Verilog of {machine}"));
+        }
+        Ok(Simulator { library: Library::build(&hdl::elaborate(machine), &Options::default())? })
     }
 
     /// A grid after reset.
     pub fn device(&self, machine: &Machine) -> GridDevice {
         GridDevice::new(&self.library, machine)
     }
-}
-
-/// The Verilog of a machine.
-pub fn elaborate(_: &Machine) -> Result<arch::rtl::Rtl, Failure> {
-    Err(Failure::Usage("Verilog comes with the next merge".to_owned()))
 }

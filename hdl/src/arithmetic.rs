@@ -47,14 +47,14 @@ impl Logic for Multiply {
 pub(crate) struct Align {
     pub(crate) clock: Signal<In, Clock>,
     pub(crate) c: Wide<In>,
-    pub(crate) align: Wide<In>,
+    pub(crate) places: Wide<In>,
     pub(crate) aligned: Wide<Out>,
 }
 
 impl Align {
     pub(crate) fn new(word: u32, align: u32, accumulator: u32) -> Self {
         let aligned = Wide::signed(accumulator);
-        Align { clock: Signal::default(), c: Wide::signed(word), align: Wide::new(align), aligned }
+        Align { clock: Signal::default(), c: Wide::signed(word), places: Wide::new(align), aligned }
     }
 }
 
@@ -66,7 +66,7 @@ fn extended(name: &str, from: u32, to: u32) -> String {
 impl Logic for Align {
     fn update(&mut self) {
         if self.clock.pos_edge() {
-            self.aligned.next = wrap(self.c.val() << self.align.val(), self.aligned.width());
+            self.aligned.next = wrap(self.c.val() << self.places.val(), self.aligned.width());
         }
     }
     fn connect(&mut self) {
@@ -77,7 +77,7 @@ impl Logic for Align {
         Verilog::Custom(format!(
             "// align: operand c at accumulator width, shifted left.
 wire signed [{0}:0] wide = {extended};
-always @(posedge clock) aligned <= wide <<< align;",
+always @(posedge clock) aligned <= wide <<< places;",
             width - 1
         ))
     }

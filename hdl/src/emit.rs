@@ -290,7 +290,7 @@ fn module_text(open: &Open) -> (String, String) {
                 Some(VerilogStatement::Comment(text)) => quoted(text),
                 _ => panic!("block {} has no head comment", open.instance),
             };
-            (head, wired_text(open, drivers(code)))
+            (head, wired_text(open, &drivers(code)))
         }
         Verilog::Custom(code) => {
             let (head, body) = code.split_once('\n').unwrap_or((code, ""));
@@ -353,7 +353,7 @@ fn leaf_text(open: &Open, body: &str) -> String {
 }
 
 /// A block that holds others, or whose text was made from Rust.
-fn wired_text(open: &Open, drivers: Drivers) -> String {
+fn wired_text(open: &Open, drivers: &Drivers) -> String {
     // The signals of this module: its own, and those of its children under their outer names.
     let mut rust_names = HashMap::new();
     for child in &open.children {
@@ -362,7 +362,7 @@ fn wired_text(open: &Open, drivers: Drivers) -> String {
         }
     }
     // Outputs that nobody here reads keep the word `unused` in their names, which linters understand.
-    let read = words_read(&drivers);
+    let read = words_read(drivers);
     for child in open.children.iter().filter(|child| matches!(child.body, ChildBody::Module(_))) {
         for line in child.lines.iter().filter(|line| line.kind == AtomKind::OutputParameter) {
             let name = format!("{}${}", child.instance, line.name);

@@ -276,7 +276,7 @@ impl FunctionUnit {
             slope.b = fraction_t4.q;
             offset.clock = clock;
             offset.c = entries.base;
-            offset.align = segment_t4.q;
+            offset.places = segment_t4.q;
             interpolate.base = offset.aligned;
             interpolate.slope = slope.product;
             interpolate.segment_shift = segment_t5.q;

@@ -15,6 +15,8 @@
 //! | `control` `run` `sequencer` `output` | control port, runs, emission |
 //! | `grid` | all of it |
 
+#![allow(clippy::used_underscore_binding, reason = "rust-hdl takes fields with a leading underscore for plain data")]
+
 mod arithmetic;
 mod beats;
 mod bundle;

@@ -387,7 +387,7 @@ impl ProcessingEngine {
             multiply.b = select.b;
             aligner.clock = clock;
             aligner.c = select.c;
-            aligner.align = control.align_t2;
+            aligner.places = control.align_t2;
             accumulate.clock = clock;
             accumulate.valid = control.valid_t3;
             accumulate.first = control.first_t3;

@@ -9,12 +9,14 @@ use arch::isa::{
 };
 use arch::machine::{Machine, MachineSpec};
 use arch::registers::{self, Region};
+use arch::rtl::Rtl;
 use arch::timing::Unit;
+use arch::tools::Toolbox;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
 use sim::grid::{Grid, Host, Lockstep, Stalls};
-use sim::verilator::{GridDevice, Library, Options};
+use sim::verilator::{GridDevice, Library, Options, lint};
 
 struct Random(ChaCha8Rng);
 
@@ -327,14 +329,18 @@ fn run(grid: &mut Lockstep<Array, GridDevice>, machine: &Machine, generator: &mu
 
 fn check(spec: MachineSpec, seeds: std::ops::Range<u64>) {
     let machine = Machine::try_from(spec).expect("a valid grid");
-    let library = Library::build(&hdl::elaborate(&machine), &Options::default()).expect("the grid compiles");
+    check_rtl(&machine, &hdl::elaborate(&machine), seeds);
+}
+
+fn check_rtl(machine: &Machine, rtl: &Rtl, seeds: std::ops::Range<u64>) {
+    let library = Library::build(rtl, &Options::default()).expect("the grid compiles");
     for seed in seeds {
-        let mut grid = Lockstep::new(Array::new(&machine), GridDevice::new(&library, &machine));
-        let mut generator = Generator { machine: &machine, random: Random(ChaCha8Rng::seed_from_u64(seed)) };
+        let mut grid = Lockstep::new(Array::new(machine), GridDevice::new(&library, machine));
+        let mut generator = Generator { machine, random: Random(ChaCha8Rng::seed_from_u64(seed)) };
         generator.tables(&mut grid);
         // Pads keep what the run before left.
         for _ in 0..3 {
-            run(&mut grid, &machine, &mut generator, seed);
+            run(&mut grid, machine, &mut generator, seed);
         }
     }
 }
@@ -391,4 +397,32 @@ fn no_functions_and_smallest_memories() {
         ..grid(4, 1, 9)
     };
     check(spec, 0..30);
+}
+
+#[test]
+fn generated_text_has_no_warnings() {
+    let sizes = [(1, 1, 8), (1, 2, 24), (3, 5, 16), (2, 3, 32), (8, 8, 16), (16, 32, 16)];
+    let specs = sizes.map(|(pus, pes_per_pu, word)| MachineSpec {
+        pus: Some(pus),
+        pes_per_pu: Some(pes_per_pu),
+        word: Some(word),
+        ..MachineSpec::default()
+    });
+    let smallest = MachineSpec { table_entries: Some(0), program_depth: Some(4), ..grid(1, 1, 8) };
+    for spec in specs.into_iter().chain([smallest]) {
+        let machine = Machine::try_from(spec).expect("a valid grid");
+        let rtl = hdl::elaborate(&machine);
+        lint(&rtl, hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{machine}: {error}"));
+    }
+}
+
+#[test]
+fn a_fault_in_the_hardware_is_found() {
+    let machine = Machine::try_from(grid(2, 4, 16)).expect("a valid grid");
+    let mut rtl = hdl::elaborate(&machine);
+    let (right, wrong) = ("wire up = half & (sticky | floor[0]);", "wire up = half;");
+    assert!(rtl.verilog.contains(right), "the text has changed");
+    rtl.verilog = rtl.verilog.replace(right, wrong);
+    let found = std::panic::catch_unwind(|| check_rtl(&machine, &rtl, 0..30));
+    assert!(found.is_err(), "ties were rounded up and nobody noticed");
 }

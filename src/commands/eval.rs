@@ -139,7 +139,7 @@ impl Below {
         let mut found = Below::of(&words, |id| array.get(&id.0).map_or_else(|| fixed.words(id).to_vec(), Clone::clone));
         found.mismatch = first_difference(&words, &array, "array", |id| fixed.words(id).to_vec(), "fixed");
         if engine == EngineName::Rtl {
-            let simulator = Simulator::build(&image.machine, talk)?;
+            let simulator = Simulator::build(&image.machine, Some(talk))?;
             let rtl = on_grid(simulator.device(&image.machine), &image, &words, &before)?;
             let expected = |id: TensorId| array.get(&id.0).cloned().unwrap_or_default();
             found = Below::of(&words, |id| rtl.get(&id.0).map_or_else(|| fixed.words(id).to_vec(), Clone::clone));

@@ -1,1 +1,62 @@
-//! `sim`
+//! `sim`: the generated Verilog against the array, word by word and cycle by cycle, for some steps.
+
+use crate::arguments::{EngineName, Global, Sim};
+use crate::design::Design;
+use crate::engines::{Rung, Which};
+use crate::failure::Failure;
+use crate::output::{self, Talk};
+use crate::project::Project;
+use serde_json::json;
+use sim::train::engine::Comparison;
+
+/// Simulate, compare, print.
+pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
+    let project = Project::open(global, options.target.program.as_deref())?;
+    let design = Design::new(&project, &options.target, talk)?;
+    let mut rung = Rung::new(EngineName::Rtl, &design.lowered, Some(&design.images), Some(talk))?;
+    rung.stalls = options.stalls;
+    let mut sum = Comparison::default();
+    let mut engine = rung.engine(Which::Full, &design.samples.signature);
+    engine.load(&design.start);
+    let steps = design.steps(options.steps as usize);
+    let cycles = engine.run(&steps)?.cycles;
+    let mut predictor = rung.engine(Which::Predict, &design.samples.signature);
+    predictor.load(&engine.model());
+    predictor.run(&design.samples.train[..design.samples.train.len().min(steps.len())])?;
+    for comparison in [engine.comparison(), predictor.comparison()].into_iter().flatten() {
+        sum.add(&comparison);
+    }
+    let samples = steps.len() * design.schedule.batch;
+    output::either(
+        global.format,
+        || {
+            format!(
+                "{} steps, {} cycles; {} words compared with {}, {} differ; {} cycle counts differ\n",
+                steps.len(),
+                cycles.unwrap_or(0),
+                sum.words,
+                sum.with,
+                sum.differing,
+                sum.cycle_counts_differing
+            )
+        },
+        || {
+            json!({
+                "schema_version": 1,
+                "steps": steps.len(),
+                "samples": samples,
+                "cycles": cycles,
+                "words_compared": sum.words,
+                "words_differing": sum.differing,
+                "cycle_counts_differing": sum.cycle_counts_differing,
+                "first_difference": sum.first,
+            })
+        },
+    )?;
+    match sum.first {
+        Some(first) if sum.differing > 0 || sum.cycle_counts_differing > 0 => {
+            Err(Failure::Mismatch(format!("rtl differs from array: {first}")))
+        }
+        _ => Ok(()),
+    }
+}

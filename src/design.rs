@@ -1,0 +1,108 @@
+//! Everything that `build`, `explain` and `sim` look at: program, data, binary points, images.
+
+use crate::arguments::{EngineName, Target};
+use crate::commands::train::schedule;
+use crate::engines::{self, Programs};
+use crate::failure::Failure;
+use crate::images::{Images, Lowered};
+use crate::interrupt;
+use crate::output::Talk;
+use crate::project::Project;
+use crate::samples::{self, Samples};
+use arch::Span;
+use sim::train::engine::{EngineError, Model, Step};
+use sim::train::settings::Reduction;
+use sim::train::{Schedule, gather, initial_model, train};
+
+/// A program on its way to hardware.
+pub struct Design {
+    /// Program and data.
+    pub samples: Samples,
+    /// Epochs and batches.
+    pub schedule: Schedule,
+    /// Fixed-point programs.
+    pub lowered: Lowered,
+    /// Images.
+    pub images: Images,
+    /// Weights before the first step.
+    pub start: Model,
+}
+
+impl Design {
+    /// From text and data to images.
+    ///
+    /// # Errors
+    /// Whatever is wrong with any of them.
+    pub fn new(project: &Project, target: &Target, talk: &Talk) -> Result<Design, Failure> {
+        let columns = target.columns.as_deref();
+        let mut samples = samples::for_image(project, target.data.as_deref(), columns, talk)?;
+        if let Some(batch) = target.batch.or(project.config.build.batch) {
+            samples.settings.batch = batch;
+        }
+        let seed = 1;
+        let schedule = schedule(&samples, seed)?;
+        let programs = Programs::new(project, &samples, &schedule)?;
+        let start = initial_model(&samples.signature, samples.settings.weights, seed);
+        let _cooperative = interrupt::Cooperative::begin();
+        let mut golden = engines::golden(&programs, &samples.signature);
+        let trained = train(&mut golden, &samples.train, &schedule, &start, &mut |_, _| {
+            if interrupt::requested() { Err(EngineError::Interrupted) } else { Ok(()) }
+        })?;
+        for steps in [&samples.train, &samples.test] {
+            sim::train::predict(golden.predict.as_mut(), &trained.model, steps)?;
+        }
+        let ranges = programs.ranges(&golden);
+        let lowered = Lowered::new(project, &programs, &ranges, talk)?;
+        let images = Images::compile(project, &lowered)?;
+        Ok(Design { samples, schedule, lowered, images, start })
+    }
+
+    /// The first steps of the training, batched.
+    pub fn steps(&self, count: usize) -> Vec<Step> {
+        let samples: Vec<usize> = (0..self.samples.train.len()).collect();
+        samples
+            .chunks_exact(self.schedule.batch)
+            .cycle()
+            .take(count)
+            .map(|batch| gather(&self.samples.train, batch))
+            .collect()
+    }
+
+    /// Cycles per sample in the steady state, measured on the array.
+    ///
+    /// # Errors
+    /// The array is stuck.
+    pub fn cycles_per_sample(&self) -> Result<f64, Failure> {
+        let rung = engines::Rung::new(EngineName::Array, &self.lowered, Some(&self.images), None)?;
+        let mut engine = rung.engine(engines::Which::Full, &self.samples.signature);
+        let mut cycles = |steps: usize| -> Result<u64, Failure> {
+            engine.load(&self.start);
+            Ok(engine.run(&self.steps(steps))?.cycles.unwrap_or(0))
+        };
+        let (few, many) = (4, 20);
+        let (short, long) = (cycles(few)?, cycles(many)?);
+        Ok((long - short) as f64 / ((many - few) * self.schedule.batch) as f64)
+    }
+
+    /// Clipped results of one epoch in words, by place.
+    ///
+    /// # Errors
+    /// None in practice: words do not get stuck.
+    pub fn saturations(&self) -> Result<Vec<(Span, u64)>, Failure> {
+        let rung = engines::Rung::new(EngineName::Fixed, &self.lowered, None, None)?;
+        let mut engine = rung.engine(engines::Which::Full, &self.samples.signature);
+        engine.load(&self.start);
+        engine.run(&self.steps(self.samples.train.len() / self.schedule.batch))?;
+        Ok(engine.saturations())
+    }
+
+    /// What happens to an incomplete last batch, for people.
+    pub fn left_over(&self) -> Option<String> {
+        let left = self.schedule.left_over(self.samples.train.len());
+        match self.schedule.reduction {
+            _ if left == 0 => None,
+            Reduction::Mean => Some(format!("{left} samples of each epoch make no full batch and are left out")),
+            Reduction::Sum => Some(format!("{left} samples of each epoch make a smaller last batch")),
+        }
+    }
+}

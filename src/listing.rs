@@ -1,0 +1,59 @@
+//! An image as text: placement, schedule, instructions.
+
+use arch::Image;
+use compiler::backend::{Axis, Compiled};
+use std::fmt::Display;
+
+fn axis(axis: Axis) -> &'static str {
+    match axis {
+        Axis::Local => "local",
+        Axis::Column => "columns",
+        Axis::Row => "rows",
+        Axis::Grid => "all PEs",
+    }
+}
+
+/// Where each tensor lies, and when each instruction of the step runs.
+pub fn explain(compiled: &Compiled) -> String {
+    let mut text = format!("placement on {} (each dimension of a tensor)\n", compiled.image.machine);
+    for (name, axes) in &compiled.placement {
+        let axes: Vec<&str> = axes.iter().map(|&a| axis(a)).collect();
+        let axes = if axes.is_empty() { "scalar".to_owned() } else { axes.join(", ") };
+        text.push_str(&format!("  {name:16} {axes}\n"));
+    }
+    text.push_str("\nschedule of one step\n  start   beats  waited  readable  line  what\n");
+    for step in &compiled.steps {
+        text.push_str(&format!(
+            "{:7} {:7} {:7} {:9} {:5}  {}\n",
+            step.start, step.length, step.waited, step.readable, step.line, step.what
+        ));
+    }
+    text.push_str(&format!("\n{} cycles from step to step\n", compiled.image.step_length));
+    text
+}
+
+fn program<I: Display>(text: &mut String, name: &str, instructions: &[I], comment: &dyn Fn(usize) -> String) {
+    text.push_str(&format!("\n{name}\n"));
+    for (n, instruction) in instructions.iter().enumerate() {
+        text.push_str(&format!("{n:4}  {instruction}{}\n", comment(n)));
+    }
+}
+
+/// All programs, instruction by instruction.
+pub fn microcode(image: &Image) -> String {
+    let mut text = format!("microcode for {}\nentries {:?}\n", image.machine, image.entries);
+    let none = |_| String::new();
+    program(&mut text, "alu", &image.alu, &|n| match image.comments.get(n) {
+        Some((what, 0)) => format!("    # {what}"),
+        Some((what, line)) => format!("    # line {line}: {what}"),
+        None => String::new(),
+    });
+    program(&mut text, "root", &image.root, &none);
+    program(&mut text, "move", &image.moves, &none);
+    program(&mut text, "load", &image.load, &none);
+    for table in &image.tables {
+        let (function, entries, base) = (table.function, table.entries.len(), table.usage.base);
+        text.push_str(&format!("\ntable {function:?}: {entries} entries from {base}\n"));
+    }
+    text
+}

@@ -1,0 +1,384 @@
+//! What an image costs: cycles by source line, distance to the bounds, memories, resources.
+//!
+//! Text and JSON are two views of one [`Report`].
+
+use crate::config::Board;
+use crate::project::Project;
+use crate::resources::{self, Estimate};
+use arch::image::Feed;
+use arch::{Image, Machine, Span};
+use compiler::backend::Compiled;
+use compiler::fixed::{Kind, NumberReport, Program, Role};
+use serde::Serialize;
+use sim::train::words::written;
+use std::collections::BTreeMap;
+
+/// The report.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    schema_version: u32,
+    program: String,
+    machine: Grid,
+    board: BoardPart,
+    batch: u32,
+    cycles: Cycles,
+    lines: Vec<Line>,
+    memories: Vec<Memory>,
+    resources: Vec<Resource>,
+    numbers: Vec<Number>,
+    saturations: Vec<Saturation>,
+    measured_on: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Grid {
+    pus: u32,
+    pes_per_pu: u32,
+    pes: u32,
+    word: u32,
+    accumulator: u32,
+    stream_words: u32,
+}
+
+#[derive(Debug, Serialize)]
+struct BoardPart {
+    name: String,
+    part: Option<String>,
+    clock_mhz: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Cycles {
+    /// From the start of a sample to the start of the next, measured on the array.
+    per_sample: f64,
+    /// What the multiply-adds need at least: one per PE and cycle.
+    work_bound: f64,
+    /// What the input words need at least: `stream_words` per cycle.
+    bandwidth_bound: f64,
+    /// `per_sample` over the larger bound.
+    distance: f64,
+    /// Part of the multiply-add slots that is used.
+    mac_utilisation: f64,
+    /// Schedule of one step, without waits for input.
+    step_length: u32,
+    multiply_adds_per_sample: f64,
+    input_words_per_sample: f64,
+    samples_per_second: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Line {
+    line: usize,
+    /// Cycles by which this line moves the end of the step.
+    cycles: u64,
+    multiply_adds: u64,
+    text: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Memory {
+    name: &'static str,
+    used: u64,
+    available: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Resource {
+    name: &'static str,
+    estimated: u64,
+    available: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Number {
+    tensor: String,
+    low: Option<f64>,
+    high: Option<f64>,
+    fraction: i32,
+    decided: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Saturation {
+    line: usize,
+    results: u64,
+}
+
+/// What a report is made of.
+pub struct Sources<'a> {
+    /// The project.
+    pub project: &'a Project,
+    /// The training program.
+    pub program: &'a Program,
+    /// Its image.
+    pub compiled: &'a Compiled,
+    /// How its binary points were found.
+    pub numbers: &'a NumberReport,
+    /// Samples per update.
+    pub batch: u32,
+    /// Cycles per sample, measured.
+    pub cycles_per_sample: f64,
+    /// Clipped results by place.
+    pub saturations: &'a [(Span, u64)],
+    /// What the measurements ran on, for people.
+    pub measured_on: String,
+}
+
+impl Report {
+    /// Put it together.
+    pub fn new(sources: &Sources<'_>) -> Report {
+        let Sources { project, program, compiled, .. } = *sources;
+        let (image, machine) = (&compiled.image, &compiled.image.machine);
+        let board = &project.config.board;
+        let batch = f64::from(sources.batch);
+        let macs: u64 = program.operations.iter().map(multiply_adds).sum();
+        let words: u64 = program.tensors.iter().filter(|t| t.role == Role::Input).map(elements).sum();
+        let work_bound = macs as f64 / f64::from(machine.pes()) / batch;
+        let bandwidth_bound = words as f64 / f64::from(machine.stream_words()) / batch;
+        let cycles = Cycles {
+            per_sample: sources.cycles_per_sample,
+            work_bound,
+            bandwidth_bound,
+            distance: sources.cycles_per_sample / work_bound.max(bandwidth_bound).max(f64::MIN_POSITIVE),
+            mac_utilisation: work_bound / sources.cycles_per_sample,
+            step_length: image.step_length,
+            multiply_adds_per_sample: macs as f64 / batch,
+            input_words_per_sample: words as f64 / batch,
+            samples_per_second: board.clock_mhz * 1e6 / sources.cycles_per_sample,
+        };
+        Report {
+            schema_version: 1,
+            program: project.name(),
+            machine: Grid {
+                pus: machine.pus(),
+                pes_per_pu: machine.pes_per_pu(),
+                pes: machine.pes(),
+                word: machine.word(),
+                accumulator: machine.accumulator(),
+                stream_words: machine.stream_words(),
+            },
+            board: BoardPart { name: board.name.clone(), part: board.part.clone(), clock_mhz: board.clock_mhz },
+            batch: sources.batch,
+            cycles,
+            lines: lines(sources),
+            memories: memories(compiled),
+            resources: resources(machine, board),
+            numbers: numbers(sources.numbers),
+            saturations: saturations(sources),
+            measured_on: sources.measured_on.clone(),
+        }
+    }
+
+    /// The report as JSON.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// The report as text.
+    pub fn text(&self) -> String {
+        let Report { machine, board, cycles, .. } = self;
+        let mut text = format!(
+            "{} on {} x {} PEs of {} bits, batch {}\nboard {}, {} MHz; measured on {}\n\n",
+            self.program,
+            machine.pus,
+            machine.pes_per_pu,
+            machine.word,
+            self.batch,
+            board.name,
+            board.clock_mhz,
+            self.measured_on
+        );
+        text.push_str(&format!(
+            "cycles per sample   {:10.2}   ({:.0} samples per second)\n",
+            cycles.per_sample, cycles.samples_per_second
+        ));
+        text.push_str(&format!(
+            "work bound          {:10.2}   ({:.0} multiply-adds on {} PEs)\n",
+            cycles.work_bound, cycles.multiply_adds_per_sample, machine.pes
+        ));
+        text.push_str(&format!(
+            "bandwidth bound     {:10.2}   ({:.0} words, {} per cycle)\n",
+            cycles.bandwidth_bound, cycles.input_words_per_sample, machine.stream_words
+        ));
+        text.push_str(&format!("distance to bound   {:10.2}\n", cycles.distance));
+        text.push_str(&format!("MAC utilisation     {:9.1} %\n", 100.0 * cycles.mac_utilisation));
+        text.push_str("\ncycles by source line\n  cycles  multiply-adds   line\n");
+        for line in &self.lines {
+            text.push_str(&format!("{:8} {:14}   {:>4}  {}\n", line.cycles, line.multiply_adds, line.line, line.text));
+        }
+        text.push_str("\nmemories                 used  available\n");
+        for memory in &self.memories {
+            text.push_str(&format!("{:20} {:8} {:10}\n", memory.name, memory.used, memory.available));
+        }
+        text.push_str("\nresources           estimated  available\n");
+        for resource in &self.resources {
+            let available = resource.available.map_or(String::from("-"), |available| {
+                format!("{available} ({:.1} %)", 100.0 * resource.estimated as f64 / available.max(1) as f64)
+            });
+            text.push_str(&format!("{:20} {:8}  {available}\n", resource.name, resource.estimated));
+        }
+        text.push_str("\nnumbers             fraction bits   range\n");
+        for number in &self.numbers {
+            let range = match (number.low, number.high) {
+                (Some(low), Some(high)) => format!("{low:.5} .. {high:.5}"),
+                _ => "unknown".to_owned(),
+            };
+            text.push_str(&format!(
+                "{:20} {:8}        {range}  ({})\n",
+                number.tensor, number.fraction, number.decided
+            ));
+        }
+        if self.saturations.is_empty() {
+            text.push_str("\nno result saturated\n");
+        } else {
+            text.push_str("\nsaturated results   line\n");
+            for saturation in &self.saturations {
+                text.push_str(&format!("{:16}   {:>5}\n", saturation.results, saturation.line));
+            }
+        }
+        text
+    }
+
+    /// Names of the resources that the board does not have.
+    pub fn overfull(&self) -> Vec<String> {
+        let over = |resource: &&Resource| resource.available.is_some_and(|available| resource.estimated > available);
+        let full = self.resources.iter().filter(over);
+        full.map(|r| format!("{} {} of {}", r.estimated, r.name, r.available.unwrap_or(0))).collect()
+    }
+}
+
+fn elements(tensor: &compiler::fixed::Tensor) -> u64 {
+    tensor.shape.iter().map(|&n| u64::from(n)).product()
+}
+
+/// Products that an operation adds up.
+fn multiply_adds(operation: &compiler::fixed::Operation) -> u64 {
+    let points = operation.iterators.iter().map(compiler::tensor::Iterator::extent).product();
+    match &operation.kind {
+        Kind::MultiplyAdd { product: Some(_), .. } | Kind::Product { .. } => points,
+        Kind::MultiplyAdd { product: None, .. } | Kind::Function { .. } => 0,
+    }
+}
+
+/// The step's instructions in time; each line gets the cycles by which it moves the latest result on.
+fn lines(sources: &Sources<'_>) -> Vec<Line> {
+    let mut by_line: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+    for operation in &sources.program.operations {
+        let line = crate::images::line_of(sources.project, operation.span);
+        by_line.entry(line).or_default().1 += multiply_adds(operation);
+    }
+    let mut steps: Vec<_> = sources.compiled.steps.iter().collect();
+    steps.sort_by_key(|step| (step.start, step.readable));
+    let mut reached = 0;
+    for step in &steps {
+        by_line.entry(step.line).or_default().0 += step.readable.saturating_sub(reached);
+        reached = reached.max(step.readable);
+    }
+    // What is left is the way from the last beat to the start of the next step.
+    let rest = u64::from(sources.compiled.image.step_length).saturating_sub(reached);
+    if let (Some(last), true) = (steps.last(), rest > 0) {
+        by_line.entry(last.line).or_default().0 += rest;
+    }
+    let text = |line: usize| {
+        let text = line.checked_sub(1).and_then(|n| sources.project.source.text.lines().nth(n));
+        text.unwrap_or("(the tool)").trim().to_owned()
+    };
+    let lines = by_line.into_iter();
+    lines.map(|(line, (cycles, multiply_adds))| Line { line, cycles, multiply_adds, text: text(line) }).collect()
+}
+
+fn memories(compiled: &Compiled) -> Vec<Memory> {
+    let (image, used): (&Image, _) = (&compiled.image, &compiled.used);
+    let machine = &image.machine;
+    let memory =
+        |name, used: usize, available: u32| Memory { name, used: used as u64, available: u64::from(available) };
+    let entries = image.tables.iter().map(|table| table.entries.len()).sum();
+    vec![
+        memory("model pad", used.model as usize, machine.model_depth()),
+        memory("data pad (per bank)", used.data as usize, machine.data_depth()),
+        memory("temporary pads", used.temporary as usize, machine.temporary_depth()),
+        memory("alu program", image.alu.len(), machine.program_depth()),
+        memory("root program", image.root.len(), machine.program_depth()),
+        memory("move program", image.moves.len(), machine.program_depth()),
+        memory("load program", image.load.len(), machine.program_depth()),
+        memory("function tables", entries, machine.table_entries()),
+    ]
+}
+
+fn resources(machine: &Machine, board: &Board) -> Vec<Resource> {
+    let Estimate { dsp, bram, lut } = resources::estimate(machine, board.family.as_deref());
+    let has = |part: fn(&crate::config::Resources) -> u64| board.resources.as_ref().map(part);
+    vec![
+        Resource { name: "DSP", estimated: dsp, available: has(|r| r.dsp) },
+        Resource { name: "BRAM", estimated: bram, available: has(|r| r.bram) },
+        Resource { name: "LUT", estimated: lut, available: has(|r| r.lut) },
+    ]
+}
+
+fn numbers(report: &NumberReport) -> Vec<Number> {
+    let number = |tensor: &compiler::fixed::TensorNumbers| Number {
+        tensor: tensor.name.clone(),
+        low: tensor.range.map(|range| range.0),
+        high: tensor.range.map(|range| range.1),
+        fraction: tensor.fraction,
+        decided: tensor.decided.clone(),
+    };
+    report.tensors.iter().map(number).collect()
+}
+
+fn saturations(sources: &Sources<'_>) -> Vec<Saturation> {
+    let mut by_line = BTreeMap::new();
+    for &(span, count) in sources.saturations {
+        *by_line.entry(crate::images::line_of(sources.project, span)).or_insert(0) += count;
+    }
+    by_line.into_iter().map(|(line, results)| Saturation { line, results }).collect()
+}
+
+/// The stream layout of an image, for people who write their own driver.
+pub fn layout(image: &Image, program: &Program) -> serde_json::Value {
+    let feed = |feed: &Feed| {
+        let dimension = |d: &arch::image::FeedDimension| serde_json::json!({ "offset": d.offset, "per_loop": d.levels, "per_lane": d.lane });
+        serde_json::json!({
+            "tensor": image.tensors[feed.tensor].name,
+            "counts": feed.counts,
+            "index": feed.dimensions.iter().map(dimension).collect::<Vec<_>>(),
+        })
+    };
+    let feeds = |feeds: &[Feed]| feeds.iter().map(feed).collect::<Vec<_>>();
+    let tensors: Vec<_> = image
+        .tensors
+        .iter()
+        .map(|tensor| {
+            let id = program.tensors.iter().position(|t| t.name == tensor.name);
+            let never = id.filter(|&id| program.tensors[id].role == Role::Output).map(|id| {
+                let written = written(program, compiler::tensor::TensorId(id));
+                (0..written.len()).filter(|&n| !written[n]).collect::<Vec<_>>()
+            });
+            serde_json::json!({
+                "name": tensor.name,
+                "shape": tensor.shape,
+                "fraction_bits": tensor.fraction,
+                "never_computed": never.unwrap_or_default(),
+            })
+        })
+        .collect();
+    let entries = &image.entries;
+    serde_json::json!({
+        "schema_version": 1,
+        "how_to_read": "Beat k of a feed (loop counters k, innermost last) carries in lane l the element whose index in each \
+                        dimension is offset + sum(per_loop * k) + per_lane * l; outside the shape: 0 on the way in, dropped on the way out.",
+        "word_bits": image.machine.word(),
+        "stream_words": image.machine.stream_words(),
+        "step_length": image.step_length,
+        "entries": {
+            "step_alu": entries.step_alu, "step_root": entries.step_root, "step_move": entries.step_move,
+            "step_load": entries.step_load, "emit_step": entries.emit_step, "emit_model": entries.emit_model,
+            "load_model": entries.load_model,
+        },
+        "tensors": tensors,
+        "model_in": feeds(&image.model_in),
+        "step_in": feeds(&image.step_in),
+        "step_out": feeds(&image.step_out),
+        "model_out": feeds(&image.model_out),
+    })
+}
