@@ -11,7 +11,7 @@
 
 use crate::golden::Golden;
 use arch::{Code, Diagnostic};
-use compiler::language::nearest;
+use compiler::language::{Options, nearest};
 use compiler::tensor::{Node, Program, Role, Start, TensorId};
 use serde_json::{Map, Value, json};
 
@@ -57,6 +57,25 @@ pub fn evaluate(program: &Program, inputs: &Value, engine: &mut impl Engine) -> 
     }
     engine.step().map_err(|diagnostic| vec![*diagnostic])?;
     Ok(results(program, engine))
+}
+
+/// Tell the front end the shapes of the inputs, for languages whose sizes come with them; an integer without a point may be a size, too.
+#[must_use]
+pub fn with_shapes_of(inputs: &Value, mut options: Options) -> Options {
+    for (name, value) in inputs.as_object().into_iter().flatten() {
+        let mut shape = Vec::new();
+        let mut inner = value;
+        while let Value::Array(list) = inner {
+            shape.push(list.len() as u32);
+            let Some(first) = list.first() else { break };
+            inner = first;
+        }
+        options.shapes.push((name.clone(), shape));
+        if let Some(integer) = value.as_i64() {
+            options.integers.push((name.clone(), integer));
+        }
+    }
+    options
 }
 
 /// Host values by tensor.

@@ -7,12 +7,12 @@ use arch::diagnostic::line_column;
 use arch::{Code, Diagnostic};
 use compiler::language::{Language, Options, parse};
 use serde_json::Value;
-use sim::eval::evaluate;
+use sim::eval::{evaluate, with_shapes_of};
 use sim::golden::Golden;
 use std::path::{Path, PathBuf};
 
 /// Languages that `language::parse` does not read yet.
-const NOT_YET: &[&str] = &["tc", "tile", "rink", "preproc"];
+const NOT_YET: &[&str] = &["tile", "rink", "preproc"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance")
@@ -34,10 +34,13 @@ fn outcome(case: &Value) -> (String, Result<Value, Vec<Diagnostic>>) {
     let text = std::fs::read_to_string(&path).expect("the program is there");
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let language = Language::of_extension(extension).expect("a known extension");
-    let none = Value::Object(serde_json::Map::new());
-    let inputs = case.get("inputs").unwrap_or(&none);
-    let result = parse(language, &text, &Options::default())
-        .and_then(|(program, _)| evaluate(&program, inputs, &mut Golden::new(&program)));
+    let given = ["inputs", "init"].iter().filter_map(|part| case.get(*part)?.as_object());
+    let inputs: serde_json::Map<_, _> = given.flatten().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let inputs = Value::Object(inputs);
+    let entry = case["entry"].as_str().map(str::to_owned);
+    let options = with_shapes_of(&inputs, Options { entry, ..Options::default() });
+    let result = parse(language, &text, &options)
+        .and_then(|(program, _)| evaluate(&program, &inputs, &mut Golden::new(&program)));
     (text, result)
 }
 
@@ -101,12 +104,20 @@ fn tabla() {
     check("tabla", 71);
 }
 
+#[test]
+fn tensor_comprehensions() {
+    check("tc", 62);
+}
+
 /// A language leaves the list when its first program passes; none is forgotten here.
 #[test]
 fn every_language_is_checked_or_listed() {
     for case in manifest()["cases"].as_array().expect("a list of cases") {
         let language = case["lang"].as_str().expect("a language");
-        assert!(language == "tabla" || NOT_YET.contains(&language), "programs in {language} are not checked");
+        assert!(
+            ["tabla", "tc"].contains(&language) || NOT_YET.contains(&language),
+            "programs in {language} are not checked"
+        );
     }
     for language in NOT_YET {
         let extension = cases(language)[0]["file"].as_str().and_then(|file| file.rsplit('.').next()).map(str::to_owned);

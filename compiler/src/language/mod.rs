@@ -3,12 +3,15 @@
 //! | folder | language | extension |
 //! |---|---|---|
 //! | [`tabla`] | TABLA | `.t` |
+//! | [`tensor_comprehensions`] | Tensor Comprehensions | `.tc` |
 //!
 //! Every front end has the same signature, [`parse`]: program text in, tensor IR and warnings out, or everything that is wrong with
 //! the text, in source order. Nothing behind this module knows which language a program was written in.
 
+mod expected;
 mod nearest;
 pub mod tabla;
+pub mod tensor_comprehensions;
 
 use crate::tensor::Program;
 use arch::{Code, Diagnostic};
@@ -68,6 +71,12 @@ impl Language {
 pub struct Options {
     /// Values of compile-time constants (`--set k=v`); they replace the program's own.
     pub set: Vec<(String, f64)>,
+    /// Shapes of the host's values by name, for languages whose sizes come with them (Tensor Comprehensions, Tile).
+    pub shapes: Vec<(String, Vec<u32>)>,
+    /// Integers of the host by name (integer parameters of Tile).
+    pub integers: Vec<(String, i64)>,
+    /// The function to translate, where a file has several (`--entry`); the last one otherwise.
+    pub entry: Option<String>,
     /// TABLA as the seed document defines it, without decimal literals (`--std=seed`).
     pub seed_dialect: bool,
     /// Sizes beyond which a program is refused.
@@ -104,9 +113,21 @@ pub type Parsed = Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>>;
 pub fn parse(language: Language, text: &str, options: &Options) -> Parsed {
     match language {
         Language::Tabla => tabla::parse(text, options),
+        Language::TensorComprehensions => tensor_comprehensions::parse(text, options),
         other => Err(vec![Diagnostic::global(
             Code::Unsupported,
             format!("this version does not read {} programs yet", other.name()),
         )]),
     }
+}
+
+/// In source order, what has no place last; if there are errors, only these, and not more than the limit.
+fn in_source_order(mut diagnostics: Vec<Diagnostic>, options: &Options) -> Vec<Diagnostic> {
+    let error = |diagnostic: &Diagnostic| !diagnostic.code.is_warning();
+    if diagnostics.iter().any(error) {
+        diagnostics.retain(error);
+    }
+    diagnostics.sort_by_key(|diagnostic| diagnostic.span.map_or(usize::MAX, |span| span.start));
+    diagnostics.truncate(options.limits.errors);
+    diagnostics
 }

@@ -305,6 +305,26 @@ impl Body {
         NodeId(self.nodes.len() - 1)
     }
 
+    /// The body whose value is `root`: what the value needs, in the same order.
+    #[must_use]
+    pub fn rooted(&self, root: NodeId) -> Body {
+        let mut needed = vec![false; root.0 + 1];
+        needed[root.0] = true;
+        for number in (0..=root.0).rev() {
+            if needed[number] {
+                for operand in self.nodes[number].operands() {
+                    needed[operand.0] = true;
+                }
+            }
+        }
+        let mut moved = vec![NodeId(0); root.0 + 1];
+        let mut body = Body::default();
+        for (number, node) in self.nodes[..=root.0].iter().enumerate().filter(|&(number, _)| needed[number]) {
+            moved[number] = body.push(node.with_operands(|operand| moved[operand.0]));
+        }
+        body
+    }
+
     /// The value of the body.
     pub fn root(&self) -> NodeId {
         NodeId(self.nodes.len() - 1)
@@ -352,6 +372,26 @@ pub enum Node {
 }
 
 impl Node {
+    /// The same operation on other nodes.
+    #[must_use]
+    pub fn with_operands(&self, new: impl Fn(NodeId) -> NodeId) -> Node {
+        match self {
+            Node::Constant(_) | Node::Iterator(_) | Node::Read { .. } => self.clone(),
+            Node::Gather { tensor, index } => {
+                Node::Gather { tensor: *tensor, index: index.iter().map(|&operand| new(operand)).collect() }
+            }
+            Node::Unary(operator, a) => Node::Unary(*operator, new(*a)),
+            Node::Cast(element, a) => Node::Cast(*element, new(*a)),
+            Node::Binary(operator, a, b) => Node::Binary(*operator, new(*a), new(*b)),
+            Node::Select { condition, yes, no } => {
+                Node::Select { condition: new(*condition), yes: new(*yes), no: new(*no) }
+            }
+            Node::Call(function, arguments) => {
+                Node::Call(*function, arguments.iter().map(|&operand| new(operand)).collect())
+            }
+        }
+    }
+
     /// The nodes it computes from, in order.
     pub fn operands(&self) -> Vec<NodeId> {
         match self {

@@ -1,9 +1,10 @@
 //! Syntax errors in words: what was found, what could have stood there, and which mistake it probably is.
 
 use super::lexer::{Located, Token};
+use crate::language::expected::Expected;
 use arch::diagnostic::line_column;
 use arch::{Code, Diagnostic, Span};
-use chumsky::error::{Rich, RichPattern};
+use chumsky::error::Rich;
 
 /// An explained error.
 pub(super) struct Mistake {
@@ -19,7 +20,7 @@ pub(super) fn explain(text: &str, tokens: &[Located], at: usize, error: &Rich<To
     let span = place(at).unwrap_or(Span::new(text.len(), text.len()));
     let previous = at.checked_sub(1);
     let found = token(Some(at));
-    let expected = Expected::of(error);
+    let expected = Expected::of(error, spelling);
     let mut diagnostic =
         Diagnostic::new(Code::Syntax, span, format!("{}, found {}", expected.words(), written(text, found, span)));
     let adjacent = previous.and_then(place).is_some_and(|before| before.end == span.start);
@@ -105,46 +106,12 @@ pub(super) fn explain(text: &str, tokens: &[Located], at: usize, error: &Rich<To
     Mistake { diagnostic: diagnostic.with_label(label), resume: false }
 }
 
-/// What could have stood at the place of an error.
-struct Expected(Vec<String>);
-
-impl Expected {
-    fn of(error: &Rich<Token>) -> Expected {
-        let mut words: Vec<String> = error
-            .expected()
-            .filter_map(|pattern| match pattern {
-                RichPattern::Token(token) => Some(match **token {
-                    Token::Symbol(symbol) => symbol.to_string(),
-                    Token::Arrow => "->".into(),
-                    _ => "a name".into(),
-                }),
-                RichPattern::Label(label) => Some(label.to_string()),
-                _ => None,
-            })
-            .collect();
-        words.sort();
-        words.dedup();
-        Expected(words)
-    }
-
-    fn has(&self, word: &str) -> bool {
-        self.0.iter().any(|known| known == word)
-    }
-
-    /// `expected `;` or an operator`
-    fn words(&self) -> String {
-        let quoted: Vec<String> =
-            self.0
-                .iter()
-                .map(|word| {
-                    if word.starts_with(|c: char| c.is_ascii_alphabetic()) { word.clone() } else { format!("`{word}`") }
-                })
-                .collect();
-        match quoted.as_slice() {
-            [] => "unexpected token".into(),
-            [one] => format!("expected {one}"),
-            [most @ .., last] => format!("expected {} or {last}", most.join(", ")),
-        }
+/// How an expected token is named; tokens with a label of their own do not get here.
+fn spelling(token: &Token) -> String {
+    match token {
+        Token::Symbol(symbol) => symbol.to_string(),
+        Token::Arrow => "->".into(),
+        _ => "a name".into(),
     }
 }
 

@@ -14,7 +14,7 @@ mod mistakes;
 mod parser;
 mod resolve;
 
-use super::{Options, Parsed};
+use super::{Options, Parsed, in_source_order};
 use crate::tensor;
 use arch::Diagnostic;
 
@@ -30,31 +30,21 @@ pub fn parse(text: &str, options: &Options) -> Parsed {
     let (items, unread) = parser::parse(text, &tokens, &dropped, &options.limits);
     errors.extend(unread);
     if !errors.is_empty() {
-        return Err(sorted(errors, options));
+        return Err(in_source_order(errors, options));
     }
     let mut diagnostics = Vec::new();
     let resolved = resolve::resolve(&items, options, &mut diagnostics);
     if any_error(&diagnostics) {
-        return Err(sorted(diagnostics, options));
+        return Err(in_source_order(diagnostics, options));
     }
     let program = lower::lower(&resolved, &options.limits, &mut diagnostics);
     if any_error(&diagnostics) {
-        return Err(sorted(diagnostics, options));
+        return Err(in_source_order(diagnostics, options));
     }
     tensor::verify(&program);
-    Ok((program, sorted(diagnostics, options)))
+    Ok((program, in_source_order(diagnostics, options)))
 }
 
 fn any_error(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|diagnostic| !diagnostic.code.is_warning())
-}
-
-/// In source order, what has no place last; if there are errors, only these, and not more than the limit.
-fn sorted(mut diagnostics: Vec<Diagnostic>, options: &Options) -> Vec<Diagnostic> {
-    if any_error(&diagnostics) {
-        diagnostics.retain(|diagnostic| !diagnostic.code.is_warning());
-    }
-    diagnostics.sort_by_key(|diagnostic| diagnostic.span.map_or(usize::MAX, |span| span.start));
-    diagnostics.truncate(options.limits.errors);
-    diagnostics
 }

@@ -1,0 +1,41 @@
+//! Tensor Comprehensions: statements on indexed tensors with inferred ranges.
+//!
+//! ```text
+//!  text ──lexer──▶ tokens ──parser──▶ functions ──lower──▶ tensor IR
+//!                                                 types, ranges of indices, calls inlined
+//! ```
+//!
+//! Sizes come with the host's shapes (`Options::shapes`), or by `--set N=4`.
+
+mod ast;
+mod functions;
+mod lexer;
+mod lower;
+mod mistakes;
+mod parser;
+mod ranges;
+mod scope;
+mod statement;
+mod types;
+mod value;
+
+use super::{Options, Parsed, in_source_order};
+use crate::tensor;
+
+/// Read a program in Tensor Comprehensions.
+///
+/// # Errors
+/// Everything that is wrong with it, in source order; a missing input only if nothing else is.
+pub fn parse(text: &str, options: &Options) -> Parsed {
+    let (tokens, mut errors) = lexer::lex(text);
+    let dropped: Vec<usize> =
+        errors.iter().filter_map(|error| Some(error.span?.start)).take(options.limits.errors).collect();
+    let (functions, unread) = parser::parse(text, &tokens, &dropped, &options.limits);
+    errors.extend(unread);
+    if !errors.is_empty() {
+        return Err(in_source_order(errors, options));
+    }
+    let (program, warnings) = lower::lower(&functions, options).map_err(|errors| in_source_order(errors, options))?;
+    tensor::verify(&program);
+    Ok((program, in_source_order(warnings, options)))
+}
