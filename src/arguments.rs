@@ -156,7 +156,7 @@ pub struct Eval {
 
 #[derive(Debug, Args)]
 pub struct Train {
-    /// Program; default: the one the config names. Its [train] table stands in the TOML beside it
+    /// Program; default: the one the config names. Its `train` table stands in the TOML beside it
     pub program: Option<PathBuf>,
     /// CSV file with a header line
     #[arg(long, value_name = "FILE")]
