@@ -27,7 +27,7 @@ pub struct Global {
     /// Machine, board and numbers: a TOML file, or the name of one in configs/ (zcu102, ulx3s, icebreaker, tiny)
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Folder (build) or file (others) for what is generated
+    /// Folder for what `build` writes; default: the config's, or out/NAME
     #[arg(long, global = true, value_name = "PATH")]
     pub out: Option<PathBuf>,
     /// Form of the results on stdout
@@ -156,7 +156,7 @@ pub struct Eval {
 
 #[derive(Debug, Args)]
 pub struct Train {
-    /// Program; default: the one the config names. Its [train] table stands in the TOML beside it
+    /// Program; default: the one the config names. Its `train` table stands in the TOML beside it
     pub program: Option<PathBuf>,
     /// CSV file with a header line
     #[arg(long, value_name = "FILE")]

@@ -68,7 +68,8 @@ struct Cycles {
 
 #[derive(Debug, Serialize)]
 struct Line {
-    line: usize,
+    #[serde(rename = "line")]
+    number: usize,
     /// Cycles by which this line moves the end of the step.
     cycles: u64,
     multiply_adds: u64,
@@ -204,7 +205,10 @@ impl Report {
         text.push_str(&format!("MAC utilisation     {:9.1} %\n", 100.0 * cycles.mac_utilisation));
         text.push_str("\ncycles by source line\n  cycles  multiply-adds   line\n");
         for line in &self.lines {
-            text.push_str(&format!("{:8} {:14}   {:>4}  {}\n", line.cycles, line.multiply_adds, line.line, line.text));
+            text.push_str(&format!(
+                "{:8} {:14}   {:>4}  {}\n",
+                line.cycles, line.multiply_adds, line.number, line.text
+            ));
         }
         text.push_str("\nmemories                 used  available\n");
         for memory in &self.memories {
@@ -284,7 +288,7 @@ fn lines(sources: &Sources<'_>) -> Vec<Line> {
         text.unwrap_or("(the tool)").trim().to_owned()
     };
     let lines = by_line.into_iter();
-    lines.map(|(line, (cycles, multiply_adds))| Line { line, cycles, multiply_adds, text: text(line) }).collect()
+    lines.map(|(number, (cycles, multiply_adds))| Line { number, cycles, multiply_adds, text: text(number) }).collect()
 }
 
 fn memories(compiled: &Compiled) -> Vec<Memory> {

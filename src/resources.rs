@@ -1,7 +1,7 @@
 //! What a grid takes of a device: an estimate before synthesis.
 //!
 //! The counts follow the structure of the machine (docs/machine.md); the coefficients of the look-up tables are fitted to
-//! synthesised 16-bit PEs (about 950 four-input tables on ECP5, 300 to 500 six-input ones on UltraScale+).
+//! synthesised 16-bit PEs (about 950 four-input tables on ECP5, 300 to 500 six-input ones on `UltraScale+`).
 
 use arch::Machine;
 use arch::isa::{AluInstruction, Instruction, LoadInstruction, MoveInstruction, RootInstruction};
@@ -22,19 +22,22 @@ pub struct Estimate {
 struct Family {
     /// Operand bits of a multiplier.
     multiplier: u64,
-    /// Widest word of a block memory.
-    memory_width: u64,
-    /// Bits of a block memory.
-    memory_bits: u64,
+    /// Widths and depths of a block memory.
+    memories: &'static [(u64, u64)],
     /// Inputs of a look-up table.
     inputs: u64,
 }
 
+/// 18 kbit, as on ECP5 and `UltraScale+`.
+const LARGE: &[(u64, u64)] = &[(36, 512), (18, 1024), (9, 2048), (4, 4096), (2, 8192), (1, 16384)];
+/// 4 kbit, as on iCE40.
+const SMALL: &[(u64, u64)] = &[(16, 256), (8, 512), (4, 1024), (2, 2048)];
+
 fn family(name: Option<&str>) -> Family {
     match name {
-        Some("ice40") => Family { multiplier: 16, memory_width: 16, memory_bits: 4 * 1024, inputs: 4 },
-        Some("xcup") => Family { multiplier: 18, memory_width: 36, memory_bits: 18 * 1024, inputs: 6 },
-        _ => Family { multiplier: 18, memory_width: 36, memory_bits: 18 * 1024, inputs: 4 },
+        Some("ice40") => Family { multiplier: 16, memories: SMALL, inputs: 4 },
+        Some("xcup") => Family { multiplier: 18, memories: LARGE, inputs: 6 },
+        _ => Family { multiplier: 18, memories: LARGE, inputs: 4 },
     }
 }
 
@@ -51,8 +54,8 @@ pub fn estimate(machine: &Machine, name: Option<&str>) -> Estimate {
         if depth <= SHALLOW {
             return 0;
         }
-        let by_width = width.div_ceil(family.memory_width);
-        by_width * depth.div_ceil(family.memory_bits / family.memory_width)
+        let shapes = family.memories.iter().map(|&(wide, deep)| width.div_ceil(wide) * depth.div_ceil(deep));
+        shapes.min().unwrap_or(0)
     };
     let shallow =
         |depth: u64, width: u64| if depth <= SHALLOW { width * depth.div_ceil(1 << family.inputs) } else { 0 };

@@ -1,7 +1,7 @@
 //! The last rung: generated Verilog, run by Verilator in lockstep with the array, on the three fixed machines.
 
-use arch::machine::MachineSpec;
 use arch::Machine;
+use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::language::{self, Language};
 use serde_json::Value;
@@ -60,12 +60,15 @@ fn split(program: &compiler::tensor::Program, inputs: &Value) -> (Values, Values
 #[test]
 fn tabla_programs_run_on_the_rtl() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
-    let manifest: Value = serde_json::from_str(&std::fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap();
+    let manifest: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap();
     let mut failures = Vec::new();
     let mut words = 0;
     for spec in [machine(1, 2, 24), machine(2, 4, 16), machine(8, 8, 16)] {
         let (machine, library) = library(&spec);
-        for case in manifest["cases"].as_array().unwrap().iter().filter(|c| c["lang"] == "tabla" && c["kind"] == "positive") {
+        for case in
+            manifest["cases"].as_array().unwrap().iter().filter(|c| c["lang"] == "tabla" && c["kind"] == "positive")
+        {
             let file = case["file"].as_str().unwrap();
             let text = std::fs::read_to_string(folder.join(file)).unwrap();
             let (program, _) = language::parse(Language::Tabla, &text, &language::Options::default()).unwrap();

@@ -2,13 +2,14 @@
 //!
 //!     a, b ──▶ Multiply ──┐
 //!                         ├──▶ Accumulate ──▶ ShiftStage ──▶ RoundStage ──▶ word
-//!     c ─────▶ Align ─────┘                 floor, half, sticky
+//!     c ─────▶ Align ─────┘                 bits of a word
 //!
 //! Leaves with their own text: rust-hdl's expressions know neither products of unequal widths nor run-time shifts.
 //! `update` computes the same with the functions of [`arch::number`] where there is one.
 
+use crate::bundle::bundle;
 use crate::signal::Wide;
-use arch::number::{saturate, wrap};
+use arch::number::{saturate, word_max, word_min, wrap};
 use rust_hdl::prelude::*;
 
 /// Full product of two signed words.
@@ -73,13 +74,28 @@ impl Logic for Align {
         self.aligned.connect();
     }
     fn hdl(&self) -> Verilog {
-        let (width, extended) = (self.aligned.width(), extended("c", self.c.width(), self.aligned.width()));
-        Verilog::Custom(format!(
-            "// align: operand c at accumulator width, shifted left.
-wire signed [{0}:0] wide = {extended};
-always @(posedge clock) aligned <= wide <<< places;",
-            width - 1
-        ))
+        // Short shifts first: the word is still narrow when they are done.
+        let (mut width, widest) = (self.c.width(), self.aligned.width());
+        let mut text =
+            "// align: operand c at accumulator width, shifted left; small steps first, while it is narrow.\n"
+                .to_owned();
+        let mut from = "c".to_owned();
+        for stage in 0..self.places.width() {
+            let step = 1 << stage;
+            let next = (width + step).min(widest);
+            let shifted = if step >= next {
+                format!("{{{next}{{1'b0}}}}")
+            } else {
+                format!("{{{from}[{}:0], {{{step}{{1'b0}}}}}}", (next - step).min(width) - 1)
+            };
+            // Only the first stages have room for all bits of the word.
+            assert!(step >= next || (next - step).min(width) + step == next, "a stage of the shifter has a gap");
+            let kept = extended(&from, width, next);
+            text += &format!("wire [{}:0] by{step} = places[{stage}] ? {shifted} : {kept};\n", next - 1);
+            (from, width) = (format!("by{step}"), next);
+        }
+        text += &format!("always @(posedge clock) aligned <= {};", extended(&from, width, widest));
+        Verilog::Custom(text)
     }
 }
 
@@ -135,26 +151,34 @@ always @(posedge clock) if (valid) sum <= from + addend + carry;"
     }
 }
 
-/// Right shift that keeps what rounding needs: the first bit lost, and whether any later one was set.
+/// Right shift that keeps what rounding to a word needs, and no more.
+///
+/// Every stage of the shifter halves the places the word can still come from: what falls out below only counts for
+/// rounding (`sticky`), what falls out above only for saturation (`over`).
 #[derive(LogicBlock)]
 pub(crate) struct ShiftStage {
     pub(crate) clock: Signal<In, Clock>,
     pub(crate) value: Wide<In>,
     pub(crate) shift: Wide<In>,
-    pub(crate) floor: Wide<Out>,
-    pub(crate) half: Signal<Out, Bit>,
-    pub(crate) sticky: Signal<Out, Bit>,
+    pub(crate) shifted: Shifted<Out>,
+}
+
+bundle! {
+    /// `floor(value / 2^shift)` at one bit more than a word, and what rounding must know beside it: the first bit lost,
+    /// whether a later one was set, whether `floor` would need more bits, and the sign of the value.
+    Shifted {
+        bits: half, sticky, over, sign;
+        words: floor;
+    }
 }
 
 impl ShiftStage {
-    pub(crate) fn new(width: u32, shift: u32) -> Self {
+    pub(crate) fn new(width: u32, shift: u32, word: u32) -> Self {
         ShiftStage {
             clock: Signal::default(),
             value: Wide::signed(width),
             shift: Wide::new(shift),
-            floor: Wide::signed(width),
-            half: Signal::default(),
-            sticky: Signal::default(),
+            shifted: Shifted::new(&|_| word + 1),
         }
     }
 }
@@ -163,30 +187,64 @@ impl Logic for ShiftStage {
     fn update(&mut self) {
         if self.clock.pos_edge() {
             let (value, shift) = (self.value.val(), self.shift.val());
-            self.floor.next = value >> shift;
-            self.half.next = shift > 0 && value >> (shift - 1) & 1 == 1;
-            self.sticky.next = shift > 1 && value & ((1 << (shift - 1)) - 1) != 0;
+            let floor = value >> shift;
+            let out = &mut self.shifted;
+            out.floor.next = floor;
+            out.half.next = shift > 0 && value >> (shift - 1) & 1 == 1;
+            out.sticky.next = shift > 1 && value & ((1 << (shift - 1)) - 1) != 0;
+            out.over.next = wrap(floor, out.floor.width()) != floor;
+            out.sign.next = value < 0;
         }
     }
     fn connect(&mut self) {
-        self.floor.connect();
-        self.half.connect();
-        self.sticky.connect();
+        self.shifted.connect();
     }
     fn hdl(&self) -> Verilog {
-        let width = self.value.width();
-        Verilog::Custom(format!(
-            "// shift_stage: floor(value / 2^shift), the first bit lost (half) and whether a later one was set (sticky).
-wire signed [{width}:0] shifted = $signed({{value, 1'b0}}) >>> shift;
-wire [{last}:0] kept = {{{width}{{1'b1}}}} << shift;
-wire [{last}:0] lost = value & ~{{1'b1, kept[{last}:1]}};
-always @(posedge clock) begin
-    floor <= shifted[{width}:1];
-    half <= shifted[0];
-    sticky <= |lost;
+        let (width, floor) = (self.value.width(), self.shifted.floor.width());
+        let mut text = format!(
+            "// shift_stage: right shift; keeps the bits of a word, and of all others what rounding and saturation need.
+wire sign = value[{}];
+wire [{width}:0] by_all = {{value, 1'b0}};\n",
+            width - 1
+        );
+        let (mut from, mut bits) = ("by_all".to_owned(), width + 1);
+        let (mut lost, mut over) = (Vec::new(), Vec::new());
+        for stage in (0..self.shift.width()).rev() {
+            let step = 1 << stage;
+            // Floor and half, wherever the smaller shifts will find them.
+            let kept = (floor + step).min(bits);
+            let top = (step + kept).min(bits);
+            let fill = step + kept - top;
+            let shifted = match (fill.min(kept), top > step) {
+                (0, _) => format!("{from}[{}:{step}]", top - 1),
+                (fill, true) => format!("{{{{{fill}{{sign}}}}, {from}[{}:{step}]}}", top - 1),
+                (fill, false) => format!("{{{fill}{{sign}}}}"),
+            };
+            text += &format!("wire [{}:0] by{step} = shift[{stage}] ? {shifted} : {from}[{}:0];\n", kept - 1, kept - 1);
+            lost.push(format!("(shift[{stage}] & |{from}[{}:0])", step.min(bits) - 1));
+            let differs = |low: u32| format!("{from}[{}:{low}] != {{{}{{sign}}}}", bits - 1, bits - low);
+            if bits > kept {
+                over.push(format!("(~shift[{stage}] & ({}))", differs(kept)));
+            }
+            if bits > top {
+                over.push(format!("(shift[{stage}] & ({}))", differs(top)));
+            }
+            (from, bits) = (format!("by{step}"), kept);
+        }
+        assert_eq!(bits, floor + 1, "the shifter ends with floor and half");
+        over.push(format!("({from}[{floor}] != sign)"));
+        text += &format!(
+            "always @(posedge clock) begin
+    shifted$floor <= {from}[{floor}:1];
+    shifted$half <= {from}[0];
+    shifted$sticky <= {};
+    shifted$over <= {};
+    shifted$sign <= sign;
 end",
-            last = width - 1
-        ))
+            lost.join(" | "),
+            over.join(" | ")
+        );
+        Verilog::Custom(text)
     }
 }
 
@@ -194,9 +252,7 @@ end",
 #[derive(LogicBlock)]
 pub(crate) struct RoundStage {
     pub(crate) clock: Signal<In, Clock>,
-    pub(crate) floor: Wide<In>,
-    pub(crate) half: Signal<In, Bit>,
-    pub(crate) sticky: Signal<In, Bit>,
+    pub(crate) shifted: Shifted<In>,
     /// The word is 1 if the value is negative, else 0.
     pub(crate) negative: Signal<In, Bit>,
     pub(crate) word: Wide<Out>,
@@ -204,12 +260,10 @@ pub(crate) struct RoundStage {
 }
 
 impl RoundStage {
-    pub(crate) fn new(from: u32, word: u32) -> Self {
+    pub(crate) fn new(word: u32) -> Self {
         RoundStage {
             clock: Signal::default(),
-            floor: Wide::signed(from),
-            half: Signal::default(),
-            sticky: Signal::default(),
+            shifted: Shifted::new(&|_| word + 1),
             negative: Signal::default(),
             word: Wide::signed(word),
             saturated: Signal::default(),
@@ -220,11 +274,17 @@ impl RoundStage {
 impl Logic for RoundStage {
     fn update(&mut self) {
         if self.clock.pos_edge() {
-            let floor = self.floor.val();
-            let up = self.half.val() && (self.sticky.val() || floor & 1 == 1);
-            let (word, saturated) = saturate(floor + i128::from(up), self.word.width());
+            let (from, width) = (&self.shifted, self.word.width());
+            let floor = wrap(from.floor.val(), width + 1);
+            let up = from.half.val() && (from.sticky.val() || floor & 1 == 1);
+            let (word, saturated) = if from.over.val() {
+                (if from.sign.val() { word_min(width) } else { word_max(width) }, true)
+            } else {
+                let (word, saturated) = saturate(floor + i128::from(up), width);
+                (word.into(), saturated)
+            };
             let negative = self.negative.val();
-            self.word.next = if negative { (floor < 0).into() } else { word.into() };
+            self.word.next = if negative { from.sign.val().into() } else { word };
             self.saturated.next = saturated && !negative;
         }
     }
@@ -233,21 +293,19 @@ impl Logic for RoundStage {
         self.saturated.connect();
     }
     fn hdl(&self) -> Verilog {
-        let (from, word) = (self.floor.width(), self.word.width());
+        let word = self.word.width();
         Verilog::Custom(format!(
             "// round_stage: nearest, ties to even, saturated to a word; or 1 if negative, else 0.
-wire up = half & (sticky | floor[0]);
-wire [{last}:0] rounded = floor + {{{{{last}{{1'b0}}}}, up}};
-wire sign = rounded[{last}];
-wire fits = rounded[{last}:{top}] == {{{spare}{{sign}}}};
-wire [{top}:0] limit = {{sign, {{{top}{{~sign}}}}}};
+wire up = shifted$half & (shifted$sticky | shifted$floor[0]);
+wire [{last}:0] rounded = {{shifted$floor[{word}], shifted$floor}} + {{{{{last}{{1'b0}}}}, up}};
+wire fits = ~shifted$over & (rounded[{last}:{top}] == {{3{{rounded[{last}]}}}});
+wire [{top}:0] limit = {{shifted$sign, {{{top}{{~shifted$sign}}}}}};
 always @(posedge clock) begin
-    word <= negative ? {{{{{top}{{1'b0}}}}, floor[{last}]}} : fits ? rounded[{top}:0] : limit;
+    word <= negative ? {{{{{top}{{1'b0}}}}, shifted$sign}} : fits ? rounded[{top}:0] : limit;
     saturated <= ~negative & ~fits;
 end",
-            last = from - 1,
+            last = word + 1,
             top = word - 1,
-            spare = from - word + 1,
         ))
     }
 }

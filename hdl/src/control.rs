@@ -66,6 +66,67 @@ assign entry_chunk = address[0 +: {ENTRY_CHUNK_BITS}];",
     }
 }
 
+/// Addresses of what can be read, in the order of [`ReadSelect`]'s values.
+const READABLE: [u32; 15] = [
+    registers::CONTROL,
+    registers::STEPS,
+    registers::CYCLES_LOW,
+    registers::CYCLES_HIGH,
+    registers::STEP_LENGTH,
+    registers::ENTRY_STEP_ALU,
+    registers::ENTRY_STEP_ROOT,
+    registers::ENTRY_STEP_MOVE,
+    registers::ENTRY_STEP_LOAD,
+    registers::ENTRY_EMIT_STEP,
+    registers::ENTRY_EMIT_MODEL,
+    registers::ENTRY_LOAD_MODEL,
+    registers::IDENTITY,
+    registers::GRID,
+    registers::WIDTHS,
+];
+
+/// The register at an address, 0 where there is none. A leaf: one `case` is a third of the logic of a chain of `if`.
+#[derive(LogicBlock)]
+struct ReadSelect {
+    address: Wide<In>,
+    values: Vec<Wide<In>>,
+    value: Wide<Out>,
+    _addresses: &'static [u32],
+}
+
+impl ReadSelect {
+    fn new(addresses: &'static [u32]) -> Self {
+        ReadSelect {
+            address: Wide::new(ADDRESS_BITS),
+            values: addresses.iter().map(|_| Wide::new(CHUNK_BITS)).collect(),
+            value: Wide::new(CHUNK_BITS),
+            _addresses: addresses,
+        }
+    }
+}
+
+impl Logic for ReadSelect {
+    fn update(&mut self) {
+        let address = self.address.val();
+        let number = self._addresses.iter().position(|&at| i128::from(at) == address);
+        self.value.next = number.map_or(0, |number| self.values[number].val());
+    }
+    fn connect(&mut self) {
+        self.value.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let case = |(number, at)| format!("        {ADDRESS_BITS}'h{at:x}: value = values${number};\n");
+        let cases: String = self._addresses.iter().enumerate().map(case).collect();
+        Verilog::Custom(format!(
+            "// read_select: the register at an address of the control port.
+always @(*)
+    case (address)
+{cases}        default: value = {CHUNK_BITS}'d0;
+    endcase"
+        ))
+    }
+}
+
 /// The registers.
 #[derive(LogicBlock)]
 pub(crate) struct ControlRegisters {
@@ -106,10 +167,10 @@ pub(crate) struct ControlRegisters {
     held_emit_model: Register,
     held_load_model: Register,
     answer: Register,
+    select: ReadSelect,
+    status: Wide<Local>,
     at_control: Number,
     at_steps: Number,
-    at_cycles_low: Number,
-    at_cycles_high: Number,
     at_step_length: Number,
     at_step_alu: Number,
     at_step_root: Number,
@@ -118,9 +179,6 @@ pub(crate) struct ControlRegisters {
     at_emit_step: Number,
     at_emit_model: Number,
     at_load_model: Number,
-    at_identity: Number,
-    at_grid: Number,
-    at_widths: Number,
     identity: Number,
     grid: Number,
     number_widths: Number,
@@ -137,7 +195,6 @@ pub(crate) struct ControlRegisters {
 
 impl ControlRegisters {
     pub(crate) fn new(machine: &Machine) -> Self {
-        let word = || Wide::new(CHUNK_BITS);
         let held = || Register::new(CHUNK_BITS);
         let at = |number| Number::new(number, ADDRESS_BITS);
         let value = |value| Number::new(value, CHUNK_BITS);
@@ -154,17 +211,17 @@ impl ControlRegisters {
             saturated: Signal::default(),
             cycles_low: Wide::new(CHUNK_BITS),
             cycles_high: Wide::new(CHUNK_BITS),
-            read: word(),
+            read: Wide::new(CHUNK_BITS),
             start: Signal::default(),
-            steps: word(),
-            step_length: word(),
-            step_alu: word(),
-            step_root: word(),
-            step_move: word(),
-            step_load: word(),
-            emit_step: word(),
-            emit_model: word(),
-            load_model: word(),
+            steps: Wide::new(CHUNK_BITS),
+            step_length: Wide::new(CHUNK_BITS),
+            step_alu: Wide::new(CHUNK_BITS),
+            step_root: Wide::new(CHUNK_BITS),
+            step_move: Wide::new(CHUNK_BITS),
+            step_load: Wide::new(CHUNK_BITS),
+            emit_step: Wide::new(CHUNK_BITS),
+            emit_model: Wide::new(CHUNK_BITS),
+            load_model: Wide::new(CHUNK_BITS),
             write_alu: Signal::default(),
             write_root: Signal::default(),
             write_move: Signal::default(),
@@ -180,10 +237,10 @@ impl ControlRegisters {
             held_emit_model: held(),
             held_load_model: held(),
             answer: held(),
+            select: ReadSelect::new(&READABLE),
+            status: Wide::new(CHUNK_BITS),
             at_control: at(registers::CONTROL),
             at_steps: at(registers::STEPS),
-            at_cycles_low: at(registers::CYCLES_LOW),
-            at_cycles_high: at(registers::CYCLES_HIGH),
             at_step_length: at(registers::STEP_LENGTH),
             at_step_alu: at(registers::ENTRY_STEP_ALU),
             at_step_root: at(registers::ENTRY_STEP_ROOT),
@@ -192,9 +249,6 @@ impl ControlRegisters {
             at_emit_step: at(registers::ENTRY_EMIT_STEP),
             at_emit_model: at(registers::ENTRY_EMIT_MODEL),
             at_load_model: at(registers::ENTRY_LOAD_MODEL),
-            at_identity: at(registers::IDENTITY),
-            at_grid: at(registers::GRID),
-            at_widths: at(registers::WIDTHS),
             identity: value(registers::IDENTITY_VALUE),
             grid: value(machine.pus() << 16 | machine.pes_per_pu()),
             number_widths: value(machine.word() << 16 | machine.accumulator()),
@@ -294,65 +348,32 @@ impl Logic for ControlRegisters {
             self.held_load_model.d.next = self.zero.val();
         }
 
-        self.answer.d.next = self.zero.val();
-        if self.address.val() == self.at_control.val() {
-            if self.busy.val() {
-                self.answer.d.next = self.busy_bit.val();
-            }
-            if self.done.val() {
-                self.answer.d.next = self.done_bit.val();
-            }
-            if self.saturated.val() {
-                self.answer.d.next = self.saturated_bit.val();
-                if self.busy.val() {
-                    self.answer.d.next = self.saturated_bit.val() | self.busy_bit.val();
-                }
-                if self.done.val() {
-                    self.answer.d.next = self.saturated_bit.val() | self.done_bit.val();
-                }
-            }
+        self.status.next = self.zero.val();
+        if self.busy.val() {
+            self.status.next = self.status.val() | self.busy_bit.val();
         }
-        if self.address.val() == self.at_steps.val() {
-            self.answer.d.next = self.held_steps.q.val();
+        if self.done.val() {
+            self.status.next = self.status.val() | self.done_bit.val();
         }
-        if self.address.val() == self.at_cycles_low.val() {
-            self.answer.d.next = self.cycles_low.val();
+        if self.saturated.val() {
+            self.status.next = self.status.val() | self.saturated_bit.val();
         }
-        if self.address.val() == self.at_cycles_high.val() {
-            self.answer.d.next = self.cycles_high.val();
-        }
-        if self.address.val() == self.at_step_length.val() {
-            self.answer.d.next = self.held_step_length.q.val();
-        }
-        if self.address.val() == self.at_step_alu.val() {
-            self.answer.d.next = self.held_step_alu.q.val();
-        }
-        if self.address.val() == self.at_step_root.val() {
-            self.answer.d.next = self.held_step_root.q.val();
-        }
-        if self.address.val() == self.at_step_move.val() {
-            self.answer.d.next = self.held_step_move.q.val();
-        }
-        if self.address.val() == self.at_step_load.val() {
-            self.answer.d.next = self.held_step_load.q.val();
-        }
-        if self.address.val() == self.at_emit_step.val() {
-            self.answer.d.next = self.held_emit_step.q.val();
-        }
-        if self.address.val() == self.at_emit_model.val() {
-            self.answer.d.next = self.held_emit_model.q.val();
-        }
-        if self.address.val() == self.at_load_model.val() {
-            self.answer.d.next = self.held_load_model.q.val();
-        }
-        if self.address.val() == self.at_identity.val() {
-            self.answer.d.next = self.identity.val();
-        }
-        if self.address.val() == self.at_grid.val() {
-            self.answer.d.next = self.grid.val();
-        }
-        if self.address.val() == self.at_widths.val() {
-            self.answer.d.next = self.number_widths.val();
-        }
+        self.select.address.next = self.address.val();
+        self.select.values[0].next = self.status.val();
+        self.select.values[1].next = self.held_steps.q.val();
+        self.select.values[2].next = self.cycles_low.val();
+        self.select.values[3].next = self.cycles_high.val();
+        self.select.values[4].next = self.held_step_length.q.val();
+        self.select.values[5].next = self.held_step_alu.q.val();
+        self.select.values[6].next = self.held_step_root.q.val();
+        self.select.values[7].next = self.held_step_move.q.val();
+        self.select.values[8].next = self.held_step_load.q.val();
+        self.select.values[9].next = self.held_emit_step.q.val();
+        self.select.values[10].next = self.held_emit_model.q.val();
+        self.select.values[11].next = self.held_load_model.q.val();
+        self.select.values[12].next = self.identity.val();
+        self.select.values[13].next = self.grid.val();
+        self.select.values[14].next = self.number_widths.val();
+        self.answer.d.next = self.select.value.val();
     }
 }

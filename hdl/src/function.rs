@@ -61,7 +61,7 @@ impl Logic for TableIndex {
             let half = (1 << log2) >> 1;
             let ones = fit((1 << shift) - 1, width, false);
             let q = x >> shift;
-            self.index.next = base + q.clamp(-half, half - 1) + half;
+            self.index.next = base + q.min(half - 1).max(-half) + half;
             self.fraction.next = if q >= half {
                 ones
             } else if q < -half {
@@ -235,8 +235,8 @@ impl FunctionUnit {
             slope: Multiply::new(word + 2, word + 1),
             offset: Align::new(word + 2, segment, product),
             interpolate: Interpolate::new(product, segment),
-            shifter: ShiftStage::new(product, segment + 1),
-            round: RoundStage::new(product, word),
+            shifter: ShiftStage::new(product, segment + 1, word),
+            round: RoundStage::new(word),
             never: Number::new(0, 1),
             _wiring: Wiring::default(),
         }
@@ -284,9 +284,7 @@ impl FunctionUnit {
             shifter.value = interpolate.sum;
             shifter.shift = interpolate.shift;
             round.clock = clock;
-            round.floor = shifter.floor;
-            round.half = shifter.half;
-            round.sticky = shifter.sticky;
+            round.shifted = shifter.shifted;
             round.negative = never;
             special_t7.clock = clock;
             special_t7.reset = reset;

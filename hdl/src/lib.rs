@@ -14,6 +14,7 @@
 //! | `beats` `stream` `mask` `streams` `loader` | instruction streams |
 //! | `control` `run` `sequencer` `output` | control port, runs, emission |
 //! | `grid` | all of it |
+//! | `model` | the grid in rust-hdl's simulator |
 
 #![allow(clippy::used_underscore_binding, reason = "rust-hdl takes fields with a leading underscore for plain data")]
 
@@ -27,6 +28,7 @@ mod grid;
 mod loader;
 mod mask;
 mod memory;
+mod model;
 mod output;
 mod pe;
 mod pipeline;
@@ -40,6 +42,8 @@ mod stream;
 mod streams;
 mod tree;
 mod wiring;
+
+pub use model::{Inputs, Model, Outputs};
 
 use arch::Machine;
 use arch::rtl::{Direction, Rtl};

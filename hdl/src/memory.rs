@@ -2,7 +2,7 @@
 //!
 //! | leaf | holds | width |
 //! |---|---|---|
-//! | [`Pad`] | a scratchpad of a PE | a word |
+//! | [`Scratchpad`] | a scratchpad of a PE | a word |
 //! | [`TableMemory`] | function tables | {delta, base} |
 //! | [`ProgramMemory`] | instructions of a stream | a microcode word, read as fields |
 //! | [`QueueMemory`] | the output FIFO | a word; read asynchronously |
@@ -20,7 +20,7 @@ use rust_hdl::prelude::*;
 pub(crate) const CHUNK_BITS: u32 = 32;
 
 #[derive(LogicBlock)]
-pub(crate) struct Pad {
+pub(crate) struct Scratchpad {
     pub(crate) clock: Signal<In, Clock>,
     pub(crate) write: Signal<In, Bit>,
     pub(crate) write_address: Wide<In>,
@@ -30,10 +30,10 @@ pub(crate) struct Pad {
     _words: Vec<i128>,
 }
 
-impl Pad {
+impl Scratchpad {
     /// `2^address_bits` words.
     pub(crate) fn new(address_bits: u32, word: u32) -> Self {
-        Pad {
+        Scratchpad {
             clock: Signal::default(),
             write: Signal::default(),
             write_address: Wide::new(address_bits),
@@ -45,7 +45,7 @@ impl Pad {
     }
 }
 
-impl Logic for Pad {
+impl Logic for Scratchpad {
     fn update(&mut self) {
         if self.clock.pos_edge() {
             self.read_data.next = self._words[self.read_address.val() as usize];

@@ -12,10 +12,11 @@
 use crate::arithmetic::{Accumulate, Align, Multiply, RoundStage, ShiftStage};
 use crate::beats::Widths;
 use crate::bundle::bundle;
-use crate::memory::Pad;
+use crate::memory::Scratchpad;
 use crate::register::{Delay, Register};
 use crate::signal::{Number, Wide};
 use crate::wiring::{Wiring, comment, structural, wires};
+use arch::isa::Pad;
 use rust_hdl::prelude::*;
 
 bundle! {
@@ -65,24 +66,14 @@ struct OperandSelect {
     a: Wide<Out>,
     b: Wide<Out>,
     c: Wide<Out>,
-    held_a: Register,
-    held_b: Register,
-    held_c: Register,
-    a_data: Number,
-    a_t0: Number,
-    a_t1: Number,
-    of_model: Number,
-    of_data: Number,
-    of_t0: Number,
-    of_t1: Number,
-    of_immediate: Number,
-    nothing: Number,
 }
+
+/// Code of an immediate operand.
+const IMMEDIATE: u32 = 4;
 
 impl OperandSelect {
     fn new(widths: &Widths) -> Self {
         let word = || Wide::signed(widths.word);
-        let (narrow, code) = (widths.beat("a"), widths.beat("b"));
         OperandSelect {
             clock: Signal::default(),
             model: word(),
@@ -92,76 +83,58 @@ impl OperandSelect {
             immediate_b: word(),
             immediate_c: word(),
             admitted: Signal::default(),
-            select_a: Wide::new(narrow),
-            select_b: Wide::new(code),
-            select_c: Wide::new(code),
+            select_a: Wide::new(widths.beat("a")),
+            select_b: Wide::new(widths.beat("b")),
+            select_c: Wide::new(widths.beat("c")),
             a: Wide::signed(widths.word),
             b: Wide::signed(widths.word),
             c: Wide::signed(widths.word),
-            held_a: Register::new(widths.word),
-            held_b: Register::new(widths.word),
-            held_c: Register::new(widths.word),
-            a_data: Number::new(1, narrow),
-            a_t0: Number::new(2, narrow),
-            a_t1: Number::new(3, narrow),
-            of_model: Number::new(0, code),
-            of_data: Number::new(1, code),
-            of_t0: Number::new(2, code),
-            of_t1: Number::new(3, code),
-            of_immediate: Number::new(4, code),
-            nothing: Number::new(0, widths.word),
         }
     }
 }
 
 impl Logic for OperandSelect {
-    #[hdl_gen]
     fn update(&mut self) {
-        comment!(
-            "operand_select: operands a, b, c from pads and immediates; outside the mask a and c are 0, which adds nothing."
-        );
-        clock!(self, clock, held_a, held_b, held_c);
-        self.a.next = self.held_a.q.val();
-        self.b.next = self.held_b.q.val();
-        self.c.next = self.held_c.q.val();
-
-        self.held_a.d.next = self.model.val();
-        if self.select_a.val() == self.a_data.val() {
-            self.held_a.d.next = self.data.val();
-        } else if self.select_a.val() == self.a_t0.val() {
-            self.held_a.d.next = self.t0.val();
-        } else if self.select_a.val() == self.a_t1.val() {
-            self.held_a.d.next = self.t1.val();
+        if self.clock.pos_edge() {
+            let pads = [self.model.val(), self.data.val(), self.t0.val(), self.t1.val()];
+            let pad = |code: i128| pads.get(code as usize).copied();
+            let admitted = self.admitted.val();
+            self.a.next = pad(self.select_a.val()).filter(|_| admitted).unwrap_or(0);
+            self.b.next = pad(self.select_b.val()).unwrap_or(self.immediate_b.val());
+            let immediate_c = (self.select_c.val() == i128::from(IMMEDIATE)).then_some(self.immediate_c.val());
+            self.c.next = pad(self.select_c.val()).or(immediate_c).filter(|_| admitted).unwrap_or(0);
         }
-
-        self.held_b.d.next = self.immediate_b.val();
-        if self.select_b.val() == self.of_model.val() {
-            self.held_b.d.next = self.model.val();
-        } else if self.select_b.val() == self.of_data.val() {
-            self.held_b.d.next = self.data.val();
-        } else if self.select_b.val() == self.of_t0.val() {
-            self.held_b.d.next = self.t0.val();
-        } else if self.select_b.val() == self.of_t1.val() {
-            self.held_b.d.next = self.t1.val();
-        }
-
-        self.held_c.d.next = self.nothing.val();
-        if self.select_c.val() == self.of_model.val() {
-            self.held_c.d.next = self.model.val();
-        } else if self.select_c.val() == self.of_data.val() {
-            self.held_c.d.next = self.data.val();
-        } else if self.select_c.val() == self.of_t0.val() {
-            self.held_c.d.next = self.t0.val();
-        } else if self.select_c.val() == self.of_t1.val() {
-            self.held_c.d.next = self.t1.val();
-        } else if self.select_c.val() == self.of_immediate.val() {
-            self.held_c.d.next = self.immediate_c.val();
-        }
-
-        if !self.admitted.val() {
-            self.held_a.d.next = self.nothing.val();
-            self.held_c.d.next = self.nothing.val();
-        }
+    }
+    fn connect(&mut self) {
+        self.a.connect();
+        self.b.connect();
+        self.c.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let zero = format!("{}'d0", self.a.width());
+        let cases = |operand: &str, bits: u32, default: &str| {
+            let pad = |pad: Pad| {
+                let name = ["model", "data", "t0", "t1"][pad as usize];
+                format!("        {bits}'d{}: {operand} <= {name};\n", pad as u32)
+            };
+            let pads: String = Pad::ALL.map(pad).concat();
+            format!("    case (select_{operand})\n{pads}{default}    endcase\n")
+        };
+        let (bits_a, bits_b, bits_c) = (self.select_a.width(), self.select_b.width(), self.select_c.width());
+        let default_b = "        default: b <= immediate_b;\n";
+        let default_c = format!("        {bits_c}'d{IMMEDIATE}: c <= immediate_c;\n        default: c <= {zero};\n");
+        Verilog::Custom(format!(
+            "// operand_select: operands a, b, c from pads and immediates; outside the mask a and c are 0, which adds nothing.
+always @(posedge clock) begin
+{}{}{}    if (!admitted) begin
+        a <= {zero};
+        c <= {zero};
+    end
+end",
+            cases("a", bits_a, ""),
+            cases("b", bits_b, default_b),
+            cases("c", bits_c, &default_c),
+        ))
     }
 }
 
@@ -292,10 +265,10 @@ pub(crate) struct ProcessingEngine {
     pub(crate) tree: Wide<Out>,
     /// A saturated result is written; t+6.
     pub(crate) saturated: Signal<Out, Bit>,
-    model: Pad,
-    data: Pad,
-    t0: Pad,
-    t1: Pad,
+    model: Scratchpad,
+    data: Scratchpad,
+    t0: Scratchpad,
+    t1: Scratchpad,
     select: OperandSelect,
     multiply: Multiply,
     aligner: Align,
@@ -328,16 +301,16 @@ impl ProcessingEngine {
             load_word: Wide::new(word),
             tree: Wide::new(accumulator),
             saturated: Signal::default(),
-            model: Pad::new(widths.model, word),
-            data: Pad::new(widths.data, word),
-            t0: Pad::new(widths.temporary, word),
-            t1: Pad::new(widths.temporary, word),
+            model: Scratchpad::new(widths.model, word),
+            data: Scratchpad::new(widths.data, word),
+            t0: Scratchpad::new(widths.temporary, word),
+            t1: Scratchpad::new(widths.temporary, word),
             select: OperandSelect::new(widths),
             multiply: Multiply::new(word, word),
             aligner: Align::new(word, widths.beat("align"), accumulator),
             accumulate: Accumulate::new(2 * word, accumulator),
-            shifter: ShiftStage::new(accumulator, widths.beat("shift")),
-            round: RoundStage::new(accumulator, word),
+            shifter: ShiftStage::new(accumulator, widths.beat("shift"), word),
+            round: RoundStage::new(word),
             admitted_t1: Delay::new(1, 1),
             admitted_t6: Delay::new(1, 5),
             gates: Gates::new(widths),
@@ -398,9 +371,7 @@ impl ProcessingEngine {
             shifter.value = accumulate.sum;
             shifter.shift = control.shift_t4;
             round.clock = clock;
-            round.floor = shifter.floor;
-            round.half = shifter.half;
-            round.sticky = shifter.sticky;
+            round.shifted = shifter.shifted;
             round.negative = control.negative_t5;
 
             admitted_t1.clock = clock;

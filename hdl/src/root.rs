@@ -261,8 +261,8 @@ impl RootUnit {
             result: Wide::new(widths.word),
             saturated: Signal::default(),
             never: Number::new(0, 1),
-            shifter: ShiftStage::new(widths.accumulator, widths.beat("shift")),
-            round: RoundStage::new(widths.accumulator, widths.word),
+            shifter: ShiftStage::new(widths.accumulator, widths.beat("shift"), widths.word),
+            round: RoundStage::new(widths.word),
             valid_t2: (functions..1).map(|_| FlagDelay::new(2)).collect(),
             function: (0..functions).map(|_| FunctionPart::new(widths)).collect(),
             holder: RootOutput::new(widths.word),
@@ -276,9 +276,7 @@ impl RootUnit {
             shifter.value = sum;
             shifter.shift = beat.shift;
             round.clock = clock;
-            round.floor = shifter.floor;
-            round.half = shifter.half;
-            round.sticky = shifter.sticky;
+            round.shifted = shifter.shifted;
             round.negative = never;
             holder.clock = clock;
             holder.reset = reset;

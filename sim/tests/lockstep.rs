@@ -1,4 +1,5 @@
-//! The array against its hardware: both get the same calls, every answer is compared in every cycle.
+//! The array against its hardware, under Verilator and in rust-hdl's simulator: both sides get the same calls, every answer is
+//! compared in every cycle.
 //!
 //! Programs are random, within what docs/machine.md allows: results go to `model` and `t0`, the bus writes `t1`, and what
 //! reaches a unit in one cycle comes from one instruction. At the end of each run every word of every pad is emitted.
@@ -12,10 +13,11 @@ use arch::registers::{self, Region};
 use arch::rtl::Rtl;
 use arch::timing::Unit;
 use arch::tools::Toolbox;
+use hdl::{Inputs, Model};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
-use sim::grid::{Grid, Host, Lockstep, Stalls};
+use sim::grid::{CycleResult, Grid, Host, Lockstep, Stalls};
 use sim::verilator::{GridDevice, Library, Options, lint};
 
 struct Random(ChaCha8Rng);
@@ -291,8 +293,38 @@ fn write_program<I: Instruction>(grid: &mut impl Grid, machine: &Machine, region
     }
 }
 
+/// The hardware in rust-hdl's simulator.
+struct Modelled(Model);
+
+impl Modelled {
+    fn new(machine: &Machine) -> Modelled {
+        let mut model = Model::new(machine);
+        for _ in 0..2 {
+            model.cycle(&Inputs { reset: true, ..Inputs::default() });
+        }
+        Modelled(model)
+    }
+}
+
+impl Grid for Modelled {
+    fn control_write(&mut self, address: u32, data: u32) {
+        self.0.cycle(&Inputs { control_write: Some((address, data)), ..Inputs::default() });
+    }
+
+    fn control_read(&mut self, address: u32) -> u32 {
+        self.0.cycle(&Inputs { control_address: address, ..Inputs::default() });
+        self.0.outputs().control_read
+    }
+
+    fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
+        let in_data = input.map(<[i64]>::to_vec);
+        let outputs = self.0.cycle(&Inputs { in_data, out_ready: output_ready, ..Inputs::default() });
+        CycleResult { input_taken: input.is_some() && outputs.in_ready, output: outputs.out.filter(|_| output_ready) }
+    }
+}
+
 /// One run in lockstep; the words come back with the answer to every call.
-fn run(grid: &mut Lockstep<Array, GridDevice>, machine: &Machine, generator: &mut Generator, seed: u64) {
+fn run(grid: &mut Lockstep<Array, impl Grid>, machine: &Machine, generator: &mut Generator, seed: u64) {
     let programs = generator.programs();
     write_program(grid, machine, Region::Alu, &programs.alu);
     write_program(grid, machine, Region::Root, &programs.root);
@@ -335,13 +367,17 @@ fn check(spec: MachineSpec, seeds: std::ops::Range<u64>) {
 fn check_rtl(machine: &Machine, rtl: &Rtl, seeds: std::ops::Range<u64>) {
     let library = Library::build(rtl, &Options::default()).expect("the grid compiles");
     for seed in seeds {
-        let mut grid = Lockstep::new(Array::new(machine), GridDevice::new(&library, machine));
-        let mut generator = Generator { machine, random: Random(ChaCha8Rng::seed_from_u64(seed)) };
-        generator.tables(&mut grid);
-        // Pads keep what the run before left.
-        for _ in 0..3 {
-            run(&mut grid, machine, &mut generator, seed);
-        }
+        compare(machine, GridDevice::new(&library, machine), seed);
+    }
+}
+
+/// Three runs; pads keep what the run before left.
+fn compare(machine: &Machine, hardware: impl Grid, seed: u64) {
+    let mut grid = Lockstep::new(Array::new(machine), hardware);
+    let mut generator = Generator { machine, random: Random(ChaCha8Rng::seed_from_u64(seed)) };
+    generator.tables(&mut grid);
+    for _ in 0..3 {
+        run(&mut grid, machine, &mut generator, seed);
     }
 }
 
@@ -362,7 +398,7 @@ fn grid(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
 
 #[test]
 fn one_pe() {
-    check(grid(1, 1, 8), 0..30);
+    check(MachineSpec { accumulator: Some(96), ..grid(1, 1, 8) }, 0..30);
 }
 
 #[test]
@@ -399,6 +435,70 @@ fn no_functions_and_smallest_memories() {
     check(spec, 0..30);
 }
 
+/// The Rust side of every block, which rust-hdl's simulator runs.
+#[test]
+fn blocks_simulate_as_their_text_does() {
+    for (spec, seeds) in [(grid(1, 2, 9), 0..6), (grid(2, 3, 16), 0..3)] {
+        let machine = Machine::try_from(spec).expect("a valid grid");
+        for seed in seeds {
+            compare(&machine, Modelled::new(&machine), seed);
+        }
+    }
+}
+
+/// A reset in mid-run, then a run that depends on nothing from before it.
+#[test]
+fn reset_in_the_middle_of_a_run() {
+    let machine = Machine::try_from(grid(2, 4, 16)).expect("a valid grid");
+    let library = Library::build(&hdl::elaborate(&machine), &Options::default()).expect("the grid compiles");
+    for seed in 0..20 {
+        let mut device = GridDevice::new(&library, &machine);
+        let mut generator = Generator { machine: &machine, random: Random(ChaCha8Rng::seed_from_u64(seed)) };
+        // Like a run of `compare`, broken off somewhere.
+        let programs = generator.programs();
+        write_program(&mut device, &machine, Region::Alu, &programs.alu);
+        write_program(&mut device, &machine, Region::Load, &programs.load);
+        device.control_write(registers::STEPS, 3);
+        for &(register, value) in &programs.entries {
+            device.control_write(register, value);
+        }
+        device.control_write(registers::CONTROL, registers::START | registers::START_LOAD_MODEL);
+        let beat = vec![1; machine.stream_words() as usize];
+        for _ in 0..generator.random.range(1, 200) {
+            device.cycle(Some(&beat), generator.random.chance(50));
+        }
+        device.reset();
+
+        let depth = machine.model_depth();
+        let groups = machine.pes() / machine.stream_words();
+        let load = LoadInstruction {
+            counts: [1, depth, groups, 1],
+            pad: Pad::Model,
+            destination: Address { base: 0, strides: [0, 1, 0, 0] },
+            scatter: true,
+            pick_group: 2,
+            mask: Mask::all(machine.pus(), machine.pes_per_pu()),
+            end: true,
+        };
+        let dump = AluInstruction { end: true, ..generator.dump(Pad::Model) };
+        let mut grid = Lockstep::new(Array::new(&machine), device);
+        write_program(&mut grid, &machine, Region::Load, &[load]);
+        write_program(&mut grid, &machine, Region::Alu, &[dump]);
+        grid.control_write(registers::ENTRY_LOAD_MODEL, registers::ENTRY_ENABLE);
+        grid.control_write(registers::ENTRY_EMIT_MODEL, registers::ENTRY_ENABLE);
+        let flags = registers::START | registers::START_LOAD_MODEL | registers::START_EMIT_MODEL;
+        grid.control_write(registers::CONTROL, flags);
+        let mut host = Host::new(Stalls::none());
+        for _ in 0..depth * groups {
+            host.send((0..machine.stream_words()).map(|_| generator.random.word(16)).collect());
+        }
+        let words = (machine.pes() * depth) as usize;
+        let end = host.exchange(&mut grid, words, 10_000).and_then(|()| host.finish(&mut grid, 10_000));
+        assert!(grid.mismatch().is_none(), "seed {seed}: {}", grid.mismatch().expect("just seen"));
+        end.unwrap_or_else(|stuck| panic!("seed {seed}: {stuck}"));
+    }
+}
+
 #[test]
 fn generated_text_has_no_warnings() {
     let sizes = [(1, 1, 8), (1, 2, 24), (3, 5, 16), (2, 3, 32), (8, 8, 16), (16, 32, 16)];
@@ -420,7 +520,7 @@ fn generated_text_has_no_warnings() {
 fn a_fault_in_the_hardware_is_found() {
     let machine = Machine::try_from(grid(2, 4, 16)).expect("a valid grid");
     let mut rtl = hdl::elaborate(&machine);
-    let (right, wrong) = ("wire up = half & (sticky | floor[0]);", "wire up = half;");
+    let (right, wrong) = ("shifted_half & (shifted_sticky | shifted_floor[0])", "shifted_half");
     assert!(rtl.verilog.contains(right), "the text has changed");
     rtl.verilog = rtl.verilog.replace(right, wrong);
     let found = std::panic::catch_unwind(|| check_rtl(&machine, &rtl, 0..30));

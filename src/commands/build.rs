@@ -27,9 +27,8 @@ const LICENCE: &str =
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
     let project = Project::open(global, target.program.as_deref())?;
     let design = Design::new(&project, target, talk)?;
-    let (program, compiled) = match (&design.lowered.full, &design.images.full) {
-        (Some(program), Some(compiled)) => (program, compiled),
-        _ => return Err(Failure::Bug("a design without a training program".to_owned())),
+    let (Some(program), Some(compiled)) = (&design.lowered.full, &design.images.full) else {
+        return Err(Failure::Bug("a design without a training program".to_owned()));
     };
     if let Some(left) = design.left_over() {
         talk.say(left);

@@ -2,6 +2,7 @@
 
 use super::expr::Expr;
 use super::flow::Flow;
+use super::linear::terms;
 use crate::tensor::{Aggregate, Binary, Function, Nest, Program, Role, Start, Unary};
 
 /// Compute what is constant, drop what does nothing, and bring constants to their readers.
@@ -133,6 +134,15 @@ fn simplify_one(expr: Expr) -> Expr {
                 simplify_one(Expr::neg(other))
             }
             (Binary::Div, other, Constant(by)) if by != 0.0 => simplify_one(Expr::mul(Constant(1.0 / by), other)),
+            (operation @ (Binary::Add | Binary::Sub), a, b) => {
+                let sum = Expr::Binary(operation, Box::new(a), Box::new(b));
+                // What remains when everything else cancels.
+                match terms(&sum).as_slice() {
+                    [] => Constant(0.0),
+                    [term] if term.factors.is_empty() => Constant(term.coefficient),
+                    _ => sum,
+                }
+            }
             (operation, a, b) => Expr::Binary(operation, Box::new(a), Box::new(b)),
         },
         Expr::Call(function, arguments) => match (function, arguments.as_slice()) {

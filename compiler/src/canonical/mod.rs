@@ -11,6 +11,8 @@
 //! | [`duplicate`] | computes equal things once |
 //! | [`align`] | temporaries count their elements as the tensors around them do |
 //!
+//! [`primitive`] says what a primitive nest is, [`padding`] which tensors stay zero beyond their extents.
+//!
 //! All of them keep the meaning on real numbers; what they change is where a result is rounded, and that is why they come
 //! before fixed-point IR.
 
@@ -25,6 +27,7 @@ pub mod fold;
 pub mod fuse;
 mod linear;
 pub mod logic;
+pub mod padding;
 pub mod primitive;
 pub mod split;
 pub mod update;
@@ -93,8 +96,8 @@ pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec
     program = settle(program, fold::fold_constants);
     program = fuse::forward_copies(&program);
     program = fuse::fuse_maps(&program);
-    program = settle(program, fold::fold_constants);
     program = fuse::merge_sums(&program);
+    program = settle(program, fold::fold_constants);
     program = split::split_into_primitives(&program);
     program = duplicate::share_duplicates(&program);
     program = dead::remove_dead_nests(&program);

@@ -10,9 +10,9 @@
 //!
 //! where `s` is an element or a constant, and `p` is `s`, `s * s` or `2^k * s * s`.
 
-use super::expr::Expr;
+use super::expr::{Expr, substitute};
 use super::linear::is_power_of_two;
-use crate::tensor::{Affine, Aggregate, Binary, Function, Nest, Start, TensorId, Unary};
+use crate::tensor::{Affine, Aggregate, Binary, Function, IterId, Nest, Start, TensorId, Unary};
 
 /// An operand of a primitive nest.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +75,51 @@ impl Primitive {
             _ => None,
         }
     }
+}
+
+/// A primitive nest that starts with an element of `copy` instead, the nest that makes the copy, and what is copied.
+///
+///     u[i] = a[i] + a[i] * w[i]      =>      copy[i] = a[i];  u[i] = copy[i] + a[i] * w[i]
+///
+/// # Panics
+/// When the nest does not start with an element.
+pub(crate) fn with_copied_start(nest: &Nest, copy: TensorId) -> (Nest, Nest, TensorId) {
+    fn first(e: &mut Expr) -> Option<&mut Expr> {
+        match e {
+            Expr::Read(..) => Some(e),
+            Expr::Binary(_, a, _) => first(a),
+            _ => None,
+        }
+    }
+    let mut body = Expr::from_body(&nest.body);
+    let mut reader = nest.clone();
+    let (source, index) = match (&mut reader.start, first(&mut body)) {
+        (Start::Element { tensor, index }, _) | (_, Some(Expr::Read(tensor, index))) => {
+            (std::mem::replace(tensor, copy), index.clone())
+        }
+        _ => panic!("the nest starts with an element"),
+    };
+    reader.body = body.to_body();
+    // The copy runs over the iterators that show in the index.
+    let mut used: Vec<IterId> = index.iter().flat_map(|form| form.terms.iter().map(|t| t.0)).collect();
+    used.sort_unstable();
+    used.dedup();
+    let place =
+        |i: usize| used.iter().position(|u| u.0 == i).map_or(Affine::default(), |p| Affine::iterator(IterId(p)));
+    let with: Vec<Affine> = (0..nest.iterators.len()).map(place).collect();
+    let index: Vec<Affine> = index.iter().map(|form| substitute(form, &with)).collect();
+    let copying = Nest {
+        iterators: used.iter().map(|i| nest.iterators[i.0].clone()).collect(),
+        free: used.len(),
+        guards: Vec::new(),
+        out: copy,
+        out_index: index.clone(),
+        aggregate: Aggregate::Assign,
+        start: Start::Identity,
+        body: Expr::Read(source, index).to_body(),
+        span: nest.span,
+    };
+    (reader, copying, source)
 }
 
 fn linear(body: &Expr, negative: bool) -> Option<Primitive> {

@@ -80,8 +80,16 @@ pub(super) struct Formats<'a> {
     tables: BTreeMap<(arch::function::Function, i32, i32, u32), Option<FunctionTable>>,
     /// Largest table that one function may have.
     table_limit: u32,
+    /// Fractions by range alone.
+    wished: Vec<i32>,
+    start_is_too_fine: bool,
+    /// Tensors from this number on are copies that sums start with: they lose as many bits as they must.
+    pub(super) copies_from: usize,
     changed: bool,
 }
+
+/// Bits that a tensor gives up for a sum that starts with it, before the sum gets a coarser copy.
+const START_MAY_LOSE: i32 = 3;
 
 /// Binary points inside one multiply-add.
 pub(super) struct Points {
@@ -168,6 +176,9 @@ impl<'a> Formats<'a> {
             errors: Vec::new(),
             tables: BTreeMap::new(),
             table_limit: numbers.table_entries,
+            wished: Vec::new(),
+            start_is_too_fine: false,
+            copies_from: usize::MAX,
             changed: false,
         };
         for id in 0..count {
@@ -180,6 +191,7 @@ impl<'a> Formats<'a> {
             formats.fractions[id] = fraction;
             formats.decided[id] = decided;
         }
+        formats.wished.clone_from(&formats.fractions);
         formats
     }
 
@@ -212,7 +224,9 @@ impl<'a> Formats<'a> {
     }
 
     /// Lower fractions until all operations obey the laws.
-    pub(super) fn settle(&mut self, nests: &[(Nest, Primitive)]) {
+    ///
+    /// `Err`: the start of the nest with this number has far more bits than its sum; it needs a coarser copy.
+    pub(super) fn settle(&mut self, nests: &[(Nest, Primitive)]) -> Result<(), usize> {
         for (nest, primitive) in nests {
             if let Primitive::MultiplyAdd { negative: true, .. } = primitive {
                 let id = self.same_as[nest.out.0].0;
@@ -222,17 +236,20 @@ impl<'a> Formats<'a> {
         }
         loop {
             self.changed = false;
-            for (nest, primitive) in nests {
+            for (number, (nest, primitive)) in nests.iter().enumerate() {
                 self.constrain(nest, primitive);
+                if self.start_is_too_fine {
+                    return Err(number);
+                }
                 if !self.errors.is_empty() {
-                    return;
+                    return Ok(());
                 }
             }
             if !self.changed {
                 self.fit_tables(nests);
             }
             if !self.changed || !self.errors.is_empty() {
-                break;
+                return Ok(());
             }
         }
     }
@@ -395,6 +412,17 @@ impl<'a> Formats<'a> {
             self.lower(nest.out, points.product, "its operands have no more bits", nest);
         }
         if let Some(Atom::Read(tensor, _)) = start {
+            let (id, lost) = (self.same_as[tensor.0], self.fraction(*tensor) - points.product);
+            let is_factor = [a, b].iter().any(|atom| matches!(atom, Atom::Read(t, _) if self.same_as[t.0] == id));
+            let before = self.wished[id.0] - self.fraction(*tensor);
+            if lost > 0
+                && (is_factor || lost + before > START_MAY_LOSE)
+                && self.same_as[nest.out.0] != id
+                && tensor.0 < self.copies_from
+            {
+                self.start_is_too_fine = true;
+                return;
+            }
             self.lower(*tensor, points.product, "what is added to it has no more bits", nest);
         }
         let shift = if negative { 0 } else { points.product - self.fraction(nest.out) };

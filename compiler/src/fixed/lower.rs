@@ -2,7 +2,7 @@
 
 use super::formats::{Formats, NumberReport, Numbers, Points, TensorNumbers, table_function};
 use super::{Kind, Operand, Operation, Program, Role, Tensor, verify};
-use crate::canonical::primitive::{Atom, Primitive};
+use crate::canonical::primitive::{self, Atom, Primitive};
 use crate::ranges::Ranges;
 use crate::tensor::{self, Affine, Aggregate, Element, Nest, Node, Start, TensorId, Unary};
 use arch::function::FunctionTable;
@@ -22,9 +22,23 @@ pub fn lower(
     ranges: &Ranges,
     numbers: &Numbers,
 ) -> Result<(Program, NumberReport), Vec<Diagnostic>> {
+    lower_with_copies(program, ranges, numbers, program.tensors.len())
+}
+
+/// [`lower`], where tensors from `copies_from` on have been added as coarser copies.
+fn lower_with_copies(
+    program: &tensor::Program,
+    ranges: &Ranges,
+    numbers: &Numbers,
+    copies_from: usize,
+) -> Result<(Program, NumberReport), Vec<Diagnostic>> {
     let nests = primitives(program)?;
     let mut formats = Formats::new(program, ranges, numbers);
-    formats.settle(&nests);
+    formats.copies_from = copies_from;
+    if let Err(number) = formats.settle(&nests) {
+        let (program, ranges) = with_copied_start(program, ranges, number);
+        return lower_with_copies(&program, &ranges, numbers, copies_from);
+    }
     if !formats.errors.is_empty() {
         return Err(formats.errors);
     }
@@ -98,6 +112,26 @@ pub fn lower(
     report.notes = formats.notes;
     verify(&result);
     Ok((result, report))
+}
+
+/// Let a sum start with a copy of what it starts with; the copy gets a binary point of its own.
+///
+///     u = a + a * w        =>        a.1 = a; u = a.1 + a * w
+fn with_copied_start(program: &tensor::Program, ranges: &Ranges, number: usize) -> (tensor::Program, Ranges) {
+    let (mut program, mut ranges) = (program.clone(), ranges.clone());
+    let copy = TensorId(program.tensors.len());
+    let (reader, copying, source) = primitive::with_copied_start(&program.nests[number], copy);
+    program.nests[number] = reader;
+    program.nests.insert(number, copying);
+    let original = program.tensors[source.0].clone();
+    let mut name = format!("{}.copy", original.name);
+    while program.tensors.iter().any(|t| t.name == name) {
+        name.push('+');
+    }
+    program.tensors.push(tensor::Tensor { name, role: tensor::Role::Temporary, ..original });
+    ranges.tensors.resize(program.tensors.len(), None);
+    ranges.tensors[copy.0] = ranges.tensors[source.0];
+    (program, ranges)
 }
 
 /// Each nest with the operation it is; everything else is a diagnostic.

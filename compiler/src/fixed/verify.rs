@@ -7,7 +7,7 @@ use arch::number::{word_max, word_min};
 
 /// Check the laws of the module head.
 ///
-/// Law 2's claim on the accumulator is the business of [`super::lower`]: where formats alone do not prove it, its report says so.
+/// Law 2's claim on the accumulator is the business of [`super::lower()`]: where formats alone do not prove it, its report says so.
 /// Law 5 is checked by tensor: some operation before writes it, or an operation of the step before (for states).
 ///
 /// # Panics

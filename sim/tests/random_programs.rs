@@ -1,0 +1,217 @@
+//! Random programs: canonical form means the same, fixed-point form is close, sums do not depend on their order.
+
+use arch::isa::Finish;
+use arch::number::{round_half_even, saturate, wrap};
+use compiler::canonical::{Batch, Keep, Options as CanonicalOptions, canonicalise};
+use compiler::fixed::{self, Kind, Numbers, Operand, Operation};
+use compiler::language::{Language, Options, parse};
+use compiler::tensor::{Affine, IterId, Iterator, Program, Role, TensorId};
+use proptest::prelude::*;
+use sim::fixed::Fixed;
+use sim::golden::Golden;
+
+/// A value that may mention iterator `i`, of at most the given depth. `functions`: with comparisons and functions.
+fn expression(depth: u32, names: Vec<String>, functions: bool) -> BoxedStrategy<String> {
+    let constant = prop_oneof![Just("1"), Just("2"), Just("0.5"), Just("0.75"), Just("0"), Just("3")];
+    let leaf = prop_oneof![3 => proptest::sample::select(names), 1 => constant.prop_map(str::to_string)];
+    leaf.prop_recursive(depth, 12, 2, move |inner| {
+        let arithmetic = (inner.clone(), proptest::sample::select(vec!["+", "-", "*", "*"]), inner.clone())
+            .prop_map(|(a, operator, b)| format!("({a} {operator} {b})"));
+        let complement = (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} * (1 - {b}))"));
+        let negation = inner.clone().prop_map(|a| format!("(0 - {a})"));
+        if functions {
+            let compared = (inner.clone(), proptest::sample::select(vec!["<", ">"]), inner.clone())
+                .prop_map(|(a, operator, b)| format!("({a} {operator} {b})"));
+            let called = (proptest::sample::select(vec!["sigmoid", "sigmoid_symmetric", "gaussian"]), inner)
+                .prop_map(|(f, a)| format!("{f}({a})"));
+            prop_oneof![4 => arithmetic, 1 => complement, 1 => negation, 1 => compared, 1 => called].boxed()
+        } else {
+            prop_oneof![4 => arithmetic, 1 => complement, 1 => negation].boxed()
+        }
+    })
+    .boxed()
+}
+
+/// A training step: vectors and scalars defined one after the other, a gradient made of them.
+fn program(functions: bool) -> impl Strategy<Value = String> {
+    let names = |vectors: &[&str], scalars: &[&str]| {
+        vectors.iter().map(|v| format!("{v}[i]")).chain(scalars.iter().map(|s| (*s).to_string())).collect::<Vec<_>>()
+    };
+    let first = expression(3, names(&["x", "v", "w"], &["y"]), functions);
+    let sum = expression(3, names(&["x", "w", "t"], &["y"]), functions);
+    let second = expression(3, names(&["x", "t", "w"], &["s", "y"]), functions);
+    let scalar = expression(3, names(&[], &["s", "y", "n"]), functions);
+    let gradient = expression(3, names(&["x", "u", "t"], &["s", "d"]), functions);
+    let rate = proptest::sample::select(vec!["0.5", "0.25", "0.3", "1"]);
+    (first, sum, second, scalar, gradient, rate).prop_map(|(first, sum, second, scalar, gradient, rate)| {
+        format!(
+            "mu = {rate};\nmodel_input x[4], v[4];\nmodel_output y;\nmodel w[4];\ngradient g[4] -> w;\niterator i[0:4]; iterator k[1:3];\n\
+             t[i] = {first};\ns = sum[i]({sum});\nn = norm[k](x[k] + t[k]);\nu[i] = {second};\nd = {scalar};\ng[i] = {gradient};\n"
+        )
+    })
+}
+
+fn set_inputs(program: &Program, eighths: &[i32], golden: &mut Golden) {
+    let mut values = eighths.iter().cycle().map(|&v| f64::from(v) / 8.0);
+    for (id, tensor) in program.tensors.iter().enumerate() {
+        if matches!(tensor.role, Role::Input | Role::Label | Role::State) {
+            let count = tensor.shape.iter().map(|&n| n as usize).product();
+            golden.set(TensorId(id), &values.by_ref().take(count).collect::<Vec<f64>>());
+        }
+    }
+}
+
+fn find(program: &Program, name: &str) -> TensorId {
+    TensorId(program.tensors.iter().position(|t| t.name == name).expect("a tensor of this name"))
+}
+
+fn eighths() -> impl Strategy<Value = Vec<i32>> {
+    proptest::collection::vec(-8..=8i32, 13)
+}
+
+fn canonical(source: &Program, keep: Keep) -> Program {
+    let result = canonicalise(source, &CanonicalOptions { keep, batch: Batch::SINGLE }).expect("one sample");
+    compiler::tensor::verify(&result);
+    result
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn canonical_form_means_the_same(text in program(true), eighths in eighths()) {
+        let (source, _) = parse(Language::Tabla, &text, &Options::default()).expect("a good program");
+        let mut golden = Golden::new(&source);
+        set_inputs(&source, &eighths, &mut golden);
+        golden.step().expect("no value errors");
+        for keep in [Keep::AllNames, Keep::Training { predictions: vec!["s".into(), "d".into()] }] {
+            let program = canonical(&source, keep);
+            let mut other = Golden::new(&program);
+            set_inputs(&program, &eighths, &mut other);
+            other.step().expect("no value errors");
+            let weights = (find(&source, "w"), find(&program, "w"));
+            let named = program.names.iter().map(|(name, id)| {
+                (source.names.iter().find(|(n, _)| n == name).expect("the same names").1, *id)
+            });
+            for (a, b) in named.chain([weights]) {
+                for (a, b) in golden.value(a).zip(other.value(b)) {
+                    let (a, b) = (a.expect("defined"), b.expect("defined"));
+                    prop_assert!((a - b).abs() <= 1e-9 * a.abs().max(1.0), "{a} became {b} in\n{text}\n{program}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fixed_point_form_is_close(text in program(false), eighths in eighths(), word in 16..=24u32) {
+        let (source, _) = parse(Language::Tabla, &text, &Options::default()).expect("a good program");
+        for keep in [Keep::AllNames, Keep::Training { predictions: vec!["s".into()] }] {
+            let program = canonical(&source, keep);
+            let mut golden = Golden::new(&program);
+            set_inputs(&program, &eighths, &mut golden);
+            let start: Vec<Option<Vec<f64>>> =
+                (0..program.tensors.len()).map(|id| golden.values(TensorId(id)).map(<[f64]>::to_vec)).collect();
+            golden.step().expect("no value errors");
+            let numbers = Numbers { headroom: 1, ..Numbers::of_width(word) };
+            let largest = golden.ranges().tensors.iter().flatten().map(|r| r.0.abs().max(r.1.abs())).fold(1.0, f64::max);
+            let lowered = match fixed::lower(&program, golden.ranges(), &numbers) {
+                Ok((lowered, _)) => lowered,
+                // Weights that explode in one step leave no bits for anything else.
+                Err(errors) => {
+                    prop_assert!(largest > 1000.0, "{errors:?} in\n{text}\n{program}");
+                    continue;
+                }
+            };
+            let mut engine = Fixed::new(&lowered);
+            for (id, tensor) in program.tensors.iter().enumerate() {
+                if matches!(tensor.role, Role::Input | Role::Label | Role::State) {
+                    let id_there = engine.tensor(&tensor.name).expect("the same name");
+                    engine.set_real(id_there, start[id].as_ref().expect("set before"));
+                }
+            }
+            engine.step();
+            let coarsest = lowered.tensors.iter().map(|t| libm::ldexp(1.0, -t.fraction)).fold(0.0, f64::max);
+            let weights = (find(&program, "w"), engine.tensor("w").expect("weights"));
+            let names = program.names.iter().zip(&lowered.names).map(|(a, b)| (a.1, b.1));
+            for (a, b) in names.chain([weights]) {
+                for (a, b) in golden.value(a).zip(engine.values(b)) {
+                    let a = a.expect("defined");
+                    prop_assert!((a - b).abs() <= 8.0 * coarsest * largest, "{a} became {b} in\n{text}\n{program}\n{lowered}");
+                }
+            }
+        }
+    }
+
+    /// The words of one multiply-add are the same in whatever order its products are added.
+    #[test]
+    fn the_order_of_a_sum_is_without_effect(
+        words in proptest::collection::vec(-32768..=32767i64, 30),
+        (rows, columns) in (1..=5u32, 1..=6u32),
+        (align, shift) in (0..=20u32, 0..=30u32),
+        (subtract, negative) in (any::<bool>(), any::<bool>()),
+        accumulator in proptest::sample::select(vec![32u32, 48, 64, 80]),
+    ) {
+        let finish = if negative { Finish::Negative } else { Finish::Round };
+        let tensor = |name: &str, shape: &[u32], role| fixed::Tensor {
+            name: name.into(), shape: shape.to_vec(), role, fraction: 0, span: arch::Span::default(),
+        };
+        let (i, j) = (Affine::iterator(IterId(0)), Affine::iterator(IterId(1)));
+        let read = |tensor: usize, index: &[&Affine]| Operand::Read {
+            tensor: TensorId(tensor), index: index.iter().map(|&a| a.clone()).collect(),
+        };
+        let all = |n: u32| Iterator { name: "i".into(), low: 0, high: i64::from(n) };
+        let program = fixed::Program {
+            word: 16,
+            accumulator,
+            tensors: vec![
+                tensor("a", &[rows, columns], fixed::Role::Input),
+                tensor("b", &[columns], fixed::Role::Input),
+                tensor("s", &[rows], fixed::Role::Input),
+                tensor("o", &[rows], fixed::Role::Output),
+            ],
+            operations: vec![Operation {
+                iterators: vec![all(rows), all(columns)],
+                free: 1,
+                out: TensorId(3),
+                out_index: vec![i.clone()],
+                kind: Kind::MultiplyAdd {
+                    start: Some(read(2, &[&i])),
+                    align,
+                    product: Some((read(0, &[&i, &j]), read(1, &[&j]))),
+                    scale: 0,
+                    subtract,
+                    shift,
+                    finish,
+                },
+                span: arch::Span::default(),
+            }],
+            tables: Vec::new(),
+            names: Vec::new(),
+        };
+        let (rows, columns) = (rows as usize, columns as usize);
+        let cycled = |from: usize, n: usize| (0..n).map(|k| words[(from + k) % words.len()]).collect::<Vec<i64>>();
+        let (a, b, s) = (cycled(0, rows * columns), cycled(7, columns), cycled(13, rows));
+        let mut engine = Fixed::new(&program);
+        for (id, words) in [(0, &a), (1, &b), (2, &s)] {
+            engine.set(TensorId(id), words);
+        }
+        engine.step();
+        let mut saturations = 0;
+        for row in 0..rows {
+            // From the last product to the first, wrapping after each, the start added at the end.
+            let mut sum = 0i128;
+            for column in (0..columns).rev() {
+                let product = i128::from(a[row * columns + column]) * i128::from(b[column]);
+                sum = wrap(if subtract { sum - product } else { sum + product }, accumulator);
+            }
+            sum = wrap(sum + (i128::from(s[row]) << align), accumulator);
+            let (word, saturated) = match finish {
+                Finish::Round => saturate(round_half_even(sum, shift), 16),
+                Finish::Negative => (i64::from(sum < 0), false),
+            };
+            saturations += u64::from(saturated);
+            prop_assert_eq!(engine.words(TensorId(3))[row], word);
+        }
+        prop_assert_eq!(engine.saturations(), &[saturations]);
+    }
+}

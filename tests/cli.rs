@@ -1,0 +1,440 @@
+//! The command line from outside: what each subcommand prints, writes and exits with.
+
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What a run of the tool left behind.
+struct Ran {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Ran {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{}\n{}", self.stdout, self.stderr))
+    }
+}
+
+fn tool(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tabla-gen"));
+    command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
+    command
+}
+
+fn finish(mut command: Command) -> Ran {
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn run(arguments: &[&str]) -> Ran {
+    finish(tool(arguments))
+}
+
+/// Run, and expect success.
+fn done(arguments: &[&str]) -> Ran {
+    let ran = run(arguments);
+    assert_eq!(ran.code, 0, "{arguments:?}\n{}\n{}", ran.stdout, ran.stderr);
+    ran
+}
+
+/// Run, and expect this exit code and these words on stderr.
+fn fails(arguments: &[&str], code: i32, words: &[&str]) -> Ran {
+    let ran = run(arguments);
+    assert_eq!(ran.code, code, "{arguments:?}\n{}\n{}", ran.stdout, ran.stderr);
+    for word in words {
+        assert!(ran.stderr.contains(word), "no {word:?} in\n{}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains('\u{1b}'), "colours although stderr is no terminal");
+    ran
+}
+
+fn text(folder: &tempfile::TempDir, name: &str, text: &str) -> String {
+    let path = folder.path().join(name);
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+const LOGISTIC: &str = "programs/logistic.t";
+const CANCER: &str = "examples/breast_cancer.csv";
+
+// ---- what works ------------------------------------------------------------------------------------------------------------
+
+#[test]
+fn every_subcommand_has_help() {
+    for command in ["build", "check", "eval", "train", "predict", "sim", "explain", "doctor", "completions"] {
+        assert!(done(&[command, "--help"]).stdout.contains("Usage"), "{command}");
+    }
+    assert!(done(&["eval", "--help"]).stdout.contains("round differently"), "eval and train may round differently");
+    assert!(done(&["--version"]).stdout.starts_with("tabla-gen "));
+}
+
+#[test]
+fn training_prints_what_the_manual_says() {
+    let ran = done(&["train", LOGISTIC, "--data", CANCER, "--format", "json"]);
+    let result = ran.json();
+    assert_eq!(result["schema_version"], 1);
+    for part in ["train", "test"] {
+        for engine in ["golden", "array"] {
+            assert!(result[part][engine]["loss"].as_f64().unwrap() < 0.1, "{part} {engine}");
+            assert!(result[part][engine]["accuracy"].as_f64().unwrap() >= 0.95, "{part} {engine}");
+        }
+        let accuracy = |engine: &str| result[part][engine]["accuracy"].as_f64().unwrap();
+        assert!((accuracy("golden") - accuracy("array")).abs() <= 0.01);
+    }
+    assert!(result["cycles_per_sample"].as_f64().unwrap() > 1.0);
+    assert!(result["words_compared"].as_u64().unwrap() > 1000);
+    assert_eq!(result["words_differing"], 0);
+    let again = done(&["train", LOGISTIC, "--data", CANCER, "--format", "json"]);
+    assert_eq!(ran.stdout, again.stdout, "the same seed gives the same bytes");
+}
+
+#[test]
+fn regression_and_vector_machine_reach_their_marks() {
+    let linear = done(&["train", "programs/linear.t", "--data", "examples/diabetes.csv", "--format", "json"]).json();
+    let r2 = |engine: &str| linear["test"][engine]["r2"].as_f64().unwrap();
+    assert!((r2("golden") - r2("array")).abs() < 0.02 && r2("array") > 0.4);
+    let svm = done(&["train", "programs/svm.t", "--data", CANCER, "--format", "json"]).json();
+    assert!(svm["test"]["array"]["accuracy"].as_f64().unwrap() >= 0.94);
+}
+
+#[test]
+fn a_network_learns_digits() {
+    let arguments = ["train", "programs/backpropagation.t", "--data", "examples/digits.csv", "--epochs", "2"];
+    let result = done(&[&arguments[..], &["--engine", "fixed", "--format", "json"]].concat()).json();
+    assert!(result["test"]["fixed"]["accuracy"].as_f64().unwrap() >= 0.9, "{result}");
+}
+
+#[test]
+fn the_verilog_computes_what_the_array_computes() {
+    let arguments = ["train", LOGISTIC, "--data", CANCER, "--config", "tiny", "--epochs", "1", "--limit", "40"];
+    let result = done(&[&arguments[..], &["--engine", "rtl", "--format", "json"]].concat()).json();
+    assert_eq!(result["words_differing"], 0);
+    assert_eq!(result["cycle_counts_differing"], 0);
+    // At least every weight after every update.
+    assert!(result["words_compared"].as_u64().unwrap() > 40 * 31);
+    let stalled = done(&[&arguments[..], &["--engine", "rtl", "--format", "json", "--stalls", "7"]].concat()).json();
+    assert_eq!(stalled["words_differing"], 0);
+    assert_eq!(stalled["test"], result["test"], "stalls change nothing but the cycle count");
+    assert!(stalled["cycles"].as_u64() > result["cycles"].as_u64());
+}
+
+#[test]
+fn batches_of_both_kinds() {
+    let folder = folder();
+    let settings =
+        fs::read_to_string("programs/logistic.toml").unwrap().replace("shuffle", "reduction = \"sum\"\nshuffle");
+    text(&folder, "p.toml", &settings);
+    let program = text(&folder, "p.t", &fs::read_to_string(LOGISTIC).unwrap());
+    let arguments = ["--data", CANCER, "--batch", "16", "--epochs", "2"];
+    let mean = run(&[&["train", LOGISTIC][..], &arguments, &["--set", "mu=0.3", "--format", "json"]].concat());
+    assert!(mean.stderr.contains("left out"), "{}", mean.stderr);
+    assert_eq!(mean.json()["samples"], 2 * 448);
+    let sum = run(&[&["train", &program][..], &arguments, &["--format", "json"]].concat());
+    assert!(sum.stderr.contains("the last batch of each epoch has 7 samples"), "{}", sum.stderr);
+    assert_eq!(sum.json()["samples"], 2 * 455);
+    assert_eq!(sum.json()["words_differing"], 0);
+}
+
+#[test]
+fn a_model_is_saved_loaded_and_predicts() {
+    let folder = folder();
+    let model = folder.path().join("model.json").display().to_string();
+    done(&["train", LOGISTIC, "--data", CANCER, "--save", &model, "--quiet"]);
+    let predicted = done(&["predict", LOGISTIC, "--data", CANCER, "--model", &model, "--format", "json"]).json();
+    let predictions = predicted["predictions"].as_array().unwrap();
+    let table = fs::read_to_string(CANCER).unwrap();
+    let right = table.lines().skip(1).zip(predictions).filter(|(row, p)| row.rsplit(',').next() == p.as_str()).count();
+    assert!(right * 100 >= 95 * predictions.len(), "{right} of {}", predictions.len());
+    let on = |epochs| {
+        ["train", LOGISTIC, "--data", CANCER, "--load", &model, "--format", "json", "--epochs", epochs]
+            .map(str::to_owned)
+    };
+    let more = on("1");
+    done(&more.iter().map(String::as_str).collect::<Vec<_>>());
+    // The model belongs to one program of one size.
+    let words = ["E-DATA", "another program"];
+    fails(&["predict", "programs/svm.t", "--data", CANCER, "--model", &model], 1, &words);
+    fails(&["train", "programs/svm.t", "--data", CANCER, "--load", &model], 1, &words);
+    let old = fs::read_to_string(&model).unwrap().replace("\"format_version\": 1", "\"format_version\": 99");
+    let old = text(&folder, "old.json", &old);
+    fails(&["predict", LOGISTIC, "--data", CANCER, "--model", &old], 1, &["format version 99"]);
+    let none = text(&folder, "none.json", "[1, 2");
+    fails(&["predict", LOGISTIC, "--data", CANCER, "--model", &none], 1, &["no model file"]);
+}
+
+#[test]
+fn evaluation_on_every_rung() {
+    let folder = folder();
+    let inputs = text(&folder, "in.json", r#"{"x": [1, 2, 3], "y": 0.5, "w": [0.25, -0.5, 0.125]}"#);
+    let program = "tests/conformance/tabla/bench_logistic_3.t";
+    let on = |engine: &str| {
+        done(&["eval", program, "--inputs", &inputs, "--set", "mu=0.1", "--engine", engine, "--format", "json"]).json()
+    };
+    let golden = on("golden");
+    assert_eq!(golden["schema_version"], 1);
+    assert_eq!(golden["shapes"]["g"], serde_json::json!([3]));
+    assert!((golden["values"]["h"].as_f64().unwrap() - 0.407_333).abs() < 1e-6);
+    let fixed = on("fixed");
+    for n in 0..3 {
+        let next = |result: &Value| result["next"]["w"][n].as_f64().unwrap();
+        assert!((next(&golden) - next(&fixed)).abs() < 1e-4);
+    }
+    assert_eq!(on("array"), fixed);
+    assert!(done(&["eval", program, "--inputs", &inputs]).stdout.contains("next w = ["));
+}
+
+#[test]
+fn build_writes_everything_and_the_same_every_time() {
+    let folder = folder();
+    let build = |name: &str| {
+        let out = folder.path().join(name);
+        done(&["--config", "tiny", "--out", &out.display().to_string()]);
+        out
+    };
+    let (first, second) = (build("a"), build("b"));
+    let files = [
+        "LICENCE.txt",
+        "config.toml",
+        "program.t",
+        "report.json",
+        "report.txt",
+        "rtl/tabla.v",
+        "train/microcode.hex",
+        "train/microcode.txt",
+        "train/layout.json",
+        "predict/microcode.hex",
+    ];
+    for file in files {
+        let read = |folder: &Path| fs::read(folder.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert_eq!(read(&first), read(&second), "{file} differs from build to build");
+        let text = String::from_utf8_lossy(&read(&first)).into_owned();
+        assert!(!text.contains(&folder.path().display().to_string()), "{file} holds a path of this machine");
+    }
+    let report: Value = serde_json::from_slice(&fs::read(first.join("report.json")).unwrap()).unwrap();
+    let lines: u64 = report["lines"].as_array().unwrap().iter().map(|line| line["cycles"].as_u64().unwrap()).sum();
+    assert_eq!(
+        lines,
+        report["cycles"]["step_length"].as_u64().unwrap(),
+        "the lines account for every cycle of the step"
+    );
+    let left: Vec<_> =
+        fs::read_dir(&first).unwrap().flatten().filter(|e| e.file_name().to_string_lossy().starts_with('.')).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn explain_check_and_doctor() {
+    let listing = done(&["explain", "--config", "tiny"]).stdout;
+    assert!(listing.contains("schedule of one step") && listing.contains("sigmoid"), "{listing}");
+    let schedule = done(&["explain", "--config", "tiny", "--format", "json"]).json();
+    assert!(schedule["step_length"].as_u64().unwrap() > 10);
+    let warnings = done(&["check", "programs/backpropagation.t", "--format", "json"]).json();
+    assert_eq!(warnings["diagnostics"][0]["code"], "W-PARTIAL");
+    let tools = done(&["doctor", "--format", "json"]).json();
+    assert!(tools["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "verilator"));
+    assert!(done(&["completions", "bash"]).stdout.contains("tabla-gen"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = tool(&["completions", "zsh"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
+    assert_eq!(output.status.code(), Some(0));
+}
+
+// ---- what is wrong is said, with place and exit code -----------------------------------------------------------------------
+
+#[test]
+fn broken_toml_unknown_key_impossible_grid() {
+    let folder = folder();
+    let broken = text(&folder, "broken.toml", "[machine\npus = 4\n");
+    fails(&["--config", &broken, LOGISTIC], 1, &["E-CONFIG", "broken.toml:1"]);
+    let unknown = text(&folder, "unknown.toml", "[machine]\npus = 4\npes_per_pe = 4\n");
+    fails(
+        &["--config", &unknown, LOGISTIC],
+        1,
+        &["E-CONFIG", "unknown key `pes_per_pe`", "did you mean `pes_per_pu`?", "unknown.toml:3:1"],
+    );
+    let impossible = text(&folder, "impossible.toml", "[machine]\npus = 400\n");
+    fails(
+        &["--config", &impossible, LOGISTIC],
+        1,
+        &["E-CONFIG", "pus = 400: must lie between 1 and 64", "impossible.toml:2"],
+    );
+    let json = run(&["--config", &unknown, LOGISTIC, "--format", "json"]);
+    assert_eq!(json.code, 1);
+    let diagnostic = &json.json()["diagnostics"][0];
+    assert_eq!((diagnostic["line"].as_u64(), diagnostic["col"].as_u64()), (Some(3), Some(1)));
+    fails(&["--config", "no_such_config", LOGISTIC], 6, &["no_such_config", "built in are"]);
+}
+
+#[test]
+fn a_program_that_is_too_large_says_what_would_do() {
+    let folder = folder();
+    let small = text(&folder, "small.toml", "[machine]\npus = 1\npes_per_pu = 2\nmodel_depth = 8\n");
+    let arguments = ["train", LOGISTIC, "--data", CANCER, "--config", &small];
+    let words = ["E-BACKEND", "16 words of model", "the smallest 1 x 2 grid that would do has model_depth = 16"];
+    fails(&arguments, 4, &words);
+    let out = folder.path().join("out");
+    fails(
+        &["build", LOGISTIC, "--data", CANCER, "--config", &small, "--out", &out.display().to_string()],
+        4,
+        &["E-BACKEND"],
+    );
+    assert!(!out.exists(), "a failed build leaves nothing");
+}
+
+#[test]
+fn data_that_does_not_fit_is_named_by_row_and_column() {
+    let folder = folder();
+    let train = |data: &str, more: &[&str], words: &[&str]| {
+        fails(&[&["train", LOGISTIC, "--data", data, "--config", "tiny"][..], more].concat(), 1, words);
+    };
+    train(CANCER, &["--target", "taget"], &["E-DATA", "no column `taget`", "did you mean `target`?"]);
+    let words = text(&folder, "text.csv", "a,b,target\n1,2,0\n3,four,1\nNaN,5,1\n");
+    train(
+        &words,
+        &[],
+        &[
+            "row 2 (line 3), column `b`: `four` is not a number",
+            "row 3 (line 4), column `a`: `NaN` is not a finite number",
+        ],
+    );
+    let label = text(&folder, "label.csv", "a,target\n1,0\n2,7\n");
+    train(&label, &[], &["row 2 (line 3), column `target`: the label `7` is not in the coding"]);
+    train(&text(&folder, "empty.csv", ""), &[], &["the data file is empty"]);
+    train(&text(&folder, "header.csv", "a,b\n"), &[], &["a header but no rows"]);
+    let wrong =
+        ["the program takes 5 input values per sample (x[5]), the data gives 31: 30 feature columns and a bias"];
+    train(CANCER, &["--set", "m=5"], &wrong);
+    fails(&["train", LOGISTIC, "--data", "nowhere.csv"], 6, &["cannot read nowhere.csv"]);
+    let model = folder.path().join("model.json").display().to_string();
+    done(&["train", LOGISTIC, "--data", CANCER, "--save", &model, "--quiet", "--engine", "golden", "--epochs", "1"]);
+    fails(&["predict", LOGISTIC, "--data", &label, "--model", &model], 1, &["no column `mean radius`"]);
+}
+
+#[test]
+fn a_missing_tool_is_named() {
+    let folder = folder();
+    let mut command =
+        tool(&["train", LOGISTIC, "--data", CANCER, "--config", "tiny", "--engine", "rtl", "--epochs", "1"]);
+    command.env("PATH", folder.path()).env("TABLA_GEN_TOOLS", folder.path()).env_remove("VERILATOR_ROOT");
+    let ran = finish(command);
+    assert_eq!(ran.code, 5, "{}", ran.stderr);
+    assert!(ran.stderr.contains("missing: ") && ran.stderr.contains("scripts/setup"), "{}", ran.stderr);
+}
+
+#[test]
+fn errors_of_programs_and_arguments() {
+    let folder = folder();
+    let program = text(&folder, "p.t", "model_input x[3];\nmodel w[3];\nh = x[0] * v;\n");
+    fails(&["check", &program], 1, &["E-UNDEF", "p.t:3:12"]);
+    let json = run(&["eval", &program, "--format", "json"]);
+    assert_eq!(json.code, 1);
+    let json = json.json();
+    let diagnostic = &json["diagnostics"][0];
+    assert_eq!(json["schema_version"], 1);
+    assert_eq!((diagnostic["code"].as_str(), diagnostic["severity"].as_str()), (Some("E-UNDEF"), Some("error")));
+    assert_eq!((diagnostic["line"].as_u64(), diagnostic["col"].as_u64()), (Some(3), Some(12)));
+    fails(&["check", "nowhere.t"], 6, &["cannot read nowhere.t"]);
+    fails(&["check", "README.txt"], 2, &["is no program"]);
+    fails(&[], 2, &["name a program"]);
+    fails(&["train", LOGISTIC], 2, &["--data"]);
+    fails(&["train", LOGISTIC, "--data", CANCER, "--batch", "0"], 2, &["--batch"]);
+    fails(&["train", LOGISTIC, "--data", CANCER, "--batch", "100000"], 2, &["a batch of 100000"]);
+    fails(&["train", LOGISTIC, "--data", CANCER, "--split", "1.5"], 2, &["--split"]);
+    let alone = text(&folder, "alone.t", "model_input x;\n");
+    fails(&["train", &alone, "--data", CANCER], 6, &["alone.toml is missing", "[train]"]);
+    text(&folder, "p.toml", "[train]\nprediction = \"h\"\nlos = \"squared\"\n");
+    fails(&["train", &program, "--data", CANCER], 1, &["E-CONFIG", "unknown key `los`", "did you mean `loss`?"]);
+}
+
+#[test]
+fn the_tool_works_in_an_empty_folder() {
+    let folder = folder();
+    let mut command = tool(&["--config", "zcu102.toml", "--quiet"]);
+    command.current_dir(folder.path());
+    let ran = finish(command);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("16 x 32 PEs"), "{}", ran.stdout);
+    assert!(folder.path().join("out/zcu102/rtl/tabla.v").is_file());
+}
+
+#[test]
+fn the_recommender_takes_all_columns_of_its_data() {
+    let folder = folder();
+    let columns = [("x1", 4), ("x2", 4), ("r1", 12), ("y1", 12), ("r2", 9), ("y2", 9)];
+    let header = columns.iter().flat_map(|(name, count)| (0..*count).map(move |n| format!("{name}_{n}")));
+    let mut data = header.collect::<Vec<_>>().join(",") + "\n";
+    for row in 0..30_i32 {
+        let cells = (0..50).map(|n| ((row * 7 + n * 3) % 5 - 2).to_string());
+        data += &(cells.collect::<Vec<_>>().join(",") + "\n");
+    }
+    let data = text(&folder, "ratings.csv", &data);
+    let arguments = ["train", "programs/recommender.t", "--data", &data, "--epochs", "1", "--format", "json"];
+    assert_eq!(done(&arguments).json()["words_differing"], 0);
+}
+
+#[test]
+fn binary_points_may_be_given() {
+    let folder = folder();
+    let config = text(&folder, "c.toml", "[machine]\npus = 2\npes_per_pu = 4\n[numbers.fractions]\nw = 9\n");
+    let out = folder.path().join("out").display().to_string();
+    let report =
+        done(&["build", LOGISTIC, "--config", &config, "--data", CANCER, "--out", &out, "--format", "json"]).json();
+    let numbers = report["report"]["numbers"].as_array().unwrap();
+    assert_eq!(numbers.iter().find(|number| number["tensor"] == "w").unwrap()["fraction"], 9);
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_training_says_so() {
+    let arguments = [
+        "train",
+        "programs/backpropagation.t",
+        "--data",
+        "examples/digits.csv",
+        "--epochs",
+        "100000",
+        "--engine",
+        "golden",
+    ];
+    let child = tool(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let signalled = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(signalled.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    let folder = folder();
+    let file = text(&folder, "file", "");
+    fails(&["--config", "tiny", "--out", &format!("{file}/out")], 6, &["cannot write"]);
+}
+
+#[test]
+fn inputs_may_come_from_a_pipe() {
+    let mut command = tool(&["eval", "tests/conformance/tabla/bench_linear_3.t", "--inputs", "-", "--format", "json"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(br#"{"x": [1, 2, 3], "y": 1, "w": [1, 1, 1]}"#).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["values"]["h"], 6.0);
+}
