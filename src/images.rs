@@ -100,6 +100,12 @@ impl Images {
     pub fn compile(project: &Project, lowered: &Lowered) -> Result<Images, Failure> {
         let programs = [lowered.full.as_ref(), lowered.rest.as_ref(), Some(&lowered.predict)];
         let mut common = project.config.spec.clone();
+        if common.table_entries.is_none() {
+            // Without functions the grid has no function units.
+            let entries =
+                |program: &fixed::Program| program.tables.iter().map(|table| table.entries.len()).sum::<usize>();
+            common.table_entries = programs.into_iter().flatten().map(|program| entries(program) as u32).max();
+        }
         for program in programs.into_iter().flatten() {
             let machine = fitted(project, program)?.image.machine;
             widen(&mut common, &project.config.spec, &machine);
@@ -146,7 +152,6 @@ fn widen(common: &mut MachineSpec, user: &MachineSpec, machine: &Machine) {
     wider(&mut common.data_depth, user.data_depth, machine.data_depth());
     wider(&mut common.temporary_depth, user.temporary_depth, machine.temporary_depth());
     wider(&mut common.program_depth, user.program_depth, machine.program_depth());
-    wider(&mut common.table_entries, user.table_entries, machine.table_entries());
 }
 
 /// What to tell the user when there is no image: if larger memories would do, which.

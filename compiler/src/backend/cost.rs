@@ -88,11 +88,11 @@ pub(super) fn step(program: &Program, machine: &Machine, placement: &Placement) 
 /// Transfers that load a tensor.
 pub(super) fn load_beats(shape: &[u32], axes: &[Axis], machine: &Machine) -> u64 {
     let per_lane = |(&extent, axis): (&u32, &Axis)| match axis {
-        Axis::Local => u64::from(extent),
-        Axis::Grid => u64::from(extent.div_ceil(machine.pes())) * u64::from(machine.pes() / machine.stream_words()),
-        Axis::Row | Axis::Column => {
-            let lanes = axis.lanes(machine);
-            u64::from(extent.div_ceil(lanes) * lanes)
+        Axis::Local | Axis::Row | Axis::Column => u64::from(extent),
+        Axis::Grid => {
+            let (whole, rest) = (extent / machine.pes(), extent % machine.pes());
+            let words = machine.stream_words();
+            u64::from(whole * (machine.pes() / words) + rest.div_ceil(words))
         }
     };
     shape.iter().zip(axes).map(per_lane).product()

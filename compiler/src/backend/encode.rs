@@ -200,8 +200,10 @@ pub(super) fn encode(
     let states = streamed(&|role| *role == Role::State);
     (image.entries.load_model, image.model_in) = load_routine(&mut image, program, allocation, &model);
     (image.entries.step_load, image.step_in) = load_routine(&mut image, program, allocation, &inputs);
-    (image.entries.emit_step, image.step_out) = emit_routine(&mut image, program, allocation, &outputs);
-    (image.entries.emit_model, image.model_out) = emit_routine(&mut image, program, allocation, &states);
+    // Emission waits until the last results of the step have landed.
+    let wait = schedule.landed.saturating_sub(schedule.length) as u32;
+    (image.entries.emit_step, image.step_out) = emit_routine(&mut image, program, allocation, &outputs, wait);
+    (image.entries.emit_model, image.model_out) = emit_routine(&mut image, program, allocation, &states, wait);
     image
 }
 
@@ -256,6 +258,7 @@ fn emit_routine(
     program: &Program,
     allocation: &Allocation,
     wanted: &[usize],
+    wait: u32,
 ) -> (Option<u32>, Vec<Feed>) {
     let entry = image.alu.len() as u32;
     let machine = image.machine.clone();
@@ -267,6 +270,9 @@ fn emit_routine(
             image.alu.push(alu(&job, &allocation.homes, &machine));
             feeds.push(feed);
         }
+    }
+    if let Some(first) = image.alu.get_mut(entry as usize) {
+        first.delay = wait;
     }
     match image.alu.last_mut() {
         Some(last) if !feeds.is_empty() => {

@@ -1,8 +1,8 @@
 //! Fixed-point IR to image.
 //!
-//!     fixed::Program ─▶ place ─▶ select ─▶ allocate ─▶ schedule ─▶ encode ─▶ Image
-//!                        axes     jobs     pads         cycles      │
-//!                                                                 verify (replays the image)
+//!     fixed::Program ─▶ place ─▶ select ─▶ fuse ─▶ allocate ─▶ schedule ─▶ encode ─▶ Image
+//!                        axes     jobs              pads         cycles      │
+//!                                                                          verify (replays the image)
 //!
 //! No pass here knows the source language, and none knows an algorithm by name. What the machine cannot do is refused
 //! with E-BACKEND; nothing is silently spilled or approximated.
@@ -10,6 +10,7 @@
 mod allocate;
 mod cost;
 mod encode;
+mod fuse;
 mod job;
 mod place;
 mod schedule;
@@ -110,6 +111,7 @@ pub fn compile(
     let mut closest: Option<(u64, Words)> = None;
     for placement in place::place(program, machine) {
         let mut selection = select::select(program, &placement, machine);
+        fuse::fuse_functions(&mut selection);
         let mut jobs = Vec::new();
         for job in selection.jobs {
             let span = job.span;

@@ -11,6 +11,7 @@
 
 use super::allocate::Allocation;
 use super::job::{Access, Job, Sink};
+use crate::fixed::Role;
 use arch::isa::Pad;
 use arch::machine::Machine;
 use arch::timing;
@@ -45,10 +46,14 @@ pub(super) struct Slot {
 }
 
 /// All slots, and the length of the step.
+///
+/// The next step may start while the last results of this one are still on their way: what it reads of them lands in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Schedule {
     pub(super) slots: Vec<Slot>,
     pub(super) length: u64,
+    /// First cycle in which everything can be read.
+    pub(super) landed: u64,
 }
 
 /// Cycles from a job's alu beat to its result at the write port, and to the first beat that may read it.
@@ -118,6 +123,8 @@ fn for_each_word(job: &Job, access: &Access, mut visit: impl FnMut(usize, u64)) 
 struct Board {
     /// Per storage and word: the first cycle in which it can be read.
     readable: Vec<Vec<u64>>,
+    /// Per storage and word: the first cycle in which it is read.
+    read: Vec<Vec<u64>>,
     /// Cycles in which the write port of a pad is taken.
     ports: HashSet<(Pad, u64)>,
     alu: u64,
@@ -140,6 +147,22 @@ impl Board {
         start
     }
 
+    /// The first cycle in which the next step may start.
+    fn next_start(&self, allocation: &Allocation, slots: &[Slot]) -> u64 {
+        // A stream is idle two cycles after its last beat and needs one more to fetch its first instruction again.
+        let streams = slots.iter().flat_map(|slot| [Some(slot.alu), slot.root, slot.moves]).flatten();
+        let mut length = streams.map(|window| window.last + 3).max().unwrap_or(2);
+        // What one step leaves for the next are the states; each word has to be there when it is first read.
+        let states =
+            allocation.storages.iter().zip(&self.readable).zip(&self.read).filter(|((s, _), _)| s.role == Role::State);
+        for ((_, readable), read) in states {
+            for (&readable, &read) in readable.iter().zip(read) {
+                length = length.max(readable.saturating_sub(read));
+            }
+        }
+        length
+    }
+
     /// The cycles, relative to the job's start, in which its results are at the write port.
     fn write_cycles(job: &Job, machine: &Machine) -> impl std::iter::Iterator<Item = u64> + use<> {
         let per_result = job.beats_per_result();
@@ -153,7 +176,8 @@ impl Board {
 pub(super) fn schedule(allocation: &Allocation, machine: &Machine) -> Schedule {
     let mut slots: Vec<Slot> = Vec::new();
     let readable = allocation.storages.iter().map(|s| vec![0; s.words as usize]).collect();
-    let mut board = Board { readable, ports: HashSet::new(), alu: 0, root: 0, moves: 0 };
+    let read = allocation.storages.iter().map(|s| vec![u64::MAX; s.words as usize]).collect();
+    let mut board = Board { readable, read, ports: HashSet::new(), alu: 0, root: 0, moves: 0 };
     for job in &allocation.jobs {
         let shape = shape(job, machine);
         let mut start = board.earliest(job, &shape);
@@ -168,6 +192,10 @@ pub(super) fn schedule(allocation: &Allocation, machine: &Machine) -> Schedule {
             // The last beat that touches a word is the one that writes it.
             for_each_word(job, write, |word, cycle| readable[word] = readable[word].max(start + cycle + latency));
         }
+        for access in job.reads() {
+            let first = &mut board.read[access.storage.0];
+            for_each_word(job, access, |word, cycle| first[word] = first[word].min(start + cycle));
+        }
         let mut slot = shifted(shape, start);
         slot.waited = start - board.alu;
         board.alu = slot.alu.last + 1;
@@ -177,12 +205,7 @@ pub(super) fn schedule(allocation: &Allocation, machine: &Machine) -> Schedule {
         }
         slots.push(slot);
     }
-    // A stream is idle two cycles after its last beat and needs one more to fetch its first instruction again.
-    let ends = |slot: &Slot| {
-        let streams = [Some(slot.alu), slot.root, slot.moves];
-        let last = streams.into_iter().flatten().map(|w| w.last + 3).max().unwrap_or(0);
-        last.max(slot.readable)
-    };
-    let length = slots.iter().map(ends).max().unwrap_or(0).max(2);
-    Schedule { slots, length }
+    let length = board.next_start(allocation, &slots);
+    let landed = slots.iter().map(|slot| slot.readable).max().unwrap_or(0);
+    Schedule { slots, length, landed }
 }

@@ -1,6 +1,6 @@
 //! Streams: how tensors enter and leave the grid, instruction by instruction.
 //!
-//!     on the grid axis      S words per beat, PE p hears lane p mod S
+//!     on the grid axis      S words per beat, PE p hears lane p mod S; groups of S PEs without an element are left out
 //!     on rows or columns    one word per beat to one row or column, all copies at once
 //!     local                 one word per beat to every PE
 //!
@@ -30,34 +30,69 @@ enum Walk {
 /// One loop: what, and how often.
 type Loop = (Walk, u32);
 
-fn digits(storage: &Storage, machine: &Machine) -> Vec<Loop> {
-    let count = |d: usize| storage.shape[d].div_ceil(storage.axes[d].lanes(machine));
-    (0..storage.shape.len()).map(|d| (Walk::Digit(d), count(d))).collect()
+/// The loops of one or more instructions over a part of a tensor.
+#[derive(Debug, Clone)]
+struct Part {
+    /// Counters that are the same in all its beats.
+    fixed: Vec<Loop>,
+    /// Loops, outermost first.
+    loops: Vec<Loop>,
+    /// Spread dimensions of which only the first lanes are meant: (dimension, lanes).
+    tails: Vec<(usize, u32)>,
 }
 
-/// Split loops into those of each instruction (at most [`LEVELS`] that run more than once) and, per instruction, the
-/// fixed counters of the loops outside.
-fn split(loops: Vec<Loop>) -> (Vec<Vec<(Walk, u32)>>, Vec<Loop>) {
-    let mut loops: Vec<Loop> = loops.into_iter().filter(|l| l.1 > 1).collect();
-    let mut outer = Vec::new();
-    while loops.len() > LEVELS {
-        let digit =
-            loops.iter().position(|l| matches!(l.0, Walk::Digit(_))).expect("lanes alone are at most two loops");
-        outer.push(loops.remove(digit));
-    }
-    let mut fixed: Vec<Vec<(Walk, u32)>> = vec![Vec::new()];
-    for (walk, count) in outer {
+/// How the lanes of an axis are walked: the loops for the first `lanes` of them.
+type LaneLoops<'a> = &'a dyn Fn(usize, Axis, u32) -> Vec<Loop>;
+
+/// Cut a tensor into parts: along each spread dimension the steps in which all lanes hold elements, and the last one in
+/// which only some do.
+fn parts(storage: &Storage, machine: &Machine, lane_loops: LaneLoops<'_>) -> Vec<Part> {
+    let mut parts = vec![Part { fixed: Vec::new(), loops: Vec::new(), tails: Vec::new() }];
+    for (d, (&extent, &axis)) in storage.shape.iter().zip(&storage.axes).enumerate() {
+        let lanes = axis.lanes(machine);
+        let (whole, rest) = (extent / lanes, extent % lanes);
         let mut longer = Vec::new();
-        for prefix in &fixed {
-            for counter in 0..count {
-                let mut prefix = prefix.clone();
-                prefix.push((walk, counter));
-                longer.push(prefix);
+        for part in parts {
+            if whole > 0 {
+                let mut part = part.clone();
+                part.loops.push((Walk::Digit(d), whole));
+                longer.push(part);
+            }
+            if rest > 0 {
+                let mut part = part;
+                part.fixed.push((Walk::Digit(d), whole));
+                part.tails.push((d, rest));
+                longer.push(part);
             }
         }
-        fixed = longer;
+        parts = longer;
     }
-    (fixed, loops)
+    // Lanes innermost, so that consecutive beats go to different PEs of one word.
+    for part in &mut parts {
+        for (d, &axis) in storage.axes.iter().enumerate() {
+            let tail = part.tails.iter().find(|t| t.0 == d).map(|t| t.1);
+            part.loops.extend(lane_loops(d, axis, tail.unwrap_or(axis.lanes(machine))));
+        }
+        part.loops.retain(|l| l.1 > 1);
+    }
+    parts.into_iter().flat_map(unroll).collect()
+}
+
+/// Bring a part down to [`LEVELS`] loops by fixing outer ones.
+fn unroll(part: Part) -> Vec<Part> {
+    if part.loops.len() <= LEVELS {
+        return vec![part];
+    }
+    let digit =
+        part.loops.iter().position(|l| matches!(l.0, Walk::Digit(_))).expect("lanes alone are at most two loops");
+    let mut inner = part;
+    let (walk, count) = inner.loops.remove(digit);
+    let fix = |counter| {
+        let mut part = inner.clone();
+        part.fixed.push((walk, counter));
+        part
+    };
+    (0..count).flat_map(|counter| unroll(fix(counter))).collect()
 }
 
 /// The index maps of a feed.
@@ -107,85 +142,93 @@ fn level_of(loops: &[Loop], wanted: impl Fn(Walk) -> bool) -> Option<usize> {
     loops.iter().position(|l| wanted(l.0))
 }
 
+/// The bounds that hold a part to the lanes it means.
+fn bounds(part: &Part, storage: &Storage) -> Vec<Bound> {
+    let bound = |&(d, high): &(usize, u32)| Bound { axis: storage.axes[d], low: 0, high, level: None };
+    part.tails.iter().filter(|t| storage.axes[t.0] != Axis::Local).map(bound).collect()
+}
+
+/// Word of the storage at which a part starts.
+fn offset(part: &Part, storage: &Storage) -> i64 {
+    let digit = |&(walk, counter): &Loop| match walk {
+        Walk::Digit(d) => storage.strides[d] * i64::from(counter),
+        _ => 0,
+    };
+    part.fixed.iter().map(digit).sum()
+}
+
+/// Words per step of each loop of a part.
+fn strides(part: &Part, storage: &Storage) -> Vec<i64> {
+    let stride = |&(walk, _): &Loop| match walk {
+        Walk::Digit(d) => storage.strides[d],
+        _ => 0,
+    };
+    part.loops.iter().map(stride).collect()
+}
+
 /// Instructions that load a tensor, and what they carry.
 pub(super) fn load(storage: &Storage, home: Home, tensor: usize, machine: &Machine) -> Vec<(LoadInstruction, Feed)> {
-    let mut loops = digits(storage, machine);
     let scatter = storage.axes.contains(&Axis::Grid);
-    for (d, axis) in storage.axes.iter().enumerate() {
-        match axis {
-            Axis::Local => {}
-            Axis::Row => loops.push((Walk::Row(d), machine.pus())),
-            Axis::Column => loops.push((Walk::Column(d), machine.pes_per_pu())),
-            Axis::Grid => loops.push((Walk::Group(d), machine.pes() / machine.stream_words())),
-        }
-    }
-    let (fixed, loops) = split(loops);
-    let base = LEVELS - loops.len();
-    let isa_level = |level: Option<usize>| level.map_or(NO_LEVEL, |l| (base + l) as u8);
+    let words = machine.stream_words();
+    let lane_loops = |d: usize, axis: Axis, lanes: u32| match axis {
+        Axis::Local => vec![],
+        Axis::Row => vec![(Walk::Row(d), lanes)],
+        Axis::Column => vec![(Walk::Column(d), lanes)],
+        Axis::Grid => vec![(Walk::Group(d), lanes.div_ceil(words))],
+    };
     let mut result = Vec::new();
-    for fixed in &fixed {
-        let mut address = Address { base: home.base, strides: [0; LEVELS] };
-        for &(walk, counter) in fixed {
-            if let Walk::Digit(d) = walk {
-                address.base += storage.strides[d] as u32 * counter;
-            }
+    for part in parts(storage, machine, &lane_loops) {
+        let base = LEVELS - part.loops.len();
+        let mut destination = Address { base: home.base + offset(&part, storage) as u32, strides: [0; LEVELS] };
+        for (level, stride) in strides(&part, storage).into_iter().enumerate() {
+            destination.strides[base + level] = stride as i32;
         }
-        for (level, &(walk, _)) in loops.iter().enumerate() {
-            if let Walk::Digit(d) = walk {
-                address.strides[base + level] = storage.strides[d] as i32;
-            }
-        }
-        let mask = arch::isa::Mask {
-            pick_row: isa_level(level_of(&loops, |w| matches!(w, Walk::Row(_)))),
-            pick_column: isa_level(level_of(&loops, |w| matches!(w, Walk::Column(_)))),
-            ..arch::isa::Mask::all(machine.pus(), machine.pes_per_pu())
+        let mut lanes = Lanes {
+            bounds: bounds(&part, storage),
+            pick_row: level_of(&part.loops, |w| matches!(w, Walk::Row(_))).map(|l| base + l),
+            pick_column: level_of(&part.loops, |w| matches!(w, Walk::Column(_))).map(|l| base + l),
         };
+        for bound in &mut lanes.bounds {
+            if bound.axis == Axis::Grid {
+                // Whole groups: what is beyond the tensor's end is filled with zeros.
+                bound.high = bound.high.next_multiple_of(words);
+            }
+        }
+        let group = level_of(&part.loops, |w| matches!(w, Walk::Group(_)));
         let instruction = LoadInstruction {
-            counts: counts(&loops),
+            counts: counts(&part.loops),
             pad: home.pad,
-            destination: address,
+            destination,
             scatter,
-            pick_group: isa_level(level_of(&loops, |w| matches!(w, Walk::Group(_)))),
-            mask,
+            pick_group: group.map_or(NO_LEVEL, |l| (base + l) as u8),
+            mask: lanes.mask(machine),
             end: false,
         };
-        let dimensions = dimensions(storage, machine, fixed, &loops, scatter);
-        result.push((instruction, Feed { tensor, counts: counts(&loops), dimensions }));
+        let dimensions = dimensions(storage, machine, &part.fixed, &part.loops, scatter);
+        result.push((instruction, Feed { tensor, counts: counts(&part.loops), dimensions }));
     }
     result
 }
 
 /// Jobs that send a tensor to the output stream, and what they carry.
 pub(super) fn emit(storage: &Storage, id: StorageId, tensor: usize, machine: &Machine) -> Vec<(Job, Feed)> {
-    let mut loops = digits(storage, machine);
-    for (d, axis) in storage.axes.iter().enumerate() {
-        if matches!(axis, Axis::Row | Axis::Grid) {
-            loops.push((Walk::Row(d), machine.pus()));
-        }
-        if matches!(axis, Axis::Column | Axis::Grid) {
-            loops.push((Walk::Column(d), machine.pes_per_pu()));
-        }
-    }
-    let (fixed, loops) = split(loops);
+    let columns = machine.pes_per_pu();
+    let lane_loops = |d: usize, axis: Axis, lanes: u32| match axis {
+        Axis::Local => vec![],
+        Axis::Row => vec![(Walk::Row(d), lanes)],
+        Axis::Column => vec![(Walk::Column(d), lanes)],
+        Axis::Grid => vec![(Walk::Row(d), lanes.div_ceil(columns)), (Walk::Column(d), columns.min(lanes))],
+    };
     let row_held = storage.axes.iter().any(|a| matches!(a, Axis::Row | Axis::Grid));
     let column_held = storage.axes.iter().any(|a| matches!(a, Axis::Column | Axis::Grid));
     let mut result = Vec::new();
-    for fixed in &fixed {
-        let mut access = Access { storage: id, offset: 0, strides: vec![0; loops.len()] };
-        for &(walk, counter) in fixed {
-            if let Walk::Digit(d) = walk {
-                access.offset += storage.strides[d] * i64::from(counter);
-            }
-        }
-        for (level, &(walk, _)) in loops.iter().enumerate() {
-            if let Walk::Digit(d) = walk {
-                access.strides[level] = storage.strides[d];
-            }
-        }
+    for part in parts(storage, machine, &lane_loops) {
+        let access = Access { storage: id, offset: offset(&part, storage), strides: strides(&part, storage) };
+        // Beyond the end of the tensor zeros leave, whatever the pads hold there.
         let mut lanes = Lanes {
-            bounds: Vec::new(),
-            pick_row: level_of(&loops, |w| matches!(w, Walk::Row(_))),
-            pick_column: level_of(&loops, |w| matches!(w, Walk::Column(_))),
+            bounds: bounds(&part, storage),
+            pick_row: level_of(&part.loops, |w| matches!(w, Walk::Row(_))),
+            pick_column: level_of(&part.loops, |w| matches!(w, Walk::Column(_))),
         };
         for (held, axis) in [(row_held, Axis::Row), (column_held, Axis::Column)] {
             // One of the PEs that hold the same word.
@@ -193,28 +236,11 @@ pub(super) fn emit(storage: &Storage, id: StorageId, tensor: usize, machine: &Ma
                 lanes.bounds.push(Bound { axis, low: 0, high: 1, level: None });
             }
         }
-        for (d, &axis) in storage.axes.iter().enumerate() {
-            // Beyond the end of the tensor zeros leave, whatever the pads hold there.
-            let n = axis.lanes(machine);
-            let (last_digit, high) = ((storage.shape[d] - 1) / n, (storage.shape[d] - 1) % n + 1);
-            let outer = fixed.iter().find(|f| f.0 == Walk::Digit(d));
-            if axis != Axis::Local && high != n && outer.is_none_or(|&(_, counter)| counter == last_digit) {
-                let level = level_of(&loops, |w| w == Walk::Digit(d));
-                lanes.bounds.push(Bound { axis, low: 0, high, level });
-            }
-        }
-        let job = Job {
-            lanes,
-            ..Job::copy(
-                arch::Span::default(),
-                format!("{} emit", storage.name),
-                loops.iter().map(|l| l.1).collect(),
-                access,
-                Sink::Output,
-            )
-        };
-        let dimensions = dimensions(storage, machine, fixed, &loops, false);
-        result.push((job, Feed { tensor, counts: counts(&loops), dimensions }));
+        let loops = part.loops.iter().map(|l| l.1).collect();
+        let what = format!("{} emit", storage.name);
+        let job = Job { lanes, ..Job::copy(arch::Span::default(), what, loops, access, Sink::Output) };
+        let dimensions = dimensions(storage, machine, &part.fixed, &part.loops, false);
+        result.push((job, Feed { tensor, counts: counts(&part.loops), dimensions }));
     }
     result
 }

@@ -5,7 +5,10 @@
 //!    every sum and every result is used.
 //! 3. No PE reads a word in the cycle in which it is written.
 //! 4. Words are read and written in program order: a beat sees what all jobs before its own wrote, and nothing of the jobs after.
-//! 5. Beats of a routine end before the step does, and everything has landed by then.
+//! 5. All streams are idle, and have fetched their first instruction again, when the next step starts.
+//!
+//! Two steps are replayed, the second one as soon as the first one's length allows: what the first has still on its way
+//! must not trouble the second.
 
 use arch::image::Image;
 use arch::isa::{Address, AluInstruction, Factor, LEVELS, Pad, Start, pad_bits};
@@ -13,7 +16,7 @@ use arch::machine::Machine;
 use arch::timing::{self, Unit};
 use std::collections::{BTreeMap, HashSet};
 
-/// Steps longer than this are verified by their first iterations only: the rules repeat with the loops.
+/// Steps with more beats than this are not replayed: that would take longer than to compile them.
 const REPLAYED_BEATS: u64 = 200_000;
 
 fn point(counts: &[u32; LEVELS], beat: u64) -> [u32; LEVELS] {
@@ -108,89 +111,114 @@ impl Words {
     }
 }
 
-/// Replay the step of an image and check the laws of the module head.
+fn beats(counts: &[u32; LEVELS]) -> u64 {
+    counts.iter().map(|&n| u64::from(n)).product()
+}
+
+/// Everything that happens, cycle by cycle and word by word.
+#[derive(Default)]
+struct Replay {
+    cycles: BTreeMap<u64, Cycle>,
+    words: Words,
+    /// First cycle in which all streams are ready to start again.
+    idle: u64,
+}
+
+impl Replay {
+    /// One step that begins in cycle `from`; its instructions are numbered from `job`.
+    fn step(&mut self, image: &Image, from: u64, job: usize) {
+        let machine = &image.machine;
+        let step = image.alu.iter().take_while(|i| !i.emit);
+        let mut now = from;
+        for (number, instruction) in step.clone().enumerate() {
+            now += u64::from(instruction.delay);
+            for beat in 0..beats(&instruction.counts) {
+                let t = now + beat * u64::from(instruction.interval);
+                self.alu_beat(machine, instruction, &point(&instruction.counts, beat), t, job + number);
+            }
+            now += (beats(&instruction.counts) - 1) * u64::from(instruction.interval) + 1;
+        }
+        let mut now = from;
+        for instruction in &image.root {
+            now += u64::from(instruction.delay);
+            for beat in 0..u64::from(instruction.count) {
+                let t = now + beat * u64::from(instruction.interval);
+                self.at(t).roots.push(instruction.unit);
+                let result = t + timing::root_to_move(instruction.unit, instruction.function.is_some());
+                match instruction.unit {
+                    Unit::Row => self.at(result).row_results += 1,
+                    Unit::Global => self.at(result).global_results += 1,
+                }
+                self.idle = self.idle.max(t + 3);
+            }
+            now += u64::from(instruction.count - 1) * u64::from(instruction.interval) + 1;
+        }
+        let mut now = from;
+        let senders = step.enumerate().filter(|(_, i)| i.tree).map(|(number, _)| job + number);
+        for (job, instruction) in senders.zip(&image.moves) {
+            now += u64::from(instruction.delay);
+            for beat in 0..beats(&instruction.counts) {
+                let t = now + beat * u64::from(instruction.interval);
+                let counters = point(&instruction.counts, beat);
+                let at = word(machine, instruction.pad, &instruction.destination, &counters);
+                self.at(t).moves.push(instruction.source);
+                self.at(t).writes.push((instruction.pad, at));
+                self.words.touch((instruction.pad, at), t, job, true);
+                self.idle = self.idle.max(t + 3);
+            }
+            now += (beats(&instruction.counts) - 1) * u64::from(instruction.interval) + 1;
+        }
+    }
+
+    fn alu_beat(
+        &mut self,
+        machine: &Machine,
+        instruction: &AluInstruction,
+        counters: &[u32; LEVELS],
+        t: u64,
+        job: usize,
+    ) {
+        let summed = LEVELS - instruction.reduce as usize;
+        let last = (summed..LEVELS).all(|l| counters[l] + 1 == instruction.counts[l]);
+        for pad in reads(instruction) {
+            let at = word(machine, pad, &instruction.reads[pad as usize], counters);
+            self.at(t).reads.push((pad, at));
+            self.words.touch((pad, at), t, job, false);
+        }
+        if let (Some(pad), true) = (instruction.write, last) {
+            let at = word(machine, pad, &instruction.destination, counters);
+            self.at(t + timing::ALU_WRITE).writes.push((pad, at));
+            self.words.touch((pad, at), t + timing::ALU_WRITE, job, true);
+        }
+        if instruction.tree && last {
+            self.at(t + timing::alu_to_root(machine, Unit::Row)).row_sums += 1;
+            self.at(t + timing::alu_to_root(machine, Unit::Global)).global_sums += 1;
+        }
+        self.idle = self.idle.max(t + 3);
+    }
+
+    fn at(&mut self, cycle: u64) -> &mut Cycle {
+        self.cycles.entry(cycle).or_default()
+    }
+}
+
+/// Replay two steps of an image and check the laws of the module head.
 ///
 /// # Panics
 /// When a law is broken.
 pub fn verify(image: &Image) {
-    let machine = &image.machine;
-    let mut cycles: BTreeMap<u64, Cycle> = BTreeMap::new();
-    let mut end = 0;
-    let beats = |counts: &[u32; LEVELS]| counts.iter().map(|&n| u64::from(n)).product::<u64>();
     let step = image.alu.iter().take_while(|i| !i.emit);
-    let total: u64 = step.clone().map(|i| beats(&i.counts)).sum();
-    if total > REPLAYED_BEATS {
+    if step.clone().map(|i| beats(&i.counts)).sum::<u64>() > REPLAYED_BEATS {
         return;
     }
-    let mut words = Words::default();
-    let mut now = 0;
-    for (job, instruction) in step.clone().enumerate() {
-        now += u64::from(instruction.delay);
-        let count = beats(&instruction.counts);
-        for beat in 0..count {
-            let t = now + beat * u64::from(instruction.interval);
-            let counters = point(&instruction.counts, beat);
-            let summed = LEVELS - instruction.reduce as usize;
-            let last = (summed..LEVELS).all(|l| counters[l] + 1 == instruction.counts[l]);
-            for pad in reads(instruction) {
-                let at = word(machine, pad, &instruction.reads[pad as usize], &counters);
-                cycles.entry(t).or_default().reads.push((pad, at));
-                words.touch((pad, at), t, job, false);
-            }
-            if let (Some(pad), true) = (instruction.write, last) {
-                let at = word(machine, pad, &instruction.destination, &counters);
-                cycles.entry(t + timing::ALU_WRITE).or_default().writes.push((pad, at));
-                words.touch((pad, at), t + timing::ALU_WRITE, job, true);
-                end = end.max(t + timing::ALU_TO_ALU);
-            }
-            if instruction.tree && last {
-                cycles.entry(t + timing::alu_to_root(machine, Unit::Row)).or_default().row_sums += 1;
-                cycles.entry(t + timing::alu_to_root(machine, Unit::Global)).or_default().global_sums += 1;
-            }
-            end = end.max(t + 3);
-        }
-        now += (count - 1) * u64::from(instruction.interval) + 1;
-    }
-    let mut now = 0;
-    for instruction in &image.root {
-        now += u64::from(instruction.delay);
-        for beat in 0..u64::from(instruction.count) {
-            let t = now + beat * u64::from(instruction.interval);
-            cycles.entry(t).or_default().roots.push(instruction.unit);
-            let result = t + timing::root_to_move(instruction.unit, instruction.function.is_some());
-            let cycle = cycles.entry(result).or_default();
-            match instruction.unit {
-                Unit::Row => cycle.row_results += 1,
-                Unit::Global => cycle.global_results += 1,
-            }
-            end = end.max(t + 3);
-        }
-        now += u64::from(instruction.count - 1) * u64::from(instruction.interval) + 1;
-    }
-    let mut now = 0;
-    let senders = step.enumerate().filter(|(_, i)| i.tree).map(|(job, _)| job);
-    for (job, instruction) in senders.zip(&image.moves) {
-        now += u64::from(instruction.delay);
-        let count = beats(&instruction.counts);
-        for beat in 0..count {
-            let t = now + beat * u64::from(instruction.interval);
-            let counters = point(&instruction.counts, beat);
-            let at = word(machine, instruction.pad, &instruction.destination, &counters);
-            let cycle = cycles.entry(t).or_default();
-            cycle.moves.push(instruction.source);
-            cycle.writes.push((instruction.pad, at));
-            words.touch((instruction.pad, at), t, job, true);
-            end = end.max(t + 3);
-        }
-        now += (count - 1) * u64::from(instruction.interval) + 1;
-    }
-    check(&cycles);
-    words.check();
-    assert!(
-        end <= u64::from(image.step_length),
-        "the step is {} cycles long, but its beats need {end}",
-        image.step_length
-    );
+    let length = u64::from(image.step_length);
+    let mut replay = Replay::default();
+    replay.step(image, 0, 0);
+    let idle = replay.idle;
+    assert!(idle <= length, "the step is {length} cycles long, but its streams are busy for {idle}");
+    replay.step(image, length, step.count());
+    check(&replay.cycles);
+    replay.words.check();
 }
 
 fn check(cycles: &BTreeMap<u64, Cycle>) {

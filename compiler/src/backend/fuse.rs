@@ -1,0 +1,67 @@
+//! Fuse: a function on the way of a sum.
+//!
+//!     h   ─▶ tree ─▶ root (round) ─▶ bus ─▶ pad        =>    h.1 ─▶ tree ─▶ root (round, table) ─▶ bus ─▶ pad
+//!     h.1 ─▶ tree ─▶ root (table) ─▶ bus ─▶ pad
+//!
+//! The root rounds the sum to the word that the function is defined on, so no bit changes.
+
+use super::job::{Access, Job, Sink, Source};
+use super::select::{Selection, Storage};
+use crate::fixed::Role;
+use arch::isa::Finish;
+
+/// Whether `function` does nothing but apply a table to every word that `sum` writes.
+fn follows(sum: &Job, function: &Job) -> bool {
+    let (Sink::Tree { function: None, write, .. }, Sink::Tree { function: Some(_), shift: 0, .. }) =
+        (&sum.sink, &function.sink)
+    else {
+        return false;
+    };
+    let results = sum.loops.len() - sum.reduce;
+    let written = Access { strides: write.strides[..results].to_vec(), ..write.clone() };
+    let plain = function.b == Source::Word(1) && function.c.is_none() && !function.subtract;
+    sum.finish == Finish::Round
+        && plain
+        && function.reduce == 0
+        && sum.loops[..results] == function.loops
+        && function.a.as_ref() == Some(&written)
+}
+
+fn reads(job: &Job, storage: usize) -> bool {
+    job.reads().any(|access| access.storage.0 == storage)
+}
+
+/// Whether nobody but one function needs what `sum` writes.
+fn private(storage: usize, storages: &[Storage], jobs: &[Job]) -> bool {
+    let writers = jobs.iter().filter(|job| job.write().is_some_and(|w| w.storage.0 == storage)).count();
+    storages[storage].role == Role::Temporary
+        && writers == 1
+        && jobs.iter().filter(|job| reads(job, storage)).count() == 1
+}
+
+/// Let roots apply functions to sums as they pass.
+pub(super) fn fuse_functions(selection: &mut Selection) {
+    let mut number = 0;
+    while number < selection.jobs.len() {
+        let sum = &selection.jobs[number];
+        let written = sum.write().map(|access| access.storage.0);
+        let partner = written.filter(|&s| private(s, &selection.storages, &selection.jobs)).and_then(|storage| {
+            let at = (number + 1..selection.jobs.len()).find(|&n| reads(&selection.jobs[n], storage))?;
+            follows(sum, &selection.jobs[at]).then_some(at)
+        });
+        if let Some(at) = partner {
+            let function = selection.jobs.remove(at);
+            let sum = &mut selection.jobs[number];
+            let Sink::Tree { function: table, write, lanes, .. } = function.sink else {
+                unreachable!("a function goes through a tree")
+            };
+            let summed = sum.loops.len() - function.loops.len();
+            let strides = write.strides.iter().copied().chain(std::iter::repeat_n(0, summed)).collect();
+            if let Sink::Tree { function, write: own, lanes: own_lanes, .. } = &mut sum.sink {
+                (*function, *own, *own_lanes) = (table, Access { strides, ..write }, lanes);
+            }
+            sum.what = format!("{}, {}", sum.what, function.what);
+        }
+        number += 1;
+    }
+}
