@@ -27,7 +27,7 @@ pub struct Global {
     /// Machine, board and numbers: a TOML file, or the name of one in configs/ (zcu102, ulx3s, icebreaker, tiny)
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Folder (build) or file (others) for what is generated
+    /// Folder for what `build` writes; default: the config's, or out/NAME
     #[arg(long, global = true, value_name = "PATH")]
     pub out: Option<PathBuf>,
     /// Form of the results on stdout

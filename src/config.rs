@@ -94,15 +94,8 @@ pub struct Resources {
     pub dsp: u64,
     /// Block memories.
     pub bram: u64,
-    /// Bits of one block memory.
-    #[serde(default = "default_bram_bits")]
-    pub bram_bits: u64,
     /// Look-up tables.
     pub lut: u64,
-}
-
-fn default_bram_bits() -> u64 {
-    18 * 1024
 }
 
 /// The `[numbers]` table.

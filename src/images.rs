@@ -100,6 +100,13 @@ impl Images {
     pub fn compile(project: &Project, lowered: &Lowered) -> Result<Images, Failure> {
         let programs = [lowered.full.as_ref(), lowered.rest.as_ref(), Some(&lowered.predict)];
         let mut common = project.config.spec.clone();
+        if common.table_entries.is_none() {
+            // Without functions the grid has no function units; with some, at least the smallest memory.
+            let entries =
+                |program: &fixed::Program| program.tables.iter().map(|table| table.entries.len()).sum::<usize>();
+            let most = programs.into_iter().flatten().map(entries).max().unwrap_or(0) as u32;
+            common.table_entries = Some(if most == 0 { 0 } else { most.max(64) });
+        }
         for program in programs.into_iter().flatten() {
             let machine = fitted(project, program)?.image.machine;
             widen(&mut common, &project.config.spec, &machine);
@@ -126,6 +133,15 @@ pub fn line_of(project: &Project, span: Span) -> usize {
     if span == Span::default() { 0 } else { line_column(&project.source.text, span.start).0 }
 }
 
+/// Counts by source line, from counts by place.
+pub fn by_line(project: &Project, counts: &[(Span, u64)]) -> BTreeMap<usize, u64> {
+    let mut lines = BTreeMap::new();
+    for &(span, count) in counts {
+        *lines.entry(line_of(project, span)).or_insert(0) += count;
+    }
+    lines
+}
+
 /// Compile for the config's machine, with depths as needed where it says nothing.
 ///
 /// # Errors
@@ -146,7 +162,6 @@ fn widen(common: &mut MachineSpec, user: &MachineSpec, machine: &Machine) {
     wider(&mut common.data_depth, user.data_depth, machine.data_depth());
     wider(&mut common.temporary_depth, user.temporary_depth, machine.temporary_depth());
     wider(&mut common.program_depth, user.program_depth, machine.program_depth());
-    wider(&mut common.table_entries, user.table_entries, machine.table_entries());
 }
 
 /// What to tell the user when there is no image: if larger memories would do, which.

@@ -40,6 +40,11 @@ fn normalise(path: &Path) -> PathBuf {
     parts.iter().collect()
 }
 
+/// Whether two paths name the same file.
+pub fn same(a: &Path, b: &Path) -> bool {
+    normalise(a) == normalise(b)
+}
+
 fn built_in(path: &Path) -> Option<&'static str> {
     let path = normalise(path);
     CONFIGS.iter().chain(PROGRAMS).find(|(name, _)| Path::new(name) == path).map(|(_, text)| *text)

@@ -50,6 +50,11 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     interrupt::install();
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        report(panic);
+        output::error_line("this is a bug of tabla-gen; please report it with the command, the config and the program");
+    }));
     let arguments = Arguments::parse();
     let talk = output::Talk::new(&arguments.global);
     let done = match &arguments.command {

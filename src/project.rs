@@ -17,6 +17,8 @@ pub struct Project {
     pub config: Config,
     /// Its file and text.
     pub config_source: Option<(PathBuf, Source)>,
+    /// Whether the program is the config's own, so that the config's data is meant for it.
+    pub configured: bool,
     /// Path of the program.
     pub path: PathBuf,
     /// Its text.
@@ -46,9 +48,10 @@ impl Project {
     /// A file cannot be read or the config is wrong; no program is named; its extension is no language's.
     pub fn open(global: &Global, program: Option<&Path>) -> Result<Project, Failure> {
         let (config, config_source) = config(global)?;
-        let path = match (program, &config.program) {
+        let own = beside(config_source.as_ref(), config.program.as_ref());
+        let path = match (program, &own) {
             (Some(path), _) => path.to_owned(),
-            (None, Some(_)) => beside(config_source.as_ref(), config.program.as_ref()).unwrap_or_default(),
+            (None, Some(path)) => path.clone(),
             (None, None) => {
                 let hint = "name a program, or a config that does: tabla-gen --config tiny programs/logistic.t";
                 return Err(Failure::Usage(hint.to_owned()));
@@ -64,7 +67,8 @@ impl Project {
         let source = library::read(&path)?;
         let mut set: Vec<(String, f64)> = config.build.set.iter().map(|(name, &value)| (name.clone(), value)).collect();
         set.extend(global.set.iter().cloned());
-        Ok(Project { config, config_source, path, source, language, dialect: global.dialect, set })
+        let configured = own.is_some_and(|own| library::same(&own, &path));
+        Ok(Project { config, config_source, configured, path, source, language, dialect: global.dialect, set })
     }
 
     /// Read the program; `defaults` are constants that the user may override.

@@ -192,7 +192,7 @@ pub fn for_image(
     talk: &Talk,
 ) -> Result<Samples, Failure> {
     let (settings, _) = settings::read(&project.path)?;
-    let configured = project.beside_config(project.config.build.data.as_ref());
+    let configured = project.beside_config(project.config.build.data.as_ref()).filter(|_| project.configured);
     let built_in = project.config_source.as_ref().is_some_and(|(path, _)| !path.is_file());
     match data.map(Path::to_owned).or(configured) {
         // A built-in config names data of the repository, which need not be here.

@@ -35,6 +35,19 @@ pub fn read(program: &Path) -> Result<(Settings, Source), Failure> {
 mod tests {
     use super::*;
 
+    /// The example of the manual parses and has every key.
+    #[test]
+    fn the_manual_explains_every_key() {
+        let manual = include_str!("../docs/command-line.md");
+        let example = manual.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        from_toml::<TrainFile>(example).unwrap();
+        let table: toml::Table = example.parse().unwrap();
+        let unknown = toml::from_str::<TrainFile>("[train]\nzz = 1").err().unwrap();
+        for key in unknown.message().split('`').skip(3).step_by(2) {
+            assert!(table["train"].get(key).is_some(), "docs/command-line.md lacks `{key}`");
+        }
+    }
+
     #[test]
     fn every_program_of_the_library_can_train() {
         for (path, _) in library::PROGRAMS

@@ -375,6 +375,61 @@ fn the_tool_works_in_an_empty_folder() {
 }
 
 #[test]
+fn the_recommender_takes_all_columns_of_its_data() {
+    let folder = folder();
+    let columns = [("x1", 4), ("x2", 4), ("r1", 12), ("y1", 12), ("r2", 9), ("y2", 9)];
+    let header = columns.iter().flat_map(|(name, count)| (0..*count).map(move |n| format!("{name}_{n}")));
+    let mut data = header.collect::<Vec<_>>().join(",") + "\n";
+    for row in 0..30_i32 {
+        let cells = (0..50).map(|n| ((row * 7 + n * 3) % 5 - 2).to_string());
+        data += &(cells.collect::<Vec<_>>().join(",") + "\n");
+    }
+    let data = text(&folder, "ratings.csv", &data);
+    let arguments = ["train", "programs/recommender.t", "--data", &data, "--epochs", "1", "--format", "json"];
+    assert_eq!(done(&arguments).json()["words_differing"], 0);
+}
+
+#[test]
+fn binary_points_may_be_given() {
+    let folder = folder();
+    let config = text(&folder, "c.toml", "[machine]\npus = 2\npes_per_pu = 4\n[numbers.fractions]\nw = 9\n");
+    let out = folder.path().join("out").display().to_string();
+    let report =
+        done(&["build", LOGISTIC, "--config", &config, "--data", CANCER, "--out", &out, "--format", "json"]).json();
+    let numbers = report["report"]["numbers"].as_array().unwrap();
+    assert_eq!(numbers.iter().find(|number| number["tensor"] == "w").unwrap()["fraction"], 9);
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_training_says_so() {
+    let arguments = [
+        "train",
+        "programs/backpropagation.t",
+        "--data",
+        "examples/digits.csv",
+        "--epochs",
+        "100000",
+        "--engine",
+        "golden",
+    ];
+    let child = tool(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let signalled = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(signalled.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    let folder = folder();
+    let file = text(&folder, "file", "");
+    fails(&["--config", "tiny", "--out", &format!("{file}/out")], 6, &["cannot write"]);
+}
+
+#[test]
 fn inputs_may_come_from_a_pipe() {
     let mut command = tool(&["eval", "tests/conformance/tabla/bench_linear_3.t", "--inputs", "-", "--format", "json"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

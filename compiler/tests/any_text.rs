@@ -144,12 +144,25 @@ fn long_and_deep_texts_are_read_without_overflow() {
         long("model_input ", 20_000),
         long("é", 100_000),
         long("[", 100_000),
+        format!("var A : [2 2 2] A = A{}", long(" ^ [1 2] ^ [1 3]", 50_000)),
+        format!("var s : [] s = s{}", long(" # s", 100_000)),
+        format!("var s : [] s = s{}", long(" # s + s", 100_000)),
+        format!("var s : [] s = s{}", long(" + s * s", 100_000)),
+        format!("var A : [2 2] A = A{}", long(" # A", 1000)),
+        format!("def f(float(N) A) -> (O) {{ O(i) = A(i){} }}", long(" + A(i) * 2", 50_000)),
+        format!("def f(float(N) A) -> (O) {{ O(i) = {}A(i) }}", long("- ", 100_000)),
+        format!("def f(float(N) A) -> (O) {{ O(i) = A(i){} }}", long(" > 0 ? 1 : A(i)", 50_000)),
+        format!("def f() -> (O) {{ {} }}", long("O(i) = i where i in 0:9\n", 10_000)),
+        (0..40).map(|n| format!("def f{}(float(N) A) -> (B) {{ C = f{n}(A) B = f{n}(C) }}\n", n + 1)).collect(),
         each(20_000, |n| format!("a[{}] = 1;\n", 2 * n)),
         each(5_000, |n| format!("a{n} = b{n};\n")),
     ];
     for text in texts {
         for &language in Language::ALL {
+            let start = Instant::now();
             let _ = parse(language, &text, &Options::default());
+            let begin: String = text.chars().take(50).collect();
+            eprintln!("{language:?} {:?} {begin:?}", start.elapsed());
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use arch::isa::Finish;
 use arch::number::{round_half_even, saturate, wrap};
+use compiler::canonical::padding::{self, Padding};
 use compiler::canonical::{Batch, Keep, Options as CanonicalOptions, canonicalise};
 use compiler::fixed::{self, Kind, Numbers, Operand, Operation};
 use compiler::language::{Language, Options, parse};
+use compiler::ranges::Ranges;
 use compiler::tensor::{Affine, IterId, Iterator, Program, Role, TensorId};
 use proptest::prelude::*;
 use sim::fixed::Fixed;
@@ -73,6 +75,22 @@ fn canonical(source: &Program, keep: Keep) -> Program {
     let result = canonicalise(source, &CanonicalOptions { keep, batch: Batch::SINGLE }).expect("one sample");
     compiler::tensor::verify(&result);
     result
+}
+
+/// The program on vectors of eight elements instead of four; iterators run on where the analysis calls that harmless.
+fn pad(program: &Program, padding: &Padding) -> Program {
+    let mut padded = program.clone();
+    for tensor in &mut padded.tensors {
+        tensor.shape.iter_mut().for_each(|extent| *extent = extent.next_multiple_of(8));
+    }
+    for (nest, harmless) in padded.nests.iter_mut().zip(&padding.nests) {
+        for (iterator, harmless) in nest.iterators.iter_mut().zip(harmless) {
+            if *harmless {
+                iterator.high = 8;
+            }
+        }
+    }
+    padded
 }
 
 proptest! {
@@ -213,5 +231,45 @@ proptest! {
             prop_assert_eq!(engine.words(TensorId(3))[row], word);
         }
         prop_assert_eq!(engine.saturations(), &[saturations]);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The array works on extents rounded up to its grid; where the analysis allows it, that changes nothing.
+    #[test]
+    fn padded_and_unpadded_programs_agree(text in program(true), eighths in eighths()) {
+        let (source, _) = parse(Language::Tabla, &text, &Options::default()).expect("a good program");
+        let program = canonical(&source, Keep::AllNames);
+        let padding = padding::analyse(&program);
+        let padded = pad(&program, &padding);
+        let ranges = Ranges { tensors: vec![Some((-16.0, 16.0)); program.tensors.len()] };
+        let lower = |program: &Program| fixed::lower(program, &ranges, &Numbers::of_width(16)).map(|lowered| lowered.0);
+        let (Ok(plain), Ok(wide)) = (lower(&program), lower(&padded)) else { return Ok(()) };
+        let (mut plain, mut wide) = (Fixed::new(&plain), Fixed::new(&wide));
+        let mut values = eighths.iter().cycle().map(|&v| f64::from(v) / 8.0);
+        for id in (0..plain.program().tensors.len()).map(TensorId) {
+            if matches!(plain.program().tensors[id.0].role, fixed::Role::Input | fixed::Role::State) {
+                let mut values: Vec<f64> = values.by_ref().take(plain.words(id).len()).collect();
+                plain.set_real(id, &values);
+                values.resize(wide.words(id).len(), 0.0);
+                wide.set_real(id, &values);
+            }
+        }
+        for _ in 0..2 {
+            plain.step();
+            wide.step();
+        }
+        for id in (0..plain.program().tensors.len()).map(TensorId) {
+            let name = &plain.program().tensors[id.0].name;
+            let (words, padded) = (plain.words(id), wide.words(id));
+            prop_assert_eq!(words, &padded[..words.len()], "{} in\n{}\n{}", name, text, program);
+            let there = program.tensors.iter().position(|t| t.name == *name).expect("the same name");
+            if padding.tensors[there] == [true] {
+                let zero = padded[words.len()..].iter().all(|&word| word == 0);
+                prop_assert!(zero, "{name} is not zero beyond its end: {padded:?} in\n{text}\n{program}");
+            }
+        }
     }
 }

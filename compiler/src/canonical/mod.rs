@@ -92,6 +92,7 @@ pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec
     }
     program = update::lower_descents(&program, options.batch);
     program = dead::remove_dead_nests(&program);
+    program = split::name_operands(&program);
     program = logic::rewrite_logic(&program);
     program = settle(program, fold::fold_constants);
     program = fuse::forward_copies(&program);

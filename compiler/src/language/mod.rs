@@ -4,12 +4,14 @@
 //! |---|---|---|
 //! | [`tabla`] | TABLA | `.t` |
 //! | [`tensor_comprehensions`] | Tensor Comprehensions | `.tc` |
+//! | [`rink`] | Rink's tensor model language | `.tml` |
 //!
 //! Every front end has the same signature, [`parse`]: program text in, tensor IR and warnings out, or everything that is wrong with
 //! the text, in source order. Nothing behind this module knows which language a program was written in.
 
 mod expected;
 mod nearest;
+pub mod rink;
 pub mod tabla;
 pub mod tensor_comprehensions;
 
@@ -114,6 +116,7 @@ pub fn parse(language: Language, text: &str, options: &Options) -> Parsed {
     match language {
         Language::Tabla => tabla::parse(text, options),
         Language::TensorComprehensions => tensor_comprehensions::parse(text, options),
+        Language::Rink => rink::parse(text, options),
         other => Err(vec![Diagnostic::global(
             Code::Unsupported,
             format!("this version does not read {} programs yet", other.name()),

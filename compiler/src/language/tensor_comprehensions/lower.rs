@@ -18,7 +18,7 @@ use super::types::Type;
 use crate::language::{Options, nearest};
 use crate::tensor::{Program, Role, Tensor, TensorId};
 use arch::{Code, Diagnostic, Span};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Statements that calls may expand to.
 const MOST_STATEMENTS: usize = 1 << 16;
@@ -70,7 +70,8 @@ pub(super) struct Lowering<'s, 'a> {
     /// Functions that may be called: those above.
     visible: usize,
     pub(super) program: Program,
-    names: BTreeSet<String>,
+    /// How many tensors have been made of a name.
+    versions: BTreeMap<String, usize>,
     statements: usize,
     /// Calls around the current statement.
     pub(super) depth: usize,
@@ -86,7 +87,7 @@ impl<'s, 'a> Lowering<'s, 'a> {
             rough,
             visible: 0,
             program: empty(),
-            names: BTreeSet::new(),
+            versions: BTreeMap::new(),
             statements: 0,
             depth: 0,
             elements: 0,
@@ -118,7 +119,7 @@ impl<'s, 'a> Lowering<'s, 'a> {
     }
 
     fn check_names(&mut self) {
-        let mut seen = std::collections::BTreeMap::new();
+        let mut seen = BTreeMap::new();
         for function in self.functions {
             let name = function.name;
             if let Some(&first) = seen.get(name.text) {
@@ -463,12 +464,10 @@ impl<'s, 'a> Lowering<'s, 'a> {
 
     /// A new tensor, of a name that is unique in the program.
     pub(super) fn tensor(&mut self, name: &str, shape: Vec<u32>, kind: Type, role: Role, span: Span) -> TensorId {
-        let mut unique = name.to_string();
-        let mut number = 0;
-        while !self.names.insert(unique.clone()) {
-            number += 1;
-            unique = format!("{name}.{number}");
-        }
+        // Names of the source have no such suffix, so a number per name is enough.
+        let number = self.versions.entry(name.to_string()).or_insert(0);
+        let unique = if *number == 0 { name.to_string() } else { format!("{name}.{number}") };
+        *number += 1;
         let limits = self.options.limits;
         let elements = shape.iter().fold(1u64, |product, &extent| product.saturating_mul(u64::from(extent)));
         let before = self.elements;

@@ -1,0 +1,111 @@
+//! Syntax tree of the tensor model language.
+//!
+//! ```text
+//! var input A : [3 4]             Declaration
+//! C = (A # B) . [2 3] + D         Statement; its expression is a first operand and a list of tails, from left to right
+//! ```
+
+use arch::Span;
+
+/// A name and where it stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Name<'s> {
+    pub(super) text: &'s str,
+    pub(super) span: Span,
+}
+
+/// A number and where it stands.
+pub(super) type Number = (i64, Span);
+
+/// A file.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Program<'s> {
+    pub(super) declarations: Vec<Declaration<'s>>,
+    pub(super) statements: Vec<Statement<'s>>,
+}
+
+/// `var input output x : [2 3]`
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Declaration<'s> {
+    pub(super) input: bool,
+    pub(super) output: bool,
+    pub(super) name: Name<'s>,
+    pub(super) extents: Vec<Number>,
+}
+
+/// `target = value`
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Statement<'s> {
+    pub(super) target: Name<'s>,
+    pub(super) value: Expression<'s>,
+    pub(super) span: Span,
+}
+
+/// An operand and what is applied to it, from left to right.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Expression<'s> {
+    pub(super) first: Operand<'s>,
+    pub(super) tails: Vec<Tail<'s>>,
+}
+
+/// A variable or an expression in parentheses.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Operand<'s> {
+    Name(Name<'s>),
+    Group(Box<Expression<'s>>),
+}
+
+/// An operator and its right side.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Tail<'s> {
+    pub(super) form: Form<'s>,
+    /// The operator.
+    pub(super) span: Span,
+}
+
+/// The operators.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Form<'s> {
+    Binary(Operator, Operand<'s>),
+    /// `. [m n]`: sum over equal indices.
+    Contract(Number, Number),
+    /// `^ [m n]`: exchange two dimensions.
+    Exchange(Number, Number),
+}
+
+impl Form<'_> {
+    /// How strongly it binds.
+    pub(super) fn strength(&self) -> u8 {
+        match self {
+            Form::Binary(Operator::Add | Operator::Sub, _) => 1,
+            Form::Binary(Operator::Mul | Operator::Div, _) => 2,
+            Form::Binary(Operator::Outer, _) => 3,
+            Form::Contract(..) => 4,
+            Form::Exchange(..) => 5,
+        }
+    }
+}
+
+/// Operators on two operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operator {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    /// `#`
+    Outer,
+}
+
+impl Operator {
+    /// As it is written.
+    pub(super) fn sign(self) -> char {
+        match self {
+            Operator::Add => '+',
+            Operator::Sub => '-',
+            Operator::Mul => '*',
+            Operator::Div => '/',
+            Operator::Outer => '#',
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Rink's tensor model language: whole tensors, outer products, contractions, exchanged dimensions.
+//!
+//! ```text
+//!  text ──lexer──▶ tokens ──parser──▶ declarations, statements ──lower──▶ tensor IR
+//!                                                             types, index maps composed
+//! ```
+
+mod ast;
+mod lexer;
+mod lower;
+mod parser;
+
+use super::{Options, Parsed, in_source_order};
+use crate::tensor;
+
+/// Read a program in the tensor model language.
+///
+/// # Errors
+/// Everything that is wrong with it, in source order.
+pub fn parse(text: &str, options: &Options) -> Parsed {
+    let (tokens, mut errors) = lexer::lex(text);
+    let dropped: Vec<usize> =
+        errors.iter().filter_map(|error| Some(error.span?.start)).take(options.limits.errors).collect();
+    let (source, unread) = parser::parse(text, &tokens, &dropped, &options.limits);
+    errors.extend(unread);
+    if !errors.is_empty() {
+        return Err(in_source_order(errors, options));
+    }
+    let mut diagnostics = Vec::new();
+    let program = lower::lower(&source, options, &mut diagnostics);
+    let diagnostics = in_source_order(diagnostics, options);
+    if diagnostics.first().is_some_and(|diagnostic| !diagnostic.code.is_warning()) {
+        return Err(diagnostics);
+    }
+    tensor::verify(&program);
+    Ok((program, diagnostics))
+}
