@@ -331,11 +331,8 @@ fn numbers(report: &NumberReport) -> Vec<Number> {
 }
 
 fn saturations(sources: &Sources<'_>) -> Vec<Saturation> {
-    let mut by_line = BTreeMap::new();
-    for &(span, count) in sources.saturations {
-        *by_line.entry(crate::images::line_of(sources.project, span)).or_insert(0) += count;
-    }
-    by_line.into_iter().map(|(line, results)| Saturation { line, results }).collect()
+    let lines = crate::images::by_line(sources.project, sources.saturations).into_iter();
+    lines.map(|(line, results)| Saturation { line, results }).collect()
 }
 
 /// The stream layout of an image, for people who write their own driver.
