@@ -12,7 +12,7 @@ use sim::golden::Golden;
 use std::path::Path;
 
 /// Languages that are read.
-const READ: &[&str] = &["tabla", "tc"];
+const READ: &[&str] = &["tabla", "tc", "rink"];
 
 struct Case {
     file: String,
