@@ -48,6 +48,7 @@ impl Design {
         let trained = train(&mut golden, &samples.train, &schedule, &start, &mut |_, _| {
             if interrupt::requested() { Err(EngineError::Interrupted) } else { Ok(()) }
         })?;
+        engines::check_bounded(project, &trained.model)?;
         for steps in [&samples.train, &samples.test] {
             sim::train::predict(golden.predict.as_mut(), &trained.model, steps)?;
         }

@@ -18,7 +18,7 @@ use sim::array::Array;
 use sim::grid::Stalls;
 use sim::train::compared::Compared;
 use sim::train::device::Device;
-use sim::train::engine::{Engine, Signature};
+use sim::train::engine::{Engine, Model, Signature};
 use sim::train::reals::Reals;
 use sim::train::settings::Reduction;
 use sim::train::words::{Words, prediction, written};
@@ -95,6 +95,28 @@ impl Programs {
         reals(&self.predict, signature)
     }
 }
+
+/// Weights that grow without bound have no binary point.
+///
+/// # Errors
+/// The largest weight is no number, or far from the data's scale.
+pub fn check_bounded(project: &Project, model: &Model) -> Result<(), Failure> {
+    for (name, values) in model {
+        let size = |value: &f64| if value.is_nan() { f64::INFINITY } else { value.abs() };
+        let largest = values.iter().map(size).fold(0.0, f64::max);
+        if largest > LARGEST_WEIGHT {
+            let size = if largest.is_finite() { format!("{largest:.1e}") } else { "infinity".to_owned() };
+            let message = format!("the training diverges: in real numbers `{name}` reaches {size}");
+            let help = "a smaller learning rate helps: --set mu=0.001, or `mu` in the [train] table";
+            let diagnostic = arch::Diagnostic::global(arch::Code::Backend, message).with_help(help);
+            return Err(Failure::about(&project.source, vec![diagnostic]));
+        }
+    }
+    Ok(())
+}
+
+/// No trained weight of standardised data comes near this.
+const LARGEST_WEIGHT: f64 = 1e9;
 
 fn no_update(project: &Project, program: &Program) -> Failure {
     let message = "the program updates no weights, so it cannot be trained";

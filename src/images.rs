@@ -101,10 +101,11 @@ impl Images {
         let programs = [lowered.full.as_ref(), lowered.rest.as_ref(), Some(&lowered.predict)];
         let mut common = project.config.spec.clone();
         if common.table_entries.is_none() {
-            // Without functions the grid has no function units.
+            // Without functions the grid has no function units; with some, at least the smallest memory.
             let entries =
                 |program: &fixed::Program| program.tables.iter().map(|table| table.entries.len()).sum::<usize>();
-            common.table_entries = programs.into_iter().flatten().map(|program| entries(program) as u32).max();
+            let most = programs.into_iter().flatten().map(entries).max().unwrap_or(0) as u32;
+            common.table_entries = Some(if most == 0 { 0 } else { most.max(64) });
         }
         for program in programs.into_iter().flatten() {
             let machine = fitted(project, program)?.image.machine;
@@ -130,6 +131,15 @@ impl Images {
 /// Source line of a span; 0 where there is none.
 pub fn line_of(project: &Project, span: Span) -> usize {
     if span == Span::default() { 0 } else { line_column(&project.source.text, span.start).0 }
+}
+
+/// Counts by source line, from counts by place.
+pub fn by_line(project: &Project, counts: &[(Span, u64)]) -> BTreeMap<usize, u64> {
+    let mut lines = BTreeMap::new();
+    for &(span, count) in counts {
+        *lines.entry(line_of(project, span)).or_insert(0) += count;
+    }
+    lines
 }
 
 /// Compile for the config's machine, with depths as needed where it says nothing.

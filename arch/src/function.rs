@@ -112,7 +112,7 @@ impl FunctionTable {
             if table.entries.len() > max_entries as usize {
                 return None;
             }
-            if table.error() <= MAX_ERROR {
+            if table.is_accurate() {
                 return Some(table);
             }
             if table.usage.segment_shift == 0 {
@@ -167,6 +167,15 @@ impl FunctionTable {
         let exact = libm::ldexp(value, self.output_fraction);
         let exact = exact.clamp(word_min(self.word) as f64, word_max(self.word) as f64);
         (y as f64 - exact).abs()
+    }
+
+    /// Whether [`FunctionTable::error`] is at most [`MAX_ERROR`]; stops at the first word that is not.
+    fn is_accurate(&self) -> bool {
+        if self.word > 16 {
+            return self.error() <= MAX_ERROR;
+        }
+        let low = if self.function.by_octave() { 1 } else { word_min(self.word) as i64 };
+        (low..=word_max(self.word) as i64).all(|x| self.error_at(x) <= MAX_ERROR)
     }
 
     /// Largest [`FunctionTable::error_at`]: over every word up to 16 bits, above over the ends and quarters of all segments

@@ -338,3 +338,60 @@ impl Logic for Add {
         Verilog::Custom(format!("{}\nalways @(posedge clock) sum <= a + b;", crate::emit::IN_PLACE))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arch::number::round_half_even;
+
+    /// One clock edge after the inputs have settled.
+    fn clocked<B: Block>(block: &mut B, clock: impl Fn(&mut B) -> &mut Signal<In, Clock>) {
+        for level in [false, true] {
+            clock(block).next.clk = level;
+            loop {
+                block.update_all();
+                if !block.has_changed() {
+                    break;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn shift_and_round_are_those_of_the_number_code() {
+        let (width, word) = (16, 8);
+        let (mut shifter, mut round) = (ShiftStage::new(width, 6, word), RoundStage::new(word));
+        shifter.connect_all();
+        round.connect_all();
+        for value in (-(1 << 15)..1 << 15).step_by(37) {
+            for shift in [0, 1, 2, 7, 8, 15, 16, 40] {
+                (shifter.value.next, shifter.shift.next) = (value, shift.into());
+                clocked(&mut shifter, |b| &mut b.clock);
+                round.shifted.floor.next = shifter.shifted.floor.val();
+                round.shifted.half.next = shifter.shifted.half.val();
+                round.shifted.sticky.next = shifter.shifted.sticky.val();
+                round.shifted.over.next = shifter.shifted.over.val();
+                round.shifted.sign.next = shifter.shifted.sign.val();
+                clocked(&mut round, |b| &mut b.clock);
+                let expected = saturate(round_half_even(value, shift), word);
+                assert_eq!((round.word.val() as i64, round.saturated.val()), expected, "{value} >> {shift}");
+            }
+        }
+    }
+
+    #[test]
+    fn sums_wrap() {
+        let mut accumulate = Accumulate::new(16, 20);
+        accumulate.connect_all();
+        (accumulate.valid.next, accumulate.first.next, accumulate.subtract.next) = (true, true, true);
+        (accumulate.start.next, accumulate.product.next) = (-(1 << 19), 1);
+        clocked(&mut accumulate, |b| &mut b.clock);
+        assert_eq!(accumulate.sum.val(), (1 << 19) - 1);
+        (accumulate.first.next, accumulate.subtract.next) = (false, false);
+        clocked(&mut accumulate, |b| &mut b.clock);
+        assert_eq!(accumulate.sum.val(), -(1 << 19));
+        accumulate.valid.next = false;
+        clocked(&mut accumulate, |b| &mut b.clock);
+        assert_eq!(accumulate.sum.val(), -(1 << 19), "only valid beats count");
+    }
+}

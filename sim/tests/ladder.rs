@@ -1,8 +1,9 @@
 //! Every positive TABLA program climbs the ladder on three fixed machines.
 
 use arch::machine::MachineSpec;
-use compiler::canonical::{Batch, Keep, Options};
+use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::language::{self, Language};
+use compiler::tensor::Role;
 use serde_json::Value;
 use sim::array::Array;
 use sim::eval::read_inputs;
@@ -28,7 +29,7 @@ fn split(program: &compiler::tensor::Program, inputs: &Value) -> (Values, Values
     let (mut model, mut step) = (Values::new(), Values::new());
     for (tensor, elements) in read_inputs(program, inputs).expect("inputs of the manifest fit") {
         let tensor = &program.tensors[tensor.0];
-        let state = matches!(tensor.role, compiler::tensor::Role::State);
+        let state = matches!(tensor.role, Role::State);
         let values = elements.into_iter().map(|e| e.unwrap_or(0.0)).collect();
         if state { &mut model } else { &mut step }.insert(tensor.name.clone(), values);
     }
@@ -72,4 +73,46 @@ fn tabla_programs_climb_the_ladder() {
     }
     println!("{climbed} climbs");
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Values that differ from element to element, in -0.5..0.5.
+fn made_up(elements: usize, salt: usize) -> Vec<f64> {
+    (0..elements).map(|k| (((k + 1) * 7919 + salt * 104_729) % 64) as f64 / 64.0 - 0.5).collect()
+}
+
+/// The published algorithms, strictly and in batches of both kinds.
+#[test]
+fn published_programs_climb_the_ladder() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "t"));
+    files.sort();
+    assert!(files.len() >= 7, "{files:?}");
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (program, _) = language::parse(Language::Tabla, &text, &language::Options::default()).unwrap();
+        for (size, reduction) in [(1, Reduction::Mean), (4, Reduction::Mean), (3, Reduction::Sum)] {
+            let mut model = Values::new();
+            let mut steps = vec![Values::new(); 2];
+            for (salt, tensor) in program.tensors.iter().enumerate() {
+                let elements = tensor.shape.iter().product::<u32>() as usize;
+                match tensor.role {
+                    Role::State => drop(model.insert(tensor.name.clone(), made_up(elements, salt))),
+                    Role::Input | Role::Label => {
+                        for (n, step) in steps.iter_mut().enumerate() {
+                            step.insert(tensor.name.clone(), made_up(elements * size as usize, salt + n));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            let options = Options { keep: Keep::Training { predictions: vec![] }, batch: Batch { size, reduction } };
+            for spec in machines() {
+                let climb = Climb::new(&program, &options, &model, &steps, &spec)
+                    .unwrap_or_else(|errors| panic!("{path:?}, batch {size}: {errors:?}"));
+                let grid = Array::new(&climb.image().machine);
+                climb.run(grid, Stalls::none()).unwrap_or_else(|fall| panic!("{path:?}, batch {size}: {fall}"));
+            }
+        }
+    }
 }

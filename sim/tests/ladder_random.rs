@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use random::RandomProgram;
 use sim::array::Array;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::Climb;
 
 fn grid(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
     MachineSpec {
@@ -22,20 +22,6 @@ fn grid(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
     }
 }
 
-/// One step per sample, or one step with all samples of a batch behind each other.
-fn steps(program: &RandomProgram, batch: u32) -> Vec<Values> {
-    if batch == 1 {
-        return program.samples.clone();
-    }
-    let mut all = Values::new();
-    for sample in &program.samples {
-        for (name, values) in sample {
-            all.entry(name.clone()).or_default().extend(values);
-        }
-    }
-    vec![all]
-}
-
 /// Climb on several grids; the words must agree. `Ok(false)`: the program is not for this machine.
 fn climb(program: &RandomProgram, batch: u32, grids: &[MachineSpec]) -> Result<bool, TestCaseError> {
     let Ok((parsed, _)) = language::parse(Language::Tabla, &program.text, &language::Options::default()) else {
@@ -44,7 +30,7 @@ fn climb(program: &RandomProgram, batch: u32, grids: &[MachineSpec]) -> Result<b
     };
     let options = Options { keep: Keep::AllNames, batch: Batch { size: batch, reduction: Reduction::Mean } };
     for spec in grids {
-        let climb = match Climb::new(&parsed, &options, &program.model, &steps(program, batch), spec) {
+        let climb = match Climb::new(&parsed, &options, &program.model, &program.steps(batch), spec) {
             Ok(climb) => climb,
             Err(errors) => {
                 let refused = errors.iter().all(|e| e.code == Code::Backend);

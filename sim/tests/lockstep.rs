@@ -11,7 +11,7 @@ use arch::isa::{
 use arch::machine::{Machine, MachineSpec};
 use arch::registers::{self, Region};
 use arch::rtl::Rtl;
-use arch::timing::Unit;
+use arch::timing::{self, Unit};
 use arch::tools::Toolbox;
 use hdl::{Inputs, Model};
 use rand_chacha::ChaCha8Rng;
@@ -127,7 +127,7 @@ impl Generator<'_> {
             },
             subtract: random.chance(30),
             align: if random.chance(80) { random.below(word) } else { random.below(64) },
-            shift: if random.chance(80) { random.below(2 * word) } else { random.below(64) },
+            shift: if random.chance(80) { random.range(word / 2, 2 * word).min(63) } else { random.below(64) },
             finish: if random.chance(85) { Finish::Round } else { Finish::Negative },
             immediate_b: random.word(word),
             immediate_c: random.word(word),
@@ -152,7 +152,7 @@ impl Generator<'_> {
             interval: if random.chance(70) { 1 } else { random.range(1, 4) },
             count: random.range(1, 40),
             unit: if random.chance(50) { Unit::Row } else { Unit::Global },
-            shift: random.below(2 * word),
+            shift: random.range(word / 2, 2 * word + 2).min(63),
             function: functions.then_some(TableUse { base, log2, segment_shift, octave }),
             end: false,
         }
@@ -214,6 +214,23 @@ impl Generator<'_> {
         }
     }
 
+    /// Sums, and the root and move instructions that catch every one of them in flight.
+    fn chain(&mut self, functions: bool) -> (AluInstruction, RootInstruction, MoveInstruction) {
+        let (mut alu, mut root, mut moves) = (self.alu(), self.root(functions), self.moves());
+        alu.tree = true;
+        let inner: u32 = alu.counts[LEVELS - alu.reduce as usize..].iter().product();
+        let sums = beats(&alu.counts) as u32 / inner;
+        let first = alu.delay + (inner - 1) * alu.interval;
+        root.delay = first + timing::alu_to_root(self.machine, root.unit) as u32;
+        (root.count, root.interval) = (sums, inner * alu.interval);
+        moves.delay = root.delay + timing::root_to_move(root.unit, functions) as u32;
+        (moves.counts, moves.interval, moves.source) = ([1, 1, 1, sums], root.interval, root.unit);
+        moves.destination.strides = [0, 0, 0, i32::from(sums > 1)];
+        moves.mask.row_level = NO_LEVEL;
+        moves.mask.column_level = NO_LEVEL;
+        (alu, root, moves)
+    }
+
     fn programs(&mut self) -> Programs {
         // Results with and without a function may meet in an output register; which one counts is nobody's business.
         let functions = self.machine.table_entries() > 0 && self.random.chance(60);
@@ -221,6 +238,9 @@ impl Generator<'_> {
         let mut alu: Vec<_> = (0..alu_count).map(|_| self.alu()).collect();
         let mut root: Vec<_> = (0..root_count).map(|_| self.root(functions)).collect();
         let mut moves: Vec<_> = (0..root_count).map(|_| self.moves()).collect();
+        if self.random.chance(70) {
+            (alu[0], root[0], moves[0]) = self.chain(functions);
+        }
         let mut load = vec![self.load(Pad::Model), self.load(Pad::Model)];
         let step_load = load.len();
         load.extend([self.load(Pad::Data), self.load(Pad::Data)]);
@@ -266,6 +286,38 @@ impl Generator<'_> {
             entries,
             step_length,
         }
+    }
+
+    /// Loads every word of a pad, scattered.
+    fn load_all(&self, pad: Pad) -> LoadInstruction {
+        let groups = self.machine.pes() / self.machine.stream_words();
+        LoadInstruction {
+            counts: [1, 1 << pad_bits(self.machine, pad), groups, 1],
+            pad,
+            destination: Address { base: 0, strides: [0, 1, 0, 0] },
+            scatter: true,
+            pick_group: 2,
+            mask: Mask::all(self.machine.pus(), self.machine.pes_per_pu()),
+            end: true,
+        }
+    }
+
+    /// A run of two steps that do nothing, to load random words everywhere.
+    fn fill(&mut self, grid: &mut Lockstep<Array, impl Grid>) {
+        let machine = self.machine;
+        let load = [Pad::Model, Pad::Data].map(|pad| self.load_all(pad));
+        write_program(grid, machine, Region::Load, &load);
+        grid.control_write(registers::STEPS, 2);
+        grid.control_write(registers::STEP_LENGTH, 1);
+        grid.control_write(registers::ENTRY_LOAD_MODEL, registers::ENTRY_ENABLE);
+        grid.control_write(registers::ENTRY_STEP_LOAD, registers::ENTRY_ENABLE | 1);
+        grid.control_write(registers::CONTROL, registers::START | registers::START_LOAD_MODEL);
+        let mut host = Host::new(Stalls::none());
+        for _ in 0..beats(&load[0].counts) + 2 * beats(&load[1].counts) {
+            host.send((0..machine.stream_words()).map(|_| self.random.word(machine.word())).collect());
+        }
+        host.finish(grid, 100_000).expect("a load ends");
+        assert!(grid.mismatch().is_none(), "{machine}: {}", grid.mismatch().expect("just seen"));
     }
 
     /// Random function tables, which both grids keep.
@@ -376,6 +428,7 @@ fn compare(machine: &Machine, hardware: impl Grid, seed: u64) {
     let mut grid = Lockstep::new(Array::new(machine), hardware);
     let mut generator = Generator { machine, random: Random(ChaCha8Rng::seed_from_u64(seed)) };
     generator.tables(&mut grid);
+    generator.fill(&mut grid);
     for _ in 0..3 {
         run(&mut grid, machine, &mut generator, seed);
     }
@@ -398,27 +451,27 @@ fn grid(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
 
 #[test]
 fn one_pe() {
-    check(MachineSpec { accumulator: Some(96), ..grid(1, 1, 8) }, 0..30);
+    check(MachineSpec { accumulator: Some(96), ..grid(1, 1, 8) }, 0..200);
 }
 
 #[test]
 fn one_row_of_wide_words() {
-    check(grid(1, 2, 24), 0..30);
+    check(grid(1, 2, 24), 0..200);
 }
 
 #[test]
 fn two_rows() {
-    check(grid(2, 4, 16), 0..30);
+    check(grid(2, 4, 16), 0..200);
 }
 
 #[test]
 fn odd_numbers() {
-    check(grid(3, 5, 16), 0..30);
+    check(grid(3, 5, 16), 0..200);
 }
 
 #[test]
 fn widest_words() {
-    check(MachineSpec { stream_words: Some(6), ..grid(2, 3, 32) }, 0..30);
+    check(MachineSpec { stream_words: Some(6), ..grid(2, 3, 32) }, 0..200);
 }
 
 #[test]
@@ -432,7 +485,7 @@ fn no_functions_and_smallest_memories() {
         accumulator: Some(18),
         ..grid(4, 1, 9)
     };
-    check(spec, 0..30);
+    check(spec, 0..200);
 }
 
 /// The Rust side of every block, which rust-hdl's simulator runs.
@@ -469,17 +522,7 @@ fn reset_in_the_middle_of_a_run() {
         }
         device.reset();
 
-        let depth = machine.model_depth();
-        let groups = machine.pes() / machine.stream_words();
-        let load = LoadInstruction {
-            counts: [1, depth, groups, 1],
-            pad: Pad::Model,
-            destination: Address { base: 0, strides: [0, 1, 0, 0] },
-            scatter: true,
-            pick_group: 2,
-            mask: Mask::all(machine.pus(), machine.pes_per_pu()),
-            end: true,
-        };
+        let load = generator.load_all(Pad::Model);
         let dump = AluInstruction { end: true, ..generator.dump(Pad::Model) };
         let mut grid = Lockstep::new(Array::new(&machine), device);
         write_program(&mut grid, &machine, Region::Load, &[load]);
@@ -489,10 +532,10 @@ fn reset_in_the_middle_of_a_run() {
         let flags = registers::START | registers::START_LOAD_MODEL | registers::START_EMIT_MODEL;
         grid.control_write(registers::CONTROL, flags);
         let mut host = Host::new(Stalls::none());
-        for _ in 0..depth * groups {
+        for _ in 0..beats(&load.counts) {
             host.send((0..machine.stream_words()).map(|_| generator.random.word(16)).collect());
         }
-        let words = (machine.pes() * depth) as usize;
+        let words = beats(&dump.counts) as usize;
         let end = host.exchange(&mut grid, words, 10_000).and_then(|()| host.finish(&mut grid, 10_000));
         assert!(grid.mismatch().is_none(), "seed {seed}: {}", grid.mismatch().expect("just seen"));
         end.unwrap_or_else(|stuck| panic!("seed {seed}: {stuck}"));
@@ -523,6 +566,6 @@ fn a_fault_in_the_hardware_is_found() {
     let (right, wrong) = ("shifted_half & (shifted_sticky | shifted_floor[0])", "shifted_half");
     assert!(rtl.verilog.contains(right), "the text has changed");
     rtl.verilog = rtl.verilog.replace(right, wrong);
-    let found = std::panic::catch_unwind(|| check_rtl(&machine, &rtl, 0..30));
+    let found = std::panic::catch_unwind(|| check_rtl(&machine, &rtl, 0..200));
     assert!(found.is_err(), "ties were rounded up and nobody noticed");
 }

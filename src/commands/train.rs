@@ -3,6 +3,7 @@
 use crate::arguments::{EngineName, Format, Global, Train};
 use crate::engines::{self, Programs};
 use crate::failure::Failure;
+use crate::images;
 use crate::interrupt;
 use crate::model_file::{self, ModelFile};
 use crate::output::{self, Talk};
@@ -26,6 +27,9 @@ struct Achieved {
 
 /// Train, compare, print.
 pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure> {
+    if options.stalls.is_some() && !matches!(options.engine, EngineName::Array | EngineName::Rtl) {
+        return Err(Failure::Usage("--stalls needs an engine with streams: array or rtl".to_owned()));
+    }
     let project = Project::open(global, options.program.as_deref())?;
     let (settings, _) = settings::read(&project.path)?;
     let settings = with_options(settings, options);
@@ -56,11 +60,14 @@ pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure>
     let ranges = programs.ranges(&golden);
     let mut results = vec![("golden", reals)];
     let mut comparison = None;
+    let mut saturations = BTreeMap::new();
     if options.engine != EngineName::Golden {
+        engines::check_bounded(&project, &results[0].1.trained.model)?;
         let name = options.engine.as_str();
         let mut lower = engines::lower(options.engine, &project, &programs, &samples, &ranges, options.stalls, talk)?;
         results.push((name, achieve(name, &mut lower, &samples, &schedule, &start, &programs, talk)?));
         comparison = sim::train::comparison(&lower);
+        saturations = images::by_line(&project, &lower.full.saturations());
     }
     let (engine, last) = &results[results.len() - 1];
     if let Some(path) = &options.save {
@@ -79,8 +86,19 @@ pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure>
         talk.say(format!("wrote {}", path.display()));
     }
     match global.format {
-        Format::Json => output::json(&document(&results, comparison.as_ref(), &project))?,
-        Format::Text => output::result(&table(&results, comparison.as_ref(), &project, &samples))?,
+        Format::Json => {
+            let mut document = document(&results, comparison.as_ref(), &project);
+            let line = |(line, results): (&usize, &u64)| json!({ "line": line, "results": results });
+            document["saturations"] = saturations.iter().map(line).collect();
+            output::json(&document)?;
+        }
+        Format::Text => {
+            let mut text = table(&results, comparison.as_ref(), &project, &samples);
+            for (line, results) in &saturations {
+                text.push_str(&format!("line {line}: {results} results were clipped to the word\n"));
+            }
+            output::result(&text)?;
+        }
     }
     match comparison {
         Some(comparison) if !comparison.agrees() => Err(Failure::Mismatch(mismatch(engine, &comparison))),

@@ -37,12 +37,18 @@ impl Expr {
     }
 
     pub(super) fn from_body(body: &Body) -> Expr {
-        Expr::from_node(body, body.root())
+        let mut values: Vec<Expr> = Vec::with_capacity(body.nodes.len());
+        for node in &body.nodes {
+            let value = Expr::from_parts(node, &values);
+            values.push(value);
+        }
+        values.pop().expect("a body has nodes")
     }
 
-    fn from_node(body: &Body, node: NodeId) -> Expr {
-        let sub = |node: NodeId| Box::new(Expr::from_node(body, node));
-        match &body.nodes[node.0] {
+    /// The expression of a node, given those of the nodes before it.
+    pub(super) fn from_parts(node: &Node, values: &[Expr]) -> Expr {
+        let sub = |node: NodeId| Box::new(values[node.0].clone());
+        match node {
             Node::Constant(value) => Expr::Constant(*value),
             Node::Iterator(iterator) => Expr::Iterator(*iterator),
             Node::Read { tensor, index } => Expr::Read(*tensor, index.clone()),

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`update`] | gradient descent as nests, for one sample or a batch |
 //! | [`dead`] | removes what nobody asks for |
+//! | [`boxes`] | conditions on iterators become bounds |
+//! | [`extremes`] | maximum and minimum of several values, two at a time |
 //! | [`logic`] | comparison, choice and logic as arithmetic on 0 and 1 |
 //! | [`fold`] | computes what is constant |
 //! | [`fuse`] | moves definitions to where they are used |
@@ -19,9 +21,11 @@
 #![allow(clippy::float_cmp, reason = "a coefficient is exactly 1 or it is something else")]
 
 pub mod align;
+pub mod boxes;
 pub mod dead;
 pub mod duplicate;
 mod expr;
+pub mod extremes;
 mod flow;
 pub mod fold;
 pub mod fuse;
@@ -92,6 +96,9 @@ pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec
     }
     program = update::lower_descents(&program, options.batch);
     program = dead::remove_dead_nests(&program);
+    program = boxes::split_boxes(&program);
+    program = extremes::unroll_extremes(&program);
+    program = split::name_operands(&program);
     program = logic::rewrite_logic(&program);
     program = settle(program, fold::fold_constants);
     program = fuse::forward_copies(&program);

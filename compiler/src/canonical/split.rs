@@ -4,7 +4,8 @@ use super::expr::{self, Expr, reads};
 use super::flow::fresh_name;
 use super::linear::{Term, is_power_of_two, term_expr, terms};
 use crate::tensor::{
-    Affine, Aggregate, Binary, Element, Guard, IterId, Iterator, Nest, Program, Role, Start, Tensor, TensorId,
+    Affine, Aggregate, Binary, Element, Function, Guard, IterId, Iterator, Nest, Node, NodeId, Program, Role, Start,
+    Tensor, TensorId, Unary,
 };
 use arch::Span;
 use std::collections::BTreeSet;
@@ -19,11 +20,74 @@ use std::collections::BTreeSet;
 /// there is another: such inputs are replicated over the grid. A power of two goes nowhere: it stays as a scale of the product. Each temporary runs over the iterators that its value
 /// depends on, so what does not change in a loop leaves it.
 pub fn split_into_primitives(program: &Program) -> Program {
-    let mut splitter = Splitter { program: program.clone(), levels: vec![0; program.tensors.len()], nests: Vec::new() };
+    let mut splitter = Splitter::new(program);
     for nest in &program.nests {
         splitter.nest(nest);
     }
-    Program { nests: splitter.nests, ..splitter.program }
+    splitter.finish()
+}
+
+/// Give names to the operands of choices, which [`super::logic`] writes down more than once, and to shared values of large bodies.
+///
+///     r = max(a * b, c)     =>     r.1 = a * b;  r = max(r.1, c)
+///
+/// The passes after this one see expressions as trees; without it trees could be exponentially large.
+pub fn name_operands(program: &Program) -> Program {
+    let mut splitter = Splitter::new(program);
+    for nest in &program.nests {
+        let nodes = &nest.body.nodes;
+        let mut users = vec![0u32; nodes.len()];
+        let mut sizes: Vec<u64> = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let operands = operands(node);
+            sizes.push(operands.iter().fold(1, |sum, o| sum.saturating_add(sizes[o.0])));
+            for operand in operands {
+                users[operand.0] += if repeats_operands(node) { 3 } else { 1 };
+            }
+        }
+        let large = sizes.last().is_some_and(|&size| size > LARGE_BODY);
+        if !large && !nodes.iter().any(repeats_operands) {
+            splitter.push(nest.clone());
+            continue;
+        }
+        let place = splitter.place(nest);
+        let limit = if large { 2 } else { 3 };
+        let mut values: Vec<Expr> = Vec::with_capacity(nodes.len());
+        for (number, node) in nodes.iter().enumerate() {
+            let value = Expr::from_parts(node, &values);
+            let named = users[number] >= limit && number + 1 < nodes.len();
+            values.push(if named { splitter.atom(value, &place) } else { value });
+        }
+        let body = values.pop().expect("a body has nodes").to_body();
+        splitter.push(Nest { body, ..nest.clone() });
+    }
+    splitter.finish()
+}
+
+/// Tree size beyond which shared values get names.
+const LARGE_BODY: u64 = 200;
+
+/// Whether the rewriting of logic repeats the operands.
+fn repeats_operands(node: &Node) -> bool {
+    match node {
+        Node::Binary(operation, ..) => {
+            use Binary::{And, Eq, Max, Min, Ne, Or};
+            matches!(operation, Min | Max | Eq | Ne | And | Or)
+        }
+        Node::Unary(operation, _) => *operation == Unary::Not,
+        Node::Select { .. } | Node::Call(Function::Abs, _) => true,
+        _ => false,
+    }
+}
+
+fn operands(node: &Node) -> Vec<NodeId> {
+    match node {
+        Node::Constant(_) | Node::Iterator(_) | Node::Read { .. } => Vec::new(),
+        Node::Gather { index: list, .. } | Node::Call(_, list) => list.clone(),
+        Node::Unary(_, a) | Node::Cast(_, a) => vec![*a],
+        Node::Binary(_, a, b) => vec![*a, *b],
+        Node::Select { condition, yes, no } => vec![*condition, *yes, *no],
+    }
 }
 
 struct Splitter {
@@ -50,6 +114,23 @@ impl Place {
 }
 
 impl Splitter {
+    fn new(program: &Program) -> Splitter {
+        Splitter { program: program.clone(), levels: vec![0; program.tensors.len()], nests: Vec::new() }
+    }
+
+    fn finish(self) -> Program {
+        Program { nests: self.nests, ..self.program }
+    }
+
+    fn place(&self, nest: &Nest) -> Place {
+        Place {
+            iterators: nest.iterators.clone(),
+            guards: nest.guards.clone(),
+            name: self.program.tensors[nest.out.0].name.clone(),
+            span: nest.span,
+        }
+    }
+
     fn push(&mut self, nest: Nest) {
         let level = reads(&nest).iter().map(|t| self.levels[t.0]).max().unwrap_or(0) + 1;
         let out = &mut self.levels[nest.out.0];
@@ -64,12 +145,7 @@ impl Splitter {
     }
 
     fn nest(&mut self, nest: &Nest) {
-        let place = Place {
-            iterators: nest.iterators.clone(),
-            guards: nest.guards.clone(),
-            name: self.program.tensors[nest.out.0].name.clone(),
-            span: nest.span,
-        };
+        let place = self.place(nest);
         let expr = Expr::from_body(&nest.body);
         let body = match nest.aggregate {
             Aggregate::Assign => self.assigned(expr, &place),
@@ -97,7 +173,7 @@ impl Splitter {
                 Expr::Binary(Binary::Lt, Box::new(sum), b)
             }
             Expr::Binary(Binary::Add | Binary::Sub | Binary::Mul, ..)
-            | Expr::Unary(crate::tensor::Unary::Neg, _)
+            | Expr::Unary(Unary::Neg, _)
             | Expr::Constant(_)
             | Expr::Read(..) => self.linear(terms(&e), place),
             Expr::Iterator(_) => self.atom(e, place),

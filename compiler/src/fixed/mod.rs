@@ -17,6 +17,12 @@
 //! 4. An operation that reads the tensor it writes does so only at the index it writes.
 //! 5. Every element read has been written, or belongs to an input, state or parameter tensor.
 //! 6. The result of a `Product` is rounded at every step: `f(a) + f(out) - f(out) = f(a)` is the shift of each step.
+//!
+//! How far results are from real numbers: an operation adds at most half a last place of its result, a function
+//! [`arch::function::MAX_ERROR`] last places, and it carries on the errors `e` of its operands: `e(a * b) <= |a| e(b) + |b| e(a)`,
+//! `e(f(a)) <= max |f'| e(a)`. Results that saturate (they are counted) and comparisons of values closer than their errors are outside
+//! this bound. For one step of the published programs all this stays below one last place of the program's coarsest tensor; tests
+//! hold it to two.
 
 mod display;
 mod formats;

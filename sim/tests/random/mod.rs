@@ -20,6 +20,22 @@ pub(crate) struct RandomProgram {
     pub trains: bool,
 }
 
+impl RandomProgram {
+    /// One step per sample, or one step with all samples of a batch behind each other.
+    pub(crate) fn steps(&self, batch: u32) -> Vec<Values> {
+        if batch == 1 {
+            return self.samples.clone();
+        }
+        let mut all = Values::new();
+        for sample in &self.samples {
+            for (name, values) in sample {
+                all.entry(name.clone()).or_default().extend(values);
+            }
+        }
+        vec![all]
+    }
+}
+
 /// A tensor that can be read: name, and the extent class of each dimension.
 struct Known {
     name: String,
