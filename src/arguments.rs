@@ -211,7 +211,7 @@ pub struct Predict {
     #[arg(long, value_name = "FILE")]
     pub data: PathBuf,
     /// Model saved by `train --save`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long = "load", alias = "model", value_name = "FILE")]
     pub model: PathBuf,
     /// What predicts
     #[arg(long, value_enum, default_value_t = EngineName::Array)]

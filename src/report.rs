@@ -275,8 +275,10 @@ fn lines(sources: &Sources<'_>) -> Vec<Line> {
     steps.sort_by_key(|step| (step.start, step.readable));
     let mut reached = 0;
     for step in &steps {
-        by_line.entry(step.line).or_default().0 += step.readable.saturating_sub(reached);
-        reached = reached.max(step.readable);
+        // The last results may land while the next step has begun.
+        let readable = step.readable.min(u64::from(sources.compiled.image.step_length));
+        by_line.entry(step.line).or_default().0 += readable.saturating_sub(reached);
+        reached = reached.max(readable);
     }
     // What is left is the way from the last beat to the start of the next step.
     let rest = u64::from(sources.compiled.image.step_length).saturating_sub(reached);

@@ -66,11 +66,12 @@ pub fn estimate(machine: &Machine, name: Option<&str>) -> Estimate {
         |cost: &dyn Fn(u64, u64) -> u64| pads.iter().chain(&temporaries).map(|&depth| cost(depth, word)).sum::<u64>();
     let functions = machine.table_entries() > 0;
     let roots = pus + 1;
-    // Tables per bit of the accumulator and of the word, from synthesis of a 2 x 4 grid with 16-bit words (yosys 0.70).
+    // Tables per bit of the accumulator and of the word, from synthesis of a 2 x 4 grid with 16-bit words (yosys 0.70):
+    // about 1,900 tables of four inputs per PE.
     let (pe, root, function, sequencer) = if family.inputs == 6 {
         (10 * accumulator + 12 * word, 7 * accumulator, 42 * word, 2_600)
     } else {
-        (22 * accumulator + 27 * word, 16 * accumulator, 80 * word, 6_800)
+        (24 * accumulator + 27 * word, 16 * accumulator, 80 * word, 6_800)
     };
     let pe_lut = pe + of_pe(&shallow);
     let root_lut = root + if functions { function } else { 0 };

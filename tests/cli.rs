@@ -152,7 +152,7 @@ fn a_model_is_saved_loaded_and_predicts() {
     let folder = folder();
     let model = folder.path().join("model.json").display().to_string();
     done(&["train", LOGISTIC, "--data", CANCER, "--save", &model, "--quiet"]);
-    let predicted = done(&["predict", LOGISTIC, "--data", CANCER, "--model", &model, "--format", "json"]).json();
+    let predicted = done(&["predict", LOGISTIC, "--data", CANCER, "--load", &model, "--format", "json"]).json();
     let predictions = predicted["predictions"].as_array().unwrap();
     let table = fs::read_to_string(CANCER).unwrap();
     let right = table.lines().skip(1).zip(predictions).filter(|(row, p)| row.rsplit(',').next() == p.as_str()).count();
@@ -165,7 +165,7 @@ fn a_model_is_saved_loaded_and_predicts() {
     done(&more.iter().map(String::as_str).collect::<Vec<_>>());
     // The model belongs to one program of one size.
     let words = ["E-DATA", "another program"];
-    fails(&["predict", "programs/svm.t", "--data", CANCER, "--model", &model], 1, &words);
+    fails(&["predict", "programs/svm.t", "--data", CANCER, "--load", &model], 1, &words);
     fails(&["train", "programs/svm.t", "--data", CANCER, "--load", &model], 1, &words);
     let old = fs::read_to_string(&model).unwrap().replace("\"format_version\": 1", "\"format_version\": 99");
     let old = text(&folder, "old.json", &old);
@@ -324,7 +324,7 @@ fn data_that_does_not_fit_is_named_by_row_and_column() {
     fails(&["train", LOGISTIC, "--data", "nowhere.csv"], 6, &["cannot read nowhere.csv"]);
     let model = folder.path().join("model.json").display().to_string();
     done(&["train", LOGISTIC, "--data", CANCER, "--save", &model, "--quiet", "--engine", "golden", "--epochs", "1"]);
-    fails(&["predict", LOGISTIC, "--data", &label, "--model", &model], 1, &["no column `mean radius`"]);
+    fails(&["predict", LOGISTIC, "--data", &label, "--load", &model], 1, &["no column `mean radius`"]);
 }
 
 #[test]

@@ -153,7 +153,10 @@ fn long_and_deep_texts_are_read_without_overflow() {
         format!("def f(float(N) A) -> (O) {{ O(i) = {}A(i) }}", long("- ", 100_000)),
         format!("def f(float(N) A) -> (O) {{ O(i) = A(i){} }}", long(" > 0 ? 1 : A(i)", 50_000)),
         format!("def f() -> (O) {{ {} }}", long("O(i) = i where i in 0:9\n", 10_000)),
-        (0..40).map(|n| format!("def f{}(float(N) A) -> (B) {{ C = f{n}(A) B = f{n}(C) }}\n", n + 1)).collect(),
+        format!("$a = {}1{}", long("[", 100_000), long("]", 100_000)),
+        format!("$a = !calc({})", long("1 ", 100_000)),
+        each(20_000, |n| format!("$a{n} = !calc($a{} 1 +)\n", n.saturating_sub(1))),
+        each(40, |n| format!("def f{}(float(N) A) -> (B) {{ C = f{n}(A) B = f{n}(C) }}\n", n + 1)),
         each(20_000, |n| format!("a[{}] = 1;\n", 2 * n)),
         each(5_000, |n| format!("a{n} = b{n};\n")),
     ];

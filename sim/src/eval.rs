@@ -11,6 +11,7 @@
 
 use crate::golden::Golden;
 use arch::{Code, Diagnostic};
+use compiler::language::preprocessor::{Preprocessed, Value as Variable};
 use compiler::language::{Options, nearest};
 use compiler::tensor::{Node, Program, Role, Start, TensorId};
 use serde_json::{Map, Value, json};
@@ -203,6 +204,26 @@ fn write_number(element: Option<f64>) -> Value {
         Some(f64::INFINITY) => "inf".into(),
         Some(f64::NEG_INFINITY) => "-inf".into(),
         Some(value) => value.into(),
+    }
+}
+
+/// What a pure preprocessor file defines, and its text.
+pub fn definitions(file: &Preprocessed) -> Value {
+    let definitions: Map<String, Value> =
+        file.definitions.iter().map(|(name, value)| (name.clone(), write_variable(value))).collect();
+    json!({ "schema_version": 1, "defs": definitions, "expanded": file.text })
+}
+
+fn write_variable(value: &Variable) -> Value {
+    match value {
+        Variable::Bool(value) => (*value).into(),
+        Variable::Integer(value) => (*value).into(),
+        Variable::Float(value) => (*value).into(),
+        Variable::Text(text) | Variable::Type(text) => text.clone().into(),
+        Variable::List(values) => values.iter().map(write_variable).collect(),
+        Variable::Dictionary(entries) => {
+            entries.iter().map(|(name, value)| (name.clone(), write_variable(value))).collect()
+        }
     }
 }
 

@@ -225,7 +225,7 @@ impl Generator<'_> {
         (root.count, root.interval) = (sums, inner * alu.interval);
         moves.delay = root.delay + timing::root_to_move(root.unit, functions) as u32;
         (moves.counts, moves.interval, moves.source) = ([1, 1, 1, sums], root.interval, root.unit);
-        moves.destination.strides = [0, 0, 0, if sums > 1 { 1 } else { 0 }];
+        moves.destination.strides = [0, 0, 0, i32::from(sums > 1)];
         moves.mask.row_level = NO_LEVEL;
         moves.mask.column_level = NO_LEVEL;
         (alu, root, moves)

@@ -5,12 +5,14 @@
 //! | [`tabla`] | TABLA | `.t` |
 //! | [`tensor_comprehensions`] | Tensor Comprehensions | `.tc` |
 //! | [`rink`] | Rink's tensor model language | `.tml` |
+//! | [`preprocessor`] | `$` variables, under all the others | `.pp` |
 //!
 //! Every front end has the same signature, [`parse`]: program text in, tensor IR and warnings out, or everything that is wrong with
 //! the text, in source order. Nothing behind this module knows which language a program was written in.
 
 mod expected;
 mod nearest;
+pub mod preprocessor;
 pub mod rink;
 pub mod tabla;
 pub mod tensor_comprehensions;
@@ -111,13 +113,14 @@ impl Default for Limits {
 /// A program and its warnings, or everything that is wrong with it.
 pub type Parsed = Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>>;
 
-/// Read a program in any language.
+/// Read a program in any language. A pure preprocessor file is checked and gives an empty program; [`preprocessor::preprocess`] gives its contents.
 pub fn parse(language: Language, text: &str, options: &Options) -> Parsed {
     match language {
         Language::Tabla => tabla::parse(text, options),
         Language::TensorComprehensions => tensor_comprehensions::parse(text, options),
         Language::Rink => rink::parse(text, options),
-        other => Err(vec![Diagnostic::global(
+        Language::Preprocessor => preprocessor::preprocess(text, options).map(|_| (Program::default(), Vec::new())),
+        other @ Language::Tile => Err(vec![Diagnostic::global(
             Code::Unsupported,
             format!("this version does not read {} programs yet", other.name()),
         )]),

@@ -48,7 +48,7 @@ index_type! {
 }
 
 /// One function in tensor IR.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Program {
     /// All tensors.
     pub tensors: Vec<Tensor>,

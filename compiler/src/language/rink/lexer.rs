@@ -4,6 +4,7 @@
 //! var A : [3 4]   // comment      =>      var  A  :  [  3  4  ]
 //! ```
 
+use crate::language::preprocessor::{Expanded, Value, wrong_kind};
 use arch::{Code, Diagnostic, Span};
 use chumsky::prelude::*;
 
@@ -25,11 +26,14 @@ enum Raw {
     Word,
     Number,
     Symbol(char),
+    /// `$name`
+    Variable,
     Illegal,
 }
 
 /// Tokens of a text, and what is not a token.
-pub(super) fn lex(text: &str) -> (Vec<Located<'_>>, Vec<Diagnostic>) {
+pub(super) fn lex<'s>(source: &'s Expanded) -> (Vec<Located<'s>>, Vec<Diagnostic>) {
+    let text = source.text.as_ref();
     let raw = raw_tokens().parse(text).into_output().unwrap_or_default();
     let mut diagnostics = Vec::new();
     let token = |(raw, place): (Raw, SimpleSpan)| {
@@ -46,6 +50,16 @@ pub(super) fn lex(text: &str) -> (Vec<Located<'_>>, Vec<Diagnostic>) {
                 );
                 1
             })),
+            Raw::Variable => match source.value(place.start) {
+                Some(Value::Integer(value)) => Token::Integer(*value),
+                Some(value) => {
+                    diagnostics.push(wrong_kind(value, span));
+                    return None;
+                }
+                None => return None,
+            },
+            // The preprocessor has complained.
+            Raw::Illegal if slice.contains('$') => return None,
             Raw::Illegal => {
                 diagnostics.push(illegal(slice, span));
                 return None;
@@ -62,6 +76,8 @@ fn raw_tokens<'s>() -> impl Parser<'s, &'s str, Vec<(Raw, SimpleSpan)>, extra::D
     let letter = any().filter(char::is_ascii_alphabetic);
     let word = letter.ignore_then(any().filter(char::is_ascii_alphanumeric).repeated()).to(Raw::Word);
     let number = any().filter(char::is_ascii_digit).repeated().at_least(1).to(Raw::Number);
+    let name_character = any().filter(|c: &char| c.is_ascii_alphanumeric() || *c == '_');
+    let variable = just('$').ignore_then(name_character.repeated().at_least(1)).to(Raw::Variable);
     let symbol = one_of(SYMBOLS).map(Raw::Symbol);
     let illegal = any()
         .filter(|c: &char| !(c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || SYMBOLS.contains(*c)))
@@ -71,7 +87,7 @@ fn raw_tokens<'s>() -> impl Parser<'s, &'s str, Vec<(Raw, SimpleSpan)>, extra::D
     let space = any().filter(char::is_ascii_whitespace).ignored();
     let comment = just("//").ignore_then(none_of("\n").repeated()).ignored();
     let blank = choice((comment, space)).repeated();
-    choice((word, number, symbol, illegal))
+    choice((word, number, symbol, variable, illegal))
         .map_with(|raw, extra| (raw, extra.span()))
         .then_ignore(blank)
         .repeated()
@@ -89,7 +105,6 @@ fn illegal(slice: &str, span: Span) -> Diagnostic {
     };
     match slice.chars().next() {
         Some('_') => diagnostic.with_help("a name has letters and digits only"),
-        Some('$') => diagnostic.with_help("a `$` name must be defined above by `$name = value`"),
         _ => diagnostic,
     }
 }

@@ -10,6 +10,7 @@ mod lexer;
 mod lower;
 mod parser;
 
+use super::preprocessor::{self, Host};
 use super::{Options, Parsed, in_source_order};
 use crate::tensor;
 
@@ -18,7 +19,10 @@ use crate::tensor;
 /// # Errors
 /// Everything that is wrong with it, in source order.
 pub fn parse(text: &str, options: &Options) -> Parsed {
-    let (tokens, mut errors) = lexer::lex(text);
+    let expanded = preprocessor::expand(text, Host::Rink, options);
+    let (text, options) = (expanded.text.as_ref(), expanded.options.as_ref());
+    let (tokens, malformed) = lexer::lex(&expanded);
+    let mut errors = [expanded.errors.clone(), malformed].concat();
     let dropped: Vec<usize> =
         errors.iter().filter_map(|error| Some(error.span?.start)).take(options.limits.errors).collect();
     let (source, unread) = parser::parse(text, &tokens, &dropped, &options.limits);

@@ -153,7 +153,7 @@ where
             .then(operand.clone())
             .map(move |((operator, place), operand)| located(Form::Binary(operator, operand), place));
         let sign = |character: char| symbol(character).map_with(|_, extra| extra.span());
-        let contract = sign('.').then(pair.clone()).map(move |(place, (m, n))| located(Form::Contract(m, n), place));
+        let contract = sign('.').then(pair).map(move |(place, (m, n))| located(Form::Contract(m, n), place));
         let exchange = sign('^').then(pair).map(move |(place, (m, n))| located(Form::Exchange(m, n), place));
         let tail = choice((binary, contract, exchange)).labelled("an operator");
         operand.then(tail.repeated().collect()).map(|(first, tails)| Expression { first, tails }).boxed()

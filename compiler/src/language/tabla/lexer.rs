@@ -7,6 +7,7 @@
 //! No text fails to lex: what is no token becomes a diagnostic, and the parser goes on with the rest.
 
 use super::ast::{Group, Nonlinear};
+use crate::language::preprocessor::{Expanded, Value, wrong_kind};
 use arch::{Code, Diagnostic, Span};
 use chumsky::prelude::*;
 
@@ -38,11 +39,14 @@ enum Raw {
     Number,
     Arrow,
     Symbol(char),
+    /// `$name`
+    Variable,
     Illegal,
 }
 
 /// Tokens of a text, and what is not a token.
-pub(super) fn lex(text: &str, seed_dialect: bool) -> (Vec<Located<'_>>, Vec<Diagnostic>) {
+pub(super) fn lex<'s>(source: &'s Expanded, seed_dialect: bool) -> (Vec<Located<'s>>, Vec<Diagnostic>) {
+    let text = source.text.as_ref();
     let raw = raw_tokens(seed_dialect).parse(text).into_output().unwrap_or_default();
     let mut diagnostics = Vec::new();
     let tokens = raw
@@ -55,6 +59,17 @@ pub(super) fn lex(text: &str, seed_dialect: bool) -> (Vec<Located<'_>>, Vec<Diag
                 Raw::Arrow => Token::Arrow,
                 Raw::Symbol(symbol) => Token::Symbol(symbol),
                 Raw::Number => number(slice, span, &mut diagnostics),
+                Raw::Variable => match source.value(place.start) {
+                    Some(Value::Integer(value)) => Token::Integer(*value),
+                    Some(Value::Float(value)) => Token::Decimal(*value),
+                    Some(value) => {
+                        diagnostics.push(wrong_kind(value, span));
+                        return None;
+                    }
+                    None => return None,
+                },
+                // The preprocessor has complained.
+                Raw::Illegal if slice.contains('$') => return None,
                 Raw::Illegal => {
                     diagnostics.push(illegal(slice, span, seed_dialect));
                     return None;
@@ -77,6 +92,7 @@ fn raw_tokens<'s>(seed_dialect: bool) -> impl Parser<'s, &'s str, Vec<(Raw, Simp
     let number = digit.repeated().at_least(1).ignore_then(decimals.or_not()).to(Raw::Number).labelled("number");
     let arrow = just("->").to(Raw::Arrow);
     let symbol = one_of("+-*<>=;:,[]()/!").map(Raw::Symbol).labelled("symbol");
+    let variable = just('$').ignore_then(any().filter(char::is_ascii_alphanumeric)).ignore_then(tail).to(Raw::Variable);
     let misnamed = just('_').ignore_then(tail).to(Raw::Illegal);
     let illegal = any()
         .filter(|c: &char| !(c.is_ascii_alphanumeric() || is_space(*c) || "+-*<>=;:,[]()/!_".contains(*c)))
@@ -87,7 +103,7 @@ fn raw_tokens<'s>(seed_dialect: bool) -> impl Parser<'s, &'s str, Vec<(Raw, Simp
     let space = any().filter(|c: &char| is_space(*c)).ignored();
     let comment = just("//").ignore_then(none_of("\n").repeated()).ignored();
     let blank = choice((space, comment)).repeated();
-    choice((word, number, arrow, symbol, misnamed, illegal))
+    choice((word, number, arrow, symbol, variable, misnamed, illegal))
         .map_with(|raw, extra| (raw, extra.span()))
         .then_ignore(blank)
         .repeated()
@@ -167,7 +183,6 @@ fn illegal(slice: &str, span: Span, seed_dialect: bool) -> Diagnostic {
             diagnostic.with_help("the seed dialect has no decimal numbers; leave out --std=seed")
         }
         Some('.') => diagnostic.with_help("a decimal number has digits on both sides of the point: `0.5`, `1.0`"),
-        Some('$') => diagnostic.with_help("a `$` name must be defined above by `$name = value`"),
         Some('#') => diagnostic.with_help("a comment starts with `//`"),
         Some('{' | '}') => diagnostic.with_help("subscripts stand in `[` `]`, arguments in `(` `)`"),
         _ if slice.is_ascii() => diagnostic,

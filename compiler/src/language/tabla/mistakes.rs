@@ -101,6 +101,10 @@ pub(super) fn explain(text: &str, tokens: &[Located], at: usize, error: &Rich<To
         }
         _ => None,
     };
+    if found.is_some() && text[span.start..].starts_with('$') {
+        // A value of the preprocessor: what is wrong is its kind.
+        diagnostic.code = Code::Type;
+    }
     diagnostic.help = help;
     let label = if found.is_some() { "unexpected" } else { "the file ends here" };
     Mistake { diagnostic: diagnostic.with_label(label), resume: false }

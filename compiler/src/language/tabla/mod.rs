@@ -14,6 +14,7 @@ mod mistakes;
 mod parser;
 mod resolve;
 
+use super::preprocessor::{self, Host};
 use super::{Options, Parsed, in_source_order};
 use crate::tensor;
 use arch::Diagnostic;
@@ -24,7 +25,10 @@ use arch::Diagnostic;
 /// Everything that is wrong with it, in source order: first what cannot be read at all, and only if there is no such thing, what
 /// has no meaning.
 pub fn parse(text: &str, options: &Options) -> Parsed {
-    let (tokens, mut errors) = lexer::lex(text, options.seed_dialect);
+    let source = preprocessor::expand(text, Host::Tabla, options);
+    let (text, options) = (source.text.as_ref(), source.options.as_ref());
+    let (tokens, malformed) = lexer::lex(&source, options.seed_dialect);
+    let mut errors = [source.errors.clone(), malformed].concat();
     let dropped: Vec<usize> =
         errors.iter().filter_map(|error| Some(error.span?.start)).take(options.limits.errors).collect();
     let (items, unread) = parser::parse(text, &tokens, &dropped, &options.limits);

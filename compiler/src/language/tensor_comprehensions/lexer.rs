@@ -8,6 +8,7 @@
 
 use super::ast::{Operator, Reduction};
 use super::types::Type;
+use crate::language::preprocessor::{Expanded, Value, wrong_kind};
 use arch::{Code, Diagnostic, Span};
 use chumsky::prelude::*;
 
@@ -43,6 +44,8 @@ enum Raw {
     /// A number that goes on with letters.
     Malformed,
     Symbol,
+    /// `$name`
+    Variable,
     Illegal,
 }
 
@@ -53,7 +56,8 @@ const SYMBOLS: &[&str] = &[
 ];
 
 /// Tokens of a text, and what is not a token.
-pub(super) fn lex(text: &str) -> (Vec<Located<'_>>, Vec<Diagnostic>) {
+pub(super) fn lex<'s>(source: &'s Expanded) -> (Vec<Located<'s>>, Vec<Diagnostic>) {
+    let text = source.text.as_ref();
     let raw = raw_tokens().parse(text).into_output().unwrap_or_default();
     let mut diagnostics = Vec::new();
     let token = |(raw, place): (Raw, SimpleSpan)| {
@@ -81,6 +85,18 @@ pub(super) fn lex(text: &str) -> (Vec<Located<'_>>, Vec<Diagnostic>) {
                 );
                 return None;
             }
+            Raw::Variable => match source.value(place.start) {
+                Some(Value::Integer(value)) => Token::Integer(*value),
+                Some(Value::Float(value)) => Token::Float(*value),
+                Some(Value::Type(name)) if Type::of_alias(name).is_some() => Token::Type(Type::of_alias(name)?),
+                Some(value) => {
+                    diagnostics.push(wrong_kind(value, span));
+                    return None;
+                }
+                None => return None,
+            },
+            // The preprocessor has complained.
+            Raw::Illegal if slice.contains('$') => return None,
             Raw::Illegal => {
                 diagnostics.push(illegal(slice, span));
                 return None;
@@ -115,6 +131,7 @@ fn raw_tokens<'s>() -> impl Parser<'s, &'s str, Vec<(Raw, SimpleSpan)>, extra::D
         Some(()) => Raw::Malformed,
         None => Raw::Number,
     });
+    let variable = just('$').ignore_then(any().filter(char::is_ascii_alphanumeric)).ignore_then(tail).to(Raw::Variable);
     let illegal = any()
         .filter(|c: &char| {
             !(c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || "_+-*/%<>=!?:,(){}.;[]&|#".contains(*c))
@@ -126,7 +143,7 @@ fn raw_tokens<'s>() -> impl Parser<'s, &'s str, Vec<(Raw, SimpleSpan)>, extra::D
     let space = any().filter(char::is_ascii_whitespace).ignored();
     let comment = just('#').ignore_then(none_of("\n").repeated()).ignored();
     let blank = choice((space, comment)).repeated();
-    choice((reduction, word, number, symbol, illegal, lonely))
+    choice((reduction, word, number, symbol, variable, illegal, lonely))
         .map_with(|raw, extra| (raw, extra.span()))
         .then_ignore(blank)
         .repeated()
@@ -186,7 +203,6 @@ fn illegal(slice: &str, span: Span) -> Diagnostic {
         count => Diagnostic::new(Code::Lex, span, format!("{count} characters that are not part of the language")),
     };
     match slice.chars().next() {
-        Some('$') => diagnostic.with_help("a `$` name must be defined above by `$name = value`"),
         Some('&') => diagnostic.with_help("the logical operator is `&&`"),
         Some('|') => diagnostic.with_help("the logical operator is `||`"),
         _ => diagnostic,

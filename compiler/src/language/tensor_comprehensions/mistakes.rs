@@ -16,7 +16,10 @@ pub(super) fn explain(text: &str, tokens: &[Located], at: usize, error: &Rich<To
         Some(_) if span.end - span.start > 40 => "a long name".into(),
         Some(_) => format!("`{}`", &text[span.start..span.end]),
     };
-    let diagnostic = Diagnostic::new(Code::Syntax, span, format!("{}, found {written}", expected.words()))
+    // A value of the preprocessor: what is wrong is its kind.
+    let variable = found.is_some() && text[span.start..].starts_with('$');
+    let code = if variable { Code::Type } else { Code::Syntax };
+    let diagnostic = Diagnostic::new(code, span, format!("{}, found {written}", expected.words()))
         .with_label(if found.is_some() { "unexpected" } else { "the file ends here" });
     let operator = expected.has("`=` or a reduction such as `+=!`");
     let help = match (previous, found, next) {

@@ -19,6 +19,7 @@ mod statement;
 mod types;
 mod value;
 
+use super::preprocessor::{self, Host};
 use super::{Options, Parsed, in_source_order};
 use crate::tensor;
 
@@ -27,7 +28,10 @@ use crate::tensor;
 /// # Errors
 /// Everything that is wrong with it, in source order; a missing input only if nothing else is.
 pub fn parse(text: &str, options: &Options) -> Parsed {
-    let (tokens, mut errors) = lexer::lex(text);
+    let source = preprocessor::expand(text, Host::TensorComprehensions, options);
+    let (text, options) = (source.text.as_ref(), source.options.as_ref());
+    let (tokens, malformed) = lexer::lex(&source);
+    let mut errors = [source.errors.clone(), malformed].concat();
     let dropped: Vec<usize> =
         errors.iter().filter_map(|error| Some(error.span?.start)).take(options.limits.errors).collect();
     let (functions, unread) = parser::parse(text, &tokens, &dropped, &options.limits);

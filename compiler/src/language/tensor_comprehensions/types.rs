@@ -36,6 +36,15 @@ impl Type {
         }
     }
 
+    /// The type that a word of the preprocessor names: a keyword, or one of its own names.
+    pub(super) fn of_alias(word: &str) -> Option<Type> {
+        match word {
+            "i8" | "i16" | "i32" | "i64" => Type::of_keyword(&word.replace('i', "int")),
+            "f16" | "f32" | "f64" => Type::of_keyword(&word.replace('f', "float")),
+            _ => Type::of_keyword(word),
+        }
+    }
+
     /// As it is written.
     pub(super) fn name(self) -> String {
         match self {
