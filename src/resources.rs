@@ -66,12 +66,12 @@ pub fn estimate(machine: &Machine, name: Option<&str>) -> Estimate {
         |cost: &dyn Fn(u64, u64) -> u64| pads.iter().chain(&temporaries).map(|&depth| cost(depth, word)).sum::<u64>();
     let functions = machine.table_entries() > 0;
     let roots = pus + 1;
-    // Tables per bit of the accumulator and of the word, from synthesis of a 2 x 4 grid with 16-bit words (yosys 0.70):
-    // about 1,900 tables of four inputs per PE.
+    // Tables per bit of the accumulator and of the word, from synthesis of a 2 x 2 and a 2 x 4 grid with 16-bit words
+    // (yosys 0.70): about 800 tables of four inputs per PE, 700 per function unit.
     let (pe, root, function, sequencer) = if family.inputs == 6 {
-        (10 * accumulator + 12 * word, 7 * accumulator, 42 * word, 2_600)
+        (9 * accumulator + 10 * word, 6 * accumulator, 32 * word, 2_400)
     } else {
-        (24 * accumulator + 27 * word, 16 * accumulator, 80 * word, 6_800)
+        (12 * accumulator + 14 * word, 8 * accumulator, 44 * word, 3_200)
     };
     let pe_lut = pe + of_pe(&shallow);
     let root_lut = root + if functions { function } else { 0 };
@@ -96,8 +96,8 @@ mod tests {
     use super::*;
     use arch::machine::MachineSpec;
 
-    /// What yosys 0.70 found for 2 x 4 PEs of 16 bits with small pads and 512 table entries: 26,800 tables of four inputs and 11
-    /// multipliers on ECP5, 11,900 tables of six and 11 multipliers on `UltraScale+`.
+    /// What yosys 0.70 found for 2 x 4 PEs of 16 bits with small pads and 512 table entries: 14,570 tables of four inputs and 11
+    /// multipliers on ECP5, 10,746 tables of six and 11 multipliers on `UltraScale+`.
     #[test]
     fn a_small_grid_is_about_as_large_as_synthesised() {
         let spec = MachineSpec {
@@ -111,10 +111,22 @@ mod tests {
             ..MachineSpec::default()
         };
         let machine = Machine::try_from(spec).unwrap();
-        for (family, lut) in [("ecp5", 26_800), ("xcup", 11_900)] {
+        for (family, lut) in [("ecp5", 14_570), ("xcup", 10_746)] {
             let estimate = estimate(&machine, Some(family));
             assert!(estimate.lut.abs_diff(lut) * 100 < 15 * lut, "{family}: {} tables", estimate.lut);
             assert_eq!(estimate.dsp, 11);
+        }
+    }
+
+    /// Grids in `configs/` fit their boards, by estimate.
+    #[test]
+    fn board_configs_fit_their_boards() {
+        for name in ["icebreaker", "ulx3s", "zcu102"] {
+            let path = crate::library::find_config(std::path::Path::new(name)).unwrap();
+            let config = crate::config::Config::parse(&crate::library::read(&path).unwrap()).unwrap();
+            let Estimate { dsp, bram, lut } = estimate(&config.machine, config.board.family.as_deref());
+            let has = config.board.resources.unwrap();
+            assert!(dsp <= has.dsp && bram <= has.bram && lut <= has.lut, "{name}: {dsp} {bram} {lut} of {has:?}");
         }
     }
 }

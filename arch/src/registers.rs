@@ -80,3 +80,31 @@ pub const DONE: u32 = 2;
 pub const SATURATED: u32 = 4;
 /// Enable bit of an entry register.
 pub const ENTRY_ENABLE: u32 = 1 << 31;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page that users of the Verilog read has the same numbers.
+    #[test]
+    fn the_manual_has_these_numbers() {
+        let page = include_str!("../../docs/machine.md");
+        for (number, name) in [
+            (CONTROL, "control"),
+            (STEPS, "steps"),
+            (STEP_LENGTH, "step_length"),
+            (ENTRY_STEP_LOAD, "entry_step_load"),
+            (ENTRY_LOAD_MODEL, "entry_load_model"),
+            (IDENTITY, "identity"),
+            (GRID, "grid"),
+            (WIDTHS, "widths"),
+        ] {
+            assert!(page.contains(&format!("| {number:#04x} | {name} |")), "{number:#04x} {name}");
+        }
+        let entries =
+            format!("| {ENTRY_STEP_ALU:#04x}, {ENTRY_STEP_ROOT:#04x}, {ENTRY_STEP_MOVE:#04x} | entry_step_alu,");
+        assert!(page.contains(&entries));
+        assert!(page.contains(&format!("| {ENTRY_EMIT_STEP:#04x}, {ENTRY_EMIT_MODEL:#04x} | entry_emit_step,")));
+        assert!(page.contains(&format!("{IDENTITY_VALUE:#x}")));
+    }
+}

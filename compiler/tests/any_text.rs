@@ -153,6 +153,18 @@ fn long_and_deep_texts_are_read_without_overflow() {
         format!("def f(float(N) A) -> (O) {{ O(i) = {}A(i) }}", long("- ", 100_000)),
         format!("def f(float(N) A) -> (O) {{ O(i) = A(i){} }}", long(" > 0 ? 1 : A(i)", 50_000)),
         format!("def f() -> (O) {{ {} }}", long("O(i) = i where i in 0:9\n", 10_000)),
+        format!("def f():\n  I = index([2], 0)\n  O = {}I{}\n  return O\n", long("(", 250), long(")", 250)),
+        format!("def f():\n  I = index([2], 0)\n  O = I{}\n  return O\n", long(" + I * 2", 50_000)),
+        format!("def f():\n  I = index([2], 0)\n  O = {}I\n  return O\n", long("- ", 100_000)),
+        format!("def f():\n  i = TensorIndex()\n{}", long("  O = TensorOutput(3)\n  O[i] += O[i]\n", 5_000)),
+        format!(
+            "def f():\n  I = index([9], 0)\n  i, j, k, l, m, n = TensorIndexes(6)\n  O = TensorOutput(9)\n  O[i+j-k+l-m+n] += I[i-j+k-l+m-n]\n{}",
+            long("  O.add_constraint(i-2*j+3*k-l < 7)\n  O.add_constraint(n*5-m+k-i < 9)\n", 100)
+        ),
+        format!(
+            "def f():\n  I = index([9], 0)\n  i = TensorIndex()\n{}",
+            each(5_000, |n| format!("  O{n} = TensorOutput(9)\n  O{n}[i] += I[i]\n"))
+        ),
         format!("$a = {}1{}", long("[", 100_000), long("]", 100_000)),
         format!("$a = !calc({})", long("1 ", 100_000)),
         each(20_000, |n| format!("$a{n} = !calc($a{} 1 +)\n", n.saturating_sub(1))),

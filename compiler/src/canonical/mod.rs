@@ -37,7 +37,7 @@ pub mod split;
 pub mod update;
 
 use crate::tensor::Program;
-use arch::Diagnostic;
+use arch::{Code, Diagnostic};
 
 /// What of a program is wanted.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,6 +90,7 @@ pub enum Reduction {
 
 /// Bring a program into the form that [`crate::fixed::lower`] takes: every nest primitive, nothing unneeded.
 pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec<Diagnostic>> {
+    limit_expressions(program)?;
     let mut program = select(program, &options.keep);
     if options.batch.size > 1 {
         program = update::vectorise(&program, options.batch.size)?;
@@ -111,6 +112,24 @@ pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec
     program = align::align_origins(&program);
     program = update::updates_last(&program);
     Ok(dead::remove_dead_tensors(&program))
+}
+
+/// Operations of one statement that the passes take on; their work grows with its square.
+const LARGEST_BODY: usize = 2048;
+
+/// Refuse statements that are longer than anybody writes.
+fn limit_expressions(program: &Program) -> Result<(), Vec<Diagnostic>> {
+    let too_long = program.nests.iter().filter(|nest| nest.body.nodes.len() > LARGEST_BODY);
+    let errors: Vec<Diagnostic> = too_long
+        .map(|nest| {
+            let message = format!(
+                "this expression has {} operands and operations, the limit is {LARGEST_BODY}",
+                nest.body.nodes.len()
+            );
+            Diagnostic::new(Code::Limit, nest.span, message).with_help("name parts of it in statements of their own")
+        })
+        .collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// Repeat a pass until it changes nothing. (A constant that is not a number differs from itself: hence the bound.)
@@ -138,4 +157,19 @@ fn select(program: &Program, keep: &Keep) -> Program {
         }
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::{Language, Options as Dialect, parse};
+
+    #[test]
+    fn endless_expressions_are_refused() {
+        let text = format!("model_input x; a = x{};", " + x".repeat(20_000));
+        let (program, _) = parse(Language::Tabla, &text, &Dialect::default()).expect("it is a program");
+        let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
+        let errors = canonicalise(&program, &options).expect_err("it is too long");
+        assert_eq!(errors[0].code, Code::Limit);
+    }
 }

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`tabla`] | TABLA | `.t` |
 //! | [`tensor_comprehensions`] | Tensor Comprehensions | `.tc` |
+//! | [`tile`] | Tile, the text form | `.tile` |
 //! | [`rink`] | Rink's tensor model language | `.tml` |
 //! | [`preprocessor`] | `$` variables, under all the others | `.pp` |
 //!
@@ -16,9 +17,10 @@ pub mod preprocessor;
 pub mod rink;
 pub mod tabla;
 pub mod tensor_comprehensions;
+pub mod tile;
 
 use crate::tensor::Program;
-use arch::{Code, Diagnostic};
+use arch::Diagnostic;
 
 pub use nearest::nearest;
 
@@ -120,10 +122,7 @@ pub fn parse(language: Language, text: &str, options: &Options) -> Parsed {
         Language::TensorComprehensions => tensor_comprehensions::parse(text, options),
         Language::Rink => rink::parse(text, options),
         Language::Preprocessor => preprocessor::preprocess(text, options).map(|_| (Program::default(), Vec::new())),
-        other @ Language::Tile => Err(vec![Diagnostic::global(
-            Code::Unsupported,
-            format!("this version does not read {} programs yet", other.name()),
-        )]),
+        Language::Tile => tile::parse(text, options),
     }
 }
 

@@ -380,7 +380,7 @@ impl<'s> Lowering<'s, '_> {
                             return None;
                         }
                     }
-                    .filter(|value| value.abs() < 1 << 40);
+                    .filter(|value| value.abs() < 1 << 31);
                 }
                 left
             }

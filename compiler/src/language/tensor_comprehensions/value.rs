@@ -37,7 +37,7 @@ pub(super) struct Value {
 }
 
 /// Integers in index arithmetic stay below this, so that no sum of products overflows.
-const LARGEST: i64 = 1 << 40;
+const LARGEST: i64 = 1 << 28;
 
 impl<'s> Frame<'s> {
     /// The iterator of an index variable.

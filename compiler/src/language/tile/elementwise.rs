@@ -1,0 +1,315 @@
+//! Element-wise expressions: one Nest per line, broadcasting as index maps.
+//!
+//! ```text
+//! D = A + B * C - A / 2      A: [2,3]  B: [3]  C: [2,1]
+//!   =>  D[i][j] = A[i][j] + B[j] * C[i][0] - A[i][j] / 2
+//! ```
+
+use super::ast::{Expression, Form, Operator};
+use super::lower::Lowering;
+use super::scope::Entry;
+use crate::tensor::{
+    Affine, Aggregate, Binary, Body, Function, IterId, Iterator, Nest, Node, NodeId, Start, TensorId, Unary,
+};
+use arch::{Code, Diagnostic, Span};
+
+/// What a function is in tensor IR.
+#[derive(Clone, Copy)]
+enum Known {
+    Call(Function),
+    Operator(Binary),
+    Select,
+}
+
+/// Name, number of arguments, meaning.
+const FUNCTIONS: &[(&str, usize, Known)] = &[
+    ("abs", 1, Known::Call(Function::Abs)),
+    ("ceil", 1, Known::Call(Function::Ceil)),
+    ("cos", 1, Known::Call(Function::Cos)),
+    ("cosh", 1, Known::Call(Function::Cosh)),
+    ("exp", 1, Known::Call(Function::Exp)),
+    ("floor", 1, Known::Call(Function::Floor)),
+    ("log", 1, Known::Call(Function::Log)),
+    ("max", 2, Known::Operator(Binary::Max)),
+    ("min", 2, Known::Operator(Binary::Min)),
+    ("pow", 2, Known::Call(Function::Pow)),
+    ("round", 1, Known::Call(Function::Round)),
+    ("sigmoid", 1, Known::Call(Function::Sigmoid)),
+    ("sin", 1, Known::Call(Function::Sin)),
+    ("sinh", 1, Known::Call(Function::Sinh)),
+    ("sqrt", 1, Known::Call(Function::Sqrt)),
+    ("tan", 1, Known::Call(Function::Tan)),
+    ("tanh", 1, Known::Call(Function::Tanh)),
+    ("select", 3, Known::Select),
+];
+
+/// Of the original system, not of this one.
+const UNSUPPORTED: &[&str] = &[
+    "gather", "scatter", "argsort", "prng", "reshape", "layer", "trace", "cast", "ident", "shape", "acos", "asin",
+    "atan", "erf",
+];
+
+/// A value under construction: its node, and its shape.
+struct Value {
+    node: Draft,
+    shape: Vec<u32>,
+}
+
+/// Nodes before the shape of the whole line is known.
+enum Draft {
+    Constant(f64),
+    Read(TensorId),
+    /// `index([...], axis)`
+    Axis(usize),
+    Apply(Operation, Vec<Value>),
+}
+
+enum Operation {
+    Negate(usize),
+    Chain(Vec<Operator>),
+    Known(Known),
+}
+
+impl<'s> Lowering<'s, '_> {
+    /// The tensor of an element-wise expression.
+    pub(super) fn elementwise(&mut self, expression: &Expression<'s>, name: &str, span: Span) -> Option<TensorId> {
+        if let Form::Name(known) = &expression.form
+            && let Some(tensor) = self.entry(known.text).and_then(Entry::tensor)
+        {
+            return Some(tensor);
+        }
+        let value = self.draft(expression)?;
+        let out = self.tensor(name, value.shape.clone(), span)?;
+        let iterators: Vec<Iterator> = value
+            .shape
+            .iter()
+            .enumerate()
+            .map(|(n, &extent)| Iterator { name: format!("d{n}"), low: 0, high: i64::from(extent) })
+            .collect();
+        let mut body = Body::default();
+        emit(&value, value.shape.len(), &mut body);
+        let out_index = (0..iterators.len()).map(|n| Affine::iterator(IterId(n))).collect();
+        let (guards, aggregate, start) = (Vec::new(), Aggregate::Assign, Start::Identity);
+        self.push(Nest { free: iterators.len(), iterators, guards, out, out_index, aggregate, start, body, span });
+        Some(out)
+    }
+
+    fn draft(&mut self, expression: &Expression<'s>) -> Option<Value> {
+        let scalar = |value: f64| Some(Value { node: Draft::Constant(value), shape: Vec::new() });
+        match &expression.form {
+            Form::Integer(value) => scalar(*value as f64),
+            Form::Float(value) => scalar(*value),
+            Form::Name(name) => match self.lookup(*name)? {
+                Entry::Integer(value) => scalar(value as f64),
+                Entry::Unbound => self.size(expression).and(None),
+                Entry::Index => {
+                    self.report(
+                        Diagnostic::new(
+                            Code::Kind,
+                            name.span,
+                            format!("the index variable `{}` is not a value", name.text),
+                        )
+                        .with_label("outside of a contraction")
+                        .with_help("`index([sizes], axis)` is a tensor of indices"),
+                    );
+                    None
+                }
+                _ => {
+                    let tensor = self.read(*name)?;
+                    Some(Value { node: Draft::Read(tensor), shape: self.shape(tensor) })
+                }
+            },
+            Form::Access { tensor, .. } => {
+                self.report(
+                    Diagnostic::new(
+                        Code::Contract,
+                        expression.span,
+                        "an access with indices stands in a contraction only",
+                    )
+                    .with_label("in element-wise work")
+                    .with_help(format!(
+                        "write `{}` for the whole tensor, or `O[...] += {}[...]`",
+                        tensor.text, tensor.text
+                    )),
+                );
+                None
+            }
+            Form::List(_) => {
+                self.report(Diagnostic::new(Code::Syntax, expression.span, "a list is no value").with_label("here"));
+                None
+            }
+            Form::Negate(count, value) => {
+                let value = self.draft(value)?;
+                let shape = value.shape.clone();
+                Some(Value { node: Draft::Apply(Operation::Negate(*count), vec![value]), shape })
+            }
+            Form::Chain { first, rest } => {
+                let mut values = vec![self.draft(first)];
+                let mut operators = Vec::new();
+                for (operator, operand) in rest {
+                    if matches!(operator, Operator::FloorDiv | Operator::Rem) {
+                        self.report(
+                            Diagnostic::new(
+                                Code::Unsupported,
+                                expression.span,
+                                "`//` and `%` are for sizes and indices",
+                            )
+                            .with_label("on tensors")
+                            .with_help("write `floor(a / b)`"),
+                        );
+                        return None;
+                    }
+                    operators.push(*operator);
+                    values.push(self.draft(operand));
+                }
+                let values: Vec<Value> = values.into_iter().collect::<Option<_>>()?;
+                let shape = self.broadcast(&values, expression.span)?;
+                Some(Value { node: Draft::Apply(Operation::Chain(operators), values), shape })
+            }
+            Form::Call { function, arguments } if function.text == "index" => {
+                let [Expression { form: Form::List(sizes), .. }, Expression { form: Form::Integer(axis), span }] =
+                    arguments.as_slice()
+                else {
+                    self.report(
+                        Diagnostic::new(Code::Arity, function.span, "`index` takes a list of sizes and an axis")
+                            .with_label("here"),
+                    );
+                    return None;
+                };
+                let shape = self.extents(sizes)?;
+                let Some(axis) = usize::try_from(*axis).ok().filter(|&axis| axis < shape.len()) else {
+                    self.report(
+                        Diagnostic::new(Code::Rank, *span, format!("there is no axis {axis}")).with_label("axis"),
+                    );
+                    return None;
+                };
+                Some(Value { node: Draft::Axis(axis), shape })
+            }
+            Form::Call { function, arguments } => {
+                let known = FUNCTIONS.iter().find(|known| known.0 == function.text);
+                let Some(&(_, arity, known)) = known else {
+                    let unsupported = UNSUPPORTED.contains(&function.text);
+                    let code = if unsupported { Code::Unsupported } else { Code::Undef };
+                    let message = if unsupported { "is not supported" } else { "is no function" };
+                    let diagnostic = Diagnostic::new(code, function.span, format!("`{}` {message}", function.text))
+                        .with_label("here");
+                    self.report(match crate::language::nearest(function.text, FUNCTIONS.iter().map(|known| known.0)) {
+                        Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
+                        None => diagnostic,
+                    });
+                    return None;
+                };
+                if arguments.len() != arity {
+                    let plural = if arity == 1 { "" } else { "s" };
+                    self.report(
+                        Diagnostic::new(
+                            Code::Arity,
+                            function.span,
+                            format!("`{}` has {arity} argument{plural}", function.text),
+                        )
+                        .with_label(format!("{} given", arguments.len())),
+                    );
+                    return None;
+                }
+                let values: Vec<_> = arguments.iter().map(|argument| self.draft(argument)).collect();
+                let values: Vec<Value> = values.into_iter().collect::<Option<_>>()?;
+                if let (Known::Select, [_, yes, no]) = (known, values.as_slice())
+                    && yes.shape != no.shape
+                    && !yes.shape.is_empty()
+                    && !no.shape.is_empty()
+                {
+                    let message = format!("the branches have shapes {:?} and {:?}", yes.shape, no.shape);
+                    self.report(Diagnostic::new(Code::Shape, expression.span, message).with_label("shapes differ"));
+                    return None;
+                }
+                let shape = self.broadcast(&values, expression.span)?;
+                Some(Value { node: Draft::Apply(Operation::Known(known), values), shape })
+            }
+        }
+    }
+
+    /// The common shape: extents are equal or 1, counted from the last dimension.
+    fn broadcast(&mut self, values: &[Value], span: Span) -> Option<Vec<u32>> {
+        let rank = values.iter().map(|value| value.shape.len()).max().unwrap_or(0);
+        let mut shape = vec![1; rank];
+        for value in values {
+            for (extent, &own) in shape.iter_mut().rev().zip(value.shape.iter().rev()) {
+                if own == 1 || own == *extent {
+                    continue;
+                }
+                if *extent != 1 {
+                    let shapes: Vec<String> = values.iter().map(|value| format!("{:?}", value.shape)).collect();
+                    self.report(
+                        Diagnostic::new(
+                            Code::Shape,
+                            span,
+                            format!("shapes {} do not fit together", shapes.join(" and ")),
+                        )
+                        .with_label(format!("extents {extent} and {own}"))
+                        .with_help("extents are equal or 1, counted from the last dimension"),
+                    );
+                    return None;
+                }
+                *extent = own;
+            }
+        }
+        Some(shape)
+    }
+}
+
+/// Nodes of a value in a line of `rank` dimensions.
+fn emit(value: &Value, rank: usize, body: &mut Body) -> NodeId {
+    let aligned = rank - value.shape.len();
+    match &value.node {
+        Draft::Constant(value) => body.push(Node::Constant(*value)),
+        Draft::Read(tensor) => {
+            let index = value.shape.iter().enumerate().map(|(n, &extent)| match extent {
+                1 => Affine::constant(0),
+                _ => Affine::iterator(IterId(aligned + n)),
+            });
+            body.push(Node::Read { tensor: *tensor, index: index.collect() })
+        }
+        Draft::Axis(axis) if value.shape[*axis] == 1 => body.push(Node::Constant(0.0)),
+        Draft::Axis(axis) => body.push(Node::Iterator(IterId(aligned + axis))),
+        Draft::Apply(operation, values) => {
+            let nodes: Vec<NodeId> = values.iter().map(|value| emit(value, rank, body)).collect();
+            match operation {
+                Operation::Negate(count) if count % 2 == 1 => body.push(Node::Unary(Unary::Neg, nodes[0])),
+                // Twice, so that the value is the last node.
+                Operation::Negate(_) => {
+                    let negated = body.push(Node::Unary(Unary::Neg, nodes[0]));
+                    body.push(Node::Unary(Unary::Neg, negated))
+                }
+                Operation::Chain(operators) => {
+                    let mut left = nodes[0];
+                    for (operator, &right) in operators.iter().zip(&nodes[1..]) {
+                        left = body.push(Node::Binary(binary(*operator), left, right));
+                    }
+                    left
+                }
+                Operation::Known(Known::Call(function)) => body.push(Node::Call(*function, nodes)),
+                Operation::Known(Known::Operator(operator)) => body.push(Node::Binary(*operator, nodes[0], nodes[1])),
+                Operation::Known(Known::Select) => {
+                    body.push(Node::Select { condition: nodes[0], yes: nodes[1], no: nodes[2] })
+                }
+            }
+        }
+    }
+}
+
+fn binary(operator: Operator) -> Binary {
+    match operator {
+        Operator::Add => Binary::Add,
+        Operator::Sub => Binary::Sub,
+        Operator::Mul => Binary::Mul,
+        Operator::Div => Binary::Div,
+        Operator::FloorDiv => Binary::DivFloor,
+        Operator::Rem => Binary::RemFloor,
+        Operator::Lt => Binary::Lt,
+        Operator::Le => Binary::Le,
+        Operator::Gt => Binary::Gt,
+        Operator::Ge => Binary::Ge,
+        Operator::Eq => Binary::Eq,
+        Operator::Ne => Binary::Ne,
+    }
+}

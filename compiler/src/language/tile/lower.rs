@@ -1,0 +1,387 @@
+//! Functions to tensor IR: statements are executed one after the other, sizes being known.
+//!
+//! ```text
+//! M, N = TensorDims(2)        names
+//! I.bind_dims(M, N)           sizes from the host's shapes
+//! O[n] += I[m, n]             a contraction: Nests
+//! D = O / M                   element-wise: one Nest
+//! return D                    out0
+//! ```
+
+use super::ast::{Expression, Form, Function, Name, Statement};
+use super::scope::Entry;
+use crate::language::{Limits, Options, nearest};
+use crate::tensor::{Element, Nest, Program, Role, Tensor, TensorId};
+use arch::{Code, Diagnostic, Span};
+use std::collections::BTreeMap;
+
+/// Translate the entry of a file.
+pub(super) fn lower(functions: &[Function], options: &Options) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let entry = match &options.entry {
+        None => functions.last(),
+        Some(name) => functions.iter().find(|function| function.name.text == name),
+    };
+    let Some(function) = entry else {
+        let diagnostic = match &options.entry {
+            None => Diagnostic::global(Code::Undef, "the file has no function"),
+            Some(name) => {
+                let diagnostic = Diagnostic::global(Code::Undef, format!("there is no function `{name}`"));
+                match nearest(name, functions.iter().map(|function| function.name.text)) {
+                    Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
+                    None => diagnostic,
+                }
+            }
+        };
+        return Err(vec![diagnostic]);
+    };
+    let mut lowering = Lowering {
+        options,
+        program: Program::default(),
+        names: BTreeMap::new(),
+        versions: BTreeMap::new(),
+        elements: 0,
+        diagnostics: Vec::new(),
+    };
+    lowering.function(function);
+    let wrong = lowering.diagnostics.iter().any(|diagnostic| !diagnostic.code.is_warning());
+    if wrong { Err(lowering.diagnostics) } else { Ok((lowering.program, lowering.diagnostics)) }
+}
+
+/// The state of a translation.
+pub(super) struct Lowering<'s, 'a> {
+    options: &'a Options,
+    program: Program,
+    names: BTreeMap<&'s str, Entry>,
+    /// How many tensors have been made of a name.
+    versions: BTreeMap<String, usize>,
+    elements: u64,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'s> Lowering<'s, '_> {
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+        if self.diagnostics.len() < 4 * self.options.limits.errors {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        self.options.limits
+    }
+
+    pub(super) fn entry(&self, name: &str) -> Option<&Entry> {
+        self.names.get(name)
+    }
+
+    pub(super) fn set(&mut self, name: &'s str, entry: Entry) {
+        self.names.insert(name, entry);
+    }
+
+    pub(super) fn push(&mut self, nest: Nest) {
+        self.program.nests.push(nest);
+    }
+
+    pub(super) fn shape(&self, tensor: TensorId) -> Vec<u32> {
+        self.program.tensors[tensor.0].shape.clone()
+    }
+
+    /// What a name stands for; an unknown one is reported.
+    pub(super) fn lookup(&mut self, name: Name<'s>) -> Option<Entry> {
+        if let Some(entry) = self.names.get(name.text) {
+            return Some(entry.clone());
+        }
+        let diagnostic = Diagnostic::new(Code::Undef, name.span, format!("`{}` is not defined", name.text))
+            .with_label("unknown name");
+        self.report(match nearest(name.text, self.names.keys().copied()) {
+            Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
+            None => diagnostic,
+        });
+        None
+    }
+
+    /// The tensor of a name, which has a value.
+    pub(super) fn read(&mut self, name: Name<'s>) -> Option<TensorId> {
+        let entry = self.lookup(name)?;
+        if let Some(tensor) = entry.tensor() {
+            return Some(tensor);
+        }
+        match entry {
+            Entry::Declared { .. } => self.report(
+                Diagnostic::new(Code::UndefVal, name.span, format!("`{}` is read before its contraction", name.text))
+                    .with_label("no value yet"),
+            ),
+            Entry::Broken => {}
+            _ => self.report(
+                Diagnostic::new(Code::Kind, name.span, format!("`{}` is no tensor", name.text))
+                    .with_label("a tensor is expected"),
+            ),
+        }
+        None
+    }
+
+    /// A new tensor, of a name that is unique in the program.
+    pub(super) fn tensor(&mut self, name: &str, shape: Vec<u32>, span: Span) -> Option<TensorId> {
+        let limits = self.options.limits;
+        let elements = shape.iter().fold(1u64, |product, &extent| product.saturating_mul(u64::from(extent)));
+        self.elements = self.elements.saturating_add(elements);
+        if shape.len() > limits.rank || elements > limits.elements || self.elements > limits.elements_in_all {
+            let label = format!("{elements} elements in {} dimensions", shape.len());
+            self.report(Diagnostic::new(Code::Limit, span, format!("`{name}` is too large")).with_label(label));
+            return None;
+        }
+        let number = self.versions.entry(name.to_string()).or_insert(0);
+        let unique = if *number == 0 { name.to_string() } else { format!("{name}.{number}") };
+        *number += 1;
+        self.program.tensors.push(Tensor { name: unique, shape, role: Role::Temporary, element: Element::Real, span });
+        Some(TensorId(self.program.tensors.len() - 1))
+    }
+
+    fn function(&mut self, function: &Function<'s>) {
+        let mut missing = Vec::new();
+        for parameter in &function.parameters {
+            if self.names.contains_key(parameter.text) {
+                self.report(
+                    Diagnostic::new(
+                        Code::Redef,
+                        parameter.span,
+                        format!("the parameter `{}` is named twice", parameter.text),
+                    )
+                    .with_label("second time"),
+                );
+                continue;
+            }
+            let set = self.options.set.iter().find(|(name, _)| name == parameter.text).map(|&(_, value)| value as i64);
+            let integer =
+                self.options.integers.iter().find(|(name, _)| name == parameter.text).map(|&(_, value)| value);
+            let shape =
+                self.options.shapes.iter().find(|(name, _)| name == parameter.text).map(|(_, shape)| shape.clone());
+            let entry = match (set.or(integer), shape) {
+                (Some(value), _) => Entry::Integer(value),
+                (None, Some(shape)) => match self.tensor(parameter.text, shape, parameter.span) {
+                    Some(tensor) => {
+                        self.program.tensors[tensor.0].role = Role::Input;
+                        Entry::Input(tensor)
+                    }
+                    None => Entry::Broken,
+                },
+                (None, None) => {
+                    missing.push(*parameter);
+                    Entry::Broken
+                }
+            };
+            self.set(parameter.text, entry);
+        }
+        let last = function.statements.len().saturating_sub(1);
+        let mut returned = false;
+        for (number, statement) in function.statements.iter().enumerate() {
+            if let (Statement::Return(_, span), true) = (statement, number < last) {
+                self.report(
+                    Diagnostic::new(Code::Syntax, *span, "`return` is the last statement").with_label("not the last"),
+                );
+                return;
+            }
+            returned |= matches!(statement, Statement::Return(..));
+            self.statement(statement, &function.statements[number + 1..]);
+        }
+        if !returned {
+            self.report(
+                Diagnostic::new(Code::Output, function.name.span, format!("`{}` returns nothing", function.name.text))
+                    .with_label("no `return`"),
+            );
+        }
+        if self.diagnostics.iter().all(|diagnostic| diagnostic.code.is_warning()) {
+            for parameter in missing {
+                self.report(
+                    Diagnostic::new(
+                        Code::UndefVal,
+                        parameter.span,
+                        format!("the inputs give no value for `{}`", parameter.text),
+                    )
+                    .with_label("its shape is not known"),
+                );
+            }
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement<'s>, later: &[Statement<'s>]) {
+        match statement {
+            Statement::Assign { targets, values, span } => self.assign(targets, values, *span),
+            Statement::Method { object, method, arguments } => self.method(*object, *method, arguments),
+            Statement::Contract { target, index, operator, value, span } => {
+                let _ = self.contract((*target, index, operator), value, *span, later);
+            }
+            Statement::Return(values, span) => {
+                for (number, value) in values.iter().enumerate() {
+                    let name = format!("out{number}");
+                    let Some(tensor) = self.elementwise(value, &name, *span) else { continue };
+                    let role = &mut self.program.tensors[tensor.0].role;
+                    if *role == Role::Temporary {
+                        *role = Role::Output;
+                    }
+                    self.program.names.push((name, tensor));
+                }
+            }
+        }
+    }
+
+    fn assign(&mut self, targets: &[Name<'s>], values: &[Expression<'s>], span: Span) {
+        if let [Expression { form: Form::Call { function, arguments }, .. }] = values {
+            let entry = match function.text {
+                "TensorDim" | "TensorDims" => Some(Entry::Unbound),
+                "TensorIndex" | "TensorIndexes" => Some(Entry::Index),
+                _ => None,
+            };
+            if let Some(entry) = entry {
+                self.declare(targets, function.text, arguments, &entry, span);
+                return;
+            }
+            if function.text == "TensorOutput" {
+                let entry = self.extents(arguments).map_or(Entry::Broken, |shape| Entry::Declared { shape });
+                for target in targets {
+                    self.set(target.text, entry.clone());
+                }
+                return;
+            }
+        }
+        if targets.len() != values.len() {
+            let message = format!("{} names for {} values", targets.len(), values.len());
+            self.report(Diagnostic::new(Code::Arity, targets[0].span, message).with_label("here"));
+        }
+        let mut entries = Vec::new();
+        for (target, value) in targets.iter().zip(values) {
+            let entry = if self.is_size(value) {
+                self.size(value).map(Entry::Integer)
+            } else if let Form::Name(name) = &value.form {
+                self.lookup(*name)
+            } else {
+                self.elementwise(value, target.text, span).map(Entry::Value)
+            };
+            entries.push(entry.unwrap_or(Entry::Broken));
+        }
+        for (number, target) in targets.iter().enumerate() {
+            self.set(target.text, entries.get(number).cloned().unwrap_or(Entry::Broken));
+        }
+    }
+
+    /// `a, b = TensorDims(2)`
+    fn declare(
+        &mut self,
+        targets: &[Name<'s>],
+        function: &str,
+        arguments: &[Expression<'s>],
+        entry: &Entry,
+        _span: Span,
+    ) {
+        let several = function.ends_with('s') && function != "TensorIndex";
+        let count = match (several, arguments) {
+            (false, []) => Some(1),
+            (true, [count]) => match self.size(count) {
+                Some(value) if value < 1 => {
+                    self.report(
+                        Diagnostic::new(Code::Arity, count.span, format!("`{function}` makes at least one name"))
+                            .with_label(format!("{value}")),
+                    );
+                    None
+                }
+                value => value,
+            },
+            _ => {
+                let expected = if several { "one argument" } else { "no argument" };
+                self.report(
+                    Diagnostic::new(Code::Arity, targets[0].span, format!("`{function}` has {expected}"))
+                        .with_label("here"),
+                );
+                None
+            }
+        };
+        if let Some(count) = count
+            && count != targets.len() as i64
+        {
+            let message = format!("{} names for {count} results of `{function}`", targets.len());
+            self.report(Diagnostic::new(Code::Arity, targets[0].span, message).with_label("numbers differ"));
+        }
+        for target in targets {
+            self.set(target.text, entry.clone());
+        }
+    }
+
+    fn method(&mut self, object: Name<'s>, method: Name<'s>, arguments: &[Expression<'s>]) {
+        match method.text {
+            "bind_dims" => self.bind(object, arguments),
+            "add_constraint" | "add_constraints" | "use_default" | "no_reduce" => match self.lookup(object) {
+                // The contraction has looked at it already.
+                None | Some(Entry::Contracted(_) | Entry::Broken) => {}
+                Some(_) => self.report(
+                    Diagnostic::new(
+                        Code::Contract,
+                        object.span,
+                        format!("`{}` is no result of a contraction", object.text),
+                    )
+                    .with_label("constraints follow the contraction"),
+                ),
+            },
+            other => {
+                let known = ["bind_dims", "add_constraint", "add_constraints", "use_default", "no_reduce"];
+                let diagnostic = Diagnostic::new(Code::Undef, method.span, format!("tensors have no method `{other}`"))
+                    .with_label("unknown");
+                self.report(match nearest(other, known) {
+                    Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
+                    None => diagnostic,
+                });
+            }
+        }
+    }
+
+    /// `I.bind_dims(M, N)`
+    fn bind(&mut self, object: Name<'s>, arguments: &[Expression<'s>]) {
+        let Some(tensor) = self.read(object) else {
+            // Its sizes count as bound, so that they are not reported, too.
+            for argument in arguments {
+                if let Form::Name(name) = argument.form
+                    && self.entry(name.text) == Some(&Entry::Unbound)
+                {
+                    self.set(name.text, Entry::Broken);
+                }
+            }
+            return;
+        };
+        let shape = self.shape(tensor);
+        if shape.len() != arguments.len() {
+            let message = format!("`{}` has {} dimensions", object.text, shape.len());
+            self.report(
+                Diagnostic::new(Code::Rank, object.span, message).with_label(format!("{} given", arguments.len())),
+            );
+            return;
+        }
+        for (argument, extent) in arguments.iter().zip(shape) {
+            let extent = i64::from(extent);
+            let known = match argument.form {
+                Form::Integer(value) => value,
+                Form::Name(name) => match self.lookup(name) {
+                    Some(Entry::Unbound) => {
+                        self.set(name.text, Entry::Integer(extent));
+                        extent
+                    }
+                    Some(Entry::Integer(value)) => value,
+                    None | Some(Entry::Broken) => extent,
+                    Some(_) => {
+                        let message = format!("`{}` is no size", name.text);
+                        self.report(Diagnostic::new(Code::Kind, name.span, message).with_label("in bind_dims"));
+                        extent
+                    }
+                },
+                _ => {
+                    self.report(
+                        Diagnostic::new(Code::Kind, argument.span, "bind_dims takes names of sizes and integers")
+                            .with_label("neither"),
+                    );
+                    extent
+                }
+            };
+            if known != extent {
+                let message = format!("`{}` has extent {extent} where {known} is bound", object.text);
+                self.report(Diagnostic::new(Code::Shape, object.span, message).with_label("extents differ"));
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Tile, the text form: contractions over all valid index sets, and element-wise lines.
+//!
+//! ```text
+//!  text ──lexer──▶ logical lines ──parser──▶ functions ──lower──▶ tensor IR
+//!                                                       index spaces, broadcasting
+//! ```
+//!
+//! Shapes come with the host's values (`Options::shapes`), integer parameters, too (`Options::integers`, `--set`).
+
+mod ast;
+mod contraction;
+mod elementwise;
+mod lexer;
+mod lower;
+mod parser;
+mod scope;
+mod space;
+
+use super::preprocessor::{self, Host};
+use super::{Options, Parsed, in_source_order};
+use crate::tensor;
+
+/// Read a Tile program.
+///
+/// # Errors
+/// Everything that is wrong with it, in source order; a missing input only if nothing else is.
+pub fn parse(text: &str, options: &Options) -> Parsed {
+    let expanded = preprocessor::expand(text, Host::Tile, options);
+    let (text, options) = (expanded.text.as_ref(), expanded.options.as_ref());
+    let (lines, malformed) = lexer::lex(&expanded);
+    let mut errors = [expanded.errors.clone(), malformed].concat();
+    let dropped: Vec<usize> =
+        errors.iter().filter_map(|error| Some(error.span?.start)).take(options.limits.errors).collect();
+    let (functions, unread) = parser::parse(text, &lines, &dropped, &options.limits);
+    errors.extend(unread);
+    if !errors.is_empty() {
+        return Err(in_source_order(errors, options));
+    }
+    let (program, warnings) = lower::lower(&functions, options).map_err(|errors| in_source_order(errors, options))?;
+    tensor::verify(&program);
+    Ok((program, in_source_order(warnings, options)))
+}
