@@ -504,8 +504,8 @@ fn conformance_programs_through_the_command_line() {
     let tile_is_read = run(&["check", &empty, "--format", "json"]).json()["diagnostics"][0]["code"] != "E-UNSUPPORTED";
     for case in manifest["cases"].as_array().unwrap() {
         let file = format!("tests/conformance/{}", case["file"].as_str().unwrap());
-        let tile = Path::new(&file).extension().is_some_and(|extension| extension == "tile");
-        let needs_tile = tile && (case["lang"] == "tile" || case["kind"] == "positive");
+        let is_tile = Path::new(&file).extension().is_some_and(|extension| extension == "tile");
+        let needs_tile = is_tile && (case["lang"] == "tile" || case["kind"] == "positive");
         if needs_tile && !tile_is_read {
             continue;
         }
