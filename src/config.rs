@@ -146,6 +146,16 @@ impl Config {
             let span = value_span(&source.text, &["board", "clock_mhz"]).unwrap_or_default();
             return Err(vec![Diagnostic::new(Code::Config, span, "the clock must be above 0 MHz")]);
         }
+        let wrong = |path: &[&str], message: String| {
+            let span = value_span(&source.text, path).unwrap_or_default();
+            vec![Diagnostic::new(Code::Config, span, message)]
+        };
+        if file.build.batch == Some(0) {
+            return Err(wrong(&["build", "batch"], "a batch has at least one sample".to_owned()));
+        }
+        if let Some((name, value)) = file.build.set.iter().find(|(_, value)| !value.is_finite()) {
+            return Err(wrong(&["build", "set", name], format!("`{name}` is {value}, a constant is a finite number")));
+        }
         Ok(Config {
             program: file.program,
             spec: file.machine,

@@ -6,6 +6,7 @@ use arch::{Code, Diagnostic};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sim::data::fields::Encoding;
+use sim::data::standardise::Standardiser;
 use sim::train::engine::Model;
 use sim::train::settings::Loss;
 use std::collections::BTreeMap;
@@ -61,8 +62,13 @@ impl ModelFile {
     /// Write it whole.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file cannot be written, or the weights are not finite.
     pub fn save(&self, path: &Path) -> Result<(), Failure> {
+        if let Some(what) = self.inconsistency() {
+            let diagnostic = Diagnostic::global(Code::Data, format!("the model is not worth keeping: {what}"))
+                .with_help("the training diverged; a smaller learning rate may help: --set mu=0.01");
+            return Err(Failure::data(path.display().to_string(), vec![diagnostic]));
+        }
         let text = serde_json::to_string_pretty(self).map_err(|error| Failure::File(error.to_string()))?;
         output::write_file(path, format!("{text}\n").as_bytes())
     }
@@ -83,7 +89,35 @@ impl ModelFile {
             let found = version.format_version;
             return Err(wrong(format!("the model file has format version {found}, this tool reads version {VERSION}")));
         }
-        serde_json::from_str(&text).map_err(|error| broken("the model file is damaged", &error))
+        let file: ModelFile =
+            serde_json::from_str(&text).map_err(|error| broken("the model file is damaged", &error))?;
+        match file.inconsistency() {
+            Some(what) => Err(wrong(format!("the model file is damaged: {what}"))),
+            None => Ok(file),
+        }
+    }
+
+    /// What no training can have written.
+    fn inconsistency(&self) -> Option<&'static str> {
+        let Encoding { features, targets, standardise, standardise_targets, .. } = &self.encoding;
+        let scales = [(features, standardise), (targets, standardise_targets)];
+        let fits = |(names, scale): &(&Vec<String>, &Standardiser)| {
+            scale.mean.len() == names.len() && scale.deviation.len() == names.len()
+        };
+        let sound = |(_, scale): &(&Vec<String>, &Standardiser)| {
+            scale.mean.iter().all(|m| m.is_finite()) && scale.deviation.iter().all(|d| d.is_finite() && *d >= 0.0)
+        };
+        if !scales.iter().all(fits) {
+            Some("its columns and their scales differ in number")
+        } else if !scales.iter().all(sound) {
+            Some("a scale is no number that a column can have")
+        } else if self.ranges.values().any(|(low, high)| !(low <= high)) {
+            Some("a range is empty")
+        } else if self.model.values().flatten().any(|weight| !weight.is_finite()) {
+            Some("a weight is not finite")
+        } else {
+            None
+        }
     }
 
     /// Refuse a model of another program.

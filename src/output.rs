@@ -3,6 +3,7 @@
 use crate::arguments::{Format, Global};
 use crate::failure::Failure;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// How much is said on stderr, and how.
@@ -136,15 +137,24 @@ impl Files {
     }
 }
 
-/// Write one file whole.
+/// Write one file whole. A link is followed; what is no file (a device, a folder) is refused, it would be replaced.
 pub fn write_file(path: &Path, content: &[u8]) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| Failure::file("write", path, &error);
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if std::fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(Failure::File(format!("cannot write {}: it exists and is no file", path.display())));
+    }
+    let path = target.as_path();
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
     std::fs::create_dir_all(folder).map_err(cannot)?;
-    let mut temporary = tempfile::Builder::new().prefix(".tabla-gen-").tempfile_in(folder).map_err(cannot)?;
+    // As any new file: what the user's mask leaves of reading and writing for all.
+    let permissions = std::fs::Permissions::from_mode(0o666);
+    let mut temporary = tempfile::Builder::new();
+    let temporary = temporary.prefix(".tabla-gen-").permissions(permissions);
+    let mut temporary = temporary.tempfile_in(folder).map_err(cannot)?;
     temporary.write_all(content).map_err(cannot)?;
     temporary.persist(path).map_err(|error| cannot(error.error))?;
     Ok(())

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Source};
 use crate::library;
 use arch::{Code, Diagnostic};
 use serde::Deserialize;
-use sim::train::settings::{Loss, Settings};
+use sim::train::settings::{Loss, Settings, Weights};
 use std::path::Path;
 
 #[derive(Deserialize)]
@@ -34,6 +34,10 @@ pub fn read(program: &Path) -> Result<(Settings, Source), Failure> {
 
 fn parse(text: &str) -> Result<Settings, Diagnostic> {
     let settings = from_toml::<TrainFile>(text)?.train;
+    if let Some((key, message)) = impossible(&settings) {
+        let span = value_span(text, &["train", key]).unwrap_or_default();
+        return Err(Diagnostic::new(Code::Config, span, message));
+    }
     // These losses compare the prediction with the number of a class, so they must know the classes.
     let (name, labels) = match settings.loss {
         Loss::Logistic => ("logistic", "{ 0 = 0, 1 = 1 }"),
@@ -46,6 +50,25 @@ fn parse(text: &str) -> Result<Settings, Diagnostic> {
     let span = value_span(text, &["train", "loss"]).unwrap_or_default();
     let message = format!("the loss `{name}` needs `labels`: what stands in the target column, and its number");
     Err(Diagnostic::new(Code::Config, span, message).with_help(format!("for example labels = {labels}")))
+}
+
+/// A value that no training can use, and why.
+fn impossible(settings: &Settings) -> Option<(&'static str, &'static str)> {
+    let codes: Vec<f64> = settings.labels.iter().flat_map(|labels| labels.values().copied()).collect();
+    let twice = |code: &f64| codes.iter().filter(|other| *other == code).count() > 1;
+    if settings.batch == 0 {
+        Some(("batch", "a batch has at least one sample"))
+    } else if settings.mu.is_some_and(|mu| !mu.is_finite()) {
+        Some(("mu", "the learning rate is a finite number"))
+    } else if codes.iter().any(|code| !code.is_finite()) {
+        Some(("labels", "the number of a class is finite"))
+    } else if codes.iter().any(twice) {
+        Some(("labels", "two classes have the same number"))
+    } else if matches!(settings.weights, Weights::Uniform(bound) if !(bound.is_finite() && bound >= 0.0)) {
+        Some(("weights", "the bound of the initial weights is a finite number, at least 0"))
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +98,23 @@ mod tests {
         assert!(parse(&text("loss = \"logistic\"\nlabels = {}")).is_err());
         assert!(parse(&text("loss = \"logistic\"\nlabels = { a = 0, b = 1 }")).is_ok());
         assert!(parse(&text("loss = \"squared\"")).is_ok());
+    }
+
+    #[test]
+    fn impossible_values_are_refused_in_their_place() {
+        for (wrong, column) in [
+            ("batch = 0", 9),
+            ("mu = inf", 6),
+            ("labels = { a = 1, b = 1 }", 10),
+            ("labels = { a = nan, b = 1 }", 10),
+            ("weights = { uniform = nan }", 11),
+            ("weights = { uniform = -1.0 }", 11),
+        ] {
+            let text = format!("[train]\nprediction = \"h\"\nloss = \"squared\"\n{wrong}\n");
+            let error = parse(&text).expect_err(wrong);
+            assert_eq!(error.code, Code::Config, "{wrong}");
+            assert_eq!(arch::diagnostic::line_column(&text, error.span.unwrap().start), (4, column), "{wrong}");
+        }
     }
 
     #[test]

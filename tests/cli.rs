@@ -613,3 +613,21 @@ fn settings_that_would_be_ignored_are_refused() {
     let words = ["headroom = 40", "w = 99: impossible for a word of 16 bits", "-16 to 32 are possible"];
     fails(&["train", LOGISTIC, "--data", CANCER, "--config", &wide], 1, &words);
 }
+
+#[test]
+fn models_are_neither_written_over_devices_nor_believed_blindly() {
+    let folder = folder();
+    let arguments = ["train", LOGISTIC, "--data", CANCER, "--epochs", "1", "--engine", "golden", "--quiet"];
+    fails(&[&arguments[..], &["--save", "/dev/null"]].concat(), 6, &["/dev/null", "is no file"]);
+    let diverging = ["train", "programs/linear.t", "--data", "examples/diabetes.csv", "--engine", "golden", "--quiet"];
+    let model = folder.path().join("diverged.json").display().to_string();
+    let arguments_of_it = ["--set", "mu=5", "--epochs", "200", "--save", &model];
+    fails(&[&diverging[..], &arguments_of_it].concat(), 1, &["not worth keeping"]);
+    assert!(!Path::new(&model).exists());
+    let model = folder.path().join("model.json").display().to_string();
+    done(&[&arguments[..], &["--save", &model]].concat());
+    let mut damaged: Value = serde_json::from_str(&fs::read_to_string(&model).unwrap()).unwrap();
+    damaged["encoding"]["standardise"]["mean"] = serde_json::json!([]);
+    let damaged = text(&folder, "damaged.json", &damaged.to_string());
+    fails(&["predict", LOGISTIC, "--data", CANCER, "--load", &damaged], 1, &["damaged", "differ in number"]);
+}
