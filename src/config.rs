@@ -140,6 +140,7 @@ impl Config {
                 None => Diagnostic::global(Code::Config, message),
             }]
         })?;
+        check_numbers(&file.numbers, &machine, &source.text)?;
         let board = file.board.unwrap_or_default();
         if !(board.clock_mhz.is_finite() && board.clock_mhz > 0.0) {
             let span = value_span(&source.text, &["board", "clock_mhz"]).unwrap_or_default();
@@ -190,8 +191,31 @@ fn unknown_field(message: &str) -> Option<(String, Vec<String>)> {
     Some((unknown.to_owned(), known))
 }
 
+/// What no word of the machine can do is refused: more headroom than bits, a binary point more than a word away from the word.
+fn check_numbers(numbers: &NumberOptions, machine: &Machine, text: &str) -> Result<(), Vec<Diagnostic>> {
+    let word = machine.word();
+    let mut wrong = Vec::new();
+    let mut refuse = |key: &[&str], message: String, help: String| {
+        let path: Vec<&str> = ["numbers"].into_iter().chain(key.iter().copied()).collect();
+        let diagnostic = Diagnostic::new(Code::Config, value_span(text, &path).unwrap_or_default(), message);
+        wrong.push(diagnostic.with_help(help));
+    };
+    if let Some(headroom) = numbers.headroom.filter(|&headroom| headroom + 2 > word) {
+        let message = format!("headroom = {headroom}: a word of {word} bits has no bit left for values");
+        refuse(&["headroom"], message, format!("at most {} are possible", word.saturating_sub(2)));
+    }
+    for (name, &fraction) in &numbers.fractions {
+        let bits = word as i32;
+        if !(-bits..=2 * bits).contains(&fraction) {
+            let message = format!("{name} = {fraction}: impossible for a word of {word} bits");
+            refuse(&["fractions", name], message, format!("{} to {} are possible", -bits, 2 * bits));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
 /// Where the value of a key stands.
-fn value_span(text: &str, path: &[&str]) -> Option<Span> {
+pub fn value_span(text: &str, path: &[&str]) -> Option<Span> {
     let root = DeTable::parse(text).ok()?;
     let mut table = root.get_ref();
     for (depth, key) in path.iter().enumerate() {
@@ -243,6 +267,18 @@ mod tests {
         assert_eq!(place, (3, 7));
         let (message, _, _) = error("[machine]\npus = 2\npes_per_pu = 3\nstream_words = 4\n");
         assert!(message.contains("must divide the number of PEs, 6"), "{message}");
+    }
+
+    #[test]
+    fn numbers_that_no_word_has_are_refused() {
+        let (message, help, place) = error("[machine]\nword = 16\n[numbers.fractions]\nw = 99\n");
+        assert_eq!(message, "w = 99: impossible for a word of 16 bits");
+        assert_eq!(help.as_deref(), Some("-16 to 32 are possible"));
+        assert_eq!(place, (4, 5));
+        let (message, _, place) = error("[numbers]\nheadroom = 15\n");
+        assert_eq!(message, "headroom = 15: a word of 16 bits has no bit left for values");
+        assert_eq!(place, (2, 12));
+        assert!(Config::parse(&source("[numbers]\nheadroom = 14\nfractions = { w = -3, v = 20 }\n")).is_ok());
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Everything that `build`, `explain` and `sim` look at: program, data, binary points, images.
 
 use crate::arguments::{EngineName, Target};
-use crate::commands::train::schedule;
 use crate::engines::{self, Programs};
 use crate::failure::Failure;
 use crate::images::{Images, Lowered};
@@ -11,7 +10,6 @@ use crate::project::Project;
 use crate::samples::{self, Samples};
 use arch::Span;
 use sim::train::engine::{EngineError, Model, Step};
-use sim::train::settings::Reduction;
 use sim::train::{Schedule, gather, initial_model, train};
 
 /// A program on its way to hardware.
@@ -40,7 +38,7 @@ impl Design {
             samples.settings.batch = batch;
         }
         let seed = 1;
-        let schedule = schedule(&samples, seed)?;
+        let schedule = samples.schedule(seed)?;
         let programs = Programs::new(project, &samples, &schedule)?;
         let start = initial_model(&samples.signature, samples.settings.weights, seed);
         let _cooperative = interrupt::Cooperative::begin();
@@ -95,15 +93,5 @@ impl Design {
         engine.load(&self.start);
         engine.run(&self.steps(self.samples.train.len() / self.schedule.batch))?;
         Ok(engine.saturations())
-    }
-
-    /// What happens to an incomplete last batch, for people.
-    pub fn left_over(&self) -> Option<String> {
-        let left = self.schedule.left_over(self.samples.train.len());
-        match self.schedule.reduction {
-            _ if left == 0 => None,
-            Reduction::Mean => Some(format!("{left} samples of each epoch make no full batch and are left out")),
-            Reduction::Sum => Some(format!("{left} samples of each epoch make a smaller last batch")),
-        }
     }
 }

@@ -12,7 +12,7 @@
 //! | 101 | a bug of ours |
 //! | 130 | interrupted |
 
-use arch::Diagnostic;
+use arch::{Code, Diagnostic, Span};
 use std::path::Path;
 
 /// A text the user wrote, for showing where it is wrong.
@@ -33,7 +33,7 @@ pub enum Failure {
     DoesNotFit { source: Source, diagnostics: Vec<Diagnostic> },
     /// Arguments that clap cannot judge.
     Usage(String),
-    /// Two rungs of the ladder disagree.
+    /// Two rungs of the ladder disagree; a JSON result says it in its own `diagnostics`.
     Mismatch(String),
     /// An external tool is missing or failed.
     Tool(String),
@@ -60,6 +60,20 @@ impl Failure {
         }
     }
 
+    /// The code of a failure that is no diagnostic of a text.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Failure::Diagnostics { .. } => "E-DATA",
+            Failure::DoesNotFit { .. } => "E-BACKEND",
+            Failure::Usage(_) => "E-USAGE",
+            Failure::Mismatch(_) => "E-MISMATCH",
+            Failure::Tool(_) => "E-TOOL",
+            Failure::File(_) => "E-FILE",
+            Failure::Bug(_) => "E-INTERNAL",
+            Failure::Interrupted => "E-INTERRUPTED",
+        }
+    }
+
     /// Diagnostics about `source`.
     pub fn about(source: &Source, diagnostics: Vec<Diagnostic>) -> Failure {
         Failure::Diagnostics { source: source.clone(), diagnostics }
@@ -68,6 +82,14 @@ impl Failure {
     /// One diagnostic about a file whose text is not shown.
     pub fn data(name: impl Into<String>, diagnostics: Vec<Diagnostic>) -> Failure {
         Failure::Diagnostics { source: Source { name: name.into(), text: String::new() }, diagnostics }
+    }
+
+    /// A file that is no JSON, or not the JSON it should be, with the place that serde names.
+    pub fn json(name: String, text: String, message: String, error: &serde_json::Error) -> Failure {
+        let start = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
+        let place = (start + error.column().saturating_sub(1)).min(text.len());
+        let diagnostic = Diagnostic::new(Code::Data, Span::new(place, place), message);
+        Failure::Diagnostics { source: Source { name, text }, diagnostics: vec![diagnostic] }
     }
 
     /// A file that cannot be read or written.

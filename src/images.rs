@@ -1,6 +1,6 @@
 //! Programs to fixed-point programs to images for one machine.
 
-use crate::config::Config;
+use crate::config::{Config, value_span};
 use crate::engines::{NamedRanges, Programs, ranges_of};
 use crate::failure::Failure;
 use crate::output::Talk;
@@ -11,6 +11,7 @@ use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine, Span};
 use compiler::backend::{self, Compiled, Refusal};
 use compiler::fixed::{self, NumberReport, Numbers, Role};
+use compiler::language::nearest;
 use compiler::tensor;
 use std::collections::BTreeMap;
 
@@ -32,6 +33,30 @@ pub fn numbers(config: &Config) -> Numbers {
     numbers.fractions.clone_from(&config.numbers.fractions);
     numbers.headroom = config.numbers.headroom.unwrap_or(numbers.headroom);
     numbers
+}
+
+/// Refuse a binary point for a name that the program does not have.
+///
+/// # Errors
+/// `E-CONFIG` with its place in the config.
+pub fn check_fractions(project: &Project, program: &tensor::Program) -> Result<(), Failure> {
+    let Some((_, source)) = &project.config_source else { return Ok(()) };
+    let names = || {
+        let tensors = program.tensors.iter().map(|tensor| tensor.name.as_str());
+        program.names.iter().map(|(name, _)| name.as_str()).chain(tensors)
+    };
+    let unknown = project.config.numbers.fractions.keys().filter(|name| !names().any(|known| known == name.as_str()));
+    let wrong = unknown.map(|name| {
+        let span = value_span(&source.text, &["numbers", "fractions", name]).unwrap_or_default();
+        let message = format!("the program has no `{name}`, whose binary point [numbers.fractions] gives");
+        let diagnostic = Diagnostic::new(Code::Config, span, message);
+        match nearest(name, names()) {
+            Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
+            None => diagnostic.with_help("the report lists the names"),
+        }
+    });
+    let wrong: Vec<Diagnostic> = wrong.collect();
+    if wrong.is_empty() { Ok(()) } else { Err(Failure::about(source, wrong)) }
 }
 
 fn lower(

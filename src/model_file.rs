@@ -75,13 +75,15 @@ impl ModelFile {
         let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, &error))?;
         let name = path.display().to_string();
         let wrong = |message: String| Failure::data(name.clone(), vec![Diagnostic::global(Code::Data, message)]);
-        let version: Version =
-            serde_json::from_str(&text).map_err(|error| wrong(format!("this is no model file: {error}")))?;
+        let broken = |what: &str, error: &serde_json::Error| {
+            Failure::json(name.clone(), text.clone(), format!("{what}: {error}"), error)
+        };
+        let version: Version = serde_json::from_str(&text).map_err(|error| broken("this is no model file", &error))?;
         if version.format_version != VERSION {
             let found = version.format_version;
             return Err(wrong(format!("the model file has format version {found}, this tool reads version {VERSION}")));
         }
-        serde_json::from_str(&text).map_err(|error| wrong(format!("the model file is damaged: {error}")))
+        serde_json::from_str(&text).map_err(|error| broken("the model file is damaged", &error))
     }
 
     /// Refuse a model of another program.

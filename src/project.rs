@@ -23,7 +23,8 @@ pub struct Project {
     pub path: PathBuf,
     /// Its text.
     pub source: Source,
-    language: Language,
+    /// Its language.
+    pub language: Language,
     dialect: Dialect,
     /// Constants the user has set, weakest first: config, command line.
     set: Vec<(String, f64)>,
@@ -86,14 +87,18 @@ impl Project {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn parse_quietly(&self, defaults: &[(String, f64)]) -> Result<(Program, Vec<arch::Diagnostic>), Failure> {
+        language::parse(self.language, &self.source.text, &self.options(defaults))
+            .map_err(|diagnostics| Failure::about(&self.source, diagnostics))
+    }
+
+    /// How the program is read; `defaults` are constants that the user may override.
+    pub fn options(&self, defaults: &[(String, f64)]) -> Options {
         let mut set: Vec<(String, f64)> = Vec::new();
         for (name, value) in defaults.iter().chain(&self.set) {
             set.retain(|(known, _)| known != name);
             set.push((name.clone(), *value));
         }
-        let options = Options { set, seed_dialect: self.dialect == Dialect::Seed, ..Options::default() };
-        language::parse(self.language, &self.source.text, &options)
-            .map_err(|diagnostics| Failure::about(&self.source, diagnostics))
+        Options { set, seed_dialect: self.dialect == Dialect::Seed, ..Options::default() }
     }
 
     /// The constants that config and command line set.

@@ -3,8 +3,8 @@
 use crate::arguments::{Format, Global};
 use crate::failure::{Failure, Source};
 use crate::output::{self, Talk};
-use arch::Diagnostic;
 use arch::diagnostic::line_column;
+use arch::{Code, Diagnostic};
 use ariadne::{Config, IndexType, Label, Report, ReportKind};
 use serde_json::{Value, json};
 
@@ -21,11 +21,19 @@ pub fn failure(failure: &Failure, global: &Global, talk: &Talk) {
         | Failure::Bug(message) => {
             let internal =
                 if matches!(failure, Failure::Bug(_)) { " (a bug of tabla-gen; please report it)" } else { "" };
-            output::error_line(&format!("error: {message}{internal}"));
+            let message = format!("{message}{internal}");
+            output::error_line(&format!("error: {message}"));
+            // A mismatch stands in the result, and stdout holds one document only.
+            if global.format == Format::Json && !matches!(failure, Failure::Usage(_) | Failure::Mismatch(_)) {
+                let _ = output::json(&plain(failure.code(), &message));
+            }
             return;
         }
         Failure::Interrupted => {
             output::error_line("interrupted");
+            if global.format == Format::Json {
+                let _ = output::json(&plain(failure.code(), "interrupted"));
+            }
             return;
         }
     };
@@ -39,6 +47,26 @@ pub fn failure(failure: &Failure, global: &Global, talk: &Talk) {
     }
 }
 
+/// One error that is about no text, as a document.
+fn plain(code: &str, message: &str) -> Value {
+    json!({ "schema_version": 1, "diagnostics": [error(code, message)] })
+}
+
+/// One error that is about no text, as a JSON object.
+fn error(code: &str, message: &str) -> Value {
+    json!({ "code": code, "severity": "error", "message": message })
+}
+
+/// Say in a result that two rungs of the ladder disagree.
+pub fn add_mismatch(result: &mut Value, mismatch: &Failure) {
+    let Failure::Mismatch(message) = mismatch else { return };
+    let error = error(mismatch.code(), message);
+    match result["diagnostics"].as_array_mut() {
+        Some(diagnostics) => diagnostics.push(error),
+        None => result["diagnostics"] = json!([error]),
+    }
+}
+
 /// Show warnings on stderr.
 pub fn warnings(source: &Source, warnings: &[Diagnostic], talk: &Talk) {
     for warning in warnings {
@@ -49,7 +77,9 @@ pub fn warnings(source: &Source, warnings: &[Diagnostic], talk: &Talk) {
 /// A diagnostic as people read it.
 pub fn text(source: &Source, diagnostic: &Diagnostic, colour: bool) -> String {
     let severity = if diagnostic.code.is_warning() { "warning" } else { "error" };
-    let Some(span) = diagnostic.span.filter(|_| !source.text.is_empty() || source.name.is_empty()) else {
+    // Data files have long lines; their messages name row and column.
+    let shown = diagnostic.code != Code::Data && (!source.text.is_empty() || source.name.is_empty());
+    let Some(span) = diagnostic.span.filter(|_| shown) else {
         let mut lines = format!("{severity}[{}]: {}\n  in {}\n", diagnostic.code, diagnostic.message, source.name);
         if let Some(help) = &diagnostic.help {
             lines.push_str(&format!("  help: {help}\n"));

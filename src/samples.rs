@@ -4,18 +4,22 @@
 //!
 //! Sizes of the program follow from the data, so the data comes first.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Source};
+use crate::images;
 use crate::output::Talk;
 use crate::project::Project;
 use crate::settings;
+use arch::{Code, Diagnostic};
 use compiler::tensor::{Program, Role};
 use sim::data::fields::{Encoding, Rows};
 use sim::data::labels::Coding;
 use sim::data::split;
-use sim::data::table::Table;
+use sim::data::table::{Table, without_mark};
+use sim::train::Schedule;
 use sim::train::engine::{Field, Signature, Step};
 use sim::train::metrics::{self, Classes, Metrics};
-use sim::train::settings::{Loss, Settings};
+use sim::train::settings::{Loss, Reduction, Settings};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A program with the samples it trains on.
@@ -51,6 +55,8 @@ pub struct Choice<'a> {
     pub seed: u64,
     /// At most so many rows per part.
     pub limit: Option<usize>,
+    /// Columns, scales and labels of a saved model; otherwise they are taken from the data.
+    pub saved: Option<&'a Encoding>,
 }
 
 /// Read a data file.
@@ -59,7 +65,34 @@ pub struct Choice<'a> {
 /// It cannot be read, or is no table.
 pub fn read_table(path: &Path) -> Result<Table, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, &error))?;
-    Table::from_csv(&bytes).map_err(|error| Failure::data(path.display().to_string(), vec![error]))
+    Table::from_csv(&bytes).map_err(|error| {
+        let text = String::from_utf8_lossy(without_mark(&bytes)).into_owned();
+        Failure::Diagnostics { source: Source { name: path.display().to_string(), text }, diagnostics: vec![error] }
+    })
+}
+
+/// Something is wrong with a table.
+pub fn about_table(path: &Path, table: &Table, diagnostics: Vec<Diagnostic>) -> Failure {
+    let source = Source { name: path.display().to_string(), text: table.text.clone() };
+    Failure::Diagnostics { source, diagnostics }
+}
+
+/// Refuse data whose columns are not those of a saved model; their order is the model's.
+fn same_columns(chosen: &Encoding, saved: &Encoding) -> Result<(), Diagnostic> {
+    let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<String>>();
+    let (columns, known) = (sorted(&chosen.features), sorted(&saved.features));
+    let message = if chosen.targets != saved.targets {
+        let list = |names: &[String]| names.join(", ");
+        format!("the target is {}, that of the saved model {}", list(&chosen.targets), list(&saved.targets))
+    } else if let Some(new) = columns.difference(&known).next() {
+        format!("the saved model has no feature column `{new}`")
+    } else if let Some(missing) = known.difference(&columns).next() {
+        format!("the data has no column `{missing}`, which the saved model was trained with")
+    } else {
+        return Ok(());
+    };
+    Err(Diagnostic::global(Code::Data, message)
+        .with_help("use data with the same columns, or train anew without --load"))
 }
 
 /// The constants that settings and data give to a program.
@@ -75,18 +108,25 @@ impl Samples {
     /// Whatever is wrong with data, settings or program.
     pub fn read(project: &Project, settings: Settings, choice: Choice<'_>, talk: &Talk) -> Result<Samples, Failure> {
         let table = read_table(choice.data)?;
-        let about = |diagnostics| Failure::data(choice.data.display().to_string(), diagnostics);
+        let about = |diagnostics| about_table(choice.data, &table, diagnostics);
         // How many label values a sample has is known from the program as it stands; sizes do not change it in most.
         let (sketch, _) = project.parse_quietly(&[])?;
         let labels = label_elements(&sketch);
         let mut encoding =
             Encoding::choose(&table, &settings, choice.target, labels).map_err(|error| about(vec![error]))?;
+        if let Some(saved) = choice.saved {
+            same_columns(&encoding, saved).map_err(|error| about(vec![error]))?;
+            encoding = saved.clone();
+        }
         let program = project.parse(&defaults(&settings, &encoding), talk)?;
+        images::check_fractions(project, &program)?;
         let (signature, label) = signature(project, &program, &settings)?;
         encoding.check(&signature).map_err(|error| about(vec![error]))?;
         let rows = encoding.read(&table, true).map_err(about)?;
         let parts = split::split(table.rows.len(), choice.split, choice.seed);
-        encoding.measure(&rows, &parts.train, &settings);
+        if choice.saved.is_none() {
+            encoding.measure(&rows, &parts.train, &settings);
+        }
         let steps = |part: &[usize]| -> Vec<Step> {
             let part = part.iter().take(choice.limit.unwrap_or(usize::MAX));
             part.map(|&row| encoding.step(&rows, row, &signature)).collect()
@@ -103,6 +143,7 @@ impl Samples {
     pub fn random(project: &Project, settings: Settings, count: usize, talk: &Talk) -> Result<Samples, Failure> {
         let program =
             project.parse(&settings.mu.map(|mu| ("mu".to_owned(), mu)).into_iter().collect::<Vec<_>>(), talk)?;
+        images::check_fractions(project, &program)?;
         let (signature, label) = signature(project, &program, &settings)?;
         let mut noise = Noise(1);
         let coding = match &settings.labels {
@@ -142,6 +183,35 @@ impl Samples {
             coding,
         };
         Ok(Samples { program, signature, encoding, settings, train, test: Vec::new(), origin, label })
+    }
+
+    /// The schedule of a training.
+    ///
+    /// # Errors
+    /// No full batch exists.
+    pub fn schedule(&self, seed: u64) -> Result<Schedule, Failure> {
+        let settings = &self.settings;
+        let (batch, count) = (settings.batch as usize, self.train.len());
+        if batch > count {
+            return Err(Failure::Usage(format!(
+                "a batch of {batch} is more than the {count} samples of the training part"
+            )));
+        }
+        Ok(Schedule { epochs: settings.epochs, batch, reduction: settings.reduction, shuffle: settings.shuffle, seed })
+    }
+
+    /// What happens to an incomplete last batch, for people.
+    pub fn left_over(&self, schedule: &Schedule) -> Option<String> {
+        let count = self.train.len();
+        let left = schedule.left_over(count);
+        match schedule.reduction {
+            _ if left == 0 => None,
+            Reduction::Mean => Some(format!(
+                "the last {left} of {count} samples of each epoch make no full batch of {} and are left out (reduction = \"mean\")",
+                schedule.batch
+            )),
+            Reduction::Sum => Some(format!("the last batch of each epoch has {left} samples (reduction = \"sum\")")),
+        }
     }
 
     /// Judge the predictions for some steps.
@@ -197,7 +267,7 @@ pub fn for_image(
     match data.map(Path::to_owned).or(configured) {
         // A built-in config names data of the repository, which need not be here.
         Some(data) if !built_in || data.is_file() => {
-            let choice = Choice { data: &data, target, split: 0.8, seed: 1, limit: None };
+            let choice = Choice { data: &data, target, split: 0.8, seed: 1, limit: None, saved: None };
             Samples::read(project, settings, choice, talk)
         }
         _ => {

@@ -171,7 +171,7 @@ fn append(value: &Value, shape: &[u32], elements: &mut Elements) -> Result<(), S
     }
 }
 
-/// Everything a program has computed.
+/// Everything a program has computed; `next` if it updates anything.
 pub fn results(program: &Program, engine: &impl Engine) -> Value {
     let (mut values, mut shapes, mut next) = (Map::new(), Map::new(), Map::new());
     for (name, tensor) in &program.names {
@@ -184,7 +184,11 @@ pub fn results(program: &Program, engine: &impl Engine) -> Value {
         let tensor = &program.tensors[state.0];
         next.insert(tensor.name.clone(), write_elements(&engine.value(state), &tensor.shape));
     }
-    json!({ "schema_version": 1, "values": values, "shapes": shapes, "next": next })
+    let mut results = json!({ "schema_version": 1, "values": values, "shapes": shapes });
+    if !next.is_empty() {
+        results["next"] = next.into();
+    }
+    results
 }
 
 /// Nested lists of row-major elements.

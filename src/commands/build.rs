@@ -30,7 +30,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     let (Some(program), Some(compiled)) = (&design.lowered.full, &design.images.full) else {
         return Err(Failure::Bug("a design without a training program".to_owned()));
     };
-    if let Some(left) = design.left_over() {
+    if let Some(left) = design.samples.left_over(&design.schedule) {
         talk.say(left);
     }
     let report = Report::new(&Sources {

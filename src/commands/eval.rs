@@ -11,11 +11,13 @@ use arch::number::to_f64;
 use arch::{Diagnostic, Image};
 use compiler::canonical::{self, Batch, Keep, Options};
 use compiler::fixed::{self, Role};
+use compiler::language::preprocessor::preprocess;
+use compiler::language::{self, Language};
 use compiler::tensor::{self, Program, TensorId};
 use serde_json::Value;
 use sim::array::Array;
 use sim::driver::{Driver, Run, Words};
-use sim::eval::{Elements, Engine, evaluate, read_inputs, results};
+use sim::eval::{Elements, Engine, definitions, evaluate, read_inputs, results, with_shapes_of};
 use sim::fixed::Fixed;
 use sim::golden::Golden;
 use sim::grid::{Grid, Stalls};
@@ -26,12 +28,22 @@ use std::io::Read;
 /// Evaluate.
 pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> {
     let project = Project::open(global, Some(&options.program))?;
-    let (program, warnings) = project.parse_quietly(&[])?;
-    if let Some(entry) = &options.entry {
-        return Err(Failure::Usage(format!("--entry {entry}: programs of this language have no functions")));
+    if let Some(entry) = &options.entry
+        && matches!(project.language, Language::Tabla | Language::Rink)
+    {
+        let name = project.language.name();
+        return Err(Failure::Usage(format!("--entry {entry}: programs in {name} have no functions")));
     }
     let inputs = inputs(options)?;
     let about = |diagnostics| Failure::about(&project.source, diagnostics);
+    let reading = compiler::language::Options { entry: options.entry.clone(), ..project.options(&[]) };
+    let reading = with_shapes_of(&inputs, reading);
+    if project.language == Language::Preprocessor {
+        let file = preprocess(&project.source.text, &reading).map_err(about)?;
+        return output::either(global.format, || file.text.clone(), || definitions(&file));
+    }
+    let (program, warnings) = language::parse(project.language, &project.source.text, &reading).map_err(about)?;
+    images::check_fractions(&project, &program)?;
     let mut golden = Golden::new(&program);
     let mut result = evaluate(&program, &inputs, &mut golden).map_err(about)?;
     let mut mismatch = None;
@@ -39,13 +51,16 @@ pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> 
         let values = read_inputs(&program, &inputs).map_err(about)?;
         let below = Below::evaluate(options.engine, &project, &program, &values, talk)?;
         result = results(&program, &Overlay { program: &program, golden: &golden, below: &below });
-        mismatch = below.mismatch;
+        mismatch = below.mismatch.map(Failure::Mismatch);
     }
     match global.format {
         Format::Json => {
             if !warnings.is_empty() {
                 let warnings = warnings.iter().map(|warning| render::object(&project.source, warning));
                 result["diagnostics"] = warnings.collect();
+            }
+            if let Some(failure) = &mismatch {
+                render::add_mismatch(&mut result, failure);
             }
             output::json(&result)?;
         }
@@ -54,7 +69,7 @@ pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> 
             output::result(&text(&result))?;
         }
     }
-    mismatch.map_or(Ok(()), |message| Err(Failure::Mismatch(message)))
+    mismatch.map_or(Ok(()), Err)
 }
 
 fn text(result: &Value) -> String {
@@ -78,7 +93,7 @@ fn inputs(options: &Eval) -> Result<Value, Failure> {
     let text = text.map_err(|error| Failure::file("read", path, &error))?;
     serde_json::from_str(&text).map_err(|error| {
         let message = format!("line {}, column {}: no JSON: {error}", error.line(), error.column());
-        Failure::data(path.display().to_string(), vec![Diagnostic::global(arch::Code::Data, message)])
+        Failure::json(path.display().to_string(), text.clone(), message, &error)
     })
 }
 
@@ -135,16 +150,16 @@ impl Below {
             return Ok(below);
         }
         let image = images::fitted(project, &words)?.image;
+        let all = (0..words.tensors.len()).map(|id| (id, fixed.words(TensorId(id)).to_vec())).collect();
         let array = on_grid(Array::new(&image.machine), &image, &words, &before)?;
-        let mut found = Below::of(&words, |id| array.get(&id.0).map_or_else(|| fixed.words(id).to_vec(), Clone::clone));
-        found.mismatch = first_difference(&words, &array, "array", |id| fixed.words(id).to_vec(), "fixed");
+        let mut rungs: Vec<(&str, Sent)> = vec![("fixed", all), ("array", array)];
         if engine == EngineName::Rtl {
             let simulator = Simulator::build(&image.machine, Some(talk))?;
-            let rtl = on_grid(simulator.device(&image.machine), &image, &words, &before)?;
-            let expected = |id: TensorId| array.get(&id.0).cloned().unwrap_or_default();
-            found = Below::of(&words, |id| rtl.get(&id.0).map_or_else(|| fixed.words(id).to_vec(), Clone::clone));
-            found.mismatch = first_difference(&words, &rtl, "rtl", expected, "array");
+            rungs.push(("rtl", on_grid(simulator.device(&image.machine), &image, &words, &before)?));
         }
+        let lowest = &rungs[rungs.len() - 1].1;
+        let mut found = Below::of(&words, |id| lowest.get(&id.0).unwrap_or(&rungs[0].1[&id.0]).clone());
+        found.mismatch = first_difference(&rungs, |tensor| words.tensors[tensor].name.clone());
         Ok(found)
     }
 
@@ -165,13 +180,11 @@ fn is_held(role: &tensor::Role) -> bool {
     matches!(role, tensor::Role::Input | tensor::Role::Label | tensor::Role::State | tensor::Role::InOut)
 }
 
-/// One step on a grid: the words it sent, by tensor number of the program.
-fn on_grid<G: Grid>(
-    grid: G,
-    image: &Image,
-    program: &fixed::Program,
-    before: &Fixed,
-) -> Result<BTreeMap<usize, Vec<i64>>, Failure> {
+/// Words by tensor number of the program.
+type Sent = BTreeMap<usize, Vec<i64>>;
+
+/// One step on a grid: the words it sent.
+fn on_grid<G: Grid>(grid: G, image: &Image, program: &fixed::Program, before: &Fixed) -> Result<Sent, Failure> {
     let id = |name: &str| before.tensor(name).expect("the image calls its tensors as the program does");
     let words: Words = image.tensors.iter().map(|tensor| before.words(id(&tensor.name)).to_vec()).collect();
     let emit_model = image.entries.emit_model.is_some();
@@ -196,21 +209,18 @@ fn on_grid<G: Grid>(
     Ok(sent)
 }
 
-fn first_difference(
-    program: &fixed::Program,
-    found: &BTreeMap<usize, Vec<i64>>,
-    name: &str,
-    expected: impl Fn(TensorId) -> Vec<i64>,
-    reference: &str,
-) -> Option<String> {
-    found.iter().find_map(|(&tensor, words)| {
-        let expected = expected(TensorId(tensor));
-        let element = (0..words.len()).find(|&n| words.get(n) != expected.get(n))?;
-        let what = &program.tensors[tensor].name;
-        let (word, other) = (words[element], expected.get(element));
-        Some(format!(
-            "{name} differs from {reference}: `{what}` element {element} is the word {word} instead of {other:?}"
-        ))
+/// The first word in which a rung differs from the one above it, the highest rung first.
+fn first_difference(rungs: &[(&str, Sent)], name_of: impl Fn(usize) -> String) -> Option<String> {
+    rungs.windows(2).find_map(|pair| {
+        let [(reference, above), (name, found)] = pair else { return None };
+        found.iter().find_map(|(&tensor, words)| {
+            let expected = above.get(&tensor).map_or(&[][..], Vec::as_slice);
+            let element = (0..words.len().max(expected.len())).find(|&n| words.get(n) != expected.get(n))?;
+            let show = |word: Option<&i64>| word.map_or("nothing".to_owned(), |word| format!("the word {word}"));
+            let (word, other) = (show(words.get(element)), show(expected.get(element)));
+            let what = name_of(tensor);
+            Some(format!("{name} differs from {reference}: `{what}` element {element} is {word} instead of {other}"))
+        })
     })
 }
 
@@ -242,5 +252,26 @@ impl Engine for Overlay<'_> {
             }
             _ => defined,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A grid that agrees with an array that is wrong is wrong, too.
+    #[test]
+    fn the_highest_difference_is_named() {
+        let sent = |word| Sent::from([(3, vec![7, word])]);
+        let difference = |words: [i64; 3]| {
+            let [fixed, array, rtl] = words.map(sent);
+            first_difference(&[("fixed", fixed), ("array", array), ("rtl", rtl)], |tensor| format!("t{tensor}"))
+        };
+        assert_eq!(difference([1, 1, 1]), None);
+        let array = "array differs from fixed: `t3` element 1 is the word 2 instead of the word 1";
+        assert_eq!(difference([1, 2, 2]).as_deref(), Some(array));
+        assert_eq!(difference([1, 2, 1]).as_deref(), Some(array));
+        let rtl = "rtl differs from array: `t3` element 1 is the word 2 instead of the word 1";
+        assert_eq!(difference([1, 1, 2]).as_deref(), Some(rtl));
     }
 }

@@ -3,6 +3,7 @@
 use crate::arguments::{EngineName, Format, Global, Predict};
 use crate::engines;
 use crate::failure::Failure;
+use crate::images;
 use crate::model_file::{self, ModelFile};
 use crate::output::{self, Talk};
 use crate::project::Project;
@@ -18,10 +19,11 @@ pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failur
     let file = ModelFile::load(&options.model)?;
     let set: Vec<(String, f64)> = file.set.iter().map(|(name, &value)| (name.clone(), value)).collect();
     let program = project.parse(&set, talk)?;
+    images::check_fractions(&project, &program)?;
     let (signature, _) = samples::signature(&project, &program, &settings)?;
     file.check(&options.model, &model_file::program_hash(&project.source.text, &file.set), &signature.model)?;
     let table = read_table(&options.data)?;
-    let about = |diagnostics| Failure::data(options.data.display().to_string(), diagnostics);
+    let about = |diagnostics| samples::about_table(&options.data, &table, diagnostics);
     file.encoding.check(&signature).map_err(|error| about(vec![error]))?;
     let steps = samples::unlabelled(&file.encoding, &table, &signature).map_err(about)?;
     let prediction = engines::prediction_program(&project, &program, &signature)?;

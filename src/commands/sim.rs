@@ -6,6 +6,7 @@ use crate::engines::{Rung, Which};
 use crate::failure::Failure;
 use crate::output::{self, Talk};
 use crate::project::Project;
+use crate::render;
 use serde_json::json;
 use sim::train::engine::Comparison;
 
@@ -27,6 +28,9 @@ pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
         sum.add(&comparison);
     }
     let samples = steps.len() * design.schedule.batch;
+    let differs = sum.first.as_ref().filter(|_| !sum.agrees());
+    let differs =
+        differs.map(|first| Failure::Mismatch(format!("rtl differs from what stands above it in the ladder: {first}")));
     output::either(
         global.format,
         || {
@@ -41,7 +45,7 @@ pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
             )
         },
         || {
-            json!({
+            let mut document = json!({
                 "schema_version": 1,
                 "steps": steps.len(),
                 "samples": samples,
@@ -50,13 +54,12 @@ pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
                 "words_differing": sum.differing,
                 "cycle_counts_differing": sum.cycle_counts_differing,
                 "first_difference": sum.first,
-            })
+            });
+            if let Some(failure) = &differs {
+                render::add_mismatch(&mut document, failure);
+            }
+            document
         },
     )?;
-    match sum.first {
-        Some(first) if sum.differing > 0 || sum.cycle_counts_differing > 0 => {
-            Err(Failure::Mismatch(format!("rtl differs from array: {first}")))
-        }
-        _ => Ok(()),
-    }
+    differs.map_or(Ok(()), Err)
 }

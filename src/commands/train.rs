@@ -8,13 +8,14 @@ use crate::interrupt;
 use crate::model_file::{self, ModelFile};
 use crate::output::{self, Talk};
 use crate::project::Project;
+use crate::render;
 use crate::samples::{self, Choice, Samples};
 use crate::settings;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 use sim::train::engine::{Comparison, Engine, EngineError, Model};
 use sim::train::metrics::Metrics;
-use sim::train::settings::{Reduction, Settings};
+use sim::train::settings::Settings;
 use sim::train::{Engines, Schedule, Trained, initial_model, predict, train};
 use std::collections::BTreeMap;
 
@@ -33,22 +34,25 @@ pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure>
     let project = Project::open(global, options.program.as_deref())?;
     let (settings, _) = settings::read(&project.path)?;
     let settings = with_options(settings, options);
+    let loaded = options.load.as_deref().map(|path| ModelFile::load(path).map(|file| (path, file))).transpose()?;
     let choice = Choice {
         data: &options.data,
         target: options.target.as_deref(),
         split: options.split,
         seed: options.seed,
         limit: options.limit,
+        saved: loaded.as_ref().map(|(_, file)| &file.encoding),
     };
     let samples = Samples::read(&project, settings, choice, talk)?;
-    let schedule = schedule(&samples, options.seed)?;
-    say_what_is_left_over(&schedule, samples.train.len(), talk);
+    let schedule = samples.schedule(options.seed)?;
+    if let Some(left) = samples.left_over(&schedule) {
+        talk.say(left);
+    }
     let set = constants(&project, &samples);
     let hash = model_file::program_hash(&project.source.text, &set);
-    let start = match &options.load {
+    let start = match loaded {
         None => initial_model(&samples.signature, samples.settings.weights, options.seed),
-        Some(path) => {
-            let file = ModelFile::load(path)?;
+        Some((path, file)) => {
             file.check(path, &hash, &samples.signature.model)?;
             file.model
         }
@@ -85,11 +89,16 @@ pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure>
         file.save(path)?;
         talk.say(format!("wrote {}", path.display()));
     }
+    let differs = comparison.as_ref().filter(|comparison| !comparison.agrees());
+    let differs = differs.map(|comparison| Failure::Mismatch(mismatch(engine, comparison)));
     match global.format {
         Format::Json => {
             let mut document = document(&results, comparison.as_ref(), &project);
             let line = |(line, results): (&usize, &u64)| json!({ "line": line, "results": results });
             document["saturations"] = saturations.iter().map(line).collect();
+            if let Some(failure) = &differs {
+                render::add_mismatch(&mut document, failure);
+            }
             output::json(&document)?;
         }
         Format::Text => {
@@ -100,17 +109,14 @@ pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure>
             output::result(&text)?;
         }
     }
-    match comparison {
-        Some(comparison) if !comparison.agrees() => Err(Failure::Mismatch(mismatch(engine, &comparison))),
-        _ => Ok(()),
-    }
+    differs.map_or(Ok(()), Err)
 }
 
 fn mismatch(engine: &str, comparison: &Comparison) -> String {
     let first = comparison.first.as_deref().unwrap_or("");
-    let Comparison { with, words, differing, cycle_counts_differing, .. } = comparison;
+    let Comparison { words, differing, cycle_counts_differing, .. } = comparison;
     format!(
-        "{engine} differs from {with}: {differing} of {words} words, {cycle_counts_differing} cycle counts; first: {first}"
+        "{engine} differs from what stands above it in the ladder: {differing} of {words} words, {cycle_counts_differing} cycle counts; first: {first}"
     )
 }
 
@@ -119,33 +125,6 @@ fn with_options(mut settings: Settings, options: &Train) -> Settings {
     settings.batch = options.batch.unwrap_or(settings.batch);
     settings.shuffle |= options.shuffle;
     settings
-}
-
-/// The schedule of a training.
-///
-/// # Errors
-/// No full batch exists.
-pub fn schedule(samples: &Samples, seed: u64) -> Result<Schedule, Failure> {
-    let settings = &samples.settings;
-    let (batch, count) = (settings.batch as usize, samples.train.len());
-    if batch > count {
-        return Err(Failure::Usage(format!(
-            "a batch of {batch} is more than the {count} samples of the training part"
-        )));
-    }
-    Ok(Schedule { epochs: settings.epochs, batch, reduction: settings.reduction, shuffle: settings.shuffle, seed })
-}
-
-fn say_what_is_left_over(schedule: &Schedule, samples: usize, talk: &Talk) {
-    let left = schedule.left_over(samples);
-    match schedule.reduction {
-        _ if left == 0 => {}
-        Reduction::Mean => talk.say(format!(
-            "the last {left} of {samples} samples of each epoch make no full batch of {} and are left out (reduction = \"mean\")",
-            schedule.batch
-        )),
-        Reduction::Sum => talk.say(format!("the last batch of each epoch has {left} samples (reduction = \"sum\")")),
-    }
 }
 
 /// The constants that make the program what it is: from the data, then from the user.

@@ -151,16 +151,20 @@ pub fn compile(
 }
 
 fn too_large(machine: &Machine, available: Words, needed: Words) -> Refusal {
+    let pads = [
+        ("model", needed.model, available.model),
+        ("data", needed.data, available.data),
+        ("temporary", needed.temporary, available.temporary),
+    ];
+    let short = || pads.into_iter().filter(|&(_, need, have)| need > have);
+    let list = |each: &dyn Fn((&str, u32, u32)) -> String| short().map(each).collect::<Vec<_>>().join(", ");
     let message = format!(
-        "the program does not fit {machine}: it needs {} words of model, {} of data and {} of temporary scratchpad per PE, \
-         the machine has {}, {} and {}",
-        needed.model, needed.data, needed.temporary, available.model, available.data, available.temporary
+        "the program does not fit {machine}: per PE it needs {}",
+        list(&|(pad, need, have)| format!("{need} words of {pad} scratchpad where the machine has {have}"))
     );
     let depths = format!(
-        "model_depth = {}, data_depth = {}, temporary_depth = {} would do on this grid; so would more PEs",
-        needed.model.max(available.model).next_power_of_two(),
-        needed.data.max(available.data).next_power_of_two(),
-        needed.temporary.max(available.temporary).next_power_of_two()
+        "{} would do on this grid; so would more PEs",
+        list(&|(pad, need, _)| format!("{pad}_depth = {}", need.next_power_of_two()))
     );
     Refusal::too_large(Diagnostic::global(Code::Backend, message).with_help(depths), needed)
 }

@@ -57,7 +57,8 @@ impl Coding {
                 Coding::Number => Vec::new(),
             };
             let place = format!("row {} (line {}), column `{}`", row + 1, table.lines[row], table.columns[column]);
-            Diagnostic::global(Code::Data, format!("{place}: the label `{cell}` is not in the coding"))
+            let span = table.span(row, column);
+            Diagnostic::new(Code::Data, span, format!("{place}: the label `{cell}` is not in the coding"))
                 .with_help(format!("the labels are {}; see `labels` in the [train] table", known.join(", ")))
         })
     }

@@ -1,6 +1,6 @@
 //! CSV text to cells. Numbers are read column by column, when something wants numbers.
 
-use arch::{Code, Diagnostic};
+use arch::{Code, Diagnostic, Span};
 
 /// The cells of a file, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,6 +11,10 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
     /// Line of the file on which each row starts, 1-based.
     pub lines: Vec<u64>,
+    /// The text, which the spans of errors refer to; without the byte order mark.
+    pub text: String,
+    /// Byte of the text at which each row starts.
+    starts: Vec<usize>,
 }
 
 impl Table {
@@ -19,7 +23,7 @@ impl Table {
     /// # Errors
     /// `E-DATA`: no header, no rows, a column name twice, rows of different lengths, or text that is no UTF-8.
     pub fn from_csv(text: &[u8]) -> Result<Table, Diagnostic> {
-        let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
+        let text = without_mark(text);
         if text.iter().all(u8::is_ascii_whitespace) {
             return Err(Diagnostic::global(Code::Data, "the data file is empty")
                 .with_help("a data file has one header line with column names, then one line per sample"));
@@ -27,7 +31,7 @@ impl Table {
         let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text);
         let columns: Vec<String> = match reader.headers() {
             Ok(header) => header.iter().map(str::to_owned).collect(),
-            Err(error) => return Err(from_csv_error(&error, &[])),
+            Err(error) => return Err(from_csv_error(&error, &[], text)),
         };
         for (n, column) in columns.iter().enumerate() {
             if columns[..n].contains(column) {
@@ -41,22 +45,42 @@ impl Table {
             )
             .with_help("put a header line before the first sample"));
         }
-        let (mut rows, mut lines) = (Vec::new(), Vec::new());
+        let (mut rows, mut lines, mut starts) = (Vec::new(), Vec::new(), Vec::new());
         let (mut line, mut counted) = (1, 0);
         for record in reader.records() {
-            let record = record.map_err(|error| from_csv_error(&error, &columns))?;
+            let record = record.map_err(|error| from_csv_error(&error, &columns, text))?;
             // The reader's own line numbers are one behind after CRLF: a record starts there before the LF.
-            let position = record.position().map_or(0, |position| position.byte() as usize);
-            let start = position + text[position..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+            let start = row_start(text, record.position());
             line += text[counted..start].iter().filter(|&&byte| byte == b'\n').count() as u64;
             counted = start;
             lines.push(line);
+            starts.push(start);
             rows.push(record.iter().map(str::to_owned).collect());
         }
         if rows.is_empty() {
             return Err(Diagnostic::global(Code::Data, "the data file has a header but no rows"));
         }
-        Ok(Table { columns, rows, lines })
+        Ok(Table { columns, rows, lines, text: String::from_utf8_lossy(text).into_owned(), starts })
+    }
+
+    /// Where a cell stands in the text.
+    pub fn span(&self, row: usize, column: usize) -> Span {
+        let start = self.starts[row];
+        let (mut commas, mut quoted, mut from) = (0, false, start);
+        for (n, byte) in self.text.bytes().enumerate().skip(start) {
+            match byte {
+                b'"' => quoted = !quoted,
+                b',' | b'\r' | b'\n' if !quoted => {
+                    if commas == column || byte != b',' {
+                        return Span::new(from, n);
+                    }
+                    commas += 1;
+                    from = n + 1;
+                }
+                _ => {}
+            }
+        }
+        Span::new(from, self.text.len())
     }
 
     /// The number of the column with this name.
@@ -86,7 +110,7 @@ impl Table {
             Err(_) => format!("`{cell}` is not a number"),
         };
         let place = format!("row {} (line {}), column `{}`", row + 1, self.lines[row], self.columns[column]);
-        Err(Diagnostic::global(Code::Data, format!("{place}: {wrong}"))
+        Err(Diagnostic::new(Code::Data, self.span(row, column), format!("{place}: {wrong}"))
             .with_help("every cell of a number column must hold a finite number such as 0.25 or -3e2"))
     }
 
@@ -131,7 +155,18 @@ fn nearest<'a>(name: &str, candidates: &'a [String]) -> Option<&'a str> {
         .map(|(_, candidate)| candidate.as_str())
 }
 
-fn from_csv_error(error: &csv::Error, columns: &[String]) -> Diagnostic {
+/// The text of a file without the byte order mark.
+pub fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text)
+}
+
+/// Byte at which a record starts: the reader puts it before the line end of the record before.
+fn row_start(text: &[u8], position: Option<&csv::Position>) -> usize {
+    let position = position.map_or(0, |position| position.byte() as usize).min(text.len());
+    position + text[position..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count()
+}
+
+fn from_csv_error(error: &csv::Error, columns: &[String], text: &[u8]) -> Diagnostic {
     let message = match error.kind() {
         csv::ErrorKind::UnequalLengths { pos, len, .. } => {
             let line = pos.as_ref().map_or(0, csv::Position::line);
@@ -142,7 +177,13 @@ fn from_csv_error(error: &csv::Error, columns: &[String]) -> Diagnostic {
         }
         _ => error.to_string(),
     };
-    Diagnostic::global(Code::Data, message)
+    match error.position() {
+        Some(position) => {
+            let start = row_start(text, Some(position));
+            Diagnostic::new(Code::Data, Span::new(start, start), message)
+        }
+        None => Diagnostic::global(Code::Data, message),
+    }
 }
 
 #[cfg(test)]
@@ -179,6 +220,20 @@ mod tests {
                 "row 3 (line 4), column `b`: `inf` is not a finite number",
             ]
         );
+    }
+
+    #[test]
+    fn cells_have_places() {
+        let table = Table::from_csv(b"\xef\xbb\xbfa,b\r\n\"1,5\",2\r\n3,x\r\n").unwrap();
+        let cell = |row, column| {
+            let span = table.span(row, column);
+            &table.text[span.start..span.end]
+        };
+        assert_eq!([cell(0, 0), cell(0, 1), cell(1, 0), cell(1, 1)], ["\"1,5\"", "2", "3", "x"]);
+        let place = |span: Span| arch::diagnostic::line_column(&table.text, span.start);
+        assert_eq!(place(table.number(1, 1).unwrap_err().span.unwrap()), (3, 3));
+        let uneven = Table::from_csv(b"a,b\n1,2\n1\n").unwrap_err();
+        assert_eq!(uneven.span, Some(Span::new(8, 8)));
     }
 
     #[test]

@@ -106,8 +106,11 @@ impl Engine for Compared {
         self.reference.saturations()
     }
 
+    /// With what the reference compared, if it compares: a difference there comes first, because it is nearer to the top of the ladder.
     fn comparison(&self) -> Option<Comparison> {
-        Some(self.comparison.clone())
+        let mut sum = self.reference.comparison().unwrap_or_default();
+        sum.add(&self.comparison);
+        Some(sum)
     }
 }
 
@@ -161,5 +164,19 @@ mod tests {
         let comparison = compared(-1.0, 6, false);
         assert_eq!(comparison.first.unwrap(), "steps 0 to 2 took 6 cycles instead of 5 (array)");
         assert_eq!((comparison.differing, comparison.cycle_counts_differing), (0, 1));
+    }
+
+    #[test]
+    fn a_reference_that_is_wrong_itself_is_noticed() {
+        let counter = |wrong| Box::new(Counter { count: 0.0, wrong, cycles: 5 });
+        let array = Compared::new(counter(1.0), counter(-1.0), "fixed", "h", false);
+        let mut rtl = Compared::new(counter(1.0), Box::new(array), "array", "h", false);
+        rtl.run(&[vec![], vec![], vec![]]).unwrap();
+        let comparison = rtl.comparison().unwrap();
+        // 3 predictions and 1 weight, on both rungs; `array` is wrong from the second prediction on.
+        assert_eq!((comparison.words, comparison.differing), (2 * (3 + 1), 2 + 1));
+        assert_eq!(comparison.with, "array");
+        assert_eq!(comparison.first.as_deref(), Some("`h` element 0 after step 1: 3 instead of 2 (fixed)"));
+        assert!(!comparison.agrees());
     }
 }
