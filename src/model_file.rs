@@ -111,7 +111,7 @@ impl ModelFile {
             Some("its columns and their scales differ in number")
         } else if !scales.iter().all(sound) {
             Some("a scale is no number that a column can have")
-        } else if self.ranges.values().any(|(low, high)| !(low <= high)) {
+        } else if self.ranges.values().any(|(low, high)| low.is_nan() || high.is_nan() || low > high) {
             Some("a range is empty")
         } else if self.model.values().flatten().any(|weight| !weight.is_finite()) {
             Some("a weight is not finite")
