@@ -41,7 +41,27 @@ fn program<I: Display>(text: &mut String, name: &str, instructions: &[I], commen
 
 /// All programs, instruction by instruction.
 pub fn microcode(image: &Image) -> String {
-    let mut text = format!("microcode for {}\nentries {:?}\n", image.machine, image.entries);
+    let mut text = format!(
+        "microcode for {}\n\n\
+         `+n` waits n cycles; `k2<4` is a loop; `model[3+8k2]` is a word of a scratchpad; `rows 0..2 columns 0..5 at k3` are the\n\
+         PEs that take part, the bounds in the first and last iteration of the loop named. docs/machine.md has the rest.\n\nentries",
+        image.machine
+    );
+    let entries = &image.entries;
+    for (name, entry) in [
+        ("step: alu", entries.step_alu),
+        ("root", entries.step_root),
+        ("move", entries.step_move),
+        ("load", entries.step_load),
+        ("after a step: alu", entries.emit_step),
+        ("model out: alu", entries.emit_model),
+        ("model in: load", entries.load_model),
+    ] {
+        if let Some(entry) = entry {
+            text.push_str(&format!("  {name} {entry}"));
+        }
+    }
+    text.push('\n');
     let none = |_| String::new();
     program(&mut text, "alu", &image.alu, &|n| match image.comments.get(n) {
         Some((what, 0)) => format!("    # {what}"),
