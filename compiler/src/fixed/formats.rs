@@ -374,7 +374,9 @@ impl<'a> Formats<'a> {
             Atom::Constant(value) => {
                 let best = best_fraction(*value, *value, word);
                 match (exact_fraction(*value, word), other, wanted) {
-                    (Some(exact), Some(other), Some(wanted)) => (wanted - other + scale).clamp(exact, best),
+                    (Some(exact), Some(other), Some(wanted)) => {
+                        wanted.saturating_sub(other).saturating_add(scale).clamp(exact, best)
+                    }
                     (Some(exact), ..) => exact.max(0).min(best),
                     (None, ..) => best,
                 }
@@ -382,7 +384,8 @@ impl<'a> Formats<'a> {
         };
         let a_fraction = fixed(a, None);
         let b_fraction = fixed(b, Some(a_fraction));
-        let product = a_fraction + b_fraction - scale;
+        // A tensor of zeros takes any binary point, however far out.
+        let product = a_fraction.saturating_add(b_fraction).saturating_sub(scale);
         let start = match start {
             Some(Atom::Constant(value)) => product.min(best_fraction(*value, *value, word)),
             _ => start_fraction.unwrap_or(product),
