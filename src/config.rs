@@ -1,6 +1,6 @@
 //! The TOML that describes a machine, its board and its numbers.
 //!
-//!     program = "..."    [machine]    [board]    [board.resources]    [numbers]    [build]
+//!     program = "..."    [machine]    [board]    [numbers]    [build]
 //!
 //! `configs/reference.toml` explains every key. What is wrong is said with line and column, and an unknown key with the
 //! nearest known one.
@@ -21,7 +21,8 @@ struct ConfigFile {
     program: Option<PathBuf>,
     #[serde(default)]
     machine: MachineSpec,
-    board: Option<Board>,
+    #[serde(default)]
+    board: BoardOptions,
     #[serde(default)]
     numbers: NumberOptions,
     #[serde(default)]
@@ -37,8 +38,8 @@ pub struct Config {
     pub spec: MachineSpec,
     /// The grid with the defaults of what is left out.
     pub machine: Machine,
-    /// The board.
-    pub board: Board,
+    /// The board that is asked for.
+    pub board: BoardOptions,
     /// Choice of binary points.
     pub numbers: NumberOptions,
     /// What `build` does.
@@ -52,7 +53,7 @@ impl Default for Config {
             program: None,
             spec: MachineSpec::default(),
             machine: Machine::try_from(MachineSpec::default()).expect("the default grid is possible"),
-            board: Board::default(),
+            board: BoardOptions::default(),
             numbers: NumberOptions::default(),
             build: BuildOptions::default(),
         }
@@ -60,42 +61,13 @@ impl Default for Config {
 }
 
 /// The `[board]` table.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Board {
-    /// Name of the board.
-    pub name: String,
-    /// Device family: `ecp5`, `ice40`, `xcup`, ...
-    pub family: Option<String>,
-    /// Device.
-    pub part: Option<String>,
-    /// Clock of the grid.
-    #[serde(default = "default_clock")]
-    pub clock_mhz: f64,
-    /// What the device has.
-    pub resources: Option<Resources>,
-}
-
-fn default_clock() -> f64 {
-    100.0
-}
-
-impl Default for Board {
-    fn default() -> Board {
-        Board { name: "none".to_owned(), family: None, part: None, clock_mhz: default_clock(), resources: None }
-    }
-}
-
-/// The `[board.resources]` table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Resources {
-    /// Multipliers.
-    pub dsp: u64,
-    /// Block memories.
-    pub bram: u64,
-    /// Look-up tables.
-    pub lut: u64,
+pub struct BoardOptions {
+    /// Name of a board in `boards/`, or path of a board's file, relative to the configuration.
+    pub name: Option<String>,
+    /// Clock of the grid, if not the board's own.
+    pub clock_mhz: Option<f64>,
 }
 
 /// The `[numbers]` table.
@@ -141,8 +113,7 @@ impl Config {
             }]
         })?;
         check_numbers(&file.numbers, &machine, &source.text)?;
-        let board = file.board.unwrap_or_default();
-        if !(board.clock_mhz.is_finite() && board.clock_mhz > 0.0) {
+        if file.board.clock_mhz.is_some_and(|clock| !(clock.is_finite() && clock > 0.0)) {
             let span = value_span(&source.text, &["board", "clock_mhz"]).unwrap_or_default();
             return Err(vec![Diagnostic::new(Code::Config, span, "the clock must be above 0 MHz")]);
         }
@@ -160,7 +131,7 @@ impl Config {
             program: file.program,
             spec: file.machine,
             machine,
-            board,
+            board: file.board,
             numbers: file.numbers,
             build: file.build,
         })
@@ -309,7 +280,7 @@ mod tests {
     #[test]
     fn the_reference_explains_every_key() {
         let reference = library::CONFIGS.iter().find(|(name, _)| *name == "configs/reference.toml").unwrap().1;
-        for table in ["", "machine", "board", "board.resources", "numbers", "build"] {
+        for table in ["", "machine", "board", "numbers", "build"] {
             for key in keys_of(table) {
                 let path: Vec<&str> = table.split('.').filter(|part| !part.is_empty()).chain([key.as_str()]).collect();
                 assert!(value_span(reference, &path).is_some(), "configs/reference.toml lacks {path:?}");

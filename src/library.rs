@@ -1,29 +1,12 @@
-//! Configs and programs that are built in, so that the installed tool works in an empty folder.
+//! Configs, boards and programs that are built in, so that the installed tool works in an empty folder.
 //!
 //! A path is looked up on disk first, then here; here it is relative to the root of the repository.
 
 use crate::failure::{Failure, Source};
 use std::path::{Component, Path, PathBuf};
 
-macro_rules! built_in {
-    ($(#[$doc:meta])* $list:ident: $($path:literal),* $(,)?) => {
-        $(#[$doc])*
-        pub const $list: &[(&str, &str)] = &[$(($path, include_str!(concat!("../", $path)))),*];
-    };
-}
-
-built_in! {
-    /// Path and text of the configs.
-    CONFIGS: "configs/icebreaker.toml", "configs/reference.toml", "configs/tiny.toml", "configs/ulx3s.toml", "configs/zcu102.toml"
-}
-
-built_in! {
-    /// Path and text of the programs and of what stands beside them.
-    PROGRAMS: "programs/backpropagation.t", "programs/backpropagation.toml", "programs/backpropagation4.t",
-    "programs/backpropagation4.toml", "programs/linear.t", "programs/linear.toml", "programs/logistic.t", "programs/logistic.toml",
-    "programs/recommender.t", "programs/recommender.toml", "programs/svm.t", "programs/svm.toml", "programs/svm_published.t",
-    "programs/svm_published.toml"
-}
+// BOARDS, CONFIGS, PROGRAMS.
+include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
 /// `a/../b` to `b`, without asking the disk.
 fn normalise(path: &Path) -> PathBuf {
@@ -47,7 +30,7 @@ pub fn same(a: &Path, b: &Path) -> bool {
 
 fn built_in(path: &Path) -> Option<&'static str> {
     let path = normalise(path);
-    CONFIGS.iter().chain(PROGRAMS).find(|(name, _)| Path::new(name) == path).map(|(_, text)| *text)
+    BOARDS.iter().chain(CONFIGS).chain(PROGRAMS).find(|(name, _)| Path::new(name) == path).map(|(_, text)| *text)
 }
 
 /// Read a text, from disk or built in.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `arguments` | what can be typed |
 //! | `commands` | one file per subcommand |
+//! | `board` | the board that a configuration names |
 //! | `config` | the TOML that describes a machine, its board and its numbers |
 //! | `settings` | the TOML beside a program that says how to train it |
 //! | `library` | configs and programs that are built in |
@@ -25,6 +26,7 @@
 #![allow(unreachable_pub, reason = "nothing outside sees a binary's items")]
 
 mod arguments;
+mod board;
 mod commands;
 mod config;
 mod design;

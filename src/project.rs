@@ -1,6 +1,7 @@
 //! Arguments, config and program put together.
 
 use crate::arguments::{Dialect, Global};
+use crate::board::Board;
 use crate::config::Config;
 use crate::failure::{Failure, Source};
 use crate::library;
@@ -15,6 +16,8 @@ use std::path::{Path, PathBuf};
 pub struct Project {
     /// The configuration, or the default one.
     pub config: Config,
+    /// Its board.
+    pub board: Board,
     /// Its file and text.
     pub config_source: Option<(PathBuf, Source)>,
     /// Whether the program is the config's own, so that the config's data is meant for it.
@@ -66,10 +69,14 @@ impl Project {
             return Err(Failure::Usage(format!("`{what}` is no program: its name must end in {}", known.join(", "))));
         };
         let source = library::read(&path)?;
+        let board = match &config_source {
+            Some((path, text)) => Board::find(&config.board, path, text)?,
+            None => Board::default(),
+        };
         let mut set: Vec<(String, f64)> = config.build.set.iter().map(|(name, &value)| (name.clone(), value)).collect();
         set.extend(global.set.iter().cloned());
         let configured = own.is_some_and(|own| library::same(&own, &path));
-        Ok(Project { config, config_source, configured, path, source, language, dialect: global.dialect, set })
+        Ok(Project { config, board, config_source, configured, path, source, language, dialect: global.dialect, set })
     }
 
     /// Read the program; `defaults` are constants that the user may override.

@@ -2,7 +2,7 @@
 //!
 //! Text and JSON are two views of one [`Report`].
 
-use crate::config::Board;
+use crate::board::Board;
 use crate::project::Project;
 use crate::resources::{self, Estimate};
 use arch::image::Feed;
@@ -130,7 +130,7 @@ impl Report {
     pub fn new(sources: &Sources<'_>) -> Report {
         let Sources { project, program, compiled, .. } = *sources;
         let (image, machine) = (&compiled.image, &compiled.image.machine);
-        let board = &project.config.board;
+        let board = &project.board;
         let batch = f64::from(sources.batch);
         let macs: u64 = program.operations.iter().map(multiply_adds).sum();
         let words: u64 = program.tensors.iter().filter(|t| t.role == Role::Input).map(elements).sum();
@@ -158,7 +158,7 @@ impl Report {
                 accumulator: machine.accumulator(),
                 stream_words: machine.stream_words(),
             },
-            board: BoardPart { name: board.name.clone(), part: board.part.clone(), clock_mhz: board.clock_mhz },
+            board: BoardPart { name: board.name.clone(), part: board.facts().map(|facts| facts.part.clone()), clock_mhz: board.clock_mhz },
             batch: sources.batch,
             cycles,
             lines: lines(sources),
@@ -312,8 +312,8 @@ fn memories(compiled: &Compiled) -> Vec<Memory> {
 }
 
 fn resources(machine: &Machine, board: &Board) -> Vec<Resource> {
-    let Estimate { dsp, bram, lut } = resources::estimate(machine, board.family.as_deref());
-    let has = |part: fn(&crate::config::Resources) -> u64| board.resources.as_ref().map(part);
+    let Estimate { dsp, bram, lut } = resources::estimate(machine, board.facts().map(|facts| facts.device.family()));
+    let has = |part: fn(&fpga::board::Resources) -> u64| board.facts().map(|facts| part(&facts.resources));
     vec![
         Resource { name: "DSP", estimated: dsp, available: has(|r| r.dsp) },
         Resource { name: "BRAM", estimated: bram, available: has(|r| r.bram) },

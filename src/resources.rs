@@ -5,6 +5,7 @@
 
 use arch::Machine;
 use arch::isa::{AluInstruction, Instruction, LoadInstruction, MoveInstruction, RootInstruction};
+use fpga::yosys;
 use serde::Serialize;
 
 /// Multipliers, block memories, look-up tables.
@@ -33,10 +34,10 @@ const LARGE: &[(u64, u64)] = &[(36, 512), (18, 1024), (9, 2048), (4, 4096), (2, 
 /// 4 kbit, as on iCE40.
 const SMALL: &[(u64, u64)] = &[(16, 256), (8, 512), (4, 1024), (2, 2048)];
 
-fn family(name: Option<&str>) -> Family {
+fn family(name: Option<yosys::Family>) -> Family {
     match name {
-        Some("ice40") => Family { multiplier: 16, memories: SMALL, inputs: 4 },
-        Some("xcup") => Family { multiplier: 18, memories: LARGE, inputs: 6 },
+        Some(yosys::Family::Ice40UltraPlus) => Family { multiplier: 16, memories: SMALL, inputs: 4 },
+        Some(yosys::Family::UltraScalePlus | yosys::Family::Series7) => Family { multiplier: 18, memories: LARGE, inputs: 6 },
         _ => Family { multiplier: 18, memories: LARGE, inputs: 4 },
     }
 }
@@ -44,8 +45,8 @@ fn family(name: Option<&str>) -> Family {
 /// Deepest memory that becomes look-up tables instead of a block.
 const SHALLOW: u64 = 64;
 
-/// Estimate a grid on a family (`ecp5`, `ice40`, `xcup`; others count as ECP5).
-pub fn estimate(machine: &Machine, name: Option<&str>) -> Estimate {
+/// Estimate a grid on a family; without one it counts as ECP5.
+pub fn estimate(machine: &Machine, name: Option<yosys::Family>) -> Estimate {
     let family = family(name);
     let (word, accumulator) = (u64::from(machine.word()), u64::from(machine.accumulator()));
     let (pes, pus) = (u64::from(machine.pes()), u64::from(machine.pus()));
@@ -111,9 +112,9 @@ mod tests {
             ..MachineSpec::default()
         };
         let machine = Machine::try_from(spec).unwrap();
-        for (family, lut) in [("ecp5", 14_570), ("xcup", 10_746)] {
+        for (family, lut) in [(yosys::Family::Ecp5, 14_570), (yosys::Family::UltraScalePlus, 10_746)] {
             let estimate = estimate(&machine, Some(family));
-            assert!(estimate.lut.abs_diff(lut) * 100 < 15 * lut, "{family}: {} tables", estimate.lut);
+            assert!(estimate.lut.abs_diff(lut) * 100 < 15 * lut, "{family:?}: {} tables", estimate.lut);
             assert_eq!(estimate.dsp, 11);
         }
     }
@@ -123,9 +124,12 @@ mod tests {
     fn board_configs_fit_their_boards() {
         for name in ["icebreaker", "ulx3s", "zcu102"] {
             let path = crate::library::find_config(std::path::Path::new(name)).unwrap();
-            let config = crate::config::Config::parse(&crate::library::read(&path).unwrap()).unwrap();
-            let Estimate { dsp, bram, lut } = estimate(&config.machine, config.board.family.as_deref());
-            let has = config.board.resources.unwrap();
+            let source = crate::library::read(&path).unwrap();
+            let config = crate::config::Config::parse(&source).unwrap();
+            let board = crate::board::Board::find(&config.board, &path, &source).unwrap();
+            let facts = board.facts().unwrap();
+            let Estimate { dsp, bram, lut } = estimate(&config.machine, Some(facts.device.family()));
+            let has = facts.resources;
             assert!(dsp <= has.dsp && bram <= has.bram && lut <= has.lut, "{name}: {dsp} {bram} {lut} of {has:?}");
         }
     }

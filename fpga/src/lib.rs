@@ -3,5 +3,8 @@
 //! | module | drives |
 //! |---|---|
 //! | [`yosys`] | synthesis |
+//!
+//! [`board`] is what they have to know about a board.
 
+pub mod board;
 pub mod yosys;

@@ -26,6 +26,8 @@ pub enum Family {
     Gw2a,
     /// AMD `UltraScale+`: inference and size only, the netlist goes nowhere (there is no open place and route).
     UltraScalePlus,
+    /// AMD 7 series: a netlist for other people's flows.
+    Series7,
 }
 
 impl Family {
@@ -37,6 +39,7 @@ impl Family {
             Family::Gw1n => "synth_gowin -family gw1n",
             Family::Gw2a => "synth_gowin -family gw2a",
             Family::UltraScalePlus => "synth_xilinx -family xcup",
+            Family::Series7 => "synth_xilinx -family xc7",
         }
     }
 
@@ -48,7 +51,7 @@ impl Family {
             Family::Ice40UltraPlus => {
                 Some(Models { yosys: "ice40/cells_sim.v", ours: "`define NO_ICE40_DEFAULT_ASSIGNMENTS\n" })
             }
-            Family::Gw1n | Family::Gw2a | Family::UltraScalePlus => None,
+            Family::Gw1n | Family::Gw2a | Family::UltraScalePlus | Family::Series7 => None,
         }
     }
 
@@ -59,7 +62,7 @@ impl Family {
             Family::Ecp5 => ECP5,
             Family::Ice40UltraPlus => ICE40,
             Family::Gw1n | Family::Gw2a => GOWIN,
-            Family::UltraScalePlus => ULTRASCALE,
+            Family::UltraScalePlus | Family::Series7 => XILINX,
         }
     }
 }
@@ -97,7 +100,7 @@ const GOWIN: &[(&str, Cells)] = &[
     ("pROM*", bram(1)),
 ];
 
-const ULTRASCALE: &[(&str, Cells)] = &[
+const XILINX: &[(&str, Cells)] = &[
     ("LUT*", lut(1)),
     ("SRL*", lut(1)),
     ("RAM32X1D", lut(2)),
@@ -110,9 +113,9 @@ const ULTRASCALE: &[(&str, Cells)] = &[
     ("FDSE", FF),
     ("FDCE", FF),
     ("FDPE", FF),
-    ("DSP48E2", DSP),
-    ("RAMB18E2", bram(1)),
-    ("RAMB36E2", bram(2)),
+    ("DSP48E*", DSP),
+    ("RAMB18E*", bram(1)),
+    ("RAMB36E*", bram(2)),
 ];
 
 const NONE: Cells = Cells { lut: 0, ff: 0, dsp: 0, bram: 0 };

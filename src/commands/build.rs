@@ -63,7 +63,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     );
     let overfull = report.overfull();
     if !overfull.is_empty() {
-        let board = &project.config.board.name;
+        let board = &project.board.name;
         talk.say(format!("warning: by estimate the grid is too large for {board}: {}", overfull.join(", ")));
     }
     let folder = project.out_folder(global);

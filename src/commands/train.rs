@@ -195,7 +195,7 @@ fn document(results: &[(&str, Achieved)], comparison: Option<&Comparison>, proje
         "samples": trained.samples,
         "cycles_per_sample": per_sample,
         "cycles": trained.cycles,
-        "clock_mhz": project.config.board.clock_mhz,
+        "clock_mhz": project.board.clock_mhz,
         "seconds": seconds,
         "saturated": trained.saturated,
         "compared_with": comparison.map(|c| c.with.as_str()),
@@ -206,7 +206,7 @@ fn document(results: &[(&str, Achieved)], comparison: Option<&Comparison>, proje
 }
 
 fn seconds(cycles: u64, project: &Project) -> f64 {
-    cycles as f64 / (project.config.board.clock_mhz * 1e6)
+    cycles as f64 / (project.board.clock_mhz * 1e6)
 }
 
 fn table(
@@ -246,7 +246,7 @@ fn table(
     }
     let trained = &results[results.len() - 1].1.trained;
     if let Some(cycles) = trained.cycles {
-        let clock = project.config.board.clock_mhz;
+        let clock = project.board.clock_mhz;
         text.push_str(&format!(
             "\n{:.2} cycles per sample, {cycles} cycles in all, {} at {clock} MHz\n",
             cycles as f64 / trained.samples.max(1) as f64,

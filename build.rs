@@ -1,0 +1,33 @@
+//! Embeds the data files of the project, so that the installed tool works in an empty folder: `boards/`, `configs/` and
+//! `programs/` become lists of path and text. A file that is put there needs no mention elsewhere.
+
+#![allow(clippy::print_stdout, reason = "a build script talks to cargo")]
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+const FOLDERS: [(&str, &str); 3] = [("BOARDS", "boards"), ("CONFIGS", "configs"), ("PROGRAMS", "programs")];
+
+fn main() {
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let mut text = String::new();
+    for (list, folder) in FOLDERS {
+        println!("cargo:rerun-if-changed={folder}");
+        let mut names: Vec<String> = fs::read_dir(root.join(folder))
+            .expect("the folder is part of the project")
+            .map(|entry| entry.expect("it can be listed").file_name().into_string().expect("names are text"))
+            .filter(|name| !name.starts_with('.'))
+            .collect();
+        names.sort();
+        writeln!(text, "/// Path and text of every file in `{folder}/`.").expect("strings take text");
+        writeln!(text, "pub const {list}: &[(&str, &str)] = &[").expect("strings take text");
+        for name in names {
+            let path = root.join(folder).join(&name);
+            writeln!(text, "    ({:?}, include_str!({path:?})),", format!("{folder}/{name}")).expect("strings take text");
+        }
+        text.push_str("];\n");
+    }
+    let out = env::var_os("OUT_DIR").expect("cargo sets it");
+    fs::write(Path::new(&out).join("embedded.rs"), text).expect("the build folder can be written");
+}

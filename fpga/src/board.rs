@@ -1,0 +1,128 @@
+//! Boards: facts as data, one TOML file in `boards/` each, with a constraint file beside it.
+//!
+//!     title, part, programmer    [device]    [clock]    [resources]    [io]
+//!
+//! A board with pins gets a top module `board_top` with exactly these ports, which the constraint file places:
+//!
+//! | port | direction | |
+//! |---|---|---|
+//! | `clock_pin` | in | oscillator of `clock.pin_mhz` |
+//! | `button` | in | reset while it is at the level `io.button_pressed` |
+//! | `uart_rx`, `uart_tx` | in, out | serial line at `io.baud` |
+//! | `led` | out | `io.leds` bits |
+//!
+//! The clock of the grid is written once: `clock.grid_mhz`, or what a configuration says instead. PLL, constraint and
+//! divisor of the serial line follow from it.
+
+use crate::yosys::Family;
+use serde::Deserialize;
+
+/// A board as its file describes it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Board {
+    /// For people.
+    pub title: String,
+    /// Ordering code of the device, as its vendor's tools want it.
+    pub part: String,
+    /// Command that loads a bitstream, without the file.
+    pub programmer: String,
+    /// What the tools must know of the device.
+    pub device: Device,
+    /// Clocks.
+    pub clock: Clock,
+    /// What the device has.
+    pub resources: Resources,
+    /// Pins; not for devices whose pins are the vendor tool's business.
+    pub io: Option<Io>,
+}
+
+/// A device: its family decides which flow there is.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(tag = "family", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Device {
+    /// Lattice ECP5.
+    Ecp5 {
+        /// `12k`, `25k`, `45k` or `85k`.
+        size: String,
+        /// As nextpnr names it, e.g. `CABGA381`.
+        package: String,
+        /// Speed grade, 6 to 8.
+        speed: u8,
+    },
+    /// Lattice `iCE40` `UltraPlus`.
+    Ice40 {
+        /// `up5k` or `up3k`.
+        size: String,
+        /// As nextpnr names it, e.g. `sg48`.
+        package: String,
+    },
+    /// Gowin GW1N.
+    Gw1n {
+        /// The die as the packer names it, e.g. `GW1N-9C`.
+        size: String,
+    },
+    /// Gowin GW2A.
+    Gw2a {
+        /// The die as the packer names it, e.g. `GW2A-18C`.
+        size: String,
+    },
+    /// AMD `UltraScale+`.
+    Xcup {},
+    /// AMD 7 series.
+    Xc7 {},
+}
+
+impl Device {
+    /// The family as yosys sees it.
+    pub fn family(&self) -> Family {
+        match self {
+            Device::Ecp5 { .. } => Family::Ecp5,
+            Device::Ice40 { .. } => Family::Ice40UltraPlus,
+            Device::Gw1n { .. } => Family::Gw1n,
+            Device::Gw2a { .. } => Family::Gw2a,
+            Device::Xcup {} => Family::UltraScalePlus,
+            Device::Xc7 {} => Family::Series7,
+        }
+    }
+}
+
+/// Clocks of a board.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clock {
+    /// Oscillator, MHz.
+    pub pin_mhz: f64,
+    /// Clock of the grid, MHz.
+    pub grid_mhz: f64,
+}
+
+/// What a device has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resources {
+    /// Look-up tables.
+    pub lut: u64,
+    /// Flip-flops.
+    pub ff: u64,
+    /// Multipliers.
+    pub dsp: u64,
+    /// Block memories: 18 kbit each, 4 kbit on `iCE40`.
+    pub bram: u64,
+}
+
+/// What is at the pins.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Io {
+    /// File with the place of every port, beside the board file, in the format of the family's place and route.
+    pub constraints: String,
+    /// Bits per second of the serial line.
+    pub baud: u32,
+    /// Bits of the port `led`.
+    pub leds: u32,
+    /// Level that lights an LED, 0 or 1.
+    pub leds_lit: u8,
+    /// Level of the port `button` while it is pressed, 0 or 1.
+    pub button_pressed: u8,
+}

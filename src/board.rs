@@ -1,0 +1,200 @@
+//! The board of a project: found by name, read, checked.
+//!
+//!     [board] name = "ulx3s-85f" ──▶ boards/ulx3s-85f.toml + its constraint file ──▶ Board
+//!
+//! A name is looked up in a folder `boards` beside the configuration's folder, then in one of the working directory, then
+//! among the built-in ones; a name that ends in `.toml` is a path, relative to the configuration.
+
+use crate::config::{BoardOptions, from_toml, value_span};
+use crate::failure::{Failure, Source};
+use crate::library::{self, BOARDS};
+use arch::{Code, Diagnostic, Span};
+use compiler::language::nearest;
+use fpga::board::{Board as Facts, Io};
+use std::path::{Path, PathBuf};
+
+/// Clock of a grid without a board, MHz.
+const CLOCK_MHZ: f64 = 100.0;
+
+/// What a project knows of its board.
+#[derive(Debug, Clone)]
+pub struct Board {
+    /// Its name; `none` where there is none.
+    pub name: String,
+    /// Clock of the grid, MHz.
+    pub clock_mhz: f64,
+    /// The facts and the constraints, if a board is named.
+    pub known: Option<Known>,
+}
+
+/// A board that was found.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// Its file.
+    pub facts: Facts,
+    /// Name and text of its constraint file, if it has pins.
+    #[expect(dead_code, reason = "the flows take it")]
+    pub constraints: Option<Source>,
+}
+
+impl Default for Board {
+    fn default() -> Board {
+        Board { name: "none".to_owned(), clock_mhz: CLOCK_MHZ, known: None }
+    }
+}
+
+impl Board {
+    /// The facts, if a board is named.
+    pub fn facts(&self) -> Option<&Facts> {
+        self.known.as_ref().map(|known| &known.facts)
+    }
+
+    /// The board that a configuration asks for.
+    ///
+    /// # Errors
+    /// No board has this name (`E-CONFIG` at the name); its file or its constraints cannot be read or are wrong.
+    pub fn find(options: &BoardOptions, config: &Path, source: &Source) -> Result<Board, Failure> {
+        let Some(name) = &options.name else {
+            let default = Board::default();
+            return Ok(Board { clock_mhz: options.clock_mhz.unwrap_or(default.clock_mhz), ..default });
+        };
+        let path = locate(name, config).ok_or_else(|| unknown(name, source))?;
+        let text = library::read(&path)?;
+        let facts: Facts = from_toml(&text.text).map_err(|diagnostic| Failure::about(&text, vec![diagnostic]))?;
+        check(&facts).map_err(|(key, message)| {
+            let span = value_span(&text.text, key).unwrap_or_default();
+            Failure::about(&text, vec![Diagnostic::new(Code::Config, span, message)])
+        })?;
+        let constraints = facts.io.as_ref().map(|io| library::read(&path.with_file_name(&io.constraints)));
+        let stem = path.file_stem().map_or_else(|| name.clone(), |stem| stem.to_string_lossy().into_owned());
+        Ok(Board {
+            name: stem,
+            clock_mhz: options.clock_mhz.unwrap_or(facts.clock.grid_mhz),
+            known: Some(Known { constraints: constraints.transpose()?, facts }),
+        })
+    }
+}
+
+fn locate(name: &str, config: &Path) -> Option<PathBuf> {
+    let folder = config.parent().unwrap_or(Path::new(""));
+    let candidates = if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
+        vec![folder.join(name)]
+    } else {
+        let file = format!("{name}.toml");
+        // A name is no path: what it could reach stays inside the folders of boards.
+        if name.contains(['/', '\\']) {
+            return None;
+        }
+        vec![folder.join("../boards").join(&file), folder.join("boards").join(&file), Path::new("boards").join(&file)]
+    };
+    candidates
+        .iter()
+        .find(|path| path.is_file())
+        .or_else(|| candidates.iter().find(|path| library::exists(path)))
+        .cloned()
+}
+
+/// Names of the built-in boards.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    BOARDS.iter().filter_map(|(path, _)| path.strip_prefix("boards/")?.strip_suffix(".toml"))
+}
+
+fn unknown(name: &str, source: &Source) -> Failure {
+    let span = value_span(&source.text, &["board", "name"]).unwrap_or(Span::default());
+    let known: Vec<&str> = names().collect();
+    let diagnostic = Diagnostic::new(Code::Config, span, format!("there is no board `{name}`"));
+    let diagnostic = match nearest(name, known.iter().copied()) {
+        Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
+        None => diagnostic.with_help(format!("built in are {}; others are files boards/NAME.toml", known.join(", "))),
+    };
+    Failure::about(source, vec![diagnostic])
+}
+
+/// What a type cannot say: the key that is wrong, and why.
+fn check(facts: &Facts) -> Result<(), (&'static [&'static str], String)> {
+    let clocks: [(&'static [&'static str], f64); 2] =
+        [(&["clock", "pin_mhz"], facts.clock.pin_mhz), (&["clock", "grid_mhz"], facts.clock.grid_mhz)];
+    for (key, clock) in clocks {
+        if !(clock.is_finite() && clock > 0.0) {
+            return Err((key, "a clock is above 0 MHz".to_owned()));
+        }
+    }
+    let Some(Io { constraints, baud, leds, leds_lit, button_pressed }) = &facts.io else { return Ok(()) };
+    let plain = Path::new(constraints).file_name().is_some_and(|name| name == constraints.as_str());
+    if !plain {
+        return Err((&["io", "constraints"], "the constraint file lies beside the board's file".to_owned()));
+    }
+    if *baud == 0 || f64::from(*baud) > facts.clock.grid_mhz * 1e6 / 4.0 {
+        let message = "a bit of the serial line takes at least four cycles of the grid".to_owned();
+        return Err((&["io", "baud"], message));
+    }
+    if !(1..=64).contains(leds) {
+        return Err((&["io", "leds"], "a board has 1 to 64 LEDs".to_owned()));
+    }
+    for (key, level) in [(&["io", "leds_lit"], leds_lit), (&["io", "button_pressed"], button_pressed)] {
+        if *level > 1 {
+            return Err((key, "a level is 0 or 1".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fpga::yosys::Family;
+
+    fn find(text: &str) -> Result<Board, Failure> {
+        let source = Source { name: "test.toml".to_owned(), text: text.to_owned() };
+        let config = crate::config::Config::parse(&source).unwrap();
+        Board::find(&config.board, Path::new("configs/test.toml"), &source)
+    }
+
+    #[test]
+    fn boards_of_the_library() {
+        for name in names() {
+            let board = find(&format!("[board]\nname = \"{name}\"\n")).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+            let known = board.known.unwrap();
+            assert_eq!(board.clock_mhz, known.facts.clock.grid_mhz);
+            // Boards with pins place every port of the top module.
+            let Some(constraints) = known.constraints else { continue };
+            let leds = (0..known.facts.io.unwrap().leds).map(|n| format!("led[{n}]"));
+            for port in ["clock_pin", "button", "uart_rx", "uart_tx"].map(str::to_owned).into_iter().chain(leds) {
+                assert!(constraints.text.contains(&port), "{name}: {port} has no place");
+            }
+        }
+        let board = find("[board]\nname = \"ulx3s-25f\"\nclock_mhz = 50.0\n").unwrap();
+        assert_eq!((board.clock_mhz, board.facts().unwrap().device.family()), (50.0, Family::Ecp5));
+        assert_eq!(find("").unwrap().name, "none");
+    }
+
+    #[test]
+    fn unknown_boards_are_refused_with_the_nearest() {
+        let error = |name: &str| match find(&format!("[board]\nname = \"{name}\"\n")).unwrap_err() {
+            Failure::Diagnostics { diagnostics, .. } => diagnostics[0].clone(),
+            other => panic!("{other:?}"),
+        };
+        let diagnostic = error("ulx3s-85");
+        assert_eq!(diagnostic.message, "there is no board `ulx3s-85`");
+        assert_eq!(diagnostic.help.as_deref(), Some("did you mean `ulx3s-85f`?"));
+        assert_eq!(diagnostic.span.map(|span| span.start), Some(15));
+        assert!(error("../boards/icebreaker").message.starts_with("there is no board"));
+    }
+
+    #[test]
+    fn files_of_boards_are_checked() {
+        let good = BOARDS.iter().find(|(path, _)| *path == "boards/icebreaker.toml").unwrap().1;
+        for (right, wrong, says) in [
+            ("pin_mhz = 12.0", "pin_mhz = 0.0", "above 0 MHz"),
+            ("baud = 3000000", "baud = 9000000", "four cycles"),
+            ("leds_lit = 0", "leds_lit = 2", "0 or 1"),
+            ("\"icebreaker.pcf\"", "\"../icebreaker.pcf\"", "lies beside"),
+        ] {
+            assert!(good.contains(right), "{right}");
+            let facts: Facts = from_toml(&good.replace(right, wrong)).unwrap();
+            let (_, message) = check(&facts).unwrap_err();
+            assert!(message.contains(says), "{message}");
+        }
+        assert!(from_toml::<Facts>(&good.replace("ice40", "ice41")).unwrap_err().message.contains("ice41"));
+    }
+}
