@@ -24,7 +24,8 @@ fn main() {
         writeln!(text, "pub const {list}: &[(&str, &str)] = &[").expect("strings take text");
         for name in names {
             let path = root.join(folder).join(&name);
-            writeln!(text, "    ({:?}, include_str!({path:?})),", format!("{folder}/{name}")).expect("strings take text");
+            writeln!(text, "    ({:?}, include_str!({path:?})),", format!("{folder}/{name}"))
+                .expect("strings take text");
         }
         text.push_str("];\n");
     }

@@ -33,7 +33,7 @@ pub struct Known {
     /// Its file.
     pub facts: Facts,
     /// Name and text of its constraint file, if it has pins.
-    #[expect(dead_code, reason = "the flows take it")]
+    #[allow(dead_code, reason = "the flows take it")]
     pub constraints: Option<Source>,
 }
 

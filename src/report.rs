@@ -158,7 +158,11 @@ impl Report {
                 accumulator: machine.accumulator(),
                 stream_words: machine.stream_words(),
             },
-            board: BoardPart { name: board.name.clone(), part: board.facts().map(|facts| facts.part.clone()), clock_mhz: board.clock_mhz },
+            board: BoardPart {
+                name: board.name.clone(),
+                part: board.facts().map(|facts| facts.part.clone()),
+                clock_mhz: board.clock_mhz,
+            },
             batch: sources.batch,
             cycles,
             lines: lines(sources),

@@ -37,7 +37,9 @@ const SMALL: &[(u64, u64)] = &[(16, 256), (8, 512), (4, 1024), (2, 2048)];
 fn family(name: Option<yosys::Family>) -> Family {
     match name {
         Some(yosys::Family::Ice40UltraPlus) => Family { multiplier: 16, memories: SMALL, inputs: 4 },
-        Some(yosys::Family::UltraScalePlus | yosys::Family::Series7) => Family { multiplier: 18, memories: LARGE, inputs: 6 },
+        Some(yosys::Family::UltraScalePlus | yosys::Family::Series7) => {
+            Family { multiplier: 18, memories: LARGE, inputs: 6 }
+        }
         _ => Family { multiplier: 18, memories: LARGE, inputs: 4 },
     }
 }
