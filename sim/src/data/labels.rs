@@ -56,7 +56,7 @@ impl Coding {
                 Coding::Classes(names) => names.iter().map(String::as_str).collect(),
                 Coding::Number => Vec::new(),
             };
-            let place = format!("row {} (line {}), column `{}`", row + 1, table.lines[row], table.columns[column]);
+            let place = table.place(row, column);
             let span = table.span(row, column);
             Diagnostic::new(Code::Data, span, format!("{place}: the label `{cell}` is not in the coding"))
                 .with_help(format!("the labels are {}; see `labels` in the [train] table", known.join(", ")))

@@ -1,4 +1,6 @@
-//! CSV text to cells. Numbers are read column by column, when something wants numbers.
+//! Cells of a data file. Numbers are read column by column, when something wants numbers.
+//!
+//! CSV text is read here; the other formats make a table in their own modules.
 
 use arch::{Code, Diagnostic, Span};
 
@@ -9,26 +11,57 @@ pub struct Table {
     pub columns: Vec<String>,
     /// Cells, row by row.
     pub rows: Vec<Vec<String>>,
-    /// Line of the file on which each row starts, 1-based.
+    /// Line of the file on which each row starts, 1-based; empty where the file has no lines.
     pub lines: Vec<u64>,
-    /// The text, which the spans of errors refer to; without the byte order mark.
+    /// The text, which the spans of errors refer to; without the byte order mark, empty where the file is no text.
     pub text: String,
-    /// Byte of the text at which each row starts.
+    /// Whether a column that is not there holds zeros, as in LIBSVM files.
+    pub sparse: bool,
+    /// Byte of the text at which each row starts; empty where cells have no place in it.
     starts: Vec<usize>,
+    /// What stands between the cells of a row.
+    separator: u8,
 }
 
+/// Most cells of a table: 20 million are about 1 GB.
+pub const MOST_CELLS: usize = 20_000_000;
+
+/// What is looked for between cells, if the user names nothing.
+const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
 impl Table {
-    /// Read CSV text with a header line.
+    /// Read CSV text with a header line; the cells are separated by what separates most of the names in it.
+    ///
+    /// # Errors
+    /// As [`Table::from_separated`].
+    pub fn from_csv(text: &[u8]) -> Result<Table, Diagnostic> {
+        Table::from_separated(text, separator_of(without_mark(text)))
+    }
+
+    /// Rows of a file that is no text, or whose cells have no place in it.
+    ///
+    /// # Errors
+    /// `E-DATA` if there are no rows, `E-LIMIT` if there are too many cells.
+    pub fn from_cells(columns: Vec<String>, rows: Vec<Vec<String>>) -> Result<Table, Diagnostic> {
+        if rows.is_empty() || columns.is_empty() {
+            return Err(Diagnostic::global(Code::Data, "the data file has no rows"));
+        }
+        check_size(rows.len(), columns.len())?;
+        let (lines, text, starts) = (Vec::new(), String::new(), Vec::new());
+        Ok(Table { columns, rows, lines, text, sparse: false, starts, separator: b',' })
+    }
+
+    /// Read text with a header line and cells between separators; a cell in double quotes may contain them.
     ///
     /// # Errors
     /// `E-DATA`: no header, no rows, a column name twice, rows of different lengths, or text that is no UTF-8.
-    pub fn from_csv(text: &[u8]) -> Result<Table, Diagnostic> {
+    pub fn from_separated(text: &[u8], separator: u8) -> Result<Table, Diagnostic> {
         let text = without_mark(text);
         if text.iter().all(u8::is_ascii_whitespace) {
             return Err(Diagnostic::global(Code::Data, "the data file is empty")
                 .with_help("a data file has one header line with column names, then one line per sample"));
         }
-        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text);
+        let mut reader = csv::ReaderBuilder::new().delimiter(separator).trim(csv::Trim::All).from_reader(text);
         let columns: Vec<String> = match reader.headers() {
             Ok(header) => header.iter().map(str::to_owned).collect(),
             Err(error) => return Err(from_csv_error(&error, &[], text)),
@@ -56,22 +89,48 @@ impl Table {
             lines.push(line);
             starts.push(start);
             rows.push(record.iter().map(str::to_owned).collect());
+            check_size(rows.len(), columns.len())?;
         }
         if rows.is_empty() {
             return Err(Diagnostic::global(Code::Data, "the data file has a header but no rows"));
         }
-        Ok(Table { columns, rows, lines, text: String::from_utf8_lossy(text).into_owned(), starts })
+        let text = String::from_utf8_lossy(text).into_owned();
+        Ok(Table { columns, rows, lines, text, sparse: false, starts, separator })
+    }
+
+    /// Add the columns of `names` that a sparse file need not mention, with zeros.
+    pub fn complete(&mut self, names: &[String]) {
+        if !self.sparse {
+            return;
+        }
+        let missing = names.iter().filter(|name| name.parse::<u32>().is_ok() && !self.columns.contains(name));
+        let missing: Vec<String> = missing.cloned().collect();
+        for row in &mut self.rows {
+            row.extend(missing.iter().map(|_| "0".to_owned()));
+        }
+        self.columns.extend(missing);
+    }
+
+    /// Where a cell stands, for people.
+    pub fn place(&self, row: usize, column: usize) -> String {
+        let line = self.lines.get(row).map_or_else(String::new, |line| format!(" (line {line})"));
+        format!("row {}{line}, column `{}`", row + 1, self.columns[column])
+    }
+
+    /// Whether a cell holds nothing, or one of the words for nothing.
+    pub fn is_missing(&self, row: usize, column: usize) -> bool {
+        MISSING.iter().any(|word| self.rows[row][column].eq_ignore_ascii_case(word))
     }
 
     /// Where a cell stands in the text.
     pub fn span(&self, row: usize, column: usize) -> Span {
-        let start = self.starts[row];
+        let Some(&start) = self.starts.get(row) else { return Span::default() };
         let (mut commas, mut quoted, mut from) = (0, false, start);
         for (n, byte) in self.text.bytes().enumerate().skip(start) {
             match byte {
                 b'"' => quoted = !quoted,
-                b',' | b'\r' | b'\n' if !quoted => {
-                    if commas == column || byte != b',' {
+                byte if !quoted && (byte == self.separator || byte == b'\r' || byte == b'\n') => {
+                    if commas == column || byte != self.separator {
                         return Span::new(from, n);
                     }
                     commas += 1;
@@ -109,9 +168,15 @@ impl Table {
             Err(_) if cell.is_empty() => "the cell is empty".to_owned(),
             Err(_) => format!("`{cell}` is not a number"),
         };
-        let place = format!("row {} (line {}), column `{}`", row + 1, self.lines[row], self.columns[column]);
-        Err(Diagnostic::new(Code::Data, self.span(row, column), format!("{place}: {wrong}"))
-            .with_help("every cell of a number column must hold a finite number such as 0.25 or -3e2"))
+        let help = if self.is_missing(row, column) {
+            "missing values are refused unless --missing says what they become: mean, median or zero"
+        } else if self.separator != b',' && cell.replacen(',', ".", 1).parse::<f64>().is_ok() {
+            "numbers have a decimal point, not a comma"
+        } else {
+            "every cell of a number column must hold a finite number such as 0.25 or -3e2"
+        };
+        let message = format!("{}: {wrong}", self.place(row, column));
+        Err(Diagnostic::new(Code::Data, self.span(row, column), message).with_help(help))
     }
 
     /// All numbers of some columns, row by row. Collects up to 20 errors.
@@ -119,12 +184,29 @@ impl Table {
     /// # Errors
     /// One `E-DATA` per cell that is no number.
     pub fn numbers(&self, columns: &[usize]) -> Result<Vec<Vec<f64>>, Vec<Diagnostic>> {
+        self.numbers_or(columns, |row, column| self.number(row, column))
+    }
+
+    /// The same, with NaN where a cell holds nothing.
+    ///
+    /// # Errors
+    /// One `E-DATA` per cell that holds something else.
+    pub fn numbers_with_gaps(&self, columns: &[usize]) -> Result<Vec<Vec<f64>>, Vec<Diagnostic>> {
+        let gap = |row, column| if self.is_missing(row, column) { Ok(f64::NAN) } else { self.number(row, column) };
+        self.numbers_or(columns, gap)
+    }
+
+    fn numbers_or(
+        &self,
+        columns: &[usize],
+        read: impl Fn(usize, usize) -> Result<f64, Diagnostic>,
+    ) -> Result<Vec<Vec<f64>>, Vec<Diagnostic>> {
         let mut errors = Vec::new();
         let mut rows = Vec::with_capacity(self.rows.len());
         for row in 0..self.rows.len() {
             let mut values = Vec::with_capacity(columns.len());
             for &column in columns {
-                match self.number(row, column) {
+                match read(row, column) {
                     Ok(value) => values.push(value),
                     Err(error) if errors.len() < 20 => errors.push(error),
                     Err(_) => {}
@@ -153,6 +235,37 @@ fn nearest<'a>(name: &str, candidates: &'a [String]) -> Option<&'a str> {
         .filter(|&(distance, candidate)| distance <= 1 + candidate.chars().count() / 4)
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate.as_str())
+}
+
+/// Cells that mean that there is no value, in any case.
+const MISSING: [&str; 8] = ["", "?", "na", "n/a", "nan", "null", "none", "-"];
+
+/// Refuse what would not fit into memory.
+///
+/// # Errors
+/// `E-LIMIT` with the sizes.
+pub fn check_size(rows: usize, columns: usize) -> Result<(), Diagnostic> {
+    if rows.saturating_mul(columns) <= MOST_CELLS {
+        return Ok(());
+    }
+    let message = format!("{rows} rows of {columns} columns are more than the {MOST_CELLS} cells that a data file may have");
+    Err(Diagnostic::global(Code::Limit, message).with_help("train on a part of the file"))
+}
+
+/// What separates the most cells of the first line, outside quotes; the first of equals.
+fn separator_of(text: &[u8]) -> u8 {
+    let mut counts = [0usize; SEPARATORS.len()];
+    let mut quoted = false;
+    for &byte in text.iter().skip_while(|byte| matches!(byte, b'\r' | b'\n')) {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\r' | b'\n' if !quoted => break,
+            _ if quoted => {}
+            _ => counts.iter_mut().zip(SEPARATORS).filter(|(_, known)| *known == byte).for_each(|(count, _)| *count += 1),
+        }
+    }
+    let most = counts.iter().copied().max().unwrap_or(0);
+    counts.iter().zip(SEPARATORS).find(|(count, _)| **count == most).map_or(b',', |(_, separator)| separator)
 }
 
 /// The text of a file without the byte order mark.
@@ -220,6 +333,39 @@ mod tests {
                 "row 3 (line 4), column `b`: `inf` is not a finite number",
             ]
         );
+    }
+
+    #[test]
+    fn separators_are_found() {
+        for (text, cells) in [
+            ("a;b;c\n1;2;3\n", 3),
+            ("a\tb\n1\t2\n", 2),
+            ("a|b\n1|2\n", 2),
+            ("\"x;y;z\",b\n1,2\n", 2),
+            ("a\n1\n", 1),
+            ("a;\"b,c,d\"\n\"1\";2\n", 2),
+        ] {
+            let table = Table::from_csv(text.as_bytes()).unwrap();
+            assert_eq!(table.columns.len(), cells, "{text}");
+            assert_eq!(table.number(0, 0), Ok(1.0), "{text}");
+        }
+        let table = Table::from_csv(b"a;b\n1,5;2\n").unwrap();
+        assert_eq!(table.number(0, 0).unwrap_err().help.as_deref(), Some("numbers have a decimal point, not a comma"));
+        let span = table.span(0, 1);
+        assert_eq!(&table.text[span.start..span.end], "2");
+        assert_eq!(Table::from_separated(b"a,b\n1,2\n", b';').unwrap().columns, ["a,b"]);
+    }
+
+    #[test]
+    fn gaps_are_nothing_and_words_for_it() {
+        let table = Table::from_csv(b"a,b\n,1\nNA,2\n?,3\n4,nan\n").unwrap();
+        let read = table.numbers_with_gaps(&[0, 1]).unwrap();
+        let gaps: Vec<Vec<bool>> = read.iter().map(|row| row.iter().map(|value| value.is_nan()).collect()).collect();
+        assert_eq!(gaps, [[true, false], [true, false], [true, false], [false, true]]);
+        let error = table.number(1, 0).unwrap_err();
+        assert!(error.help.is_some_and(|help| help.contains("--missing")));
+        let wrong = Table::from_csv(b"a\nfour\ninf\n").unwrap();
+        assert_eq!(wrong.numbers_with_gaps(&[0]).unwrap_err().len(), 2);
     }
 
     #[test]

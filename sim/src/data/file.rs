@@ -1,0 +1,109 @@
+//! Bytes of a data file to a table, whatever the format: it is recognised by its content.
+//!
+//! | content | format |
+//! |---|---|
+//! | `1f 8b` | gzip of any of the others |
+//! | `\x93NUMPY` | one array of NumPy, a sample per row |
+//! | `PK` | several arrays of NumPy (`npz`), side by side |
+//! | first line `LABEL NUMBER:VALUE ...` | LIBSVM |
+//! | anything else | text with a header line and separated cells |
+
+use crate::data::table::{Table, without_mark};
+use crate::data::{libsvm, npy, npz};
+use arch::{Code, Diagnostic};
+use std::io::Read;
+
+/// Most bytes that a compressed file may become.
+pub const MOST_BYTES: u64 = 1 << 30;
+
+/// What the user says about a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// What stands between cells; otherwise it is found.
+    pub separator: Option<u8>,
+    /// Arrays of an `npz` file to take, in this order; otherwise all.
+    pub arrays: Option<Vec<String>>,
+}
+
+/// Read a table. On an error the text it refers to, if the file is one.
+///
+/// # Errors
+/// `E-DATA` for a file that is not what it seems to be, `E-LIMIT` for one that is too large.
+pub fn read(bytes: &[u8], reading: &Reading) -> Result<Table, (Diagnostic, String)> {
+    let none = |diagnostic| (diagnostic, String::new());
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        let inner = unpack(bytes).map_err(none)?;
+        if inner.starts_with(&[0x1f, 0x8b]) {
+            return Err(none(Diagnostic::global(Code::Data, "the file is compressed twice")));
+        }
+        return read(&inner, reading);
+    }
+    if bytes.starts_with(npy::MAGIC) {
+        return npy::read(bytes).and_then(|array| npy::table(&[("".to_owned(), array)])).map_err(none);
+    }
+    if bytes.starts_with(b"PK") {
+        return npz::read(bytes).and_then(|arrays| npy::table(&npz::chosen(arrays, reading)?)).map_err(none);
+    }
+    let text = without_mark(bytes);
+    let table = if libsvm::looks_like(text) {
+        libsvm::read(text)
+    } else {
+        match reading.separator {
+            Some(separator) => Table::from_separated(bytes, separator),
+            None => Table::from_csv(bytes),
+        }
+    };
+    table.map_err(|diagnostic| (diagnostic, String::from_utf8_lossy(text).into_owned()))
+}
+
+/// What a gzip file holds.
+///
+/// # Errors
+/// `E-DATA` if it is damaged, `E-LIMIT` if it is too large.
+pub fn unpack(bytes: &[u8]) -> Result<Vec<u8>, Diagnostic> {
+    limited(flate2::read::MultiGzDecoder::new(bytes), "gzip")
+}
+
+/// Everything a reader gives, up to [`MOST_BYTES`].
+pub(crate) fn limited(reader: impl Read, what: &str) -> Result<Vec<u8>, Diagnostic> {
+    let mut bytes = Vec::new();
+    match reader.take(MOST_BYTES + 1).read_to_end(&mut bytes) {
+        Err(error) => Err(Diagnostic::global(Code::Data, format!("the {what} data is damaged: {error}"))),
+        Ok(_) if bytes.len() as u64 > MOST_BYTES => {
+            let message = format!("unpacked, the {what} data is larger than {MOST_BYTES} bytes");
+            Err(Diagnostic::global(Code::Limit, message))
+        }
+        Ok(_) => Ok(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn packed(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn the_content_decides() {
+        let read = |bytes: &[u8]| read(bytes, &Reading::default()).map_err(|(diagnostic, _)| diagnostic.message);
+        let plain = read(b"a,b\n1,2\n").unwrap();
+        assert_eq!(read(&packed(b"a,b\n1,2\n")).unwrap(), plain);
+        assert_eq!(read(b"+1 1:0.5 3:2\n").unwrap().columns, ["1", "2", "3", "label"]);
+        assert_eq!(read(&packed(&packed(b"a\n1\n"))).unwrap_err(), "the file is compressed twice");
+        let cut = &packed(b"a,b\n1,2\n")[..15];
+        assert!(read(cut).unwrap_err().starts_with("the gzip data is damaged"));
+        assert!(read(b"PK\x03\x04").unwrap_err().contains("zip"));
+        assert!(read(b"\x93NUMPY\x01").unwrap_err().contains("NumPy"));
+    }
+
+    #[test]
+    fn a_separator_may_be_named() {
+        let reading = Reading { separator: Some(b':'), arrays: None };
+        assert_eq!(read(b"a:b,c\n1:2\n", &reading).unwrap().columns, ["a", "b,c"]);
+    }
+}

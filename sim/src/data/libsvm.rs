@@ -1,0 +1,120 @@
+//! LIBSVM text: `LABEL NUMBER:VALUE NUMBER:VALUE ...  # comment`, features that are not mentioned are 0.
+
+use crate::data::table::{Table, check_size};
+use arch::{Code, Diagnostic, Span};
+
+/// Name of the column that holds the labels; it is the last one.
+pub const LABEL: &str = "label";
+
+/// Whether the first line that says something is a label and features: no header of another format looks like that.
+pub fn looks_like(text: &[u8]) -> bool {
+    let lines = text.split(|&byte| byte == b'\n').map(|line| String::from_utf8_lossy(&line[..line.len().min(4096)]).into_owned());
+    let Some(line) = lines.map(|line| without_comment(&line).trim().to_owned()).find(|line| !line.is_empty()) else {
+        return false;
+    };
+    let mut words = line.split_ascii_whitespace();
+    let label = words.next().is_some_and(|word| word.parse::<f64>().is_ok());
+    let mut features = words.take(3).peekable();
+    label && features.peek().is_some() && features.all(|word| feature(word).is_some())
+}
+
+fn without_comment(line: &str) -> &str {
+    line.split('#').next().unwrap_or_default()
+}
+
+fn feature(word: &str) -> Option<(u32, &str)> {
+    let (number, value) = word.split_once(':')?;
+    value.parse::<f64>().ok()?;
+    Some((number.parse().ok()?, value))
+}
+
+/// Read LIBSVM text. Columns are called by their numbers, from 1 on (from 0, if there is a feature 0), then `label`.
+///
+/// # Errors
+/// `E-DATA` with the place of what is no label or feature, or of a feature that comes twice; `E-LIMIT`.
+pub fn read(text: &[u8]) -> Result<Table, Diagnostic> {
+    let text = String::from_utf8_lossy(text);
+    let mut samples: Vec<(&str, Vec<(u32, &str)>)> = Vec::new();
+    let (mut lines, mut most, mut least) = (Vec::new(), 0, 1);
+    let mut start = 0;
+    for (number, line) in (1u64..).zip(text.split_inclusive('\n')) {
+        let (begin, mut place) = (start, 0);
+        start += line.len();
+        let mut words = without_comment(line).split_ascii_whitespace();
+        let mut wrong = |word: &str, what: &str| {
+            place = line.find(word).unwrap_or(0);
+            let span = Span::new(begin + place, begin + place + word.len());
+            Err(Diagnostic::new(Code::Data, span, format!("line {number}: `{word}` {what}")))
+        };
+        let Some(label) = words.next() else { continue };
+        if label.parse::<f64>().is_err() {
+            return wrong(label, "is no label: a number comes first");
+        }
+        let mut features = Vec::new();
+        for word in words {
+            let Some((number, value)) = feature(word) else {
+                return wrong(word, "is no feature: NUMBER:VALUE is expected");
+            };
+            if features.iter().any(|&(known, _)| known == number) {
+                return wrong(word, "gives a feature that the line has already given");
+            }
+            most = most.max(number);
+            least = least.min(number);
+            check_size(samples.len() + 1, most as usize + 1)?;
+            features.push((number, value));
+        }
+        samples.push((label.strip_prefix('+').unwrap_or(label), features));
+        lines.push(number);
+    }
+    let columns = (least..=most).map(|number| number.to_string()).chain([LABEL.to_owned()]);
+    let rows = samples.into_iter().map(|(label, features)| {
+        let mut row = vec!["0".to_owned(); (most + 1 - least) as usize];
+        for (number, value) in features {
+            value.clone_into(&mut row[(number - least) as usize]);
+        }
+        row.push(label.to_owned());
+        row
+    });
+    let table = Table::from_cells(columns.collect(), rows.collect())?;
+    Ok(Table { lines, sparse: true, ..table })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_become_columns() {
+        let mut table = read(b"+1 1:0.5 3:2 # first\n\n-1 2:1e-3\n").unwrap();
+        assert_eq!(table.columns, ["1", "2", "3", "label"]);
+        assert_eq!(table.rows, [["0.5", "0", "2", "1"], ["0", "1e-3", "0", "-1"]]);
+        assert_eq!(table.lines, [1, 3]);
+        table.complete(&["2".to_owned(), "5".to_owned(), "name".to_owned()]);
+        assert_eq!(table.columns, ["1", "2", "3", "label", "5"]);
+        assert_eq!(table.rows[1], ["0", "1e-3", "0", "-1", "0"]);
+        assert_eq!(read(b"3 0:1 1:2\n").unwrap().columns, ["0", "1", "label"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let error = |text: &str| {
+            let error = read(text.as_bytes()).unwrap_err();
+            (error.message, error.span.unwrap().start)
+        };
+        let label = "line 2: `x` is no label: a number comes first";
+        assert_eq!(error("1 1:2\nx 1:2\n"), (label.to_owned(), 6));
+        let feature = "line 1: `2;3` is no feature: NUMBER:VALUE is expected";
+        assert_eq!(error("1 1:2 2;3\n"), (feature.to_owned(), 6));
+        let twice = "line 1: `1:3` gives a feature that the line has already given";
+        assert_eq!(error("1 1:2 1:3\n"), (twice.to_owned(), 6));
+        assert_eq!(read(b"1 4294967295:1\n").unwrap_err().code, Code::Limit);
+    }
+
+    #[test]
+    fn other_formats_do_not_look_like_it() {
+        assert!(looks_like(b"# comment\n-1 1:2\n") && looks_like(b"0.5 7:1\n"));
+        for text in ["a,b\n1,2\n", "1\n2\n", "1 2:x\n", "time 1:00\n", "", "1,2:3\n"] {
+            assert!(!looks_like(text.as_bytes()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Several arrays of NumPy in one file (`npz`): a zip archive of `npy` files, stored or deflated.
+
+use crate::data::file::{Reading, limited};
+use crate::data::npy::{self, Array};
+use arch::{Code, Diagnostic};
+
+/// Signature of the record at the end of an archive.
+const END: &[u8] = b"PK\x05\x06";
+/// Signature of an entry in the directory.
+const ENTRY: &[u8] = b"PK\x01\x02";
+/// Signature of an entry in place.
+const LOCAL: &[u8] = b"PK\x03\x04";
+/// Bytes of a local header before its name.
+const LOCAL_BYTES: usize = 30;
+/// Bytes of a directory entry before its name.
+const ENTRY_BYTES: usize = 46;
+
+fn damaged(what: &str) -> Diagnostic {
+    Diagnostic::global(Code::Data, format!("the zip archive is damaged: {what}"))
+}
+
+/// A little-endian number at a place.
+fn number(bytes: &[u8], at: usize, width: usize) -> Option<usize> {
+    let field = bytes.get(at..at + width)?;
+    usize::try_from(field.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte))).ok()
+}
+
+/// One entry of the directory.
+struct Entry {
+    name: String,
+    method: usize,
+    packed: usize,
+    at: usize,
+}
+
+/// The entry whose directory record starts at `at`, and where the next one does.
+fn entry(bytes: &[u8], at: usize) -> Option<(Entry, usize)> {
+    let record = bytes.get(at..)?.strip_prefix(ENTRY).map(|_| &bytes[at..])?;
+    let field = |place: usize, width: usize| number(record, place, width);
+    let (method, mut packed, unpacked) = (field(10, 2)?, field(20, 4)?, field(24, 4)?);
+    let (name, extra, comment) = (field(28, 2)?, field(30, 2)?, field(32, 2)?);
+    let mut place = field(42, 4)?;
+    let text = String::from_utf8_lossy(record.get(ENTRY_BYTES..ENTRY_BYTES + name)?).into_owned();
+    // Sizes beyond 32 bits stand in an extra field, those only that are all ones in the record.
+    let mut extras = record.get(ENTRY_BYTES + name..ENTRY_BYTES + name + extra)?;
+    while extras.len() >= 4 {
+        let (id, length) = (number(extras, 0, 2)?, number(extras, 2, 2)?);
+        let mut field = extras.get(4..4 + length)?;
+        if id == 1 {
+            let mut wide = |value: &mut usize| {
+                if *value == 0xffff_ffff {
+                    *value = number(field, 0, 8)?;
+                    field = &field[8..];
+                }
+                Some(())
+            };
+            let mut unpacked = unpacked;
+            wide(&mut unpacked)?;
+            wide(&mut packed)?;
+            wide(&mut place)?;
+        }
+        extras = &extras[4 + length..];
+    }
+    Some((Entry { name: text, method, packed, at: place }, at + ENTRY_BYTES + name + extra + comment))
+}
+
+/// The bytes of an entry.
+fn content(bytes: &[u8], entry: &Entry) -> Result<Vec<u8>, Diagnostic> {
+    let local = bytes.get(entry.at..).filter(|rest| rest.starts_with(LOCAL)).ok_or_else(|| damaged("an entry is not where it should be"))?;
+    let skip = number(local, 26, 2).zip(number(local, 28, 2)).map(|(name, extra)| LOCAL_BYTES + name + extra);
+    let packed = skip.and_then(|skip| local.get(skip..skip.checked_add(entry.packed)?)).ok_or_else(|| damaged("it is cut short"))?;
+    match entry.method {
+        0 => Ok(packed.to_vec()),
+        8 => limited(flate2::read::DeflateDecoder::new(packed), "zip"),
+        method => Err(Diagnostic::global(Code::Data, format!("`{}` is packed by the method {method}, which is not read", entry.name))),
+    }
+}
+
+/// All arrays, in the order of the archive, by their names without `.npy`.
+///
+/// # Errors
+/// `E-DATA` if the archive or an array is damaged; `E-LIMIT`.
+pub fn read(bytes: &[u8]) -> Result<Vec<(String, Array)>, Diagnostic> {
+    // The end record has a comment of at most 64 KiB.
+    let from = bytes.len().saturating_sub(65_557);
+    let end = bytes[from..].windows(END.len()).rposition(|window| window == END).map(|at| from + at);
+    let end = end.ok_or_else(|| damaged("it has no directory"))?;
+    let directory = number(bytes, end + 10, 2).zip(number(bytes, end + 16, 4));
+    let (count, mut at) = directory.ok_or_else(|| damaged("its directory is cut short"))?;
+    let mut arrays = Vec::new();
+    for _ in 0..count {
+        let (entry, next) = entry(bytes, at).ok_or_else(|| damaged("its directory is cut short"))?;
+        at = next;
+        let Some(name) = entry.name.strip_suffix(".npy") else { continue };
+        let array = npy::read(&content(bytes, &entry)?).map_err(|error| {
+            let message = error.message.replacen("the NumPy array", &format!("the NumPy array `{name}`"), 1);
+            Diagnostic { message, ..error }
+        })?;
+        arrays.push((name.to_owned(), array));
+    }
+    Ok(arrays)
+}
+
+/// Those that the user names.
+///
+/// # Errors
+/// `E-DATA` for a name that the file does not have.
+pub fn chosen(arrays: Vec<(String, Array)>, reading: &Reading) -> Result<Vec<(String, Array)>, Diagnostic> {
+    let Some(names) = &reading.arrays else { return Ok(arrays) };
+    let find = |name: &String| {
+        arrays.iter().find(|(known, _)| known == name).cloned().ok_or_else(|| {
+            let known = arrays.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+            Diagnostic::global(Code::Data, format!("the file has no array `{name}`")).with_help(format!("its arrays are {known}"))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// An archive of arrays, stored.
+pub fn write(arrays: &[(String, Vec<usize>, Vec<f64>)]) -> Vec<u8> {
+    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    for (name, shape, values) in arrays {
+        let (name, content) = (format!("{name}.npy"), npy::write(shape, values));
+        let mut sum = flate2::Crc::new();
+        sum.update(&content);
+        let length = content.len() as u32;
+        // Version, flags, method, time and date (the first that a zip can say), checksum, sizes, length of the name, no extra field.
+        let mut head = Vec::new();
+        for field in [20u16, 0, 0, 0, 0x21] {
+            head.extend_from_slice(&field.to_le_bytes());
+        }
+        for field in [sum.sum(), length, length] {
+            head.extend_from_slice(&field.to_le_bytes());
+        }
+        head.extend_from_slice(&(name.len() as u16).to_le_bytes());
+        head.extend_from_slice(&[0, 0]);
+        let at = bytes.len() as u32;
+        directory.extend_from_slice(&[ENTRY, &20u16.to_le_bytes(), &head, &[0; 10], &at.to_le_bytes(), name.as_bytes()].concat());
+        bytes.extend_from_slice(&[LOCAL, &head, name.as_bytes(), &content].concat());
+    }
+    let (at, size, count) = (bytes.len() as u32, directory.len() as u32, (arrays.len() as u16).to_le_bytes());
+    let end = [END, &[0; 4], &count, &count, &size.to_le_bytes(), &at.to_le_bytes(), &[0, 0]].concat();
+    [bytes, directory, end].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<u8> {
+        write(&[("w".to_owned(), vec![2, 2], vec![1.0, -0.5, 0.1, 3.0]), ("b".to_owned(), vec![], vec![0.25])])
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let arrays = read(&sample()).unwrap();
+        assert_eq!(arrays[0].0, "w");
+        assert_eq!(arrays[0].1, Array { shape: vec![2, 2], values: vec![1.0, -0.5, 0.1, 3.0], whole: false });
+        assert_eq!(arrays[1].1, Array { shape: vec![], values: vec![0.25], whole: false });
+    }
+
+    /// No cut and no changed byte makes it panic.
+    #[test]
+    fn damage_is_said() {
+        let whole = sample();
+        for length in 0..whole.len() {
+            assert!(read(&whole[..length]).is_err(), "cut to {length} bytes");
+        }
+        for place in 0..whole.len() {
+            for value in [0, 0x7f, 0xff] {
+                let mut bytes = whole.clone();
+                bytes[place] = value;
+                let _ = read(&bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn arrays_are_chosen_by_name() {
+        let reading = |names: &[&str]| Reading { arrays: Some(names.iter().map(|&n| n.to_owned()).collect()), separator: None };
+        let chosen = |names: &[&str]| super::chosen(read(&sample()).unwrap(), &reading(names));
+        assert_eq!(chosen(&["b"]).unwrap().len(), 1);
+        assert_eq!(chosen(&["c"]).unwrap_err().help.as_deref(), Some("its arrays are w, b"));
+    }
+}
