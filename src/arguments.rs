@@ -1,6 +1,8 @@
 //! What can be typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use sim::data::file::Reading;
+use sim::data::missing::Missing;
 use std::path::PathBuf;
 
 const AFTER: &str = "\
@@ -27,7 +29,7 @@ pub struct Global {
     /// Machine, board and numbers: a TOML file, or the name of one in configs/ (zcu102, ulx3s, icebreaker, tiny)
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Folder for what `build` writes; default: the config's, or out/NAME
+    /// Folder for what the command writes; default: the config's, or out/NAME
     #[arg(long, global = true, value_name = "PATH")]
     pub out: Option<PathBuf>,
     /// Form of the results on stdout
@@ -107,6 +109,8 @@ pub enum Command {
     Train(Train),
     /// Predict with a trained model
     Predict(Predict),
+    /// Write the weights of a saved model for other programs, or read them back: .npz, .npy, .csv, .h
+    Weights(Weights),
     /// Co-simulate the generated Verilog with the array for some steps
     Sim(Sim),
     /// Placement and schedule: what runs when and where, by source line
@@ -115,6 +119,24 @@ pub enum Command {
     Doctor,
     /// Completion for a shell
     Completions(Completions),
+}
+
+impl Command {
+    /// Whether `--out` means something.
+    pub fn writes_a_folder(&self) -> bool {
+        !matches!(
+            self,
+            Command::Check(_)
+                | Command::Eval(_)
+                | Command::Train(_)
+                | Command::Predict(_)
+                | Command::Weights(_)
+                | Command::Sim(_)
+                | Command::Explain(_)
+                | Command::Doctor
+                | Command::Completions(_)
+        )
+    }
 }
 
 #[derive(Debug, Args)]
@@ -128,9 +150,14 @@ pub struct ProgramOption {
 pub struct Target {
     /// Program; default: the one the config names
     pub program: Option<PathBuf>,
-    /// CSV file that decides sizes and binary points; default: the config's, or random data
+    /// Data that decides sizes and binary points; default: the config's, or made-up samples
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
+    #[command(flatten)]
+    pub file: DataFile,
+    /// What missing values among the features become
+    #[arg(long, value_enum, default_value_t = MissingName::Refuse)]
+    pub missing: MissingName,
     /// Target columns of the data, separated by commas; default: the last ones
     #[arg(long = "target", value_name = "COLUMNS", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
@@ -158,9 +185,14 @@ pub struct Eval {
 pub struct Train {
     /// Program; default: the one the config names. Its `train` table stands in the TOML beside it
     pub program: Option<PathBuf>,
-    /// CSV file with a header line
+    /// Data: CSV with a header line, LIBSVM, .npy, .npz, each also with gzip
     #[arg(long, value_name = "FILE")]
     pub data: PathBuf,
+    #[command(flatten)]
+    pub file: DataFile,
+    /// What missing values among the features become; the model keeps it for `predict`
+    #[arg(long, value_enum, default_value_t = MissingName::Refuse)]
+    pub missing: MissingName,
     /// Target columns, separated by commas; default: the last ones
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub target: Option<Vec<String>>,
@@ -194,6 +226,66 @@ pub struct Train {
     /// Start from a saved model
     #[arg(long, value_name = "FILE")]
     pub load: Option<PathBuf>,
+    /// Start from weights of another program: .npz, .npy, .csv or .h, as `weights` writes them
+    #[arg(long, value_name = "FILE", conflicts_with = "load")]
+    pub weights: Option<PathBuf>,
+    /// Write a checkpoint after every epoch
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    pub checkpoint: Option<PathBuf>,
+    /// Go on with the training of a checkpoint, and keep it up to date; the other arguments are the same as before
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+}
+
+/// How a data file is read.
+#[derive(Debug, Args, Default)]
+pub struct DataFile {
+    /// What stands between the cells of a text file (one character, or `tab`); default: what its first line shows
+    #[arg(long, value_name = "CHARACTER", value_parser = parse_separator)]
+    pub separator: Option<u8>,
+    /// Arrays of an .npz file, side by side in this order; default: all
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub arrays: Option<Vec<String>>,
+}
+
+impl DataFile {
+    /// For the reader.
+    pub fn reading(&self) -> Reading {
+        Reading { separator: self.separator, arrays: self.arrays.clone() }
+    }
+}
+
+fn parse_separator(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [byte] if !byte.is_ascii_alphanumeric() && !b"\".-+\r\n".contains(byte) => Ok(*byte),
+        _ => Err("one character that is part of no number, such as `;`, or `tab`".to_owned()),
+    }
+}
+
+/// What happens to a missing value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum MissingName {
+    /// They are an error
+    #[default]
+    Refuse,
+    /// The mean of the column in the training part
+    Mean,
+    /// The median of the column in the training part
+    Median,
+    /// 0
+    Zero,
+}
+
+impl From<MissingName> for Missing {
+    fn from(name: MissingName) -> Missing {
+        match name {
+            MissingName::Refuse => Missing::Refuse,
+            MissingName::Mean => Missing::Mean,
+            MissingName::Median => Missing::Median,
+            MissingName::Zero => Missing::Zero,
+        }
+    }
 }
 
 fn parse_split(text: &str) -> Result<f64, String> {
@@ -207,15 +299,32 @@ fn parse_split(text: &str) -> Result<f64, String> {
 pub struct Predict {
     /// Program; default: the one the config names
     pub program: Option<PathBuf>,
-    /// CSV file with the feature columns of the model
+    /// Data with the feature columns of the model, in any format that `train` reads
     #[arg(long, value_name = "FILE")]
     pub data: PathBuf,
+    #[command(flatten)]
+    pub file: DataFile,
     /// Model saved by `train --save`
     #[arg(long = "load", alias = "model", value_name = "FILE")]
     pub model: PathBuf,
     /// What predicts
     #[arg(long, value_enum, default_value_t = EngineName::Array)]
     pub engine: EngineName,
+}
+
+#[derive(Debug, Args)]
+pub struct Weights {
+    /// Model saved by `train --save`
+    pub model: PathBuf,
+    /// File to write the weights to; the extension is the format. Without it they are listed
+    #[arg(long, value_name = "FILE", conflicts_with = "from")]
+    pub to: Option<PathBuf>,
+    /// File to take other weights from
+    #[arg(long, value_name = "FILE", requires = "save")]
+    pub from: Option<PathBuf>,
+    /// Model file to write with them
+    #[arg(long, value_name = "FILE", requires = "from")]
+    pub save: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -32,8 +32,7 @@ impl Design {
     /// # Errors
     /// Whatever is wrong with any of them.
     pub fn new(project: &Project, target: &Target, talk: &Talk) -> Result<Design, Failure> {
-        let columns = target.columns.as_deref();
-        let mut samples = samples::for_image(project, target.data.as_deref(), columns, talk)?;
+        let mut samples = samples::for_image(project, target, talk)?;
         if let Some(batch) = target.batch.or(project.config.build.batch) {
             samples.settings.batch = batch;
         }
@@ -43,7 +42,7 @@ impl Design {
         let start = initial_model(&samples.signature, samples.settings.weights, seed);
         let _cooperative = interrupt::Cooperative::begin();
         let mut golden = engines::golden(&programs, &samples.signature);
-        let trained = train(&mut golden, &samples.train, &schedule, &start, &mut |_, _| {
+        let trained = train(&mut golden, &samples.train, &schedule, &start, &mut |_, _, _| {
             if interrupt::requested() { Err(EngineError::Interrupted) } else { Ok(()) }
         })?;
         engines::check_bounded(project, &trained.model)?;

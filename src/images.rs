@@ -79,14 +79,18 @@ impl Lowered {
     pub fn new(project: &Project, programs: &Programs, ranges: &NamedRanges, talk: &Talk) -> Result<Lowered, Failure> {
         let (full, report) = lower(project, &programs.full, ranges, &BTreeMap::new())?;
         render::warnings(&project.source, &report.notes, talk);
-        let state = full.tensors.iter().filter(|tensor| tensor.role == Role::State);
-        let weights = state.map(|tensor| (tensor.name.clone(), tensor.fraction)).collect();
+        let weights = weights_of(&full);
         let rest = match &programs.rest {
             Some(program) => Some(lower(project, program, ranges, &weights)?.0),
             None => None,
         };
         let (predict, _) = lower(project, &programs.predict, ranges, &weights)?;
         Ok(Lowered { full: Some(full), rest, predict, numbers: report })
+    }
+
+    /// Bits after the binary point of the weights.
+    pub fn fractions(&self) -> BTreeMap<String, i32> {
+        weights_of(self.full.as_ref().unwrap_or(&self.predict))
     }
 
     /// The same for a prediction alone.
@@ -103,6 +107,12 @@ impl Lowered {
         render::warnings(&project.source, &numbers.notes, talk);
         Ok(Lowered { full: None, rest: None, predict, numbers })
     }
+}
+
+/// Weights and their binary points.
+fn weights_of(program: &fixed::Program) -> BTreeMap<String, i32> {
+    let state = program.tensors.iter().filter(|tensor| tensor.role == Role::State);
+    state.map(|tensor| (tensor.name.clone(), tensor.fraction)).collect()
 }
 
 /// The images of a training, all for one machine.

@@ -15,7 +15,10 @@
 //! | `design` | everything between text and images |
 //! | `engines` | images and programs as engines of the training loop |
 //! | `interrupt` | Ctrl-C |
+//! | `json_places` | where the names of a JSON object stand |
 //! | `model_file` | weights on disk |
+//! | `checkpoint` | a training that can go on later |
+//! | `training` | a training on an engine, with the golden model beside it |
 //! | `listing` | an image as text |
 //! | `report` | what an image costs, as text and JSON |
 //! | `resources` | what a grid takes of a device, estimated |
@@ -27,6 +30,7 @@
 
 mod arguments;
 mod board;
+mod checkpoint;
 mod commands;
 mod config;
 mod design;
@@ -34,6 +38,7 @@ mod engines;
 mod failure;
 mod images;
 mod interrupt;
+mod json_places;
 mod library;
 mod listing;
 mod model_file;
@@ -45,10 +50,16 @@ mod resources;
 mod samples;
 mod settings;
 mod simulators;
+mod training;
 
 use arguments::{Arguments, Command, Target};
 use clap::Parser;
 use std::process::ExitCode;
+
+/// An argument that would do nothing is a mistake of the user's.
+fn unused_out() -> failure::Failure {
+    failure::Failure::Usage("this command writes no folder, so --out has no meaning here".to_owned())
+}
 
 fn main() -> ExitCode {
     interrupt::install();
@@ -60,6 +71,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let talk = output::Talk::new(&arguments.global);
     let done = match &arguments.command {
+        Some(command) if arguments.global.out.is_some() && !command.writes_a_folder() => Err(unused_out()),
         None => {
             let target = Target { program: arguments.program.clone(), ..Target::default() };
             commands::build::run(&arguments.global, &target, &talk)
@@ -69,6 +81,7 @@ fn main() -> ExitCode {
         Some(Command::Eval(options)) => commands::eval::run(&arguments.global, options, &talk),
         Some(Command::Train(options)) => commands::train::run(&arguments.global, options, &talk),
         Some(Command::Predict(options)) => commands::predict::run(&arguments.global, options, &talk),
+        Some(Command::Weights(options)) => commands::weights::run(&arguments.global, options, &talk),
         Some(Command::Sim(options)) => commands::sim::run(&arguments.global, options, &talk),
         Some(Command::Explain(target)) => commands::explain::run(&arguments.global, target, &talk),
         Some(Command::Doctor) => commands::doctor::run(&arguments.global, &talk),

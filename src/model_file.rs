@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sim::data::fields::Encoding;
 use sim::data::standardise::Standardiser;
+use sim::data::weights::Weights;
 use sim::train::engine::Model;
 use sim::train::settings::Loss;
 use std::collections::BTreeMap;
@@ -37,6 +38,22 @@ pub struct ModelFile {
     pub ranges: BTreeMap<String, (f64, f64)>,
     /// The weights.
     pub model: Model,
+    /// Extents of the weights; models of older versions of this tool have none.
+    #[serde(default)]
+    pub shapes: BTreeMap<String, Vec<u32>>,
+    /// Bits of a word, and bits after the binary point of each tensor, if the weights are words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<Words>,
+}
+
+/// How weights are words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Words {
+    /// Bits of a word.
+    pub bits: u32,
+    /// Bits after the binary point, by tensor.
+    pub fractions: BTreeMap<String, i32>,
 }
 
 /// Hash of a program: its text and the constants that were set.
@@ -101,13 +118,26 @@ impl ModelFile {
     fn inconsistency(&self) -> Option<&'static str> {
         let Encoding { features, targets, standardise, standardise_targets, .. } = &self.encoding;
         let scales = [(features, standardise), (targets, standardise_targets)];
+        let elements = |name: &String, shape: &Vec<u32>| {
+            let elements = shape.iter().map(|&extent| extent as usize).product::<usize>();
+            self.model.get(name).is_some_and(|values| values.len() == elements)
+        };
         let fits = |(names, scale): &(&Vec<String>, &Standardiser)| {
             scale.mean.len() == names.len() && scale.deviation.len() == names.len()
         };
         let sound = |(_, scale): &(&Vec<String>, &Standardiser)| {
             scale.mean.iter().all(|m| m.is_finite()) && scale.deviation.iter().all(|d| d.is_finite() && *d >= 0.0)
         };
-        if !scales.iter().all(fits) {
+        if !self.shapes.iter().all(|(name, shape)| elements(name, shape)) {
+            Some("a shape does not belong to its weights")
+        } else if self
+            .encoding
+            .replacements
+            .as_ref()
+            .is_some_and(|values| values.len() != features.len() || values.iter().any(|value| !value.is_finite()))
+        {
+            Some("what stands for missing values does not belong to its columns")
+        } else if !scales.iter().all(fits) {
             Some("its columns and their scales differ in number")
         } else if !scales.iter().all(sound) {
             Some("a scale is no number that a column can have")
@@ -118,6 +148,17 @@ impl ModelFile {
         } else {
             None
         }
+    }
+
+    /// The weights with their shapes and binary points.
+    pub fn weights(&self) -> Vec<Weights> {
+        let tensor = |(name, values): (&String, &Vec<f64>)| Weights {
+            name: name.clone(),
+            shape: self.shapes.get(name).cloned().unwrap_or_else(|| vec![values.len() as u32]),
+            values: values.clone(),
+            fraction: self.words.as_ref().and_then(|words| words.fractions.get(name).copied()),
+        };
+        self.model.iter().map(tensor).collect()
     }
 
     /// Refuse a model of another program.

@@ -137,6 +137,29 @@ impl Files {
     }
 }
 
+/// Refuse a place where [`write_file`] would fail, before the work that is to be written there.
+pub fn check_writable(path: &Path) -> Result<(), Failure> {
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    match std::fs::metadata(&target) {
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(Failure::File(format!("cannot write {}: it exists and is no file", path.display())));
+        }
+        _ => {}
+    }
+    let cannot = |error: std::io::Error| Failure::file("write", path, &error);
+    let folder = folder_of(&target);
+    std::fs::create_dir_all(folder).map_err(cannot)?;
+    tempfile::Builder::new().prefix(".tabla-gen-").tempfile_in(folder).map_err(cannot)?;
+    Ok(())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
 /// Write one file whole. A link is followed; what is no file (a device, a folder) is refused, it would be replaced.
 pub fn write_file(path: &Path, content: &[u8]) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| Failure::file("write", path, &error);
@@ -145,10 +168,7 @@ pub fn write_file(path: &Path, content: &[u8]) -> Result<(), Failure> {
         return Err(Failure::File(format!("cannot write {}: it exists and is no file", path.display())));
     }
     let path = target.as_path();
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(path);
     std::fs::create_dir_all(folder).map_err(cannot)?;
     // As any new file: what the user's mask leaves of reading and writing for all.
     let permissions = std::fs::Permissions::from_mode(0o666);

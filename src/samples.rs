@@ -1,9 +1,10 @@
 //! The data of a project, as the steps of its program.
 //!
-//!     CSV ──▶ columns, coding ──▶ sizes ──▶ program ──▶ signature ──▶ steps
+//!     file ──▶ columns, coding ──▶ sizes ──▶ program ──▶ signature ──▶ steps
 //!
 //! Sizes of the program follow from the data, so the data comes first.
 
+use crate::arguments::Target;
 use crate::failure::{Failure, Source};
 use crate::images;
 use crate::output::Talk;
@@ -12,14 +13,16 @@ use crate::settings;
 use arch::{Code, Diagnostic};
 use compiler::tensor::{Program, Role};
 use sim::data::fields::{Encoding, Rows};
+use sim::data::file::{self, Reading};
 use sim::data::labels::Coding;
+use sim::data::missing::Missing;
 use sim::data::split;
-use sim::data::table::{Table, without_mark};
+use sim::data::table::Table;
 use sim::train::Schedule;
 use sim::train::engine::{Field, Signature, Step};
 use sim::train::metrics::{self, Classes, Metrics};
 use sim::train::settings::{Loss, Reduction, Settings};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A program with the samples it trains on.
@@ -43,10 +46,14 @@ pub struct Samples {
 }
 
 /// Which rows, and where their columns go.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Choice<'a> {
     /// The file.
     pub data: &'a Path,
+    /// How it is read.
+    pub reading: &'a Reading,
+    /// What missing features become, if no saved model says so.
+    pub missing: Missing,
     /// Target columns, if the user names them.
     pub target: Option<&'a [String]>,
     /// Part that trains.
@@ -63,11 +70,11 @@ pub struct Choice<'a> {
 ///
 /// # Errors
 /// It cannot be read, or is no table.
-pub fn read_table(path: &Path) -> Result<Table, Failure> {
+pub fn read_table(path: &Path, reading: &Reading) -> Result<Table, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, &error))?;
-    Table::from_csv(&bytes).map_err(|error| {
-        let text = String::from_utf8_lossy(without_mark(&bytes)).into_owned();
-        Failure::Diagnostics { source: Source { name: path.display().to_string(), text }, diagnostics: vec![error] }
+    file::read(&bytes, reading).map_err(|(error, text)| Failure::Diagnostics {
+        source: Source { name: path.display().to_string(), text },
+        diagnostics: vec![error],
     })
 }
 
@@ -107,7 +114,11 @@ impl Samples {
     /// # Errors
     /// Whatever is wrong with data, settings or program.
     pub fn read(project: &Project, settings: Settings, choice: Choice<'_>, talk: &Talk) -> Result<Samples, Failure> {
-        let table = read_table(choice.data)?;
+        let mut table = read_table(choice.data, choice.reading)?;
+        if let Some(saved) = choice.saved {
+            table.complete(&saved.features);
+        }
+        let table = table;
         let about = |diagnostics| about_table(choice.data, &table, diagnostics);
         // How many label values a sample has is known from the program as it stands; sizes do not change it in most.
         let (sketch, _) = project.parse_quietly(&[])?;
@@ -118,14 +129,16 @@ impl Samples {
             same_columns(&encoding, saved).map_err(|error| about(vec![error]))?;
             encoding = saved.clone();
         }
+        let gaps = encoding.replacements.is_some() || choice.saved.is_none() && choice.missing != Missing::Refuse;
         let program = project.parse(&defaults(&settings, &encoding), talk)?;
         images::check_fractions(project, &program)?;
         let (signature, label) = signature(project, &program, &settings)?;
         encoding.check(&signature).map_err(|error| about(vec![error]))?;
-        let rows = encoding.read(&table, true).map_err(about)?;
+        let mut rows = encoding.read(&table, true, gaps).map_err(about)?;
         let parts = split::split(table.rows.len(), choice.split, choice.seed);
-        if choice.saved.is_none() {
-            encoding.measure(&rows, &parts.train, &settings);
+        match choice.saved {
+            None => encoding.measure(&mut rows, &parts.train, &settings, choice.missing),
+            Some(_) => encoding.fill(&mut rows),
         }
         let steps = |part: &[usize]| -> Vec<Step> {
             let part = part.iter().take(choice.limit.unwrap_or(usize::MAX));
@@ -176,6 +189,7 @@ impl Samples {
         let encoding = Encoding {
             features: Vec::new(),
             targets: Vec::new(),
+            replacements: None,
             standardise: sim::data::standardise::Standardiser::identity(0),
             standardise_targets: sim::data::standardise::Standardiser::identity(0),
             bias: settings.bias,
@@ -183,6 +197,12 @@ impl Samples {
             coding,
         };
         Ok(Samples { program, signature, encoding, settings, train, test: Vec::new(), origin, label })
+    }
+
+    /// Extents of the weights.
+    pub fn shapes_of_weights(&self) -> BTreeMap<String, Vec<u32>> {
+        let state = self.program.tensors.iter().filter(|tensor| tensor.role == Role::State);
+        state.map(|tensor| (tensor.name.clone(), tensor.shape.clone())).collect()
     }
 
     /// The schedule of a training.
@@ -255,19 +275,23 @@ impl Samples {
 ///
 /// # Errors
 /// Whatever is wrong with data, settings or program.
-pub fn for_image(
-    project: &Project,
-    data: Option<&Path>,
-    target: Option<&[String]>,
-    talk: &Talk,
-) -> Result<Samples, Failure> {
+pub fn for_image(project: &Project, target: &Target, talk: &Talk) -> Result<Samples, Failure> {
     let (settings, _) = settings::read(&project.path)?;
     let configured = project.beside_config(project.config.build.data.as_ref()).filter(|_| project.configured);
     let built_in = project.config_source.as_ref().is_some_and(|(path, _)| !path.is_file());
-    match data.map(Path::to_owned).or(configured) {
+    match target.data.clone().or(configured) {
         // A built-in config names data of the repository, which need not be here.
         Some(data) if !built_in || data.is_file() => {
-            let choice = Choice { data: &data, target, split: 0.8, seed: 1, limit: None, saved: None };
+            let choice = Choice {
+                data: &data,
+                reading: &target.file.reading(),
+                missing: target.missing.into(),
+                target: target.columns.as_deref(),
+                split: 0.8,
+                seed: 1,
+                limit: None,
+                saved: None,
+            };
             Samples::read(project, settings, choice, talk)
         }
         _ => {
@@ -296,7 +320,8 @@ pub fn unlabelled(
     table: &Table,
     signature: &Signature,
 ) -> Result<Vec<Step>, Vec<arch::Diagnostic>> {
-    let rows: Rows = encoding.read(table, false)?;
+    let mut rows: Rows = encoding.read(table, false, encoding.replacements.is_some())?;
+    encoding.fill(&mut rows);
     Ok((0..rows.features.len()).map(|row| encoding.step(&rows, row, signature)).collect())
 }
 

@@ -13,7 +13,7 @@ use crate::golden::Golden;
 use arch::{Code, Diagnostic};
 use compiler::language::preprocessor::{Preprocessed, Value as Variable};
 use compiler::language::{Options, nearest};
-use compiler::tensor::{Node, Program, Role, Start, TensorId};
+use compiler::tensor::{Node, Program, Role, Start, Tensor, TensorId};
 use serde_json::{Map, Value, json};
 
 /// Something that evaluates a program, sample after sample.
@@ -87,17 +87,11 @@ pub fn read_inputs(program: &Program, inputs: &Value) -> Result<Vec<(TensorId, E
     let Value::Object(inputs) = inputs else {
         return Err(vec![Diagnostic::global(Code::Data, "the inputs are an object: {\"NAME\": number or list, ...}")]);
     };
-    let hosts = || program.tensors.iter().enumerate().filter(|(_, tensor)| is_host_value(&tensor.role));
-    let (mut values, mut errors) = (Vec::new(), Vec::new());
+    let hosts = || hosts(program);
+    let mut values = Vec::new();
+    let mut errors: Vec<Diagnostic> = unknown(program, inputs).map(|(_, diagnostic)| diagnostic).collect();
     for (name, value) in inputs {
-        let Some((id, tensor)) = hosts().find(|(_, tensor)| tensor.name == *name) else {
-            let diagnostic = Diagnostic::global(Code::Undef, format!("the program has no input `{name}`"));
-            errors.push(match nearest(name, hosts().map(|(_, tensor)| tensor.name.as_str())) {
-                Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
-                None => diagnostic,
-            });
-            continue;
-        };
+        let Some((id, tensor)) = hosts().find(|(_, tensor)| tensor.name == *name) else { continue };
         match read_elements(value, &tensor.shape) {
             Ok(elements) => values.push((TensorId(id), elements)),
             Err(problem) => errors.push(
@@ -119,6 +113,53 @@ pub fn read_inputs(program: &Program, inputs: &Value) -> Result<Vec<(TensorId, E
         }
     }
     if errors.is_empty() { Ok(values) } else { Err(errors) }
+}
+
+/// Names that are no inputs of the program, with what to say about them.
+pub fn unknown_inputs(program: &Program, inputs: &Value) -> Vec<(String, Diagnostic)> {
+    inputs.as_object().map_or_else(Vec::new, |inputs| unknown(program, inputs).collect())
+}
+
+fn unknown(program: &Program, inputs: &Map<String, Value>) -> impl Iterator<Item = (String, Diagnostic)> {
+    let names = inputs.keys().filter(|name| !hosts(program).any(|(_, tensor)| tensor.name == **name));
+    names.map(|name| {
+        let diagnostic = Diagnostic::global(Code::Undef, format!("the program has no input `{name}`"));
+        let near = nearest(name, hosts(program).map(|(_, tensor)| tensor.name.as_str()));
+        let diagnostic = match near {
+            Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
+            None => diagnostic,
+        };
+        (name.clone(), diagnostic)
+    })
+}
+
+/// What the machine cannot be given: numbers without end or value, and truth values where the program has numbers.
+/// An undefined element is 0 in the machine; what depends on it stays undefined in the result.
+pub fn not_words(program: &Program, inputs: &Value, values: &[(TensorId, Elements)]) -> Vec<Diagnostic> {
+    fn has_truth(value: &Value) -> bool {
+        value.is_boolean() || value.as_array().is_some_and(|list| list.iter().any(has_truth))
+    }
+    let mut wrong = Vec::new();
+    for (id, elements) in values {
+        let tensor = &program.tensors[id.0];
+        let name = &tensor.name;
+        let mut refuse = |message: String| {
+            let label = format!("of shape {:?}", tensor.shape);
+            wrong.push(Diagnostic::new(Code::Type, tensor.span, message).with_label(label));
+        };
+        if let Some(at) = elements.iter().position(|element| element.is_some_and(|value| !value.is_finite())) {
+            let value = write_number(elements[at]);
+            refuse(format!("element {at} of `{name}` is {value}, which no word of the machine can hold"));
+        }
+        if tensor.element != compiler::tensor::Element::Bool && has_truth(&inputs[name.as_str()]) {
+            refuse(format!("`{name}` holds numbers, not truth values"));
+        }
+    }
+    wrong
+}
+
+fn hosts(program: &Program) -> impl Iterator<Item = (usize, &Tensor)> {
+    program.tensors.iter().enumerate().filter(|(_, tensor)| is_host_value(&tensor.role))
 }
 
 fn is_host_value(role: &Role) -> bool {

@@ -1,14 +1,15 @@
 //! `eval`: one evaluation, JSON in, JSON out, on any rung of the ladder.
 
 use crate::arguments::{EngineName, Eval, Format, Global};
-use crate::failure::Failure;
+use crate::failure::{Failure, Source};
 use crate::images;
+use crate::json_places;
 use crate::output::{self, Talk};
 use crate::project::Project;
 use crate::render;
 use crate::simulators::Simulator;
 use arch::number::to_f64;
-use arch::{Diagnostic, Image};
+use arch::{Code, Diagnostic, Image};
 use compiler::canonical::{self, Batch, Keep, Options};
 use compiler::fixed::{self, Role};
 use compiler::language::preprocessor::preprocess;
@@ -17,7 +18,9 @@ use compiler::tensor::{self, Program, TensorId};
 use serde_json::Value;
 use sim::array::Array;
 use sim::driver::{Driver, Run, Words};
-use sim::eval::{Elements, Engine, definitions, evaluate, read_inputs, results, with_shapes_of};
+use sim::eval::{
+    Elements, Engine, definitions, evaluate, not_words, read_inputs, results, unknown_inputs, with_shapes_of,
+};
 use sim::fixed::Fixed;
 use sim::golden::Golden;
 use sim::grid::{Grid, Stalls};
@@ -34,7 +37,7 @@ pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> 
         let name = project.language.name();
         return Err(Failure::Usage(format!("--entry {entry}: programs in {name} have no functions")));
     }
-    let inputs = inputs(options)?;
+    let (inputs, source) = inputs(options)?;
     let about = |diagnostics| Failure::about(&project.source, diagnostics);
     let reading = compiler::language::Options { entry: options.entry.clone(), ..project.options(&[]) };
     let reading = with_shapes_of(&inputs, reading);
@@ -44,11 +47,16 @@ pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> 
     }
     let (program, warnings) = language::parse(project.language, &project.source.text, &reading).map_err(about)?;
     images::check_fractions(&project, &program)?;
+    check_names(&program, &inputs, &source)?;
     let mut golden = Golden::new(&program);
     let mut result = evaluate(&program, &inputs, &mut golden).map_err(about)?;
     let mut mismatch = None;
     if options.engine != EngineName::Golden {
         let values = read_inputs(&program, &inputs).map_err(about)?;
+        let not_words = not_words(&program, &inputs, &values);
+        if !not_words.is_empty() {
+            return Err(about(not_words));
+        }
         let below = Below::evaluate(options.engine, &project, &program, &values, talk)?;
         result = results(&program, &Overlay { program: &program, golden: &golden, below: &below });
         mismatch = below.mismatch.map(Failure::Mismatch);
@@ -82,8 +90,14 @@ fn text(result: &Value) -> String {
     text
 }
 
-fn inputs(options: &Eval) -> Result<Value, Failure> {
-    let Some(path) = &options.inputs else { return Ok(Value::Object(serde_json::Map::new())) };
+/// The inputs and the text they stand in.
+fn inputs(options: &Eval) -> Result<(Value, Source), Failure> {
+    let Some(path) = &options.inputs else {
+        return Ok((
+            Value::Object(serde_json::Map::new()),
+            Source { name: "no inputs".to_owned(), text: String::new() },
+        ));
+    };
     let text = if path.as_os_str() == "-" {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).map(|_| text)
@@ -91,10 +105,29 @@ fn inputs(options: &Eval) -> Result<Value, Failure> {
         std::fs::read_to_string(path)
     };
     let text = text.map_err(|error| Failure::file("read", path, &error))?;
-    serde_json::from_str(&text).map_err(|error| {
+    let name = path.display().to_string();
+    let inputs = serde_json::from_str(&text).map_err(|error| {
         let message = format!("line {}, column {}: no JSON: {error}", error.line(), error.column());
-        Failure::json(path.display().to_string(), text.clone(), message, &error)
-    })
+        Failure::json(name.clone(), text.clone(), message, &error)
+    })?;
+    Ok((inputs, Source { name, text }))
+}
+
+/// Refuse names that are no inputs of the program, and names that come twice, at their places.
+fn check_names(program: &Program, inputs: &Value, source: &Source) -> Result<(), Failure> {
+    let places = json_places::names(&source.text);
+    let place = |name: &str| places.iter().find(|(known, _)| known == name).map(|(_, span)| *span);
+    let mut wrong: Vec<Diagnostic> = unknown_inputs(program, inputs)
+        .into_iter()
+        .map(|(name, diagnostic)| Diagnostic { span: place(&name), ..diagnostic })
+        .collect();
+    for (n, (name, span)) in places.iter().enumerate() {
+        if let Some((_, first)) = places[..n].iter().find(|(known, _)| known == name) {
+            let twice = Diagnostic::new(Code::Redef, *span, format!("the inputs give `{name}` twice"));
+            wrong.push(twice.with_note(*first, "first here"));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(Failure::about(source, wrong)) }
 }
 
 /// The results of a rung below golden, by name.

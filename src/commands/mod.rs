@@ -9,3 +9,4 @@ pub mod explain;
 pub mod predict;
 pub mod sim;
 pub mod train;
+pub mod weights;

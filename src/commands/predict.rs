@@ -22,7 +22,9 @@ pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failur
     images::check_fractions(&project, &program)?;
     let (signature, _) = samples::signature(&project, &program, &settings)?;
     file.check(&options.model, &model_file::program_hash(&project.source.text, &file.set), &signature.model)?;
-    let table = read_table(&options.data)?;
+    let mut table = read_table(&options.data, &options.file.reading())?;
+    table.complete(&file.encoding.features);
+    let table = table;
     let about = |diagnostics| samples::about_table(&options.data, &table, diagnostics);
     file.encoding.check(&signature).map_err(|error| about(vec![error]))?;
     let steps = samples::unlabelled(&file.encoding, &table, &signature).map_err(about)?;

@@ -1,115 +1,137 @@
 //! `train`: stream a data set through an engine, with the golden model beside it.
 
 use crate::arguments::{EngineName, Format, Global, Train};
-use crate::engines::{self, Programs};
+use crate::checkpoint::Checkpoint;
+use crate::commands::weights;
+use crate::engines::Programs;
 use crate::failure::Failure;
-use crate::images;
-use crate::interrupt;
-use crate::model_file::{self, ModelFile};
+use crate::model_file::{self, ModelFile, Words};
 use crate::output::{self, Talk};
 use crate::project::Project;
 use crate::render;
 use crate::samples::{self, Choice, Samples};
 use crate::settings;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use crate::training::{Achieved, Outcome, Training};
 use serde_json::{Value, json};
-use sim::train::engine::{Comparison, Engine, EngineError, Model};
+use sim::train::engine::{Comparison, Model};
+use sim::train::initial_model;
 use sim::train::metrics::Metrics;
 use sim::train::settings::Settings;
-use sim::train::{Engines, Schedule, Trained, initial_model, predict, train};
 use std::collections::BTreeMap;
-
-/// What one engine achieved.
-struct Achieved {
-    trained: Trained,
-    train: Metrics,
-    test: Option<Metrics>,
-}
 
 /// Train, compare, print.
 pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure> {
     if options.stalls.is_some() && !matches!(options.engine, EngineName::Array | EngineName::Rtl) {
         return Err(Failure::Usage("--stalls needs an engine with streams: array or rtl".to_owned()));
     }
+    // What cannot be written is said before the work, not after it.
+    for path in [&options.save, &options.checkpoint, &options.resume].into_iter().flatten() {
+        output::check_writable(path)?;
+    }
     let project = Project::open(global, options.program.as_deref())?;
-    let (settings, _) = settings::read(&project.path)?;
-    let settings = with_options(settings, options);
-    let loaded = options.load.as_deref().map(|path| ModelFile::load(path).map(|file| (path, file))).transpose()?;
-    let choice = Choice {
-        data: &options.data,
-        target: options.target.as_deref(),
-        split: options.split,
-        seed: options.seed,
-        limit: options.limit,
-        saved: loaded.as_ref().map(|(_, file)| &file.encoding),
-    };
-    let samples = Samples::read(&project, settings, choice, talk)?;
-    let schedule = samples.schedule(options.seed)?;
-    if let Some(left) = samples.left_over(&schedule) {
-        talk.say(left);
-    }
-    let set = constants(&project, &samples);
-    let hash = model_file::program_hash(&project.source.text, &set);
-    let start = match loaded {
-        None => initial_model(&samples.signature, samples.settings.weights, options.seed),
-        Some((path, file)) => {
-            file.check(path, &hash, &samples.signature.model)?;
-            file.model
-        }
-    };
-    let _cooperative = interrupt::Cooperative::begin();
-    let programs = Programs::new(&project, &samples, &schedule)?;
-    let mut golden = engines::golden(&programs, &samples.signature);
-    let reals = achieve("golden", &mut golden, &samples, &schedule, &start, &programs, talk)?;
-    let ranges = programs.ranges(&golden);
-    let mut results = vec![("golden", reals)];
-    let mut comparison = None;
-    let mut saturations = BTreeMap::new();
-    if options.engine != EngineName::Golden {
-        engines::check_bounded(&project, &results[0].1.trained.model)?;
-        let name = options.engine.as_str();
-        let mut lower = engines::lower(options.engine, &project, &programs, &samples, &ranges, options.stalls, talk)?;
-        results.push((name, achieve(name, &mut lower, &samples, &schedule, &start, &programs, talk)?));
-        comparison = sim::train::comparison(&lower);
-        saturations = images::by_line(&project, &lower.full.saturations());
-    }
-    let (engine, last) = &results[results.len() - 1];
+    let prepared = Prepared::new(&project, options, talk)?;
+    let training = prepared.training(&project, options, false);
+    let begun = options.resume.as_deref().map(|path| Checkpoint::load(path, &training.identity())).transpose()?;
+    let outcome = training.run(begun, talk)?;
     if let Some(path) = &options.save {
-        let file = ModelFile {
-            format_version: model_file::VERSION,
-            program: project.name(),
-            program_hash: hash,
-            engine: (*engine).to_owned(),
-            set,
-            loss: samples.settings.loss,
-            encoding: samples.encoding.clone(),
-            ranges,
-            model: last.trained.model.clone(),
-        };
-        file.save(path)?;
+        prepared.model_file(&project, &outcome).save(path)?;
         talk.say(format!("wrote {}", path.display()));
     }
-    let differs = comparison.as_ref().filter(|comparison| !comparison.agrees());
-    let differs = differs.map(|comparison| Failure::Mismatch(mismatch(engine, comparison)));
+    let differs = outcome.comparison.as_ref().filter(|comparison| !comparison.agrees());
+    let differs = differs.map(|comparison| Failure::Mismatch(mismatch(outcome.last().name, comparison)));
     match global.format {
         Format::Json => {
-            let mut document = document(&results, comparison.as_ref(), &project);
-            let line = |(line, results): (&usize, &u64)| json!({ "line": line, "results": results });
-            document["saturations"] = saturations.iter().map(line).collect();
+            let mut document = document(&outcome, &project);
             if let Some(failure) = &differs {
                 render::add_mismatch(&mut document, failure);
             }
             output::json(&document)?;
         }
-        Format::Text => {
-            let mut text = table(&results, comparison.as_ref(), &project, &samples);
-            for (line, results) in &saturations {
-                text.push_str(&format!("line {line}: {results} results were clipped to the word\n"));
-            }
-            output::result(&text)?;
-        }
+        Format::Text => output::result(&table(&outcome, &project, &prepared.samples))?,
     }
     differs.map_or(Ok(()), Err)
+}
+
+/// Everything that is known before a training.
+pub struct Prepared {
+    /// Program and data.
+    pub samples: Samples,
+    /// Epochs and batches.
+    pub schedule: sim::train::Schedule,
+    /// Programs of a batch, of what is left over, of a prediction.
+    pub programs: Programs,
+    /// Weights before the first step.
+    start: Model,
+    /// Constants of the program.
+    set: BTreeMap<String, f64>,
+    /// Hash of the program and its constants.
+    hash: String,
+}
+
+impl Prepared {
+    /// Read data, model and weights.
+    ///
+    /// # Errors
+    /// Whatever is wrong with them.
+    pub fn new(project: &Project, options: &Train, talk: &Talk) -> Result<Prepared, Failure> {
+        let (settings, _) = settings::read(&project.path)?;
+        let settings = with_options(settings, options);
+        let loaded = options.load.as_deref().map(|path| ModelFile::load(path).map(|file| (path, file))).transpose()?;
+        let choice = Choice {
+            data: &options.data,
+            reading: &options.file.reading(),
+            missing: options.missing.into(),
+            target: options.target.as_deref(),
+            split: options.split,
+            seed: options.seed,
+            limit: options.limit,
+            saved: loaded.as_ref().map(|(_, file)| &file.encoding),
+        };
+        let samples = Samples::read(project, settings, choice, talk)?;
+        let schedule = samples.schedule(options.seed)?;
+        if let Some(left) = samples.left_over(&schedule) {
+            talk.say(left);
+        }
+        let set = constants(project, &samples);
+        let hash = model_file::program_hash(&project.source.text, &set);
+        let mut start = initial_model(&samples.signature, samples.settings.weights, options.seed);
+        if let Some((path, file)) = loaded {
+            file.check(path, &hash, &samples.signature.model)?;
+            start = file.model;
+        }
+        if let Some(path) = &options.weights {
+            let tensors: Vec<_> = samples.shapes_of_weights().into_iter().collect();
+            start = weights::read(path, &tensors)?.into_iter().map(|tensor| (tensor.name, tensor.values)).collect();
+        }
+        let programs = Programs::new(project, &samples, &schedule)?;
+        Ok(Prepared { samples, schedule, programs, start, set, hash })
+    }
+
+    /// The training that the options ask for.
+    pub fn training<'a>(&'a self, project: &'a Project, options: &'a Train, curves: bool) -> Training<'a> {
+        let Prepared { samples, schedule, programs, start, .. } = self;
+        let (engine, stalls) = (options.engine, options.stalls);
+        let checkpoint = options.checkpoint.as_deref().or(options.resume.as_deref());
+        Training { project, samples, schedule, programs, start, engine, stalls, curves, checkpoint }
+    }
+
+    fn model_file(&self, project: &Project, outcome: &Outcome) -> ModelFile {
+        let last = outcome.last();
+        let bits = project.config.machine.word();
+        ModelFile {
+            format_version: model_file::VERSION,
+            program: project.name(),
+            program_hash: self.hash.clone(),
+            engine: last.name.to_owned(),
+            set: self.set.clone(),
+            loss: self.samples.settings.loss,
+            encoding: self.samples.encoding.clone(),
+            ranges: outcome.ranges.clone(),
+            model: last.trained.model.clone(),
+            shapes: self.samples.shapes_of_weights(),
+            words: outcome.fractions.clone().map(|fractions| Words { bits, fractions }),
+        }
+    }
 }
 
 fn mismatch(engine: &str, comparison: &Comparison) -> String {
@@ -134,61 +156,18 @@ fn constants(project: &Project, samples: &Samples) -> BTreeMap<String, f64> {
     set
 }
 
-/// Train on one engine and judge the result.
-fn achieve(
-    name: &str,
-    engines: &mut Engines,
-    samples: &Samples,
-    schedule: &Schedule,
-    start: &Model,
-    programs: &Programs,
-    talk: &Talk,
-) -> Result<Achieved, Failure> {
-    let bar = ProgressBar::with_draw_target(Some(schedule.epochs as u64), ProgressDrawTarget::stderr());
-    if !talk.shows_progress() {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
-    if let Ok(style) = ProgressStyle::with_template("{prefix:>8} {bar:32} epoch {pos}/{len}  {msg}  {eta}") {
-        bar.set_style(style);
-    }
-    bar.set_prefix(name.to_owned());
-    // The progress shows the loss of some training samples, in real numbers, whatever trains.
-    let mut observer = programs.observer(&samples.signature);
-    let shown = &samples.train[..samples.train.len().min(256)];
-    let trained = train(engines, &samples.train, schedule, start, &mut |epoch, model| {
-        if interrupt::requested() {
-            return Err(EngineError::Interrupted);
-        }
-        if talk.shows_progress() || talk.says_details() {
-            let loss = samples.judge(&predict(observer.as_mut(), model, shown)?, shown).loss;
-            bar.set_message(format!("loss {loss:.5}"));
-            if !talk.shows_progress() {
-                talk.detail(format!("{name}: epoch {} of {}, loss {loss:.5}", epoch + 1, schedule.epochs));
-            }
-        }
-        bar.inc(1);
-        Ok(())
-    });
-    bar.finish_and_clear();
-    let trained = trained?;
-    let mut judge = |steps: &[sim::train::engine::Step]| -> Result<Metrics, Failure> {
-        let engine: &mut dyn Engine = engines.predict.as_mut();
-        Ok(samples.judge(&predict(engine, &trained.model, steps)?, steps))
-    };
-    let train = judge(&samples.train)?;
-    let test = if samples.test.is_empty() { None } else { Some(judge(&samples.test)?) };
-    Ok(Achieved { trained, train, test })
-}
-
-fn document(results: &[(&str, Achieved)], comparison: Option<&Comparison>, project: &Project) -> Value {
+/// What a training gave, for programs.
+pub fn document(outcome: &Outcome, project: &Project) -> Value {
     let part = |metrics: &dyn Fn(&Achieved) -> Option<Metrics>| {
-        let each = results.iter().map(|(name, result)| ((*name).to_owned(), json!(metrics(result))));
+        let each = outcome.results.iter().map(|result| (result.name.to_owned(), json!(metrics(result))));
         Value::Object(each.collect())
     };
-    let trained = &results[results.len() - 1].1.trained;
+    let (trained, comparison) = (&outcome.last().trained, outcome.comparison.as_ref());
+    let line = |(line, results): (&usize, &u64)| json!({ "line": line, "results": results });
     let per_sample = trained.cycles.map(|cycles| cycles as f64 / trained.samples.max(1) as f64);
     let seconds = trained.cycles.map(|cycles| seconds(cycles, project));
-    json!({
+    let curve = |result: &Achieved| (result.name.to_owned(), json!(result.curve));
+    let mut document = json!({
         "schema_version": 1,
         "train": part(&|result| Some(result.train)),
         "test": part(&|result| result.test),
@@ -202,20 +181,22 @@ fn document(results: &[(&str, Achieved)], comparison: Option<&Comparison>, proje
         "words_compared": comparison.map(|c| c.words),
         "words_differing": comparison.map(|c| c.differing),
         "cycle_counts_differing": comparison.map(|c| c.cycle_counts_differing),
-    })
+        "saturations": outcome.saturations.iter().map(line).collect::<Vec<_>>(),
+    });
+    if !outcome.last().curve.is_empty() {
+        document["curves"] = Value::Object(outcome.results.iter().map(curve).collect());
+    }
+    document
 }
 
 fn seconds(cycles: u64, project: &Project) -> f64 {
     cycles as f64 / (project.board.clock_mhz * 1e6)
 }
 
-fn table(
-    results: &[(&str, Achieved)],
-    comparison: Option<&Comparison>,
-    project: &Project,
-    samples: &Samples,
-) -> String {
-    let (score, _) = score(&results[0].1.train);
+/// What a training gave, for people.
+pub fn table(outcome: &Outcome, project: &Project, samples: &Samples) -> String {
+    let (results, comparison) = (&outcome.results, outcome.comparison.as_ref());
+    let (score, _) = score(&results[0].train);
     let mut text = format!(
         "{} on {} training and {} test samples, {} epochs, batch {}\n\n",
         project.path.display(),
@@ -232,7 +213,8 @@ fn table(
         score_head("train", score),
         score_head("test", score)
     ));
-    for (name, result) in results {
+    for result in results {
+        let name = result.name;
         let test = result.test.as_ref();
         let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.5}"));
         let show = |metrics: Option<&Metrics>| metrics.map_or("-".to_owned(), |metrics| self::score(metrics).1);
@@ -244,7 +226,7 @@ fn table(
             show(test)
         ));
     }
-    let trained = &results[results.len() - 1].1.trained;
+    let trained = &outcome.last().trained;
     if let Some(cycles) = trained.cycles {
         let clock = project.board.clock_mhz;
         text.push_str(&format!(
@@ -258,6 +240,9 @@ fn table(
             "{} words compared with {}, {} differ; {} cycle counts differ\n",
             comparison.words, comparison.with, comparison.differing, comparison.cycle_counts_differing
         ));
+    }
+    for (line, results) in &outcome.saturations {
+        text.push_str(&format!("line {line}: {results} results were clipped to the word\n"));
     }
     text
 }

@@ -4,6 +4,7 @@
 //!         └─▶ targets ──code, standardise, one-hot──▶ labels, likewise
 
 use crate::data::labels::Coding;
+use crate::data::missing::{Missing, fill, replacements};
 use crate::data::standardise::Standardiser;
 use crate::data::table::Table;
 use crate::train::engine::{Field, Signature, Step};
@@ -19,6 +20,9 @@ pub struct Encoding {
     pub features: Vec<String>,
     /// Names of the target columns.
     pub targets: Vec<String>,
+    /// What stands in for missing features, by column; without it they are refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replacements: Option<Vec<f64>>,
     /// Scale of the features.
     pub standardise: Standardiser,
     /// Scale of the targets.
@@ -46,7 +50,7 @@ impl Encoding {
     ) -> Result<Encoding, Diagnostic> {
         let wanted = if settings.loss == Loss::OneHot { 1 } else { labels };
         let targets = if let Some(names) = target.or(settings.target.as_ref().map(Columns::names)) {
-            names.to_vec()
+            names.iter().flat_map(|name| columns_of(table, name)).collect()
         } else if wanted < table.columns.len() {
             table.columns[table.columns.len() - wanted..].to_vec()
         } else {
@@ -69,6 +73,7 @@ impl Encoding {
         Ok(Encoding {
             standardise: Standardiser::identity(features.len()),
             standardise_targets: Standardiser::identity(targets.len()),
+            replacements: None,
             features,
             targets,
             bias: settings.bias,
@@ -105,7 +110,8 @@ impl Encoding {
     ///
     /// # Errors
     /// `E-DATA` for missing columns and for cells that are no number; `with_targets = false` reads the features only.
-    pub fn read(&self, table: &Table, with_targets: bool) -> Result<Rows, Vec<Diagnostic>> {
+    /// A missing feature is NaN if `gaps` says that it may be missing.
+    pub fn read(&self, table: &Table, with_targets: bool, gaps: bool) -> Result<Rows, Vec<Diagnostic>> {
         let columns = |names: &[String]| {
             let (found, missing): (Vec<_>, Vec<_>) =
                 names.iter().map(|name| table.column(name)).partition(Result::is_ok);
@@ -115,7 +121,8 @@ impl Encoding {
                 Err(missing.into_iter().filter_map(Result::err).take(20).collect::<Vec<_>>())
             }
         };
-        let features = table.numbers(&columns(&self.features)?)?;
+        let features = columns(&self.features)?;
+        let features = if gaps { table.numbers_with_gaps(&features)? } else { table.numbers(&features)? };
         let mut targets = Vec::new();
         if with_targets {
             let columns = columns(&self.targets)?;
@@ -134,13 +141,24 @@ impl Encoding {
         Ok(Rows { features, targets })
     }
 
-    /// Take the scales from some rows.
-    pub fn measure(&mut self, rows: &Rows, training: &[usize], settings: &Settings) {
+    /// Take from some rows what stands in for missing features, put it in everywhere, then take the scales.
+    pub fn measure(&mut self, rows: &mut Rows, training: &[usize], settings: &Settings, missing: Missing) {
+        if missing != Missing::Refuse {
+            self.replacements = Some(replacements(&rows.features, training, missing));
+        }
+        self.fill(rows);
         if settings.standardise {
             self.standardise = Standardiser::measure(&rows.features, training);
         }
         if settings.scales_target() {
             self.standardise_targets = Standardiser::measure(&rows.targets, training);
+        }
+    }
+
+    /// Put in what stands for missing features.
+    pub fn fill(&self, rows: &mut Rows) {
+        if let Some(replacements) = &self.replacements {
+            fill(&mut rows.features, replacements);
         }
     }
 
@@ -207,6 +225,15 @@ impl Encoding {
         let mut values = inputs.into_iter().chain(labels);
         signature.fields.iter().map(|field| values.by_ref().take(field.elements()).collect()).collect()
     }
+}
+
+/// The columns that a name means: the one called so, or all of an array's (`y[0]`, `y[1]`, ...).
+fn columns_of(table: &Table, name: &str) -> Vec<String> {
+    let part = |column: &&String| column.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
+    if table.columns.iter().any(|column| column == name) || !table.columns.iter().any(|column| part(&column)) {
+        return vec![name.to_owned()];
+    }
+    table.columns.iter().filter(part).cloned().collect()
 }
 
 /// Numbers of all rows.

@@ -1,7 +1,7 @@
 //! What stands in the target column, as the numbers the program expects.
 
 use crate::data::table::Table;
-use arch::{Code, Diagnostic};
+use arch::Diagnostic;
 use serde::{Deserialize, Serialize};
 
 /// How a target cell becomes a number. Saved with the model.
@@ -56,9 +56,8 @@ impl Coding {
                 Coding::Classes(names) => names.iter().map(String::as_str).collect(),
                 Coding::Number => Vec::new(),
             };
-            let place = table.place(row, column);
-            let span = table.span(row, column);
-            Diagnostic::new(Code::Data, span, format!("{place}: the label `{cell}` is not in the coding"))
+            table
+                .wrong(row, column, format!("the label `{cell}` is not in the coding"))
                 .with_help(format!("the labels are {}; see `labels` in the [train] table", known.join(", ")))
         })
     }

@@ -8,7 +8,9 @@ pub const LABEL: &str = "label";
 
 /// Whether the first line that says something is a label and features: no header of another format looks like that.
 pub fn looks_like(text: &[u8]) -> bool {
-    let lines = text.split(|&byte| byte == b'\n').map(|line| String::from_utf8_lossy(&line[..line.len().min(4096)]).into_owned());
+    let lines = text
+        .split(|&byte| byte == b'\n')
+        .map(|line| String::from_utf8_lossy(&line[..line.len().min(4096)]).into_owned());
     let Some(line) = lines.map(|line| without_comment(&line).trim().to_owned()).find(|line| !line.is_empty()) else {
         return false;
     };
@@ -75,8 +77,9 @@ pub fn read(text: &[u8]) -> Result<Table, Diagnostic> {
         row.push(label.to_owned());
         row
     });
-    let table = Table::from_cells(columns.collect(), rows.collect())?;
-    Ok(Table { lines, sparse: true, ..table })
+    let mut table = Table::from_cells(columns.collect(), rows.collect())?;
+    (table.lines, table.sparse) = (lines, true);
+    Ok(table)
 }
 
 #[cfg(test)]

@@ -94,7 +94,8 @@ pub fn read(bytes: &[u8]) -> Result<Array, Diagnostic> {
     let (length, rest) = rest.split_at_checked(width).ok_or_else(cut)?;
     let length = length.iter().rev().fold(0usize, |length, &byte| length << 8 | usize::from(byte));
     let (header, data) = rest.split_at_checked(length).ok_or_else(cut)?;
-    let header = Header::parse(&String::from_utf8_lossy(header)).ok_or_else(|| wrong("without a header that can be read"))?;
+    let header =
+        Header::parse(&String::from_utf8_lossy(header)).ok_or_else(|| wrong("without a header that can be read"))?;
     let mut letters = header.kind.chars();
     let (order, kind) = (letters.next().unwrap_or(' '), letters.next().unwrap_or(' '));
     let size = letters.as_str().parse::<usize>().unwrap_or(0);
@@ -164,8 +165,10 @@ pub fn table(arrays: &[(String, Array)]) -> Result<Table, Diagnostic> {
     };
     let count = samples(reference);
     if let Some((name, array)) = arrays.iter().find(|(_, array)| samples(array) != count) {
-        let message = format!("`{first}` has {count} samples and `{name}` {}: they cannot stand side by side", samples(array));
-        return Err(Diagnostic::global(Code::Data, message).with_help("name those that belong together: --arrays x_train,y_train"));
+        let message =
+            format!("`{first}` has {count} samples and `{name}` {}: they cannot stand side by side", samples(array));
+        return Err(Diagnostic::global(Code::Data, message)
+            .with_help("name those that belong together: --arrays x_train,y_train"));
     }
     let mut columns = Vec::new();
     for (name, array) in arrays {
@@ -217,7 +220,10 @@ mod tests {
 
     #[test]
     fn types_and_orders() {
-        let bytes = file("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n", &[0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 255, 255]);
+        let bytes = file(
+            "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n",
+            &[0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 255, 255],
+        );
         let array = read(&bytes).unwrap();
         assert_eq!((array.values.as_slice(), array.whole), (&[1.0, 2.0, 3.0, 4.0, 5.0, -1.0][..], true));
         let halves = file("{'descr': '<f2', 'fortran_order': False, 'shape': (4,)}\n", &[0, 60, 1, 0, 0, 252, 0, 192]);
@@ -229,7 +235,10 @@ mod tests {
     fn damage_is_named() {
         let message = |bytes: &[u8]| read(bytes).unwrap_err().message;
         assert_eq!(message(b"\x93NUMPY\x01"), "the NumPy array is cut short, or of an unknown version");
-        assert_eq!(message(&write(&[2], &[1.0, 2.0])[..140]), "the NumPy array is of 2 elements of 8 bytes, but has 12 bytes");
+        assert_eq!(
+            message(&write(&[2], &[1.0, 2.0])[..140]),
+            "the NumPy array is of 2 elements of 8 bytes, but has 12 bytes"
+        );
         let objects = file("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}\n", &[0; 8]);
         assert_eq!(message(&objects), "the NumPy array is of the type `|O`, which is no number");
         let huge = file("{'descr': '<f8', 'fortran_order': False, 'shape': (99999999, 9999999999999)}\n", &[]);

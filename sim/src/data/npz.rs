@@ -66,13 +66,21 @@ fn entry(bytes: &[u8], at: usize) -> Option<(Entry, usize)> {
 
 /// The bytes of an entry.
 fn content(bytes: &[u8], entry: &Entry) -> Result<Vec<u8>, Diagnostic> {
-    let local = bytes.get(entry.at..).filter(|rest| rest.starts_with(LOCAL)).ok_or_else(|| damaged("an entry is not where it should be"))?;
+    let local = bytes
+        .get(entry.at..)
+        .filter(|rest| rest.starts_with(LOCAL))
+        .ok_or_else(|| damaged("an entry is not where it should be"))?;
     let skip = number(local, 26, 2).zip(number(local, 28, 2)).map(|(name, extra)| LOCAL_BYTES + name + extra);
-    let packed = skip.and_then(|skip| local.get(skip..skip.checked_add(entry.packed)?)).ok_or_else(|| damaged("it is cut short"))?;
+    let packed = skip
+        .and_then(|skip| local.get(skip..skip.checked_add(entry.packed)?))
+        .ok_or_else(|| damaged("it is cut short"))?;
     match entry.method {
         0 => Ok(packed.to_vec()),
         8 => limited(flate2::read::DeflateDecoder::new(packed), "zip"),
-        method => Err(Diagnostic::global(Code::Data, format!("`{}` is packed by the method {method}, which is not read", entry.name))),
+        method => Err(Diagnostic::global(
+            Code::Data,
+            format!("`{}` is packed by the method {method}, which is not read", entry.name),
+        )),
     }
 }
 
@@ -110,7 +118,8 @@ pub fn chosen(arrays: Vec<(String, Array)>, reading: &Reading) -> Result<Vec<(St
     let find = |name: &String| {
         arrays.iter().find(|(known, _)| known == name).cloned().ok_or_else(|| {
             let known = arrays.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
-            Diagnostic::global(Code::Data, format!("the file has no array `{name}`")).with_help(format!("its arrays are {known}"))
+            Diagnostic::global(Code::Data, format!("the file has no array `{name}`"))
+                .with_help(format!("its arrays are {known}"))
         })
     };
     names.iter().map(find).collect()
@@ -135,7 +144,9 @@ pub fn write(arrays: &[(String, Vec<usize>, Vec<f64>)]) -> Vec<u8> {
         head.extend_from_slice(&(name.len() as u16).to_le_bytes());
         head.extend_from_slice(&[0, 0]);
         let at = bytes.len() as u32;
-        directory.extend_from_slice(&[ENTRY, &20u16.to_le_bytes(), &head, &[0; 10], &at.to_le_bytes(), name.as_bytes()].concat());
+        directory.extend_from_slice(
+            &[ENTRY, &20u16.to_le_bytes(), &head, &[0; 10], &at.to_le_bytes(), name.as_bytes()].concat(),
+        );
         bytes.extend_from_slice(&[LOCAL, &head, name.as_bytes(), &content].concat());
     }
     let (at, size, count) = (bytes.len() as u32, directory.len() as u32, (arrays.len() as u16).to_le_bytes());
@@ -177,7 +188,8 @@ mod tests {
 
     #[test]
     fn arrays_are_chosen_by_name() {
-        let reading = |names: &[&str]| Reading { arrays: Some(names.iter().map(|&n| n.to_owned()).collect()), separator: None };
+        let reading =
+            |names: &[&str]| Reading { arrays: Some(names.iter().map(|&n| n.to_owned()).collect()), separator: None };
         let chosen = |names: &[&str]| super::chosen(read(&sample()).unwrap(), &reading(names));
         assert_eq!(chosen(&["b"]).unwrap().len(), 1);
         assert_eq!(chosen(&["c"]).unwrap_err().help.as_deref(), Some("its arrays are w, b"));

@@ -123,15 +123,15 @@ impl Table {
     }
 
     /// Where a cell stands in the text.
-    pub fn span(&self, row: usize, column: usize) -> Span {
-        let Some(&start) = self.starts.get(row) else { return Span::default() };
+    fn span(&self, row: usize, column: usize) -> Option<Span> {
+        let &start = self.starts.get(row)?;
         let (mut commas, mut quoted, mut from) = (0, false, start);
         for (n, byte) in self.text.bytes().enumerate().skip(start) {
             match byte {
                 b'"' => quoted = !quoted,
                 byte if !quoted && (byte == self.separator || byte == b'\r' || byte == b'\n') => {
                     if commas == column || byte != self.separator {
-                        return Span::new(from, n);
+                        return Some(Span::new(from, n));
                     }
                     commas += 1;
                     from = n + 1;
@@ -139,7 +139,13 @@ impl Table {
                 _ => {}
             }
         }
-        Span::new(from, self.text.len())
+        Some(Span::new(from, self.text.len()))
+    }
+
+    /// Something is wrong with a cell.
+    pub fn wrong(&self, row: usize, column: usize, what: impl std::fmt::Display) -> Diagnostic {
+        let error = Diagnostic::global(Code::Data, format!("{}: {what}", self.place(row, column)));
+        Diagnostic { span: self.span(row, column), ..error }
     }
 
     /// The number of the column with this name.
@@ -175,8 +181,7 @@ impl Table {
         } else {
             "every cell of a number column must hold a finite number such as 0.25 or -3e2"
         };
-        let message = format!("{}: {wrong}", self.place(row, column));
-        Err(Diagnostic::new(Code::Data, self.span(row, column), message).with_help(help))
+        Err(self.wrong(row, column, wrong).with_help(help))
     }
 
     /// All numbers of some columns, row by row. Collects up to 20 errors.
@@ -248,7 +253,8 @@ pub fn check_size(rows: usize, columns: usize) -> Result<(), Diagnostic> {
     if rows.saturating_mul(columns) <= MOST_CELLS {
         return Ok(());
     }
-    let message = format!("{rows} rows of {columns} columns are more than the {MOST_CELLS} cells that a data file may have");
+    let message =
+        format!("{rows} rows of {columns} columns are more than the {MOST_CELLS} cells that a data file may have");
     Err(Diagnostic::global(Code::Limit, message).with_help("train on a part of the file"))
 }
 
@@ -261,7 +267,9 @@ fn separator_of(text: &[u8]) -> u8 {
             b'"' => quoted = !quoted,
             b'\r' | b'\n' if !quoted => break,
             _ if quoted => {}
-            _ => counts.iter_mut().zip(SEPARATORS).filter(|(_, known)| *known == byte).for_each(|(count, _)| *count += 1),
+            _ => {
+                counts.iter_mut().zip(SEPARATORS).filter(|(_, known)| *known == byte).for_each(|(count, _)| *count += 1)
+            }
         }
     }
     let most = counts.iter().copied().max().unwrap_or(0);
@@ -351,7 +359,7 @@ mod tests {
         }
         let table = Table::from_csv(b"a;b\n1,5;2\n").unwrap();
         assert_eq!(table.number(0, 0).unwrap_err().help.as_deref(), Some("numbers have a decimal point, not a comma"));
-        let span = table.span(0, 1);
+        let span = table.span(0, 1).unwrap();
         assert_eq!(&table.text[span.start..span.end], "2");
         assert_eq!(Table::from_separated(b"a,b\n1,2\n", b';').unwrap().columns, ["a,b"]);
     }
@@ -372,7 +380,7 @@ mod tests {
     fn cells_have_places() {
         let table = Table::from_csv(b"\xef\xbb\xbfa,b\r\n\"1,5\",2\r\n3,x\r\n").unwrap();
         let cell = |row, column| {
-            let span = table.span(row, column);
+            let span = table.span(row, column).unwrap();
             &table.text[span.start..span.end]
         };
         assert_eq!([cell(0, 0), cell(0, 1), cell(1, 0), cell(1, 1)], ["\"1,5\"", "2", "3", "x"]);

@@ -2,6 +2,7 @@
 
 use arch::Span;
 use compiler::ranges::Ranges;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Weights by tensor name, row-major.
@@ -52,7 +53,8 @@ pub struct Run {
 }
 
 /// Words compared with the rung above.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Comparison {
     /// Name of the rung compared with.
     pub with: String,

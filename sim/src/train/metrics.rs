@@ -1,18 +1,19 @@
 //! How good predictions are: loss, and accuracy or R².
 
 use crate::train::settings::Loss;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Loss and score over a set of samples.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Metrics {
     /// Mean loss per sample.
     pub loss: f64,
     /// How often the predicted class is the right one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
     /// 1 - residual variance / variance.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r2: Option<f64>,
 }
 

@@ -24,6 +24,7 @@ pub mod words;
 
 use crate::data::split::{epoch_order, generator, purpose, unit};
 use engine::{Comparison, Engine, EngineError, Model, Signature, Step};
+use serde::{Deserialize, Serialize};
 use settings::{Reduction, Weights};
 
 /// The programs of one training on one kind of engine.
@@ -67,7 +68,8 @@ impl Schedule {
 }
 
 /// What a training gave.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Trained {
     /// The weights after the last update.
     pub model: Model,
@@ -95,8 +97,8 @@ pub fn gather(steps: &[Step], samples: &[usize]) -> Step {
     (0..fields).map(|field| samples.iter().flat_map(|&n| steps[n][field].iter().copied()).collect()).collect()
 }
 
-/// Called after each epoch with its number and the weights; its error stops the training.
-pub type AfterEpoch<'a> = dyn FnMut(usize, &Model) -> Result<(), EngineError> + 'a;
+/// Called after each epoch with its number, what has been reached and the engines; its error stops the training.
+pub type AfterEpoch<'a> = dyn FnMut(usize, &Trained, &Engines) -> Result<(), EngineError> + 'a;
 
 /// Train from `start`.
 ///
@@ -109,9 +111,24 @@ pub fn train(
     start: &Model,
     after_epoch: &mut AfterEpoch<'_>,
 ) -> Result<Trained, EngineError> {
-    let mut trained = Trained { model: start.clone(), ..Trained::default() };
-    engines.full.load(start);
-    for epoch in 0..schedule.epochs {
+    let trained = Trained { model: start.clone(), ..Trained::default() };
+    resume(engines, steps, schedule, 0, trained, after_epoch)
+}
+
+/// Go on with a training of which `done` epochs have given `trained`: the same words as without the break.
+///
+/// # Errors
+/// What an engine or `after_epoch` reports.
+pub fn resume(
+    engines: &mut Engines,
+    steps: &[Step],
+    schedule: &Schedule,
+    done: usize,
+    mut trained: Trained,
+    after_epoch: &mut AfterEpoch<'_>,
+) -> Result<Trained, EngineError> {
+    engines.full.load(&trained.model);
+    for epoch in done..schedule.epochs {
         let order = epoch_order(steps.len(), schedule.shuffle, schedule.seed, epoch);
         let (full, rest) = order.split_at(order.len() - schedule.left_over(order.len()));
         let batches: Vec<Step> = full.chunks(schedule.batch).map(|batch| gather(steps, batch)).collect();
@@ -125,7 +142,7 @@ pub fn train(
             trained.samples += rest.len() as u64;
             engines.full.load(&trained.model);
         }
-        after_epoch(epoch, &trained.model)?;
+        after_epoch(epoch, &trained, engines)?;
     }
     Ok(trained)
 }

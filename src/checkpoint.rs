@@ -1,0 +1,136 @@
+//! A training that can go on later: what has been reached on each engine, and what makes it the same training.
+//!
+//!     golden: epochs, weights, ranges ──▶ lower engine: epochs, weights, cycles, what was compared
+//!
+//! The golden training comes first, because it decides the binary points. Weights are written so that they are read as the same
+//! numbers; a training that goes on gives the same words as one without a break.
+
+use crate::engines::NamedRanges;
+use crate::failure::Failure;
+use crate::output;
+use crate::training::Point;
+use arch::{Code, Diagnostic};
+use serde::{Deserialize, Serialize};
+use sim::train::Trained;
+use sim::train::engine::Comparison;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Version of the format that this tool reads and writes.
+const VERSION: u32 = 1;
+
+/// What one engine has reached.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Progress {
+    /// Epochs that are done.
+    pub epochs: usize,
+    /// Weights, cycles, samples.
+    pub trained: Trained,
+    /// Smallest and largest values so far, by name; of the golden engine.
+    #[serde(default)]
+    pub ranges: NamedRanges,
+    /// What was compared with the rung above.
+    #[serde(default)]
+    pub comparison: Option<Comparison>,
+    /// Clipped results by line.
+    #[serde(default)]
+    pub saturations: BTreeMap<usize, u64>,
+    /// Loss and score after each epoch.
+    #[serde(default)]
+    pub curve: Vec<Point>,
+}
+
+/// A checkpoint.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Checkpoint {
+    /// Version of this format.
+    pub format_version: u32,
+    /// What makes it the same training: names for people, and values or their hashes.
+    pub training: BTreeMap<String, String>,
+    /// The golden engine.
+    pub golden: Progress,
+    /// The engine below it, if it has begun.
+    pub lower: Option<Progress>,
+}
+
+impl Checkpoint {
+    /// Nothing is done yet.
+    pub fn new(training: BTreeMap<String, String>) -> Checkpoint {
+        Checkpoint { format_version: VERSION, training, golden: Progress::default(), lower: None }
+    }
+
+    /// Write it whole.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), Failure> {
+        let text = serde_json::to_string(self).map_err(|error| Failure::File(error.to_string()))?;
+        output::write_file(path, format!("{text}\n").as_bytes())
+    }
+
+    /// Read one for a training that is described by `training`.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no checkpoint, or belongs to another training.
+    pub fn load(path: &Path, training: &BTreeMap<String, String>) -> Result<Checkpoint, Failure> {
+        let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, &error))?;
+        let name = path.display().to_string();
+        let checkpoint: Checkpoint = serde_json::from_str(&text).map_err(|error| {
+            let message = format!("line {}: no checkpoint of this version of tabla-gen: {error}", error.line());
+            Failure::json(name.clone(), text.clone(), message, &error)
+        })?;
+        let wrong = |message: String, help: &str| {
+            Err(Failure::data(name.clone(), vec![Diagnostic::global(Code::Data, message).with_help(help)]))
+        };
+        if checkpoint.format_version != VERSION {
+            let message =
+                format!("the checkpoint has format version {}, this tool reads {VERSION}", checkpoint.format_version);
+            return wrong(message, "train again");
+        }
+        let keys = checkpoint.training.keys().chain(training.keys());
+        let was = |of: &BTreeMap<String, String>, key: &String| of.get(key).map_or("none", String::as_str).to_owned();
+        if let Some(key) = keys.into_iter().find(|key| checkpoint.training.get(*key) != training.get(*key)) {
+            let message = format!(
+                "the checkpoint is of another training: {key} was {}, is {}",
+                was(&checkpoint.training, key),
+                was(training, key)
+            );
+            return wrong(
+                message,
+                "--resume goes on with the same program, data and arguments; leave it out to train anew",
+            );
+        }
+        let numbers = |progress: &Progress| {
+            progress.trained.model.values().flatten().all(|weight| weight.is_finite())
+                && progress.ranges.values().all(|(low, high)| low <= high)
+        };
+        if !numbers(&checkpoint.golden) || !checkpoint.lower.iter().all(numbers) {
+            return wrong("the checkpoint is damaged: a weight or a range is no number".to_owned(), "train again");
+        }
+        Ok(checkpoint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_exactly() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.json");
+        let training = BTreeMap::from([("batch".to_owned(), "1".to_owned())]);
+        let mut checkpoint = Checkpoint::new(training.clone());
+        let weights: Vec<f64> = (1..2000).map(|n| 1.0 / f64::from(n) + 1e-17 * f64::from(n)).collect();
+        checkpoint.golden.trained.model.insert("w".to_owned(), weights);
+        checkpoint.save(&path).unwrap();
+        assert_eq!(Checkpoint::load(&path, &training).unwrap(), checkpoint);
+        let other = BTreeMap::from([("batch".to_owned(), "4".to_owned())]);
+        let Err(Failure::Diagnostics { diagnostics, .. }) = Checkpoint::load(&path, &other) else {
+            panic!("is refused")
+        };
+        assert_eq!(diagnostics[0].message, "the checkpoint is of another training: batch was 1, is 4");
+    }
+}

@@ -1,0 +1,84 @@
+//! `weights`: the weights of a saved model for other programs, and back.
+
+use crate::arguments::{Format, Global, Weights as Options};
+use crate::failure::{Failure, Source};
+use crate::model_file::ModelFile;
+use crate::output::{self, Talk};
+use serde_json::{Value, json};
+use sim::data::weights::{self, Format as WeightFormat, Weights};
+use std::path::Path;
+
+/// Formats by their extensions, for people.
+const FORMATS: &str = "weights are written and read as .npz, .npy, .csv or .h";
+
+/// The format of a file.
+///
+/// # Errors
+/// Its extension is none of ours.
+pub fn format_of(path: &Path) -> Result<WeightFormat, Failure> {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
+    WeightFormat::of_extension(extension)
+        .ok_or_else(|| Failure::Usage(format!("`{}` has no known extension: {FORMATS}", path.display())))
+}
+
+/// Weights of known tensors from a file.
+///
+/// # Errors
+/// It cannot be read, or holds something else.
+pub fn read(path: &Path, tensors: &[(String, Vec<u32>)]) -> Result<Vec<Weights>, Failure> {
+    let format = format_of(path)?;
+    let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, &error))?;
+    weights::read(&bytes, format, tensors).map_err(|error| {
+        let text = error.span.map_or_else(String::new, |_| String::from_utf8_lossy(&bytes).into_owned());
+        Failure::Diagnostics { source: Source { name: path.display().to_string(), text }, diagnostics: vec![error] }
+    })
+}
+
+/// List, write, or take from a file.
+pub fn run(global: &Global, options: &Options, talk: &Talk) -> Result<(), Failure> {
+    let mut file = ModelFile::load(&options.model)?;
+    let known = file.weights();
+    if let (Some(from), Some(save)) = (&options.from, &options.save) {
+        let tensors: Vec<_> = known.iter().map(|tensor| (tensor.name.clone(), tensor.shape.clone())).collect();
+        for tensor in read(from, &tensors)? {
+            file.model.insert(tensor.name, tensor.values);
+        }
+        // Other weights need not be words.
+        file.words = None;
+        file.save(save)?;
+        talk.say(format!("wrote {}", save.display()));
+    }
+    if let Some(to) = &options.to {
+        let bits = file.words.as_ref().map_or(64, |words| words.bits);
+        let bytes = weights::write(&known, format_of(to)?, bits)
+            .map_err(|error| Failure::data(to.display().to_string(), vec![error]))?;
+        output::write_file(to, &bytes)?;
+        talk.say(format!("wrote {}", to.display()));
+    }
+    let listed = file.weights();
+    match global.format {
+        Format::Json => {
+            let tensor = |tensor: &Weights| json!({ "name": tensor.name, "shape": tensor.shape, "fraction": tensor.fraction, "values": tensor.values });
+            output::json(&json!({
+                "schema_version": 1,
+                "word": file.words.as_ref().map(|words| words.bits),
+                "weights": listed.iter().map(tensor).collect::<Vec<Value>>(),
+            }))
+        }
+        Format::Text => output::result(&listed.iter().map(line).collect::<String>()),
+    }
+}
+
+fn line(tensor: &Weights) -> String {
+    let extents = tensor.shape.iter().fold(String::new(), |text, extent| text + &format!("[{extent}]"));
+    let words = tensor.fraction.map_or("real numbers".to_owned(), |bits| format!("words, {bits} bits after the point"));
+    let (low, high) = tensor
+        .values
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| (low.min(value), high.max(value)));
+    format!(
+        "{:16} {:6} weights from {low:.5} to {high:.5}  ({words})\n",
+        format!("{}{extents}", tensor.name),
+        tensor.values.len()
+    )
+}

@@ -1,0 +1,266 @@
+//! Data in the formats that users have, weights in and out, and trainings that go on later.
+
+mod tool;
+
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+use tool::{done, fails, file, run};
+
+const LOGISTIC: &str = "programs/logistic.t";
+const CANCER: &str = "examples/breast_cancer.csv";
+
+/// Train on the fixed engine for two epochs.
+fn trained(data: &str, more: &[&str]) -> Value {
+    trained_for("2", data, more)
+}
+
+fn trained_for(epochs: &str, data: &str, more: &[&str]) -> Value {
+    let arguments = ["train", LOGISTIC, "--data", data, "--epochs", epochs, "--engine", "fixed", "--format", "json"];
+    done(&[&arguments[..], more].concat()).json()
+}
+
+/// The data set as rows of cells; the last one is the label.
+fn rows() -> Vec<Vec<String>> {
+    let text = fs::read_to_string(CANCER).unwrap();
+    text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn every_format_gives_the_same_training() {
+    let folder = tempfile::tempdir().unwrap();
+    let reference = trained(CANCER, &[]);
+    let text = fs::read_to_string(CANCER).unwrap();
+    let header: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+    let quoted = |separator: &str| {
+        let mut out = String::from("\u{feff}");
+        out += &(header.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(separator) + "\r\n");
+        for row in rows() {
+            out += &(row.join(separator) + "\r\n");
+        }
+        out
+    };
+    let libsvm = rows().iter().fold(String::new(), |text, row| {
+        let (label, features) = row.split_last().unwrap();
+        let features = (1..).zip(features).filter(|(_, cell)| cell.parse::<f64>().unwrap() != 0.0);
+        text + label + &features.map(|(n, cell)| format!(" {n}:{cell}")).collect::<String>() + "\n"
+    });
+    let numbers: Vec<Vec<f64>> =
+        rows().iter().map(|row| row.iter().map(|cell| cell.parse().unwrap()).collect()).collect();
+    let (count, width) = (numbers.len(), numbers[0].len());
+    let npy = sim::data::npy::write(&[count, width], &numbers.concat());
+    let part = |from: usize, to: usize| numbers.iter().flat_map(|row| row[from..to].to_vec()).collect::<Vec<f64>>();
+    let npz = sim::data::npz::write(&[
+        ("other".to_owned(), vec![3], vec![1.0; 3]),
+        ("x".to_owned(), vec![count, width - 1], part(0, width - 1)),
+        ("y".to_owned(), vec![count], part(width - 1, width)),
+    ]);
+    for (name, bytes, more) in [
+        ("semicolon.csv", quoted(";").into_bytes(), &[][..]),
+        ("tab.tsv", quoted("\t").into_bytes(), &[]),
+        ("packed.csv.gz", gzip(text.as_bytes()), &[]),
+        ("data.libsvm", libsvm.clone().into_bytes(), &[]),
+        ("data.svm.gz", gzip(libsvm.as_bytes()), &[]),
+        ("data.npy", npy, &[]),
+        ("data.npz", npz, &["--arrays", "x,y", "--target", "y"]),
+    ] {
+        let data = file(folder.path(), name, &bytes);
+        assert_eq!(trained(&data, more), reference, "{name}");
+    }
+    let npz = folder.path().join("data.npz").display().to_string();
+    let words = ["E-DATA", "`other` has 3 samples and `x` 569", "--arrays"];
+    fails(&["train", LOGISTIC, "--data", &npz], 1, &words);
+    fails(&["train", LOGISTIC, "--data", &npz, "--arrays", "x,z"], 1, &["no array `z`", "other, x, y"]);
+    let broken = file(folder.path(), "broken.csv.gz", &gzip(text.as_bytes())[..1000]);
+    fails(&["train", LOGISTIC, "--data", &broken], 1, &["E-DATA", "gzip data is damaged"]);
+}
+
+/// Written by NumPy 2.4.6: `np.savez`, `np.savez_compressed`, and `np.save` of big-endian integers in column order.
+#[test]
+fn files_of_numpy_are_read() {
+    let read = |name: &str| {
+        let bytes = fs::read(format!("sim/tests/data/{name}")).unwrap();
+        sim::data::file::read(&bytes, &sim::data::file::Reading::default()).unwrap()
+    };
+    for name in ["pair.npz", "pair_compressed.npz"] {
+        let table = read(name);
+        assert_eq!(table.columns, ["x[0]", "x[1]", "x[2]", "y"]);
+        assert_eq!(
+            table.numbers(&[0, 1, 2, 3]).unwrap(),
+            [[0.5, -1.25, 3.0, 1.0], [2.0, f64::from(0.1_f32), -7.5, 0.0]]
+        );
+    }
+    let table = read("fortran.npy");
+    assert_eq!(table.numbers(&[0, 1, 2]).unwrap(), [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]);
+}
+
+#[test]
+fn missing_values_are_refused_or_filled_as_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = fs::read_to_string(CANCER).unwrap().lines().next().unwrap().to_owned() + "\n";
+    for (n, mut row) in rows().into_iter().enumerate() {
+        for (column, cell) in row.iter_mut().enumerate().take(30) {
+            if (7 * n + 3 * column) % 41 == 0 {
+                *cell = ["", "NA", "?"][n % 3].to_owned();
+            }
+        }
+        text += &(row.join(",") + "\n");
+    }
+    let data = file(folder.path(), "gaps.csv", &text);
+    let words = ["E-DATA", "row 1 (line 2), column `mean radius`: the cell is empty", "--missing"];
+    fails(&["train", LOGISTIC, "--data", &data], 1, &words);
+    let model = folder.path().join("m.json").display().to_string();
+    for missing in ["mean", "median", "zero"] {
+        let result = trained(&data, &["--missing", missing, "--save", &model, "--quiet"]);
+        assert!(result["test"]["fixed"]["accuracy"].as_f64().unwrap() > 0.9, "{missing}: {result}");
+        let saved: Value = serde_json::from_str(&fs::read_to_string(&model).unwrap()).unwrap();
+        assert_eq!(saved["encoding"]["replacements"].as_array().unwrap().len(), 30, "{missing}");
+    }
+    // The model fills the gaps of new rows as it has learnt; one without that knowledge refuses them.
+    let predictions = done(&["predict", LOGISTIC, "--data", &data, "--load", &model, "--format", "json"]).json();
+    assert_eq!(predictions["predictions"].as_array().unwrap().len(), 569);
+    trained(CANCER, &["--save", &model, "--quiet"]);
+    fails(&["predict", LOGISTIC, "--data", &data, "--load", &model], 1, &["E-DATA", "the cell is empty"]);
+    let label = file(folder.path(), "label.csv", text.replacen(",0\n", ",\n", 1));
+    fails(&["train", LOGISTIC, "--data", &label, "--missing", "mean"], 1, &["column `target`: the label `` is not"]);
+}
+
+#[test]
+fn weights_leave_and_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (model, copy) = (path("m.json"), path("copy.json"));
+    let first = trained(CANCER, &["--save", &model, "--quiet", "--set", "mu=0.01"]);
+    let saved = |path: &str| serde_json::from_str::<Value>(&fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(saved(&model)["set"]["mu"], 0.01);
+    assert_eq!(saved(&model)["shapes"]["w"], serde_json::json!([31]));
+    for extension in ["npz", "npy", "csv", "h"] {
+        let weights = path(&format!("w.{extension}"));
+        done(&["weights", &model, "--to", &weights, "--quiet"]);
+        done(&["weights", &model, "--from", &weights, "--save", &copy, "--quiet"]);
+        assert_eq!(saved(&copy)["model"], saved(&model)["model"], "{extension}");
+        let predict = |model: &str| done(&["predict", LOGISTIC, "--data", CANCER, "--load", model]).stdout;
+        assert_eq!(predict(&copy), predict(&model));
+        // As the weights to start from: no epoch, the same result.
+        let again = trained_for("0", CANCER, &["--weights", &weights, "--set", "mu=0.01"]);
+        assert_eq!(again["train"]["fixed"]["accuracy"], first["train"]["fixed"]["accuracy"], "{extension}");
+    }
+    let header = fs::read_to_string(path("w.h")).unwrap();
+    assert!(header.contains("static const int16_t tabla_w[31] = {") && header.contains("#define TABLA_W_FRACTION ("));
+    let other = file(folder.path(), "other.csv", "tensor,element,value\nv,0,1\n");
+    let words = ["E-DATA", "no weights `v`", "its weights are w"];
+    fails(&["weights", &model, "--from", &other, "--save", &copy], 1, &words);
+    fails(&["weights", &model, "--to", &path("w.txt")], 2, &[".npz, .npy, .csv or .h"]);
+    fails(&["train", LOGISTIC, "--data", CANCER, "--weights", &other], 1, &["no weights `v`"]);
+}
+
+/// Broken off by Ctrl-C at some epoch, taken up again: the same words as without the break, on both engines' parts of the work.
+#[test]
+fn a_training_goes_on_where_it_was_broken_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (kept, whole, resumed) = (path("kept.json"), path("whole.json"), path("resumed.json"));
+    let arguments = [
+        "train", LOGISTIC, "--data", CANCER, "--config", "tiny", "--epochs", "60", "--batch", "3", "--quiet",
+        "--format", "json",
+    ];
+    let reference = done(&[&arguments[..], &["--save", &whole]].concat()).json();
+    let mut breaks = 0;
+    loop {
+        let keep = if breaks == 0 { "--checkpoint" } else { "--resume" };
+        let mut command = tool::tool(&[&arguments[..], &[keep, &kept, "--save", &resumed]].concat());
+        let before = fs::read(&kept).ok();
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        // As soon as something new is kept, break it off; three times, then let it run.
+        while breaks < 3 && child.try_wait().unwrap().is_none() && fs::read(&kept).ok() == before {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        if breaks < 3 {
+            let signalled = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+            signalled.unwrap();
+        }
+        let output = child.wait_with_output().unwrap();
+        breaks += 1;
+        if output.status.code() == Some(130) {
+            assert!(!Path::new(&resumed).exists() && breaks <= 3);
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(0));
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(result["test"], reference["test"]);
+        assert_eq!(result["samples"], reference["samples"]);
+        break;
+    }
+    let model =
+        |path: &str| serde_json::from_str::<Value>(&fs::read_to_string(path).unwrap()).unwrap()["model"].clone();
+    assert!(breaks > 1, "the training was never broken off");
+    assert_eq!(model(&resumed), model(&whole));
+    let words = ["E-DATA", "another training: batch was 3, is 4"];
+    let other: Vec<&str> = arguments.iter().map(|&word| if word == "3" { "4" } else { word }).collect();
+    fails(
+        &[
+            &other.iter().filter(|&&w| w != "--format" && w != "json").copied().collect::<Vec<_>>()[..],
+            &["--resume", &kept],
+        ]
+        .concat(),
+        1,
+        &words,
+    );
+    let damaged = file(folder.path(), "damaged.json", "{\"format_version\": 1,\n \"training\": 7}");
+    fails(&["train", LOGISTIC, "--data", CANCER, "--resume", &damaged], 1, &["E-DATA", "line 2: no checkpoint"]);
+}
+
+#[test]
+fn what_cannot_be_written_is_said_before_the_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let blocked = file(folder.path(), "file", "") + "/model.json";
+    // A data file that does not exist would be the next thing to complain about.
+    for option in ["--save", "--checkpoint"] {
+        fails(&["train", LOGISTIC, "--data", "nowhere.csv", option, &blocked], 6, &["cannot write", "model.json"]);
+    }
+    fails(&["train", LOGISTIC, "--data", CANCER, "--out", "out"], 2, &["--out has no meaning here"]);
+    fails(
+        &["train", "programs/linear.t", "--data", "examples/diabetes.csv", "--engine", "golden", "--set", "mu=5"],
+        1,
+        &["diverges"],
+    );
+}
+
+#[test]
+fn inputs_that_are_no_words_are_refused_at_their_places() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "tests/conformance/tabla/bench_linear_3.t";
+    let eval = |inputs: &str, engine: &str| {
+        let inputs = file(folder.path(), "in.json", inputs);
+        run(&["eval", program, "--inputs", &inputs, "--engine", engine, "--format", "json"])
+    };
+    let rest = r#""y": 1, "w": [1, 1, 1]"#;
+    for (x, message) in [
+        (r#"[1, "inf", 3]"#, "element 1 of `x` is \"inf\", which no word of the machine can hold"),
+        ("[1, true, 3]", "`x` holds numbers, not truth values"),
+    ] {
+        for engine in ["fixed", "array"] {
+            let ran = eval(&format!("{{\"x\": {x}, {rest}}}"), engine);
+            assert_eq!((ran.code, &ran.json()["diagnostics"][0]["message"]), (1, &message.into()), "{engine}");
+        }
+    }
+    // An element without a value makes undefined what depends on it, on every engine.
+    for engine in ["golden", "fixed", "array"] {
+        let result = eval(&format!("{{\"x\": [1, null, 3], {rest}}}"), engine).json();
+        assert_eq!(result["values"]["h"], Value::Null, "{engine}: {result}");
+    }
+    let ran = eval("{\"x\": [1, 2, 3],\n  \"z\": 4, \"y\": 1, \"w\": [1, 1, 1]}", "golden");
+    let first = &ran.json()["diagnostics"][0];
+    assert_eq!((&first["code"], &first["line"], &first["col"]), (&"E-UNDEF".into(), &2.into(), &3.into()));
+    let twice = eval("{\"x\": [1, 2, 3], \"y\": 1, \"w\": [1, 1, 1],\n\"y\": 2}", "golden");
+    let first = &twice.json()["diagnostics"][0];
+    assert_eq!((&first["code"], &first["line"]), (&"E-REDEF".into(), &2.into()));
+}
