@@ -228,7 +228,7 @@ mod tests {
         let schedule = Schedule { epochs: 300, batch: 2, reduction, shuffle: true, seed: 3 };
         let start = initial_model(&signature(), Weights::Zeros, 3);
         let mut epochs = 0;
-        let trained = train(&mut engines, &steps, &schedule, &start, &mut |_, _| {
+        let trained = train(&mut engines, &steps, &schedule, &start, &mut |_, _, _| {
             epochs += 1;
             Ok(())
         })
