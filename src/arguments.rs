@@ -41,12 +41,19 @@ pub struct Global {
     /// Dialect of the language: `seed` refuses decimal numbers
     #[arg(long = "std", global = true, value_enum, default_value_t = Dialect::Ext)]
     pub dialect: Dialect,
+    /// Pieces of work at the same time (bench, explore); default: one per processor
+    #[arg(long, short, global = true, value_name = "N", value_parser = parse_jobs)]
+    pub jobs: Option<usize>,
     /// Say nothing but errors
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Say more
     #[arg(long, short, global = true)]
     pub verbose: bool,
+}
+
+fn parse_jobs(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|jobs| (1..=1024).contains(jobs)).ok_or_else(|| "between 1 and 1024".to_owned())
 }
 
 fn parse_setting(text: &str) -> Result<(String, f64), String> {
@@ -114,9 +121,21 @@ pub enum Command {
     /// Co-simulate the generated Verilog with the array for some steps
     Sim(Sim),
     /// Placement and schedule: what runs when and where, by source line
-    Explain(Target),
+    Explain(Explain),
+    /// Train in words of several widths, beside the same training on real numbers
+    Accuracy(Accuracy),
+    /// Try many machines: cycles, resources, and which are beaten by no other
+    Explore(Explore),
+    /// Which tensor follows from which: DOT, or --svg FILE
+    Graph(Graph),
+    /// A new project folder: program, settings, config, data
+    Init(Init),
     /// Which external tools are found, and which versions
     Doctor,
+    /// The manual page, or with --out one per subcommand
+    Man,
+    /// The JSON schema of a document that this tool reads or writes
+    Schema(Schema),
     /// Completion for a shell
     Completions(Completions),
 }
@@ -135,6 +154,11 @@ impl Command {
                 | Command::Explain(_)
                 | Command::Doctor
                 | Command::Completions(_)
+                | Command::Explore(_)
+                | Command::Accuracy(_)
+                | Command::Graph(_)
+                | Command::Init(_)
+                | Command::Schema(_)
         )
     }
 }
@@ -146,7 +170,7 @@ pub struct ProgramOption {
 }
 
 /// What an image is made for.
-#[derive(Debug, Args, Default)]
+#[derive(Debug, Clone, Args, Default)]
 pub struct Target {
     /// Program; default: the one the config names
     pub program: Option<PathBuf>,
@@ -223,6 +247,9 @@ pub struct Train {
     /// Write the trained model
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
+    /// Say for each tensor its range, its binary point and what decided it
+    #[arg(long)]
+    pub explain_numbers: bool,
     /// Start from a saved model
     #[arg(long, value_name = "FILE")]
     pub load: Option<PathBuf>,
@@ -238,7 +265,7 @@ pub struct Train {
 }
 
 /// How a data file is read.
-#[derive(Debug, Args, Default)]
+#[derive(Debug, Clone, Args, Default)]
 pub struct DataFile {
     /// What stands between the cells of a text file (one character, or `tab`); default: what its first line shows
     #[arg(long, value_name = "CHARACTER", value_parser = parse_separator)]
@@ -325,6 +352,94 @@ pub struct Weights {
     /// Model file to write with them
     #[arg(long, value_name = "FILE", requires = "from")]
     pub save: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// Benchmarks; default: all of programs/benchmarks.toml
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Only the runs with so many samples per update
+    #[arg(long, value_name = "B")]
+    pub batch: Option<u32>,
+    /// Check these on the generated Verilog, too; default: logistic_54
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub rtl: Vec<String>,
+    /// Check none on the Verilog
+    #[arg(long, conflicts_with = "rtl")]
+    pub no_rtl: bool,
+    /// Print the table of docs/performance.md
+    #[arg(long)]
+    pub page: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Accuracy {
+    #[command(flatten)]
+    pub train: Train,
+    /// Widths of a word
+    #[arg(long, value_name = "W,W,...", value_delimiter = ',', default_values_t = [8, 12, 16, 24])]
+    pub words: Vec<u32>,
+    /// Print the table of docs/accuracy.md
+    #[arg(long)]
+    pub page: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Explain {
+    #[command(flatten)]
+    pub target: Target,
+    /// Say for each tensor its range, its binary point and what decided it
+    #[arg(long)]
+    pub explain_numbers: bool,
+    /// Also draw what each unit does in two steps
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Explore {
+    #[command(flatten)]
+    pub target: Target,
+    /// Rows of the grid; default: the config's
+    #[arg(long, value_name = "R,R,...", value_delimiter = ',')]
+    pub pus: Vec<u32>,
+    /// PEs per row
+    #[arg(long, value_name = "C,C,...", value_delimiter = ',')]
+    pub pes_per_pu: Vec<u32>,
+    /// Words of input per cycle
+    #[arg(long, value_name = "S,S,...", value_delimiter = ',')]
+    pub stream_words: Vec<u32>,
+    /// Samples per update
+    #[arg(long, value_name = "B,B,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    pub batches: Vec<u32>,
+}
+
+#[derive(Debug, Args)]
+pub struct Graph {
+    /// Program; default: the one the config names
+    pub program: Option<PathBuf>,
+    /// JSON file with the inputs, for programs whose sizes come with them
+    #[arg(long, value_name = "FILE")]
+    pub inputs: Option<PathBuf>,
+    /// Function to draw, in languages that have functions
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// Also draw it
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Init {
+    /// Folder, which does not exist or is empty
+    pub folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// Name of the document; without it the names are listed
+    pub name: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,7 @@
 //! Everything that `build`, `explain` and `sim` look at: program, data, binary points, images.
 
 use crate::arguments::{EngineName, Target};
-use crate::engines::{self, Programs};
+use crate::engines::{self, NamedRanges, Programs};
 use crate::failure::Failure;
 use crate::images::{Images, Lowered};
 use crate::interrupt;
@@ -22,6 +22,18 @@ pub struct Design {
     pub lowered: Lowered,
     /// Images.
     pub images: Images,
+    /// Weights before the first step.
+    pub start: Model,
+}
+
+/// What is known before binary points are chosen.
+pub struct Basis {
+    /// Program and data.
+    pub samples: Samples,
+    /// Epochs and batches.
+    pub schedule: Schedule,
+    /// Programs of a batch, of what is left over, of a prediction.
+    pub programs: Programs,
     /// Weights before the first step.
     pub start: Model,
 }
@@ -50,7 +62,16 @@ impl Design {
             sim::train::predict(golden.predict.as_mut(), &trained.model, steps)?;
         }
         let ranges = programs.ranges(&golden);
-        let lowered = Lowered::new(project, &programs, &ranges, talk)?;
+        Design::of(project, Basis { samples, schedule, programs, start }, &ranges, talk)
+    }
+
+    /// From what a training has found out about the values to images.
+    ///
+    /// # Errors
+    /// No binary points or no image exist.
+    pub fn of(project: &Project, basis: Basis, ranges: &NamedRanges, talk: &Talk) -> Result<Design, Failure> {
+        let Basis { samples, schedule, programs, start } = basis;
+        let lowered = Lowered::new(project, &programs, ranges, talk)?;
         let images = Images::compile(project, &lowered)?;
         Ok(Design { samples, schedule, lowered, images, start })
     }

@@ -160,7 +160,7 @@ pub fn golden(programs: &Programs, signature: &Signature) -> Engines {
     }
 }
 
-/// The engines of a rung below golden, for a whole training, and the binary points of its weights.
+/// The engines of a rung below golden, for a whole training, and what they run.
 ///
 /// # Errors
 /// No binary points or no image exist; a tool is missing.
@@ -172,7 +172,7 @@ pub fn lower(
     ranges: &NamedRanges,
     stalls: Option<u64>,
     talk: &Talk,
-) -> Result<(Engines, BTreeMap<String, i32>), Failure> {
+) -> Result<(Engines, Lowered), Failure> {
     let lowered = Lowered::new(project, programs, ranges, talk)?;
     let images = images(name, project, &lowered)?;
     let mut rung = Rung::new(name, &lowered, images.as_ref(), Some(talk))?;
@@ -182,7 +182,7 @@ pub fn lower(
         rest: lowered.rest.as_ref().map(|_| rung.engine(Which::Rest, &samples.signature)),
         predict: rung.engine(Which::Predict, &samples.signature),
     };
-    Ok((engines, lowered.fractions()))
+    Ok((engines, lowered))
 }
 
 /// An engine of a rung below golden that predicts.

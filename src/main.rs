@@ -15,12 +15,15 @@
 //! | `design` | everything between text and images |
 //! | `engines` | images and programs as engines of the training loop |
 //! | `interrupt` | Ctrl-C |
+//! | `jobs` | several pieces of work at the same time |
 //! | `json_places` | where the names of a JSON object stand |
 //! | `model_file` | weights on disk |
 //! | `checkpoint` | a training that can go on later |
 //! | `training` | a training on an engine, with the golden model beside it |
 //! | `listing` | an image as text |
 //! | `report` | what an image costs, as text and JSON |
+//! | `page` | the report page: curves, roofline, timeline, placement |
+//! | `charts`, `timeline`, `placement_map` | its drawings |
 //! | `resources` | what a grid takes of a device, estimated |
 //! | `failure` | what can go wrong, and its exit code |
 //! | `render` | diagnostics for people and for programs |
@@ -30,6 +33,7 @@
 
 mod arguments;
 mod board;
+mod charts;
 mod checkpoint;
 mod commands;
 mod config;
@@ -38,6 +42,7 @@ mod engines;
 mod failure;
 mod images;
 mod interrupt;
+mod jobs;
 mod json_places;
 mod library;
 mod listing;
@@ -84,6 +89,12 @@ fn main() -> ExitCode {
         Some(Command::Weights(options)) => commands::weights::run(&arguments.global, options, &talk),
         Some(Command::Sim(options)) => commands::sim::run(&arguments.global, options, &talk),
         Some(Command::Explain(target)) => commands::explain::run(&arguments.global, target, &talk),
+        Some(Command::Accuracy(options)) => commands::accuracy::run(&arguments.global, options, &talk),
+        Some(Command::Explore(options)) => commands::explore::run(&arguments.global, options, &talk),
+        Some(Command::Graph(options)) => commands::graph::run(&arguments.global, options, &talk),
+        Some(Command::Init(options)) => commands::init::run(&arguments.global, options, &talk),
+        Some(Command::Man) => commands::man::run(&arguments.global, &talk),
+        Some(Command::Schema(options)) => commands::schema::run(&arguments.global, options),
         Some(Command::Doctor) => commands::doctor::run(&arguments.global, &talk),
         Some(Command::Completions(options)) => commands::completions::run(options),
     };

@@ -12,7 +12,7 @@ use compiler::tensor::Program;
 use std::path::{Path, PathBuf};
 
 /// What a subcommand works on.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Project {
     /// The configuration, or the default one.
     pub config: Config,

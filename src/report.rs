@@ -90,8 +90,9 @@ struct Resource {
     available: Option<u64>,
 }
 
+/// The binary point of a tensor.
 #[derive(Debug, Serialize)]
-struct Number {
+pub struct Number {
     tensor: String,
     low: Option<f64>,
     high: Option<f64>,
@@ -225,17 +226,8 @@ impl Report {
             });
             text.push_str(&format!("{:20} {:8}  {available}\n", resource.name, resource.estimated));
         }
-        text.push_str("\nnumbers             fraction bits   range\n");
-        for number in &self.numbers {
-            let range = match (number.low, number.high) {
-                (Some(low), Some(high)) => format!("{low:.5} .. {high:.5}"),
-                _ => "unknown".to_owned(),
-            };
-            text.push_str(&format!(
-                "{:20} {:8}        {range}  ({})\n",
-                number.tensor, number.fraction, number.decided
-            ));
-        }
+        text.push('\n');
+        text.push_str(&numbers_text(&self.numbers));
         if self.saturations.is_empty() {
             text.push_str("\nno result saturated\n");
         } else {
@@ -325,7 +317,8 @@ fn resources(machine: &Machine, board: &Board) -> Vec<Resource> {
     ]
 }
 
-fn numbers(report: &NumberReport) -> Vec<Number> {
+/// How the binary points were found, tensor by tensor.
+pub fn numbers(report: &NumberReport) -> Vec<Number> {
     let number = |tensor: &compiler::fixed::TensorNumbers| Number {
         tensor: tensor.name.clone(),
         low: tensor.range.map(|range| range.0),
@@ -334,6 +327,19 @@ fn numbers(report: &NumberReport) -> Vec<Number> {
         decided: tensor.decided.clone(),
     };
     report.tensors.iter().map(number).collect()
+}
+
+/// Each tensor's range, its binary point and what decided it.
+pub fn numbers_text(numbers: &[Number]) -> String {
+    let mut text = "numbers             fraction bits   range\n".to_owned();
+    for number in numbers {
+        let range = match (number.low, number.high) {
+            (Some(low), Some(high)) => format!("{low:.5} .. {high:.5}"),
+            _ => "unknown".to_owned(),
+        };
+        text.push_str(&format!("{:20} {:8}        {range}  ({})\n", number.tensor, number.fraction, number.decided));
+    }
+    text
 }
 
 fn saturations(sources: &Sources<'_>) -> Vec<Saturation> {

@@ -11,6 +11,7 @@ use crate::interrupt;
 use crate::output::Talk;
 use crate::project::Project;
 use crate::samples::Samples;
+use compiler::fixed::NumberReport;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -84,6 +85,8 @@ pub struct Outcome {
     pub ranges: NamedRanges,
     /// Bits after the binary point of the weights, if they are words.
     pub fractions: Option<BTreeMap<String, i32>>,
+    /// How the binary points were found, below golden.
+    pub numbers: Option<NumberReport>,
 }
 
 impl Outcome {
@@ -105,15 +108,22 @@ impl Training<'_> {
         let reals = self.achieve("golden", &mut golden, &mut kept, talk)?;
         engines::check_bounded(self.project, &reals.trained.model)?;
         let ranges = merged(&kept.golden.ranges, self.programs.ranges(&golden));
-        let mut outcome =
-            Outcome { results: vec![reals], comparison: None, saturations: BTreeMap::new(), ranges, fractions: None };
+        let mut outcome = Outcome {
+            results: vec![reals],
+            comparison: None,
+            saturations: BTreeMap::new(),
+            ranges,
+            fractions: None,
+            numbers: None,
+        };
         if self.engine != EngineName::Golden {
             let (project, programs, samples) = (self.project, self.programs, self.samples);
-            let (mut lower, fractions) =
+            let (mut lower, lowered) =
                 engines::lower(self.engine, project, programs, samples, &outcome.ranges, self.stalls, talk)?;
             let before = kept.lower.get_or_insert_with(Progress::default).clone();
             outcome.results.push(self.achieve(self.engine.as_str(), &mut lower, &mut kept, talk)?);
-            outcome.fractions = Some(fractions);
+            outcome.fractions = Some(lowered.fractions());
+            outcome.numbers = Some(lowered.numbers);
             outcome.comparison = sum(before.comparison.as_ref(), sim::train::comparison(&lower));
             outcome.saturations = self.clipped(&before.saturations, &lower);
         }

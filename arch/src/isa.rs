@@ -84,6 +84,48 @@ impl Mask {
         }
     }
 
+    /// [`Mask::admits`] for every PE, row by row.
+    pub fn fill(
+        &self,
+        pus: u32,
+        pes_per_pu: u32,
+        counts: &[u32; LEVELS],
+        counters: &[u32; LEVELS],
+        taken: &mut [bool],
+    ) {
+        let first = |level: u8| level == NO_LEVEL || counters[level as usize] == 0;
+        let last = |level: u8| level == NO_LEVEL || counters[level as usize] + 1 == counts[level as usize];
+        let columns = pes_per_pu as usize;
+        taken.fill(false);
+        if self.flat {
+            let place =
+                |row: u32, column: u32| (row as usize * columns + (column as usize).min(columns)).min(taken.len());
+            let low = if first(self.row_level) { place(self.row_low, self.column_low) } else { 0 };
+            let high = if last(self.row_level) { place(self.row_high, self.column_high) } else { taken.len() };
+            if low < high {
+                taken[low..high].fill(true);
+            }
+        } else {
+            let row_low = if first(self.row_level) { self.row_low } else { 0 };
+            let row_high = if last(self.row_level) { self.row_high.min(pus) } else { pus };
+            let column_low = if first(self.column_level) { self.column_low as usize } else { 0 };
+            let column_high = if last(self.column_level) { self.column_high as usize } else { columns }.min(columns);
+            if column_low < column_high {
+                for row in row_low..row_high {
+                    let start = row as usize * columns;
+                    taken[start + column_low..start + column_high].fill(true);
+                }
+            }
+        }
+        let picked = |level: u8| (level != NO_LEVEL).then(|| counters[level as usize] as usize);
+        if let Some(row) = picked(self.pick_row) {
+            taken.iter_mut().enumerate().filter(|(pe, _)| pe / columns != row).for_each(|(_, taken)| *taken = false);
+        }
+        if let Some(column) = picked(self.pick_column) {
+            taken.iter_mut().enumerate().filter(|(pe, _)| pe % columns != column).for_each(|(_, taken)| *taken = false);
+        }
+    }
+
     /// Whether PE (`row`, `column`) of a `pus` x `pes_per_pu` grid takes part in the beat with these loop counters.
     pub fn admits(
         &self,

@@ -36,6 +36,25 @@ pub fn saturate(value: i128, width: u32) -> (i64, bool) {
     (clamped as i64, clamped != value)
 }
 
+/// Bits of a sum that [`round_and_saturate`] can take.
+pub const NARROW: u32 = 62;
+
+/// [`round_half_even`], then [`saturate`], of a sum of at most [`NARROW`] bits: the same result, without wide arithmetic.
+pub fn round_and_saturate(value: i64, shift: u32, width: u32) -> (i64, bool) {
+    let rounded = match shift {
+        0 => value,
+        1..=NARROW => {
+            let floor = value >> shift;
+            // Just below a half, and the rest to an even result for exactly a half.
+            (value + ((1i64 << (shift - 1)) - 1) + (floor & 1)) >> shift
+        }
+        _ => 0,
+    };
+    let (low, high) = (-(1i64 << (width - 1)), (1i64 << (width - 1)) - 1);
+    let clamped = rounded.clamp(low, high);
+    (clamped, clamped != rounded)
+}
+
 /// Keep the low `width` bits, read as two's complement.
 pub fn wrap(value: i128, width: u32) -> i128 {
     if width >= 128 {
@@ -74,6 +93,23 @@ pub fn ceil_log2(n: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn narrow_sums_are_rounded_alike() {
+        let mut state = 1u64;
+        for n in 0..200_000u32 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let value = (state as i64) >> (2 + n % 60);
+            let (shift, width) = ((state >> 7) as u32 % 70, 2 + (state >> 20) as u32 % 31);
+            // Halves and their neighbours, too.
+            let near = (value >> shift.min(50)) << shift.min(50);
+            let half = if shift > 0 && shift < 50 { 1i64 << (shift - 1) } else { 0 };
+            for value in [value, near + half, near + half - 1, near + half + 1] {
+                let expected = saturate(round_half_even(i128::from(value), shift), width);
+                assert_eq!(round_and_saturate(value, shift, width), expected, "{value} {shift} {width}");
+            }
+        }
+    }
 
     #[test]
     fn ties_go_to_even() {

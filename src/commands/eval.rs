@@ -27,6 +27,7 @@ use sim::grid::{Grid, Stalls};
 use sim::train::words::written;
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::path::Path;
 
 /// Evaluate.
 pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> {
@@ -37,7 +38,7 @@ pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> 
         let name = project.language.name();
         return Err(Failure::Usage(format!("--entry {entry}: programs in {name} have no functions")));
     }
-    let (inputs, source) = inputs(options)?;
+    let (inputs, source) = inputs(options.inputs.as_deref())?;
     let about = |diagnostics| Failure::about(&project.source, diagnostics);
     let reading = compiler::language::Options { entry: options.entry.clone(), ..project.options(&[]) };
     let reading = with_shapes_of(&inputs, reading);
@@ -91,8 +92,11 @@ fn text(result: &Value) -> String {
 }
 
 /// The inputs and the text they stand in.
-fn inputs(options: &Eval) -> Result<(Value, Source), Failure> {
-    let Some(path) = &options.inputs else {
+///
+/// # Errors
+/// They cannot be read, or are no JSON.
+pub fn inputs(path: Option<&Path>) -> Result<(Value, Source), Failure> {
+    let Some(path) = path else {
         return Ok((
             Value::Object(serde_json::Map::new()),
             Source { name: "no inputs".to_owned(), text: String::new() },

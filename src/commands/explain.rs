@@ -1,18 +1,27 @@
 //! `explain`: placement and schedule, by source line.
 
-use crate::arguments::{Format, Global, Target};
+use crate::arguments::{Explain, Format, Global};
 use crate::design::Design;
 use crate::failure::Failure;
 use crate::listing;
 use crate::output::{self, Talk};
 use crate::project::Project;
+use crate::report;
 use compiler::backend::{Compiled, Step};
 use serde_json::{Value, json};
 
 /// Print the listing of the training image.
-pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
-    let project = Project::open(global, target.program.as_deref())?;
-    let design = Design::new(&project, target, talk)?;
+pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failure> {
+    let project = Project::open(global, options.target.program.as_deref())?;
+    let design = Design::new(&project, &options.target, talk)?;
+    if options.explain_numbers {
+        let numbers = report::numbers(&design.lowered.numbers);
+        return output::either(
+            global.format,
+            || report::numbers_text(&numbers),
+            || json!({ "schema_version": 1, "numbers": numbers }),
+        );
+    }
     let compiled = design.images.full.as_ref().expect("a design can train");
     match global.format {
         Format::Text => {

@@ -1,12 +1,18 @@
 //! One file per subcommand. Each takes the parsed arguments and gives a result on stdout or a failure.
 
+pub mod accuracy;
 pub mod build;
 pub mod check;
 pub mod completions;
 pub mod doctor;
 pub mod eval;
 pub mod explain;
+pub mod explore;
+pub mod graph;
+pub mod init;
+pub mod man;
 pub mod predict;
+pub mod schema;
 pub mod sim;
 pub mod train;
 pub mod weights;

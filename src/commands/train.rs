@@ -3,12 +3,14 @@
 use crate::arguments::{EngineName, Format, Global, Train};
 use crate::checkpoint::Checkpoint;
 use crate::commands::weights;
+use crate::design::Basis;
 use crate::engines::Programs;
 use crate::failure::Failure;
 use crate::model_file::{self, ModelFile, Words};
 use crate::output::{self, Talk};
 use crate::project::Project;
 use crate::render;
+use crate::report::{self, numbers_text};
 use crate::samples::{self, Choice, Samples};
 use crate::settings;
 use crate::training::{Achieved, Outcome, Training};
@@ -42,12 +44,18 @@ pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure>
     match global.format {
         Format::Json => {
             let mut document = document(&outcome, &project);
+            if let Some(numbers) = numbers(&outcome, options) {
+                document["numbers"] = json!(numbers);
+            }
             if let Some(failure) = &differs {
                 render::add_mismatch(&mut document, failure);
             }
             output::json(&document)?;
         }
-        Format::Text => output::result(&table(&outcome, &project, &prepared.samples))?,
+        Format::Text => {
+            let numbers = numbers(&outcome, options).map_or_else(String::new, |n| "\n".to_owned() + &numbers_text(&n));
+            output::result(&(table(&outcome, &project, &prepared.samples) + &numbers))?;
+        }
     }
     differs.map_or(Ok(()), Err)
 }
@@ -115,6 +123,12 @@ impl Prepared {
         Training { project, samples, schedule, programs, start, engine, stalls, curves, checkpoint }
     }
 
+    /// For the design that the training is about.
+    pub fn into_basis(self) -> Basis {
+        let Prepared { samples, schedule, programs, start, .. } = self;
+        Basis { samples, schedule, programs, start }
+    }
+
     fn model_file(&self, project: &Project, outcome: &Outcome) -> ModelFile {
         let last = outcome.last();
         let bits = project.config.machine.word();
@@ -132,6 +146,11 @@ impl Prepared {
             words: outcome.fractions.clone().map(|fractions| Words { bits, fractions }),
         }
     }
+}
+
+/// The numbers, if they are asked for; on real numbers there are none.
+fn numbers(outcome: &Outcome, options: &Train) -> Option<Vec<report::Number>> {
+    outcome.numbers.as_ref().filter(|_| options.explain_numbers).map(report::numbers)
 }
 
 fn mismatch(engine: &str, comparison: &Comparison) -> String {
@@ -251,14 +270,16 @@ fn score_head(part: &str, score: &str) -> String {
     format!("{part} {score}")
 }
 
-fn score(metrics: &Metrics) -> (&'static str, String) {
+/// What a score is called, and how it is written.
+pub fn score(metrics: &Metrics) -> (&'static str, String) {
     match (metrics.accuracy, metrics.r2) {
         (Some(accuracy), _) => ("accuracy", format!("{:.2} %", 100.0 * accuracy)),
         (None, r2) => ("R2", r2.map_or("-".to_owned(), |r2| format!("{r2:.4}"))),
     }
 }
 
-fn time(seconds: f64) -> String {
+/// A time with the unit that suits it.
+pub fn time(seconds: f64) -> String {
     match seconds {
         s if s >= 1.0 => format!("{s:.2} s"),
         s if s >= 1e-3 => format!("{:.2} ms", s * 1e3),

@@ -9,7 +9,7 @@ use arch::isa::{
     Address, AluInstruction, Factor, Finish, LEVELS, Mask, MoveInstruction, Pad, RootInstruction, Start, TableUse,
 };
 use arch::machine::Machine;
-use arch::number::{round_half_even, saturate, wrap};
+use arch::number::{NARROW, round_and_saturate, round_half_even, saturate, wrap};
 use arch::timing::{self, Unit};
 use std::collections::VecDeque;
 
@@ -41,10 +41,16 @@ trait Sum: Copy + Default + std::fmt::Debug + 'static {
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn exact(self, accumulator: u32) -> i128;
+    /// Divided by `2^shift`, rounded and saturated to `word` bits; and whether it saturated.
+    fn rounded(self, accumulator: u32, shift: u32, word: u32) -> (i64, bool);
+}
+
+fn rounded_wide(sum: i128, shift: u32, word: u32) -> (i64, bool) {
+    saturate(round_half_even(sum, shift), word)
 }
 
 macro_rules! sum {
-    ($type:ty) => {
+    ($type:ty, $rounded:expr) => {
         impl Sum for $type {
             fn product(a: i64, b: i64) -> $type {
                 (a as $type).wrapping_mul(b as $type)
@@ -61,11 +67,22 @@ macro_rules! sum {
             fn exact(self, accumulator: u32) -> i128 {
                 wrap(self as i128, accumulator)
             }
+            fn rounded(self, accumulator: u32, shift: u32, word: u32) -> (i64, bool) {
+                let rounded: fn($type, u32, u32, u32) -> (i64, bool) = $rounded;
+                rounded(self, accumulator, shift, word)
+            }
         }
     };
 }
-sum!(i64);
-sum!(i128);
+sum!(i64, |sum, accumulator, shift, word| {
+    if accumulator <= NARROW {
+        let unused = 64 - accumulator;
+        round_and_saturate((sum << unused) >> unused, shift, word)
+    } else {
+        rounded_wide(wrap(sum.into(), accumulator), shift, word)
+    }
+});
+sum!(i128, |sum, accumulator, shift, word| rounded_wide(wrap(sum, accumulator), shift, word));
 
 /// Words on their way into a pad.
 #[derive(Debug)]
@@ -154,13 +171,7 @@ impl<A: Sum> Lanes<A> {
             self.taken.fill(true);
             return;
         }
-        let mut pe = 0;
-        for row in 0..pus {
-            for column in 0..columns {
-                self.taken[pe] = mask.admits(pus, columns, counts, counters, row, column);
-                pe += 1;
-            }
-        }
+        mask.fill(pus, columns, counts, counters, &mut self.taken);
     }
 
     fn alu(&mut self, beat: &Beat<AluInstruction>, bank: u32) {
@@ -227,16 +238,19 @@ impl<A: Sum> Lanes<A> {
         words.clear();
         taken.clear();
         taken.extend_from_slice(&self.taken);
-        for (&sum, &taken) in self.accumulators.iter().zip(&self.taken) {
-            let exact = sum.exact(width);
-            words.push(match i.finish {
-                Finish::Negative => i64::from(exact < 0),
-                Finish::Round => {
-                    let (word, saturated) = saturate(round_half_even(exact, i.shift), word);
-                    self.saturated |= saturated && taken;
+        match i.finish {
+            Finish::Negative => {
+                words.extend(self.accumulators.iter().map(|sum| i64::from(sum.exact(width) < 0)));
+            }
+            Finish::Round => {
+                let mut any = false;
+                words.extend(self.accumulators.iter().zip(&self.taken).map(|(sum, &taken)| {
+                    let (word, saturated) = sum.rounded(width, i.shift, word);
+                    any |= saturated && taken;
                     word
-                }
-            });
+                }));
+                self.saturated |= any;
+            }
         }
         let address = at(&i.destination, &beat.counters, self.depth(pad));
         self.landings.push_back(Landing { cycle: self.now + timing::ALU_WRITE, pad, address, words, taken });

@@ -6,6 +6,8 @@ use arch::{Code, Diagnostic};
 
 /// Signature of the record at the end of an archive.
 const END: &[u8] = b"PK\x05\x06";
+/// Its bytes, without a comment.
+const END_BYTES: usize = 22;
 /// Signature of an entry in the directory.
 const ENTRY: &[u8] = b"PK\x01\x02";
 /// Signature of an entry in place.
@@ -93,7 +95,8 @@ pub fn read(bytes: &[u8]) -> Result<Vec<(String, Array)>, Diagnostic> {
     let from = bytes.len().saturating_sub(65_557);
     let end = bytes[from..].windows(END.len()).rposition(|window| window == END).map(|at| from + at);
     let end = end.ok_or_else(|| damaged("it has no directory"))?;
-    let directory = number(bytes, end + 10, 2).zip(number(bytes, end + 16, 4));
+    let whole = bytes.len() >= end + END_BYTES;
+    let directory = number(bytes, end + 10, 2).zip(number(bytes, end + 16, 4)).filter(|_| whole);
     let (count, mut at) = directory.ok_or_else(|| damaged("its directory is cut short"))?;
     let mut arrays = Vec::new();
     for _ in 0..count {

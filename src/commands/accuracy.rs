@@ -1,0 +1,207 @@
+//! `accuracy`: one training in words of several widths, beside the same training on real numbers.
+//!
+//! | row | weights | predictions |
+//! |---|---|---|
+//! | golden | trained on real numbers | on real numbers |
+//! | rounded | those, rounded to the words of the format | on real numbers, from features rounded to their format |
+//! | fixed | trained in words | in words, as the hardware computes them |
+
+use crate::arguments::{Accuracy, EngineName, Global};
+use crate::checkpoint::{Checkpoint, Progress};
+use crate::commands::train::{self, Prepared};
+use crate::engines;
+use crate::failure::Failure;
+use crate::images::Lowered;
+use crate::jobs;
+use crate::output::{self, Talk};
+use crate::project::Project;
+use crate::training::{Outcome, Training};
+use arch::Machine;
+use arch::machine::MachineSpec;
+use arch::number::{quantise, to_f64};
+use serde::Serialize;
+use serde_json::json;
+use sim::train::engine::{Model, Step};
+use sim::train::metrics::Metrics;
+use sim::train::predict;
+use std::collections::BTreeMap;
+
+/// One width.
+#[derive(Debug, Serialize)]
+struct Row {
+    word: u32,
+    /// Bits after the binary point of the weights.
+    fractions: BTreeMap<String, i32>,
+    rounded: Option<Parts>,
+    fixed: Option<Parts>,
+    /// Results clipped to the word in the training.
+    clipped: u64,
+    /// Why there are no numbers.
+    refused: Option<String>,
+}
+
+/// Training and test part.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Parts {
+    train: Metrics,
+    test: Option<Metrics>,
+}
+
+/// Train in every width and compare.
+pub fn run(global: &Global, options: &Accuracy, talk: &Talk) -> Result<(), Failure> {
+    let project = Project::open(global, options.train.program.as_deref())?;
+    let prepared = Prepared::new(&project, &options.train, talk)?;
+    let golden = prepared.training(&project, &options.train, false);
+    let golden = Training { engine: EngineName::Golden, checkpoint: None, ..golden }.run(None, talk)?;
+    let reals = &golden.results[0];
+    let silent = Talk::silent();
+    let width = |number: usize| in_words(options.words[number], &project, &prepared, options, &golden, &silent);
+    // An engine is not made for several threads; the widths run one after the other unless asked otherwise.
+    let rows = jobs::each(options.words.len(), global.jobs.or(Some(1)), &width);
+    let rows = rows.into_iter().collect::<Result<Vec<Row>, Failure>>()?;
+    let golden = Parts { train: reals.train, test: reals.test };
+    if options.page {
+        return output::result(&page(&project.name(), &prepared.samples.origin, golden, &rows));
+    }
+    output::either(
+        global.format,
+        || text(golden, &rows),
+        || json!({ "schema_version": 1, "program": project.name(), "data": prepared.samples.origin, "golden": golden, "words": rows }),
+    )
+}
+
+fn in_words(
+    word: u32,
+    project: &Project,
+    prepared: &Prepared,
+    options: &Accuracy,
+    golden: &Outcome,
+    talk: &Talk,
+) -> Result<Row, Failure> {
+    let mut project = project.clone();
+    let refused = |reason: String| Row {
+        word,
+        fractions: BTreeMap::new(),
+        rounded: None,
+        fixed: None,
+        clipped: 0,
+        refused: Some(reason),
+    };
+    project.config.spec = MachineSpec { word: Some(word), accumulator: None, ..project.config.spec };
+    project.config.machine = match Machine::try_from(project.config.spec.clone()) {
+        Ok(machine) => machine,
+        Err(error) => return Ok(refused(error.to_string())),
+    };
+    let lowered = match Lowered::new(&project, &prepared.programs, &golden.ranges, talk) {
+        Ok(lowered) => lowered,
+        Err(Failure::Diagnostics { diagnostics, .. }) => {
+            return Ok(refused(diagnostics.first().map_or_else(String::new, |diagnostic| diagnostic.message.clone())));
+        }
+        Err(failure) => return Err(failure),
+    };
+    let fractions = lowered.fractions();
+    let round = |value: f64, fraction: i32| to_f64(quantise(value, fraction, word).0, fraction);
+    let model: Model = golden.results[0]
+        .trained
+        .model
+        .iter()
+        .map(|(name, values)| (name.clone(), values.iter().map(|&value| round(value, fractions[name])).collect()))
+        .collect();
+    let samples = &prepared.samples;
+    let field_fraction =
+        |name: &str| lowered.predict.tensors.iter().find(|tensor| tensor.name == name).map(|t| t.fraction);
+    let fields: Vec<Option<i32>> = samples.signature.fields.iter().map(|field| field_fraction(&field.name)).collect();
+    let judge = |steps: &[Step]| -> Result<Metrics, Failure> {
+        let rounded: Vec<Step> = steps
+            .iter()
+            .map(|step| {
+                let field = |(values, fraction): (&Vec<f64>, &Option<i32>)| match fraction {
+                    Some(fraction) => values.iter().map(|&value| round(value, *fraction)).collect(),
+                    None => values.clone(),
+                };
+                step.iter().zip(&fields).map(field).collect()
+            })
+            .collect();
+        let mut engine = engines::reals(&prepared.programs.predict, &samples.signature);
+        Ok(samples.judge(&predict(engine.as_mut(), &model, &rounded)?, steps))
+    };
+    let test = if samples.test.is_empty() { None } else { Some(judge(&samples.test)?) };
+    let rounded = Parts { train: judge(&samples.train)?, test };
+    // The golden part of the training is known.
+    let training = prepared.training(&project, &options.train, false);
+    let training = Training { engine: EngineName::Fixed, checkpoint: None, ..training };
+    let mut known = Checkpoint::new(training.identity());
+    let trained = golden.results[0].trained.clone();
+    known.golden =
+        Progress { epochs: prepared.schedule.epochs, trained, ranges: golden.ranges.clone(), ..Progress::default() };
+    let outcome = training.run(Some(known), talk)?;
+    let last = outcome.last();
+    Ok(Row {
+        word,
+        fractions,
+        rounded: Some(rounded),
+        fixed: Some(Parts { train: last.train, test: last.test }),
+        clipped: outcome.saturations.values().sum(),
+        refused: None,
+    })
+}
+
+fn loss(metrics: Option<Metrics>) -> String {
+    metrics.map_or("-".to_owned(), |metrics| format!("{:.5}", metrics.loss))
+}
+
+fn score(metrics: Option<Metrics>) -> String {
+    metrics.map_or("-".to_owned(), |metrics| train::score(&metrics).1)
+}
+
+/// Cells of one line: what, train loss, test loss, train score, test score.
+fn cells(name: &str, parts: Option<Parts>) -> [String; 5] {
+    let (train, test) = (parts.map(|parts| parts.train), parts.and_then(|parts| parts.test));
+    [name.to_owned(), loss(train), loss(test), score(train), score(test)]
+}
+
+/// Lines of a table: golden, then per width rounded and fixed.
+fn table(golden: Parts, rows: &[Row]) -> Vec<([String; 5], String)> {
+    let mut lines = vec![(cells("golden", Some(golden)), String::new())];
+    for row in rows {
+        if let Some(reason) = &row.refused {
+            lines.push((cells(&format!("{} bits", row.word), None), reason.clone()));
+            continue;
+        }
+        let points = row.fractions.iter().map(|(name, fraction)| format!("{name} {fraction}")).collect::<Vec<_>>();
+        let clipped = if row.clipped > 0 { format!("; {} results clipped", row.clipped) } else { String::new() };
+        lines.push((cells(&format!("{} bits, rounded", row.word), row.rounded), String::new()));
+        let remark = format!("bits after the point: {}{clipped}", points.join(", "));
+        lines.push((cells(&format!("{} bits, fixed", row.word), row.fixed), remark));
+    }
+    lines
+}
+
+fn text(golden: Parts, rows: &[Row]) -> String {
+    let (name, _) = train::score(&golden.train);
+    let mut text = format!(
+        "{:18} {:>12} {:>12} {:>14} {:>14}\n",
+        "",
+        "train loss",
+        "test loss",
+        format!("train {name}"),
+        format!("test {name}")
+    );
+    for ([name, a, b, c, d], remark) in table(golden, rows) {
+        text.push_str(format!("{name:18} {a:>12} {b:>12} {c:>14} {d:>14}   {remark}").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// One section of docs/accuracy.md.
+fn page(program: &str, data: &str, golden: Parts, rows: &[Row]) -> String {
+    let (name, _) = train::score(&golden.train);
+    let mut text = format!(
+        "## {program} on {data}\n\n| | train loss | test loss | train {name} | test {name} | |\n|---|---|---|---|---|---|\n"
+    );
+    for (cells, remark) in table(golden, rows) {
+        text.push_str(&format!("| {} | {remark} |\n", cells.join(" | ")));
+    }
+    text + "\n"
+}

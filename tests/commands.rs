@@ -1,0 +1,122 @@
+//! The smaller subcommands: new projects, graphs, sweeps, manual pages.
+
+mod tool;
+
+use std::fs;
+use std::path::Path;
+use tool::{done, fails, file, tool};
+
+const LOGISTIC: &str = "programs/logistic.t";
+
+#[test]
+fn a_new_project_works_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().join("new");
+    done(&["init", &project.display().to_string()]);
+    let run = |arguments: &[&str]| {
+        let output = tool(arguments).current_dir(&project).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}\n{said}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let trained = run(&["train", "--config", "board.toml", "--data", "data.csv", "--format", "json"]);
+    let trained: serde_json::Value = serde_json::from_str(&trained).unwrap();
+    assert!(trained["test"]["array"]["accuracy"].as_f64().unwrap() > 0.85, "{trained}");
+    run(&["explain", "--config", "board.toml"]);
+    run(&["--config", "board.toml"]);
+    assert!(project.join("out/rtl/tabla.v").is_file());
+    // A second time there is something that would be lost.
+    fails(&["init", &project.display().to_string()], 6, &["exists and is not empty"]);
+    let again = folder.path().join("again");
+    done(&["init", &again.display().to_string()]);
+    for name in ["model.t", "model.toml", "board.toml", "data.csv", "README.md"] {
+        assert_eq!(fs::read(project.join(name)).unwrap(), fs::read(again.join(name)).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn the_graph_of_a_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let svg = folder.path().join("g.svg").display().to_string();
+    let dot = done(&["graph", LOGISTIC, "--svg", &svg]).stdout;
+    assert!(dot.starts_with("digraph \"logistic\" {") && dot.contains("label = \"x[31]\""), "{dot}");
+    let drawing = fs::read_to_string(&svg).unwrap();
+    assert!(drawing.starts_with("<svg") && drawing.contains("w[31]") && drawing.contains("</svg>"));
+    let graph = done(&["graph", LOGISTIC, "--format", "json"]).json();
+    let tensors = graph["tensors"].as_array().unwrap();
+    let number = |name: &str| tensors.iter().position(|tensor| tensor["name"] == name).unwrap();
+    let (gradient, model) = (number("g"), number("w"));
+    let update = serde_json::json!({ "from": gradient, "to": model, "update": true });
+    assert!(graph["arrows"].as_array().unwrap().contains(&update), "{graph}");
+    // Every language has one.
+    let inputs = file(folder.path(), "in.json", r#"{"A": [[1, 2, 3], [4, 5, 6]], "B": [[1, 2], [3, 4], [5, 6]]}"#);
+    let tile = ["graph", "tests/conformance/tile/matmul_small.tile", "--inputs", &inputs, "--format", "json"];
+    let other = done(&tile).json();
+    assert!(other["arrows"].as_array().unwrap().len() >= 2);
+}
+
+#[test]
+fn a_sweep_finds_the_best_machines() {
+    let sweep = ["explore", "--config", "tiny", "--pus", "1,2", "--pes-per-pu", "2,4", "--stream-words", "2"];
+    let one = done(&[&sweep[..], &["--format", "json", "--jobs", "1"]].concat()).stdout;
+    let two = done(&[&sweep[..], &["--format", "json", "--jobs", "3"]].concat()).stdout;
+    assert_eq!(one, two, "the number of jobs changes nothing");
+    let found: serde_json::Value = serde_json::from_str(&one).unwrap();
+    let machines = found["machines"].as_array().unwrap();
+    assert_eq!(machines.len(), 4);
+    let figure = |n: usize, key: &str| machines[n][key].as_f64().unwrap();
+    assert!(figure(3, "cycles_per_sample") < figure(0, "cycles_per_sample"), "eight engines are faster than two");
+    assert!(figure(3, "lut") > figure(0, "lut"));
+    assert!(machines.iter().any(|machine| machine["best"] == true));
+    let impossible = done(&["explore", "--config", "tiny", "--pus", "1,100", "--format", "json"]).json();
+    assert!(impossible["machines"][1]["refused"].as_str().unwrap().contains("between 1 and 64"), "{impossible}");
+    assert!(done(&sweep).stdout.contains("best"));
+}
+
+#[test]
+fn manual_pages_name_every_subcommand() {
+    let page = done(&["man"]).stdout;
+    assert!(page.contains(".TH tabla-gen 1") && page.contains("tabla\\-gen\\-train(1)"), "{page}");
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("man").display().to_string();
+    done(&["man", "--out", &out, "--quiet"]);
+    for command in ["tabla-gen", "tabla-gen-train", "tabla-gen-eval", "tabla-gen-explore"] {
+        let page = fs::read_to_string(Path::new(&out).join(format!("{command}.1"))).unwrap();
+        assert!(page.contains(".SH NAME"), "{command}");
+    }
+}
+
+#[test]
+fn wrong_arguments_are_said() {
+    fails(&["schema", "nothing"], 2, &["there is no schema `nothing`", "train"]);
+    fails(&["explore", LOGISTIC, "--jobs", "0"], 2, &["--jobs"]);
+    fails(&["graph", "nowhere.t"], 6, &["cannot read nowhere.t"]);
+    let folder = tempfile::tempdir().unwrap();
+    let blocked = file(folder.path(), "file", "") + "/new";
+    fails(&["init", &blocked], 6, &["cannot write"]);
+}
+
+#[test]
+fn accuracy_grows_with_the_word() {
+    let arguments =
+        ["accuracy", LOGISTIC, "--data", "examples/breast_cancer.csv", "--epochs", "3", "--words", "8,16,24"];
+    let found = done(&[&arguments[..], &["--format", "json"]].concat()).json();
+    let loss = |word: usize, kind: &str| found["words"][word][kind]["train"]["loss"].as_f64().unwrap();
+    let golden = found["golden"]["train"]["loss"].as_f64().unwrap();
+    for kind in ["rounded", "fixed"] {
+        let far = [0, 1, 2].map(|word| (loss(word, kind) - golden).abs());
+        assert!(far[2] < far[0] && far[1] < far[0] && far[2] < 1e-3, "{kind}: {far:?}");
+    }
+    assert!(done(&[&arguments[..], &["--page"]].concat()).stdout.contains("| 16 bits, fixed | "));
+}
+
+#[test]
+fn numbers_are_explained() {
+    let explained = done(&["explain", "--config", "tiny", "--explain-numbers"]).stdout;
+    assert!(explained.starts_with("numbers ") && explained.contains("w  "), "{explained}");
+    let train = ["train", LOGISTIC, "--data", "examples/breast_cancer.csv", "--epochs", "1", "--engine", "fixed"];
+    let numbers = done(&[&train[..], &["--explain-numbers", "--format", "json"]].concat()).json()["numbers"].clone();
+    let w = numbers.as_array().unwrap().iter().find(|number| number["tensor"] == "w").unwrap().clone();
+    assert!(w["fraction"].as_i64().unwrap() > 8 && w["decided"].as_str().is_some_and(|why| !why.is_empty()), "{w}");
+    assert!(w["low"].as_f64().unwrap() < w["high"].as_f64().unwrap());
+}
