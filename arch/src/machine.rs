@@ -192,9 +192,9 @@ impl Machine {
         self.output_fifo
     }
 
-    /// Levels of a row tree: `ceil(log2(pes_per_pu))`.
+    /// Levels of a row tree: `ceil(log2(pes_per_pu))`, at least 1.
     pub fn row_levels(&self) -> u32 {
-        ceil_log2(u64::from(self.pes_per_pu))
+        ceil_log2(u64::from(self.pes_per_pu)).max(1)
     }
 
     /// Levels of the global tree: `ceil(log2(pus))`.

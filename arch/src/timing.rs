@@ -6,22 +6,22 @@
 use crate::machine::Machine;
 
 /// Cycles from the sequencer's issue of a beat to the PEs, roots and bus writers.
-pub const DISTRIBUTION: u64 = 2;
+pub const DISTRIBUTION: u64 = 3;
 
 /// Cycles from an ALU beat to the cycle in which its result is at the write port.
-pub const ALU_WRITE: u64 = 6;
+pub const ALU_WRITE: u64 = 7;
 
 /// Cycles from an ALU beat to the first ALU beat that may read its result.
 pub const ALU_TO_ALU: u64 = ALU_WRITE + 1;
 
-/// Cycles from an ALU beat to its value in the PE's tree register.
-pub const ALU_TREE: u64 = 5;
+/// Cycles from an ALU beat to its sum in the accumulator, which the row tree adds up.
+pub const ALU_TREE: u64 = 4;
 
 /// Cycles from a move beat to the first ALU beat that may read what it wrote.
 pub const MOVE_TO_ALU: u64 = 1;
 
 /// Cycles from the transfer of a beat of the input stream to the cycle in which it is at the pads' write ports.
-pub const LOAD_WRITE: u64 = 2;
+pub const LOAD_WRITE: u64 = DISTRIBUTION;
 
 /// Which root unit a value goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

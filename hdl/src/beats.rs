@@ -2,7 +2,8 @@
 //!
 //!     program ──fields──▶ stream ──beat──▶ register of the sequencer ──▶ register of each PU ──▶ PEs, roots
 //!
-//! The `..Fields` bundles name every field of the stream's [`arch::isa::Layout`]; widths come from there.
+//! The `..Pacing` and `..Fields` bundles of a stream name together every field of its [`arch::isa::Layout`]; widths come from
+//! there.
 
 use crate::bundle::bundle;
 use arch::Machine;
@@ -10,10 +11,18 @@ use arch::isa::{AluInstruction, Instruction, Layout, LoadInstruction, MoveInstru
 use arch::number::ceil_log2;
 
 bundle! {
-    /// Microcode of the alu stream.
+    /// What decides when beats of the alu stream are issued.
+    AluPacing {
+        bits: end, emit;
+        words: delay, interval, count0, count1, count2, count3;
+    }
+}
+
+bundle! {
+    /// What its beats are made of.
     AluFields {
-        bits: end, subtract, negative, tree, emit, flat;
-        words: delay, interval, count0, count1, count2, count3, reduce,
+        bits: subtract, negative, tree, flat;
+        words: reduce,
             model_base, model_delta0, model_delta1, model_delta2, model_delta3,
             data_base, data_delta0, data_delta1, data_delta2, data_delta3,
             t0_base, t0_delta0, t0_delta1, t0_delta2, t0_delta3,
@@ -25,29 +34,51 @@ bundle! {
 }
 
 bundle! {
-    /// Microcode of the root stream.
-    RootFields {
-        bits: end, global, function, octave;
-        words: delay, interval, count, shift, table_base, table_log2, segment_shift;
+    /// What decides when beats of the root stream are issued.
+    RootPacing {
+        bits: end;
+        words: delay, interval, count;
     }
 }
 
 bundle! {
-    /// Microcode of the move stream.
+    /// What its beats are made of.
+    RootFields {
+        bits: global, function, octave;
+        words: shift, table_base, table_log2, segment_shift;
+    }
+}
+
+bundle! {
+    /// What decides when beats of the move stream are issued.
+    MovePacing {
+        bits: end;
+        words: delay, interval, count0, count1, count2, count3;
+    }
+}
+
+bundle! {
+    /// What its beats are made of.
     MoveFields {
-        bits: end, global, t1, flat;
-        words: delay, interval, count0, count1, count2, count3,
-            destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3,
+        bits: global, t1, flat;
+        words: destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3,
             row_low, column_low, row_high, column_high, row_level, column_level, pick_row, pick_column;
     }
 }
 
 bundle! {
-    /// Microcode of the load stream.
+    /// What decides how many beats of the load stream there are.
+    LoadPacing {
+        bits: end;
+        words: count0, count1, count2, count3;
+    }
+}
+
+bundle! {
+    /// What its beats are made of.
     LoadFields {
-        bits: end, data, scatter, flat;
-        words: count0, count1, count2, count3,
-            destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3,
+        bits: data, scatter, flat;
+        words: destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3,
             pick_group,
             row_low, column_low, row_high, column_high, row_level, column_level, pick_row, pick_column;
     }

@@ -32,6 +32,9 @@ pub(crate) fn modules(top: &dyn Block) -> String {
     emitter.text
 }
 
+/// Large blocks that a grid has many of. Their modules say so, for synthesisers that can map equal modules once.
+const SHARED: [&str; 3] = ["processing_engine", "processing_unit", "root_unit"];
+
 #[derive(Clone)]
 struct Line {
     name: String,
@@ -135,7 +138,9 @@ impl Emitter {
         let count = self.given.entry(base.clone()).or_insert(0);
         *count += 1;
         let name = if *count == 1 { base.clone() } else { format!("{base}_{count}") };
-        writeln!(self.text, "\n// {}\nmodule {name} {text}endmodule", what.trim()).expect("strings take text");
+        let attribute = if SHARED.contains(&base.as_str()) { "(* shared *)\n" } else { "" };
+        writeln!(self.text, "\n{attribute}// {}\nmodule {name} {text}endmodule", what.trim())
+            .expect("strings take text");
         self.known.insert((base, text), name.clone());
         name
     }

@@ -1,169 +1,429 @@
 //! Function unit: table and linear interpolation (docs/machine.md, section 4).
 //!
-//!     word (t+2) ──▶ index, fraction (t+3) ──▶ table (t+4) ──▶ delta * fraction, base << s (t+5) ──▶ sum, shift (t+6)
-//!                                                                                  ──▶ round (t+7) ──▶ y
+//!     sum's floor (t+2) ──▶ places (t+3) ──▶ segment, fraction (t+4) ──▶ table (t+5) ──▶ register (t+6)
+//!                               ──▶ delta * fraction (t+7) ──▶ rounded y (t+8)
+//!
+//! The word is shifted left, so that the segment's number ends above bit W and the fraction below it. A fraction that begins
+//! at bit W-1, whatever its length, makes the value of the segment `base + (delta * fraction >> W)` quarters of a last place:
+//! the same as the page's formula, with numerator and denominator multiplied by a power of two, and without a shifter.
 
-use crate::arithmetic::{Align, Multiply, RoundStage, ShiftStage};
+use crate::arithmetic::{Multiply, RoundStage, Shifted};
 use crate::beats::{TableWrite, Widths};
 use crate::memory::TableMemory;
 use crate::register::{Delay, FlagDelay};
-use crate::signal::{Number, Wide, fit};
+use crate::signal::{Wide, fit};
 use crate::wiring::{Wiring, structural, wires};
+use arch::number::{ceil_log2, saturate, wrap, word_min};
 use rust_hdl::prelude::*;
 
-/// Where in a table a word lies, and how far into its segment.
+/// Bits of the number of places by which a word is shifted.
+const PLACES_BITS: u32 = 6;
+
+/// By how many places the word is shifted, and where its table begins.
+///
+/// A word's leading bit is sought in the floor of its sum, while that is being rounded. Rounding up to a power of two
+/// leaves it one place too low; then the segment's number is right all the same, for it is counted from the leading bit.
 #[derive(LogicBlock)]
-struct TableIndex {
+struct TablePlaces {
+    clock: Signal<In, Clock>,
+    /// Without its sign.
+    floor: Wide<In>,
+    over: Signal<In, Bit>,
+    octave: Signal<In, Bit>,
+    table_base: Wide<In>,
+    table_log2: Wide<In>,
+    segment_shift: Wide<In>,
+    amount: Wide<Out>,
+    lead: Wide<Out>,
+    /// What is added to a segment's number, but for the octaves before it.
+    origin: Wide<Out>,
+}
+
+impl TablePlaces {
+    fn new(widths: &Widths) -> Self {
+        TablePlaces {
+            clock: Signal::default(),
+            floor: Wide::new(widths.word),
+            over: Signal::default(),
+            octave: Signal::default(),
+            table_base: Wide::new(widths.table_index),
+            table_log2: Wide::new(widths.beat("table_log2")),
+            segment_shift: Wide::new(widths.beat("segment_shift")),
+            amount: Wide::new(PLACES_BITS),
+            lead: Wide::new(ceil_log2(u64::from(widths.word))),
+            origin: Wide::new(widths.table_index),
+        }
+    }
+}
+
+impl Logic for TablePlaces {
+    fn update(&mut self) {
+        if !self.clock.pos_edge() {
+            return;
+        }
+        let bits = self.floor.width();
+        let word = i128::from(bits);
+        let (log2, base) = (self.table_log2.val(), self.table_base.val());
+        let floor = self.floor.val();
+        let positive = fit(floor, bits - 1, false);
+        let large = self.over.val() || floor != positive;
+        let lead = if large { word - 2 } else { i128::from(127 - positive.max(1).leading_zeros()) };
+        self.lead.next = lead;
+        if self.octave.val() {
+            self.amount.next = word - lead + log2;
+            self.origin.next = base - (1 << log2);
+        } else {
+            self.amount.next = word - self.segment_shift.val();
+            self.origin.next = base + ((1 << log2) >> 1);
+        }
+    }
+    fn connect(&mut self) {
+        self.amount.connect();
+        self.lead.connect();
+        self.origin.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let (word, lead, index) = (self.floor.width(), self.lead.width(), self.origin.width());
+        let (log2, segment) = (self.table_log2.width(), self.segment_shift.width());
+        Verilog::Custom(format!(
+            "// table_places: by how many places a word is shifted to find its segment; the leading bit is that of the floor.
+wire too_large = over | floor[{top}];
+reg [{lead_last}:0] found;
+integer i;
+always @(*) begin
+    found = {lead}'d0;
+    for (i = 0; i < {top}; i = i + 1) if (floor[i]) found = i[{lead_last}:0];
+    if (too_large) found = {lead}'d{most};
+end
+wire [{index}:0] segments = {{{{{index}{{1'b0}}}}, 1'b1}} << table_log2;
+always @(posedge clock) begin
+    lead <= found;
+    amount <= octave ? {places}'d{word} - {{{{{lead_spare}{{1'b0}}}}, found}} + {{{{{log_spare}{{1'b0}}}}, table_log2}}
+                     : {places}'d{word} - {{{{{segment_spare}{{1'b0}}}}, segment_shift}};
+    origin <= octave ? table_base - segments[{index_last}:0] : table_base + segments[{index}:1];
+end",
+            top = word - 1,
+            most = word - 2,
+            lead_last = lead - 1,
+            index_last = index - 1,
+            places = PLACES_BITS,
+            lead_spare = PLACES_BITS - lead,
+            log_spare = PLACES_BITS - log2,
+            segment_spare = PLACES_BITS - segment,
+        ))
+    }
+}
+
+/// Shifts the word: the number of its segment above bit W, the fraction below.
+#[derive(LogicBlock)]
+struct TableShift {
     clock: Signal<In, Clock>,
     word: Wide<In>,
     octave: Signal<In, Bit>,
     table_base: Wide<In>,
     table_log2: Wide<In>,
-    segment_shift: Wide<In>,
-    index: Wide<Out>,
-    /// W+1 bits, never negative.
+    amount: Wide<In>,
+    lead: Wide<In>,
+    origin: Wide<In>,
+    segment: Wide<Out>,
     fraction: Wide<Out>,
+    /// The largest fraction of a uniform segment.
+    ones: Wide<Out>,
+    /// What is added to the segment's number.
+    addend: Wide<Out>,
+    /// Half the number of uniform segments, and the last one's entry.
+    half: Wide<Out>,
+    last: Wide<Out>,
     /// No segment is right: octave table and a word that is not positive.
     special: Signal<Out, Bit>,
+    uniform: Signal<Out, Bit>,
+}
+
+/// Bits of a segment's number and of half their count, which needs 16 bits where a word is narrower.
+fn segment_bits(word: u32) -> u32 {
+    word.max(16) + 1
+}
+
+impl TableShift {
+    fn new(widths: &Widths) -> Self {
+        let (word, index) = (widths.word, widths.table_index);
+        TableShift {
+            clock: Signal::default(),
+            word: Wide::signed(word),
+            octave: Signal::default(),
+            table_base: Wide::new(index),
+            table_log2: Wide::new(widths.beat("table_log2")),
+            amount: Wide::new(PLACES_BITS),
+            lead: Wide::new(ceil_log2(u64::from(word))),
+            origin: Wide::new(index),
+            segment: Wide::signed(word),
+            fraction: Wide::new(word),
+            ones: Wide::new(word),
+            addend: Wide::new(index),
+            half: Wide::new(segment_bits(word)),
+            last: Wide::new(index),
+            special: Signal::default(),
+            uniform: Signal::default(),
+        }
+    }
+}
+
+impl Logic for TableShift {
+    fn update(&mut self) {
+        if !self.clock.pos_edge() {
+            return;
+        }
+        let (x, width, octave) = (self.word.val(), self.word.width(), self.octave.val());
+        let (base, log2) = (self.table_base.val(), self.table_log2.val());
+        let spread = x << self.amount.val();
+        let half = (1 << log2) >> 1;
+        self.segment.next = spread >> width;
+        self.fraction.next = spread;
+        self.ones.next = fit(-1, width, false) << self.amount.val();
+        self.addend.next = self.origin.val() + if octave { self.lead.val() << log2 } else { 0 };
+        self.half.next = half;
+        self.last.next = base + 2 * half - 1;
+        self.special.next = octave && x <= 0;
+        self.uniform.next = !octave;
+    }
+    fn connect(&mut self) {
+        self.segment.connect();
+        self.fraction.connect();
+        self.ones.connect();
+        self.addend.connect();
+        self.half.connect();
+        self.last.connect();
+        self.special.connect();
+        self.uniform.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let (word, index, lead, half) =
+            (self.word.width(), self.addend.width(), self.lead.width(), self.half.width());
+        Verilog::Custom(format!(
+            "// table_shift: shifts a word so that the number of its segment in a function table lies above bit W, the fraction below.
+wire [{double}:0] spread = {{{{{word}{{word[{top}]}}}}, word}} << amount;
+wire [{index_last}:0] octaves = {{{{{lead_spare}{{1'b0}}}}, lead}} << table_log2;
+wire [{half_last}:0] segments_half = ({{{{{half_last}{{1'b0}}}}, 1'b1}} << table_log2) >> 1;
+always @(posedge clock) begin
+    segment <= spread[{double}:{word}];
+    fraction <= spread[{top}:0];
+    ones <= {{{word}{{1'b1}}}} << amount;
+    addend <= origin + (octave ? octaves : {index}'d0);
+    half <= segments_half;
+    last <= table_base + {{{last_half}}} - {index}'d1;
+    special <= octave & (word[{top}] | ~|word);
+    uniform <= ~octave;
+end",
+            double = 2 * word - 1,
+            top = word - 1,
+            lead_spare = index - lead,
+            index_last = index - 1,
+            half_last = half - 1,
+            last_half = if index < half + 1 {
+                format!("segments_half[{}:0], 1'b0", index - 2)
+            } else {
+                format!("{{{}{{1'b0}}}}, segments_half, 1'b0", index - half - 1)
+            },
+        ))
+    }
+}
+
+/// The entry of a segment; outside the table the first or the last one.
+#[derive(LogicBlock)]
+struct TableIndex {
+    clock: Signal<In, Clock>,
+    segment: Wide<In>,
+    fraction: Wide<In>,
+    ones: Wide<In>,
+    addend: Wide<In>,
+    half: Wide<In>,
+    first: Wide<In>,
+    last: Wide<In>,
+    uniform: Signal<In, Bit>,
+    /// Before the clock edge: the memory registers it.
+    index: Wide<Out>,
+    held_fraction: Wide<Out>,
 }
 
 impl TableIndex {
     fn new(widths: &Widths) -> Self {
+        let (word, index) = (widths.word, widths.table_index);
         TableIndex {
             clock: Signal::default(),
-            word: Wide::signed(widths.word),
-            octave: Signal::default(),
-            table_base: Wide::new(widths.table_index),
-            table_log2: Wide::new(widths.beat("table_log2")),
-            segment_shift: Wide::new(widths.beat("segment_shift")),
-            index: Wide::new(widths.table_index),
-            fraction: Wide::signed(widths.word + 1),
-            special: Signal::default(),
+            segment: Wide::signed(word),
+            fraction: Wide::new(word),
+            ones: Wide::new(word),
+            addend: Wide::new(index),
+            half: Wide::new(segment_bits(word)),
+            first: Wide::new(index),
+            last: Wide::new(index),
+            uniform: Signal::default(),
+            index: Wide::new(index),
+            held_fraction: Wide::new(word),
         }
     }
 }
 
 impl Logic for TableIndex {
     fn update(&mut self) {
-        if !self.clock.pos_edge() {
-            return;
-        }
-        let (x, width) = (self.word.val(), self.word.width());
-        let (base, log2, shift) = (self.table_base.val(), self.table_log2.val(), self.segment_shift.val());
-        self.special.next = self.octave.val() && x <= 0;
-        if self.octave.val() {
-            let lead = i128::from(127 - x.max(1).leading_zeros());
-            let spread = fit(x << (i128::from(width) - 2 - lead).max(0), width - 2, false);
-            let below = (i128::from(width) - 2 - log2).max(0);
-            self.index.next = base + (lead << log2) + (spread >> below);
-            self.fraction.next = spread & ((1 << below) - 1);
+        let (segment, half) = (self.segment.val(), self.half.val());
+        let above = self.uniform.val() && segment >= half;
+        let below = self.uniform.val() && segment < -half;
+        self.index.next = if above {
+            self.last.val()
+        } else if below {
+            self.first.val()
         } else {
-            let half = (1 << log2) >> 1;
-            let ones = fit((1 << shift) - 1, width, false);
-            let q = x >> shift;
-            self.index.next = base + q.min(half - 1).max(-half) + half;
-            self.fraction.next = if q >= half {
-                ones
-            } else if q < -half {
+            segment + self.addend.val()
+        };
+        if self.clock.pos_edge() {
+            self.held_fraction.next = if above {
+                self.ones.val()
+            } else if below {
                 0
             } else {
-                x & ones
+                self.fraction.val()
             };
         }
     }
     fn connect(&mut self) {
         self.index.connect();
-        self.fraction.connect();
-        self.special.connect();
+        self.held_fraction.connect();
     }
     fn hdl(&self) -> Verilog {
-        let (word, index) = (self.word.width(), self.index.width());
-        // q and half need 16 bits where a word is narrower.
-        let wide = word.max(16) + 1;
-        let lead = arch::number::ceil_log2(u64::from(word)).max(self.segment_shift.width());
-        let log2 = self.table_log2.width();
+        let (word, index, half) = (self.segment.width(), self.index.width(), self.half.width());
+        let low = if index <= word {
+            format!("segment[{}:0]", index - 1)
+        } else {
+            format!("{{{{{}{{segment[{}]}}}}, segment}}", index - word, word - 1)
+        };
         Verilog::Custom(format!(
-            "// table_index: segment of a word in a function table, and how far into it the word lies.
-wire signed [{q_last}:0] x = {{{{{spare}{{word[{top}]}}}}, word}};
-wire signed [{q_last}:0] half = $signed({{{{{q_last}{{1'b0}}}}, 1'b1}} << table_log2) >>> 1;
-wire signed [{q_last}:0] q = x >>> segment_shift;
-wire above = q >= half;
-wire below = q < -half;
-wire [{q_last}:0] segment = above ? half - {wide}'sd1 : below ? -half : q;
-wire [{q_last}:0] uniform_entry = segment + half;
-wire [{top}:0] ones = ~({{{word}{{1'b1}}}} << segment_shift);
-wire [{top}:0] uniform_fraction = above ? ones : below ? {{{word}{{1'b0}}}} : word & ones;
-
-reg [{lead_last}:0] lead;
-integer i;
-always @(*) begin
-    lead = {lead}'d0;
-    for (i = 0; i < {word}; i = i + 1) if (word[i]) lead = i[{lead_last}:0];
-end
-wire [{lead_last}:0] places = {lead}'d{norm} - lead;
-wire [{norm_last}:0] spread = word[{norm_last}:0] << places;
-wire [{lead_last}:0] below_index = {lead}'d{norm} - {{{{{log_spare}{{1'b0}}}}, table_log2}};
-wire [{norm_last}:0] octave_fraction = spread & ~({{{norm}{{1'b1}}}} << below_index);
-wire [{e_last}:0] lead_part = {{{{{lead_spare}{{1'b0}}}}, lead}} << table_log2;
-wire [{e_last}:0] spread_part = {{{{{spread_spare}{{1'b0}}}}, spread >> below_index}};
-wire [{e_last}:0] octave_entry = lead_part + spread_part;
-always @(posedge clock) begin
-    index <= table_base + (octave ? octave_entry[{index_last}:0] : uniform_entry[{index_last}:0]);
-    fraction <= {{1'b0, octave ? {{2'b00, octave_fraction}} : uniform_fraction}};
-    special <= octave & (word[{top}] | ~|word);
-end",
-            q_last = wide - 1,
-            spare = wide - word,
+            "// table_index: the entry of a segment in a function table; outside the table the first or the last one.
+wire signed [{last}:0] wide = {{{{{spare}{{segment[{top}]}}}}, segment}};
+wire above = uniform & (wide >= $signed(half));
+wire below = uniform & (wide < -$signed(half));
+assign index = above ? last : below ? first : {low} + addend;
+always @(posedge clock) held_fraction <= above ? ones : below ? {word}'d0 : fraction;",
+            last = half - 1,
+            spare = half - word,
             top = word - 1,
-            lead_last = lead - 1,
-            norm = word - 2,
-            norm_last = word - 3,
-            log_spare = lead - log2,
-            e_last = word.max(index).max(lead + 1) - 1,
-            lead_spare = word.max(index).max(lead + 1) - lead,
-            spread_spare = word.max(index).max(lead + 1) - (word - 2),
-            index_last = index - 1,
         ))
     }
 }
 
-/// `base << s` plus `delta * fraction`, and by how much to shift that.
+/// `base + (product >> W)` in quarters, rounded and saturated; 0 when nothing arrives.
 #[derive(LogicBlock)]
-struct Interpolate {
+struct TableRound {
+    clock: Signal<In, Clock>,
+    product: Wide<In>,
     base: Wide<In>,
-    slope: Wide<In>,
-    segment_shift: Wide<In>,
-    sum: Wide<Out>,
-    shift: Wide<Out>,
+    /// One last place more.
+    raised: Wide<In>,
+    arrives: Signal<In, Bit>,
+    /// The result is the most negative word and counts as saturated.
+    special: Signal<In, Bit>,
+    /// The word that went into the function was saturated.
+    operand_saturated: Signal<In, Bit>,
+    result: Wide<Out>,
+    result_saturated: Signal<Out, Bit>,
 }
 
-impl Interpolate {
-    fn new(width: u32, shift: u32) -> Self {
-        Interpolate {
-            base: Wide::signed(width),
-            slope: Wide::signed(width),
-            segment_shift: Wide::new(shift),
-            sum: Wide::signed(width),
-            shift: Wide::new(shift + 1),
+impl TableRound {
+    fn new(word: u32) -> Self {
+        TableRound {
+            clock: Signal::default(),
+            product: Wide::signed(2 * word + 3),
+            base: Wide::signed(word + 2),
+            raised: Wide::signed(word + 3),
+            arrives: Signal::default(),
+            special: Signal::default(),
+            operand_saturated: Signal::default(),
+            result: Wide::signed(word),
+            result_saturated: Signal::default(),
         }
     }
 }
 
-impl Logic for Interpolate {
+impl Logic for TableRound {
     fn update(&mut self) {
-        self.sum.next = self.base.val() + self.slope.val();
-        self.shift.next = self.segment_shift.val() + 2;
+        if !self.clock.pos_edge() {
+            return;
+        }
+        let word = self.result.width();
+        let exact = (self.base.val() << word) + self.product.val();
+        let floor = exact >> (word + 2);
+        let (half, below) = (exact >> (word + 1) & 1 == 1, fit(exact, word + 1, false) != 0);
+        let (y, clipped) = saturate(floor + i128::from(half && (below || floor & 1 == 1)), word);
+        let special = self.special.val();
+        let arrives = self.arrives.val();
+        self.result.next = if !arrives {
+            0
+        } else if special {
+            word_min(word).into()
+        } else {
+            y.into()
+        };
+        self.result_saturated.next = arrives && (special || clipped || self.operand_saturated.val());
     }
     fn connect(&mut self) {
-        self.sum.connect();
-        self.shift.connect();
+        self.result.connect();
+        self.result_saturated.connect();
     }
     fn hdl(&self) -> Verilog {
+        let word = self.result.width();
         Verilog::Custom(format!(
-            "// interpolate: value of a segment in quarters of the last place, times 2^segment_shift.
-assign sum = base + slope;
-assign shift = {{1'b0, segment_shift}} + {}'d2;",
-            self.shift.width()
+            "// table_round: value of a segment, rounded to nearest, ties to even, and saturated; both candidates are added at once.
+wire [{last}:0] slope = {{product[{high}], product[{high}:{word}]}};
+wire [{last}:0] exact = {{{{2{{base[{base_top}]}}}}, base}} + slope;
+wire [{last}:0] higher = {{raised[{raised_top}], raised}} + slope;
+wire up = exact[1] & (exact[0] | exact[2] | |product[{top}:0]);
+wire [{y_last}:0] y = up ? higher[{last}:2] : exact[{last}:2];
+wire fits = y[{y_last}:{top}] == {{3{{y[{y_last}]}}}};
+wire [{top}:0] limit = {{y[{y_last}], {{{top}{{~y[{y_last}]}}}}}};
+always @(posedge clock) begin
+    result <= ~arrives ? {word}'d0 : special ? {{1'b1, {top}'d0}} : fits ? y[{top}:0] : limit;
+    result_saturated <= arrives & (special | operand_saturated | ~fits);
+end",
+            last = word + 3,
+            high = 2 * word + 2,
+            base_top = word + 1,
+            raised_top = word + 2,
+            y_last = word + 1,
+            top = word - 1,
+        ))
+    }
+}
+
+/// `base + 4`: one last place more.
+#[derive(LogicBlock)]
+struct Raise {
+    clock: Signal<In, Clock>,
+    base: Wide<In>,
+    raised: Wide<Out>,
+}
+
+impl Raise {
+    fn new(word: u32) -> Self {
+        Raise { clock: Signal::default(), base: Wide::signed(word + 2), raised: Wide::signed(word + 3) }
+    }
+}
+
+impl Logic for Raise {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            self.raised.next = wrap(self.base.val(), self.base.width()) + 4;
+        }
+    }
+    fn connect(&mut self) {
+        self.raised.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let width = self.base.width();
+        Verilog::Custom(format!(
+            "// raise: the base of a segment, one last place higher.
+always @(posedge clock) raised <= {{base[{}], base}} + {}'d4;",
+            width - 1,
+            width + 1
         ))
     }
 }
@@ -174,124 +434,177 @@ pub(crate) struct FunctionUnit {
     pub(crate) clock: Signal<In, Clock>,
     pub(crate) reset: Signal<In, Bit>,
     pub(crate) tables: TableWrite<In>,
-    /// With the root beat, at t.
+    /// With the root beat, at t: the beat uses a function.
+    pub(crate) used: Signal<In, Bit>,
     pub(crate) octave: Signal<In, Bit>,
     pub(crate) table_base: Wide<In>,
     pub(crate) table_log2: Wide<In>,
     pub(crate) segment_shift: Wide<In>,
-    /// At t+2.
-    pub(crate) word: Wide<In>,
-    /// At t+7.
+    /// The sum before rounding, at t+2.
+    pub(crate) shifted: Shifted<In>,
+    /// At t+8; 0 when no function was used.
     pub(crate) result: Wide<Out>,
     pub(crate) result_saturated: Signal<Out, Bit>,
-    /// The result is the most negative word and counts as saturated.
-    pub(crate) special: Signal<Out, Bit>,
+    never: crate::signal::Number,
+    used_t7: FlagDelay,
     octave_t2: FlagDelay,
+    octave_t3: FlagDelay,
     base_t2: Delay,
+    base_t3: Delay,
+    base_t4: Delay,
     log2_t2: Delay,
+    log2_t3: Delay,
     segment_t2: Delay,
-    segment_t4: Delay,
-    segment_t5: Delay,
-    fraction_t4: Delay,
+    operand: RoundStage,
+    operand_saturated_t7: FlagDelay,
+    places: TablePlaces,
+    shift: TableShift,
     special_t7: FlagDelay,
     locate: TableIndex,
     entries: TableMemory,
+    fraction_t6: Delay,
+    value_t6: Delay,
+    value_t7: Delay,
+    delta_t6: Delay,
     slope: Multiply,
-    offset: Align,
-    interpolate: Interpolate,
-    shifter: ShiftStage,
-    round: RoundStage,
-    never: Number,
+    raise: Raise,
+    round: TableRound,
     _wiring: Wiring,
 }
 
 impl FunctionUnit {
     pub(crate) fn new(widths: &Widths) -> Self {
-        let (word, segment) = (widths.word, widths.beat("segment_shift"));
-        // (W+2) x (W+1) bits.
-        let product = 2 * word + 3;
+        let (word, segment, index) = (widths.word, widths.beat("segment_shift"), widths.table_index);
+        let log2 = widths.beat("table_log2");
         FunctionUnit {
             clock: Signal::default(),
             reset: Signal::default(),
             tables: TableWrite::new(&|name| widths.beat(name)),
+            used: Signal::default(),
             octave: Signal::default(),
-            table_base: Wide::new(widths.table_index),
-            table_log2: Wide::new(widths.beat("table_log2")),
+            table_base: Wide::new(index),
+            table_log2: Wide::new(log2),
             segment_shift: Wide::new(segment),
-            word: Wide::signed(word),
+            shifted: Shifted::new(&|_| word + 1),
             result: Wide::signed(word),
             result_saturated: Signal::default(),
-            special: Signal::default(),
+            never: crate::signal::Number::new(0, 1),
+            used_t7: FlagDelay::new(7),
             octave_t2: FlagDelay::new(2),
-            base_t2: Delay::new(widths.table_index, 2),
-            log2_t2: Delay::new(widths.beat("table_log2"), 2),
+            octave_t3: FlagDelay::new(1),
+            base_t2: Delay::new(index, 2),
+            base_t3: Delay::new(index, 1),
+            base_t4: Delay::new(index, 1),
+            log2_t2: Delay::new(log2, 2),
+            log2_t3: Delay::new(log2, 1),
             segment_t2: Delay::new(segment, 2),
-            segment_t4: Delay::new(segment, 2),
-            segment_t5: Delay::new(segment, 1),
-            fraction_t4: Delay::new(word + 1, 1),
-            special_t7: FlagDelay::new(4),
+            operand: RoundStage::new(word),
+            operand_saturated_t7: FlagDelay::new(4),
+            places: TablePlaces::new(widths),
+            shift: TableShift::new(widths),
+            special_t7: FlagDelay::new(3),
             locate: TableIndex::new(widths),
-            entries: TableMemory::new(widths.table_index, word),
-            slope: Multiply::new(word + 2, word + 1),
-            offset: Align::new(word + 2, segment, product),
-            interpolate: Interpolate::new(product, segment),
-            shifter: ShiftStage::new(product, segment + 1, word),
-            round: RoundStage::new(word),
-            never: Number::new(0, 1),
+            entries: TableMemory::new(index, word),
+            fraction_t6: Delay::new(word, 1),
+            value_t6: Delay::new(word + 2, 1),
+            value_t7: Delay::new(word + 2, 1),
+            delta_t6: Delay::new(word + 2, 1),
+            slope: Multiply::by_unsigned(word + 2, word),
+            raise: Raise::new(word),
+            round: TableRound::new(word),
             _wiring: Wiring::default(),
         }
     }
 
     fn wire(&mut self, wiring: &mut Wiring) {
         wires!(self, wiring;
+            used_t7.clock = clock;
+            used_t7.reset = reset;
+            used_t7.d = used;
             octave_t2.clock = clock;
             octave_t2.reset = reset;
             octave_t2.d = octave;
+            octave_t3.clock = clock;
+            octave_t3.reset = reset;
+            octave_t3.d = octave_t2.q;
             base_t2.clock = clock;
             base_t2.d = table_base;
+            base_t3.clock = clock;
+            base_t3.d = base_t2.q;
+            base_t4.clock = clock;
+            base_t4.d = base_t3.q;
             log2_t2.clock = clock;
             log2_t2.d = table_log2;
+            log2_t3.clock = clock;
+            log2_t3.d = log2_t2.q;
             segment_t2.clock = clock;
             segment_t2.d = segment_shift;
-            segment_t4.clock = clock;
-            segment_t4.d = segment_t2.q;
-            segment_t5.clock = clock;
-            segment_t5.d = segment_t4.q;
+
+            operand.clock = clock;
+            operand.shifted = shifted;
+            operand.negative = never;
+            operand_saturated_t7.clock = clock;
+            operand_saturated_t7.reset = reset;
+            operand_saturated_t7.d = operand.saturated;
+            places.clock = clock;
+            places.floor = shifted.floor;
+            places.over = shifted.over;
+            places.octave = octave_t2.q;
+            places.table_base = base_t2.q;
+            places.table_log2 = log2_t2.q;
+            places.segment_shift = segment_t2.q;
+
+            shift.clock = clock;
+            shift.word = operand.word;
+            shift.octave = octave_t3.q;
+            shift.table_base = base_t3.q;
+            shift.table_log2 = log2_t3.q;
+            shift.amount = places.amount;
+            shift.lead = places.lead;
+            shift.origin = places.origin;
+            special_t7.clock = clock;
+            special_t7.reset = reset;
+            special_t7.d = shift.special;
+
             locate.clock = clock;
-            locate.word = word;
-            locate.octave = octave_t2.q;
-            locate.table_base = base_t2.q;
-            locate.table_log2 = log2_t2.q;
-            locate.segment_shift = segment_t2.q;
+            locate.segment = shift.segment;
+            locate.fraction = shift.fraction;
+            locate.ones = shift.ones;
+            locate.addend = shift.addend;
+            locate.half = shift.half;
+            locate.first = base_t4.q;
+            locate.last = shift.last;
+            locate.uniform = shift.uniform;
             entries.clock = clock;
             entries.write = tables.write;
             entries.write_index = tables.index;
             entries.write_chunk = tables.chunk;
             entries.write_data = tables.data;
             entries.read_index = locate.index;
-            fraction_t4.clock = clock;
-            fraction_t4.d = locate.fraction;
+
+            fraction_t6.clock = clock;
+            fraction_t6.d = locate.held_fraction;
+            value_t6.clock = clock;
+            value_t6.d = entries.base;
+            delta_t6.clock = clock;
+            delta_t6.d = entries.delta;
             slope.clock = clock;
-            slope.a = entries.delta;
-            slope.b = fraction_t4.q;
-            offset.clock = clock;
-            offset.c = entries.base;
-            offset.places = segment_t4.q;
-            interpolate.base = offset.aligned;
-            interpolate.slope = slope.product;
-            interpolate.segment_shift = segment_t5.q;
-            shifter.clock = clock;
-            shifter.value = interpolate.sum;
-            shifter.shift = interpolate.shift;
+            slope.a = delta_t6.q;
+            slope.b = fraction_t6.q;
+            value_t7.clock = clock;
+            value_t7.d = value_t6.q;
+            raise.clock = clock;
+            raise.base = value_t6.q;
+
             round.clock = clock;
-            round.shifted = shifter.shifted;
-            round.negative = never;
-            special_t7.clock = clock;
-            special_t7.reset = reset;
-            special_t7.d = locate.special;
-            result = round.word;
-            result_saturated = round.saturated;
-            special = special_t7.q;
+            round.product = slope.product;
+            round.base = value_t7.q;
+            round.raised = raise.raised;
+            round.arrives = used_t7.q;
+            round.special = special_t7.q;
+            round.operand_saturated = operand_saturated_t7.q;
+            result = round.result;
+            result_saturated = round.result_saturated;
         );
     }
 }

@@ -12,7 +12,7 @@ use crate::mask::{ColumnHeads, GroupMask, RowMask};
 use crate::memory::CHUNK_BITS;
 use crate::output::Output;
 use crate::pu::{AnyOf, ProcessingUnit};
-use crate::register::{Flag, Register, Stage};
+use crate::register::{Delay, Flag, Register, Stage};
 use crate::root::RootUnit;
 use crate::sequencer::Sequencer;
 use crate::signal::{Number, Wide};
@@ -38,7 +38,8 @@ pub(crate) struct Grid {
     pub(crate) out_valid: Signal<Out, Bit>,
     pub(crate) out_ready: Signal<In, Bit>,
     sequencer: Sequencer,
-    lanes: Vec<Register>,
+    /// The input, until the PUs choose their lanes.
+    lanes: Vec<Delay>,
     alu_columns: ColumnHeads,
     move_columns: ColumnHeads,
     load_columns: ColumnHeads,
@@ -84,7 +85,7 @@ impl Grid {
             out_valid: Signal::default(),
             out_ready: Signal::default(),
             sequencer: Sequencer::new(machine, widths, functions),
-            lanes: (0..lanes).map(|_| Register::new(widths.word)).collect(),
+            lanes: (0..lanes).map(|_| Delay::new(widths.word, arch::timing::LOAD_WRITE as u32 - 1)).collect(),
             alu_columns: ColumnHeads::new(widths),
             move_columns: ColumnHeads::new(widths),
             load_columns: ColumnHeads::new(widths),

@@ -1,11 +1,11 @@
 //! Loader: the load stream, paced by its input (docs/machine.md, section 5).
 //!
-//!     in_valid & in_ready ──▶ beat ──▶ write after two registers
+//!     in_valid & in_ready ──▶ loops ──▶ register ──▶ beat ──▶ write after two more registers
 
-use crate::beats::{LoadBeat, LoadFields, MaskBeat, Widths};
+use crate::beats::{Advance, LoadBeat, LoadFields, LoadPacing, LoopCounters, LoopEnds, MaskBeat, Widths};
 use crate::mask::{LevelPick, MaskUnit, wire_mask};
 use crate::memory::{CHUNK_BITS, INSTRUCTION_CHUNK_BITS, ProgramMemory};
-use crate::register::{Flag, Register};
+use crate::register::{Flag, Hold, Register, Stage};
 use crate::signal::{Number, Wide};
 use crate::stream::{AddressGenerator, BankAddress, LoopNest, wire_destination, wire_loops, wire_program};
 use crate::wiring::{Wiring, comment, structural, wires};
@@ -30,26 +30,27 @@ struct LoadControl {
     bank_free: Signal<In, Bit>,
     freed: Signal<In, Bit>,
     in_valid: Signal<In, Bit>,
-    data: Signal<In, Bit>,
     is_end: Signal<In, Bit>,
     wrap: Signal<In, Bit>,
     in_ready: Signal<Out, Bit>,
     read_index: Wide<Out>,
+    /// The instruction that was read becomes current.
+    load: Signal<Out, Bit>,
     /// A transfer is taken.
     transfer: Signal<Out, Bit>,
     /// It is the first one of its instruction.
     fresh: Signal<Out, Bit>,
-    write_model: Signal<Out, Bit>,
-    write_data: Signal<Out, Bit>,
     bank: Signal<Out, Bit>,
     full0: Signal<Out, Bit>,
     full1: Signal<Out, Bit>,
     model_done: Signal<Out, Bit>,
     finishes: Signal<Local, Bit>,
+    begins: Signal<Local, Bit>,
     bank_full: Signal<Local, Bit>,
     state: Register,
     remaining: Register,
-    index: Register,
+    /// Number of the instruction that the program memory shows.
+    ahead: Register,
     pending_model: Flag,
     filling: Flag,
     bank0: Flag,
@@ -82,24 +83,23 @@ impl LoadControl {
             bank_free: Signal::default(),
             freed: Signal::default(),
             in_valid: Signal::default(),
-            data: Signal::default(),
             is_end: Signal::default(),
             wrap: Signal::default(),
             in_ready: Signal::default(),
             read_index: Wide::new(widths.index),
+            load: Signal::default(),
             transfer: Signal::default(),
             fresh: Signal::default(),
-            write_model: Signal::default(),
-            write_data: Signal::default(),
             bank: Signal::default(),
             full0: Signal::default(),
             full1: Signal::default(),
             model_done: Signal::default(),
             finishes: Signal::default(),
+            begins: Signal::default(),
             bank_full: Signal::default(),
             state: Register::new(STATE_BITS),
             remaining: Register::new(STEPS_BITS),
-            index: Register::new(widths.index),
+            ahead: Register::new(widths.index),
             pending_model: Flag::new(),
             filling: Flag::new(),
             bank0: Flag::new(),
@@ -122,7 +122,7 @@ impl Logic for LoadControl {
     #[hdl_gen]
     fn update(&mut self) {
         comment!("load_control: the state machine of the loader, and which banks of the data pads are full.");
-        clock!(self, clock, state, remaining, index, pending_model, filling, bank0, bank1, model_there, first_beat);
+        clock!(self, clock, state, remaining, ahead, pending_model, filling, bank0, bank1, model_there, first_beat);
         self.pending_model.reset.next = self.reset.val();
         self.filling.reset.next = self.reset.val();
         self.bank0.reset.next = self.reset.val();
@@ -140,8 +140,6 @@ impl Logic for LoadControl {
         }
         self.in_ready.next = self.state.q.val() == self.model.val() || self.state.q.val() == self.step.val();
         self.transfer.next = self.in_valid.val() && self.in_ready.val();
-        self.write_model.next = self.transfer.val() && !self.data.val();
-        self.write_data.next = self.transfer.val() && self.data.val();
         self.fresh.next = self.first_beat.q.val();
         self.finishes.next = self.transfer.val() && self.wrap.val();
 
@@ -162,12 +160,15 @@ impl Logic for LoadControl {
         if self.state.q.val() == self.prime.val() {
             self.state.d.next = self.decide.val();
         }
+        self.begins.next = false;
         if self.state.q.val() == self.decide.val() {
             if self.pending_model.q.val() {
+                self.begins.next = true;
                 self.state.d.next = self.model.val();
             } else if self.remaining.q.val() == self.zero.val() || !self.step_enabled.val() {
                 self.state.d.next = self.idle.val();
             } else if !self.bank_full.val() {
+                self.begins.next = true;
                 self.state.d.next = self.step.val();
             }
         }
@@ -200,13 +201,11 @@ impl Logic for LoadControl {
         }
 
         self.first_beat.d.next = self.first_beat.q.val();
-        self.read_index.next = self.index.q.val();
+        self.load.next = self.begins.val() || (self.finishes.val() && !self.is_end.val());
+        self.read_index.next = self.ahead.q.val();
         if self.in_ready.val() {
             if self.transfer.val() {
                 self.first_beat.d.next = self.wrap.val();
-            }
-            if self.finishes.val() {
-                self.read_index.next = self.index.q.val() + self.next_one.val();
             }
         } else {
             self.first_beat.d.next = true;
@@ -215,7 +214,39 @@ impl Logic for LoadControl {
                 self.read_index.next = self.model_entry.val();
             }
         }
-        self.index.d.next = self.read_index.val();
+        if self.load.val() {
+            self.read_index.next = self.ahead.q.val() + self.next_one.val();
+        }
+        self.ahead.d.next = self.read_index.val();
+    }
+}
+
+/// Which pad a transfer is for.
+#[derive(LogicBlock)]
+struct LoadDecode {
+    transfer: Signal<In, Bit>,
+    data: Signal<In, Bit>,
+    write_model: Signal<Out, Bit>,
+    write_data: Signal<Out, Bit>,
+}
+
+impl LoadDecode {
+    fn new() -> Self {
+        LoadDecode {
+            transfer: Signal::default(),
+            data: Signal::default(),
+            write_model: Signal::default(),
+            write_data: Signal::default(),
+        }
+    }
+}
+
+impl Logic for LoadDecode {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("load_decode: which pad a transfer is for.");
+        self.write_model.next = self.transfer.val() && !self.data.val();
+        self.write_data.next = self.transfer.val() && self.data.val();
     }
 }
 
@@ -248,9 +279,17 @@ pub(crate) struct Loader {
     pub(crate) scatter: Signal<Out, Bit>,
     pub(crate) pick_group: Signal<Out, Bit>,
     pub(crate) picked_group: Wide<Out>,
-    microcode: ProgramMemory<LoadFields<Out>>,
+    microcode: ProgramMemory<LoadPacing<Out>, LoadFields<Out>>,
+    pacing: Hold<LoadPacing<In>, LoadPacing<Out>>,
+    current: Hold<LoadFields<In>, LoadFields<Out>>,
     control: LoadControl,
     loops: LoopNest,
+    work: Stage<LoadFields<In>, LoadFields<Out>>,
+    ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
+    counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
+    advance: Stage<Advance<In>, Advance<Out>>,
+    bank: Flag,
+    decode: LoadDecode,
     destination: AddressGenerator,
     data_bank: BankAddress,
     mask_unit: MaskUnit,
@@ -260,7 +299,8 @@ pub(crate) struct Loader {
 
 impl Loader {
     pub(crate) fn new(widths: &Widths) -> Self {
-        let fields = LoadFields::new(&|name| widths.load.field(name).bits);
+        let field = |name: &str| widths.load.field(name).bits;
+        let beat = |name: &str| widths.beat(name);
         Loader {
             clock: Signal::default(),
             reset: Signal::default(),
@@ -287,9 +327,23 @@ impl Loader {
             scatter: Signal::default(),
             pick_group: Signal::default(),
             picked_group: Wide::new(widths.counter()),
-            microcode: ProgramMemory::new("load", widths.index, widths.load.clone(), fields),
+            microcode: ProgramMemory::new(
+                "load",
+                widths.index,
+                widths.load.clone(),
+                LoadPacing::new(&field),
+                LoadFields::new(&field),
+            ),
+            pacing: Hold::new(LoadPacing::new(&field), LoadPacing::new(&field)),
+            current: Hold::new(LoadFields::new(&field), LoadFields::new(&field)),
             control: LoadControl::new(widths),
             loops: LoopNest::new(widths),
+            work: Stage::new(LoadFields::new(&field), LoadFields::new(&field)),
+            ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
+            counters: Stage::new(LoopCounters::new(&beat), LoopCounters::new(&beat)),
+            advance: Stage::new(Advance::new(&beat), Advance::new(&beat)),
+            bank: Flag::new(),
+            decode: LoadDecode::new(),
             destination: AddressGenerator::new(widths.load.field("destination_base").bits),
             data_bank: BankAddress::new(widths.data),
             mask_unit: MaskUnit::new(widths),
@@ -317,8 +371,9 @@ impl Loader {
             control.bank_free = bank_free;
             control.freed = freed;
             control.in_valid = in_valid;
-            control.data = microcode.fields.data;
-            control.is_end = microcode.fields.end;
+            control.is_end = pacing.q.end;
+            pacing.load = control.load;
+            current.load = control.load;
             control.wrap = loops.wrap;
             in_ready = control.in_ready;
             full0 = control.full0;
@@ -326,15 +381,20 @@ impl Loader {
             model_done = control.model_done;
             loops.step = control.transfer;
             loops.fresh = control.fresh;
-            data_bank.bank = control.bank;
+            bank.clock = clock;
+            bank.reset = reset;
+            bank.d = control.bank;
+            data_bank.bank = bank.q;
             data_bank.offset = destination.address;
-            group.loops = loops.counters;
-            group.level = microcode.fields.pick_group;
-            scatter = microcode.fields.scatter;
+            group.loops = counters.q;
+            group.level = work.q.pick_group;
+            scatter = work.q.scatter;
             pick_group = group.picked;
             picked_group = group.counter;
-            beat.write_model = control.write_model;
-            beat.write_data = control.write_data;
+            decode.transfer = advance.q.step;
+            decode.data = work.q.data;
+            beat.write_model = decode.write_model;
+            beat.write_data = decode.write_data;
             beat.model_address = destination.address;
             beat.data_address = data_bank.address;
         );

@@ -289,17 +289,17 @@ structural!(MaskUnit, "mask_unit: effective bounds and picks of a beat.");
 macro_rules! wire_mask {
     ($self:ident, $wiring:ident) => {
         crate::wiring::wires!($self, $wiring;
-            mask_unit.ends = loops.ends;
-            mask_unit.counters = loops.counters;
-            mask_unit.flat = microcode.fields.flat;
-            mask_unit.row_low = microcode.fields.row_low;
-            mask_unit.column_low = microcode.fields.column_low;
-            mask_unit.row_high = microcode.fields.row_high;
-            mask_unit.column_high = microcode.fields.column_high;
-            mask_unit.row_level = microcode.fields.row_level;
-            mask_unit.column_level = microcode.fields.column_level;
-            mask_unit.pick_row = microcode.fields.pick_row;
-            mask_unit.pick_column = microcode.fields.pick_column;
+            mask_unit.ends = ends.q;
+            mask_unit.counters = counters.q;
+            mask_unit.flat = work.q.flat;
+            mask_unit.row_low = work.q.row_low;
+            mask_unit.column_low = work.q.column_low;
+            mask_unit.row_high = work.q.row_high;
+            mask_unit.column_high = work.q.column_high;
+            mask_unit.row_level = work.q.row_level;
+            mask_unit.column_level = work.q.column_level;
+            mask_unit.pick_row = work.q.pick_row;
+            mask_unit.pick_column = work.q.pick_column;
             mask_beat = mask_unit.beat;
         );
     };

@@ -177,24 +177,26 @@ impl Logic for TableMemory {
 }
 
 #[derive(LogicBlock)]
-pub(crate) struct ProgramMemory<F: Bundle> {
+pub(crate) struct ProgramMemory<P: Bundle, F: Bundle> {
     pub(crate) clock: Signal<In, Clock>,
     pub(crate) write: Signal<In, Bit>,
     pub(crate) write_index: Wide<In>,
     pub(crate) write_chunk: Wide<In>,
     pub(crate) write_data: Wide<In>,
     pub(crate) read_index: Wide<In>,
-    /// The instruction read, field by field.
+    /// Of the instruction read: what decides when its beats are issued.
+    pub(crate) pacing: P,
+    /// Of the instruction read: what its beats are made of.
     pub(crate) fields: F,
     _layout: Layout,
     _name: &'static str,
     _chunks: Vec<Vec<u32>>,
 }
 
-impl<F: Bundle> ProgramMemory<F> {
-    /// A program of `2^index_bits` instructions; `fields` holds every field of the layout under its name.
-    pub(crate) fn new(name: &'static str, index_bits: u32, layout: Layout, fields: F) -> Self {
-        assert_eq!(layout.fields.len(), F::BITS.len() + F::WORDS.len(), "fields of the {name} stream");
+impl<P: Bundle, F: Bundle> ProgramMemory<P, F> {
+    /// A program of `2^index_bits` instructions; the two bundles hold every field of the layout under its name.
+    pub(crate) fn new(name: &'static str, index_bits: u32, layout: Layout, pacing: P, fields: F) -> Self {
+        assert_eq!(layout.fields.len(), Self::names().count(), "fields of the {name} stream");
         let (write, write_index, write_chunk, write_data) = chunk_port!(index_bits, INSTRUCTION_CHUNK_BITS);
         ProgramMemory {
             clock: Signal::default(),
@@ -203,25 +205,36 @@ impl<F: Bundle> ProgramMemory<F> {
             write_chunk,
             write_data,
             read_index: Wide::new(index_bits),
+            pacing,
             fields,
             _chunks: vec![vec![0; layout.chunks() as usize]; 1 << index_bits],
             _layout: layout,
             _name: name,
         }
     }
+
+    /// Names of all fields with the bundle they are in.
+    fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
+        let of = |bundle: &'static str, bits: &'static [&str], words: &'static [&str]| {
+            bits.iter().chain(words).map(move |&name| (bundle, name))
+        };
+        of("pacing", P::BITS, P::WORDS).chain(of("fields", F::BITS, F::WORDS))
+    }
 }
 
-impl<F: Bundle> Logic for ProgramMemory<F> {
+impl<P: Bundle, F: Bundle> Logic for ProgramMemory<P, F> {
     fn update(&mut self) {
         if self.clock.pos_edge() {
             let chunks = &self._chunks[self.read_index.val() as usize];
             let bit = |n: u32| i128::from(chunks[(n / CHUNK_BITS) as usize] >> (n % CHUNK_BITS) & 1);
-            let value = |name: &&str| {
+            let value = |name: &str| {
                 let field = self._layout.field(name);
                 fit((0..field.bits).fold(0, |value, b| value | bit(field.lsb + b) << b), field.bits, false)
             };
-            let values: Vec<i128> = F::BITS.iter().chain(F::WORDS).map(value).collect();
-            self.fields.drive(&mut values.into_iter());
+            let values: Vec<i128> = Self::names().map(|(_, name)| value(name)).collect();
+            let mut values = values.into_iter();
+            self.pacing.drive(&mut values);
+            self.fields.drive(&mut values);
             if self.write.val() {
                 let index = self.write_index.val() as usize;
                 if let Some(chunk) = self._chunks[index].get_mut(self.write_chunk.val() as usize) {
@@ -231,14 +244,15 @@ impl<F: Bundle> Logic for ProgramMemory<F> {
         }
     }
     fn connect(&mut self) {
+        self.pacing.claim();
         self.fields.claim();
     }
     fn hdl(&self) -> Verilog {
         let mut text = format!("// {0}_program: microcode of the {0} stream.\n", self._name);
         text += &chunked_text(self._layout.bits, self._chunks.len(), INSTRUCTION_CHUNK_BITS);
-        for name in F::BITS.iter().chain(F::WORDS) {
+        for (bundle, name) in Self::names() {
             let field = self._layout.field(name);
-            text += &format!("assign fields${name} = {};\n", chunked_slice(field.lsb, field.bits));
+            text += &format!("assign {bundle}${name} = {};\n", chunked_slice(field.lsb, field.bits));
         }
         Verilog::Custom(text)
     }

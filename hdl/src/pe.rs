@@ -1,20 +1,21 @@
 //! Processing engine.
 //!
-//!     t        t+1            t+2         t+3          t+4           t+5          t+6
-//!          ┌─────────┐    ┌─────────┐  ┌──────────┐  ┌────────────┐  ┌───────┐  ┌───────┐
-//!     ───▶ │ 4 pads  │ ─▶ │ select  │─▶│ multiply │─▶│ accumulate │─▶│ shift │─▶│ round │─▶ pads
-//!          └─────────┘    └─────────┘  │ align    │  └────────────┘  └───────┘  └───────┘
-//!                                      └──────────┘         └──────▶ tree register
+//!     t        t+1            t+2         t+3          t+4           t+5      t+6      t+7
+//!          ┌─────────┐    ┌─────────┐  ┌──────────┐  ┌────────────┐  ┌────────┐ ┌──────┐ ┌───────┐
+//!     ───▶ │ 4 pads  │ ─▶ │ select  │─▶│ multiply │─▶│ accumulate │─▶│ coarse │▶│ fine │▶│ round │─▶ pads
+//!          └─────────┘    └─────────┘  │ align    │  └────────────┘  │ shift  │ └──────┘ └───────┘
+//!                                      └──────────┘         │        └────────┘
+//!                                                           └──────▶ row tree
 //!
 //! No instruction memory, no decoder, no number of its own: all PEs are one module. Control comes staged from the PU's
 //! [`crate::pipeline`]; a field name ends with the cycle in which it is used.
 
-use crate::arithmetic::{Accumulate, Align, Multiply, RoundStage, ShiftStage};
+use crate::arithmetic::{Accumulate, Align, CoarseShift, FINE_BITS, FineShift, Multiply, RoundStage};
 use crate::beats::Widths;
 use crate::bundle::bundle;
 use crate::memory::Scratchpad;
-use crate::register::{Delay, Register};
-use crate::signal::{Number, Wide};
+use crate::register::Delay;
+use crate::signal::Wide;
 use crate::wiring::{Wiring, comment, structural, wires};
 use arch::isa::Pad;
 use rust_hdl::prelude::*;
@@ -22,9 +23,9 @@ use rust_hdl::prelude::*;
 bundle! {
     /// Control of one beat, each part in the cycle in which a PE needs it.
     PeControl {
-        bits: valid_t3, first_t3, subtract_t3, tree_t4, negative_t5, write_model_t6, write_t0_t6, write_t1_t6;
+        bits: pad_b_t1, pad_c_t1, valid_t3, first_t3, subtract_t3, negative_t6, write_model_t7, write_t0_t7, write_t1_t7;
         words: model_address, data_address, t0_address, t1_address, a_t1, b_t1, c_t1, immediate_b_t1, immediate_c_t1,
-            align_t2, shift_t4, model_destination_t6, temporary_destination_t6;
+            align_t2, shift_t4, fine_t5, model_destination_t7, temporary_destination_t7;
     }
 }
 
@@ -39,16 +40,19 @@ bundle! {
 /// Widths of [`PeControl`] and [`BusWrite`].
 pub(crate) fn pe_width(widths: &Widths, name: &str) -> u32 {
     match name {
-        "model_destination_t6" => widths.model,
-        "temporary_destination_t6" | "address" => widths.temporary,
+        "model_destination_t7" => widths.model,
+        "temporary_destination_t7" | "address" => widths.temporary,
         "word" => widths.word,
+        "fine_t5" => FINE_BITS,
+        "a_t1" | "b_t1" | "c_t1" => PAD_BITS,
         _ => widths.beat(name.rsplit_once("_t").map_or(name, |(field, _)| field)),
     }
 }
 
 /// The operands of a beat: t+1 to t+2.
 ///
-/// A PE outside the mask adds nothing to its sum: its `a` and `c` are zero, so its product and its start are.
+/// A PE outside the mask adds nothing to its sum: its `a` and `c` are zero, so its product and its start are. An operand that is
+/// no pad is an immediate, and an immediate that is not used is zero, so that both can be joined.
 #[derive(LogicBlock)]
 struct OperandSelect {
     clock: Signal<In, Clock>,
@@ -60,20 +64,26 @@ struct OperandSelect {
     immediate_c: Wide<In>,
     /// The mask admits this PE.
     admitted: Signal<In, Bit>,
+    /// Numbers of pads.
     select_a: Wide<In>,
     select_b: Wide<In>,
     select_c: Wide<In>,
+    pad_b: Signal<In, Bit>,
+    pad_c: Signal<In, Bit>,
     a: Wide<Out>,
     b: Wide<Out>,
     c: Wide<Out>,
 }
 
-/// Code of an immediate operand.
-const IMMEDIATE: u32 = 4;
+/// Code of an immediate operand; codes below it are pads, those above it nothing.
+pub(crate) const IMMEDIATE: u32 = 4;
+/// Bits of the number of a pad.
+const PAD_BITS: u32 = IMMEDIATE.ilog2();
 
 impl OperandSelect {
     fn new(widths: &Widths) -> Self {
         let word = || Wide::signed(widths.word);
+        let select = || Wide::new(PAD_BITS);
         OperandSelect {
             clock: Signal::default(),
             model: word(),
@@ -83,9 +93,11 @@ impl OperandSelect {
             immediate_b: word(),
             immediate_c: word(),
             admitted: Signal::default(),
-            select_a: Wide::new(widths.beat("a")),
-            select_b: Wide::new(widths.beat("b")),
-            select_c: Wide::new(widths.beat("c")),
+            select_a: select(),
+            select_b: select(),
+            select_c: select(),
+            pad_b: Signal::default(),
+            pad_c: Signal::default(),
             a: Wide::signed(widths.word),
             b: Wide::signed(widths.word),
             c: Wide::signed(widths.word),
@@ -97,12 +109,12 @@ impl Logic for OperandSelect {
     fn update(&mut self) {
         if self.clock.pos_edge() {
             let pads = [self.model.val(), self.data.val(), self.t0.val(), self.t1.val()];
-            let pad = |code: i128| pads.get(code as usize).copied();
+            let pad = |number: i128, used: bool| if used { pads[number as usize] } else { 0 };
             let admitted = self.admitted.val();
-            self.a.next = pad(self.select_a.val()).filter(|_| admitted).unwrap_or(0);
-            self.b.next = pad(self.select_b.val()).unwrap_or(self.immediate_b.val());
-            let immediate_c = (self.select_c.val() == i128::from(IMMEDIATE)).then_some(self.immediate_c.val());
-            self.c.next = pad(self.select_c.val()).or(immediate_c).filter(|_| admitted).unwrap_or(0);
+            self.a.next = pad(self.select_a.val(), admitted);
+            self.b.next = pad(self.select_b.val(), self.pad_b.val()) | self.immediate_b.val();
+            let c = pad(self.select_c.val(), self.pad_c.val()) | self.immediate_c.val();
+            self.c.next = if admitted { c } else { 0 };
         }
     }
     fn connect(&mut self) {
@@ -111,29 +123,33 @@ impl Logic for OperandSelect {
         self.c.connect();
     }
     fn hdl(&self) -> Verilog {
-        let zero = format!("{}'d0", self.a.width());
-        let cases = |operand: &str, bits: u32, default: &str| {
-            let pad = |pad: Pad| {
-                let name = ["model", "data", "t0", "t1"][pad as usize];
-                format!("        {bits}'d{}: {operand} <= {name};\n", pad as u32)
-            };
-            let pads: String = Pad::ALL.map(pad).concat();
-            format!("    case (select_{operand})\n{pads}{default}    endcase\n")
+        let word = self.a.width();
+        let name = |pad: Pad| ["model", "data", "t0", "t1"][pad as usize];
+        let [first, second, third, fourth] = Pad::ALL.map(name);
+        let pads = |operand: &str| {
+            let select = format!("select_{operand}");
+            format!(
+                "wire [{}:0] pads_{operand} = {select}[1] ? ({select}[0] ? {fourth} : {third}) : ({select}[0] ? {second} : {first});\n",
+                word - 1
+            )
         };
-        let (bits_a, bits_b, bits_c) = (self.select_a.width(), self.select_b.width(), self.select_c.width());
-        let default_b = "        default: b <= immediate_b;\n";
-        let default_c = format!("        {bits_c}'d{IMMEDIATE}: c <= immediate_c;\n        default: c <= {zero};\n");
+        let joined = |operand: &str| format!("({{{word}{{pad_{operand}}}}} & pads_{operand}) | immediate_{operand}");
         Verilog::Custom(format!(
             "// operand_select: operands a, b, c from pads and immediates; outside the mask a and c are 0, which adds nothing.
-always @(posedge clock) begin
-{}{}{}    if (!admitted) begin
-        a <= {zero};
-        c <= {zero};
+{}{}{}always @(posedge clock) begin
+    a <= pads_a;
+    b <= {};
+    c <= {};
+    if (!admitted) begin
+        a <= {word}'d0;
+        c <= {word}'d0;
     end
 end",
-            cases("a", bits_a, ""),
-            cases("b", bits_b, default_b),
-            cases("c", bits_c, &default_c),
+            pads("a"),
+            pads("b"),
+            pads("c"),
+            joined("b"),
+            joined("c"),
         ))
     }
 }
@@ -187,44 +203,32 @@ impl Logic for WritePort {
     }
 }
 
-/// Tree register, and what the mask of a PE gates: data pad, status.
+/// What the mask of a PE gates: data pad, status.
 #[derive(LogicBlock)]
 struct Gates {
-    clock: Signal<In, Clock>,
-    tree_t4: Signal<In, Bit>,
-    accumulator: Wide<In>,
-    tree: Wide<Out>,
     load_write: Signal<In, Bit>,
     load_admitted: Signal<In, Bit>,
     data_write: Signal<Out, Bit>,
-    saturated_t6: Signal<In, Bit>,
-    admitted_t6: Signal<In, Bit>,
-    write_model_t6: Signal<In, Bit>,
-    write_t0_t6: Signal<In, Bit>,
-    write_t1_t6: Signal<In, Bit>,
+    saturated_t7: Signal<In, Bit>,
+    admitted_t7: Signal<In, Bit>,
+    write_model_t7: Signal<In, Bit>,
+    write_t0_t7: Signal<In, Bit>,
+    write_t1_t7: Signal<In, Bit>,
     saturated: Signal<Out, Bit>,
-    held_tree: Register,
-    nothing: Number,
 }
 
 impl Gates {
-    fn new(widths: &Widths) -> Self {
+    fn new() -> Self {
         Gates {
-            clock: Signal::default(),
-            tree_t4: Signal::default(),
-            accumulator: Wide::new(widths.accumulator),
-            tree: Wide::new(widths.accumulator),
             load_write: Signal::default(),
             load_admitted: Signal::default(),
             data_write: Signal::default(),
-            saturated_t6: Signal::default(),
-            admitted_t6: Signal::default(),
-            write_model_t6: Signal::default(),
-            write_t0_t6: Signal::default(),
-            write_t1_t6: Signal::default(),
+            saturated_t7: Signal::default(),
+            admitted_t7: Signal::default(),
+            write_model_t7: Signal::default(),
+            write_t0_t7: Signal::default(),
+            write_t1_t7: Signal::default(),
             saturated: Signal::default(),
-            held_tree: Register::new(widths.accumulator),
-            nothing: Number::new(0, widths.accumulator),
         }
     }
 }
@@ -232,17 +236,11 @@ impl Gates {
 impl Logic for Gates {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!("gates: tree register of a PE, and what its mask gates: data pad and saturation status.");
-        clock!(self, clock, held_tree);
-        self.tree.next = self.held_tree.q.val();
-        self.held_tree.d.next = self.nothing.val();
-        if self.tree_t4.val() {
-            self.held_tree.d.next = self.accumulator.val();
-        }
+        comment!("gates: what the mask of a PE gates: data pad and saturation status.");
         self.data_write.next = self.load_write.val() && self.load_admitted.val();
-        self.saturated.next = self.saturated_t6.val()
-            && self.admitted_t6.val()
-            && (self.write_model_t6.val() || self.write_t0_t6.val() || self.write_t1_t6.val());
+        self.saturated.next = self.saturated_t7.val()
+            && self.admitted_t7.val()
+            && (self.write_model_t7.val() || self.write_t0_t7.val() || self.write_t1_t7.val());
     }
 }
 
@@ -261,9 +259,9 @@ pub(crate) struct ProcessingEngine {
     pub(crate) load_data_address: Wide<In>,
     pub(crate) load_admitted: Signal<In, Bit>,
     pub(crate) load_word: Wide<In>,
-    /// To the row tree; t+5.
+    /// To the row tree; t+4.
     pub(crate) tree: Wide<Out>,
-    /// A saturated result is written; t+6.
+    /// A saturated result is written; t+7.
     pub(crate) saturated: Signal<Out, Bit>,
     model: Scratchpad,
     data: Scratchpad,
@@ -273,10 +271,11 @@ pub(crate) struct ProcessingEngine {
     multiply: Multiply,
     aligner: Align,
     accumulate: Accumulate,
-    shifter: ShiftStage,
+    coarse: CoarseShift,
+    fine: FineShift,
     round: RoundStage,
     admitted_t1: Delay,
-    admitted_t6: Delay,
+    admitted_t7: Delay,
     gates: Gates,
     model_port: WritePort,
     t0_port: WritePort,
@@ -309,11 +308,12 @@ impl ProcessingEngine {
             multiply: Multiply::new(word, word),
             aligner: Align::new(word, widths.beat("align"), accumulator),
             accumulate: Accumulate::new(2 * word, accumulator),
-            shifter: ShiftStage::new(accumulator, widths.beat("shift"), word),
+            coarse: CoarseShift::new(accumulator, widths.beat("shift"), word),
+            fine: FineShift::new(accumulator, word),
             round: RoundStage::new(word),
             admitted_t1: Delay::new(1, 1),
-            admitted_t6: Delay::new(1, 5),
-            gates: Gates::new(widths),
+            admitted_t7: Delay::new(1, 6),
+            gates: Gates::new(),
             model_port: WritePort::new(widths.model, word),
             t0_port: WritePort::new(widths.temporary, word),
             t1_port: WritePort::new(widths.temporary, word),
@@ -355,6 +355,8 @@ impl ProcessingEngine {
             select.select_a = control.a_t1;
             select.select_b = control.b_t1;
             select.select_c = control.c_t1;
+            select.pad_b = control.pad_b_t1;
+            select.pad_c = control.pad_c_t1;
             multiply.clock = clock;
             multiply.a = select.a;
             multiply.b = select.b;
@@ -367,49 +369,49 @@ impl ProcessingEngine {
             accumulate.subtract = control.subtract_t3;
             accumulate.start = aligner.aligned;
             accumulate.product = multiply.product;
-            shifter.clock = clock;
-            shifter.value = accumulate.sum;
-            shifter.shift = control.shift_t4;
+            coarse.clock = clock;
+            coarse.value = accumulate.sum;
+            coarse.shift = control.shift_t4;
+            fine.clock = clock;
+            fine.part = coarse.part;
+            fine.shift = control.fine_t5;
             round.clock = clock;
-            round.shifted = shifter.shifted;
-            round.negative = control.negative_t5;
+            round.shifted = fine.shifted;
+            round.negative = control.negative_t6;
 
             admitted_t1.clock = clock;
             admitted_t1.d = admitted;
-            admitted_t6.clock = clock;
-            admitted_t6.d = admitted_t1.q;
-            gates.clock = clock;
-            gates.tree_t4 = control.tree_t4;
-            gates.accumulator = accumulate.sum;
+            admitted_t7.clock = clock;
+            admitted_t7.d = admitted_t1.q;
             gates.load_write = load_write_data;
             gates.load_admitted = load_admitted;
-            gates.saturated_t6 = round.saturated;
-            gates.admitted_t6 = admitted_t6.q;
-            gates.write_model_t6 = control.write_model_t6;
-            gates.write_t0_t6 = control.write_t0_t6;
-            gates.write_t1_t6 = control.write_t1_t6;
-            tree = gates.tree;
+            gates.saturated_t7 = round.saturated;
+            gates.admitted_t7 = admitted_t7.q;
+            gates.write_model_t7 = control.write_model_t7;
+            gates.write_t0_t7 = control.write_t0_t7;
+            gates.write_t1_t7 = control.write_t1_t7;
+            tree = accumulate.sum;
             saturated = gates.saturated;
 
-            model_port.alu_write = control.write_model_t6;
-            model_port.alu_admitted = admitted_t6.q;
-            model_port.alu_address = control.model_destination_t6;
+            model_port.alu_write = control.write_model_t7;
+            model_port.alu_admitted = admitted_t7.q;
+            model_port.alu_address = control.model_destination_t7;
             model_port.alu_word = round.word;
             model_port.other_write = load_write_model;
             model_port.other_admitted = load_admitted;
             model_port.other_address = load_model_address;
             model_port.other_word = load_word;
-            t0_port.alu_write = control.write_t0_t6;
-            t0_port.alu_admitted = admitted_t6.q;
-            t0_port.alu_address = control.temporary_destination_t6;
+            t0_port.alu_write = control.write_t0_t7;
+            t0_port.alu_admitted = admitted_t7.q;
+            t0_port.alu_address = control.temporary_destination_t7;
             t0_port.alu_word = round.word;
             t0_port.other_write = bus.write_t0;
             t0_port.other_admitted = bus_admitted;
             t0_port.other_address = bus.address;
             t0_port.other_word = bus.word;
-            t1_port.alu_write = control.write_t1_t6;
-            t1_port.alu_admitted = admitted_t6.q;
-            t1_port.alu_address = control.temporary_destination_t6;
+            t1_port.alu_write = control.write_t1_t7;
+            t1_port.alu_admitted = admitted_t7.q;
+            t1_port.alu_address = control.temporary_destination_t7;
             t1_port.alu_word = round.word;
             t1_port.other_write = bus.write_t1;
             t1_port.other_admitted = bus_admitted;

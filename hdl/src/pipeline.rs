@@ -1,10 +1,12 @@
 //! Delays the control of a beat once per PU, so that PEs hold only data.
 //!
-//!     beat (t) ──▶ addresses (t), selects (t+1), align (t+2), accumulate (t+3), shift (t+4), finish (t+5), write (t+6)
+//!     beat (t) ──▶ addresses (t), selects (t+1), align (t+2), accumulate (t+3), shift (t+4, t+5), finish (t+6), write (t+7)
 
+use crate::arithmetic::FINE_BITS;
 use crate::beats::{AluBeat, Widths};
-use crate::pe::{PeControl, pe_width};
+use crate::pe::{IMMEDIATE, PeControl, pe_width};
 use crate::register::{Delay, FlagDelay};
+use crate::signal::Wide;
 use crate::wiring::{Wiring, comment, structural, wires};
 use rust_hdl::prelude::*;
 
@@ -51,6 +53,67 @@ impl Logic for Qualify {
     }
 }
 
+/// Which operands are pads, and the immediates, 0 where they are not used.
+#[derive(LogicBlock)]
+struct OperandDecode {
+    clock: Signal<In, Clock>,
+    b: Wide<In>,
+    c: Wide<In>,
+    immediate_b: Wide<In>,
+    immediate_c: Wide<In>,
+    pad_b: Signal<Out, Bit>,
+    pad_c: Signal<Out, Bit>,
+    held_b: Wide<Out>,
+    held_c: Wide<Out>,
+}
+
+impl OperandDecode {
+    fn new(widths: &Widths) -> Self {
+        let word = widths.word;
+        OperandDecode {
+            clock: Signal::default(),
+            b: Wide::new(widths.beat("b")),
+            c: Wide::new(widths.beat("c")),
+            immediate_b: Wide::new(word),
+            immediate_c: Wide::new(word),
+            pad_b: Signal::default(),
+            pad_c: Signal::default(),
+            held_b: Wide::new(word),
+            held_c: Wide::new(word),
+        }
+    }
+}
+
+impl Logic for OperandDecode {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            let immediate = i128::from(IMMEDIATE);
+            self.pad_b.next = self.b.val() < immediate;
+            self.pad_c.next = self.c.val() < immediate;
+            self.held_b.next = if self.b.val() < immediate { 0 } else { self.immediate_b.val() };
+            self.held_c.next = if self.c.val() == immediate { self.immediate_c.val() } else { 0 };
+        }
+    }
+    fn connect(&mut self) {
+        self.pad_b.connect();
+        self.pad_c.connect();
+        self.held_b.connect();
+        self.held_c.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let (bits_b, bits_c, word) = (self.b.width(), self.c.width(), self.held_b.width());
+        Verilog::Custom(format!(
+            "// operand_decode: which operands of a beat are pads; immediates that are not used are 0.
+always @(posedge clock) begin
+    pad_b <= b < {bits_b}'d{IMMEDIATE};
+    pad_c <= c < {bits_c}'d{IMMEDIATE};
+    held_b <= b < {bits_b}'d{IMMEDIATE} ? {word}'d0 : immediate_b;
+    held_c <= c == {bits_c}'d{IMMEDIATE} ? immediate_c : {word}'d0;
+end"
+        ))
+    }
+}
+
 /// From a beat to the staged control of PEs.
 #[derive(LogicBlock)]
 pub(crate) struct ControlPipeline {
@@ -58,17 +121,19 @@ pub(crate) struct ControlPipeline {
     pub(crate) reset: Signal<In, Bit>,
     pub(crate) beat: AluBeat<In>,
     pub(crate) control: PeControl<Out>,
+    /// The accumulators hold sums for the tree; t+4.
+    pub(crate) tree_t4: Signal<Out, Bit>,
     qualify: Qualify,
     a: Delay,
     b: Delay,
     c: Delay,
-    immediate_b: Delay,
-    immediate_c: Delay,
+    operands: OperandDecode,
     align: Delay,
     valid: FlagDelay,
     first: FlagDelay,
     subtract: FlagDelay,
     shift: Delay,
+    fine: Delay,
     tree: FlagDelay,
     negative: FlagDelay,
     write_model: FlagDelay,
@@ -87,19 +152,20 @@ impl ControlPipeline {
             reset: Signal::default(),
             beat: AluBeat::new(&|name| widths.beat(name)),
             control: PeControl::new(&|name| pe_width(widths, name)),
+            tree_t4: Signal::default(),
             qualify: Qualify::new(),
-            a: delay("a", 1),
-            b: delay("b", 1),
-            c: delay("c", 1),
-            immediate_b: delay("immediate_b", 1),
-            immediate_c: delay("immediate_c", 1),
+            a: Delay::new(pe_width(widths, "a_t1"), 1),
+            b: Delay::new(pe_width(widths, "b_t1"), 1),
+            c: Delay::new(pe_width(widths, "c_t1"), 1),
+            operands: OperandDecode::new(widths),
             align: delay("align", 2),
             valid: FlagDelay::new(3),
             first: FlagDelay::new(3),
             subtract: FlagDelay::new(3),
             shift: delay("shift", 4),
+            fine: Delay::new(FINE_BITS, 1),
             tree: FlagDelay::new(4),
-            negative: FlagDelay::new(5),
+            negative: FlagDelay::new(6),
             write_model: FlagDelay::new(write),
             write_t0: FlagDelay::new(write),
             write_t1: FlagDelay::new(write),
@@ -129,12 +195,15 @@ impl ControlPipeline {
             c.clock = clock;
             c.d = beat.c;
             control.c_t1 = c.q;
-            immediate_b.clock = clock;
-            immediate_b.d = beat.immediate_b;
-            control.immediate_b_t1 = immediate_b.q;
-            immediate_c.clock = clock;
-            immediate_c.d = beat.immediate_c;
-            control.immediate_c_t1 = immediate_c.q;
+            operands.clock = clock;
+            operands.b = beat.b;
+            operands.c = beat.c;
+            operands.immediate_b = beat.immediate_b;
+            operands.immediate_c = beat.immediate_c;
+            control.pad_b_t1 = operands.pad_b;
+            control.pad_c_t1 = operands.pad_c;
+            control.immediate_b_t1 = operands.held_b;
+            control.immediate_c_t1 = operands.held_c;
             align.clock = clock;
             align.d = beat.align;
             control.align_t2 = align.q;
@@ -153,30 +222,33 @@ impl ControlPipeline {
             shift.clock = clock;
             shift.d = beat.shift;
             control.shift_t4 = shift.q;
+            fine.clock = clock;
+            fine.d = shift.q;
+            control.fine_t5 = fine.q;
             tree.clock = clock;
             tree.reset = reset;
             tree.d = qualify.give_tree;
-            control.tree_t4 = tree.q;
+            tree_t4 = tree.q;
             negative.clock = clock;
             negative.reset = reset;
             negative.d = beat.negative;
-            control.negative_t5 = negative.q;
+            control.negative_t6 = negative.q;
             write_model.clock = clock;
             write_model.reset = reset;
             write_model.d = qualify.give_model;
-            control.write_model_t6 = write_model.q;
+            control.write_model_t7 = write_model.q;
             write_t0.clock = clock;
             write_t0.reset = reset;
             write_t0.d = qualify.give_t0;
-            control.write_t0_t6 = write_t0.q;
+            control.write_t0_t7 = write_t0.q;
             write_t1.clock = clock;
             write_t1.reset = reset;
             write_t1.d = qualify.give_t1;
-            control.write_t1_t6 = write_t1.q;
+            control.write_t1_t7 = write_t1.q;
             destination.clock = clock;
             destination.d = beat.destination;
-            control.model_destination_t6 = destination.q;
-            control.temporary_destination_t6 = destination.q;
+            control.model_destination_t7 = destination.q;
+            control.temporary_destination_t7 = destination.q;
         );
     }
 }

@@ -12,7 +12,7 @@ use crate::pipeline::ControlPipeline;
 use crate::register::{Flag, Register, Stage};
 use crate::root::RootUnit;
 use crate::signal::{Number, Wide};
-use crate::tree::AdderTree;
+use crate::tree::RowTree;
 use crate::wiring::{Wiring, comment, structural, wires};
 use rust_hdl::prelude::*;
 
@@ -166,7 +166,7 @@ pub(crate) struct ProcessingUnit {
     lane_selects: Vec<LaneSelect>,
     bus: BusSelect,
     pes: Vec<ProcessingEngine>,
-    row_tree: AdderTree,
+    row_tree: RowTree,
     row_root: RootUnit,
     saturation: AnyOf,
     saturated_now: Flag,
@@ -211,7 +211,7 @@ impl ProcessingUnit {
             lane_selects: (0..columns).map(|_| LaneSelect::new(widths.word)).collect(),
             bus: BusSelect::new(widths),
             pes: (0..columns).map(|_| ProcessingEngine::new(widths)).collect(),
-            row_tree: AdderTree::new(columns, widths.accumulator),
+            row_tree: RowTree::new(columns, widths.accumulator),
             row_root: RootUnit::new(widths, functions),
             // One more than PEs: the bus.
             saturation: AnyOf::new(columns + 1),
@@ -245,6 +245,7 @@ impl ProcessingUnit {
             pipeline.reset = reset;
             pipeline.beat = alu_now.q;
             row_tree.clock = clock;
+            row_tree.give = pipeline.tree_t4;
             row_root.clock = clock;
             row_root.reset = reset;
             row_root.sum = row_tree.sum;

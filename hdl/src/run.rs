@@ -60,8 +60,15 @@ pub(crate) struct RunControl {
     other_full: Signal<Local, Bit>,
     state: Register,
     steps_left: Register,
+    /// `steps_left` is 0, and 1.
+    none_left: Flag,
+    one_left: Flag,
     timer: Register,
+    /// `timer` is 0.
+    time_is_up: Flag,
     low: Register,
+    /// All bits of `low` are set.
+    low_is_full: Flag,
     high: Register,
     data_bank: Flag,
     wants_load: Flag,
@@ -78,7 +85,8 @@ pub(crate) struct RunControl {
     flush: Number,
     zero: Number,
     one: Number,
-    most: Number,
+    two: Number,
+    next_to_most: Number,
 }
 
 impl RunControl {
@@ -124,8 +132,12 @@ impl RunControl {
             other_full: Signal::default(),
             state: Register::new(STATE_BITS),
             steps_left: Register::new(REGISTER_BITS),
+            none_left: Flag::new(),
+            one_left: Flag::new(),
             timer: Register::new(REGISTER_BITS),
+            time_is_up: Flag::new(),
             low: Register::new(REGISTER_BITS),
+            low_is_full: Flag::new(),
             high: Register::new(REGISTER_BITS),
             data_bank: Flag::new(),
             wants_load: Flag::new(),
@@ -142,7 +154,8 @@ impl RunControl {
             flush: state(7),
             zero: Number::new(0, REGISTER_BITS),
             one: Number::new(1, REGISTER_BITS),
-            most: Number::ones(REGISTER_BITS),
+            two: Number::new(2, REGISTER_BITS),
+            next_to_most: Number::new(u32::MAX - 1, REGISTER_BITS),
         }
     }
 }
@@ -152,6 +165,11 @@ impl Logic for RunControl {
     fn update(&mut self) {
         comment!("run_control: the state machine of a run: steps, emissions, status, cycle counter.");
         clock!(self, clock, state, steps_left, timer, low, high, data_bank, wants_load, wants_emit, finished, clipped);
+        clock!(self, clock, none_left, one_left, time_is_up, low_is_full);
+        self.none_left.reset.next = self.reset.val();
+        self.one_left.reset.next = self.reset.val();
+        self.time_is_up.reset.next = self.reset.val();
+        self.low_is_full.reset.next = self.reset.val();
         self.data_bank.reset.next = self.reset.val();
         self.wants_load.reset.next = self.reset.val();
         self.wants_emit.reset.next = self.reset.val();
@@ -174,7 +192,11 @@ impl Logic for RunControl {
 
         self.state.d.next = self.state.q.val();
         self.steps_left.d.next = self.steps_left.q.val();
+        self.none_left.d.next = self.none_left.q.val();
+        self.one_left.d.next = self.one_left.q.val();
         self.timer.d.next = self.timer.q.val();
+        self.time_is_up.d.next = self.timer.q.val() < self.two.val();
+        self.low_is_full.d.next = self.low_is_full.q.val();
         self.data_bank.d.next = self.data_bank.q.val();
         self.wants_load.d.next = self.wants_load.q.val();
         self.wants_emit.d.next = self.wants_emit.q.val();
@@ -184,7 +206,8 @@ impl Logic for RunControl {
         self.high.d.next = self.high.q.val();
         if self.busy.val() {
             self.low.d.next = self.low.q.val() + self.one.val();
-            if self.low.q.val() == self.most.val() {
+            self.low_is_full.d.next = self.low.q.val() == self.next_to_most.val();
+            if self.low_is_full.q.val() {
                 self.high.d.next = self.high.q.val() + self.one.val();
             }
         }
@@ -195,12 +218,15 @@ impl Logic for RunControl {
         if self.started.val() {
             self.state.d.next = self.prime.val();
             self.steps_left.d.next = self.steps.val();
+            self.none_left.d.next = self.steps.val() == self.zero.val();
+            self.one_left.d.next = self.steps.val() == self.one.val();
             self.data_bank.d.next = false;
             self.wants_load.d.next = self.start_load_model.val();
             self.wants_emit.d.next = self.start_emit_model.val();
             self.finished.d.next = false;
             self.clipped.d.next = false;
             self.low.d.next = self.zero.val();
+            self.low_is_full.d.next = false;
             self.high.d.next = self.zero.val();
         }
         if self.state.q.val() == self.prime.val() {
@@ -213,7 +239,7 @@ impl Logic for RunControl {
             self.state.d.next = self.ready.val();
         }
         if self.state.q.val() == self.ready.val() {
-            if self.steps_left.q.val() != self.zero.val() {
+            if !self.none_left.q.val() {
                 self.step_now.next = self.bank_full.val();
             } else if self.wants_emit.q.val() && self.emit_model_enabled.val() {
                 self.emit_now.next = true;
@@ -224,15 +250,17 @@ impl Logic for RunControl {
         }
         if self.state.q.val() == self.step.val() {
             self.timer.d.next = self.timer.q.val() - self.one.val();
-            if self.timer.q.val() == self.zero.val() {
+            if self.time_is_up.q.val() {
                 self.bank_free.next = true;
                 self.data_bank.d.next = !self.data_bank.q.val();
                 self.steps_left.d.next = self.steps_left.q.val() - self.one.val();
+                self.none_left.d.next = self.one_left.q.val();
+                self.one_left.d.next = self.steps_left.q.val() == self.two.val();
                 self.state.d.next = self.prime.val();
                 if self.emit_step_enabled.val() {
                     self.emit_now.next = true;
                     self.state.d.next = self.emit_step.val();
-                } else if self.steps_left.q.val() > self.one.val() {
+                } else if !self.one_left.q.val() {
                     self.step_now.next = self.other_full.val();
                 }
             }
@@ -250,6 +278,7 @@ impl Logic for RunControl {
         if self.step_now.val() {
             self.state.d.next = self.step.val();
             self.timer.d.next = self.step_length.val() - self.one.val();
+            self.time_is_up.d.next = self.step_length.val() == self.one.val();
         }
         self.start_alu.next = (self.step_now.val() && self.step_alu_enabled.val()) || self.emit_now.val();
         self.start_root.next = self.step_now.val() && self.step_root_enabled.val();
@@ -259,10 +288,10 @@ impl Logic for RunControl {
         if self.state.q.val() == self.step.val() {
             if self.emit_step_enabled.val() {
                 self.alu_entry.next = self.emit_step_entry.val();
-            } else if self.steps_left.q.val() == self.one.val() {
+            } else if self.one_left.q.val() {
                 self.alu_entry.next = self.emit_model_entry.val();
             }
-        } else if self.steps_left.q.val() == self.zero.val() {
+        } else if self.none_left.q.val() {
             self.alu_entry.next = self.emit_model_entry.val();
         }
 

@@ -1,10 +1,11 @@
 //! The parts every stream is made of.
 //!
-//!     program ──▶ Pacer (when) ──▶ LoopNest (which beat) ──▶ AddressGenerator (where)
-//!        ▲          │ read_index
-//!        └──────────┘
+//!     program ──▶ instruction register ──▶ Pacer (when), LoopNest (which beat) ──▶ register ──▶ AddressGenerator (where)
+//!        ▲                                   │ read_index
+//!        └───────────────────────────────────┘
 //!
-//! A stream that is idle reads its next entry, so that the first instruction is there in the cycle after its start.
+//! The program memory is always one instruction ahead: while an instruction is current, it shows the one that comes
+//! after it, which after the last one, and while the stream is idle, is the next entry.
 
 use crate::beats::{Advance, LoopCounters, LoopEnds, Widths};
 use crate::register::{Flag, Register};
@@ -44,10 +45,12 @@ impl Logic for Widen {
 pub(crate) struct Pacer {
     pub(crate) clock: Signal<In, Clock>,
     pub(crate) reset: Signal<In, Bit>,
-    /// Start at `entry`, which is being read.
+    /// Start at `entry`, which was read in the cycle before.
     pub(crate) start: Signal<In, Bit>,
     pub(crate) entry: Wide<In>,
     pub(crate) is_end: Signal<In, Bit>,
+    /// The instruction ahead is the last one.
+    pub(crate) next_is_end: Signal<In, Bit>,
     pub(crate) delay: Wide<In>,
     /// Less one.
     pub(crate) interval: Wide<In>,
@@ -56,6 +59,8 @@ pub(crate) struct Pacer {
     /// No beat now.
     pub(crate) hold: Signal<In, Bit>,
     pub(crate) read_index: Wide<Out>,
+    /// The instruction ahead becomes current.
+    pub(crate) load: Signal<Out, Bit>,
     pub(crate) issue: Signal<Out, Bit>,
     /// The next beat is the first one of its instruction.
     pub(crate) fresh: Signal<Out, Bit>,
@@ -63,15 +68,19 @@ pub(crate) struct Pacer {
     running: Flag,
     opening: Flag,
     first_beat: Flag,
-    index: Register,
+    /// Number of the instruction that the program memory shows.
+    ahead: Register,
     countdown: Register,
+    /// The countdown is 0.
+    due: Flag,
     /// The interval at the width of a delay.
     pause: Widen,
     wait_now: Wide<Local>,
+    due_now: Signal<Local, Bit>,
     finishes: Signal<Local, Bit>,
-    stops: Signal<Local, Bit>,
     zero: Number,
     one: Number,
+    two: Number,
     next_one: Number,
 }
 
@@ -84,25 +93,29 @@ impl Pacer {
             start: Signal::default(),
             entry: Wide::new(widths.index),
             is_end: Signal::default(),
+            next_is_end: Signal::default(),
             delay: Wide::new(time),
             interval: Wide::new(interval),
             wrap: Signal::default(),
             hold: Signal::default(),
             read_index: Wide::new(widths.index),
+            load: Signal::default(),
             issue: Signal::default(),
             fresh: Signal::default(),
             busy: Signal::default(),
             running: Flag::new(),
             opening: Flag::new(),
             first_beat: Flag::new(),
-            index: Register::new(widths.index),
+            ahead: Register::new(widths.index),
             countdown: Register::new(time),
+            due: Flag::new(),
             pause: Widen::new(interval, time),
             wait_now: Wide::new(time),
+            due_now: Signal::default(),
             finishes: Signal::default(),
-            stops: Signal::default(),
             zero: Number::new(0, time),
             one: Number::new(1, time),
+            two: Number::new(2, time),
             next_one: Number::new(1, widths.index),
         }
     }
@@ -112,26 +125,30 @@ impl Logic for Pacer {
     #[hdl_gen]
     fn update(&mut self) {
         comment!("pacer: when the beats of a stream are issued, and which instruction is current.");
-        clock!(self, clock, running, opening, first_beat, index, countdown);
+        clock!(self, clock, running, opening, first_beat, ahead, countdown, due);
         self.running.reset.next = self.reset.val();
         self.opening.reset.next = self.reset.val();
         self.first_beat.reset.next = self.reset.val();
+        self.due.reset.next = self.reset.val();
         self.pause.narrow.next = self.interval.val();
         self.busy.next = self.running.q.val();
         self.fresh.next = self.first_beat.q.val();
 
         self.wait_now.next = self.countdown.q.val();
+        self.due_now.next = self.due.q.val();
         if self.opening.q.val() {
             self.wait_now.next = self.delay.val();
+            self.due_now.next = self.delay.val() == self.zero.val();
         }
-        self.issue.next = self.running.q.val() && self.wait_now.val() == self.zero.val() && !self.hold.val();
+        self.issue.next = self.running.q.val() && self.due_now.val() && !self.hold.val();
         self.finishes.next = self.issue.val() && self.wrap.val();
-        self.stops.next = self.finishes.val() && self.is_end.val();
 
         self.countdown.d.next = self.wait_now.val();
+        self.due.d.next = self.wait_now.val() < self.two.val();
         if self.issue.val() {
             self.countdown.d.next = self.pause.wide.val();
-        } else if self.wait_now.val() != self.zero.val() {
+            self.due.d.next = self.pause.wide.val() == self.zero.val();
+        } else if !self.due_now.val() {
             self.countdown.d.next = self.wait_now.val() - self.one.val();
         }
         self.opening.d.next = self.start.val() || self.finishes.val();
@@ -139,20 +156,23 @@ impl Logic for Pacer {
         if self.issue.val() {
             self.first_beat.d.next = self.wrap.val();
         }
-        self.running.d.next = self.running.q.val() && !self.stops.val();
+        self.running.d.next = self.running.q.val() && !(self.finishes.val() && self.is_end.val());
         if self.start.val() {
             self.first_beat.d.next = true;
             self.running.d.next = true;
         }
 
-        self.read_index.next = self.index.q.val();
-        if self.finishes.val() {
-            self.read_index.next = self.index.q.val() + self.next_one.val();
-        }
-        if self.stops.val() || !self.running.q.val() {
+        self.load.next = self.start.val() || (self.finishes.val() && !self.is_end.val());
+        self.read_index.next = self.ahead.q.val();
+        if self.load.val() {
+            self.read_index.next = self.ahead.q.val() + self.next_one.val();
+            if self.next_is_end.val() {
+                self.read_index.next = self.entry.val();
+            }
+        } else if self.is_end.val() || !self.running.q.val() {
             self.read_index.next = self.entry.val();
         }
-        self.index.d.next = self.read_index.val();
+        self.ahead.d.next = self.read_index.val();
     }
 }
 
@@ -355,7 +375,8 @@ impl Logic for BankAddress {
     }
 }
 
-/// The control port's writes to the program.
+/// The control port's writes to the program, and the instruction register behind it: what paces at once, what beats are
+/// made of also a cycle later, beside the registered loops.
 macro_rules! wire_program {
     ($self:ident, $wiring:ident) => {
         crate::wiring::wires!($self, $wiring;
@@ -364,6 +385,13 @@ macro_rules! wire_program {
             microcode.write_index = program_index;
             microcode.write_chunk = program_chunk;
             microcode.write_data = program_data;
+            pacing.clock = clock;
+            pacing.d = microcode.pacing;
+            current.clock = clock;
+            current.d = microcode.fields;
+            work.clock = clock;
+            work.reset = reset;
+            work.d = current.q;
         );
     };
 }
@@ -373,30 +401,40 @@ macro_rules! wire_pacer {
     ($self:ident, $wiring:ident) => {
         crate::wiring::wires!($self, $wiring;
             microcode.read_index = pacer.read_index;
+            pacing.load = pacer.load;
+            current.load = pacer.load;
             pacer.clock = clock;
             pacer.reset = reset;
             pacer.start = start;
             pacer.entry = entry;
-            pacer.is_end = microcode.fields.end;
-            pacer.delay = microcode.fields.delay;
-            pacer.interval = microcode.fields.interval;
+            pacer.is_end = pacing.q.end;
+            pacer.next_is_end = microcode.pacing.end;
+            pacer.delay = pacing.q.delay;
+            pacer.interval = pacing.q.interval;
             pacer.wrap = loops.wrap;
-            loops.step = pacer.issue;
-            loops.fresh = pacer.fresh;
         );
     };
 }
 
-/// Loop counts of an instruction.
+/// Loop counts of an instruction, and the register behind the loops.
 macro_rules! wire_loops {
     ($self:ident, $wiring:ident) => {
         crate::wiring::wires!($self, $wiring;
             loops.clock = clock;
             loops.reset = reset;
-            loops.count0 = microcode.fields.count0;
-            loops.count1 = microcode.fields.count1;
-            loops.count2 = microcode.fields.count2;
-            loops.count3 = microcode.fields.count3;
+            loops.count0 = pacing.q.count0;
+            loops.count1 = pacing.q.count1;
+            loops.count2 = pacing.q.count2;
+            loops.count3 = pacing.q.count3;
+            ends.clock = clock;
+            ends.reset = reset;
+            ends.d = loops.ends;
+            counters.clock = clock;
+            counters.reset = reset;
+            counters.d = loops.counters;
+            advance.clock = clock;
+            advance.reset = reset;
+            advance.d = loops.advance;
         );
     };
 }
@@ -406,12 +444,12 @@ macro_rules! wire_destination {
     ($self:ident, $wiring:ident) => {
         crate::wiring::wires!($self, $wiring;
             destination.clock = clock;
-            destination.advance = loops.advance;
-            destination.base = microcode.fields.destination_base;
-            destination.delta0 = microcode.fields.destination_delta0;
-            destination.delta1 = microcode.fields.destination_delta1;
-            destination.delta2 = microcode.fields.destination_delta2;
-            destination.delta3 = microcode.fields.destination_delta3;
+            destination.advance = advance.q;
+            destination.base = work.q.destination_base;
+            destination.delta0 = work.q.destination_delta0;
+            destination.delta1 = work.q.destination_delta1;
+            destination.delta2 = work.q.destination_delta2;
+            destination.delta3 = work.q.destination_delta3;
         );
     };
 }

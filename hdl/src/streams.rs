@@ -1,14 +1,16 @@
 //! The three statically timed streams: from microcode to beats.
 //!
-//! Each is a program, a pacer, a loop nest and what its instructions need beside these. All outputs belong to the cycle of
-//! issue; the sequencer registers them.
+//! Each is a program, a pacer, a loop nest and what its instructions need beside these. A beat is issued in the first cycle
+//! and made in the second: addresses and masks stand behind a register, which fields, loop ends and counters pass together.
+//! The sequencer registers all outputs again.
 
 use crate::beats::{
-    AluBeat, AluFields, FunctionBeat, LoopEnds, MaskBeat, MoveBeat, MoveFields, RootBeat, RootFields, Widths,
+    Advance, AluBeat, AluFields, AluPacing, FunctionBeat, LoopCounters, LoopEnds, MaskBeat, MoveBeat, MoveFields,
+    MovePacing, RootBeat, RootFields, RootPacing, Widths,
 };
 use crate::mask::{MaskUnit, wire_mask};
 use crate::memory::{CHUNK_BITS, INSTRUCTION_CHUNK_BITS, ProgramMemory};
-use crate::register::Register;
+use crate::register::{Flag, Hold, Register, Stage};
 use crate::signal::{Number, Wide};
 use crate::stream::{
     AddressGenerator, BankAddress, LoopNest, Pacer, wire_destination, wire_loops, wire_pacer, wire_program,
@@ -22,17 +24,11 @@ struct AluDecode {
     loops: LoopEnds<In>,
     reduce: Wide<In>,
     write: Wide<In>,
-    emit: Signal<In, Bit>,
-    /// The output FIFO has space.
-    credit: Signal<In, Bit>,
-    issue: Signal<In, Bit>,
     first: Signal<Out, Bit>,
     last: Signal<Out, Bit>,
     write_model: Signal<Out, Bit>,
     write_t0: Signal<Out, Bit>,
     write_t1: Signal<Out, Bit>,
-    hold: Signal<Out, Bit>,
-    emitted: Signal<Out, Bit>,
     one_level: Number,
     two_levels: Number,
     three_levels: Number,
@@ -49,16 +45,11 @@ impl AluDecode {
             loops: LoopEnds::new(&|name| widths.beat(name)),
             reduce: Wide::new(reduce),
             write: Wide::new(write),
-            emit: Signal::default(),
-            credit: Signal::default(),
-            issue: Signal::default(),
             first: Signal::default(),
             last: Signal::default(),
             write_model: Signal::default(),
             write_t0: Signal::default(),
             write_t1: Signal::default(),
-            hold: Signal::default(),
-            emitted: Signal::default(),
             one_level: Number::new(1, reduce),
             two_levels: Number::new(2, reduce),
             three_levels: Number::new(3, reduce),
@@ -73,7 +64,7 @@ impl AluDecode {
 impl Logic for AluDecode {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!("alu_decode: first and last beat of a sum, the pad that is written, waiting for output space.");
+        comment!("alu_decode: first and last beat of a sum, the pad that is written.");
         self.first.next = true;
         self.last.next = true;
         if self.reduce.val() >= self.one_level.val() {
@@ -99,6 +90,36 @@ impl Logic for AluDecode {
         self.write_model.next = self.write.val() == self.model.val();
         self.write_t0.next = self.write.val() == self.t0.val();
         self.write_t1.next = self.write.val() == self.t1.val();
+    }
+}
+
+/// Waiting for space in the output FIFO.
+#[derive(LogicBlock)]
+struct Emission {
+    emit: Signal<In, Bit>,
+    /// The output FIFO has space.
+    credit: Signal<In, Bit>,
+    issue: Signal<In, Bit>,
+    hold: Signal<Out, Bit>,
+    emitted: Signal<Out, Bit>,
+}
+
+impl Emission {
+    fn new() -> Self {
+        Emission {
+            emit: Signal::default(),
+            credit: Signal::default(),
+            issue: Signal::default(),
+            hold: Signal::default(),
+            emitted: Signal::default(),
+        }
+    }
+}
+
+impl Logic for Emission {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("emission: a beat that emits waits for output space.");
         self.hold.next = self.emit.val() && !self.credit.val();
         self.emitted.next = self.emit.val() && self.issue.val();
     }
@@ -121,7 +142,15 @@ pub(crate) struct AluStream {
     pub(crate) emitted: Signal<Out, Bit>,
     pub(crate) beat: AluBeat<Out>,
     pub(crate) mask_beat: MaskBeat<Out>,
-    microcode: ProgramMemory<AluFields<Out>>,
+    microcode: ProgramMemory<AluPacing<Out>, AluFields<Out>>,
+    pacing: Hold<AluPacing<In>, AluPacing<Out>>,
+    current: Hold<AluFields<In>, AluFields<Out>>,
+    work: Stage<AluFields<In>, AluFields<Out>>,
+    ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
+    counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
+    advance: Stage<Advance<In>, Advance<Out>>,
+    emission: Emission,
+    bank_now: Flag,
     pacer: Pacer,
     loops: LoopNest,
     decode: AluDecode,
@@ -137,7 +166,8 @@ pub(crate) struct AluStream {
 
 impl AluStream {
     pub(crate) fn new(widths: &Widths) -> Self {
-        let fields = AluFields::new(&|name| widths.alu.field(name).bits);
+        let field = |name: &str| widths.alu.field(name).bits;
+        let beat = |name: &str| widths.beat(name);
         AluStream {
             clock: Signal::default(),
             reset: Signal::default(),
@@ -153,7 +183,21 @@ impl AluStream {
             emitted: Signal::default(),
             beat: AluBeat::new(&|name| widths.beat(name)),
             mask_beat: MaskBeat::new(&|name| widths.beat(name)),
-            microcode: ProgramMemory::new("alu", widths.index, widths.alu.clone(), fields),
+            microcode: ProgramMemory::new(
+                "alu",
+                widths.index,
+                widths.alu.clone(),
+                AluPacing::new(&field),
+                AluFields::new(&field),
+            ),
+            pacing: Hold::new(AluPacing::new(&field), AluPacing::new(&field)),
+            current: Hold::new(AluFields::new(&field), AluFields::new(&field)),
+            work: Stage::new(AluFields::new(&field), AluFields::new(&field)),
+            ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
+            counters: Stage::new(LoopCounters::new(&beat), LoopCounters::new(&beat)),
+            advance: Stage::new(Advance::new(&beat), Advance::new(&beat)),
+            emission: Emission::new(),
+            bank_now: Flag::new(),
             pacer: Pacer::new(widths),
             loops: LoopNest::new(widths),
             decode: AluDecode::new(widths),
@@ -174,53 +218,58 @@ impl AluStream {
         wire_loops!(self, wiring);
         wire_mask!(self, wiring);
         wires!(self, wiring;
-            decode.loops = loops.ends;
-            decode.reduce = microcode.fields.reduce;
-            decode.write = microcode.fields.write;
-            decode.emit = microcode.fields.emit;
-            decode.credit = credit;
-            decode.issue = pacer.issue;
-            pacer.hold = decode.hold;
-            emitted = decode.emitted;
+            decode.loops = ends.q;
+            decode.reduce = work.q.reduce;
+            decode.write = work.q.write;
+            loops.step = pacer.issue;
+            loops.fresh = pacer.fresh;
+            emission.emit = pacing.q.emit;
+            emission.credit = credit;
+            emission.issue = pacer.issue;
+            pacer.hold = emission.hold;
+            emitted = emission.emitted;
+            bank_now.clock = clock;
+            bank_now.reset = reset;
+            bank_now.d = bank;
             busy = pacer.busy;
 
             model.clock = clock;
-            model.advance = loops.advance;
-            model.base = microcode.fields.model_base;
-            model.delta0 = microcode.fields.model_delta0;
-            model.delta1 = microcode.fields.model_delta1;
-            model.delta2 = microcode.fields.model_delta2;
-            model.delta3 = microcode.fields.model_delta3;
+            model.advance = advance.q;
+            model.base = work.q.model_base;
+            model.delta0 = work.q.model_delta0;
+            model.delta1 = work.q.model_delta1;
+            model.delta2 = work.q.model_delta2;
+            model.delta3 = work.q.model_delta3;
             data.clock = clock;
-            data.advance = loops.advance;
-            data.base = microcode.fields.data_base;
-            data.delta0 = microcode.fields.data_delta0;
-            data.delta1 = microcode.fields.data_delta1;
-            data.delta2 = microcode.fields.data_delta2;
-            data.delta3 = microcode.fields.data_delta3;
-            data_bank.bank = bank;
+            data.advance = advance.q;
+            data.base = work.q.data_base;
+            data.delta0 = work.q.data_delta0;
+            data.delta1 = work.q.data_delta1;
+            data.delta2 = work.q.data_delta2;
+            data.delta3 = work.q.data_delta3;
+            data_bank.bank = bank_now.q;
             data_bank.offset = data.address;
             t0.clock = clock;
-            t0.advance = loops.advance;
-            t0.base = microcode.fields.t0_base;
-            t0.delta0 = microcode.fields.t0_delta0;
-            t0.delta1 = microcode.fields.t0_delta1;
-            t0.delta2 = microcode.fields.t0_delta2;
-            t0.delta3 = microcode.fields.t0_delta3;
+            t0.advance = advance.q;
+            t0.base = work.q.t0_base;
+            t0.delta0 = work.q.t0_delta0;
+            t0.delta1 = work.q.t0_delta1;
+            t0.delta2 = work.q.t0_delta2;
+            t0.delta3 = work.q.t0_delta3;
             t1.clock = clock;
-            t1.advance = loops.advance;
-            t1.base = microcode.fields.t1_base;
-            t1.delta0 = microcode.fields.t1_delta0;
-            t1.delta1 = microcode.fields.t1_delta1;
-            t1.delta2 = microcode.fields.t1_delta2;
-            t1.delta3 = microcode.fields.t1_delta3;
+            t1.advance = advance.q;
+            t1.base = work.q.t1_base;
+            t1.delta0 = work.q.t1_delta0;
+            t1.delta1 = work.q.t1_delta1;
+            t1.delta2 = work.q.t1_delta2;
+            t1.delta3 = work.q.t1_delta3;
 
-            beat.valid = pacer.issue;
+            beat.valid = advance.q.step;
             beat.first = decode.first;
             beat.last = decode.last;
-            beat.subtract = microcode.fields.subtract;
-            beat.negative = microcode.fields.negative;
-            beat.tree = microcode.fields.tree;
+            beat.subtract = work.q.subtract;
+            beat.negative = work.q.negative;
+            beat.tree = work.q.tree;
             beat.write_model = decode.write_model;
             beat.write_t0 = decode.write_t0;
             beat.write_t1 = decode.write_t1;
@@ -228,13 +277,13 @@ impl AluStream {
             beat.data_address = data_bank.address;
             beat.t0_address = t0.address;
             beat.t1_address = t1.address;
-            beat.a = microcode.fields.a;
-            beat.b = microcode.fields.b;
-            beat.c = microcode.fields.c;
-            beat.align = microcode.fields.align;
-            beat.shift = microcode.fields.shift;
-            beat.immediate_b = microcode.fields.immediate_b;
-            beat.immediate_c = microcode.fields.immediate_c;
+            beat.a = work.q.a;
+            beat.b = work.q.b;
+            beat.c = work.q.c;
+            beat.align = work.q.align;
+            beat.shift = work.q.shift;
+            beat.immediate_b = work.q.immediate_b;
+            beat.immediate_c = work.q.immediate_c;
             beat.destination = destination.address;
         );
         wire_destination!(self, wiring);
@@ -284,7 +333,13 @@ pub(crate) struct MoveStream {
     pub(crate) entry: Wide<In>,
     pub(crate) beat: MoveBeat<Out>,
     pub(crate) mask_beat: MaskBeat<Out>,
-    microcode: ProgramMemory<MoveFields<Out>>,
+    microcode: ProgramMemory<MovePacing<Out>, MoveFields<Out>>,
+    pacing: Hold<MovePacing<In>, MovePacing<Out>>,
+    current: Hold<MoveFields<In>, MoveFields<Out>>,
+    work: Stage<MoveFields<In>, MoveFields<Out>>,
+    ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
+    counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
+    advance: Stage<Advance<In>, Advance<Out>>,
     pacer: Pacer,
     loops: LoopNest,
     decode: MoveDecode,
@@ -296,7 +351,8 @@ pub(crate) struct MoveStream {
 
 impl MoveStream {
     pub(crate) fn new(widths: &Widths) -> Self {
-        let fields = MoveFields::new(&|name| widths.moves.field(name).bits);
+        let field = |name: &str| widths.moves.field(name).bits;
+        let beat = |name: &str| widths.beat(name);
         let bits = widths.moves.field("destination_base").bits;
         MoveStream {
             clock: Signal::default(),
@@ -309,7 +365,19 @@ impl MoveStream {
             entry: Wide::new(widths.index),
             beat: MoveBeat::new(&|_| bits),
             mask_beat: MaskBeat::new(&|name| widths.beat(name)),
-            microcode: ProgramMemory::new("move", widths.index, widths.moves.clone(), fields),
+            microcode: ProgramMemory::new(
+                "move",
+                widths.index,
+                widths.moves.clone(),
+                MovePacing::new(&field),
+                MoveFields::new(&field),
+            ),
+            pacing: Hold::new(MovePacing::new(&field), MovePacing::new(&field)),
+            current: Hold::new(MoveFields::new(&field), MoveFields::new(&field)),
+            work: Stage::new(MoveFields::new(&field), MoveFields::new(&field)),
+            ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
+            counters: Stage::new(LoopCounters::new(&beat), LoopCounters::new(&beat)),
+            advance: Stage::new(Advance::new(&beat), Advance::new(&beat)),
             pacer: Pacer::new(widths),
             loops: LoopNest::new(widths),
             decode: MoveDecode::new(),
@@ -327,19 +395,21 @@ impl MoveStream {
         wire_mask!(self, wiring);
         wire_destination!(self, wiring);
         wires!(self, wiring;
-            decode.issue = pacer.issue;
-            decode.t1 = microcode.fields.t1;
+            loops.step = pacer.issue;
+            loops.fresh = pacer.fresh;
+            decode.issue = advance.q.step;
+            decode.t1 = work.q.t1;
             pacer.hold = never;
             beat.write_t0 = decode.write_t0;
             beat.write_t1 = decode.write_t1;
-            beat.global = microcode.fields.global;
+            beat.global = work.q.global;
             beat.destination = destination.address;
         );
     }
 }
 structural!(MoveStream, "move_stream: microcode to bus writes of the PEs.");
 
-/// The one loop of a root instruction, and whom its beats are for.
+/// The one loop of a root instruction.
 #[derive(LogicBlock)]
 struct RootLoop {
     clock: Signal<In, Clock>,
@@ -347,10 +417,7 @@ struct RootLoop {
     step: Signal<In, Bit>,
     /// Less one.
     count: Wide<In>,
-    is_global: Signal<In, Bit>,
     wrap: Signal<Out, Bit>,
-    for_rows: Signal<Out, Bit>,
-    for_global: Signal<Out, Bit>,
     counter: Register,
     zero: Number,
     one: Number,
@@ -363,10 +430,7 @@ impl RootLoop {
             reset: Signal::default(),
             step: Signal::default(),
             count: Wide::new(bits),
-            is_global: Signal::default(),
             wrap: Signal::default(),
-            for_rows: Signal::default(),
-            for_global: Signal::default(),
             counter: Register::new(bits),
             zero: Number::new(0, bits),
             one: Number::new(1, bits),
@@ -377,10 +441,8 @@ impl RootLoop {
 impl Logic for RootLoop {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!("root_loop: the one loop of a root instruction, and whom its beats are for.");
+        comment!("root_loop: the one loop of a root instruction.");
         clock!(self, clock, counter);
-        self.for_rows.next = self.step.val() && !self.is_global.val();
-        self.for_global.next = self.step.val() && self.is_global.val();
         self.wrap.next = self.counter.q.val() == self.count.val();
         self.counter.d.next = self.counter.q.val();
         if self.step.val() {
@@ -389,6 +451,35 @@ impl Logic for RootLoop {
         if self.reset.val() || (self.step.val() && self.wrap.val()) {
             self.counter.d.next = self.zero.val();
         }
+    }
+}
+
+/// Whom the beats of a root instruction are for.
+#[derive(LogicBlock)]
+struct RootDecode {
+    issued: Signal<In, Bit>,
+    is_global: Signal<In, Bit>,
+    for_rows: Signal<Out, Bit>,
+    for_global: Signal<Out, Bit>,
+}
+
+impl RootDecode {
+    fn new() -> Self {
+        RootDecode {
+            issued: Signal::default(),
+            is_global: Signal::default(),
+            for_rows: Signal::default(),
+            for_global: Signal::default(),
+        }
+    }
+}
+
+impl Logic for RootDecode {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("root_decode: whom the beats of a root instruction are for.");
+        self.for_rows.next = self.issued.val() && !self.is_global.val();
+        self.for_global.next = self.issued.val() && self.is_global.val();
     }
 }
 
@@ -408,7 +499,12 @@ pub(crate) struct RootStream {
     /// For the global root.
     pub(crate) global_beat: RootBeat<Out>,
     pub(crate) function_beat: FunctionBeat<Out>,
-    microcode: ProgramMemory<RootFields<Out>>,
+    microcode: ProgramMemory<RootPacing<Out>, RootFields<Out>>,
+    pacing: Hold<RootPacing<In>, RootPacing<Out>>,
+    current: Hold<RootFields<In>, RootFields<Out>>,
+    work: Stage<RootFields<In>, RootFields<Out>>,
+    issued: Flag,
+    decode: RootDecode,
     pacer: Pacer,
     loops: RootLoop,
     never: Number,
@@ -417,7 +513,7 @@ pub(crate) struct RootStream {
 
 impl RootStream {
     pub(crate) fn new(widths: &Widths) -> Self {
-        let fields = RootFields::new(&|name| widths.root.field(name).bits);
+        let field = |name: &str| widths.root.field(name).bits;
         RootStream {
             clock: Signal::default(),
             reset: Signal::default(),
@@ -430,7 +526,18 @@ impl RootStream {
             row_beat: RootBeat::new(&|name| widths.beat(name)),
             global_beat: RootBeat::new(&|name| widths.beat(name)),
             function_beat: FunctionBeat::new(&|name| widths.beat(name)),
-            microcode: ProgramMemory::new("root", widths.index, widths.root.clone(), fields),
+            microcode: ProgramMemory::new(
+                "root",
+                widths.index,
+                widths.root.clone(),
+                RootPacing::new(&field),
+                RootFields::new(&field),
+            ),
+            pacing: Hold::new(RootPacing::new(&field), RootPacing::new(&field)),
+            current: Hold::new(RootFields::new(&field), RootFields::new(&field)),
+            work: Stage::new(RootFields::new(&field), RootFields::new(&field)),
+            issued: Flag::new(),
+            decode: RootDecode::new(),
             pacer: Pacer::new(widths),
             loops: RootLoop::new(widths.root.field("count").bits),
             never: Number::new(0, 1),
@@ -440,31 +547,27 @@ impl RootStream {
 
     fn wire(&mut self, wiring: &mut Wiring) {
         wire_program!(self, wiring);
+        wire_pacer!(self, wiring);
         wires!(self, wiring;
-            microcode.read_index = pacer.read_index;
-            pacer.clock = clock;
-            pacer.reset = reset;
-            pacer.start = start;
-            pacer.entry = entry;
-            pacer.is_end = microcode.fields.end;
-            pacer.delay = microcode.fields.delay;
-            pacer.interval = microcode.fields.interval;
-            pacer.wrap = loops.wrap;
             pacer.hold = never;
             loops.clock = clock;
             loops.reset = reset;
             loops.step = pacer.issue;
-            loops.count = microcode.fields.count;
-            loops.is_global = microcode.fields.global;
-            row_beat.valid = loops.for_rows;
-            row_beat.shift = microcode.fields.shift;
-            global_beat.valid = loops.for_global;
-            global_beat.shift = microcode.fields.shift;
-            function_beat.used = microcode.fields.function;
-            function_beat.octave = microcode.fields.octave;
-            function_beat.table_base = microcode.fields.table_base;
-            function_beat.table_log2 = microcode.fields.table_log2;
-            function_beat.segment_shift = microcode.fields.segment_shift;
+            loops.count = pacing.q.count;
+            issued.clock = clock;
+            issued.reset = reset;
+            issued.d = pacer.issue;
+            decode.issued = issued.q;
+            decode.is_global = work.q.global;
+            row_beat.valid = decode.for_rows;
+            row_beat.shift = work.q.shift;
+            global_beat.valid = decode.for_global;
+            global_beat.shift = work.q.shift;
+            function_beat.used = work.q.function;
+            function_beat.octave = work.q.octave;
+            function_beat.table_base = work.q.table_base;
+            function_beat.table_log2 = work.q.table_log2;
+            function_beat.segment_shift = work.q.segment_shift;
         );
     }
 }

@@ -4,11 +4,67 @@
 //!        ├─ + ─┐
 //!     1 ─┘     ├─ + ──▶ sum          one register per level; a lone input of a level is added to zero
 //!     2 ── + ──┘
+//!
+//! A row's tree has at least one level, and that level is 0 in cycles in which the accumulators hold no finished sum.
 
-use crate::arithmetic::Add;
+use crate::arithmetic::{Add, GatedAdd};
 use crate::signal::{Number, Wide};
 use crate::wiring::{Wiring, structural, wires};
 use rust_hdl::prelude::*;
+
+/// Sum of a row's accumulators.
+#[derive(LogicBlock)]
+pub(crate) struct RowTree {
+    pub(crate) clock: Signal<In, Clock>,
+    /// The accumulators hold sums.
+    pub(crate) give: Signal<In, Bit>,
+    pub(crate) terms: Vec<Wide<In>>,
+    pub(crate) sum: Wide<Out>,
+    pairs: Vec<GatedAdd>,
+    above: AdderTree,
+    /// Partner of a lone accumulator.
+    zero: Vec<Number>,
+    _wiring: Wiring,
+}
+
+impl RowTree {
+    /// `max(1, ceil(log2(terms)))` levels of registers.
+    pub(crate) fn new(terms: u32, width: u32) -> Self {
+        let pairs = terms.div_ceil(2);
+        RowTree {
+            clock: Signal::default(),
+            give: Signal::default(),
+            terms: (0..terms).map(|_| Wide::new(width)).collect(),
+            sum: Wide::new(width),
+            pairs: (0..pairs).map(|_| GatedAdd::new(width)).collect(),
+            above: AdderTree::new(pairs, width),
+            zero: (0..terms % 2).map(|_| Number::new(0, width)).collect(),
+            _wiring: Wiring::default(),
+        }
+    }
+
+    fn wire(&mut self, wiring: &mut Wiring) {
+        wires!(self, wiring;
+            above.clock = clock;
+            sum = above.sum;
+        );
+        for pair in 0..self.pairs.len() {
+            let (left, right) = (2 * pair, 2 * pair + 1);
+            wires!(self, wiring;
+                pairs[pair].clock = clock;
+                pairs[pair].give = give;
+                pairs[pair].a = terms[left];
+                above.terms[pair] = pairs[pair].sum;
+            );
+            if right < self.terms.len() {
+                wires!(self, wiring; pairs[pair].b = terms[right];);
+            } else {
+                wires!(self, wiring; pairs[pair].b = zero[0];);
+            }
+        }
+    }
+}
+structural!(RowTree, "row_tree: sum of a row's accumulators, one register per level; 0 while they hold none.");
 
 #[derive(LogicBlock)]
 pub(crate) struct AdderTree {
