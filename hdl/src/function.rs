@@ -13,7 +13,7 @@ use crate::memory::TableMemory;
 use crate::register::{Delay, FlagDelay};
 use crate::signal::{Wide, fit};
 use crate::wiring::{Wiring, structural, wires};
-use arch::number::{ceil_log2, saturate, wrap, word_min};
+use arch::number::{ceil_log2, saturate, word_min, wrap};
 use rust_hdl::prelude::*;
 
 /// Bits of the number of places by which a word is shifted.
@@ -197,8 +197,7 @@ impl Logic for TableShift {
         self.uniform.connect();
     }
     fn hdl(&self) -> Verilog {
-        let (word, index, lead, half) =
-            (self.word.width(), self.addend.width(), self.lead.width(), self.half.width());
+        let (word, index, lead, half) = (self.word.width(), self.addend.width(), self.lead.width(), self.half.width());
         Verilog::Custom(format!(
             "// table_shift: shifts a word so that the number of its segment in a function table lies above bit W, the fraction below.
 wire [{double}:0] spread = {{{{{word}{{word[{top}]}}}}, word}} << amount;
