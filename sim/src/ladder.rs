@@ -164,6 +164,14 @@ impl Climb {
         &self.compiled.image
     }
 
+    /// A run of the first steps.
+    ///
+    /// # Panics
+    /// When there are fewer.
+    pub fn first_steps(&self, count: usize) -> Run<'_> {
+        Run { load_model: Some(&self.model), steps: &self.steps[..count], emit_model: false }
+    }
+
     /// Run all steps on a grid of the image's machine and compare every word.
     ///
     /// # Errors

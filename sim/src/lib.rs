@@ -11,9 +11,11 @@
 //! | [`fixed`](mod@fixed) | fixed-point IR, bit for bit |
 //! | [`array`](mod@array) | an image, cycle by cycle, in Rust |
 //! | [`ladder`] | one program on every rung, compared |
+//! | [`benchmarks`] | the published benchmarks, on any grid |
 //! | [`eval`] | nothing: values between JSON and an engine |
 
 pub mod array;
+pub mod benchmarks;
 pub mod data;
 pub mod driver;
 pub mod eval;
