@@ -21,6 +21,14 @@ pub struct Words {
     pub temporary: u32,
 }
 
+impl Words {
+    /// Words that are missing where so many are available.
+    pub(super) fn beyond(self, available: Words) -> u64 {
+        let over = |need: u32, have: u32| u64::from(need.saturating_sub(have));
+        over(self.model, available.model) + over(self.data, available.data) + over(self.temporary, available.temporary)
+    }
+}
+
 /// Where a storage lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Home {
@@ -28,11 +36,17 @@ pub(super) struct Home {
     pub(super) base: u32,
 }
 
-/// Storages with their homes, and the jobs with the copies that became necessary.
+/// Storages with their pads, and the jobs with the copies that became necessary.
 #[derive(Debug, Clone)]
-pub(super) struct Allocation {
+pub(super) struct Coloured {
     pub(super) storages: Vec<Storage>,
     pub(super) jobs: Vec<Job>,
+    pub(super) pads: Vec<Pad>,
+}
+
+/// Where everything lies.
+#[derive(Debug, Clone)]
+pub(super) struct Allocation {
     pub(super) homes: Vec<Home>,
     pub(super) words: Words,
 }
@@ -106,7 +120,7 @@ fn copy_operand(operand: &Access, job: &mut Job, storages: &mut Vec<Storage>) ->
 }
 
 /// Choose a pad for every storage; insert copies where operands collide.
-fn colour(selection: &Selection) -> (Vec<Storage>, Vec<Job>, Vec<Pad>) {
+pub(super) fn colour(selection: &Selection) -> Coloured {
     let mut storages = selection.storages.clone();
     let mut from_bus = vec![false; storages.len()];
     for job in &selection.jobs {
@@ -157,7 +171,7 @@ fn colour(selection: &Selection) -> (Vec<Storage>, Vec<Job>, Vec<Pad>) {
         jobs.push(job);
     }
     let pads = pads.into_iter().map(|pad| pad.unwrap_or(Pad::T0)).collect();
-    (storages, jobs, pads)
+    Coloured { storages, jobs, pads }
 }
 
 /// The pad, of those that are free, that collides least with the other operands of later readers.
@@ -196,10 +210,9 @@ fn lifetimes(storages: &[Storage], jobs: &[Job]) -> Vec<Option<(usize, usize)>> 
     lives
 }
 
-/// Give every storage a pad and an address.
-pub(super) fn allocate(selection: &Selection) -> Allocation {
-    let (storages, jobs, pads) = colour(selection);
-    let lives = lifetimes(&storages, &jobs);
+/// Give every storage an address in its pad, for jobs in the order in which they are issued.
+pub(super) fn allocate(storages: &[Storage], pads: &[Pad], jobs: &[Job]) -> Allocation {
+    let lives = lifetimes(storages, jobs);
     let mut homes: Vec<Home> = pads.iter().map(|&pad| Home { pad, base: 0 }).collect();
     let mut tops = [0u32; 4];
     // Long lives first, so that what stays forever lies at the bottom of its pad.
@@ -236,5 +249,5 @@ pub(super) fn allocate(selection: &Selection) -> Allocation {
         data: tops[Pad::Data as usize],
         temporary: tops[Pad::T0 as usize].max(tops[Pad::T1 as usize]),
     };
-    Allocation { storages, jobs, homes, words }
+    Allocation { homes, words }
 }

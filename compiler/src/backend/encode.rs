@@ -1,8 +1,10 @@
 //! Encode: scheduled jobs to the instructions of an image.
 
-use super::allocate::{Allocation, Home};
+use super::allocate::Home;
+use super::board::Window;
 use super::job::{Access, Job, Sink, Source, StorageId};
-use super::schedule::{Schedule, Window};
+use super::schedule::Schedule;
+use super::select::Storage;
 use super::streams;
 use crate::fixed::{Program, Role};
 use arch::image::{Entries, Feed, Image, StreamTensor};
@@ -138,20 +140,28 @@ impl<I> Track<I> {
     }
 }
 
+/// Everything the back end has decided.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Decided<'a> {
+    pub(super) storages: &'a [Storage],
+    /// Where each storage lies.
+    pub(super) homes: &'a [Home],
+    pub(super) schedule: &'a Schedule,
+}
+
 /// Make the image.
 pub(super) fn encode(
     program: &Program,
     machine: &Machine,
-    allocation: &Allocation,
-    schedule: &Schedule,
+    decided: Decided<'_>,
     line_of: &dyn Fn(arch::Span) -> usize,
 ) -> Image {
-    let homes = &allocation.homes;
+    let Decided { homes, schedule, .. } = decided;
     let mut alu_track = Track { instructions: Vec::new(), next: 0 };
     let mut root_track = Track { instructions: Vec::new(), next: 0 };
     let mut move_track = Track { instructions: Vec::new(), next: 0 };
     let mut comments = Vec::new();
-    for (job, slot) in allocation.jobs.iter().zip(&schedule.slots) {
+    for (job, slot) in schedule.jobs.iter().zip(&schedule.slots) {
         let mut instruction = alu(job, homes, machine);
         instruction.delay = alu_track.delay(slot.alu);
         alu_track.instructions.push(instruction);
@@ -198,12 +208,12 @@ pub(super) fn encode(
     let inputs = streamed(&|role| *role == Role::Input);
     let outputs = streamed(&|role| *role == Role::Output);
     let states = streamed(&|role| *role == Role::State);
-    (image.entries.load_model, image.model_in) = load_routine(&mut image, program, allocation, &model);
-    (image.entries.step_load, image.step_in) = load_routine(&mut image, program, allocation, &inputs);
+    (image.entries.load_model, image.model_in) = load_routine(&mut image, program, decided, &model);
+    (image.entries.step_load, image.step_in) = load_routine(&mut image, program, decided, &inputs);
     // Emission waits until the last results of the step have landed.
     let wait = schedule.landed.saturating_sub(schedule.length) as u32;
-    (image.entries.emit_step, image.step_out) = emit_routine(&mut image, program, allocation, &outputs, wait);
-    (image.entries.emit_model, image.model_out) = emit_routine(&mut image, program, allocation, &states, wait);
+    (image.entries.emit_step, image.step_out) = emit_routine(&mut image, program, decided, &outputs, wait);
+    (image.entries.emit_model, image.model_out) = emit_routine(&mut image, program, decided, &states, wait);
     image
 }
 
@@ -229,7 +239,7 @@ fn stream_tensor(image: &mut Image, program: &Program, tensor: usize) -> usize {
 fn load_routine(
     image: &mut Image,
     program: &Program,
-    allocation: &Allocation,
+    decided: Decided<'_>,
     wanted: &[usize],
 ) -> (Option<u32>, Vec<Feed>) {
     let entry = image.load.len() as u32;
@@ -237,9 +247,7 @@ fn load_routine(
     let mut feeds = Vec::new();
     for &tensor in wanted {
         let carried = stream_tensor(image, program, tensor);
-        for (instruction, feed) in
-            streams::load(&allocation.storages[tensor], allocation.homes[tensor], carried, &machine)
-        {
+        for (instruction, feed) in streams::load(&decided.storages[tensor], decided.homes[tensor], carried, &machine) {
             image.load.push(instruction);
             feeds.push(feed);
         }
@@ -256,7 +264,7 @@ fn load_routine(
 fn emit_routine(
     image: &mut Image,
     program: &Program,
-    allocation: &Allocation,
+    decided: Decided<'_>,
     wanted: &[usize],
     wait: u32,
 ) -> (Option<u32>, Vec<Feed>) {
@@ -265,9 +273,9 @@ fn emit_routine(
     let mut feeds = Vec::new();
     for &tensor in wanted {
         let carried = stream_tensor(image, program, tensor);
-        for (job, feed) in streams::emit(&allocation.storages[tensor], StorageId(tensor), carried, &machine) {
+        for (job, feed) in streams::emit(&decided.storages[tensor], StorageId(tensor), carried, &machine) {
             image.comments.push((job.what.clone(), 0));
-            image.alu.push(alu(&job, &allocation.homes, &machine));
+            image.alu.push(alu(&job, decided.homes, &machine));
             feeds.push(feed);
         }
     }

@@ -229,6 +229,42 @@ impl Job {
         self.loops[self.loops.len() - self.reduce..].iter().map(|&n| u64::from(n)).product()
     }
 
+    /// Cycles from its first beat to the cycle after its last.
+    pub(super) fn cycles(&self) -> u64 {
+        (self.beats() - 1) * u64::from(self.interval) + 1
+    }
+
+    /// Cycles of one iteration of the outermost loop, if the job can be cut there.
+    pub(super) fn outer_cycles(&self) -> Option<u64> {
+        let count = *self.loops.first()?;
+        (count > 1 && self.loops.len() > self.reduce && !self.picks(0))
+            .then(|| self.beats() / u64::from(count) * u64::from(self.interval))
+    }
+
+    /// Cut into the first `count` iterations of the outermost loop and the others; `None` if nothing would be left of one.
+    pub(super) fn split(&self, count: u32, machine: &Machine) -> Option<(Job, Job)> {
+        if self.outer_cycles().is_none() || count == 0 || count >= self.loops[0] {
+            return None;
+        }
+        let (mut head, mut tail) = (self.clone(), self.clone());
+        head.loops[0] = count;
+        tail.loops[0] -= count;
+        for access in tail.accesses_mut() {
+            access.offset += access.strides[0] * i64::from(count);
+        }
+        let bounds = |job: &mut Job, change: &dyn Fn(&mut Bound)| {
+            let own = &mut job.lanes.bounds;
+            own.iter_mut().filter(|b| b.level == Some(0)).for_each(change);
+            if let Sink::Tree { lanes, .. } = &mut job.sink {
+                lanes.bounds.iter_mut().filter(|b| b.level == Some(0)).for_each(change);
+            }
+        };
+        // The lower bound is that of the first iteration, the upper one that of the last.
+        bounds(&mut head, &|bound| bound.high = bound.axis.lanes(machine));
+        bounds(&mut tail, &|bound| bound.low = 0);
+        Some((head, tail))
+    }
+
     fn lanes_use(&self, level: usize) -> bool {
         let sink = matches!(&self.sink, Sink::Tree { lanes, .. } if lanes.uses(level));
         sink || self.lanes.uses(level)

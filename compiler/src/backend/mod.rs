@@ -1,13 +1,14 @@
 //! Fixed-point IR to image.
 //!
-//!     fixed::Program ─▶ place ─▶ select ─▶ fuse ─▶ allocate ─▶ schedule ─▶ encode ─▶ Image
-//!                        axes     jobs              pads         cycles      │
-//!                                                                          verify (replays the image)
+//!     fixed::Program ─▶ place ─▶ select ─▶ fuse ─▶ colour ─▶ schedule ─▶ allocate ─▶ encode ─▶ Image
+//!                        axes     jobs              pads      cycles       words       │
+//!                                                                                    verify (replays the image)
 //!
 //! No pass here knows the source language, and none knows an algorithm by name. What the machine cannot do is refused
 //! with E-BACKEND; nothing is silently spilled or approximated.
 
 mod allocate;
+mod board;
 mod cost;
 mod encode;
 mod fuse;
@@ -123,26 +124,30 @@ pub fn compile(
             jobs.extend(fitted);
         }
         selection.jobs = jobs;
-        let allocation = allocate::allocate(&selection);
-        let words = allocation.words;
-        let over = |need: u32, have: u32| u64::from(need.saturating_sub(have));
-        let missing = over(words.model, available.model)
-            + over(words.data, available.data)
-            + over(words.temporary, available.temporary);
+        let allocate::Coloured { storages, jobs, pads } = allocate::colour(&selection);
+        let in_order = allocate::allocate(&storages, &pads, &jobs);
+        let words = in_order.words;
+        let missing = words.beyond(available);
         if missing > 0 {
             if closest.is_none_or(|(least, _)| missing < least) {
                 closest = Some((missing, words));
             }
             continue;
         }
-        let schedule = schedule::schedule(&allocation, machine);
-        let image = encode::encode(program, machine, &allocation, &schedule, line_of);
+        let mut schedule = schedule::schedule(&storages, &jobs, &pads, machine);
+        let mut allocation = allocate::allocate(&storages, &pads, &schedule.jobs);
+        if allocation.words.beyond(available) > 0 {
+            // Another order keeps more temporaries alive at a time.
+            (schedule, allocation) = (schedule::in_order(&storages, &jobs, &pads, machine), in_order);
+        }
+        let decided = encode::Decided { storages: &storages, homes: &allocation.homes, schedule: &schedule };
+        let image = encode::encode(program, machine, decided, line_of);
         check_programs(&image)?;
         verify(&image);
         return Ok(Compiled {
-            placement: allocation.storages.iter().map(|s| (s.name.clone(), s.axes.clone())).collect(),
+            placement: storages.iter().map(|s| (s.name.clone(), s.axes.clone())).collect(),
             steps: steps(&image, &schedule),
-            used: words,
+            used: allocation.words,
             image,
         });
     }

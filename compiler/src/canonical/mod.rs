@@ -9,6 +9,7 @@
 //! | [`logic`] | comparison, choice and logic as arithmetic on 0 and 1 |
 //! | [`fold`] | computes what is constant |
 //! | [`fuse`] | moves definitions to where they are used |
+//! | [`rates`] | moves constant factors into sums, where they are cheaper |
 //! | [`split`] | makes every nest primitive: one operation of fixed-point IR each |
 //! | [`duplicate`] | computes equal things once |
 //! | [`align`] | temporaries count their elements as the tensors around them do |
@@ -33,6 +34,7 @@ mod linear;
 pub mod logic;
 pub mod padding;
 pub mod primitive;
+pub mod rates;
 pub mod split;
 pub mod update;
 
@@ -106,8 +108,14 @@ pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec
     program = fuse::fuse_maps(&program);
     program = fuse::merge_sums(&program);
     program = settle(program, fold::fold_constants);
+    program = rates::sink_rates(&program);
     program = split::split_into_primitives(&program);
-    program = duplicate::share_duplicates(&program);
+    let shared = duplicate::share_duplicates(&program);
+    if shared != program {
+        // What had two readers may have one now, and become part of it.
+        program = split::split_into_primitives(&fuse::fuse_maps(&shared));
+        program = duplicate::share_duplicates(&program);
+    }
     program = dead::remove_dead_nests(&program);
     program = align::align_origins(&program);
     program = update::updates_last(&program);

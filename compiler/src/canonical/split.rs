@@ -67,6 +67,9 @@ pub fn name_operands(program: &Program) -> Program {
 /// Tree size beyond which shared values get names.
 const LARGE_BODY: u64 = 200;
 
+/// Products that a grid of a few PEs does while it waits for a sum.
+const IN_PASSING: u64 = 256;
+
 /// Whether the rewriting of logic repeats the operands.
 fn repeats_operands(node: &Node) -> bool {
     match node {
@@ -365,17 +368,7 @@ impl Splitter {
             coefficient = coefficient.signum();
         }
         while factors.len() > 2 {
-            let pairs = (0..factors.len()).flat_map(|a| (a + 1..factors.len()).map(move |b| (a, b)));
-            let count = factors.len();
-            let pairs: Vec<(usize, usize)> = pairs.filter(|&(_, b)| b < count).collect();
-            let (a, b) = pairs
-                .into_iter()
-                .min_by_key(|&(a, b)| {
-                    let both: BTreeSet<IterId> =
-                        factors[a].iterators().union(&factors[b].iterators()).copied().collect();
-                    (place.points(&both), self.level(&factors[a]).max(self.level(&factors[b])))
-                })
-                .expect("three factors make pairs");
+            let (a, b) = self.first_pair(&factors, place);
             let product = Expr::mul(factors[a].clone(), factors[b].clone());
             let product = self.atom(product, place);
             factors.remove(b);
@@ -383,6 +376,25 @@ impl Splitter {
         }
         let factors = factors.into_iter().map(|f| self.atom(f, place)).collect();
         Term { coefficient, factors }
+    }
+
+    /// Which two of several factors to multiply first: those whose product has the fewest points, then those that are known first.
+    /// In a small product, what is known first goes first: that is done while the last factor is still being computed.
+    ///
+    ///     w - p*t*x[i]     p = h < 1, h = sum ...      =>      z[i] = t*x[i];  w - p*z[i]
+    fn first_pair(&self, factors: &[Expr], place: &Place) -> (usize, usize) {
+        let iterators: Vec<BTreeSet<IterId>> = factors.iter().map(Expr::iterators).collect();
+        let all: BTreeSet<IterId> = iterators.iter().flatten().copied().collect();
+        let largest = iterators.iter().map(|own| place.points(own)).max().unwrap_or(1);
+        let small = place.points(&all) <= IN_PASSING;
+        let pairs = (0..factors.len()).flat_map(|a| (a + 1..factors.len()).map(move |b| (a, b)));
+        let key = |&(a, b): &(usize, usize)| {
+            let points = place.points(&iterators[a].union(&iterators[b]).copied().collect());
+            let level = self.level(&factors[a]).max(self.level(&factors[b]));
+            let in_passing = small && points <= largest;
+            (if in_passing { level } else { usize::MAX }, points, level)
+        };
+        pairs.min_by_key(key).expect("three factors make pairs")
     }
 
     /// `start ± product` that equals the sum of the terms.
