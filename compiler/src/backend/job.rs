@@ -90,6 +90,30 @@ impl Lanes {
         mask
     }
 
+    /// The rows, columns and PEs that can take part in a beat.
+    fn extent(&self, beat: &[u32], loops: &[u32], machine: &Machine) -> [(u32, u32); 3] {
+        let mut extent = [(0, machine.pus()), (0, machine.pes_per_pu()), (0, machine.pes())];
+        for bound in &self.bounds {
+            let low = bound.level.is_none_or(|l| beat[l] == 0);
+            let low = if low { bound.low } else { 0 };
+            let last = bound.level.is_none_or(|l| beat[l] + 1 == loops[l]);
+            let high = if last { bound.high } else { bound.axis.lanes(machine) };
+            match bound.axis {
+                Axis::Local => {}
+                Axis::Row => extent[0] = (low, high),
+                Axis::Column => extent[1] = (low, high),
+                Axis::Grid => extent[2] = (low, high),
+            }
+        }
+        if let Some(level) = self.pick_row {
+            extent[0] = (beat[level], beat[level] + 1);
+        }
+        if let Some(level) = self.pick_column {
+            extent[1] = (beat[level], beat[level] + 1);
+        }
+        extent
+    }
+
     fn uses(&self, level: usize) -> bool {
         self.pick_row == Some(level)
             || self.pick_column == Some(level)
@@ -227,6 +251,30 @@ impl Job {
     /// Beats that are summed into one result.
     pub(super) fn beats_per_result(&self) -> u64 {
         self.loops[self.loops.len() - self.reduce..].iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// The counters of the first beat.
+    pub(super) fn first_beat(&self) -> Vec<u32> {
+        vec![0; self.loops.len()]
+    }
+
+    /// Advance the counters by one beat.
+    pub(super) fn next_beat(&self, beat: &mut [u32]) {
+        for level in (0..beat.len()).rev() {
+            beat[level] += 1;
+            if beat[level] < self.loops[level] {
+                return;
+            }
+            beat[level] = 0;
+        }
+    }
+
+    /// Rows, columns and PEs that may write in a beat.
+    pub(super) fn written_lanes(&self, beat: &[u32], machine: &Machine) -> [(u32, u32); 3] {
+        match &self.sink {
+            Sink::Tree { lanes, .. } => lanes.extent(beat, &self.loops, machine),
+            Sink::Pad(_) | Sink::Output => self.lanes.extent(beat, &self.loops, machine),
+        }
     }
 
     /// Cycles from its first beat to the cycle after its last.

@@ -76,11 +76,15 @@ struct Graph {
     way: Vec<u64>,
 }
 
-/// When a job that starts in cycle 0 first needs, last needs, and gives each word.
+/// Lanes that take part: rows, columns, PEs; each from a first one to before a last one.
+type Extent = [(u32, u32); 3];
+
+/// When a job that starts in cycle 0 first needs, last needs, and gives each word, and which lanes of it it writes.
 #[derive(Default)]
 struct Touched {
     read: BTreeMap<usize, BTreeMap<usize, u64>>,
     written: Option<(usize, BTreeMap<usize, u64>)>,
+    lanes: BTreeMap<usize, Extent>,
 }
 
 impl Touched {
@@ -100,8 +104,23 @@ impl Touched {
                 words.insert(word, cycle + latency);
             });
             touched.written = Some((access.storage.0, words));
+            let mut beat = job.first_beat();
+            for_each_word(job, access, |word, _| {
+                let extent = job.written_lanes(&beat, machine);
+                let known = touched.lanes.entry(word).or_insert(extent);
+                for (known, new) in known.iter_mut().zip(extent) {
+                    *known = (known.0.min(new.0), known.1.max(new.1));
+                }
+                job.next_beat(&mut beat);
+            });
         }
         touched
+    }
+
+    /// Whether both write the same word of some PE.
+    fn shares_lanes(&self, later: &Touched, word: usize) -> bool {
+        let (Some(own), Some(other)) = (self.lanes.get(&word), later.lanes.get(&word)) else { return true };
+        own.iter().zip(other).all(|(own, other)| own.0 < other.1 && other.0 < own.1)
     }
 
     /// Cycles from the start of `self` to the earliest start of `later`, if `later` has to wait for it.
@@ -118,7 +137,7 @@ impl Touched {
             }
             if let Some((other, again)) = &later.written
                 && other == storage
-                && again.keys().any(|word| written.contains_key(word))
+                && again.keys().any(|word| written.contains_key(word) && self.shares_lanes(later, *word))
             {
                 at_least(0);
             }

@@ -9,9 +9,10 @@
 //! | [`logic`] | comparison, choice and logic as arithmetic on 0 and 1 |
 //! | [`fold`] | computes what is constant |
 //! | [`fuse`] | moves definitions to where they are used |
-//! | [`rates`] | moves constant factors into sums, where they are cheaper |
+//! | [`rates`] | moves constant factors of updates to where they are cheapest |
 //! | [`split`] | makes every nest primitive: one operation of fixed-point IR each |
 //! | [`duplicate`] | computes equal things once |
+//! | [`chain`] | shortens what a small step waits for |
 //! | [`align`] | temporaries count their elements as the tensors around them do |
 //!
 //! [`primitive`] says what a primitive nest is, [`padding`] which tensors stay zero beyond their extents.
@@ -23,6 +24,7 @@
 
 pub mod align;
 pub mod boxes;
+pub mod chain;
 pub mod dead;
 pub mod duplicate;
 mod expr;
@@ -108,7 +110,9 @@ pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec
     program = fuse::fuse_maps(&program);
     program = fuse::merge_sums(&program);
     program = settle(program, fold::fold_constants);
-    program = rates::sink_rates(&program);
+    program = dead::remove_dead_nests(&program);
+    program = rates::rates_after_sums(&program);
+    program = rates::rates_into_sums(&program);
     program = split::split_into_primitives(&program);
     let shared = duplicate::share_duplicates(&program);
     if shared != program {
@@ -117,6 +121,7 @@ pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec
         program = duplicate::share_duplicates(&program);
     }
     program = dead::remove_dead_nests(&program);
+    program = chain::shorten_chains(&program);
     program = align::align_origins(&program);
     program = update::updates_last(&program);
     Ok(dead::remove_dead_tensors(&program))

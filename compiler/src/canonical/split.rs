@@ -320,6 +320,11 @@ impl Splitter {
         e.tensors().iter().map(|t| self.levels[t.0]).max().unwrap_or(0)
     }
 
+    /// Length of the longest chain of nests that leads to the value.
+    fn known(&self, e: &Expr) -> usize {
+        self.level(e) + usize::from(!matches!(e, Expr::Read(..) | Expr::Constant(_)))
+    }
+
     /// `x * (±1 ± y)` as two terms, `±x ± x*y`, if two factors have this form: their places, and the terms.
     fn complement(&mut self, factors: &[Expr], place: &Place) -> Option<(usize, usize, [Term; 2])> {
         for (at, factor) in factors.iter().enumerate() {
@@ -390,7 +395,7 @@ impl Splitter {
         let pairs = (0..factors.len()).flat_map(|a| (a + 1..factors.len()).map(move |b| (a, b)));
         let key = |&(a, b): &(usize, usize)| {
             let points = place.points(&iterators[a].union(&iterators[b]).copied().collect());
-            let level = self.level(&factors[a]).max(self.level(&factors[b]));
+            let level = self.known(&factors[a]).max(self.known(&factors[b]));
             let in_passing = small && points <= largest;
             (if in_passing { level } else { usize::MAX }, points, level)
         };

@@ -1,0 +1,205 @@
+//! Chains: what a small step waits for becomes shorter.
+
+use super::expr::Expr;
+use super::flow::{Flow, fresh_name};
+use super::primitive::{Atom, Primitive};
+use crate::tensor::{Affine, Aggregate, IterId, Iterator, Nest, Program, Role, Start, Tensor, TensorId};
+
+/// Updates with more elements than this are long compared with the way of one value through the grid.
+const SMALL: u64 = 256;
+
+/// Add both parts of a difference in the update, instead of the difference: one operation less between the last value and the
+/// weights.
+///
+///     e = -(0.3 * y);  t = e + 0.3 * h;  w'[i] = w[i] - t * x[i]
+///     =>  p[0] = -y;  p[1] = h;  z[i] = 0.3 * x[i];  w'[i] = w[i] + sum[k](-(p[k] * z[i]))
+///
+/// `h` is computed in the place of `p[1]`: nothing else reads it. The sum is exact, so no rounding is added. Runs on primitive nests.
+pub fn shorten_chains(program: &Program) -> Program {
+    let mut result = program.clone();
+    let mut number = 0;
+    while number < result.nests.len() {
+        match Chain::find(&result, number) {
+            Some(chain) => {
+                chain.shorten(&mut result);
+                // Nests before this one have moved: start over.
+                number = 0;
+            }
+            None => number += 1,
+        }
+    }
+    result
+}
+
+/// `w' = w ± t * x`, `t = rate * (±h ± y)`, `h` late and used nowhere else.
+struct Chain {
+    /// Nests: of the update, of `t`, of the scaled `y` if that is one, of `h`.
+    update: usize,
+    difference: usize,
+    scaled: Option<usize>,
+    late: usize,
+    early: Atom,
+    early_negative: bool,
+    rate: f64,
+    factor: (TensorId, Vec<Affine>),
+    before: (TensorId, Vec<Affine>),
+    scale: i32,
+    subtract: bool,
+}
+
+/// The only writer of a scalar that is read once.
+fn private(program: &Program, flow: &Flow, tensor: TensorId) -> Option<usize> {
+    let single = flow.writers[tensor.0].len() == 1 && flow.readers[tensor.0].len() == 1 && !flow.kept[tensor.0];
+    let tensor_of = &program.tensors[tensor.0];
+    let scalar = tensor_of.shape.is_empty() && matches!(tensor_of.role, Role::Temporary | Role::Output);
+    (single && scalar).then(|| flow.writers[tensor.0][0])
+}
+
+impl Chain {
+    fn find(program: &Program, update: usize) -> Option<Chain> {
+        let nest = &program.nests[update];
+        let points: u64 = nest.iterators.iter().map(Iterator::extent).product();
+        let simple = |nest: &Nest| nest.guards.is_empty() && nest.aggregate == Aggregate::Assign;
+        if !simple(nest) || points > SMALL || points < 2 || nest.free != nest.iterators.len() {
+            return None;
+        }
+        let Some(Primitive::MultiplyAdd { start: Some(Atom::Read(before, at)), product, scale, subtract, negative }) =
+            Primitive::of(nest)
+        else {
+            return None;
+        };
+        let (a, b) = product.filter(|_| !negative)?;
+        let flow = Flow::of(program);
+        // Which factor is the difference.
+        let difference = |atom: &Atom| match atom {
+            Atom::Read(tensor, _) => private(program, &flow, *tensor).filter(|&n| simple(&program.nests[n])),
+            Atom::Constant(_) => None,
+        };
+        let (difference, factor) = match (difference(&a), difference(&b)) {
+            (Some(found), None) => (found, b),
+            (None, Some(found)) => (found, a),
+            _ => return None,
+        };
+        let Atom::Read(factor, index) = factor else { return None };
+        let Some(Primitive::MultiplyAdd {
+            start: Some(start),
+            product: Some((Atom::Read(other, other_at), Atom::Constant(rate))),
+            scale: 0,
+            subtract: minus,
+            negative: false,
+        }) = Primitive::of(&program.nests[difference])
+        else {
+            return None;
+        };
+        let shared = Chain {
+            update,
+            difference,
+            scaled: None,
+            late: 0,
+            early: start.clone(),
+            early_negative: false,
+            rate,
+            factor: (factor, index),
+            before: (before, at),
+            scale,
+            subtract,
+        };
+        let Atom::Read(start_of, _) = &start else { return None };
+        if rate == 1.0 {
+            // t = h ± y
+            let late = private(program, &flow, *start_of)?;
+            let early = Atom::Read(other, other_at);
+            return Some(Chain { late, early, early_negative: minus, ..shared }).filter(|c| c.in_time(&flow));
+        }
+        // t = ±(rate * y) ± rate * h
+        let scaled = private(program, &flow, *start_of)?;
+        let Some(Primitive::MultiplyAdd {
+            start: None,
+            product: Some((early @ Atom::Read(..), Atom::Constant(same))),
+            scale: 0,
+            subtract: early_negative,
+            negative: false,
+        }) = Primitive::of(&program.nests[scaled])
+        else {
+            return None;
+        };
+        let late = private(program, &flow, other)?;
+        let chain = Chain { scaled: Some(scaled), late, early, early_negative, ..shared };
+        (same == rate && !minus && simple(&program.nests[scaled])).then_some(chain).filter(|c| c.in_time(&flow))
+    }
+
+    /// Whether what is to be computed early can be.
+    fn in_time(&self, flow: &Flow) -> bool {
+        let at = self.difference.min(self.scaled.unwrap_or(self.difference));
+        let early = match &self.early {
+            Atom::Read(tensor, _) => !flow.written_in(*tensor, at..self.update),
+            Atom::Constant(_) => false,
+        };
+        early && !flow.written_in(self.factor.0, at..self.update)
+    }
+
+    fn shorten(self, program: &mut Program) {
+        let update = program.nests[self.update].clone();
+        let span = update.span;
+        let mut temporary = |shape: Vec<u32>, like: TensorId| {
+            let name = fresh_name(program, &program.tensors[like.0].name);
+            let element = program.tensors[like.0].element;
+            program.tensors.push(Tensor { name, shape, role: Role::Temporary, element, span });
+            TensorId(program.tensors.len() - 1)
+        };
+        let parts = temporary(vec![2], update.out);
+        let assign = |out, out_index: Vec<Affine>, iterators: Vec<Iterator>, body: Expr| Nest {
+            free: iterators.len(),
+            iterators,
+            guards: Vec::new(),
+            out,
+            out_index,
+            aggregate: Aggregate::Assign,
+            start: Start::Identity,
+            body: body.to_body(),
+            span,
+        };
+        // The factor takes the rate: it is known early.
+        let own: Vec<Affine> = (0..update.free).map(|i| Affine::iterator(IterId(i))).collect();
+        let mut made = Vec::new();
+        let factor = if self.rate == 1.0 {
+            Expr::Read(self.factor.0, self.factor.1.clone())
+        } else {
+            let scaled = temporary(update.iterators.iter().map(|i| i.high as u32).collect(), update.out);
+            let body = Expr::mul(Expr::Constant(self.rate), Expr::Read(self.factor.0, self.factor.1.clone()));
+            made.push(assign(scaled, own.clone(), update.iterators.clone(), body));
+            Expr::Read(scaled, own)
+        };
+        let Atom::Read(early, at) = self.early else { unreachable!("found so") };
+        let early = Expr::Read(early, at);
+        let early = if self.early_negative { Expr::neg(early) } else { early };
+        made.push(assign(parts, vec![Affine::constant(0)], Vec::new(), early));
+        let mut iterators = update.iterators.clone();
+        let part = Affine::iterator(IterId(iterators.len()));
+        iterators.push(Iterator { name: "k".into(), low: 0, high: 2 });
+        let mut product = Expr::mul(Expr::Read(parts, vec![part]), factor);
+        if self.scale != 0 {
+            product = Expr::mul(Expr::Constant(libm::ldexp(1.0, self.scale)), product);
+        }
+        let body = if self.subtract { Expr::neg(product) } else { product };
+        let (tensor, index) = self.before;
+        let start = Start::Element { tensor, index };
+        let sum = Nest { iterators, aggregate: Aggregate::Add, start, body: body.to_body(), ..update };
+        // The late value lands in its place.
+        let late = &mut program.nests[self.late];
+        (late.out, late.out_index) = (parts, vec![Affine::constant(1)]);
+        program.nests[self.update] = sum;
+        let gone: Vec<usize> = [Some(self.difference), self.scaled].into_iter().flatten().collect();
+        let at = *gone.iter().min().expect("the difference goes");
+        let mut nests: Vec<Nest> = Vec::new();
+        for (number, nest) in program.nests.drain(..).enumerate() {
+            if number == at {
+                nests.append(&mut made);
+            }
+            if !gone.contains(&number) {
+                nests.push(nest);
+            }
+        }
+        program.nests = nests;
+    }
+}
