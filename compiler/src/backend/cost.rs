@@ -1,7 +1,7 @@
 //! Cost model: cycles and words of a placement, before anything is scheduled.
 
-use super::place::{Axis, Placement};
-use crate::fixed::{Kind, Program, Role};
+use super::place::Axis;
+use crate::fixed::{Kind, Operation, Role, Tensor};
 use crate::tensor::Iterator;
 use arch::machine::Machine;
 use arch::timing::{self, Unit};
@@ -47,18 +47,38 @@ pub(super) fn route(kind: &Kind, free: &[Axis], reduction: &[Axis]) -> Route {
     }
 }
 
-/// Estimated cycles of one step: the longer of computing and loading, with memory as the tie-breaker.
-pub(super) fn step(program: &Program, machine: &Machine, placement: &Placement) -> u64 {
-    let mut compute = 0;
-    for (operation, axes) in program.operations.iter().zip(&placement.iterators) {
-        let beats: u64 = operation
-            .iterators
-            .iter()
-            .zip(axes)
-            .map(|(iterator, &axis)| local_count(iterator, axis, machine))
-            .product();
+/// What a part of a program costs, before anything is scheduled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Cost {
+    /// Cycles of its operations, one after the other.
+    pub(super) compute: u64,
+    /// Transfers of its inputs.
+    pub(super) load: u64,
+    /// Words in each PE.
+    pub(super) words: u64,
+}
+
+impl Cost {
+    pub(super) fn plus(self, other: Cost) -> Cost {
+        Cost { compute: self.compute + other.compute, load: self.load + other.load, words: self.words + other.words }
+    }
+
+    /// The longer of computing and loading.
+    pub(super) fn cycles(self) -> u64 {
+        self.compute.max(self.load)
+    }
+
+    /// Less is better; words only decide between placements of the same speed.
+    pub(super) fn key(self) -> (u64, u64, u64) {
+        (self.cycles(), self.words, self.compute + self.load)
+    }
+
+    /// The cost of an operation whose iterators lie on `axes`.
+    pub(super) fn of_operation(operation: &Operation, axes: &[Axis], machine: &Machine) -> Cost {
+        let counts = operation.iterators.iter().zip(axes);
+        let beats: u64 = counts.map(|(iterator, &axis)| local_count(iterator, axis, machine)).product();
         let (free, reduction) = axes.split_at(operation.free);
-        compute += match route(&operation.kind, free, reduction) {
+        let compute = match route(&operation.kind, free, reduction) {
             Route::Inside => match &operation.kind {
                 Kind::Product { .. } => beats * timing::ALU_TO_ALU,
                 _ => beats + timing::ALU_TO_ALU,
@@ -72,17 +92,14 @@ pub(super) fn step(program: &Program, machine: &Machine, placement: &Placement) 
                     + timing::MOVE_TO_ALU
             }
         };
+        Cost { compute, ..Cost::default() }
     }
-    let mut load = 0;
-    let mut words = 0;
-    for (tensor, axes) in program.tensors.iter().zip(&placement.tensors) {
-        words += local_words(&tensor.shape, axes, machine);
-        if tensor.role == Role::Input {
-            load += load_beats(&tensor.shape, axes, machine);
-        }
+
+    /// The cost of a tensor whose dimensions lie on `axes`.
+    pub(super) fn of_tensor(tensor: &Tensor, axes: &[Axis], machine: &Machine) -> Cost {
+        let load = if tensor.role == Role::Input { load_beats(&tensor.shape, axes, machine) } else { 0 };
+        Cost { compute: 0, load, words: local_words(&tensor.shape, axes, machine) }
     }
-    // Words only decide between placements of the same speed.
-    (compute.max(load) << 24) + words.min((1 << 24) - 1)
 }
 
 /// Transfers that load a tensor.

@@ -3,6 +3,7 @@
 use super::allocate::Home;
 use super::board::Window;
 use super::job::{Access, Job, Sink, Source, StorageId};
+use super::pieces::Pieces;
 use super::schedule::Schedule;
 use super::select::Storage;
 use super::streams;
@@ -143,6 +144,7 @@ impl<I> Track<I> {
 /// Everything the back end has decided.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Decided<'a> {
+    pub(super) pieces: &'a Pieces,
     pub(super) storages: &'a [Storage],
     /// Where each storage lies.
     pub(super) homes: &'a [Home],
@@ -156,7 +158,7 @@ pub(super) fn encode(
     decided: Decided<'_>,
     line_of: &dyn Fn(arch::Span) -> usize,
 ) -> Image {
-    let Decided { homes, schedule, .. } = decided;
+    let Decided { pieces: Pieces { program: cut, .. }, homes, schedule, .. } = decided;
     let mut alu_track = Track { instructions: Vec::new(), next: 0 };
     let mut root_track = Track { instructions: Vec::new(), next: 0 };
     let mut move_track = Track { instructions: Vec::new(), next: 0 };
@@ -202,7 +204,7 @@ pub(super) fn encode(
         image.entries.step_move = Some(0);
     }
     let streamed = |wanted: &dyn Fn(&Role) -> bool| -> Vec<usize> {
-        (0..program.tensors.len()).filter(|&t| wanted(&program.tensors[t].role)).collect()
+        (0..cut.tensors.len()).filter(|&t| wanted(&cut.tensors[t].role)).collect()
     };
     let model = streamed(&|role| matches!(role, Role::State | Role::Parameter(_)));
     let inputs = streamed(&|role| *role == Role::Input);
@@ -215,6 +217,14 @@ pub(super) fn encode(
     (image.entries.emit_step, image.step_out) = emit_routine(&mut image, program, decided, &outputs, wait);
     (image.entries.emit_model, image.model_out) = emit_routine(&mut image, program, decided, &states, wait);
     image
+}
+
+/// What a piece of a tensor carries, as elements of the whole tensor.
+fn of_whole(mut feed: Feed, origin: &[i64]) -> Feed {
+    for (dimension, origin) in feed.dimensions.iter_mut().zip(origin) {
+        dimension.offset += origin;
+    }
+    feed
 }
 
 /// The stream tensor of a program tensor; made when first needed.
@@ -246,10 +256,11 @@ fn load_routine(
     let machine = image.machine.clone();
     let mut feeds = Vec::new();
     for &tensor in wanted {
-        let carried = stream_tensor(image, program, tensor);
+        let piece = &decided.pieces.pieces[tensor];
+        let carried = stream_tensor(image, program, piece.of.0);
         for (instruction, feed) in streams::load(&decided.storages[tensor], decided.homes[tensor], carried, &machine) {
             image.load.push(instruction);
-            feeds.push(feed);
+            feeds.push(of_whole(feed, &piece.origin));
         }
     }
     match image.load.last_mut() {
@@ -272,11 +283,12 @@ fn emit_routine(
     let machine = image.machine.clone();
     let mut feeds = Vec::new();
     for &tensor in wanted {
-        let carried = stream_tensor(image, program, tensor);
+        let piece = &decided.pieces.pieces[tensor];
+        let carried = stream_tensor(image, program, piece.of.0);
         for (job, feed) in streams::emit(&decided.storages[tensor], StorageId(tensor), carried, &machine) {
             image.comments.push((job.what.clone(), 0));
             image.alu.push(alu(&job, decided.homes, &machine));
-            feeds.push(feed);
+            feeds.push(of_whole(feed, &piece.origin));
         }
     }
     if let Some(first) = image.alu.get_mut(entry as usize) {

@@ -13,11 +13,14 @@ mod cost;
 mod encode;
 mod fuse;
 mod job;
+mod pieces;
 mod place;
 mod schedule;
 mod select;
 mod streams;
 mod verify;
+
+use pieces::Pieces;
 
 pub use allocate::Words;
 pub use place::{Axis, Placement};
@@ -25,6 +28,7 @@ pub use verify::verify;
 
 use crate::fixed::Program;
 use arch::image::Image;
+
 use arch::machine::{Machine, MachineSpec};
 use arch::{Code, Diagnostic};
 
@@ -39,6 +43,26 @@ pub struct Compiled {
     pub steps: Vec<Step>,
     /// Scratchpad words in use, per PE.
     pub used: Words,
+    /// What else was scheduled, best first; the one that was chosen is the first.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// A placement that was scheduled, chosen or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alternative {
+    /// The axis of each dimension, by tensor.
+    pub placement: Vec<(String, Vec<Axis>)>,
+    /// Cycles from the start of a step to the start of the next, if its input is there.
+    pub step: u64,
+    /// Transfers of one step's input.
+    pub load: u64,
+}
+
+impl Alternative {
+    /// The longer of computing and loading.
+    pub fn cycles(&self) -> u64 {
+        self.step.max(self.load)
+    }
 }
 
 /// One alu instruction of the step, as `explain` and the report show it.
@@ -110,49 +134,118 @@ pub fn compile(
     }
     let available = allocate::available(machine);
     let mut closest: Option<(u64, Words)> = None;
-    for placement in place::place(program, machine) {
-        let mut selection = select::select(program, &placement, machine);
-        fuse::fuse_functions(&mut selection);
-        let mut jobs = Vec::new();
-        for job in selection.jobs {
-            let span = job.span;
-            let Some(fitted) = job.fit_levels(machine) else {
-                let message = "this sum runs over more indices than an instruction has loops";
-                let diagnostic = Diagnostic::new(Code::Backend, span, message);
-                return Err(Refusal::unsupported(diagnostic.with_help("split it into two statements")));
-            };
-            jobs.extend(fitted);
-        }
-        selection.jobs = jobs;
-        let allocate::Coloured { storages, jobs, pads } = allocate::colour(&selection);
-        let in_order = allocate::allocate(&storages, &pads, &jobs);
-        let words = in_order.words;
-        let missing = words.beyond(available);
-        if missing > 0 {
-            if closest.is_none_or(|(least, _)| missing < least) {
-                closest = Some((missing, words));
+    let mut best: Option<(Built, usize)> = None;
+    let mut alternatives: Vec<Alternative> = Vec::new();
+    let variants = Pieces::variants(program, machine);
+    for (number, pieces) in variants.iter().enumerate() {
+        let mut scheduled = 0;
+        for placement in place::place(&pieces.program, machine) {
+            let far = best.as_ref().is_some_and(|(best, _)| placement.cost > 2 * best.cycles);
+            if scheduled == SCHEDULED_PLACEMENTS || far {
+                break;
             }
-            continue;
+            match build(&pieces.program, &placement, machine, available)? {
+                Ok(built) => {
+                    scheduled += 1;
+                    alternatives.push(built.alternative());
+                    if best.as_ref().is_none_or(|(best, _)| built.merit() < best.merit()) {
+                        best = Some((built, number));
+                    }
+                }
+                Err(words) => {
+                    let missing = words.beyond(available);
+                    if closest.is_none_or(|(least, _)| missing < least) {
+                        closest = Some((missing, words));
+                    }
+                }
+            }
         }
-        let mut schedule = schedule::schedule(&storages, &jobs, &pads, machine);
-        let mut allocation = allocate::allocate(&storages, &pads, &schedule.jobs);
-        if allocation.words.beyond(available) > 0 {
-            // Another order keeps more temporaries alive at a time.
-            (schedule, allocation) = (schedule::in_order(&storages, &jobs, &pads, machine), in_order);
-        }
-        let decided = encode::Decided { storages: &storages, homes: &allocation.homes, schedule: &schedule };
-        let image = encode::encode(program, machine, decided, line_of);
-        check_programs(&image)?;
-        verify(&image);
-        return Ok(Compiled {
-            placement: storages.iter().map(|s| (s.name.clone(), s.axes.clone())).collect(),
-            steps: steps(&image, &schedule),
-            used: allocation.words,
-            image,
-        });
     }
-    let (_, needed) = closest.expect("placing everything locally is always possible");
-    Err(too_large(machine, available, needed))
+    let Some((built, number)) = best else {
+        let (_, needed) = closest.expect("placing everything locally is always possible");
+        return Err(too_large(machine, available, needed));
+    };
+    let Built { storages, schedule, allocation, .. } = &built;
+    let decided = encode::Decided { pieces: &variants[number], storages, homes: &allocation.homes, schedule };
+    let image = encode::encode(program, machine, decided, line_of);
+    check_programs(&image)?;
+    verify(&image);
+    let chosen = built.alternative();
+    alternatives.sort_by_key(|alternative| (*alternative != chosen, alternative.cycles()));
+    Ok(Compiled {
+        placement: chosen.placement.clone(),
+        steps: steps(&image, schedule),
+        used: allocation.words,
+        alternatives,
+        image,
+    })
+}
+
+/// Placements of a program that are scheduled, of those with the least estimated cost.
+const SCHEDULED_PLACEMENTS: usize = 6;
+
+/// A program that is placed, scheduled and has its addresses.
+struct Built {
+    storages: Vec<select::Storage>,
+    schedule: schedule::Schedule,
+    allocation: allocate::Allocation,
+    load: u64,
+    cycles: u64,
+}
+
+impl Built {
+    fn alternative(&self) -> Alternative {
+        let placement = self.storages.iter().map(|s| (s.name.clone(), s.axes.clone())).collect();
+        Alternative { placement, step: self.schedule.length, load: self.load }
+    }
+
+    /// Less is better.
+    fn merit(&self) -> (u64, u64, u32, usize) {
+        let words = self.allocation.words;
+        let all = words.model + 2 * words.data + 2 * words.temporary;
+        (self.cycles, self.schedule.length, all, self.schedule.jobs.len())
+    }
+}
+
+/// Schedule one placement; `Err` inside: the words it would need.
+fn build(
+    program: &Program,
+    placement: &Placement,
+    machine: &Machine,
+    available: Words,
+) -> Result<Result<Built, Words>, Refusal> {
+    let mut selection = select::select(program, placement, machine);
+    fuse::fuse_functions(&mut selection);
+    let mut jobs = Vec::new();
+    for job in selection.jobs {
+        let span = job.span;
+        let Some(fitted) = job.fit_levels(machine) else {
+            let message = "this sum runs over more indices than an instruction has loops";
+            let diagnostic = Diagnostic::new(Code::Backend, span, message);
+            return Err(Refusal::unsupported(diagnostic.with_help("split it into two statements")));
+        };
+        jobs.extend(fitted);
+    }
+    selection.jobs = jobs;
+    let allocate::Coloured { storages, jobs, pads } = allocate::colour(&selection);
+    let in_order = allocate::allocate(&storages, &pads, &jobs);
+    let always = Words { temporary: 0, ..in_order.words };
+    if always.beyond(available) > 0 {
+        return Ok(Err(in_order.words));
+    }
+    let mut schedule = schedule::schedule(&storages, &jobs, &pads, machine);
+    let mut allocation = allocate::allocate(&storages, &pads, &schedule.jobs);
+    if allocation.words.beyond(available) > 0 {
+        // Another order keeps fewer temporaries alive at a time.
+        if in_order.words.beyond(available) > 0 {
+            return Ok(Err(in_order.words));
+        }
+        (schedule, allocation) = (schedule::in_order(&storages, &jobs, &pads, machine), in_order);
+    }
+    let tensors = program.tensors.iter().zip(&placement.tensors);
+    let load = tensors.map(|(tensor, axes)| cost::Cost::of_tensor(tensor, axes, machine).load).sum();
+    let cycles = schedule.length.max(load);
+    Ok(Ok(Built { storages, schedule, allocation, load, cycles }))
 }
 
 fn too_large(machine: &Machine, available: Words, needed: Words) -> Refusal {

@@ -8,7 +8,7 @@
 //! locally is always possible (every PE does everything); among all other choices a cost model picks. Nothing here
 //! knows what the program is.
 
-use super::cost;
+use super::cost::Cost;
 use crate::fixed::{Kind, Operand, Operation, Program};
 use crate::tensor::{Affine, TensorId};
 use arch::isa::Finish;
@@ -95,13 +95,16 @@ pub(super) fn for_each_access(operation: &Operation, mut visit: impl FnMut(Tenso
 }
 
 /// The classes of a program: which indices have to be placed together, and which classes meet.
-struct Classes {
-    tensors: Vec<Vec<usize>>,
-    iterators: Vec<Vec<usize>>,
-    /// Classes that may leave the PE.
+pub(super) struct Classes {
+    /// Per tensor, per dimension.
+    pub(super) tensors: Vec<Vec<usize>>,
+    /// Per operation, per iterator.
+    pub(super) iterators: Vec<Vec<usize>>,
+    /// Classes that may leave the PE, longest first.
     movable: Vec<usize>,
     /// Pairs of classes that meet in a tensor or an operation.
     meet: BTreeSet<(usize, usize)>,
+    extents: BTreeMap<usize, u32>,
 }
 
 fn find(parents: &mut [usize], mut node: usize) -> usize {
@@ -110,6 +113,23 @@ fn find(parents: &mut [usize], mut node: usize) -> usize {
         node = parents[node];
     }
     node
+}
+
+impl Classes {
+    /// The classes that do not fill the grid evenly, longest first, and where to cut them.
+    pub(super) fn uneven(&self, machine: &Machine) -> Vec<(usize, i64)> {
+        let pes = machine.pes();
+        let uneven = |&class: &usize| {
+            let extent = self.extents[&class];
+            (extent > pes && extent % pes != 0).then_some((class, i64::from(extent - extent % pes)))
+        };
+        self.movable.iter().filter_map(uneven).collect()
+    }
+
+    /// The classes of a program.
+    pub(super) fn of(program: &Program) -> Classes {
+        classes(program)
+    }
 }
 
 fn classes(program: &Program) -> Classes {
@@ -171,15 +191,103 @@ fn classes(program: &Program) -> Classes {
     let mut movable: Vec<usize> =
         extents.iter().filter(|&(class, &extent)| extent > 1 && !stays.contains(class)).map(|(&c, _)| c).collect();
     movable.sort_by_key(|class| std::cmp::Reverse(extents[class]));
-    // 4^8 placements are tried at most; what is beyond are the smallest indices of an unusually large program.
-    movable.truncate(8);
-    Classes { tensors, iterators, movable, meet }
+    Classes { tensors, iterators, movable, meet, extents }
 }
 
-/// All placements worth trying, cheapest first. The last one, all local, always works if it fits.
+/// Indices of one independent part of a program that are tried on all axes: 4^8 ways at most; what is beyond are the smallest
+/// indices of an unusually large program.
+const TRIED_INDICES: usize = 8;
+
+/// Ways that are kept for each of several independent parts, and altogether.
+const KEPT_WAYS: usize = 6;
+const KEPT_COMBINATIONS: usize = 512;
+/// The last placements of a long list are far from the best.
+const KEPT_PLACEMENTS: usize = 4096;
+
+/// Operations and tensors that have to do with each other through some class.
+#[derive(Default)]
+struct Part {
+    classes: Vec<usize>,
+    operations: Vec<usize>,
+    tensors: Vec<usize>,
+}
+
+/// Independent parts: no class of one meets an operation or a tensor of another.
+fn parts(program: &Program, classes: &Classes) -> Vec<Part> {
+    let largest = classes.tensors.iter().chain(&classes.iterators).flatten().max().map_or(0, |&c| c + 1);
+    let mut parents: Vec<usize> = (0..largest).collect();
+    let mut of_operation: Vec<Option<usize>> = Vec::new();
+    for (operation, own) in program.operations.iter().zip(&classes.iterators) {
+        let mut all = own.clone();
+        for_each_access(operation, |tensor, _, _| all.extend(&classes.tensors[tensor.0]));
+        for pair in all.windows(2) {
+            let (a, b) = (find(&mut parents, pair[0]), find(&mut parents, pair[1]));
+            parents[a] = b;
+        }
+        of_operation.push(all.first().copied());
+    }
+    for own in &classes.tensors {
+        for pair in own.windows(2) {
+            let (a, b) = (find(&mut parents, pair[0]), find(&mut parents, pair[1]));
+            parents[a] = b;
+        }
+    }
+    let mut parts: BTreeMap<usize, Part> = BTreeMap::new();
+    for &class in &classes.movable {
+        parts.entry(find(&mut parents, class)).or_default().classes.push(class);
+    }
+    let nowhere = usize::MAX;
+    for (number, class) in of_operation.iter().enumerate() {
+        let part = class.map_or(nowhere, |class| find(&mut parents, class));
+        parts.entry(part).or_default().operations.push(number);
+    }
+    for (number, own) in classes.tensors.iter().enumerate() {
+        let part = own.first().map_or(nowhere, |&class| find(&mut parents, class));
+        parts.entry(part).or_default().tensors.push(number);
+    }
+    parts.into_values().collect()
+}
+
+/// Axes of some classes; the others are local.
+type Way = Vec<(usize, Axis)>;
+
+fn axis_of(way: &Way, class: usize) -> Axis {
+    way.iter().find(|(c, _)| *c == class).map_or(Axis::Local, |&(_, axis)| axis)
+}
+
+/// All ways to place one part, cheapest first.
+fn ways(part: &Part, program: &Program, classes: &Classes, machine: &Machine, axes: &[Axis]) -> Vec<(Cost, Way)> {
+    let tried = &part.classes[..part.classes.len().min(TRIED_INDICES)];
+    let mut found = Vec::new();
+    for number in 0..axes.len().pow(tried.len() as u32) {
+        let mut rest = number;
+        let mut way: Way = Vec::new();
+        for &class in tried {
+            let axis = axes[rest % axes.len()];
+            if axis != Axis::Local {
+                way.push((class, axis));
+            }
+            rest /= axes.len();
+        }
+        if classes.meet.iter().any(|&(a, b)| !axis_of(&way, a).agrees_with(axis_of(&way, b))) {
+            continue;
+        }
+        let place = |own: &[usize]| own.iter().map(|&class| axis_of(&way, class)).collect::<Vec<Axis>>();
+        let operations = part
+            .operations
+            .iter()
+            .map(|&n| Cost::of_operation(&program.operations[n], &place(&classes.iterators[n]), machine));
+        let tensors =
+            part.tensors.iter().map(|&n| Cost::of_tensor(&program.tensors[n], &place(&classes.tensors[n]), machine));
+        found.push((operations.chain(tensors).fold(Cost::default(), Cost::plus), way));
+    }
+    found.sort_by_key(|(cost, _)| cost.key());
+    found
+}
+
+/// All placements worth trying, cheapest first. Everything in the PE, which always works if it fits, is among them.
 pub(super) fn place(program: &Program, machine: &Machine) -> Vec<Placement> {
-    let classes = classes(program);
-    let mut found: Vec<Placement> = Vec::new();
+    let classes = Classes::of(program);
     let axes: Vec<Axis> = Axis::ALL.into_iter().filter(|a| *a == Axis::Local || a.lanes(machine) > 1).collect();
     let axes: Vec<Axis> = if machine.pus() == 1 || machine.pes_per_pu() == 1 {
         // With a single row or column the grid axis is that column or row.
@@ -187,24 +295,42 @@ pub(super) fn place(program: &Program, machine: &Machine) -> Vec<Placement> {
     } else {
         axes
     };
-    let total = axes.len().pow(classes.movable.len() as u32);
-    for number in 0..total {
-        let mut rest = number;
-        let mut chosen: BTreeMap<usize, Axis> = BTreeMap::new();
-        for &class in &classes.movable {
-            chosen.insert(class, axes[rest % axes.len()]);
-            rest /= axes.len();
+    let parts = parts(program, &classes);
+    let mut found: Vec<(Cost, Way)> = vec![(Cost::default(), Way::new())];
+    let free = parts.iter().filter(|part| !part.classes.is_empty()).count();
+    for part in &parts {
+        let mut ways = ways(part, program, &classes, machine, &axes);
+        if free > 1 {
+            // The fastest ones, and the one with the fewest words.
+            let least = ways.iter().min_by_key(|(cost, _)| cost.words).cloned();
+            ways.truncate(KEPT_WAYS);
+            ways.extend(least.filter(|least| !ways.contains(least)));
         }
-        let axis = |class: &usize| chosen.get(class).copied().unwrap_or(Axis::Local);
-        if classes.meet.iter().any(|(a, b)| !axis(a).agrees_with(axis(b))) {
-            continue;
+        let combined = found.iter().flat_map(|(cost, way)| {
+            ways.iter().map(move |(other, more)| (cost.plus(*other), way.iter().chain(more).copied().collect()))
+        });
+        found = combined.collect();
+        found.sort_by_key(|(cost, _): &(Cost, Way)| cost.key());
+        if free > 1 && found.len() > KEPT_COMBINATIONS {
+            let least = found.iter().min_by_key(|(cost, _)| cost.words).cloned();
+            found.truncate(KEPT_COMBINATIONS);
+            found.extend(least.filter(|least| !found.contains(least)));
         }
-        let place = |groups: &[Vec<usize>]| groups.iter().map(|g| g.iter().map(axis).collect()).collect();
-        let mut placement =
-            Placement { tensors: place(&classes.tensors), iterators: place(&classes.iterators), cost: 0 };
-        placement.cost = cost::step(program, machine, &placement);
-        found.push(placement);
     }
-    found.sort_by_key(|p| p.cost);
+    if found.len() > KEPT_PLACEMENTS {
+        let least = found.iter().min_by_key(|(cost, _)| cost.words).cloned();
+        found.truncate(KEPT_PLACEMENTS);
+        found.extend(least);
+    }
+    let place = |groups: &[Vec<usize>], way: &Way| {
+        groups.iter().map(|g| g.iter().map(|&class| axis_of(way, class)).collect()).collect()
+    };
     found
+        .into_iter()
+        .map(|(cost, way)| Placement {
+            tensors: place(&classes.tensors, &way),
+            iterators: place(&classes.iterators, &way),
+            cost: cost.cycles(),
+        })
+        .collect()
 }

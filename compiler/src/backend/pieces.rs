@@ -1,0 +1,190 @@
+//! Pieces: an index that does not fill the grid evenly is cut into a part that does, and a rest with a placement of its own.
+//!
+//!     t[i] = sum[l](w[i][l] * x[l])    i in 0..138, 64 PEs    =>    t.a[i] = sum[l](w.a[i][l] * x[l])      i in 0..128
+//!                                                                   t.b[i] = sum[l](w.b[i][l] * x.b[l])    i in 0..10
+//!
+//! Three beats per `l` become two, and a rest that may lie on other axes. What the rest reads and both parts share, `x`, is loaded
+//! twice, so that it can lie elsewhere, too. Nothing is rounded differently: each element is computed as before.
+
+use super::place::Classes;
+use crate::fixed::{Kind, Operand, Operation, Program, Role, Tensor};
+use crate::tensor::{Affine, TensorId};
+use arch::machine::Machine;
+use std::collections::BTreeMap;
+
+/// Which part of which tensor of the original program a tensor is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) of: TensorId,
+    /// Index of its first element.
+    pub(super) origin: Vec<i64>,
+}
+
+/// A program of pieces of another one's tensors.
+#[derive(Debug, Clone)]
+pub(super) struct Pieces {
+    pub(super) program: Program,
+    /// One per tensor.
+    pub(super) pieces: Vec<Piece>,
+}
+
+impl Pieces {
+    /// The program as it is.
+    pub(super) fn whole(program: &Program) -> Pieces {
+        let piece = |(id, tensor): (usize, &Tensor)| Piece { of: TensorId(id), origin: vec![0; tensor.shape.len()] };
+        Pieces { program: program.clone(), pieces: program.tensors.iter().enumerate().map(piece).collect() }
+    }
+
+    /// The program, and what it becomes when every index that can be cut at a multiple of the grid is.
+    pub(super) fn variants(program: &Program, machine: &Machine) -> Vec<Pieces> {
+        let whole = Pieces::whole(program);
+        let mut cut = whole.clone();
+        let mut done = 0;
+        loop {
+            let classes = Classes::of(&cut.program);
+            let Some((class, at)) = classes.uneven(machine).into_iter().nth(done) else { break };
+            match cut.cut(&classes, class, at) {
+                Some(next) => cut = next,
+                None => done += 1,
+            }
+        }
+        if cut.program == whole.program { vec![whole] } else { vec![whole, cut] }
+    }
+
+    /// Cut one class of indices; `None` where that is not possible.
+    fn cut(&self, classes: &Classes, class: usize, at: i64) -> Option<Pieces> {
+        let program = &self.program;
+        for (operation, own) in program.operations.iter().zip(&classes.iterators) {
+            // Half a sum cannot be rounded, and an operation has one iterator of the class.
+            let mut of_class = own.iter().enumerate().filter(|&(_, &c)| c == class);
+            let first = of_class.next();
+            if of_class.next().is_some() || first.is_some_and(|(i, _)| i >= operation.free) {
+                return None;
+            }
+        }
+        let dimension_of =
+            |tensor: usize| -> Option<usize> { classes.tensors[tensor].iter().position(|&c| c == class) };
+        if classes.tensors.iter().any(|own| own.iter().filter(|&&c| c == class).count() > 1) {
+            return None;
+        }
+        let mut result = Pieces { program: program.clone(), pieces: self.pieces.clone() };
+        // The second part of each tensor that is cut, and the copy of each that the rest reads, too.
+        let mut rests: BTreeMap<usize, TensorId> = BTreeMap::new();
+        let named = |tensors: &[Tensor], name: &str, suffix: &str| {
+            let mut name = format!("{name}{suffix}");
+            while tensors.iter().any(|t| t.name == name) {
+                name.push('+');
+            }
+            name
+        };
+        for (id, tensor) in program.tensors.iter().enumerate() {
+            let Some(dimension) = dimension_of(id) else { continue };
+            if i64::from(tensor.shape[dimension]) <= at {
+                continue;
+            }
+            if let Role::Parameter(_) | Role::Output = tensor.role {
+                return None;
+            }
+            let (mut rest, mut piece) = (tensor.clone(), self.pieces[id].clone());
+            rest.name = named(&result.program.tensors, &tensor.name, ".rest");
+            rest.shape[dimension] -= at as u32;
+            piece.origin[dimension] += at;
+            result.program.tensors[id].shape[dimension] = at as u32;
+            rests.insert(id, TensorId(result.program.tensors.len()));
+            result.program.tensors.push(rest);
+            result.pieces.push(piece);
+        }
+        let mut operations = Vec::new();
+        for (operation, own) in program.operations.iter().zip(&classes.iterators) {
+            let Some(iterator) = own.iter().position(|&c| c == class) else {
+                operations.push(rewritten(operation, |tensor, index| pick(&rests, &dimension_of, at, tensor, index)));
+                continue;
+            };
+            let (low, high) = (operation.iterators[iterator].low, operation.iterators[iterator].high);
+            if low < at {
+                let mut main = operation.clone();
+                main.iterators[iterator].high = high.min(at);
+                operations.push(main);
+            }
+            if high > at {
+                let mut rest = rewritten(operation, |tensor, index| {
+                    let fixed = dimension_of(tensor.0).is_some_and(|d| index[d].as_iterator().is_none());
+                    match rests.get(&tensor.0) {
+                        _ if fixed => pick(&rests, &dimension_of, at, tensor, index),
+                        Some(&rest) => (rest, index.to_vec()),
+                        None => (result.copy_for_rest(&mut rests, tensor, &named), index.to_vec()),
+                    }
+                });
+                rest.iterators[iterator].low = (low - at).max(0);
+                rest.iterators[iterator].high = high - at;
+                operations.push(rest);
+            }
+        }
+        result.program.operations = operations;
+        crate::fixed::verify(&result.program);
+        Some(result)
+    }
+
+    /// The copy of an input that the rest reads; other tensors are shared.
+    fn copy_for_rest(
+        &mut self,
+        rests: &mut BTreeMap<usize, TensorId>,
+        tensor: TensorId,
+        named: &dyn Fn(&[Tensor], &str, &str) -> String,
+    ) -> TensorId {
+        let original = self.program.tensors[tensor.0].clone();
+        if original.role != Role::Input || original.shape.is_empty() {
+            return tensor;
+        }
+        let copy = TensorId(self.program.tensors.len());
+        let name = named(&self.program.tensors, &original.name, ".again");
+        self.program.tensors.push(Tensor { name, ..original });
+        self.pieces.push(self.pieces[tensor.0].clone());
+        rests.insert(tensor.0, copy);
+        copy
+    }
+}
+
+/// The piece in which an element lies whose index along the cut is constant.
+fn pick(
+    rests: &BTreeMap<usize, TensorId>,
+    dimension_of: &dyn Fn(usize) -> Option<usize>,
+    at: i64,
+    tensor: TensorId,
+    index: &[Affine],
+) -> (TensorId, Vec<Affine>) {
+    let mut index = index.to_vec();
+    if let (Some(&rest), Some(dimension)) = (rests.get(&tensor.0), dimension_of(tensor.0))
+        && index[dimension].offset >= at
+    {
+        index[dimension].offset -= at;
+        return (rest, index);
+    }
+    (tensor, index)
+}
+
+/// An operation with other tensors.
+fn rewritten(
+    operation: &Operation,
+    mut replace: impl FnMut(TensorId, &[Affine]) -> (TensorId, Vec<Affine>),
+) -> Operation {
+    let mut result = operation.clone();
+    let mut each = |operand: &mut Operand| {
+        if let Operand::Read { tensor, index } = operand {
+            (*tensor, *index) = replace(*tensor, index);
+        }
+    };
+    match &mut result.kind {
+        Kind::MultiplyAdd { start, product, .. } => {
+            start.iter_mut().for_each(&mut each);
+            if let Some((a, b)) = product {
+                each(a);
+                each(b);
+            }
+        }
+        Kind::Product { factor, .. } => each(factor),
+        Kind::Function { input, .. } => each(input),
+    }
+    (result.out, result.out_index) = replace(result.out, &result.out_index);
+    result
+}
