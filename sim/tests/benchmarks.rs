@@ -1,8 +1,13 @@
-//! The published benchmarks keep their cycles per sample.
+//! The published benchmarks reach their cycles per sample, with the right words.
+//!
+//! `BENCHMARK=name/batch BENCHMARK_STEPS=1 cargo test -p sim --test benchmarks -- --nocapture` shows the schedule of one.
 
 use sim::array::Array;
 use sim::benchmarks::{self, Benchmark, Prepared, Run};
 use std::path::{Path, PathBuf};
+
+/// What misses its target, and by how much: name, batch, words per transfer, cycles per sample. docs/performance.md says why.
+const MISSED: &[(&str, u32, u32, f64)] = &[("backprop_64_128_10", 64, 16, 342.5)];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs")
@@ -17,36 +22,63 @@ fn prepare(benchmark: &Benchmark, run: &Run) -> Prepared {
     Prepared::new(benchmark, run, &text).unwrap_or_else(|errors| panic!("{}: {errors:?}", benchmark.name))
 }
 
-/// Measure what `wanted` chooses; the runs that miss their targets.
-fn missed(wanted: impl Fn(&Benchmark, &Run) -> bool) -> Vec<String> {
-    let mut missed = Vec::new();
+/// Measure what `wanted` chooses, compare every weight with `fixed`, and hold each to its target.
+fn check(wanted: impl Fn(&Run) -> bool) {
+    let only = std::env::var("BENCHMARK").unwrap_or_default();
+    let mut wrong = Vec::new();
+    let mut measured = 0;
     for benchmark in table() {
-        for run in benchmark.runs.iter().filter(|run| wanted(&benchmark, run)) {
+        for run in benchmark.runs.iter().filter(|run| wanted(run)) {
+            if !format!("{}/{}", benchmark.name, run.batch).contains(&only) {
+                continue;
+            }
             let prepared = prepare(&benchmark, run);
-            let cycles = prepared.cycles_per_sample(|| Array::new(&prepared.climb.image().machine)).unwrap();
-            let limit = run.limit(&prepared.bounds).unwrap();
-            let (name, grid) = (&benchmark.name, (run.pus, run.pes_per_pu, run.stream_words));
-            let line = format!("{name} {grid:?} batch {}: {cycles:.2} of {limit:.2}", run.batch);
-            println!("{line}, work {:.2}, bandwidth {:.2}", prepared.bounds.work, prepared.bounds.bandwidth);
+            let image = prepared.climb.image();
+            let array = || Array::new(&image.machine);
+            let cycles = prepared.cycles_per_sample(array).unwrap();
+            let words = prepared.compare(array()).unwrap_or_else(|fall| panic!("{}: {fall}", benchmark.name));
+            assert!(words > 0, "{}: nothing was compared", benchmark.name);
+            let target = run.limit(&prepared.bounds).expect("each run has a target");
+            let known = |&&(name, batch, lanes, _): &&(&str, u32, u32, f64)| {
+                (name, batch, lanes) == (benchmark.name.as_str(), run.batch, run.stream_words)
+            };
+            let missed = MISSED.iter().find(known);
+            let limit = missed.map_or(target, |missed| missed.3);
+            let instructions = [image.alu.len(), image.root.len(), image.moves.len(), image.load.len()];
+            let longest = *instructions.iter().max().unwrap();
+            let grid = (run.pus, run.pes_per_pu, run.stream_words);
+            let line = format!("{} {grid:?} batch {}: {cycles:.2} of {target:.2}", benchmark.name, run.batch);
+            let bounds = prepared.bounds;
+            println!("{line}, work {:.2}, bandwidth {:.2}, {longest} instructions", bounds.work, bounds.bandwidth);
             if std::env::var_os("BENCHMARK_STEPS").is_some() {
                 for step in &prepared.climb.compiled.steps {
                     println!("    {:>5} {:>5} waited {:>3}  {}", step.start, step.length, step.waited, step.what);
                 }
             }
-            if !run.reached(cycles, &prepared.bounds) {
-                missed.push(line);
+            if cycles > limit || longest > 256 {
+                wrong.push(format!("{line}, {longest} instructions"));
             }
+            if missed.is_some() && cycles <= target {
+                wrong.push(format!("{line} is no miss any more"));
+            }
+            measured += 1;
         }
     }
-    missed
+    assert!(measured > 0 || !only.is_empty(), "nothing was measured");
+    assert!(wrong.is_empty(), "missed:\n{}", wrong.join("\n"));
 }
 
 #[test]
-fn instrument() {
-    let only = std::env::var("BENCHMARK").unwrap_or_default();
-    let missed = missed(|benchmark, run| {
-        let name = format!("{}/{}", benchmark.name, run.batch);
-        run.pus == 8 && run.cycles.is_some() && name.contains(&only)
-    });
-    println!("missed:\n{}", missed.join("\n"));
+fn the_published_sizes_on_64_pes() {
+    check(|run| run.cycles.is_some());
+}
+
+#[test]
+fn wide_layers_on_512_pes() {
+    check(|run| run.utilisation.is_some());
+}
+
+#[test]
+fn long_vectors_as_fast_as_they_come_in() {
+    check(|run| run.bandwidth.is_some());
 }
