@@ -122,6 +122,8 @@ pub enum Command {
     Sim(Sim),
     /// Placement and schedule: what runs when and where, by source line
     Explain(Explain),
+    /// The published benchmarks: cycles per sample beside their bounds and their peers
+    Bench(Bench),
     /// Train in words of several widths, beside the same training on real numbers
     Accuracy(Accuracy),
     /// Try many machines: cycles, resources, and which are beaten by no other
@@ -154,6 +156,7 @@ impl Command {
                 | Command::Explain(_)
                 | Command::Doctor
                 | Command::Completions(_)
+                | Command::Bench(_)
                 | Command::Explore(_)
                 | Command::Accuracy(_)
                 | Command::Graph(_)

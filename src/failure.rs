@@ -108,3 +108,44 @@ impl From<sim::train::engine::EngineError> for Failure {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use std::collections::BTreeSet;
+
+    /// The codes of a table `| code | meaning |`.
+    fn table(text: &str) -> BTreeSet<u8> {
+        text.lines().filter_map(|line| line.split('|').nth(1)?.trim().parse().ok()).collect()
+    }
+
+    /// One failure of each kind, what the manual, the help and this file say: the same codes.
+    #[test]
+    fn exit_codes_are_documented() {
+        let source = Source { name: String::new(), text: String::new() };
+        let failures = [
+            Failure::data("x", Vec::new()),
+            Failure::DoesNotFit { source, diagnostics: Vec::new() },
+            Failure::Usage(String::new()),
+            Failure::Mismatch(String::new()),
+            Failure::Tool(String::new()),
+            Failure::File(String::new()),
+            Failure::Interrupted,
+            Failure::Bug(String::new()),
+        ];
+        let codes: BTreeSet<u8> = failures.iter().map(Failure::exit_code).chain([0]).collect();
+        assert_eq!(codes.len(), failures.len() + 1, "each kind has its own");
+        assert_eq!(table(include_str!("../docs/command-line.md")), codes, "docs/command-line.md");
+        let head: String = include_str!("failure.rs")
+            .lines()
+            .map_while(|line| line.strip_prefix("//!"))
+            .collect::<Vec<_>>()
+            .join("\n");
+        assert_eq!(table(&head), codes, "the head of this file");
+        let help = crate::arguments::Arguments::command().get_after_help().map(ToString::to_string).unwrap_or_default();
+        let help = help.split("Exit codes:").nth(1).expect("the help lists them").to_owned();
+        let said: BTreeSet<u8> = help.split([' ', '\n', ',']).filter_map(|word| word.parse().ok()).collect();
+        assert_eq!(said, codes, "--help");
+    }
+}

@@ -1,7 +1,7 @@
 //! An image as text: placement, schedule, instructions.
 
 use arch::Image;
-use compiler::backend::{Axis, Compiled};
+use compiler::backend::{Alternative, Axis, Compiled};
 use std::fmt::Display;
 
 fn axis(axis: Axis) -> &'static str {
@@ -21,14 +21,41 @@ pub fn explain(compiled: &Compiled) -> String {
         let axes = if axes.is_empty() { "scalar".to_owned() } else { axes.join(", ") };
         text.push_str(&format!("  {name:16} {axes}\n"));
     }
-    text.push_str("\nschedule of one step\n  start   beats  waited  readable  line  what\n");
+    text.push_str(&alternatives(compiled));
+    text.push_str("\nschedule of one step\n  start   beats  readable  unit          line  what\n");
     for step in &compiled.steps {
+        let waited = step.cause.as_ref().filter(|_| step.waited > 0);
+        let waited = waited.map_or_else(String::new, |cause| format!("  (waited {} cycles {cause})", step.waited));
         text.push_str(&format!(
-            "{:7} {:7} {:7} {:9} {:5}  {}\n",
-            step.start, step.length, step.waited, step.readable, step.line, step.what
+            "{:7} {:7} {:9}  {:12} {:5}  {}{waited}\n",
+            step.start, step.length, step.readable, step.unit, step.line, step.what
         ));
     }
     text.push_str(&format!("\n{} cycles from step to step\n", compiled.image.step_length));
+    text
+}
+
+/// What the placement takes, and what the best of the others would take and where it differs.
+fn alternatives(compiled: &Compiled) -> String {
+    let cycles = |a: &Alternative| format!("{} cycles of computing, {} transfers of input", a.step, a.load);
+    let Some(chosen) = compiled.alternatives.first() else { return String::new() };
+    let mut text = format!("chosen because it takes least: {}\n", cycles(chosen));
+    match compiled.alternatives.iter().skip(1).find(|other| other.placement != chosen.placement) {
+        None => text.push_str("no other placement came near it\n"),
+        Some(second) => {
+            let differing = second
+                .placement
+                .iter()
+                .filter(|(name, axes)| !chosen.placement.iter().any(|(known, chosen)| known == name && chosen == axes));
+            let axes = |axes: &[Axis]| axes.iter().map(|&a| axis(a)).collect::<Vec<_>>().join(", ");
+            let where_else: Vec<String> = differing.map(|(name, a)| format!("{name} on {}", axes(a))).collect();
+            text.push_str(&format!("runner-up: {}", cycles(second)));
+            if !where_else.is_empty() {
+                text.push_str(&format!(", with {}", where_else.join("; ")));
+            }
+            text.push('\n');
+        }
+    }
     text
 }
 

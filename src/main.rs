@@ -89,6 +89,7 @@ fn main() -> ExitCode {
         Some(Command::Weights(options)) => commands::weights::run(&arguments.global, options, &talk),
         Some(Command::Sim(options)) => commands::sim::run(&arguments.global, options, &talk),
         Some(Command::Explain(target)) => commands::explain::run(&arguments.global, target, &talk),
+        Some(Command::Bench(options)) => commands::bench::run(&arguments.global, options, &talk),
         Some(Command::Accuracy(options)) => commands::accuracy::run(&arguments.global, options, &talk),
         Some(Command::Explore(options)) => commands::explore::run(&arguments.global, options, &talk),
         Some(Command::Graph(options)) => commands::graph::run(&arguments.global, options, &talk),

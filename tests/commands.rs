@@ -120,3 +120,25 @@ fn numbers_are_explained() {
     assert!(w["fraction"].as_i64().unwrap() > 8 && w["decided"].as_str().is_some_and(|why| !why.is_empty()), "{w}");
     assert!(w["low"].as_f64().unwrap() < w["high"].as_f64().unwrap());
 }
+
+/// What a mistake looks like on a terminal, which `script` plays.
+fn on_a_terminal(program: &str, no_color: bool) -> String {
+    let mut command = std::process::Command::new("script");
+    command.args(["-qec", &format!("{} check {program}", env!("CARGO_BIN_EXE_tabla-gen")), "/dev/null"]);
+    command.env("TERM", "xterm").env_remove("NO_COLOR").stdin(std::process::Stdio::null());
+    if no_color {
+        command.env("NO_COLOR", "1");
+    }
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = file(folder.path(), "p.t", "model_input x[3];\nh = x[0] * v;\n");
+    let (coloured, plain) = (on_a_terminal(&program, false), on_a_terminal(&program, true));
+    assert!(coloured.contains("\u{1b}[") && coloured.contains("E-UNDEF"), "{coloured}");
+    assert!(!plain.contains('\u{1b}') && plain.contains("E-UNDEF"), "{plain}");
+}

@@ -7,7 +7,7 @@ use crate::listing;
 use crate::output::{self, Talk};
 use crate::project::Project;
 use crate::report;
-use compiler::backend::{Compiled, Step};
+use compiler::backend::{Alternative, Axis, Compiled, Step};
 use serde_json::{Value, json};
 
 /// Print the listing of the training image.
@@ -32,20 +32,28 @@ pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failur
     }
 }
 
+/// The axis of each dimension, by tensor.
+fn axes(placement: &[(String, Vec<Axis>)]) -> Value {
+    let placement = placement.iter().map(|(name, axes)| {
+        let axes: Vec<String> = axes.iter().map(|axis| format!("{axis:?}").to_lowercase()).collect();
+        (name.clone(), json!(axes))
+    });
+    Value::Object(placement.collect())
+}
+
 fn document(compiled: &Compiled) -> Value {
     let step = |step: &Step| {
         json!({
             "what": step.what, "line": step.line, "start": step.start, "beats": step.length,
-            "waited": step.waited, "readable": step.readable,
+            "waited": step.waited, "cause": step.cause.as_ref().map(ToString::to_string), "readable": step.readable,
+            "unit": step.unit,
         })
     };
-    let placement = compiled.placement.iter().map(|(name, axes)| {
-        let axes: Vec<String> = axes.iter().map(|axis| format!("{axis:?}").to_lowercase()).collect();
-        (name.clone(), json!(axes))
-    });
+    let alternative = |alternative: &Alternative| json!({ "step": alternative.step, "load": alternative.load, "placement": axes(&alternative.placement) });
     json!({
         "schema_version": 1,
-        "placement": Value::Object(placement.collect()),
+        "placement": axes(&compiled.placement),
+        "alternatives": compiled.alternatives.iter().map(alternative).collect::<Vec<_>>(),
         "step_length": compiled.image.step_length,
         "instructions": compiled.steps.iter().map(step).collect::<Vec<_>>(),
     })

@@ -1,6 +1,7 @@
 //! One file per subcommand. Each takes the parsed arguments and gives a result on stdout or a failure.
 
 pub mod accuracy;
+pub mod bench;
 pub mod build;
 pub mod check;
 pub mod completions;

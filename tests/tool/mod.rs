@@ -1,5 +1,7 @@
 //! Running the tool in a test, and what it left behind.
 
+#![allow(dead_code, reason = "each test uses some of it")]
+
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};

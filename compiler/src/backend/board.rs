@@ -22,6 +22,30 @@ impl Window {
     }
 }
 
+/// Why an instruction waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cause {
+    /// A word of this tensor is not there yet.
+    Operand(String),
+    /// What was written to this tensor before has to land first.
+    Overwritten(String),
+    /// Roots and buses take results in the order of the instructions.
+    Order,
+    /// The write port of this pad is taken.
+    Port(Pad),
+}
+
+impl std::fmt::Display for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Cause::Operand(tensor) => write!(f, "for {tensor}"),
+            Cause::Overwritten(tensor) => write!(f, "for earlier words of {tensor}"),
+            Cause::Order => f.write_str("for roots and buses"),
+            Cause::Port(pad) => write!(f, "for the write port of {pad:?}"),
+        }
+    }
+}
+
 /// The cycles of one job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slot {
@@ -166,6 +190,32 @@ impl<'a> Board<'a> {
             }
         }
         start
+    }
+
+    /// What keeps a job from starting before cycle `start`; nothing if it follows the one before it at once.
+    pub(super) fn cause(&self, job: &Job, start: u64) -> Option<Cause> {
+        if start <= self.alu {
+            return None;
+        }
+        let name = |access: &Access| self.storages[access.storage.0].name.clone();
+        let shape = shape(job, self.machine);
+        let streams = shape.root.map_or(0, |root| self.root.saturating_sub(root.first));
+        let streams = streams.max(shape.moves.map_or(0, |moves| self.moves.saturating_sub(moves.first)));
+        let words = self.words_ready(job);
+        if start > words.max(streams) {
+            // Also where a longer job was put into a gap: then nothing but the order holds it back.
+            return Some(job.write().map_or(Cause::Order, |write| Cause::Port(self.pads[write.storage.0])));
+        }
+        if words < start {
+            return Some(Cause::Order);
+        }
+        let late = |access: &&Access| {
+            let (readable, mut latest) = (&self.readable[access.storage.0], 0);
+            for_each_word(job, access, |word, cycle| latest = latest.max(readable[word].saturating_sub(cycle)));
+            latest >= start
+        };
+        let operand = job.reads().find(late).map(|access| Cause::Operand(name(access)));
+        Some(operand.unwrap_or_else(|| job.write().map_or(Cause::Order, |write| Cause::Overwritten(name(write)))))
     }
 
     /// Let a job start in a cycle that [`Board::start`] gave.

@@ -23,6 +23,7 @@ mod verify;
 use pieces::Pieces;
 
 pub use allocate::Words;
+pub use board::Cause;
 pub use place::{Axis, Placement};
 pub use verify::verify;
 
@@ -78,6 +79,10 @@ pub struct Step {
     pub length: u64,
     /// Cycles it waited for operands or ports.
     pub waited: u64,
+    /// What for.
+    pub cause: Option<Cause>,
+    /// Where its results go through.
+    pub unit: &'static str,
     /// Cycle in which its result can be read.
     pub readable: u64,
 }
@@ -174,7 +179,7 @@ pub fn compile(
     alternatives.sort_by_key(|alternative| (*alternative != chosen, alternative.cycles()));
     Ok(Compiled {
         placement: chosen.placement.clone(),
-        steps: steps(&image, schedule),
+        steps: steps(&image, schedule, &causes(&built, machine)),
         used: allocation.words,
         alternatives,
         image,
@@ -295,10 +300,35 @@ fn check_programs(image: &Image) -> Result<(), Refusal> {
     })
 }
 
-fn steps(image: &Image, schedule: &schedule::Schedule) -> Vec<Step> {
-    let slots = schedule.slots.iter().zip(&image.comments);
+/// Why each job waits: the schedule, replayed.
+fn causes(built: &Built, machine: &Machine) -> Vec<Option<Cause>> {
+    let pads: Vec<_> = built.allocation.homes.iter().map(|home| home.pad).collect();
+    let mut board = board::Board::new(machine, &built.storages, &pads);
+    let jobs = built.schedule.jobs.iter().zip(&built.schedule.slots);
+    jobs.map(|(job, slot)| {
+        let cause = board.cause(job, slot.alu.first);
+        board.place(job, slot.alu.first);
+        cause
+    })
+    .collect()
+}
+
+/// Where the results of a job go through.
+fn unit(job: &job::Job) -> &'static str {
+    match &job.sink {
+        job::Sink::Pad(_) => "PEs",
+        job::Sink::Tree { unit: arch::timing::Unit::Row, .. } => "row roots",
+        job::Sink::Tree { unit: arch::timing::Unit::Global, .. } => "global root",
+        job::Sink::Output => "output",
+    }
+}
+
+fn steps(image: &Image, schedule: &schedule::Schedule, causes: &[Option<Cause>]) -> Vec<Step> {
+    let slots = schedule.slots.iter().zip(&image.comments).zip(schedule.jobs.iter().zip(causes));
     slots
-        .map(|(slot, (what, line))| Step {
+        .map(|((slot, (what, line)), (job, cause))| Step {
+            cause: cause.clone(),
+            unit: unit(job),
             what: what.clone(),
             line: *line,
             start: slot.alu.first,

@@ -1,0 +1,240 @@
+//! `bench`: the published benchmarks on the array, a sample of them on the generated Verilog, beside their bounds and their peers.
+
+use crate::arguments::{Bench, Global};
+use crate::failure::{Failure, Source};
+use crate::library;
+use crate::output::{self, Talk};
+use crate::render;
+use crate::simulators::Simulator;
+use arch::{Code, Diagnostic};
+use serde::Serialize;
+use serde_json::json;
+use sim::array::Array;
+use sim::benchmarks::{self, Benchmark, Peers, Prepared, Run};
+use std::path::Path;
+
+/// The table of benchmarks.
+const TABLE: &str = "programs/benchmarks.toml";
+/// Checked on the Verilog if the user names nothing: it has a function and both trees.
+const SAMPLE: &str = "logistic_54";
+
+/// One run of a benchmark.
+#[derive(Debug, Clone, Serialize)]
+struct Row {
+    name: String,
+    batch: u32,
+    pes: u32,
+    pus: u32,
+    pes_per_pu: u32,
+    stream_words: u32,
+    /// Measured on the array; nothing where the machine cannot run it.
+    cycles_per_sample: Option<f64>,
+    /// The larger of the bounds by multiply-adds and by input words.
+    bound: Option<f64>,
+    bound_by: Option<&'static str>,
+    /// Part of the multiply-add slots that is used.
+    utilisation: Option<f64>,
+    /// Cycles per sample that are aimed at.
+    target: Option<f64>,
+    reached: Option<bool>,
+    /// Instructions of all streams.
+    instructions: Option<usize>,
+    /// Words of the array that were compared with fixed point, all equal.
+    words_compared: Option<u64>,
+    /// Measured on the Verilog.
+    rtl_cycles_per_sample: Option<f64>,
+    /// Cycles per sample of others.
+    peer_rtl: Option<u64>,
+    peer_simulator: Option<u64>,
+    /// Why there is no measurement.
+    refused: Option<String>,
+}
+
+/// Measure, check, print.
+pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure> {
+    let table = library::read(Path::new(TABLE))?;
+    let all = benchmarks::read(&table.text).map_err(|error| Failure::about(&table, vec![error]))?;
+    let known = |name: &String| all.iter().any(|benchmark| benchmark.name == *name);
+    if let Some(unknown) = options.names.iter().chain(&options.rtl).find(|name| !known(name)) {
+        let names = all.iter().map(|benchmark| benchmark.name.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(Failure::Usage(format!("there is no benchmark `{unknown}`; there are {names}")));
+    }
+    let wanted = |benchmark: &&Benchmark| options.names.is_empty() || options.names.contains(&benchmark.name);
+    let runs: Vec<(&Benchmark, &Run)> = all
+        .iter()
+        .filter(wanted)
+        .flat_map(|benchmark| benchmark.runs.iter().map(move |run| (benchmark, run)))
+        .filter(|(_, run)| options.batch.is_none_or(|batch| batch == run.batch))
+        .collect();
+    let sample = |benchmark: &Benchmark| match (options.no_rtl, options.rtl.as_slice()) {
+        (true, _) => false,
+        (false, []) => benchmark.name == SAMPLE,
+        (false, names) => names.contains(&benchmark.name),
+    };
+    let measure = |number: usize| -> Result<Row, Failure> {
+        let (benchmark, run) = runs[number];
+        talk.detail(format!("{}, batch {}", benchmark.name, run.batch));
+        measured(benchmark, run, talk, sample(benchmark))
+    };
+    let rows = crate::jobs::each(runs.len(), global.jobs, &measure);
+    let rows = rows.into_iter().collect::<Result<Vec<Row>, Failure>>()?;
+    let differs =
+        rows.iter().find(|row| row.rtl_cycles_per_sample.is_some_and(|cycles| Some(cycles) != row.cycles_per_sample));
+    let differs = differs.map(|row| {
+        let cycles = |cycles: Option<f64>| cycles.map_or("none".to_owned(), |cycles| cycles.to_string());
+        let (rtl, array) = (cycles(row.rtl_cycles_per_sample), cycles(row.cycles_per_sample));
+        Failure::Mismatch(format!("{} takes {rtl} cycles per sample on rtl, {array} on array", row.name))
+    });
+    if options.page {
+        output::result(&page(&rows))?;
+    } else {
+        output::either(
+            global.format,
+            || text(&rows),
+            || {
+                let mut document = json!({ "schema_version": 1, "benchmarks": rows });
+                if let Some(failure) = &differs {
+                    render::add_mismatch(&mut document, failure);
+                }
+                document
+            },
+        )?;
+    }
+    differs.map_or(Ok(()), Err)
+}
+
+fn measured(benchmark: &Benchmark, run: &Run, talk: &Talk, on_rtl: bool) -> Result<Row, Failure> {
+    let Peers { rtl, simulator } = benchmark.peers;
+    let mut row = Row {
+        name: benchmark.name.clone(),
+        batch: run.batch,
+        pes: run.pus * run.pes_per_pu,
+        pus: run.pus,
+        pes_per_pu: run.pes_per_pu,
+        stream_words: run.stream_words,
+        cycles_per_sample: None,
+        bound: None,
+        bound_by: None,
+        utilisation: None,
+        target: run.cycles,
+        reached: None,
+        instructions: None,
+        words_compared: None,
+        rtl_cycles_per_sample: None,
+        peer_rtl: rtl,
+        peer_simulator: simulator,
+        refused: None,
+    };
+    let source = library::read(&Path::new("programs").join(&benchmark.program))?;
+    let prepared = match Prepared::new(benchmark, run, &source.text) {
+        Ok(prepared) => prepared,
+        Err(errors) => return refused(row, &source, errors),
+    };
+    let image = prepared.climb.image();
+    let bounds = &prepared.bounds;
+    let stuck = |what: String| Failure::Bug(format!("{}: {what}", benchmark.name));
+    let array = || Array::new(&image.machine);
+    let cycles = prepared.cycles_per_sample(array).map_err(|error| stuck(error.to_string()))?;
+    row.words_compared = Some(prepared.compare(array()).map_err(|fall| stuck(format!("{fall:?}")))?);
+    if on_rtl {
+        let rtl = Simulator::build(&image.machine, Some(talk))?;
+        let device = || rtl.device(&image.machine);
+        row.rtl_cycles_per_sample = Some(prepared.cycles_per_sample(device).map_err(|error| stuck(error.to_string()))?);
+        prepared.compare(device()).map_err(|fall| Failure::Mismatch(format!("{} on rtl: {fall:?}", benchmark.name)))?;
+    }
+    row.cycles_per_sample = Some(cycles);
+    row.bound = Some(bounds.larger());
+    row.bound_by = Some(if bounds.work >= bounds.bandwidth { "multiply-adds" } else { "input words" });
+    row.utilisation = Some(bounds.work / cycles);
+    row.target = run.limit(bounds);
+    row.reached = Some(run.reached(cycles, bounds));
+    row.instructions = Some(image.alu.len() + image.root.len() + image.moves.len() + image.load.len());
+    Ok(row)
+}
+
+/// A program that the machine cannot run is a row without a measurement; one that is wrong ends the table.
+fn refused(row: Row, source: &Source, errors: Vec<Diagnostic>) -> Result<Row, Failure> {
+    match errors.iter().find(|error| error.code == Code::Backend) {
+        Some(error) => Ok(Row { refused: Some(error.message.clone()), ..row }),
+        None => Err(Failure::about(source, errors)),
+    }
+}
+
+/// A number with two digits after the point, if it has any there.
+fn cell(value: Option<f64>) -> String {
+    let Some(value) = value else { return "-".to_owned() };
+    let text = format!("{value:.2}");
+    text.strip_suffix(".00").map_or(text.clone(), str::to_owned)
+}
+
+fn whole(value: Option<u64>) -> String {
+    value.map_or("-".to_owned(), |value| value.to_string())
+}
+
+fn percent(part: Option<f64>) -> String {
+    part.map_or("-".to_owned(), |part| format!("{:.1} %", 100.0 * part))
+}
+
+fn verdict(row: &Row) -> &'static str {
+    match row.reached {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "-",
+    }
+}
+
+fn text(rows: &[Row]) -> String {
+    let mut text = format!(
+        "{:22} {:>5} {:>8} {:>5} {:>9} {:>9} {:>8} {:>9} {:>7} {:>9} {:>9} {:>10}\n",
+        "", "batch", "grid", "words", "cycles", "rtl", "bound", "used", "target", "reached", "peer rtl", "peer sim"
+    );
+    for row in rows {
+        text.push_str(&format!(
+            "{:22} {:>5} {:>8} {:>5} {:>9} {:>9} {:>8} {:>9} {:>7} {:>9} {:>9} {:>10}\n",
+            row.name,
+            row.batch,
+            format!("{}x{}", row.pus, row.pes_per_pu),
+            row.stream_words,
+            cell(row.cycles_per_sample),
+            cell(row.rtl_cycles_per_sample),
+            cell(row.bound),
+            percent(row.utilisation),
+            cell(row.target),
+            verdict(row),
+            whole(row.peer_rtl),
+            whole(row.peer_simulator),
+        ));
+        if let Some(reason) = &row.refused {
+            text.push_str(&format!("    not run: {reason}\n"));
+        }
+    }
+    text + "cycles per sample, from the start of one to the start of the next; `used` is the part of the multiply-add slots\n"
+}
+
+/// The table of docs/performance.md.
+fn page(rows: &[Row]) -> String {
+    let mut text = "| benchmark | batch | grid | words in | cycles per sample | bound | multiply-add slots used | target | reached | peer RTL | peer simulator |\n\
+                    |---|---|---|---|---|---|---|---|---|---|---|\n"
+        .to_owned();
+    for row in rows {
+        let bound =
+            row.bound.map_or("-".to_owned(), |bound| format!("{} ({})", cell(Some(bound)), row.bound_by.unwrap_or("")));
+        // The peers were measured one sample per update.
+        let peer = |value: Option<u64>| if row.batch == 1 { whole(value) } else { String::new() };
+        text.push_str(&format!(
+            "| {} | {} | {} x {} | {} | {} | {bound} | {} | {} | {} | {} | {} |\n",
+            row.name,
+            row.batch,
+            row.pus,
+            row.pes_per_pu,
+            row.stream_words,
+            row.refused.as_ref().map_or(cell(row.cycles_per_sample), |_| "does not fit".to_owned()),
+            percent(row.utilisation),
+            cell(row.target),
+            verdict(row),
+            peer(row.peer_rtl),
+            peer(row.peer_simulator),
+        ));
+    }
+    text
+}
