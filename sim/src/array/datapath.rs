@@ -3,7 +3,10 @@
 //! A beat is computed in full in the cycle in which it reads its operands; what it produces is queued with the cycle in
 //! which it lands, so hazards show exactly as they do in the hardware. Pads are stored word by word, all PEs side by side.
 
+mod seen;
+
 use super::sequencer::{Beat, Beats};
+use super::watch::PuView;
 use arch::function::evaluate;
 use arch::isa::{
     Address, AluInstruction, Factor, Finish, LEVELS, Mask, MoveInstruction, Pad, RootInstruction, Start, TableUse,
@@ -23,6 +26,10 @@ pub(super) trait Datapath: std::fmt::Debug {
     fn saturated(&self) -> bool;
     fn clear_saturated(&mut self);
     fn reset(&mut self);
+    /// Look into this PU from now on.
+    fn watch(&mut self, pu: usize);
+    /// What was seen in the last cycle.
+    fn observe(&self, view: &mut PuView);
 }
 
 /// The datapath of a machine, with accumulators as narrow as it allows.
@@ -121,6 +128,8 @@ struct Lanes<A> {
     table_bits: Vec<u128>,
     saturated: bool,
     taken: Vec<bool>,
+    /// While somebody watches: which PU, and what happens in it in this cycle.
+    seen: Option<Box<(usize, PuView)>>,
 }
 
 fn at(address: &Address, counters: &[u32; LEVELS], depth: usize) -> usize {
@@ -154,6 +163,7 @@ impl<A: Sum> Lanes<A> {
             table_bits: vec![0; machine.table_entries() as usize],
             saturated: false,
             taken: vec![false; pes],
+            seen: None,
         }
     }
 
@@ -182,6 +192,7 @@ impl<A: Sum> Lanes<A> {
         let first = counters[reduction..].iter().all(|&k| k == 0);
         let last = counters[reduction..].iter().zip(&i.counts[reduction..]).all(|(&k, &n)| k + 1 == n);
         self.mask(&i.mask, &i.counts, counters);
+        self.see_operands(beat, bank);
         let mut sums = std::mem::take(&mut self.accumulators);
         let words = |pad: Pad| {
             let bank = if pad == Pad::Data { bank as usize * self.machine.data_depth() as usize } else { 0 };
@@ -217,6 +228,7 @@ impl<A: Sum> Lanes<A> {
             }
         }
         self.accumulators = sums;
+        self.see_sums();
         if last {
             self.finish(beat);
         }
@@ -341,6 +353,7 @@ impl<A: Sum> Datapath for Lanes<A> {
         if popped {
             self.fifo.pop_front();
         }
+        self.see_nothing();
         self.waiting.push_back((*beats, input.map(<[i64]>::to_vec)));
         if self.waiting.len() > timing::DISTRIBUTION as usize {
             let (beats, input) = self.waiting.pop_front().expect("just checked");
@@ -358,6 +371,7 @@ impl<A: Sum> Datapath for Lanes<A> {
                 self.load(&beats, input);
             }
         }
+        self.see_results();
         while self.landings.front().is_some_and(|l| l.cycle == self.now) {
             let landing = self.landings.pop_front().expect("just checked");
             let from = landing.address * self.pes;
@@ -414,5 +428,16 @@ impl<A: Sum> Datapath for Lanes<A> {
         self.global_bus.clear();
         self.fifo.clear();
         self.saturated = false;
+    }
+
+    fn watch(&mut self, pu: usize) {
+        assert!(pu < self.machine.pus() as usize, "the grid has {} PUs", self.machine.pus());
+        self.seen = Some(Box::new((pu, PuView::default())));
+    }
+
+    fn observe(&self, view: &mut PuView) {
+        if let Some(seen) = &self.seen {
+            view.clone_from(&seen.1);
+        }
     }
 }

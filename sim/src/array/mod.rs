@@ -8,35 +8,66 @@
 //! |---|---|
 //! | `sequencer` | streams, run states, loader states: which beats are issued when |
 //! | `datapath` | what a beat does, and when its results land |
+//! | [`watch`] | what can be seen of all that, for waves |
 
 mod datapath;
 mod sequencer;
+pub mod watch;
 
 use crate::grid::{CycleResult, Grid};
 use arch::machine::Machine;
 use arch::registers;
 use datapath::Datapath;
 use sequencer::Sequencer;
+use watch::Observation;
 
 /// One simulated grid.
 #[derive(Debug)]
 pub struct Array {
     sequencer: Sequencer,
     datapath: Box<dyn Datapath>,
+    /// What was seen in the last cycle, while somebody watches.
+    observation: Option<Box<Observation>>,
 }
 
 impl Array {
     /// A grid after reset.
     pub fn new(machine: &Machine) -> Array {
-        Array { sequencer: Sequencer::new(machine), datapath: datapath::new(machine) }
+        Array { sequencer: Sequencer::new(machine), datapath: datapath::new(machine), observation: None }
+    }
+
+    /// From now on, look into every cycle and into this PU.
+    ///
+    /// # Panics
+    /// When the grid has no such PU.
+    pub fn watch(&mut self, pu: u32) {
+        self.datapath.watch(pu as usize);
+        self.observation = Some(Box::default());
+    }
+
+    /// What was seen in the last cycle; `None` unless [watched](Array::watch).
+    pub fn observation(&self) -> Option<&Observation> {
+        self.observation.as_deref()
     }
 
     fn advance(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
         let output = self.datapath.output();
         let popped = output.is_some() && output_ready;
         let input_taken = input.is_some() && self.sequencer.input_ready();
+        if let Some(seen) = &mut self.observation {
+            self.sequencer.observe(seen);
+            seen.output = output;
+        }
         let beats = self.sequencer.cycle(input_taken, popped);
         self.datapath.cycle(&beats, if input_taken { input } else { None }, popped);
+        if let Some(seen) = &mut self.observation {
+            let issued = [beats.alu.is_some(), beats.root.is_some(), beats.moves.is_some(), beats.load.is_some()];
+            for (stream, issued) in seen.streams.iter_mut().zip(issued) {
+                stream.issued = issued;
+            }
+            seen.saturated = self.datapath.saturated();
+            self.datapath.observe(&mut seen.pu);
+        }
         CycleResult { input_taken, output: if popped { output } else { None } }
     }
 }

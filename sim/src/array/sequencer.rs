@@ -1,5 +1,6 @@
 //! Streams, run states and loader states: which beats are issued in which cycle (docs/machine.md sections 1, 5, 6).
 
+use super::watch::{Observation, StreamView};
 use arch::isa::{AluInstruction, Instruction, LEVELS, LoadInstruction, MoveInstruction, RootInstruction};
 use arch::machine::Machine;
 use arch::registers;
@@ -220,6 +221,18 @@ enum LoadState {
     Step,
 }
 
+impl<I: Timed> Stream<I> {
+    fn observe(&self) -> StreamView {
+        StreamView {
+            instruction: self.current.is_some().then_some(self.at),
+            counters: self.counters,
+            delay: self.delay,
+            interval: self.interval,
+            issued: false,
+        }
+    }
+}
+
 /// Everything that decides what happens when.
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "they are the flip-flops of docs/machine.md")]
@@ -290,6 +303,36 @@ impl Sequencer {
 
     pub(super) fn idle(&self) -> bool {
         self.state == RunState::Idle
+    }
+
+    /// The registers of this cycle.
+    pub(super) fn observe(&self, seen: &mut Observation) {
+        seen.run_state = match self.state {
+            RunState::Idle => "idle",
+            RunState::Prime => "prime",
+            RunState::WaitModel => "wait_model",
+            RunState::Ready => "ready",
+            RunState::Step => "step",
+            RunState::EmitStep => "emit_step",
+            RunState::EmitModel => "emit_model",
+            RunState::Flush => "flush",
+        };
+        seen.load_state = match self.load_state {
+            LoadState::Idle => "idle",
+            LoadState::Prime => "prime",
+            LoadState::Decide => "decide",
+            LoadState::Model => "model",
+            LoadState::Step => "step",
+        };
+        seen.step = self.register(registers::STEPS).wrapping_sub(self.steps_left);
+        seen.steps_left = self.steps_left;
+        seen.timer = self.timer;
+        seen.bank = self.bank as u32;
+        seen.load_bank = self.load_bank as u32;
+        seen.full = self.full;
+        seen.credits = self.credits;
+        seen.input_ready = self.input_ready();
+        seen.streams = [self.alu.observe(), self.root.observe(), self.moves.observe(), self.load.observe()];
     }
 
     pub(super) fn write_register(&mut self, number: u32, data: u32) {

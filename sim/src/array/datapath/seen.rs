@@ -1,0 +1,86 @@
+//! The eyes of somebody who watches one PU; without one these functions do nothing.
+
+use super::{Lanes, Sum, at};
+use crate::array::sequencer::Beat;
+use crate::array::watch::{PeView, PuView};
+use arch::isa::{AluInstruction, Factor, LEVELS, Pad, Start};
+use arch::number::wrap;
+
+impl<A: Sum> Lanes<A> {
+    /// A new cycle begins.
+    pub(super) fn see_nothing(&mut self) {
+        let columns = self.machine.pes_per_pu() as usize;
+        if let Some(seen) = &mut self.seen {
+            let mut pes = std::mem::take(&mut seen.1.pes);
+            pes.resize(columns, PeView::default());
+            for pe in &mut pes {
+                // The accumulator is a register, everything else is a wire.
+                *pe = PeView { sum: pe.sum, ..PeView::default() };
+            }
+            seen.1 = PuView { pes, ..PuView::default() };
+        }
+    }
+
+    /// What the PEs read; the mask of the beat is known.
+    pub(super) fn see_operands(&mut self, beat: &Beat<AluInstruction>, bank: u32) {
+        let Some(mut seen) = self.seen.take() else { return };
+        let i = &beat.instruction;
+        let first = beat.counters[LEVELS - i.reduce as usize..].iter().all(|&k| k == 0);
+        let word = |pad: Pad, pe: usize| {
+            let bank = if pad == Pad::Data { bank as usize * self.machine.data_depth() as usize } else { 0 };
+            self.pads[pad as usize]
+                [(bank + at(&i.reads[pad as usize], &beat.counters, self.depth(pad))) * self.pes + pe]
+        };
+        let from = seen.0 * self.machine.pes_per_pu() as usize;
+        seen.1.beat = true;
+        for (column, view) in seen.1.pes.iter_mut().enumerate() {
+            let pe = from + column;
+            view.taken = self.taken[pe];
+            view.a = word(i.a, pe);
+            view.b = match i.b {
+                Factor::Pad(pad) => word(pad, pe),
+                Factor::Immediate => i.immediate_b,
+            };
+            view.c = match i.c {
+                _ if !first => 0,
+                Start::Zero => 0,
+                Start::Pad(pad) => word(pad, pe),
+                Start::Immediate => i.immediate_c,
+            };
+        }
+        self.seen = Some(seen);
+    }
+
+    /// What the accumulators hold after a beat.
+    pub(super) fn see_sums(&mut self) {
+        let width = self.machine.accumulator();
+        let from = self.machine.pes_per_pu() as usize;
+        if let Some(seen) = &mut self.seen {
+            let sums = &self.accumulators[seen.0 * from..];
+            for (view, sum) in seen.1.pes.iter_mut().zip(sums) {
+                view.sum = sum.exact(width);
+            }
+        }
+    }
+
+    /// What lands in this cycle: results at the pads, sums at the ends of the trees, words on the buses.
+    pub(super) fn see_results(&mut self) {
+        let Some(mut seen) = self.seen.take() else { return };
+        let (pu, view) = &mut *seen;
+        let from = *pu * self.machine.pes_per_pu() as usize;
+        if let Some(landing) = self.landings.iter().find(|landing| landing.cycle == self.now) {
+            view.write = Some((landing.pad, landing.address));
+            for (column, pe) in view.pes.iter_mut().enumerate() {
+                pe.result = landing.taken[from + column].then_some(landing.words[from + column]);
+            }
+        }
+        let levels = u64::from(self.machine.global_levels());
+        view.row_tree = self.trees.iter().find(|sums| sums.row_cycle == self.now).map_or(0, |sums| sums.rows[*pu]);
+        let global = self.trees.iter().find(|sums| sums.row_cycle + levels == self.now);
+        view.global_tree = global.map_or(0, |sums| wrap(sums.rows.iter().sum(), self.machine.accumulator()));
+        view.row_bus = self.row_bus.iter().find(|bus| bus.0 == self.now).map_or(0, |bus| bus.1[*pu].0);
+        view.global_bus = self.global_bus.iter().find(|bus| bus.0 == self.now).map_or(0, |bus| bus.1.0);
+        view.fifo = self.fifo.len();
+        self.seen = Some(seen);
+    }
+}
