@@ -122,6 +122,8 @@ pub enum Command {
     Sim(Sim),
     /// Placement and schedule: what runs when and where, by source line
     Explain(Explain),
+    /// Train, measure, and write a page with curves, roofline, timeline, placement and cycles by line, as HTML, JSON and text
+    Report(Train),
     /// The published benchmarks: cycles per sample beside their bounds and their peers
     Bench(Bench),
     /// Train in words of several widths, beside the same training on real numbers

@@ -48,6 +48,8 @@ mod library;
 mod listing;
 mod model_file;
 mod output;
+mod page;
+mod placement_map;
 mod project;
 mod render;
 mod report;
@@ -55,6 +57,7 @@ mod resources;
 mod samples;
 mod settings;
 mod simulators;
+mod timeline;
 mod training;
 
 use arguments::{Arguments, Command, Target};
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
         Some(Command::Weights(options)) => commands::weights::run(&arguments.global, options, &talk),
         Some(Command::Sim(options)) => commands::sim::run(&arguments.global, options, &talk),
         Some(Command::Explain(target)) => commands::explain::run(&arguments.global, target, &talk),
+        Some(Command::Report(options)) => commands::report::run(&arguments.global, options, &talk),
         Some(Command::Bench(options)) => commands::bench::run(&arguments.global, options, &talk),
         Some(Command::Accuracy(options)) => commands::accuracy::run(&arguments.global, options, &talk),
         Some(Command::Explore(options)) => commands::explore::run(&arguments.global, options, &talk),

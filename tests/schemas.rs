@@ -131,6 +131,8 @@ fn results_are_what_their_schemas_say() {
     holds(&json(&["graph", LOGISTIC]), "graph");
     holds(&json(&["init", &path("new")]), "init");
     holds(&json(&["doctor"]), "doctor");
+    let page = path("page");
+    holds(&json(&[&["report", LOGISTIC, "--out", &page][..], &train].concat()), "report");
     holds(&json(&["bench", "linear_55", "--no-rtl"]), "bench");
     holds(&json(&["check", "programs/backpropagation.t"]), "diagnostics");
     let failed = run(&["check", "nowhere.t", "--format", "json"]);

@@ -1,12 +1,14 @@
 //! `explain`: placement and schedule, by source line.
 
 use crate::arguments::{Explain, Format, Global};
+use crate::charts;
 use crate::design::Design;
 use crate::failure::Failure;
 use crate::listing;
 use crate::output::{self, Talk};
 use crate::project::Project;
 use crate::report;
+use crate::timeline;
 use compiler::backend::{Alternative, Axis, Compiled, Step};
 use serde_json::{Value, json};
 
@@ -23,12 +25,21 @@ pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failur
         );
     }
     let compiled = design.images.full.as_ref().expect("a design can train");
+    let timeline = timeline::watch(&design)?;
+    if let Some(path) = &options.svg {
+        output::write_file(path, charts::alone(&timeline.svg()).as_bytes())?;
+        talk.say(format!("wrote {}", path.display()));
+    }
     match global.format {
         Format::Text => {
             let listing = listing::explain(compiled);
-            output::result(&format!("{listing}\n{}", listing::microcode(&compiled.image)))
+            output::result(&format!("{listing}\n{}\n{}", timeline.text(), listing::microcode(&compiled.image)))
         }
-        Format::Json => output::json(&document(compiled)),
+        Format::Json => {
+            let mut document = document(compiled);
+            document["timeline"] = json!(timeline);
+            output::json(&document)
+        }
     }
 }
 

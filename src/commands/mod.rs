@@ -13,6 +13,7 @@ pub mod graph;
 pub mod init;
 pub mod man;
 pub mod predict;
+pub mod report;
 pub mod schema;
 pub mod sim;
 pub mod train;

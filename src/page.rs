@@ -1,0 +1,238 @@
+//! The report page: one HTML file that needs nothing else, and the same figures as JSON and text.
+//!
+//! The template escapes what it inserts; drawings escape the names in them.
+
+use crate::charts::{self, Scale, Series};
+use crate::commands::train;
+use crate::design::Design;
+use crate::failure::Failure;
+use crate::placement_map::Map;
+use crate::project::Project;
+use crate::report::Report;
+use crate::timeline::Timeline;
+use crate::training::{Outcome, Point, SHOWN};
+use minijinja::value::ViaDeserialize;
+use minijinja::{AutoEscape, Environment, Value as Inserted, context};
+use serde_json::{Value, json};
+use sim::train::metrics::Metrics;
+
+/// Everything the page shows.
+pub struct Page<'a> {
+    /// Config and program.
+    pub project: &'a Project,
+    /// Data, fixed point, images.
+    pub design: &'a Design,
+    /// What the image costs.
+    pub report: &'a Report,
+    /// What the training gave.
+    pub outcome: &'a Outcome,
+    /// Two steps on the array.
+    pub timeline: &'a Timeline,
+}
+
+impl Page<'_> {
+    /// For programs.
+    pub fn json(&self) -> Value {
+        let mut document = self.report.json();
+        document["training"] = train::document(self.outcome, self.project);
+        document["timeline"] = json!(self.timeline);
+        document["placement"] = json!(self.maps());
+        document
+    }
+
+    /// For terminals.
+    pub fn text(&self) -> String {
+        let training = train::table(self.outcome, self.project, &self.design.samples);
+        let mut text = format!("{training}\n{}\n{}", self.report.text(), self.timeline.text());
+        text.push_str("\nplacement\n");
+        for map in self.maps() {
+            text.push_str(&format!("  {:16} {}, at most {} words per PE\n", map.name, map.axes, map.most()));
+        }
+        text
+    }
+
+    fn maps(&self) -> Vec<Map> {
+        let compiled = self.design.images.full.as_ref().expect("a design can train");
+        let program = self.design.lowered.full.as_ref().expect("a design can train");
+        let machine = &self.design.images.machine;
+        let image = &compiled.image;
+        let map = |(name, axes): &(String, Vec<_>)| {
+            let loaded = image.tensors.iter().position(|tensor| tensor.name == *name);
+            if let Some(map) = loaded.and_then(|tensor| Map::loaded(image, tensor, axes)) {
+                return Some(map);
+            }
+            let tensor = program.tensors.iter().find(|tensor| tensor.name == *name)?;
+            let right = tensor.shape.len() == axes.len();
+            right.then(|| Map::new(name, &tensor.shape, axes, machine.pus(), machine.pes_per_pu()))
+        };
+        compiled.placement.iter().filter_map(map).collect()
+    }
+
+    fn curves(&self, part: &str, of: impl Fn(&Metrics) -> Option<f64>) -> String {
+        let mut series = Vec::new();
+        for result in &self.outcome.results {
+            let line = |name: &str, metrics: &dyn Fn(&Point) -> Option<Metrics>, dashed: bool| {
+                let point = |point: &Point| Some((point.epoch as f64, of(&metrics(point)?)?));
+                let points: Vec<(f64, f64)> = result.curve.iter().filter_map(point).collect();
+                (!points.is_empty()).then(|| Series { name: format!("{} {name}", result.name), points, dashed })
+            };
+            series.extend(line("train", &|point| Some(point.train), false));
+            series.extend(line("test", &|point| point.test, true));
+        }
+        charts::lines(&format!("{part} by epoch"), [("epoch", Scale::Linear), (part, Scale::Linear)], &series)
+    }
+
+    fn roofline(&self, document: &Value) -> String {
+        let figure = |part: &str, key: &str| document[part][key].as_f64().unwrap_or(0.0);
+        let (pes, words) = (figure("machine", "pes"), figure("machine", "stream_words"));
+        let adds = figure("cycles", "multiply_adds_per_sample");
+        let intensity = adds / figure("cycles", "input_words_per_sample").max(1.0);
+        let reached = adds / figure("cycles", "per_sample").max(1.0);
+        let ridge = pes / words;
+        // The roof begins below the dot.
+        let low = intensity.min(ridge).min(reached / words) / 2.0;
+        let (low, high) = (low.max(1e-3), intensity.max(ridge) * 8.0);
+        let roof = vec![(low, low * words), (ridge, pes), (high, pes)];
+        let dot = vec![(intensity.max(1e-3), reached.max(1e-3))];
+        let series = [
+            Series { name: format!("{pes} PEs, {words} words per cycle"), points: roof, dashed: false },
+            Series { name: self.project.name(), points: dot, dashed: false },
+        ];
+        let axes =
+            [("multiply-adds per input word", Scale::Logarithmic), ("multiply-adds per cycle", Scale::Logarithmic)];
+        charts::lines("roofline", axes, &series)
+    }
+
+    /// For browsers.
+    ///
+    /// # Errors
+    /// The template is wrong: a bug of ours.
+    pub fn html(&self) -> Result<String, Failure> {
+        let document = self.json();
+        let (score_name, _) = train::score(&self.outcome.results[0].train);
+        let number = |value: f64| format!("{value:.5}");
+        let score = |metrics: Option<&Metrics>| metrics.map_or("-".to_owned(), |metrics| train::score(metrics).1);
+        let results: Vec<Value> = self
+            .outcome
+            .results
+            .iter()
+            .map(|result| {
+                json!({
+                    "engine": result.name,
+                    "train_loss": number(result.train.loss),
+                    "test_loss": result.test.map_or("-".to_owned(), |test| number(test.loss)),
+                    "train_score": score(Some(&result.train)),
+                    "test_score": score(result.test.as_ref()),
+                })
+            })
+            .collect();
+        let compared = self.outcome.comparison.as_ref().map_or(String::new(), |c| {
+            format!(
+                "{} words compared with {}, {} differ; {} cycle counts differ.",
+                c.words, c.with, c.differing, c.cycle_counts_differing
+            )
+        });
+        let drawn = |svg: String| Inserted::from_safe_string(svg);
+        let maps: Vec<Inserted> = self
+            .maps()
+            .iter()
+            .map(|map| {
+                context! { name => map.name, axes => map.axes, most => map.most(), svg => drawn(map.svg()) }
+            })
+            .collect();
+        let figures = context! {
+            score => score_name,
+            results, compared, maps,
+            shown => SHOWN,
+            tiles => tiles(&document),
+            loss_curve => drawn(self.curves("loss", |metrics| Some(metrics.loss))),
+            score_curve => drawn(self.curves(score_name, |metrics| metrics.accuracy.or(metrics.r2))),
+            roofline => drawn(self.roofline(&document)),
+            timeline_svg => drawn(self.timeline.svg()),
+            source => self.source(&document),
+            bars => bars(&document),
+            saturated => self.saturated(&document),
+        };
+        let mut environment = Environment::new();
+        environment.set_auto_escape_callback(|_| AutoEscape::Html);
+        environment.add_filter("number", |value: f64| charts::short(value));
+        environment.add_filter("large", |value: f64| large(value));
+        environment.add_filter("maybe", |ViaDeserialize(value): ViaDeserialize<Option<f64>>| {
+            value.map_or("-".to_owned(), |value| format!("{value:.5}"))
+        });
+        let bug = |error: minijinja::Error| Failure::Bug(format!("the report page: {error:#}"));
+        environment.add_template("page", include_str!("page.html")).map_err(bug)?;
+        let template = environment.get_template("page").map_err(bug)?;
+        template.render(context! { ..figures, ..Inserted::from_serialize(&document) }).map_err(bug)
+    }
+
+    fn source(&self, document: &Value) -> Vec<Value> {
+        let step = document["cycles"]["step_length"].as_f64().unwrap_or(0.0).max(1.0);
+        let of_line = |number: usize| {
+            document["lines"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .find(|line| line["line"] == number)
+                .cloned()
+                .unwrap_or_default()
+        };
+        let shown = |number: usize, text: &str| {
+            let line = of_line(number);
+            let cycles = line["cycles"].as_f64().unwrap_or(0.0);
+            json!({
+                "number": if number == 0 { String::new() } else { number.to_string() },
+                "text": text,
+                "cycles": line["cycles"].as_u64().map_or(String::new(), |n| n.to_string()),
+                "multiply_adds": line["multiply_adds"].as_u64().map_or(String::new(), |n| n.to_string()),
+                "percent": (cycles > 0.0).then(|| (1000.0 * cycles / step).round() / 10.0),
+            })
+        };
+        let own = (1..).zip(self.project.source.text.lines()).map(|(number, text)| shown(number, text));
+        let tool = (!of_line(0).is_null()).then(|| shown(0, "(the tool)"));
+        own.chain(tool).collect()
+    }
+
+    fn saturated(&self, document: &Value) -> Vec<Value> {
+        let line = |row: &Value| {
+            let number = row["line"].as_u64().unwrap_or(0) as usize;
+            let text = number.checked_sub(1).and_then(|n| self.project.source.text.lines().nth(n)).unwrap_or("");
+            json!({ "line": number, "text": text.trim(), "results": row["results"] })
+        };
+        document["training"]["saturations"].as_array().into_iter().flatten().map(line).collect()
+    }
+}
+
+fn tiles(document: &Value) -> Vec<Value> {
+    let training = &document["training"];
+    let seconds =
+        training["seconds"].as_f64().map(|seconds| ("in the training, at the board's clock", train::time(seconds)));
+    let samples = training["samples"].as_u64().map(|samples| ("samples trained", large(samples as f64)));
+    seconds.into_iter().chain(samples).map(|(name, value)| json!({ "name": name, "value": value })).collect()
+}
+
+fn bars(document: &Value) -> Vec<Value> {
+    let parts = [("memories", "used"), ("resources", "estimated")];
+    let rows = parts
+        .into_iter()
+        .flat_map(|(part, used)| document[part].as_array().into_iter().flatten().map(move |row| (row, used)));
+    let bar = |(row, key): (&Value, &str)| {
+        let (used, available) = (row[key].as_f64().unwrap_or(0.0), row["available"].as_f64());
+        json!({
+            "name": row["name"],
+            "used": row[key],
+            "available": available.map_or("-".to_owned(), |available| available.to_string()),
+            "percent": available.filter(|&n| n > 0.0).map(|available| (1000.0 * used / available).round() / 10.0),
+        })
+    };
+    rows.map(bar).collect()
+}
+
+/// A large number with a letter for thousands, millions and so on.
+fn large(value: f64) -> String {
+    let scales = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
+    match scales.into_iter().find(|(scale, _)| value >= *scale) {
+        Some((scale, letter)) => format!("{:.2} {letter}", value / scale),
+        None => charts::short(value),
+    }
+}

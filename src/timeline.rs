@@ -1,0 +1,270 @@
+//! What the units of the grid do in each cycle of two steps: seen on the array, drawn as bars.
+//!
+//!     loader       ▓▓▓▓▓▓▓▓▓▓▓▓          ░░░░░░░░░░░
+//!     alu                  ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓    ░░░░░░░░░
+//!     trees                  ▓▓    ▓                ░░
+//!     roots                     ▓▓▓  ▓                ░░░
+
+use crate::charts;
+use crate::design::Design;
+use crate::failure::Failure;
+use arch::Image;
+use arch::timing::{self, Unit};
+use serde::Serialize;
+use sim::array::Array;
+use sim::array::watch::Observation;
+use sim::driver::{Driver, Run, Words};
+use sim::grid::{CycleResult, Grid, Stalls};
+use std::fmt::Write;
+
+/// Steps that fill the machine before the two that are shown.
+const BEFORE: u32 = 3;
+/// Steps that are shown.
+const SHOWN: u32 = 2;
+/// Steps after them, so that the loader works as it does in the middle of a run.
+const AFTER: u32 = 2;
+
+/// Two steps.
+#[derive(Debug, Clone, Serialize)]
+pub struct Timeline {
+    /// Cycles that are shown.
+    pub cycles: u64,
+    /// Cycle in which each step starts.
+    pub steps: Vec<u64>,
+    /// One per unit, from the input to the output.
+    pub lanes: Vec<Lane>,
+}
+
+/// One unit.
+#[derive(Debug, Clone, Serialize)]
+pub struct Lane {
+    /// Its name.
+    pub unit: &'static str,
+    /// Cycles in which it is busy.
+    pub busy: u64,
+    /// In order.
+    pub bars: Vec<Bar>,
+}
+
+/// A stretch of work.
+#[derive(Debug, Clone, Serialize)]
+pub struct Bar {
+    /// First cycle.
+    pub start: u64,
+    /// Cycle after the last one.
+    pub end: u64,
+    /// Which step it belongs to; the first one shown is 0.
+    pub step: i64,
+    /// What is done.
+    pub what: String,
+    /// Source line; 0 where there is none.
+    pub line: usize,
+}
+
+/// An array that remembers its streams.
+struct Watched {
+    array: Array,
+    seen: Vec<Observation>,
+}
+
+impl Watched {
+    fn remember(&mut self) {
+        self.seen.extend(self.array.observation().cloned());
+    }
+}
+
+impl Grid for Watched {
+    fn control_write(&mut self, address: u32, data: u32) {
+        self.array.control_write(address, data);
+        self.remember();
+    }
+
+    fn control_read(&mut self, address: u32) -> u32 {
+        let value = self.array.control_read(address);
+        self.remember();
+        value
+    }
+
+    fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
+        let result = self.array.cycle(input, output_ready);
+        self.remember();
+        result
+    }
+}
+
+/// Run some steps of the design's image on the array and look at two of them.
+///
+/// # Errors
+/// The array is stuck.
+pub fn watch(design: &Design) -> Result<Timeline, Failure> {
+    let image = &design.images.full.as_ref().expect("a design can train").image;
+    let words: Words = image.tensors.iter().map(|tensor| vec![0; tensor.elements()]).collect();
+    let mut watched = Watched { array: Array::new(&image.machine), seen: Vec::new() };
+    watched.array.watch(0);
+    let mut driver = Driver::new(&mut watched, image.clone(), Stalls::none());
+    let steps = vec![words.clone(); (BEFORE + SHOWN + AFTER) as usize];
+    let run = Run { load_model: Some(&words), steps: &steps, emit_model: false };
+    driver.run(run).map_err(|stuck| Failure::Bug(stuck.to_string()))?;
+    drop(driver);
+    Ok(of(&watched.seen, image))
+}
+
+fn of(seen: &[Observation], image: &Image) -> Timeline {
+    let in_step = |number: u32| seen.iter().position(|s| s.run_state == "step" && s.step == number);
+    let starts: Vec<usize> = (BEFORE..=BEFORE + SHOWN).filter_map(in_step).collect();
+    let (Some(&first), Some(&last)) = (starts.first(), starts.last()) else {
+        return Timeline { cycles: 0, steps: Vec::new(), lanes: Vec::new() };
+    };
+    let window = Window { seen, first, last };
+    let machine = &image.machine;
+    let alu = window.bars(0, |n| image.comments.get(n).cloned().unwrap_or_default(), timing::DISTRIBUTION);
+    let root = |unit: Unit| {
+        let of_unit = |n: usize| image.root.get(n).filter(|root| root.unit == unit).map(|root| (root.to_string(), 0));
+        window.some_bars(1, of_unit, timing::DISTRIBUTION)
+    };
+    let (row_roots, global_root) = (root(Unit::Row), root(Unit::Global));
+    let levels = |unit: Unit| {
+        u64::from(match unit {
+            Unit::Row => machine.row_levels(),
+            Unit::Global => machine.row_levels() + machine.global_levels(),
+        })
+    };
+    let ahead = |bars: &[Bar], unit: Unit| -> Vec<Bar> {
+        let levels = levels(unit);
+        bars.iter()
+            .map(|bar| Bar {
+                start: bar.start.saturating_sub(levels),
+                what: "tree of ".to_owned() + &bar.what,
+                ..bar.clone()
+            })
+            .collect()
+    };
+    let mut trees = [ahead(&row_roots, Unit::Row), ahead(&global_root, Unit::Global)].concat();
+    trees.sort_by_key(|bar| bar.start);
+    let moves =
+        window.bars(2, |n| image.moves.get(n).map(|m| (m.to_string(), 0)).unwrap_or_default(), timing::DISTRIBUTION);
+    let load = window.bars(3, |n| image.load.get(n).map(|l| (l.to_string(), 0)).unwrap_or_default(), 0);
+    let lane = |unit: &'static str, bars: Vec<Bar>| Lane { unit, busy: busy(&bars), bars };
+    let cycles = (last - first) as u64;
+    Timeline {
+        cycles,
+        steps: starts[..starts.len() - 1].iter().map(|&start| (start - first) as u64).collect(),
+        lanes: vec![
+            lane("loader", load),
+            lane("ALU", alu),
+            lane("trees", trees),
+            lane("row roots", row_roots),
+            lane("global root", global_root),
+            lane("buses", moves),
+        ],
+    }
+}
+
+/// Cycles in which at least one of the bars is there.
+fn busy(bars: &[Bar]) -> u64 {
+    let (mut sum, mut reached) = (0, 0);
+    for bar in bars {
+        sum += bar.end.saturating_sub(bar.start.max(reached));
+        reached = reached.max(bar.end);
+    }
+    sum
+}
+
+/// The cycles that are shown.
+struct Window<'a> {
+    seen: &'a [Observation],
+    first: usize,
+    last: usize,
+}
+
+impl Window<'_> {
+    fn bars(&self, stream: usize, what: impl Fn(usize) -> (String, usize), late: u64) -> Vec<Bar> {
+        self.some_bars(stream, |n| Some(what(n)), late)
+    }
+
+    /// From the first beat of an instruction to its last, `late` cycles after the sequencer has issued it.
+    fn some_bars(&self, stream: usize, what: impl Fn(usize) -> Option<(String, usize)>, late: u64) -> Vec<Bar> {
+        let mut bars: Vec<(usize, Bar)> = Vec::new();
+        let from = self.first.saturating_sub(late as usize);
+        for (cycle, seen) in self.seen.iter().enumerate().take(self.last).skip(from) {
+            let view = &seen.streams[stream];
+            let (true, Some(number)) = (view.issued, view.instruction) else { continue };
+            let Some((what, line)) = what(number) else { continue };
+            let at = (cycle as u64 + late).saturating_sub(self.first as u64);
+            let begins = view.counters.iter().all(|&counter| counter == 0);
+            match bars.last_mut() {
+                Some((known, bar)) if *known == number && !begins => bar.end = at + 1,
+                _ => {
+                    let step = i64::from(seen.step) - i64::from(BEFORE);
+                    bars.push((number, Bar { start: at, end: at + 1, step, what, line }));
+                }
+            }
+        }
+        let end = (self.last - self.first) as u64;
+        let clip = |bar: Bar| Bar { end: bar.end.min(end), ..bar };
+        bars.into_iter().map(|(_, bar)| clip(bar)).filter(|bar| bar.start < bar.end).collect()
+    }
+}
+
+/// Height of a lane, width of the names, width of the field.
+const LANE: f64 = 34.0;
+const NAMES: f64 = 84.0;
+const FIELD: f64 = 1100.0;
+
+impl Timeline {
+    /// The drawing.
+    pub fn svg(&self) -> String {
+        let height = LANE * (self.lanes.len() as f64 + 1.0) + 8.0;
+        let mut svg = charts::opening("units over two steps", NAMES + FIELD + 8.0, height);
+        let cycles = self.cycles.max(1) as f64;
+        let x = |cycle: u64| NAMES + FIELD * cycle as f64 / cycles;
+        let floor = LANE * self.lanes.len() as f64 + 4.0;
+        let step = [1u64, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000];
+        let step = step.into_iter().find(|&step| self.cycles / step <= 16).unwrap_or(self.cycles / 10);
+        for tick in (0..=self.cycles).step_by(step.max(1) as usize) {
+            let at = x(tick);
+            let _ = write!(svg, "<line class=\"rule\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"0\" y2=\"{floor}\"/>");
+            let _ = write!(svg, "<text class=\"middle\" x=\"{at:.1}\" y=\"{}\">{tick}</text>", floor + 16.0);
+        }
+        for (row, lane) in self.lanes.iter().enumerate() {
+            let top = LANE * row as f64 + 4.0;
+            let _ = write!(svg, "<text x=\"0\" y=\"{}\">{}</text>", top + 20.0, lane.unit);
+            for bar in &lane.bars {
+                let colour = bar.step.rem_euclid(2);
+                let (from, width) = (x(bar.start), (x(bar.end) - x(bar.start)).max(0.6));
+                let place = if bar.line > 0 { format!("line {}: ", bar.line) } else { String::new() };
+                let title = charts::escape(&format!("{place}{} (cycles {} to {})", bar.what, bar.start, bar.end - 1));
+                let _ = write!(
+                    svg,
+                    "<g><title>{title}</title><rect class=\"fill{colour}\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{}\" rx=\"2\"/>",
+                    LANE - 8.0
+                );
+                if bar.line > 0 && width > 12.0 {
+                    let _ = write!(
+                        svg,
+                        "<text class=\"onbar\" x=\"{:.1}\" y=\"{}\">{}</text>",
+                        from + 3.0,
+                        top + 17.0,
+                        bar.line
+                    );
+                }
+                svg.push_str("</g>");
+            }
+        }
+        for &start in &self.steps {
+            let at = x(start);
+            let _ = write!(svg, "<line class=\"line5\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"0\" y2=\"{floor}\"/>");
+        }
+        svg + "</svg>"
+    }
+
+    /// The same for people without pictures.
+    pub fn text(&self) -> String {
+        let mut text = format!("units over two steps of {} cycles: busy cycles\n", self.cycles);
+        for lane in &self.lanes {
+            let part = 100.0 * lane.busy as f64 / self.cycles.max(1) as f64;
+            text.push_str(&format!("  {:12} {:8}  {part:5.1} %\n", lane.unit, lane.busy));
+        }
+        text
+    }
+}
