@@ -10,7 +10,7 @@ use crate::failure::{Failure, Source};
 use crate::library::{self, BOARDS};
 use arch::{Code, Diagnostic, Span};
 use compiler::language::nearest;
-use fpga::board::{Board as Facts, Io};
+use fpga::board::Board as Facts;
 use std::path::{Path, PathBuf};
 
 /// Clock of a grid without a board, MHz.
@@ -33,7 +33,7 @@ pub struct Known {
     /// Its file.
     pub facts: Facts,
     /// Name and text of its constraint file, if it has pins.
-    #[allow(dead_code, reason = "the flows take it")]
+    #[allow(dead_code, reason = "the commands that place and route come next")]
     pub constraints: Option<Source>,
 }
 
@@ -61,7 +61,7 @@ impl Board {
         let path = locate(name, config).ok_or_else(|| unknown(name, source))?;
         let text = library::read(&path)?;
         let facts: Facts = from_toml(&text.text).map_err(|diagnostic| Failure::about(&text, vec![diagnostic]))?;
-        check(&facts).map_err(|(key, message)| {
+        facts.check().map_err(|(key, message)| {
             let span = value_span(&text.text, key).unwrap_or_default();
             Failure::about(&text, vec![Diagnostic::new(Code::Config, span, message)])
         })?;
@@ -108,35 +108,6 @@ fn unknown(name: &str, source: &Source) -> Failure {
         None => diagnostic.with_help(format!("built in are {}; others are files boards/NAME.toml", known.join(", "))),
     };
     Failure::about(source, vec![diagnostic])
-}
-
-/// What a type cannot say: the key that is wrong, and why.
-fn check(facts: &Facts) -> Result<(), (&'static [&'static str], String)> {
-    let clocks: [(&'static [&'static str], f64); 2] =
-        [(&["clock", "pin_mhz"], facts.clock.pin_mhz), (&["clock", "grid_mhz"], facts.clock.grid_mhz)];
-    for (key, clock) in clocks {
-        if !(clock.is_finite() && clock > 0.0) {
-            return Err((key, "a clock is above 0 MHz".to_owned()));
-        }
-    }
-    let Some(Io { constraints, baud, leds, leds_lit, button_pressed }) = &facts.io else { return Ok(()) };
-    let plain = Path::new(constraints).file_name().is_some_and(|name| name == constraints.as_str());
-    if !plain {
-        return Err((&["io", "constraints"], "the constraint file lies beside the board's file".to_owned()));
-    }
-    if *baud == 0 || f64::from(*baud) > facts.clock.grid_mhz * 1e6 / 4.0 {
-        let message = "a bit of the serial line takes at least four cycles of the grid".to_owned();
-        return Err((&["io", "baud"], message));
-    }
-    if !(1..=64).contains(leds) {
-        return Err((&["io", "leds"], "a board has 1 to 64 LEDs".to_owned()));
-    }
-    for (key, level) in [(&["io", "leds_lit"], leds_lit), (&["io", "button_pressed"], button_pressed)] {
-        if *level > 1 {
-            return Err((key, "a level is 0 or 1".to_owned()));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -188,11 +159,14 @@ mod tests {
             ("pin_mhz = 12.0", "pin_mhz = 0.0", "above 0 MHz"),
             ("baud = 3000000", "baud = 9000000", "four cycles"),
             ("leds_lit = 0", "leds_lit = 2", "0 or 1"),
+            ("\"sg48\"", "\"sg48 $(shell id)\"", "letters, digits"),
+            ("ice40_generic\"", "ice40_generic; reboot\"", "letters, digits"),
+            ("\"up5k\"", "\"pre-pack\"", "is no size"),
             ("\"icebreaker.pcf\"", "\"../icebreaker.pcf\"", "lies beside"),
         ] {
             assert!(good.contains(right), "{right}");
             let facts: Facts = from_toml(&good.replace(right, wrong)).unwrap();
-            let (_, message) = check(&facts).unwrap_err();
+            let (_, message) = facts.check().unwrap_err();
             assert!(message.contains(says), "{message}");
         }
         assert!(from_toml::<Facts>(&good.replace("ice40", "ice41")).unwrap_err().message.contains("ice41"));

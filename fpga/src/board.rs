@@ -87,6 +87,81 @@ impl Device {
     }
 }
 
+/// The key that is wrong, and why.
+pub type Mistake = (&'static [&'static str], String);
+
+impl Board {
+    /// What the types cannot say. Words that become arguments of tools and lines of a Makefile are plain.
+    ///
+    /// # Errors
+    /// The first mistake.
+    pub fn check(&self) -> Result<(), Mistake> {
+        let (mut names, sizes): (Vec<(&'static [&'static str], &str)>, &[&str]) = match &self.device {
+            Device::Ecp5 { size, package, .. } => {
+                (vec![(&["device", "size"], size), (&["device", "package"], package)], &["12k", "25k", "45k", "85k"])
+            }
+            Device::Ice40 { size, package } => {
+                (vec![(&["device", "size"], size), (&["device", "package"], package)], &["up3k", "up5k"])
+            }
+            Device::Gw1n { size } | Device::Gw2a { size } => (vec![(&["device", "size"], size)], &[]),
+            Device::Xcup {} | Device::Xc7 {} => (Vec::new(), &[]),
+        };
+        names.push((&["part"], &self.part));
+        for &(key, name) in &names {
+            plain(key, name, "-_./")?;
+        }
+        plain(&["programmer"], &self.programmer, "-_./ ,")?;
+        if let Some((key, size)) = names.first().filter(|(_, size)| !sizes.is_empty() && !sizes.contains(size)) {
+            return Err((key, format!("`{size}` is no size of this family; there are {}", sizes.join(", "))));
+        }
+        if let Device::Ecp5 { speed, .. } = self.device {
+            if !(6..=8).contains(&speed) {
+                return Err((&["device", "speed"], "speed grades are 6, 7 and 8".to_owned()));
+            }
+        }
+        let clocks: [(&'static [&'static str], f64); 2] =
+            [(&["clock", "pin_mhz"], self.clock.pin_mhz), (&["clock", "grid_mhz"], self.clock.grid_mhz)];
+        for (key, clock) in clocks {
+            if !(clock.is_finite() && clock > 0.0) {
+                return Err((key, "a clock is above 0 MHz".to_owned()));
+            }
+        }
+        self.io.as_ref().map_or(Ok(()), |io| io.check(self.clock.grid_mhz))
+    }
+}
+
+/// Names are not empty, and made of letters, digits and a few signs.
+fn plain(key: &'static [&'static str], text: &str, signs: &str) -> Result<(), Mistake> {
+    let good = |c: char| c.is_ascii_alphanumeric() || signs.contains(c);
+    if text.is_empty() || text.starts_with('-') || !text.chars().all(good) {
+        return Err((key, format!("letters, digits and `{signs}` only")));
+    }
+    Ok(())
+}
+
+impl Io {
+    fn check(&self, grid_mhz: f64) -> Result<(), Mistake> {
+        plain(&["io", "constraints"], &self.constraints, "-_.").map_err(|(key, _)| {
+            (key, "the constraint file lies beside the board's file, and its name is a plain one".to_owned())
+        })?;
+        if self.baud == 0 || f64::from(self.baud) > grid_mhz * 1e6 / 4.0 {
+            return Err((
+                &["io", "baud"],
+                "a bit of the serial line takes at least four cycles of the grid".to_owned(),
+            ));
+        }
+        if !(1..=64).contains(&self.leds) {
+            return Err((&["io", "leds"], "a board has 1 to 64 LEDs".to_owned()));
+        }
+        let levels: [(&'static [&'static str], u8); 2] =
+            [(&["io", "leds_lit"], self.leds_lit), (&["io", "button_pressed"], self.button_pressed)];
+        match levels.into_iter().find(|&(_, level)| level > 1) {
+            Some((key, _)) => Err((key, "a level is 0 or 1".to_owned())),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Clocks of a board.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -3,8 +3,10 @@
 //! | module | drives |
 //! |---|---|
 //! | [`yosys`] | synthesis |
+//! | [`flow`] | place and route, packers |
 //!
 //! [`board`] is what they have to know about a board.
 
 pub mod board;
+pub mod flow;
 pub mod yosys;

