@@ -8,7 +8,7 @@
 //! | 3 | two rungs of the ladder disagree |
 //! | 4 | the program does not fit the machine, or the machine the board |
 //! | 5 | an external tool is missing or failed |
-//! | 6 | a file cannot be read or written |
+//! | 6 | a file or device cannot be read or written |
 //! | 101 | a bug of ours |
 //! | 130 | interrupted |
 
@@ -105,6 +105,7 @@ impl From<sim::train::engine::EngineError> for Failure {
             EngineError::Interrupted => Failure::Interrupted,
             EngineError::Stuck(message) => Failure::Bug(message),
             EngineError::Tool(message) => Failure::Tool(message),
+            EngineError::Device(message) => Failure::File(message),
         }
     }
 }

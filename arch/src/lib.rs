@@ -8,6 +8,7 @@
 //! | [`timing`] | every latency of that grid |
 //! | [`isa`] | instructions and their bits |
 //! | [`registers`] | the control port's map |
+//! | [`link`] | the byte protocol between a host and a board |
 //! | [`image`] | what is loaded into a grid: programs, tables, stream layout |
 //! | [`rtl`] | generated hardware text and its ports |
 //! | [`tools`] | where the external tools are |
@@ -17,6 +18,7 @@ pub mod diagnostic;
 pub mod function;
 pub mod image;
 pub mod isa;
+pub mod link;
 pub mod machine;
 pub mod number;
 pub mod registers;

@@ -1,5 +1,7 @@
 //! The control port's map: one table for the RTL, the simulators, drivers and the manual.
 
+use crate::machine::{Machine, MachineSpec};
+
 /// Address bits of the control port.
 pub const ADDRESS_BITS: u32 = 20;
 
@@ -64,6 +66,11 @@ pub const GRID: u32 = 0x11;
 /// Read only: word in bits 31..16, accumulator in bits 15..0.
 pub const WIDTHS: u32 = 0x12;
 
+/// Read only: log2 of the depths: model in bits 7..0, data in 15..8, temporary in 23..16, program in 31..24.
+pub const DEPTHS: u32 = 0x13;
+/// Read only: words of a beat in bits 7..0, log2 of the output FIFO in 15..8, log2 of the table entries in 23..16 (0 = none).
+pub const STREAMS: u32 = 0x14;
+
 /// Value of [`IDENTITY`].
 pub const IDENTITY_VALUE: u32 = 0x5441_0001;
 /// Bit 0 of [`CONTROL`], written.
@@ -81,9 +88,141 @@ pub const SATURATED: u32 = 4;
 /// Enable bit of an entry register.
 pub const ENTRY_ENABLE: u32 = 1 << 31;
 
+/// Who may do what with a register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Read and write.
+    ReadWrite,
+    /// Read only.
+    Read,
+}
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Register {
+    /// Number in region 0.
+    pub number: u32,
+    /// Name in drivers and on pages.
+    pub name: &'static str,
+    /// Access.
+    pub access: Access,
+    /// What it holds.
+    pub meaning: &'static str,
+}
+
+const fn register(number: u32, name: &'static str, access: Access, meaning: &'static str) -> Register {
+    Register { number, name, access, meaning }
+}
+
+/// Every register, in the order of their numbers.
+pub const REGISTERS: &[Register] = {
+    use Access::{Read, ReadWrite};
+    &[
+        register(
+            CONTROL,
+            "control",
+            ReadWrite,
+            "write: bit 0 start, bit 1 load the model first, bit 2 emit the model at the end; read: bit 0 busy, bit 1 done, bit 2 saturated",
+        ),
+        register(STEPS, "steps", ReadWrite, "steps of a run"),
+        register(CYCLES_LOW, "cycles_low", Read, "cycles of the run, low half"),
+        register(CYCLES_HIGH, "cycles_high", Read, "cycles of the run, high half"),
+        register(STEP_LENGTH, "step_length", ReadWrite, "cycles of one step"),
+        register(ENTRY_STEP_ALU, "entry_step_alu", ReadWrite, "where the step starts in the alu program"),
+        register(ENTRY_STEP_ROOT, "entry_step_root", ReadWrite, "where the step starts in the root program"),
+        register(ENTRY_STEP_MOVE, "entry_step_move", ReadWrite, "where the step starts in the move program"),
+        register(ENTRY_STEP_LOAD, "entry_step_load", ReadWrite, "input of one step, in the load program"),
+        register(ENTRY_EMIT_STEP, "entry_emit_step", ReadWrite, "emission after each step, in the alu program"),
+        register(ENTRY_EMIT_MODEL, "entry_emit_model", ReadWrite, "emission of the model, in the alu program"),
+        register(ENTRY_LOAD_MODEL, "entry_load_model", ReadWrite, "input of the model, in the load program"),
+        register(IDENTITY, "identity", Read, "0x54410001"),
+        register(GRID, "grid", Read, "pus in bits 31..16, pes_per_pu in bits 15..0"),
+        register(WIDTHS, "widths", Read, "word in bits 31..16, accumulator in bits 15..0"),
+        register(
+            DEPTHS,
+            "depths",
+            Read,
+            "log2 of the depths: model in bits 7..0, data in 15..8, temporary in 23..16, program in 31..24",
+        ),
+        register(
+            STREAMS,
+            "streams",
+            Read,
+            "words of a beat in bits 7..0, log2 of the output FIFO in 15..8, log2 of the table entries in 23..16 (0 = no tables)",
+        ),
+    ]
+};
+
+/// The registers that say what grid this is: numbers and values.
+pub fn description(machine: &Machine) -> [(u32, u32); 5] {
+    let log2 = |depth: u32| depth.checked_ilog2().unwrap_or(0);
+    let depths = [machine.model_depth(), machine.data_depth(), machine.temporary_depth(), machine.program_depth()];
+    [
+        (IDENTITY, IDENTITY_VALUE),
+        (GRID, machine.pus() << 16 | machine.pes_per_pu()),
+        (WIDTHS, machine.word() << 16 | machine.accumulator()),
+        (DEPTHS, depths.iter().rev().fold(0, |value, &depth| value << 8 | log2(depth))),
+        (STREAMS, machine.stream_words() | log2(machine.output_fifo()) << 8 | log2(machine.table_entries()) << 16),
+    ]
+}
+
+/// The grid that these registers describe. `None` when it is no grid of ours.
+pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
+    if read(IDENTITY) != IDENTITY_VALUE {
+        return None;
+    }
+    let halves = |value: u32| (Some(value >> 16), Some(value & 0xffff));
+    let log2 = |register: u32, byte: u32| Some(1u32.checked_shl(register >> (8 * byte) & 0xff).unwrap_or(0));
+    let ((pus, pes_per_pu), (word, accumulator)) = (halves(read(GRID)), halves(read(WIDTHS)));
+    let (depths, streams) = (read(DEPTHS), read(STREAMS));
+    let spec = MachineSpec {
+        pus,
+        pes_per_pu,
+        word,
+        accumulator,
+        stream_words: Some(streams & 0xff),
+        model_depth: log2(depths, 0),
+        data_depth: log2(depths, 1),
+        temporary_depth: log2(depths, 2),
+        program_depth: log2(depths, 3),
+        table_entries: if streams >> 16 & 0xff == 0 { Some(0) } else { log2(streams, 2) },
+        output_fifo: log2(streams, 1),
+    };
+    Machine::try_from(spec).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_table_is_in_order_and_complete() {
+        assert!(REGISTERS.windows(2).all(|pair| pair[0].number < pair[1].number));
+        assert_eq!(REGISTERS.len(), 17);
+        assert!(REGISTERS.iter().find(|r| r.number == IDENTITY).unwrap().meaning.contains(&format!("{IDENTITY_VALUE:#x}")));
+    }
+
+    #[test]
+    fn a_grid_describes_itself() {
+        for table_entries in [0, 64, 1024] {
+            let spec = MachineSpec {
+                pus: Some(3),
+                pes_per_pu: Some(5),
+                word: Some(24),
+                stream_words: Some(5),
+                model_depth: Some(1 << 16),
+                table_entries: Some(table_entries),
+                ..MachineSpec::default()
+            };
+            let machine = Machine::try_from(spec).unwrap();
+            let values = description(&machine);
+            let read = |number| values.iter().find(|(at, _)| *at == number).map_or(0, |(_, value)| *value);
+            assert_eq!(described(read), Some(machine));
+            assert_eq!(described(|number| if number == IDENTITY { 0 } else { read(number) }), None);
+            assert_eq!(described(|number| if number == GRID { 0 } else { read(number) }), None);
+            assert_eq!(described(|number| if number == IDENTITY { IDENTITY_VALUE } else { u32::MAX }), None);
+        }
+    }
 
     /// The page that users of the Verilog read has the same numbers.
     #[test]
@@ -98,6 +237,8 @@ mod tests {
             (IDENTITY, "identity"),
             (GRID, "grid"),
             (WIDTHS, "widths"),
+            (DEPTHS, "depths"),
+            (STREAMS, "streams"),
         ] {
             assert!(page.contains(&format!("| {number:#04x} | {name} |")), "{number:#04x} {name}");
         }

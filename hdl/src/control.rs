@@ -67,7 +67,7 @@ assign entry_chunk = address[0 +: {ENTRY_CHUNK_BITS}];",
 }
 
 /// Addresses of what can be read, in the order of [`ReadSelect`]'s values.
-const READABLE: [u32; 15] = [
+const READABLE: [u32; 17] = [
     registers::CONTROL,
     registers::STEPS,
     registers::CYCLES_LOW,
@@ -83,6 +83,8 @@ const READABLE: [u32; 15] = [
     registers::IDENTITY,
     registers::GRID,
     registers::WIDTHS,
+    registers::DEPTHS,
+    registers::STREAMS,
 ];
 
 /// The register at an address, 0 where there is none. A leaf: one `case` is a third of the logic of a chain of `if`.
@@ -182,6 +184,8 @@ pub(crate) struct ControlRegisters {
     identity: Number,
     grid: Number,
     number_widths: Number,
+    depths: Number,
+    streams: Number,
     busy_bit: Number,
     done_bit: Number,
     saturated_bit: Number,
@@ -198,6 +202,9 @@ impl ControlRegisters {
         let held = || Register::new(CHUNK_BITS);
         let at = |number| Number::new(number, ADDRESS_BITS);
         let value = |value| Number::new(value, CHUNK_BITS);
+        let description = registers::description(machine);
+        let described =
+            |number| value(description.iter().find(|(at, _)| *at == number).map_or(0, |(_, value)| *value));
         let region = |region: Region| Number::new(region.base() >> REGION_LSB, REGION_BITS);
         ControlRegisters {
             clock: Signal::default(),
@@ -250,8 +257,10 @@ impl ControlRegisters {
             at_emit_model: at(registers::ENTRY_EMIT_MODEL),
             at_load_model: at(registers::ENTRY_LOAD_MODEL),
             identity: value(registers::IDENTITY_VALUE),
-            grid: value(machine.pus() << 16 | machine.pes_per_pu()),
-            number_widths: value(machine.word() << 16 | machine.accumulator()),
+            grid: described(registers::GRID),
+            number_widths: described(registers::WIDTHS),
+            depths: described(registers::DEPTHS),
+            streams: described(registers::STREAMS),
             busy_bit: value(registers::BUSY),
             done_bit: value(registers::DONE),
             saturated_bit: value(registers::SATURATED),
@@ -374,6 +383,8 @@ impl Logic for ControlRegisters {
         self.select.values[12].next = self.identity.val();
         self.select.values[13].next = self.grid.val();
         self.select.values[14].next = self.number_widths.val();
+        self.select.values[15].next = self.depths.val();
+        self.select.values[16].next = self.streams.val();
         self.answer.d.next = self.select.value.val();
     }
 }

@@ -14,6 +14,7 @@
 //! | `beats` `stream` `mask` `streams` `loader` | instruction streams |
 //! | `control` `run` `sequencer` `output` | control port, runs, emission |
 //! | `grid` | all of it |
+//! | [`shell`] | what stands around the grid on a board |
 //! | `model` | the grid in rust-hdl's simulator |
 
 #![allow(clippy::used_underscore_binding, reason = "rust-hdl takes fields with a leading underscore for plain data")]
@@ -37,6 +38,7 @@ mod register;
 mod root;
 mod run;
 mod sequencer;
+pub mod shell;
 mod signal;
 mod stream;
 mod streams;

@@ -58,6 +58,7 @@ impl<G: Grid> Driver<G> {
     /// # Panics
     /// When an instruction does not fit its machine: the compiler has checked that.
     pub fn new(mut grid: G, image: Image, stalls: Stalls) -> Driver<G> {
+        grid.take_over();
         load_image(&mut grid, &image);
         Driver { image, streams: Host::new(stalls), grid }
     }
@@ -75,6 +76,20 @@ impl<G: Grid> Driver<G> {
         assert_eq!(image.machine, self.image.machine, "the image is for another machine");
         load_image(&mut self.grid, &image);
         self.image = image;
+    }
+
+    /// Why the grid is dead, if it is.
+    pub fn failure(&self) -> Option<String> {
+        self.grid.failure()
+    }
+
+    /// Load the image again if somebody else used the grid. True if so: the weights in it are lost, too.
+    pub fn take_over(&mut self) -> bool {
+        let lost = self.grid.take_over();
+        if lost {
+            load_image(&mut self.grid, &self.image);
+        }
+        lost
     }
 
     /// Run.
@@ -252,7 +267,7 @@ pub fn control_writes(image: &Image) -> Vec<(u32, u32)> {
 
 fn load_image<G: Grid>(grid: &mut G, image: &Image) {
     let identity = grid.control_read(registers::IDENTITY);
-    debug_assert_eq!(identity, registers::IDENTITY_VALUE, "not a grid of ours");
+    debug_assert!(identity == registers::IDENTITY_VALUE || grid.failure().is_some(), "not a grid of ours");
     for (address, data) in control_writes(image) {
         grid.control_write(address, data);
     }

@@ -41,6 +41,16 @@ pub trait Grid {
     /// One cycle with the control port idle: offer `input`, one word per stream lane, and accept an output if
     /// `output_ready`. A beat that was not taken has to be offered again.
     fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult;
+
+    /// Why the grid is dead, if it is. Simulators live for ever; a board may be unplugged.
+    fn failure(&self) -> Option<String> {
+        None
+    }
+
+    /// The caller is going to use the grid. True when somebody else did since it last said so: what it loaded is lost.
+    fn take_over(&mut self) -> bool {
+        false
+    }
 }
 
 impl<G: Grid + ?Sized> Grid for Box<G> {
@@ -55,6 +65,14 @@ impl<G: Grid + ?Sized> Grid for Box<G> {
     fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
         (**self).cycle(input, output_ready)
     }
+
+    fn failure(&self) -> Option<String> {
+        (**self).failure()
+    }
+
+    fn take_over(&mut self) -> bool {
+        (**self).take_over()
+    }
 }
 
 impl<G: Grid + ?Sized> Grid for &mut G {
@@ -68,5 +86,13 @@ impl<G: Grid + ?Sized> Grid for &mut G {
 
     fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
         (**self).cycle(input, output_ready)
+    }
+
+    fn failure(&self) -> Option<String> {
+        (**self).failure()
+    }
+
+    fn take_over(&mut self) -> bool {
+        (**self).take_over()
     }
 }

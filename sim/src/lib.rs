@@ -6,6 +6,7 @@
 //! | [`data`] | nothing: data sets, from CSV text to the words of a step |
 //! | [`train`] | a training on a data set, on any engine |
 //! | [`grid`] | nothing: the interface of a grid under a clock, and what drives it |
+//! | [`link`] | a board at the other end of a serial line, or the model of one |
 //! | [`verilator`] | the generated Verilog |
 //! | [`golden`] | tensor IR on real numbers |
 //! | [`fixed`](mod@fixed) | fixed-point IR, bit for bit |
@@ -23,5 +24,6 @@ pub mod fixed;
 pub mod golden;
 pub mod grid;
 pub mod ladder;
+pub mod link;
 pub mod train;
 pub mod verilator;

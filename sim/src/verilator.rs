@@ -13,11 +13,13 @@
 //! | [`cache`] | keeps finished libraries |
 //! | [`device`] | loads libraries, clocks instances; the only unsafe code |
 //! | [`grid`] | the instance of a grid behind the common interface |
+//! | [`board`] | the instance of a board, with bytes at its serial port |
 //!
 //! Invariants: nothing is global, so any number of devices of any number of designs live side by side; inputs change only
 //! while the clock is low; a library is built once per contents of Verilog, flags and tool versions, by whichever process
 //! comes first.
 
+mod board;
 mod build;
 mod cache;
 mod device;
@@ -27,6 +29,7 @@ mod lint;
 mod process;
 mod shim;
 
+pub use board::BoardDevice;
 pub use device::{Device, Library, PortId};
 pub use grid::GridDevice;
 pub use lint::lint;

@@ -352,11 +352,11 @@ impl Sequencer {
             }
             registers::CYCLES_LOW => self.cycles as u32,
             registers::CYCLES_HIGH => (self.cycles >> 32) as u32,
-            registers::IDENTITY => registers::IDENTITY_VALUE,
-            registers::GRID => self.machine.pus() << 16 | self.machine.pes_per_pu(),
-            registers::WIDTHS => self.machine.word() << 16 | self.machine.accumulator(),
             number if number < 0x10 => self.registers[number as usize],
-            _ => 0,
+            number => {
+                let description = registers::description(&self.machine);
+                description.iter().find(|(at, _)| *at == number).map_or(0, |(_, value)| *value)
+            }
         }
     }
 

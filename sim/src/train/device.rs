@@ -68,8 +68,13 @@ impl<G: Grid> Engine for Device<G> {
     fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
         let steps: Vec<Words> = steps.iter().map(|step| self.pack(step)).collect();
         let emit_model = self.driver.image().entries.emit_model.is_some();
+        self.stale |= self.driver.take_over();
         let run = DriverRun { load_model: self.stale.then_some(&self.model), steps: &steps, emit_model };
-        let outcome = self.driver.run(run).map_err(|stuck| EngineError::Stuck(stuck.to_string()))?;
+        let outcome = self.driver.run(run);
+        if let Some(failure) = self.driver.failure() {
+            return Err(EngineError::Device(failure));
+        }
+        let outcome = outcome.map_err(|stuck| EngineError::Stuck(stuck.to_string()))?;
         self.stale = false;
         if emit_model {
             for (tensor, words) in outcome.model.into_iter().enumerate() {

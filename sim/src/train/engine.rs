@@ -98,6 +98,9 @@ pub enum EngineError {
     /// An external tool is missing or failed.
     #[error("{0}")]
     Tool(String),
+    /// A board failed.
+    #[error("{0}")]
+    Device(String),
 }
 
 /// One program on one engine.

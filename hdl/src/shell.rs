@@ -1,0 +1,245 @@
+//! What stands around a grid on a board: clock, reset, serial port, lights.
+//!
+//!     clock_pin ─▶ PLL ─▶ clock          uart_rx ─▶ uart_receiver ─┐                    ┌─ control port ─┐
+//!     button ─▶ power_on ─▶ reset                                  ├─▶ host_link ◀─────▶├─ input stream  ├─ tabla (the grid)
+//!     led ◀── session, active, failed    uart_tx ◀─ uart_transmitter                    └─ output stream ┘
+//!
+//! These are leaf blocks with their own text, in `shell/*.v`; constants of the protocol come from [`arch::link`]. Their other
+//! description is `sim::link::Board`, which answers bytes with bytes; tests compare the two.
+
+mod pll;
+
+pub use pll::Pll;
+
+use crate::TOP;
+use arch::link::{self, Command, Status};
+use arch::rtl::{Direction, Port, Rtl};
+use arch::{Machine, registers};
+
+/// Name of the top module of a board.
+pub const BOARD_TOP: &str = "board_top";
+
+const UART_RECEIVER: &str = include_str!("shell/uart_receiver.v");
+const UART_TRANSMITTER: &str = include_str!("shell/uart_transmitter.v");
+const LINK_BUFFER: &str = include_str!("shell/link_buffer.v");
+const LINK_INPUT: &str = include_str!("shell/link_input.v");
+const LINK_RECEIVER: &str = include_str!("shell/link_receiver.v");
+const LINK_TRANSMITTER: &str = include_str!("shell/link_transmitter.v");
+const HOST_LINK: &str = include_str!("shell/host_link.v");
+
+/// Facts of a board, from its board file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Board {
+    /// What makes the clock.
+    pub pll: Pll,
+    /// The clock at the pin.
+    pub pin_hz: u64,
+    /// The clock of the grid that is wanted.
+    pub grid_hz: u64,
+    /// Bits per second of the serial port.
+    pub baud: u32,
+    /// Number of lights.
+    pub leds: u32,
+    /// Whether a light is lit by a 1.
+    pub lit_by_one: bool,
+    /// Whether the button gives a 1 while it is pressed.
+    pub pressed_is_one: bool,
+}
+
+/// Why a board has no top.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ShellError {
+    /// No setting comes close.
+    #[error("no PLL setting makes {} MHz of {} MHz; the nearest clock is {} MHz", mhz(*wanted_hz), mhz(*pin_hz), mhz(*nearest_hz))]
+    Clock {
+        /// At the pin.
+        pin_hz: u64,
+        /// Asked for.
+        wanted_hz: u64,
+        /// Possible.
+        nearest_hz: u64,
+    },
+    /// The PLL does not take the pin's clock.
+    #[error("the PLL takes no clock of {} MHz", mhz(*pin_hz))]
+    NoClock {
+        /// At the pin.
+        pin_hz: u64,
+    },
+    /// No whole number of clock cycles is one bit.
+    #[error("{} MHz make no serial port of {baud} bits per second; about {best} would do", mhz(*clock_hz))]
+    Baud {
+        /// The grid's clock.
+        clock_hz: u64,
+        /// Asked for.
+        baud: u32,
+        /// A rate that is possible.
+        best: u64,
+    },
+}
+
+fn mhz(hz: u64) -> f64 {
+    hz as f64 / 1e6
+}
+
+impl Board {
+    /// The grid's clock that the PLL really makes, in Hz.
+    ///
+    /// # Errors
+    /// There is none near `grid_hz`.
+    pub fn clock_hz(&self) -> Result<u64, ShellError> {
+        Ok(self.pll.setting(self.pin_hz, self.grid_hz)?.hz)
+    }
+
+    /// Clock cycles of one bit on the serial line.
+    ///
+    /// # Errors
+    /// No whole number comes close.
+    pub fn divisor(&self) -> Result<u32, ShellError> {
+        let clock_hz = self.clock_hz()?;
+        let nearest = (clock_hz / u64::from(self.baud.max(1))).clamp(link::LEAST_DIVISOR.into(), 0xffff);
+        let wrong = ShellError::Baud { clock_hz, baud: self.baud, best: clock_hz / nearest };
+        link::divisor(clock_hz, self.baud).ok_or(wrong)
+    }
+}
+
+/// Grid and shell: the whole design of a board, with top module [`BOARD_TOP`].
+///
+/// # Errors
+/// The board's clocks are impossible.
+pub fn board(machine: &Machine, board: &Board) -> Result<Rtl, ShellError> {
+    let top = board_text(machine, board)?;
+    let port = |name: &str, direction, width| Port { name: name.to_owned(), direction, width };
+    let ports = vec![
+        port("clock_pin", Direction::Input, 1),
+        port("button", Direction::Input, 1),
+        port("uart_rx", Direction::Input, 1),
+        port("uart_tx", Direction::Output, 1),
+        port("led", Direction::Output, board.leds.max(1)),
+    ];
+    let grid = crate::elaborate(machine).verilog;
+    Ok(Rtl { top: BOARD_TOP.to_owned(), verilog: [grid, link_modules(), top].join("\n"), ports })
+}
+
+/// The modules of the host link.
+pub fn link_modules() -> String {
+    [UART_RECEIVER, UART_TRANSMITTER, LINK_BUFFER, LINK_INPUT, LINK_RECEIVER, LINK_TRANSMITTER, HOST_LINK]
+        .map(with_constants)
+        .join("\n")
+}
+
+/// A module's text with the constants of the protocol that it uses.
+fn with_constants(text: &str) -> String {
+    let uses = |name: &str| {
+        text.match_indices(name).any(|(at, _)| {
+            let inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            !text[..at].ends_with(inside) && !text[at + name.len()..].starts_with(inside)
+        })
+    };
+    let byte = |name: &str, value: u8| (name.to_owned(), format!("[7:0] {name} = 8'h{value:02x}"));
+    let number = |name: &str, range: &str, value: String| (name.to_owned(), format!("{range}{name} = {value}"));
+    let mut constants = vec![
+        byte("FLAG", link::FLAG),
+        byte("ESCAPE", link::ESCAPE),
+        byte("ESCAPE_FLIP", link::ESCAPE_FLIP),
+        byte("VERSION", link::VERSION),
+        number("CRC_START", "[15:0] ", format!("16'h{:04x}", link::CRC_START)),
+        number("REQUEST_FRAME", "[8:0] ", format!("9'd{}", link::REQUEST_FRAME)),
+        number("REQUEST_LIMIT", "[8:0] ", format!("9'd{}", link::PAYLOAD_LIMIT + link::REQUEST_FRAME)),
+        number("PAYLOAD_LIMIT", "", link::PAYLOAD_LIMIT.to_string()),
+        number("BUFFER_LOG2", "", link::BUFFER_WORDS.ilog2().to_string()),
+    ];
+    constants.extend(Command::ALL.map(|(command, name, ..)| byte(name, command as u8)));
+    constants.extend(Status::ALL.map(|(status, name, _)| byte(name, status as u8)));
+    let lines = constants.iter().filter(|(name, _)| uses(name));
+    let lines: Vec<String> = lines.map(|(_, text)| format!("    localparam {text};")).collect();
+    let checksum = format!(
+        "    function [15:0] checksum(input [15:0] start, input [7:0] value);
+        integer bit_number;
+        begin
+            checksum = start ^ {{value, 8'd0}};
+            for (bit_number = 0; bit_number < 8; bit_number = bit_number + 1)
+                checksum = {{checksum[14:0], 1'b0}} ^ (checksum[15] ? 16'h{:04x} : 16'd0);
+        end
+    endfunction",
+        link::CRC_POLYNOMIAL
+    );
+    text.replace("//CONSTANTS", &lines.join("\n")).replace("//CHECKSUM", &checksum)
+}
+
+fn board_text(machine: &Machine, board: &Board) -> Result<String, ShellError> {
+    let setting = board.pll.setting(board.pin_hz, board.grid_hz)?;
+    let divisor = board.divisor()?;
+    let pll = board.pll.instance(board.pin_hz, setting);
+    let (word, lanes) = (machine.word(), machine.stream_words());
+    let leds = board.leds.max(1);
+    // Lights beyond the three that mean something stay dark.
+    let lights = match leds {
+        1 => "{session}".to_owned(),
+        2 => "{active, session}".to_owned(),
+        3 => "{failed, active, session}".to_owned(),
+        _ => format!("{{{}'d0, failed, active, session}}", leds - 3),
+    };
+    let lit = if board.lit_by_one { "" } else { "~" };
+    let pressed = if board.pressed_is_one { "button" } else { "!button" };
+    let (last, address) = (word - 1, registers::ADDRESS_BITS - 1);
+    Ok(format!(
+        "// {BOARD_TOP}: the grid behind the serial port of a board.
+module {BOARD_TOP} (
+    input  wire clock_pin,             // {} MHz
+    input  wire button,                // resets grid and link
+    input  wire uart_rx,               // {} bits per second, {divisor} clock cycles each
+    output wire uart_tx,
+    output wire [{}:0] led             // session, active, last request failed
+);
+    wire clock, locked;                // {} MHz
+{pll}
+    // Reset until the clock has been good, and the button not pressed, for a while.
+    reg [1:0] steady = 2'b00;
+    reg [7:0] waited = 8'd0;
+    reg reset = 1'b1;
+    always @(posedge clock) begin
+        steady <= {{steady[0], locked && !({pressed})}};
+        waited <= !steady[1] ? 8'd0 : &waited ? waited : waited + 8'd1;
+        reset <= !(&waited);
+    end
+
+    wire [7:0] received, transmit;
+    wire received_valid, received_error, transmit_valid, transmit_ready;
+    uart_receiver #(.DIVISOR({divisor})) receiver (
+        .clock(clock), .reset(reset), .line(uart_rx), .data(received), .valid(received_valid), .error(received_error)
+    );
+    uart_transmitter #(.DIVISOR({divisor})) transmitter (
+        .clock(clock), .reset(reset), .data(transmit), .valid(transmit_valid), .ready(transmit_ready), .line(uart_tx)
+    );
+
+    wire grid_reset, control_write, in_valid, in_ready, out_valid, out_ready, session, active, failed;
+    wire [{address}:0] control_address;
+    wire [31:0] control_data, control_read;
+    wire [{}:0] in_data;
+    wire [{last}:0] out_data;
+    host_link #(.WORD({word}), .LANES({lanes})) host_link (
+        .clock(clock), .reset(reset),
+        .received(received), .received_valid(received_valid), .received_error(received_error),
+        .transmit(transmit), .transmit_valid(transmit_valid), .transmit_ready(transmit_ready),
+        .grid_reset(grid_reset), .control_write(control_write), .control_address(control_address),
+        .control_data(control_data), .control_read(control_read),
+        .in_data(in_data), .in_valid(in_valid), .in_ready(in_ready),
+        .out_data(out_data), .out_valid(out_valid), .out_ready(out_ready),
+        .session(session), .active(active), .failed(failed)
+    );
+    {TOP} grid (
+        .clock(clock), .reset(grid_reset), .control_write(control_write), .control_address(control_address),
+        .control_data(control_data), .control_read(control_read),
+        .in_data(in_data), .in_valid(in_valid), .in_ready(in_ready),
+        .out_data(out_data), .out_valid(out_valid), .out_ready(out_ready)
+    );
+    assign led = {lit}{lights};
+endmodule
+",
+        mhz(board.pin_hz),
+        board.baud,
+        leds - 1,
+        mhz(setting.hz),
+        lanes * word - 1,
+    ))
+}

@@ -1,0 +1,216 @@
+// host_link: carries out the requests of a host, one after the other (docs/link.md).
+//
+//   line ──▶ link_receiver ──▶ request ─┬─▶ control port
+//                                       ├─▶ link_input ──▶ input stream
+//   line ◀── link_transmitter ◀── reply ┴── link_buffer ◀── output stream
+module host_link #(
+    parameter WORD = 16,             // bits of a word
+    parameter LANES = 1              // words of a beat
+) (
+    input  wire                  clock,
+    input  wire                  reset,
+    // bytes of the serial line
+    input  wire [7:0]            received,
+    input  wire                  received_valid,
+    input  wire                  received_error,
+    output wire [7:0]            transmit,
+    output wire                  transmit_valid,
+    input  wire                  transmit_ready,
+    // the grid
+    output wire                  grid_reset,
+    output wire                  control_write,
+    output wire [19:0]           control_address,
+    output wire [31:0]           control_data,
+    input  wire [31:0]           control_read,
+    output wire [LANES*WORD-1:0] in_data,
+    output wire                  in_valid,
+    input  wire                  in_ready,
+    input  wire [WORD-1:0]       out_data,
+    input  wire                  out_valid,
+    output wire                  out_ready,
+    // for people
+    output reg                   session,
+    output wire                  active,
+    output reg                   failed
+);
+//CONSTANTS
+    localparam BYTES = WORD <= 8 ? 1 : WORD <= 16 ? 2 : 4;
+    localparam [3:0] WORD_BYTES = BYTES[3:0];
+    localparam [15:0] WORDS_PER_FRAME = PAYLOAD_LIMIT / BYTES;
+    localparam [3:0] IDLE = 4'd0, DECIDE = 4'd1, SETTLE = 4'd2, FETCH = 4'd3, FETCHED = 4'd4, UNIT = 4'd5, READ_REGISTER = 4'd6,
+        REPLY = 4'd7, PAYLOAD = 4'd8, POPPED = 4'd9, EMIT = 4'd10, CLOSE = 4'd11, FINISH = 4'd12;
+
+    reg [3:0] state, after_emit;
+    reg [7:0] status, last_sequence;
+    reg [63:0] value;                // bytes fetched enter at the top, bytes to send leave at the bottom
+    reg [3:0] left;                  // bytes to fetch or to send
+    reg [8:0] at;
+    reg [15:0] taken, count, given;
+    reg [3:0] settling;
+
+    wire good, corrupt, too_long;
+    wire [7:0] sequence, command, octet;
+    wire [8:0] length;
+    assign active = state != IDLE;
+    link_receiver receiver (
+        .clock(clock), .reset(reset), .data(received), .valid(received_valid), .error(received_error), .busy(active),
+        .good(good), .corrupt(corrupt), .too_long(too_long), .sequence(sequence), .command(command), .length(length),
+        .at(at), .octet(octet)
+    );
+
+    wire sent;
+    wire [15:0] crc;
+    link_transmitter transmitter (
+        .clock(clock), .reset(reset), .octet(value[7:0]), .send(state == EMIT), .flag(state == REPLY || state == FINISH),
+        .sent(sent), .crc(crc), .data(transmit), .valid(transmit_valid), .ready(transmit_ready)
+    );
+
+    assign grid_reset = reset || state == SETTLE;
+
+    wire input_full;
+    wire [BUFFER_LOG2:0] free, ready;
+    wire push = state == UNIT && command == INPUT && !input_full;
+    wire [31:0] input_word = BYTES == 4 ? value[63:32] : BYTES == 2 ? {16'd0, value[63:48]} : {24'd0, value[63:56]};
+    link_input #(.WORD(WORD), .LANES(LANES), .ADDRESS(BUFFER_LOG2)) to_grid (
+        .clock(clock), .reset(grid_reset), .push(push), .push_data(input_word[WORD-1:0]), .full(input_full), .free(free),
+        .in_data(in_data), .in_valid(in_valid), .in_ready(in_ready)
+    );
+
+    wire output_full;
+    wire [BUFFER_LOG2:0] output_free;
+    wire [WORD-1:0] output_word;
+    wire decided = state == DECIDE && status == OK;
+    wire repeated = command != HELLO && sequence == last_sequence;
+    wire pop = state == PAYLOAD && status == OK && command == OUTPUT && given != count;
+    assign out_ready = !output_full && !grid_reset;
+    link_buffer #(.WORD(WORD), .ADDRESS(BUFFER_LOG2)) from_grid (
+        .clock(clock), .reset(grid_reset), .push(out_valid && out_ready), .push_data(out_data), .full(output_full),
+        .free(output_free), .pop(pop), .pop_data(output_word), .ready(ready),
+        .commit(decided && !repeated), .rewind(decided && repeated)
+    );
+
+    // In UNIT the top of `value` is what was fetched last: {data, address}, or an address.
+    assign control_write = state == UNIT && command == WRITE;
+    assign control_address = command == WRITE ? value[19:0] : value[51:32];
+    assign control_data = value[63:32];
+
+    wire [15:0] wanted = value[63:48];
+    wire [15:0] waiting = {{(15 - BUFFER_LOG2){1'b0}}, ready};
+    wire [15:0] most = waiting < WORDS_PER_FRAME ? waiting : WORDS_PER_FRAME;
+    wire [31:0] word_to_send = {{(32 - WORD){1'b0}}, output_word};
+    wire known = command == HELLO || command == WRITE || command == READ || command == INPUT || command == OUTPUT;
+    wire whole = command == HELLO ? length == 9'd0
+        : command == WRITE ? length[2:0] == 3'd0
+        : command == READ ? length[1:0] == 2'd0
+        : command == INPUT ? (BYTES == 1 || BYTES == 2 && !length[0] || length[1:0] == 2'd0)
+        : length == 9'd2;
+    wire last_unit = at == length;
+
+    always @(posedge clock) begin
+        case (state)
+            IDLE: if (good || corrupt || too_long) begin
+                status <= corrupt ? CORRUPT : too_long ? TOO_LONG : !session && command != HELLO ? NO_SESSION
+                    : !known ? UNKNOWN_COMMAND : !whole ? BAD_LENGTH : OK;
+                state <= DECIDE;
+            end
+            DECIDE: begin
+                failed <= status != OK;
+                at <= 9'd0;
+                given <= 16'd0;
+                left <= command == WRITE ? 4'd8 : command == READ ? 4'd4 : command == INPUT ? WORD_BYTES : 4'd2;
+                settling <= 4'd15;
+                if (decided && !repeated) begin
+                    last_sequence <= sequence;
+                    taken <= 16'd0;
+                    count <= 16'd0;
+                end
+                state <= REPLY;
+                if (decided && command == HELLO) state <= SETTLE;
+                else if (decided && !repeated && command != READ && length != 9'd0) state <= FETCH;
+            end
+            SETTLE: begin
+                session <= 1'b1;
+                settling <= settling - 4'd1;
+                if (settling == 4'd0) state <= REPLY;
+            end
+            FETCH: state <= FETCHED;
+            FETCHED: begin
+                value <= {octet, value[63:8]};
+                at <= at + 9'd1;
+                left <= left - 4'd1;
+                state <= left == 4'd1 ? UNIT : FETCH;
+            end
+            UNIT: begin
+                state <= last_unit ? REPLY : FETCH;
+                if (command == WRITE) left <= 4'd8;
+                if (command == READ) state <= READ_REGISTER;
+                if (command == INPUT) begin
+                    left <= WORD_BYTES;
+                    if (input_full) state <= REPLY;
+                    else taken <= taken + 16'd1;
+                end
+                if (command == OUTPUT) count <= wanted < most ? wanted : most;
+            end
+            READ_REGISTER: begin
+                value <= {32'd0, control_read};
+                left <= 4'd4;
+                after_emit <= PAYLOAD;
+                state <= EMIT;
+            end
+            REPLY: begin
+                value <= {16'd0, waiting, {(15 - BUFFER_LOG2){1'b0}}, free, status, sequence};
+                left <= 4'd6;
+                after_emit <= PAYLOAD;
+                if (sent) state <= EMIT;
+            end
+            PAYLOAD: begin
+                state <= CLOSE;
+                if (status == OK) begin
+                    if (command == HELLO) begin
+                        value <= {32'd0, BUFFER_LOG2[7:0], LANES[7:0], WORD[7:0], VERSION};
+                        left <= 4'd4;
+                        after_emit <= CLOSE;
+                        state <= EMIT;
+                    end
+                    if (command == INPUT) begin
+                        value <= {48'd0, taken};
+                        left <= 4'd2;
+                        after_emit <= CLOSE;
+                        state <= EMIT;
+                    end
+                    if (command == READ && !last_unit) begin
+                        left <= 4'd4;
+                        state <= FETCH;
+                    end
+                    if (pop) begin
+                        given <= given + 16'd1;
+                        state <= POPPED;
+                    end
+                end
+            end
+            POPPED: begin
+                value <= {32'd0, word_to_send};
+                left <= WORD_BYTES;
+                after_emit <= PAYLOAD;
+                state <= EMIT;
+            end
+            EMIT: if (sent) begin
+                value <= {8'd0, value[63:8]};
+                left <= left - 4'd1;
+                if (left == 4'd1) state <= after_emit;
+            end
+            CLOSE: begin
+                value <= {48'd0, crc[7:0], crc[15:8]};
+                left <= 4'd2;
+                after_emit <= FINISH;
+                state <= EMIT;
+            end
+            default: if (sent) state <= IDLE;    // FINISH
+        endcase
+        if (reset) begin
+            state <= IDLE;
+            session <= 1'b0;
+            failed <= 1'b0;
+        end
+    end
+endmodule

@@ -1,0 +1,18 @@
+//! The byte link to a board (docs/link.md), from both ends.
+//!
+//!     driver ──▶ LinkedGrid ──▶ Link ──▶ Wire ═══ bytes ═══ Board ──▶ grid
+//!                (a Grid)     requests, repeats             the model of `hdl::shell`
+//!
+//! | module | is |
+//! |---|---|
+//! | [`host`] | one request after the other, repeated until answered |
+//! | [`grid`] | a board behind the interface of all grids |
+//! | [`board`] | what the hardware does with the bytes, for tests and without hardware |
+
+pub mod board;
+pub mod grid;
+pub mod host;
+
+pub use board::Board;
+pub use grid::{LinkedGrid, Shared};
+pub use host::{Link, LinkError, Patience, Wire};

@@ -1,0 +1,222 @@
+//! A board behind the interface of all grids, so that the driver of the simulators drives it, too.
+//!
+//! A call is not a cycle here: the board's clock runs by itself, and what goes in and out is gathered into frames. Words and their
+//! order are the same; cycle counts contain the waiting for the line.
+//!
+//! [`Grid`] cannot fail. When the link does, the grid is dead from then on, and [`Grid::failure`] says why.
+
+use super::host::{Link, LinkError, Wire};
+use crate::grid::{CycleResult, Grid};
+use arch::link::{PAYLOAD_LIMIT, words_per_frame};
+use arch::registers::{BUSY, CONTROL};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// Bytes of one write in a request.
+const WRITE_BYTES: usize = 8;
+
+/// A grid at the other end of a line.
+pub struct LinkedGrid<W> {
+    link: Link<W>,
+    writes: Vec<(u32, u32)>,
+    outgoing: VecDeque<i64>,
+    incoming: VecDeque<i64>,
+    /// Nothing can come out before something goes in: the grid said that it is not busy.
+    resting: bool,
+    progress: Instant,
+    failure: Option<LinkError>,
+}
+
+impl<W: Wire> LinkedGrid<W> {
+    /// Use this link.
+    pub fn new(link: Link<W>) -> LinkedGrid<W> {
+        LinkedGrid {
+            link,
+            writes: Vec::new(),
+            outgoing: VecDeque::new(),
+            incoming: VecDeque::new(),
+            resting: false,
+            progress: Instant::now(),
+            failure: None,
+        }
+    }
+
+    /// Do something over the link, unless it failed before.
+    fn attempt<T>(&mut self, task: impl FnOnce(&mut Self) -> Result<T, LinkError>) -> Option<T> {
+        if self.failure.is_some() {
+            return None;
+        }
+        match task(self) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.failure = Some(error);
+                None
+            }
+        }
+    }
+
+    fn send_writes(&mut self) -> Result<(), LinkError> {
+        let writes = std::mem::take(&mut self.writes);
+        for some in writes.chunks(PAYLOAD_LIMIT / WRITE_BYTES) {
+            self.link.write(some)?;
+            self.progress = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// Offer a frame of words. Takes output when the board has much of it, or does not take input because of it.
+    fn send_words(&mut self) -> Result<(), LinkError> {
+        let words: Vec<i64> = self.outgoing.iter().copied().take(words_per_frame(self.link.machine().word())).collect();
+        if words.is_empty() {
+            return Ok(());
+        }
+        let (taken, reply) = self.link.input(&words)?;
+        self.outgoing.drain(..taken);
+        if taken > 0 {
+            self.progress = Instant::now();
+        }
+        if taken < words.len() || usize::from(reply.ready) >= words_per_frame(self.link.machine().word()) {
+            self.fetch()?;
+        }
+        self.check_progress(|| format!("it does not take its input, {} words wait here", words.len() - taken))
+    }
+
+    fn fetch(&mut self) -> Result<(), LinkError> {
+        let (words, _) = self.link.output()?;
+        if !words.is_empty() {
+            self.progress = Instant::now();
+            self.incoming.extend(words);
+        }
+        Ok(())
+    }
+
+    fn check_progress(&self, waiting: impl FnOnce() -> String) -> Result<(), LinkError> {
+        let limit = self.link.patience().progress;
+        if self.progress.elapsed() < limit {
+            return Ok(());
+        }
+        Err(LinkError::Stalled { seconds: limit.as_secs(), waiting: waiting() })
+    }
+
+    /// Everything that was written or offered is on the board.
+    fn flush(&mut self) -> Result<(), LinkError> {
+        while !self.outgoing.is_empty() {
+            self.send_words()?;
+        }
+        self.send_writes()
+    }
+}
+
+impl<W: Wire> Grid for LinkedGrid<W> {
+    fn control_write(&mut self, address: u32, data: u32) {
+        self.attempt(|grid| {
+            if !grid.outgoing.is_empty() {
+                grid.flush()?;
+            }
+            grid.resting = false;
+            grid.writes.push((address, data));
+            if grid.writes.len() * WRITE_BYTES >= PAYLOAD_LIMIT { grid.send_writes() } else { Ok(()) }
+        });
+    }
+
+    fn control_read(&mut self, address: u32) -> u32 {
+        let value = self.attempt(|grid| {
+            grid.flush()?;
+            let value = grid.link.read(&[address])?[0];
+            if address == CONTROL && value & BUSY == 0 {
+                // What the run left in the buffer is fetched before it counts as at rest.
+                loop {
+                    let before = grid.incoming.len();
+                    grid.fetch()?;
+                    if grid.incoming.len() == before {
+                        break;
+                    }
+                }
+                grid.resting = true;
+            } else if address == CONTROL {
+                grid.check_progress(|| "its run does not end".to_owned())?;
+            }
+            Ok(value)
+        });
+        value.unwrap_or(0)
+    }
+
+    fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
+        let result = self.attempt(|grid| {
+            grid.send_writes()?;
+            let frame = words_per_frame(grid.link.machine().word());
+            let mut result = CycleResult::default();
+            if let Some(beat) = input {
+                grid.resting = false;
+                if grid.outgoing.len() >= frame {
+                    grid.send_words()?;
+                }
+                if grid.outgoing.len() < frame {
+                    grid.outgoing.extend(beat);
+                    result.input_taken = true;
+                }
+            } else if !grid.outgoing.is_empty() {
+                grid.send_words()?;
+            } else if output_ready && grid.incoming.is_empty() && !grid.resting {
+                grid.fetch()?;
+                if grid.incoming.is_empty() {
+                    grid.check_progress(|| "output is expected, none comes".to_owned())?;
+                }
+            }
+            if output_ready {
+                result.output = grid.incoming.pop_front();
+            }
+            Ok(result)
+        });
+        result.unwrap_or_default()
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.failure.as_ref().map(LinkError::to_string)
+    }
+}
+
+/// One grid that several drivers use in turn. What one loads is lost to the others.
+pub struct Shared<G> {
+    grid: Rc<RefCell<(G, u32)>>,
+    user: u32,
+    users: Rc<RefCell<u32>>,
+}
+
+impl<G: Grid> Shared<G> {
+    /// The first handle.
+    pub fn new(grid: G) -> Shared<G> {
+        Shared { grid: Rc::new(RefCell::new((grid, 0))), user: 0, users: Rc::new(RefCell::new(0)) }
+    }
+
+    /// Another user's handle.
+    pub fn handle(&self) -> Shared<G> {
+        *self.users.borrow_mut() += 1;
+        Shared { grid: Rc::clone(&self.grid), user: *self.users.borrow(), users: Rc::clone(&self.users) }
+    }
+}
+
+impl<G: Grid> Grid for Shared<G> {
+    fn control_write(&mut self, address: u32, data: u32) {
+        self.grid.borrow_mut().0.control_write(address, data);
+    }
+
+    fn control_read(&mut self, address: u32) -> u32 {
+        self.grid.borrow_mut().0.control_read(address)
+    }
+
+    fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
+        self.grid.borrow_mut().0.cycle(input, output_ready)
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.grid.borrow().0.failure()
+    }
+
+    fn take_over(&mut self) -> bool {
+        let last = &mut self.grid.borrow_mut().1;
+        std::mem::replace(last, self.user) != self.user
+    }
+}

@@ -1,0 +1,318 @@
+//! The link to a board: the hardware against its model, byte by byte, and the host against both, over good lines and bad ones.
+
+use arch::link::{self, Command, FLAG, Status};
+use arch::machine::{Machine, MachineSpec};
+use arch::registers;
+use arch::tools::Toolbox;
+use compiler::canonical::{Batch, Keep, Options};
+use compiler::language::{self, Language};
+use hdl::shell::{self, Pll};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use sim::array::Array;
+use sim::grid::{Grid, Stalls};
+use sim::ladder::{Climb, Values};
+use sim::link::{Board, Link, LinkError, LinkedGrid, Patience, Shared, Wire};
+use sim::verilator::{self, BoardDevice, Library};
+use std::collections::VecDeque;
+use std::io;
+use std::time::Duration;
+
+/// Cycles of one bit in simulation.
+const DIVISOR: u32 = 4;
+
+fn spec(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
+    MachineSpec { pus: Some(pus), pes_per_pu: Some(pes_per_pu), word: Some(word), ..MachineSpec::default() }
+}
+
+fn facts() -> shell::Board {
+    shell::Board {
+        pll: Pll::Bypass,
+        pin_hz: 4_000_000,
+        grid_hz: 4_000_000,
+        baud: 1_000_000,
+        leds: 4,
+        lit_by_one: true,
+        pressed_is_one: true,
+    }
+}
+
+fn hardware(machine: &Machine) -> BoardDevice {
+    let rtl = shell::board(machine, &facts()).unwrap();
+    let library = Library::build(&rtl, &verilator::Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    BoardDevice::new(&library, DIVISOR, true)
+}
+
+fn model(machine: &Machine) -> Board<Array> {
+    Board::new(machine.clone(), Array::new(machine), Array::reset, 300)
+}
+
+/// Send bytes to the hardware and wait until it is silent.
+fn ask(board: &mut BoardDevice, bytes: &[u8]) -> Vec<u8> {
+    board.send(bytes);
+    while !board.sent() {
+        board.run(100);
+    }
+    let mut answer = Vec::new();
+    loop {
+        board.run(2_000);
+        let more = board.take();
+        if more.is_empty() {
+            return answer;
+        }
+        answer.extend(more);
+    }
+}
+
+/// A request, often a wrong one, as bytes on the line.
+fn random_request(random: &mut ChaCha8Rng, sequence: &mut u8, word: u32) -> Vec<u8> {
+    let mut below = |n: u32| random.next_u32() % n;
+    if below(4) != 0 {
+        *sequence = sequence.wrapping_add(1);
+    }
+    let payload: Vec<u8> = match below(8) {
+        0 => (0..4).flat_map(|k| [registers::STEPS + 3 * k, 0].map(u32::to_le_bytes).concat()).collect(),
+        1 => [registers::GRID, registers::STREAMS, registers::STEPS, 0x7d7e].map(u32::to_le_bytes).concat(),
+        2 | 3 => (0..below(link::words_per_frame(word) as u32 + 1) * link::word_bytes(word) as u32)
+            .map(|_| if below(3) == 0 { FLAG - below(2) as u8 } else { below(256) as u8 })
+            .collect(),
+        4 => vec![below(3) as u8, 0],
+        5 => vec![0; below(300) as usize],
+        _ => Vec::new(),
+    };
+    let command = match below(12) {
+        0 => below(256) as u8,
+        1 | 2 => Command::Write as u8,
+        3 | 4 => Command::Read as u8,
+        5..=7 => Command::Input as u8,
+        _ => Command::Output as u8,
+    };
+    let mut bytes = link::encode(&[&[*sequence, command], payload.as_slice()].concat());
+    match below(10) {
+        0 => {
+            let at = below(bytes.len() as u32) as usize;
+            bytes[at] ^= 1 << below(8);
+        }
+        1 => drop(bytes.splice(0..0, [9, FLAG, FLAG, link::ESCAPE])),
+        2 => bytes.truncate(bytes.len() / 2),
+        _ => {}
+    }
+    bytes
+}
+
+/// The shell's text and its model answer the same bytes, whatever they are sent. Input is taken by no program here, so the buffers fill up.
+#[test]
+fn hardware_and_model_answer_alike() {
+    for (spec, seed) in [(spec(2, 4, 16), 1), (spec(1, 2, 24), 2), (spec(1, 1, 8), 3)] {
+        let machine = Machine::try_from(spec).unwrap();
+        let (mut hardware, mut model) = (hardware(&machine), model(&machine));
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut sequence = 0;
+        let hello = link::encode(&[0, Command::Hello as u8]);
+        let mut seen = [0; 6];
+        for n in 0..300 {
+            let request = if n == 3 { hello.clone() } else { random_request(&mut random, &mut sequence, machine.word()) };
+            let expected: Vec<u8> = request.iter().flat_map(|&byte| model.byte(byte)).collect();
+            assert_eq!(ask(&mut hardware, &request), expected, "{machine}, request {n}: {request:02x?}");
+            for status in Status::ALL {
+                seen[status.0 as usize] += u32::from(expected.len() > 3 && expected[2] == status.0 as u8);
+            }
+        }
+        assert!(seen.iter().all(|&count| count > 0), "each status was seen: {seen:?}");
+    }
+}
+
+#[test]
+fn the_board_says_what_it_is_and_forgets_it_when_it_is_reset() {
+    let machine = Machine::try_from(spec(2, 4, 16)).unwrap();
+    let mut board = hardware(&machine);
+    assert_eq!(board.lights(), 0, "no session yet");
+    let hello = link::encode(&[1, Command::Hello as u8]);
+    let greeting = link::encode(&[1, 0, 0, 1, 0, 0, link::VERSION, 16, 8, 8]);
+    // Noise, a byte without stop bit, half a frame: the next whole frame is answered.
+    board.send_break();
+    assert_eq!(ask(&mut board, &[&[0x55, 0xff, 0x7d], &hello[..]].concat()), greeting);
+    assert_eq!(board.lights(), 1, "a session");
+    board.send(&hello[..3]);
+    while !board.sent() {
+        board.run(10);
+    }
+    board.send_break();
+    let corrupt = ask(&mut board, &hello);
+    assert_eq!(corrupt[2], Status::Corrupt as u8, "a line error is told");
+    assert_eq!(board.lights(), 5, "the last request failed");
+    assert_eq!(ask(&mut board, &hello), greeting);
+    board.press(true);
+    board.run(100);
+    board.press(false);
+    board.run(1000);
+    assert_eq!(board.lights(), 0);
+    let read = link::encode(&[&[2, Command::Read as u8][..], &registers::GRID.to_le_bytes()].concat());
+    assert_eq!(ask(&mut board, &read)[2], Status::NoSession as u8);
+}
+
+// ---- the host ---------------------------------------------------------------------------------------------------------------
+
+/// A line to a model of a board. In `noise` of 1000 bytes something happens: lost, changed, or doubled.
+struct Line {
+    board: Board<Array>,
+    waiting: VecDeque<u8>,
+    noise: u32,
+    random: ChaCha8Rng,
+    /// Bytes after which it is cut.
+    cut_after: usize,
+}
+
+impl Line {
+    fn new(machine: &Machine, noise: u32) -> Line {
+        let random = ChaCha8Rng::seed_from_u64(7);
+        Line { board: model(machine), waiting: VecDeque::new(), noise, random, cut_after: usize::MAX }
+    }
+
+    fn disturbed(&mut self, byte: u8) -> Vec<u8> {
+        if self.random.next_u32() % 1000 >= self.noise {
+            return vec![byte];
+        }
+        match self.random.next_u32() % 3 {
+            0 => vec![],
+            1 => vec![byte ^ 1 << (self.random.next_u32() % 8)],
+            _ => vec![byte, byte],
+        }
+    }
+}
+
+impl Wire for Line {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.len() > self.cut_after {
+            return Err(io::Error::from(io::ErrorKind::BrokenPipe));
+        }
+        self.cut_after -= bytes.len();
+        for &byte in bytes {
+            for byte in self.disturbed(byte) {
+                for answer in self.board.byte(byte) {
+                    let answer = self.disturbed(answer);
+                    self.waiting.extend(answer);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], _: Duration) -> io::Result<usize> {
+        let count = self.waiting.len().min(buffer.len()).min(50);
+        for (place, byte) in buffer.iter_mut().zip(self.waiting.drain(..count)) {
+            *place = byte;
+        }
+        Ok(count)
+    }
+}
+
+/// The hardware as a line. Waiting costs cycles.
+struct Pins(BoardDevice);
+
+impl Wire for Pins {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.send(bytes);
+        Ok(())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], _: Duration) -> io::Result<usize> {
+        for _ in 0..50 {
+            self.0.run(100);
+            let bytes = self.0.take();
+            if !bytes.is_empty() {
+                buffer[..bytes.len()].copy_from_slice(&bytes);
+                return Ok(bytes.len());
+            }
+        }
+        Ok(0)
+    }
+}
+
+fn patience() -> Patience {
+    Patience { reply: Duration::from_millis(5), attempts: 40, progress: Duration::from_secs(10) }
+}
+
+const PROGRAM: &str = "mu = 0.25; m = 12; model_input x[m]; model_output y; model w[m]; gradient g[m] -> w; iterator i[0:m];
+h = sum[i](w[i] * x[i]); h = sigmoid(h); d = h - y; g[i] = d * x[i];";
+
+/// A program with enough steps to fill the buffers several times.
+fn climb(spec: &MachineSpec) -> Climb {
+    let (program, _) = language::parse(Language::Tabla, PROGRAM, &language::Options::default()).unwrap();
+    let wave = |n: usize| (0..12).map(|i| f64::from((i * n + 3 * n) as u32 % 17) / 8.0 - 1.0).collect::<Vec<_>>();
+    let step = |n: usize| Values::from([("x".to_owned(), wave(n)), ("y".to_owned(), vec![f64::from(n as u32 % 2)])]);
+    let model = Values::from([("w".to_owned(), wave(5))]);
+    let steps: Vec<Values> = (0..60).map(step).collect();
+    let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
+    Climb::new(&program, &options, &model, &steps, spec).unwrap()
+}
+
+#[test]
+fn a_program_runs_over_the_link_as_on_the_array() {
+    for spec in [spec(2, 4, 16), spec(1, 2, 24)] {
+        let climb = climb(&spec);
+        let machine = &climb.image().machine;
+        let array = climb.run(Array::new(machine), Stalls::none()).unwrap();
+        let link = Link::open(Line::new(machine, 0), patience()).unwrap();
+        assert_eq!(link.machine(), machine);
+        assert_eq!(climb.run(LinkedGrid::new(link), Stalls::none()).unwrap().words, array.words);
+        let link = Link::open(Pins(hardware(machine)), patience()).unwrap();
+        assert_eq!(climb.run(LinkedGrid::new(link), Stalls::none()).unwrap().words, array.words, "the hardware");
+    }
+}
+
+#[test]
+fn a_bad_line_changes_nothing() {
+    let climb = climb(&spec(2, 4, 16));
+    let machine = &climb.image().machine;
+    let link = Link::open(Line::new(machine, 2), patience()).unwrap();
+    assert!(climb.run(LinkedGrid::new(link), Stalls::none()).unwrap().words > 700);
+}
+
+#[test]
+fn users_of_one_board_take_turns() {
+    let climb = climb(&spec(2, 4, 16));
+    let link = Link::open(Line::new(&climb.image().machine, 0), patience()).unwrap();
+    let shared = Shared::new(LinkedGrid::new(link));
+    let (mut one, mut two) = (shared.handle(), shared.handle());
+    assert!(one.take_over() && !one.take_over() && two.take_over() && one.take_over());
+    drop(one);
+    climb.run(two, Stalls::none()).unwrap();
+}
+
+#[test]
+fn what_goes_wrong_is_told() {
+    let machine = Machine::try_from(spec(1, 2, 16)).unwrap();
+    let open = |line: Line| Link::open(line, Patience { attempts: 3, ..patience() }).map(|_| ()).unwrap_err();
+    let silent = Line { noise: 1000, random: ChaCha8Rng::seed_from_u64(1), ..Line::new(&machine, 0) };
+    assert!(matches!(open(silent), LinkError::Damaged { .. } | LinkError::Silent { .. }));
+    let cut = Line { cut_after: 20, ..Line::new(&machine, 0) };
+    assert!(matches!(open(cut), LinkError::Line(_)));
+
+    // Unplugged in the middle of a run: the grid is dead, and says why.
+    let climb = climb(&spec(1, 2, 16));
+    let line = Line { cut_after: 3000, ..Line::new(&climb.image().machine, 0) };
+    let mut grid = LinkedGrid::new(Link::open(line, patience()).unwrap());
+    assert!(climb.run(&mut grid, Stalls::none()).is_err());
+    assert_eq!(grid.failure().unwrap(), "the line failed: broken pipe (is the board still plugged in?)");
+    assert_eq!(grid.control_read(registers::IDENTITY), 0);
+
+    // A grid that never takes its input.
+    let link = Link::open(Line::new(&machine, 0), Patience { progress: Duration::from_millis(50), ..patience() }).unwrap();
+    let mut grid = LinkedGrid::new(link);
+    for _ in 0..100_000 {
+        grid.cycle(Some(&[1, 2]), false);
+    }
+    assert!(grid.failure().unwrap().contains("does not take its input"), "{:?}", grid.failure());
+}
+
+#[test]
+fn the_shell_lints_clean() {
+    for (pus, pes_per_pu, word) in [(2, 4, 16), (1, 2, 24), (1, 1, 8), (1, 1, 32)] {
+        let machine = Machine::grid(pus, pes_per_pu, word).unwrap();
+        for leds in [1, 3, 8] {
+            let rtl = shell::board(&machine, &shell::Board { leds, ..facts() }).unwrap();
+            verilator::lint(&rtl, hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+}
