@@ -87,6 +87,9 @@ pub enum EngineName {
     Array,
     /// The generated Verilog, through Verilator, compared with the array
     Rtl,
+    /// A board behind a serial port, compared with the array
+    #[value(skip)]
+    Board,
 }
 
 impl EngineName {
@@ -97,6 +100,7 @@ impl EngineName {
             EngineName::Fixed => "fixed",
             EngineName::Array => "array",
             EngineName::Rtl => "rtl",
+            EngineName::Board => "board",
         }
     }
 }
@@ -118,6 +122,8 @@ pub enum Command {
     Predict(Predict),
     /// Write the weights of a saved model for other programs, or read them back: .npz, .npy, .csv, .h
     Weights(Weights),
+    /// Train on a board, through its serial port, and compare with the array
+    Run(Run),
     /// Co-simulate the generated Verilog with the array for some steps
     Sim(Sim),
     /// Placement and schedule: what runs when and where, by source line
@@ -342,6 +348,37 @@ pub struct Predict {
     /// What predicts
     #[arg(long, value_enum, default_value_t = EngineName::Array)]
     pub engine: EngineName,
+}
+
+/// Training on a board. The options are those of `train`.
+#[derive(Debug, Args)]
+#[command(mut_arg("engine", |argument| argument.hide(true)), mut_arg("stalls", |argument| argument.hide(true)))]
+pub struct Run {
+    #[command(flatten)]
+    pub serial: Serial,
+    #[command(flatten)]
+    pub train: Train,
+}
+
+/// A board behind a serial port.
+#[derive(Debug, Args)]
+pub struct Serial {
+    /// Serial port of the board, such as /dev/ttyUSB0
+    #[arg(long, value_name = "DEVICE")]
+    pub port: PathBuf,
+    /// Bits per second; default: those of the config's board, or 1000000
+    #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(300..=12_000_000))]
+    pub baud: Option<u32>,
+    /// How long a grid that makes no progress is waited for
+    #[arg(long, value_name = "SECONDS", default_value_t = 20.0, value_parser = parse_timeout)]
+    pub timeout: f64,
+}
+
+fn parse_timeout(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.001..=1e6).contains(&value) => Ok(value),
+        _ => Err("must lie between 0.001 and 1000000".to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]

@@ -10,8 +10,9 @@ use crate::images::{Images, Lowered};
 use crate::output::Talk;
 use crate::project::Project;
 use crate::samples::Samples;
+use crate::serial::Board;
 use crate::simulators::Simulator;
-use compiler::canonical::{self, Batch, Keep, Options};
+use compiler::canonical::{self, Batch, Keep};
 use compiler::ranges::Ranges;
 use compiler::tensor::Program;
 use sim::array::Array;
@@ -53,7 +54,7 @@ impl Programs {
             canonicalise(
                 project,
                 &samples.program,
-                &Options { keep: Keep::Training { predictions: Vec::new() }, batch },
+                &canonical::Options { keep: Keep::Training { predictions: Vec::new() }, batch },
             )
         };
         let left = schedule.left_over(samples.train.len());
@@ -139,10 +140,10 @@ pub fn ranges_of(program: &Program, named: &NamedRanges) -> Ranges {
 /// It needs what canonical form does not have.
 pub fn prediction_program(project: &Project, program: &Program, signature: &Signature) -> Result<Program, Failure> {
     let keep = Keep::Prediction { names: vec![signature.prediction.0.clone()] };
-    canonicalise(project, program, &Options { keep, batch: Batch::SINGLE })
+    canonicalise(project, program, &canonical::Options { keep, batch: Batch::SINGLE })
 }
 
-fn canonicalise(project: &Project, program: &Program, options: &Options) -> Result<Program, Failure> {
+fn canonicalise(project: &Project, program: &Program, options: &canonical::Options) -> Result<Program, Failure> {
     canonical::canonicalise(program, options).map_err(|diagnostics| Failure::about(&project.source, diagnostics))
 }
 
@@ -160,6 +161,15 @@ pub fn golden(programs: &Programs, signature: &Signature) -> Engines {
     }
 }
 
+/// How the engines of a rung are made.
+#[derive(Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// Seed of random stalls on both streams.
+    pub stalls: Option<u64>,
+    /// The board to run on.
+    pub board: Option<&'a Board>,
+}
+
 /// The engines of a rung below golden, for a whole training, and what they run.
 ///
 /// # Errors
@@ -170,13 +180,13 @@ pub fn lower(
     programs: &Programs,
     samples: &Samples,
     ranges: &NamedRanges,
-    stalls: Option<u64>,
+    options: Options<'_>,
     talk: &Talk,
 ) -> Result<(Engines, Lowered), Failure> {
     let lowered = Lowered::new(project, programs, ranges, talk)?;
     let images = images(name, project, &lowered)?;
     let mut rung = Rung::new(name, &lowered, images.as_ref(), Some(talk))?;
-    rung.stalls = stalls;
+    (rung.stalls, rung.board) = (options.stalls, options.board);
     let engines = Engines {
         full: rung.engine(Which::Full, &samples.signature),
         rest: lowered.rest.as_ref().map(|_| rung.engine(Which::Rest, &samples.signature)),
@@ -205,7 +215,7 @@ pub fn predictor(
 fn images(name: EngineName, project: &Project, lowered: &Lowered) -> Result<Option<Images>, Failure> {
     match name {
         EngineName::Golden | EngineName::Fixed => Ok(None),
-        EngineName::Array | EngineName::Rtl => Images::compile(project, lowered).map(Some),
+        EngineName::Array | EngineName::Rtl | EngineName::Board => Images::compile(project, lowered).map(Some),
     }
 }
 
@@ -227,6 +237,8 @@ pub struct Rung<'a> {
     simulator: Option<Simulator>,
     /// Seed of random stalls on both streams.
     pub stalls: Option<u64>,
+    /// The board to run on.
+    pub board: Option<&'a Board>,
 }
 
 impl<'a> Rung<'a> {
@@ -244,7 +256,7 @@ impl<'a> Rung<'a> {
             (Some(images), EngineName::Rtl) => Some(Simulator::build(&images.machine, talk)?),
             _ => None,
         };
-        Ok(Rung { lowered, images, simulator, stalls: None })
+        Ok(Rung { lowered, images, simulator, stalls: None, board: None })
     }
 
     fn stalls(&self) -> Stalls {
@@ -276,6 +288,12 @@ impl<'a> Rung<'a> {
             signature.prediction.0.clone_from(&program.tensors[id.0].name);
         }
         let array = Device::new(Array::new(&images.machine), image.clone(), &signature, defined.clone(), self.stalls());
+        if let Some(board) = self.board {
+            let array = Compared::new(Box::new(array), Box::new(words), "fixed", &name, false);
+            let device = Device::new(board.grid(), image.clone(), &signature, defined, Stalls::none());
+            // A board waits for its line, so its cycles are its own.
+            return Box::new(Compared::new(Box::new(device), Box::new(array), "array", &name, false).without_cycles());
+        }
         match &self.simulator {
             None => Box::new(Compared::new(Box::new(array), Box::new(words), "fixed", &name, false)),
             Some(simulator) => {

@@ -11,6 +11,7 @@
 //! | `project` | arguments, config and program put together |
 //! | `samples` | the data of a project, as the steps of its program |
 //! | `images` | fixed-point programs and images |
+//! | `serial` | boards behind a serial port |
 //! | `simulators` | the generated Verilog as a simulator |
 //! | `design` | everything between text and images |
 //! | `engines` | images and programs as engines of the training loop |
@@ -55,6 +56,7 @@ mod render;
 mod report;
 mod resources;
 mod samples;
+mod serial;
 mod settings;
 mod simulators;
 mod timeline;
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         Some(Command::Train(options)) => commands::train::run(&arguments.global, options, &talk),
         Some(Command::Predict(options)) => commands::predict::run(&arguments.global, options, &talk),
         Some(Command::Weights(options)) => commands::weights::run(&arguments.global, options, &talk),
+        Some(Command::Run(options)) => commands::run::run(&arguments.global, options, &talk),
         Some(Command::Sim(options)) => commands::sim::run(&arguments.global, options, &talk),
         Some(Command::Explain(target)) => commands::explain::run(&arguments.global, target, &talk),
         Some(Command::Report(options)) => commands::report::run(&arguments.global, options, &talk),

@@ -11,6 +11,7 @@ use crate::interrupt;
 use crate::output::Talk;
 use crate::project::Project;
 use crate::samples::Samples;
+use crate::serial::Board;
 use compiler::fixed::NumberReport;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,8 @@ pub struct Training<'a> {
     pub engine: EngineName,
     /// Seed of random stalls.
     pub stalls: Option<u64>,
+    /// The board, if that is the engine.
+    pub board: Option<&'a Board>,
     /// Whether the weights of every epoch are judged.
     pub curves: bool,
     /// Where to keep what has been reached.
@@ -118,8 +121,9 @@ impl Training<'_> {
         };
         if self.engine != EngineName::Golden {
             let (project, programs, samples) = (self.project, self.programs, self.samples);
+            let options = engines::Options { stalls: self.stalls, board: self.board };
             let (mut lower, lowered) =
-                engines::lower(self.engine, project, programs, samples, &outcome.ranges, self.stalls, talk)?;
+                engines::lower(self.engine, project, programs, samples, &outcome.ranges, options, talk)?;
             let before = kept.lower.get_or_insert_with(Progress::default).clone();
             outcome.results.push(self.achieve(self.engine.as_str(), &mut lower, &mut kept, talk)?);
             outcome.fractions = Some(lowered.fractions());

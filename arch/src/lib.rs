@@ -8,12 +8,14 @@
 //! | [`timing`] | every latency of that grid |
 //! | [`isa`] | instructions and their bits |
 //! | [`registers`] | the control port's map |
+//! | [`axi`] | the map of the AXI shell |
 //! | [`link`] | the byte protocol between a host and a board |
 //! | [`image`] | what is loaded into a grid: programs, tables, stream layout |
 //! | [`rtl`] | generated hardware text and its ports |
 //! | [`tools`] | where the external tools are |
 //! | [`diagnostic`] | what the user did wrong, and where |
 
+pub mod axi;
 pub mod diagnostic;
 pub mod function;
 pub mod image;

@@ -4,9 +4,13 @@
 //! |---|---|
 //! | [`yosys`] | synthesis |
 //! | [`flow`] | place and route, packers |
+//! | [`vivado`] | nothing: writes its script |
+//! | [`driver`] | nothing: writes drivers in C and Python |
 //!
 //! [`board`] is what they have to know about a board.
 
 pub mod board;
+pub mod driver;
 pub mod flow;
+pub mod vivado;
 pub mod yosys;

@@ -7,8 +7,10 @@
 //! These are leaf blocks with their own text, in `shell/*.v`; constants of the protocol come from [`arch::link`]. Their other
 //! description is `sim::link::Board`, which answers bytes with bytes; tests compare the two.
 
+mod axi;
 mod pll;
 
+pub use axi::{AXI_TOP, axi, axi_modules};
 pub use pll::Pll;
 
 use crate::TOP;
@@ -153,10 +155,10 @@ fn with_constants(text: &str) -> String {
     let lines = constants.iter().filter(|(name, _)| uses(name));
     let lines: Vec<String> = lines.map(|(_, text)| format!("    localparam {text};")).collect();
     let checksum = format!(
-        "    function [15:0] checksum(input [15:0] start, input [7:0] value);
+        "    function [15:0] checksum(input [15:0] old_crc, input [7:0] added);
         integer bit_number;
         begin
-            checksum = start ^ {{value, 8'd0}};
+            checksum = old_crc ^ {{added, 8'd0}};
             for (bit_number = 0; bit_number < 8; bit_number = bit_number + 1)
                 checksum = {{checksum[14:0], 1'b0}} ^ (checksum[15] ? 16'h{:04x} : 16'd0);
         end
@@ -172,10 +174,10 @@ fn board_text(machine: &Machine, board: &Board) -> Result<String, ShellError> {
     let pll = board.pll.instance(board.pin_hz, setting);
     let (word, lanes) = (machine.word(), machine.stream_words());
     let leds = board.leds.max(1);
-    // Lights beyond the three that mean something stay dark.
+    // With fewer lights they share; lights beyond the three that mean something stay dark.
     let lights = match leds {
-        1 => "{session}".to_owned(),
-        2 => "{active, session}".to_owned(),
+        1 => "{session && !active && !failed}".to_owned(),
+        2 => "{active || failed, session}".to_owned(),
         3 => "{failed, active, session}".to_owned(),
         _ => format!("{{{}'d0, failed, active, session}}", leds - 3),
     };
@@ -194,9 +196,14 @@ module {BOARD_TOP} (
     wire clock, locked;                // {} MHz
 {pll}
     // Reset until the clock has been good, and the button not pressed, for a while.
-    reg [1:0] steady = 2'b00;
-    reg [7:0] waited = 8'd0;
-    reg reset = 1'b1;
+    reg [1:0] steady;
+    reg [7:0] waited;
+    reg reset;
+    initial begin
+        steady = 2'b00;
+        waited = 8'd0;
+        reset = 1'b1;
+    end
     always @(posedge clock) begin
         steady <= {{steady[0], locked && !({pressed})}};
         waited <= !steady[1] ? 8'd0 : &waited ? waited : waited + 8'd1;

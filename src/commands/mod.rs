@@ -14,6 +14,7 @@ pub mod init;
 pub mod man;
 pub mod predict;
 pub mod report;
+pub mod run;
 pub mod schema;
 pub mod sim;
 pub mod train;

@@ -12,6 +12,7 @@ use crate::project::Project;
 use crate::render;
 use crate::report::{self, numbers_text};
 use crate::samples::{self, Choice, Samples};
+use crate::serial::Board;
 use crate::settings;
 use crate::training::{Achieved, Outcome, Training};
 use serde_json::{Value, json};
@@ -26,13 +27,24 @@ pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure>
     if options.stalls.is_some() && !matches!(options.engine, EngineName::Array | EngineName::Rtl) {
         return Err(Failure::Usage("--stalls needs an engine with streams: array or rtl".to_owned()));
     }
+    train_on(global, options, None, talk)
+}
+
+/// The same, on a board if there is one.
+pub fn train_on(global: &Global, options: &Train, board: Option<&Board>, talk: &Talk) -> Result<(), Failure> {
     // What cannot be written is said before the work, not after it.
     for path in [&options.save, &options.checkpoint, &options.resume].into_iter().flatten() {
         output::check_writable(path)?;
     }
-    let project = Project::open(global, options.program.as_deref())?;
+    let mut project = Project::open(global, options.program.as_deref())?;
+    if let Some(board) = board {
+        board.adopt(&mut project.config, project.config_source.as_ref())?;
+    }
     let prepared = Prepared::new(&project, options, talk)?;
-    let training = prepared.training(&project, options, false);
+    let mut training = prepared.training(&project, options, false);
+    if board.is_some() {
+        (training.engine, training.board) = (EngineName::Board, board);
+    }
     let begun = options.resume.as_deref().map(|path| Checkpoint::load(path, &training.identity())).transpose()?;
     let outcome = training.run(begun, talk)?;
     if let Some(path) = &options.save {
@@ -120,7 +132,7 @@ impl Prepared {
         let Prepared { samples, schedule, programs, start, .. } = self;
         let (engine, stalls) = (options.engine, options.stalls);
         let checkpoint = options.checkpoint.as_deref().or(options.resume.as_deref());
-        Training { project, samples, schedule, programs, start, engine, stalls, curves, checkpoint }
+        Training { project, samples, schedule, programs, start, engine, stalls, board: None, curves, checkpoint }
     }
 
     /// For the design that the training is about.

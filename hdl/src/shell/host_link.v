@@ -38,10 +38,10 @@ module host_link #(
     localparam [3:0] WORD_BYTES = BYTES[3:0];
     localparam [15:0] WORDS_PER_FRAME = PAYLOAD_LIMIT / BYTES;
     localparam [3:0] IDLE = 4'd0, DECIDE = 4'd1, SETTLE = 4'd2, FETCH = 4'd3, FETCHED = 4'd4, UNIT = 4'd5, READ_REGISTER = 4'd6,
-        REPLY = 4'd7, PAYLOAD = 4'd8, POPPED = 4'd9, EMIT = 4'd10, CLOSE = 4'd11, FINISH = 4'd12;
+        REPLY = 4'd7, PAYLOAD = 4'd8, POPPED = 4'd9, EMIT = 4'd10, CLOSE = 4'd11, FINISH = 4'd12, PAUSE = 4'd13;
 
     reg [3:0] state, after_emit;
-    reg [7:0] status, last_sequence;
+    reg [7:0] status, last_serial;
     reg [63:0] value;                // bytes fetched enter at the top, bytes to send leave at the bottom
     reg [3:0] left;                  // bytes to fetch or to send
     reg [8:0] at;
@@ -49,12 +49,12 @@ module host_link #(
     reg [3:0] settling;
 
     wire good, corrupt, too_long;
-    wire [7:0] sequence, command, octet;
+    wire [7:0] serial, command, octet;
     wire [8:0] length;
     assign active = state != IDLE;
     link_receiver receiver (
         .clock(clock), .reset(reset), .data(received), .valid(received_valid), .error(received_error), .busy(active),
-        .good(good), .corrupt(corrupt), .too_long(too_long), .sequence(sequence), .command(command), .length(length),
+        .good(good), .corrupt(corrupt), .too_long(too_long), .serial(serial), .command(command), .length(length),
         .at(at), .octet(octet)
     );
 
@@ -70,22 +70,20 @@ module host_link #(
     wire input_full;
     wire [BUFFER_LOG2:0] free, ready;
     wire push = state == UNIT && command == INPUT && !input_full;
-    wire [31:0] input_word = BYTES == 4 ? value[63:32] : BYTES == 2 ? {16'd0, value[63:48]} : {24'd0, value[63:56]};
     link_input #(.WORD(WORD), .LANES(LANES), .ADDRESS(BUFFER_LOG2)) to_grid (
-        .clock(clock), .reset(grid_reset), .push(push), .push_data(input_word[WORD-1:0]), .full(input_full), .free(free),
+        .clock(clock), .reset(grid_reset), .push(push), .push_data(value[64-8*BYTES +: WORD]), .full(input_full), .free(free),
         .in_data(in_data), .in_valid(in_valid), .in_ready(in_ready)
     );
 
     wire output_full;
-    wire [BUFFER_LOG2:0] output_free;
     wire [WORD-1:0] output_word;
     wire decided = state == DECIDE && status == OK;
-    wire repeated = command != HELLO && sequence == last_sequence;
+    wire repeated = command != HELLO && serial == last_serial;
     wire pop = state == PAYLOAD && status == OK && command == OUTPUT && given != count;
     assign out_ready = !output_full && !grid_reset;
     link_buffer #(.WORD(WORD), .ADDRESS(BUFFER_LOG2)) from_grid (
         .clock(clock), .reset(grid_reset), .push(out_valid && out_ready), .push_data(out_data), .full(output_full),
-        .free(output_free), .pop(pop), .pop_data(output_word), .ready(ready),
+        .free(), .pop(pop), .pop_data(output_word), .ready(ready),
         .commit(decided && !repeated), .rewind(decided && repeated)
     );
 
@@ -97,7 +95,6 @@ module host_link #(
     wire [15:0] wanted = value[63:48];
     wire [15:0] waiting = {{(15 - BUFFER_LOG2){1'b0}}, ready};
     wire [15:0] most = waiting < WORDS_PER_FRAME ? waiting : WORDS_PER_FRAME;
-    wire [31:0] word_to_send = {{(32 - WORD){1'b0}}, output_word};
     wire known = command == HELLO || command == WRITE || command == READ || command == INPUT || command == OUTPUT;
     wire whole = command == HELLO ? length == 9'd0
         : command == WRITE ? length[2:0] == 3'd0
@@ -120,16 +117,21 @@ module host_link #(
                 left <= command == WRITE ? 4'd8 : command == READ ? 4'd4 : command == INPUT ? WORD_BYTES : 4'd2;
                 settling <= 4'd15;
                 if (decided && !repeated) begin
-                    last_sequence <= sequence;
+                    last_serial <= serial;
                     taken <= 16'd0;
                     count <= 16'd0;
                 end
-                state <= REPLY;
+                state <= PAUSE;
                 if (decided && command == HELLO) state <= SETTLE;
                 else if (decided && !repeated && command != READ && length != 9'd0) state <= FETCH;
             end
             SETTLE: begin
                 session <= 1'b1;
+                settling <= settling - 4'd1;
+                if (settling == 4'd0) state <= REPLY;
+            end
+            // Words that were pushed find their places before `free` is told.
+            PAUSE: begin
                 settling <= settling - 4'd1;
                 if (settling == 4'd0) state <= REPLY;
             end
@@ -141,12 +143,12 @@ module host_link #(
                 state <= left == 4'd1 ? UNIT : FETCH;
             end
             UNIT: begin
-                state <= last_unit ? REPLY : FETCH;
+                state <= last_unit ? PAUSE : FETCH;
                 if (command == WRITE) left <= 4'd8;
                 if (command == READ) state <= READ_REGISTER;
                 if (command == INPUT) begin
                     left <= WORD_BYTES;
-                    if (input_full) state <= REPLY;
+                    if (input_full) state <= PAUSE;
                     else taken <= taken + 16'd1;
                 end
                 if (command == OUTPUT) count <= wanted < most ? wanted : most;
@@ -158,7 +160,7 @@ module host_link #(
                 state <= EMIT;
             end
             REPLY: begin
-                value <= {16'd0, waiting, {(15 - BUFFER_LOG2){1'b0}}, free, status, sequence};
+                value <= {16'd0, waiting, {(15 - BUFFER_LOG2){1'b0}}, free, status, serial};
                 left <= 4'd6;
                 after_emit <= PAYLOAD;
                 if (sent) state <= EMIT;
@@ -189,7 +191,8 @@ module host_link #(
                 end
             end
             POPPED: begin
-                value <= {32'd0, word_to_send};
+                value <= 64'd0;
+                value[WORD-1:0] <= output_word;
                 left <= WORD_BYTES;
                 after_emit <= PAYLOAD;
                 state <= EMIT;

@@ -27,13 +27,14 @@ module link_input #(
     );
 
     reg [LANES*WORD-1:0] beat;
-    wire [(LANES+1)*WORD-1:0] longer = {word, beat};
     assign in_data = beat;
 
+    integer k;
     always @(posedge clock) begin
         fetched <= pop;
         if (fetched) begin
-            beat <= longer[(LANES+1)*WORD-1:WORD];
+            for (k = 0; k < LANES; k = k + 1)
+                if (lanes == k[6:0]) beat[WORD*k +: WORD] <= word;
             lanes <= sum;
             in_valid <= sum == LANES[6:0];
         end

@@ -9,7 +9,7 @@ module link_receiver (
     output reg        good,          // for one cycle: a frame ended, and it was whole
     output reg        corrupt,       // or it was damaged
     output reg        too_long,      // or too long
-    output reg  [7:0] sequence,
+    output reg  [7:0] serial,
     output reg  [7:0] command,
     output reg  [8:0] length,        // bytes of the payload; valid with `good`
     input  wire [8:0] at,            // byte of the payload to read
@@ -55,7 +55,7 @@ module link_receiver (
             state <= INSIDE;
             bytes <= bytes + 9'd1;
             crc <= checksum(crc, value);
-            if (bytes == 9'd0) sequence <= value;
+            if (bytes == 9'd0) serial <= value;
             if (bytes == 9'd1) command <= value;
         end else if (valid && state == INSIDE) begin
             state <= ESCAPED;

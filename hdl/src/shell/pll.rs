@@ -219,8 +219,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_made_is_refused_with_the_nearest() {
-        let error = Pll::Gw2a.setting(27 * MHZ, 610 * MHZ).unwrap_err();
-        assert_eq!(error.to_string(), "no PLL setting makes 610 MHz of 27 MHz; the nearest clock is 606.272727 MHz");
+        let error = Pll::Ecp5.setting(25 * MHZ, 900 * MHZ).unwrap_err();
+        assert_eq!(error.to_string(), "no PLL setting makes 900 MHz of 25 MHz; the nearest clock is 800 MHz");
         assert!(Pll::Bypass.setting(25 * MHZ, 50 * MHZ).is_err());
         assert!(Pll::Gw1n.setting(2 * MHZ, 60 * MHZ).is_err());
     }

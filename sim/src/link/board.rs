@@ -122,6 +122,7 @@ impl<G: Grid> Board<G> {
                     }
                     self.input.push_back(number::wrap(word(bytes).into(), bits) as i64);
                     self.taken += 1;
+                    self.fill_beat();
                 }
                 let taken = self.taken.to_le_bytes();
                 self.reply(sequence, Status::Ok, &taken)
@@ -151,15 +152,19 @@ impl<G: Grid> Board<G> {
         frame(sequence, status, self.levels(), payload)
     }
 
+    fn fill_beat(&mut self) {
+        while self.beat.len() < self.machine.stream_words() as usize
+            && let Some(word) = self.input.pop_front()
+        {
+            self.beat.push(word);
+        }
+    }
+
     /// Run the grid until nothing moves any more.
     fn settle(&mut self) {
         let mut quiet = 0;
         while quiet < self.quiet {
-            while self.beat.len() < self.machine.stream_words() as usize
-                && let Some(word) = self.input.pop_front()
-            {
-                self.beat.push(word);
-            }
+            self.fill_beat();
             let whole = self.beat.len() == self.machine.stream_words() as usize;
             let room = self.output.len() < BUFFER_WORDS as usize;
             let result = self.grid.cycle(whole.then_some(self.beat.as_slice()), room);

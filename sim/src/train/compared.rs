@@ -15,6 +15,7 @@ pub struct Compared {
     lower: Box<dyn Engine>,
     reference: Box<dyn Engine>,
     every_update: bool,
+    cycles: bool,
     prediction: String,
     steps_done: u64,
     comparison: Comparison,
@@ -30,7 +31,14 @@ impl Compared {
         every_update: bool,
     ) -> Compared {
         let comparison = Comparison { with: name.to_owned(), ..Comparison::default() };
-        Compared { lower, reference, every_update, prediction: prediction.to_owned(), steps_done: 0, comparison }
+        let prediction = prediction.to_owned();
+        Compared { lower, reference, every_update, cycles: true, prediction, steps_done: 0, comparison }
+    }
+
+    /// Do not compare cycle counts.
+    #[must_use]
+    pub fn without_cycles(self) -> Compared {
+        Compared { cycles: false, ..self }
     }
 
     fn compare(&mut self, tensor: &str, step: u64, lower: &[f64], reference: &[f64]) {
@@ -69,6 +77,7 @@ impl Compared {
         }
         if let (Some(found), Some(expected)) = (run.cycles, reference.cycles)
             && found != expected
+            && self.cycles
         {
             self.comparison.cycle_counts_differing += 1;
             self.comparison.first.get_or_insert_with(|| {

@@ -1,0 +1,68 @@
+//! Drivers of the AXI shell, generated from the register table: a C header and a Python module for PYNQ.
+//!
+//! Neither contains a name of the user's program: those stand in `layout.json`, which the Python module reads as data.
+
+use arch::Machine;
+use arch::axi::{self, Geometry};
+use arch::registers::{self, Region};
+use std::fmt::Write;
+
+const HEADER: &str = include_str!("driver/tabla.h");
+const MODULE: &str = include_str!("driver/tabla.py");
+
+/// The C header.
+pub fn c_header(machine: &Machine) -> String {
+    let mut defines = String::new();
+    let mut define = |name: &str, value: u32, what: &str| {
+        let _ = writeln!(defines, "#define TABLA_{name} {value:#x}u{}", comment(what));
+    };
+    for register in axi::REGISTERS {
+        define(&register.name.to_uppercase(), register.offset, register.meaning);
+    }
+    define("WINDOW", axi::WINDOW, "the control port: its word a is at TABLA_WINDOW + 4 * a");
+    for register in registers::REGISTERS {
+        define(&format!("CONTROL_{}", register.name.to_uppercase()), register.number, register.meaning);
+    }
+    for (name, value, what) in facts(machine) {
+        define(name, value, what);
+    }
+    HEADER.replace("/*DEFINES*/\n", &defines)
+}
+
+fn comment(what: &str) -> String {
+    if what.is_empty() { String::new() } else { format!(" /* {what} */") }
+}
+
+/// Numbers of this grid and of the map that drivers use.
+fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 13] {
+    let geometry = Geometry::of(machine);
+    [
+        ("IDENTITY_VALUE", registers::IDENTITY_VALUE, ""),
+        ("MAP_VERSION", axi::VERSION, ""),
+        ("ADDRESS_SPACE", 1 << axi::ADDRESS_BITS, "bytes"),
+        ("CTRL_START", axi::CTRL_START, ""),
+        ("CTRL_DONE", axi::CTRL_DONE, ""),
+        ("CTRL_IDLE", axi::CTRL_IDLE, ""),
+        ("TABLES", Region::Tables.base(), "control address of the function tables"),
+        ("GRID_VALUE", machine.pus() << 16 | machine.pes_per_pu(), "of the grid this was generated for"),
+        ("WIDTHS_VALUE", machine.word() << 16 | machine.accumulator(), ""),
+        ("STREAM_WORDS", machine.stream_words(), "words of a beat"),
+        ("WORD_BITS", machine.word(), ""),
+        ("LANE_BITS", geometry.lane, "bits of a word on the streams"),
+        ("TRANSFER_WORDS", geometry.words, "words of one transfer of the input"),
+    ]
+}
+
+/// The Python module.
+pub fn python(machine: &Machine) -> String {
+    let mut constants = String::new();
+    for register in axi::REGISTERS {
+        let _ = writeln!(constants, "{} = {:#04x}  # {}", register.name.to_uppercase(), register.offset, register.meaning);
+    }
+    let _ = writeln!(constants, "WINDOW = {:#x}  # the control port: its word a is at WINDOW + 4 * a", axi::WINDOW);
+    for (name, value, what) in facts(machine) {
+        let comment = if what.is_empty() { String::new() } else { format!("  # {what}") };
+        let _ = writeln!(constants, "{name} = {value:#x}{comment}");
+    }
+    MODULE.replace("# CONSTANTS\n", &constants)
+}

@@ -1,0 +1,196 @@
+//! The AXI shell for Zynq: the grid with an AXI4-Lite port, two AXI4-Streams and an interrupt.
+//!
+//!     s_axi  ─▶ axi_control ─▶ control port ─┐
+//!     s_axis ─▶ axi_input ──▶ input stream ──┼─ tabla (the grid) ─▶ output stream ─▶ axi_output ─▶ m_axis
+//!                    └─▶ run_done (interrupt)
+//!
+//! Plain Verilog with the names and attributes from which Vivado infers the interfaces, so that the module can be dropped into a block
+//! design.
+
+use crate::TOP;
+use arch::axi::{self, Behind, Geometry};
+use arch::registers::{self, Access};
+use arch::rtl::{Direction, Port, Rtl};
+use arch::Machine;
+use std::fmt::Write;
+
+/// Name of the top module.
+pub const AXI_TOP: &str = "tabla_axi";
+
+const AXI_CONTROL: &str = include_str!("axi_control.v");
+const AXI_INPUT: &str = include_str!("axi_input.v");
+const AXI_OUTPUT: &str = include_str!("axi_output.v");
+
+/// Grid and AXI shell, with top module [`AXI_TOP`].
+pub fn axi(machine: &Machine) -> Rtl {
+    let grid = crate::elaborate(machine).verilog;
+    let verilog = [grid, axi_modules(), top(machine)].join("\n");
+    Rtl { top: AXI_TOP.to_owned(), verilog, ports: ports(machine).into_iter().map(|port| port.port).collect() }
+}
+
+/// The modules around the grid.
+pub fn axi_modules() -> String {
+    [&AXI_CONTROL.replace("//AXI", &map()), AXI_INPUT, AXI_OUTPUT].join("\n")
+}
+
+/// Constants and functions of the register map.
+fn map() -> String {
+    let mut text = String::new();
+    for register in axi::REGISTERS.iter().filter(|register| register.behind == Behind::Shell) {
+        let (name, number) = (register.name.to_uppercase(), register.offset / 4);
+        let _ = writeln!(text, "    localparam [3:0] {name} = 4'd{number};");
+    }
+    let _ = writeln!(text, "    localparam [31:0] AXI_VERSION = 32'd{};", axi::VERSION);
+    let _ = writeln!(text, "    localparam [19:0] CONTROL = 20'd{}, REGISTER_COUNT = 20'd{};", registers::CONTROL, axi::REGISTERS.len());
+    let _ = writeln!(text, "    localparam [3:0] LAST_REGION = 4'd{};", registers::Region::Tables as u32);
+    // {is a register of the grid, its number}
+    let grid = axi::REGISTERS.iter().filter_map(|register| match register.behind {
+        Behind::Grid(number) => Some((register.offset / 4, format!("6'd{}", 32 + number))),
+        Behind::Shell => None,
+    });
+    text += &function("[5:0]", "alias_of", "[3:0]", 4, grid, "6'd0");
+    let yes = |register: u32| (register, "1'b1".to_owned());
+    let writable = axi::REGISTERS.iter().filter(|register| register.access == Access::ReadWrite);
+    text += &function("", "shell_writable", "[3:0]", 4, writable.map(|register| yes(register.offset / 4)), "1'b0");
+    text += &function("", "known", "[15:0]", 16, registers::REGISTERS.iter().map(|register| yes(register.number)), "1'b0");
+    let writable = registers::REGISTERS.iter().filter(|register| register.access == Access::ReadWrite);
+    text += &function("", "control_writable", "[15:0]", 16, writable.map(|register| yes(register.number)), "1'b0");
+    text
+}
+
+fn function(
+    range: &str,
+    name: &str,
+    argument: &str,
+    bits: u32,
+    values: impl Iterator<Item = (u32, String)>,
+    default: &str,
+) -> String {
+    let cases = values.map(|(at, value)| format!("            {bits}'d{at}: {name} = {value};\n"));
+    format!(
+        "    function {range} {name}(input {argument} at);
+        case (at)
+{}            default: {name} = {default};
+        endcase
+    endfunction\n",
+        cases.collect::<String>()
+    )
+}
+
+/// A port and its role in an interface.
+struct AxiPort {
+    port: Port,
+    attributes: String,
+}
+
+fn ports(machine: &Machine) -> Vec<AxiPort> {
+    use Direction::{Input, Output};
+    let geometry = Geometry::of(machine);
+    let mut ports = Vec::new();
+    let mut add = |name: &str, direction, width, attributes: String| {
+        ports.push(AxiPort { port: Port { name: name.to_owned(), direction, width }, attributes });
+    };
+    let info = |text: &str| format!("(* X_INTERFACE_INFO = \"xilinx.com:{text}\" *)");
+    let parameter = |text: &str| format!(" (* X_INTERFACE_PARAMETER = \"{text}\" *)");
+    add(
+        "s_axi_aclk",
+        Input,
+        1,
+        info("signal:clock:1.0 s_axi_aclk CLK") + &parameter("ASSOCIATED_BUSIF s_axi:s_axis:m_axis, ASSOCIATED_RESET s_axi_aresetn"),
+    );
+    add("s_axi_aresetn", Input, 1, info("signal:reset:1.0 s_axi_aresetn RST") + &parameter("POLARITY ACTIVE_LOW"));
+    for (name, direction, width) in [
+        ("awaddr", Input, axi::ADDRESS_BITS),
+        ("awprot", Input, 3),
+        ("awvalid", Input, 1),
+        ("awready", Output, 1),
+        ("wdata", Input, 32),
+        ("wstrb", Input, 4),
+        ("wvalid", Input, 1),
+        ("wready", Output, 1),
+        ("bresp", Output, 2),
+        ("bvalid", Output, 1),
+        ("bready", Input, 1),
+        ("araddr", Input, axi::ADDRESS_BITS),
+        ("arprot", Input, 3),
+        ("arvalid", Input, 1),
+        ("arready", Output, 1),
+        ("rdata", Output, 32),
+        ("rresp", Output, 2),
+        ("rvalid", Output, 1),
+        ("rready", Input, 1),
+    ] {
+        let attributes = info(&format!("interface:aximm:1.0 s_axi {}", name.to_uppercase()));
+        add(&format!("s_axi_{name}"), direction, width, attributes);
+    }
+    for (bus, bits, forward, backward) in [("s_axis", geometry.bits(), Input, Output), ("m_axis", geometry.lane, Output, Input)] {
+        for (name, direction, width) in
+            [("tdata", forward, bits), ("tkeep", forward, bits / 8), ("tlast", forward, 1), ("tvalid", forward, 1), ("tready", backward, 1)]
+        {
+            let attributes = info(&format!("interface:axis:1.0 {bus} {}", name.to_uppercase()));
+            add(&format!("{bus}_{name}"), direction, width, attributes);
+        }
+    }
+    add("run_done", Output, 1, info("signal:interrupt:1.0 run_done INTERRUPT") + &parameter("SENSITIVITY LEVEL_HIGH"));
+    ports
+}
+
+fn top(machine: &Machine) -> String {
+    let Geometry { lane, words, transfers } = Geometry::of(machine);
+    let declared: Vec<String> = ports(machine)
+        .iter()
+        .map(|AxiPort { port, attributes }| {
+            let direction = if port.direction == Direction::Input { "input " } else { "output" };
+            // The keep bits of a byte-wide stream are one wire, but a vector.
+            let vector = port.width > 1 || port.name.ends_with("tkeep");
+            let range = if vector { format!("[{}:0] ", port.width - 1) } else { String::new() };
+            format!("    {attributes}\n    {direction} wire {range}{}", port.name)
+        })
+        .collect();
+    let (word, beat) = (machine.word(), machine.word() * machine.stream_words());
+    format!(
+        "// {AXI_TOP}: the grid behind AXI4-Lite and AXI4-Stream.
+module {AXI_TOP} (
+{}
+);
+    wire reset = !s_axi_aresetn;
+    wire control_write, in_valid, in_ready, out_valid, out_ready, narrow, ragged, started;
+    wire [19:0] control_address;
+    wire [31:0] control_data, control_read, output_words;
+    wire [{}:0] in_data;
+    wire [{}:0] out_data;
+    wire unused_protection = &{{1'b0, s_axi_awprot, s_axi_arprot}};
+
+    axi_control control (
+        .clock(s_axi_aclk), .reset(reset),
+        .awaddr(s_axi_awaddr), .awvalid(s_axi_awvalid), .awready(s_axi_awready),
+        .wdata(s_axi_wdata), .wstrb(s_axi_wstrb), .wvalid(s_axi_wvalid), .wready(s_axi_wready),
+        .bresp(s_axi_bresp), .bvalid(s_axi_bvalid), .bready(s_axi_bready),
+        .araddr(s_axi_araddr), .arvalid(s_axi_arvalid), .arready(s_axi_arready),
+        .rdata(s_axi_rdata), .rresp(s_axi_rresp), .rvalid(s_axi_rvalid), .rready(s_axi_rready),
+        .control_write(control_write), .control_address(control_address), .control_data(control_data), .control_read(control_read),
+        .narrow(narrow), .ragged(ragged), .output_words(output_words), .started(started), .run_done(run_done)
+    );
+    axi_input #(.LANE({lane}), .WORD({word}), .WORDS({words}), .TRANSFERS({transfers})) to_grid (
+        .clock(s_axi_aclk), .reset(reset), .tdata(s_axis_tdata), .tkeep(s_axis_tkeep), .tlast(s_axis_tlast),
+        .tvalid(s_axis_tvalid), .tready(s_axis_tready), .in_data(in_data), .in_valid(in_valid), .in_ready(in_ready),
+        .narrow(narrow), .ragged(ragged)
+    );
+    axi_output #(.LANE({lane}), .WORD({word})) from_grid (
+        .clock(s_axi_aclk), .reset(reset), .started(started), .words(output_words),
+        .out_data(out_data), .out_valid(out_valid), .out_ready(out_ready),
+        .tdata(m_axis_tdata), .tkeep(m_axis_tkeep), .tlast(m_axis_tlast), .tvalid(m_axis_tvalid), .tready(m_axis_tready)
+    );
+    {TOP} grid (
+        .clock(s_axi_aclk), .reset(reset), .control_write(control_write), .control_address(control_address),
+        .control_data(control_data), .control_read(control_read),
+        .in_data(in_data), .in_valid(in_valid), .in_ready(in_ready),
+        .out_data(out_data), .out_valid(out_valid), .out_ready(out_ready)
+    );
+endmodule
+",
+        declared.join(",\n"),
+        beat - 1,
+        word - 1,
+    )
+}

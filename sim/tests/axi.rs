@@ -1,0 +1,254 @@
+//! The AXI shell against the rules of AXI and against docs/registers.md: random stalls, narrow and back-to-back transfers, places that
+//! are not mapped, reset in the middle of everything; and a program, through it, as on the array.
+
+#[path = "axi/mod.rs"]
+mod bus;
+
+use arch::axi::{self, Behind, WINDOW};
+use arch::machine::{Machine, MachineSpec};
+use arch::registers::{self, Access};
+use arch::tools::Toolbox;
+use bus::{AxiGrid, Bus, Response, Transfer};
+use compiler::canonical::{Batch, Keep, Options};
+use compiler::language::{self, Language};
+use hdl::shell;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use sim::array::Array;
+use sim::grid::Stalls;
+use sim::ladder::{Climb, Values};
+use sim::verilator::{self, Library};
+use std::collections::BTreeMap;
+
+fn spec(pes_per_pu: u32, word: u32, stream_words: u32) -> MachineSpec {
+    MachineSpec {
+        pus: Some(2),
+        pes_per_pu: Some(pes_per_pu),
+        word: Some(word),
+        stream_words: Some(stream_words),
+        ..MachineSpec::default()
+    }
+}
+
+fn library(machine: &Machine) -> Library {
+    Library::build(&shell::axi(machine), &verilator::Options::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What the AXI4-Lite port should answer while no run is started.
+#[derive(Default)]
+struct Map {
+    values: BTreeMap<u32, u32>,
+}
+
+impl Map {
+    /// The byte address that holds the value, if the address means something, and whether it can be read and written.
+    fn place(address: u32) -> Option<(u32, bool, bool)> {
+        if !address.is_multiple_of(4) {
+            return None;
+        }
+        if let Some(register) = axi::REGISTERS.iter().find(|register| register.offset == address) {
+            let place = match register.behind {
+                Behind::Shell => address,
+                Behind::Grid(number) => WINDOW + 4 * number,
+            };
+            return Some((place, true, register.access == Access::ReadWrite));
+        }
+        let word = address.checked_sub(WINDOW)? / 4;
+        match word >> 16 {
+            0 => {
+                let register = registers::REGISTERS.iter().find(|register| register.number == word)?;
+                Some((address, true, register.access == Access::ReadWrite))
+            }
+            1..=5 => Some((address, false, true)),
+            _ => None,
+        }
+    }
+
+    /// Bits of a register of the shell that can be written; of all others all.
+    fn mask(place: u32) -> u32 {
+        match place {
+            0x04 => 1,
+            0x08 | 0x28 => 3,
+            0x00 | 0x0c => 0,
+            _ => u32::MAX,
+        }
+    }
+
+    fn write(&mut self, address: u32, data: u32, strobes: u32) -> Response {
+        if strobes == 0 {
+            return Response::Okay;
+        }
+        let Some((place, _, true)) = Map::place(address).filter(|_| strobes == 15) else { return Response::SlaveError };
+        self.values.insert(place, data & Map::mask(place));
+        Response::Okay
+    }
+
+    fn read(&self, machine: &Machine, address: u32) -> (Response, u32) {
+        let Some((place, true, _)) = Map::place(address) else { return (Response::SlaveError, 0) };
+        let description = registers::description(machine);
+        let constant = description.iter().find(|(number, _)| WINDOW + 4 * number == place).map(|(_, value)| *value);
+        let value = match place {
+            0x00 => axi::CTRL_IDLE,
+            0x14 => axi::VERSION,
+            _ if place == WINDOW => 0,
+            _ => constant.unwrap_or_else(|| self.values.get(&place).copied().unwrap_or(0)),
+        };
+        (Response::Okay, value)
+    }
+}
+
+fn random_address(random: &mut ChaCha8Rng) -> u32 {
+    let mut below = |n: u32| random.next_u32() % n;
+    match below(10) {
+        0..=4 => 4 * below(20),
+        5..=6 => WINDOW + 4 * below(24),
+        7 => WINDOW + 4 * (below(8) << 16 | below(64)),
+        8 => below(80),
+        _ => below(1 << axi::ADDRESS_BITS),
+    }
+}
+
+/// Many accesses are on their way at once; reads and writes are ordered among themselves. Nothing starts a run.
+#[test]
+fn accesses_are_answered_as_the_map_says() {
+    let machine = Machine::try_from(spec(2, 16, 4)).unwrap();
+    let library = library(&machine);
+    for (seed, stalls) in [(1, 0), (2, 50), (3, 90)] {
+        let mut bus = Bus::new(&machine, &library, seed, stalls);
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut map = Map::default();
+        let mut refused = 0;
+        for _ in 0..400 {
+            // A burst of writes, then one of reads.
+            let count = 1 + random.next_u32() % 5;
+            let mut expected = Vec::new();
+            for _ in 0..count {
+                let (address, data) = (random_address(&mut random), random.next_u32() & !1);
+                let strobes = [15, 15, 15, 0, 3, 8][(random.next_u32() % 6) as usize];
+                bus.begin_write(address, data, strobes);
+                expected.push(map.write(address, data, strobes));
+            }
+            for expected in expected {
+                assert_eq!(bus.wait(|bus| bus.responses.pop_front()), expected);
+                refused += u32::from(expected == Response::SlaveError);
+            }
+            let addresses: Vec<u32> = (0..count).map(|_| random_address(&mut random)).collect();
+            for &address in &addresses {
+                bus.begin_read(address);
+            }
+            for address in addresses {
+                let answer = bus.wait(|bus| bus.reads.pop_front());
+                assert_eq!(answer, map.read(&machine, address), "{address:#x}");
+            }
+        }
+        assert!(refused > 50, "{refused} writes were refused");
+    }
+}
+
+const PROGRAM: &str = "mu = 0.25; m = 12; model_input x[m]; model_output y; model w[m]; gradient g[m] -> w; iterator i[0:m];
+h = sum[i](w[i] * x[i]); h = sigmoid(h); d = h - y; g[i] = d * x[i];";
+
+fn climb(spec: &MachineSpec) -> Climb {
+    let (program, _) = language::parse(Language::Tabla, PROGRAM, &language::Options::default()).unwrap();
+    let wave = |n: usize| (0..12).map(|i| f64::from((i * n + 3 * n) as u32 % 17) / 8.0 - 1.0).collect::<Vec<_>>();
+    let step = |n: usize| Values::from([("x".to_owned(), wave(n)), ("y".to_owned(), vec![f64::from(n as u32 % 2)])]);
+    let model = Values::from([("w".to_owned(), wave(5))]);
+    let steps: Vec<Values> = (0..20).map(step).collect();
+    let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
+    Climb::new(&program, &options, &model, &steps, spec).unwrap()
+}
+
+/// One, two, four transfers per beat; words of a byte, two and four; an odd number of lanes.
+#[test]
+fn a_program_runs_behind_axi_as_on_the_array() {
+    for spec in [spec(8, 16, 16), spec(8, 24, 16), spec(3, 16, 3), spec(2, 16, 1)] {
+        let climb = climb(&spec);
+        let machine = &climb.image().machine;
+        let library = library(machine);
+        let array = climb.run(Array::new(machine), Stalls::none()).unwrap();
+        for (seed, stalls) in [(1, 0), (2, 60)] {
+            let mut grid = AxiGrid::new(Bus::new(machine, &library, seed, stalls));
+            let agreement = climb.run(&mut grid, Stalls::none()).unwrap();
+            assert_eq!((agreement.words, grid.runs), (array.words, 1), "{machine}");
+        }
+    }
+}
+
+#[test]
+fn reset_in_the_middle_leaves_nothing_behind() {
+    let spec = spec(4, 16, 8);
+    let climb = climb(&spec);
+    let machine = &climb.image().machine;
+    let mut bus = Bus::new(machine, &library(machine), 4, 30);
+    let mut random = ChaCha8Rng::seed_from_u64(9);
+    for round in 0..12 {
+        let mut grid = AxiGrid::new(bus);
+        if round % 3 == 2 {
+            climb.run(&mut grid, Stalls::none()).unwrap();
+            assert_eq!(grid.runs, 1);
+        }
+        bus = grid.bus;
+        // A run that waits for input, half a beat, an address without data, a read: then reset.
+        bus.write(WINDOW + 4 * registers::STEPS, 3);
+        bus.write(0x00, axi::CTRL_START);
+        bus.input.push_back(Transfer { words: vec![1; 8], keep: 0xffff, last: false });
+        bus.begin_read(0x18);
+        bus.begin_write(0x24, 7, 15);
+        for _ in 0..random.next_u32() % 12 {
+            bus.cycle();
+        }
+        bus.reset();
+        bus.output.clear();
+        assert_eq!(bus.read(0x00), (Response::Okay, axi::CTRL_IDLE), "round {round}");
+        assert_eq!(bus.read(0x30), (Response::Okay, 0));
+    }
+}
+
+/// Packets of the output end where `output_words` says; short packets and unused bytes of the input are told.
+#[test]
+fn packets() {
+    let spec = spec(8, 16, 16);
+    let climb = climb(&spec);
+    let machine = &climb.image().machine;
+    let library = library(machine);
+    let mut grid = AxiGrid::new(Bus::new(machine, &library, 5, 40));
+    grid.bus.write(0x30, 5);
+    climb.run(&mut grid, Stalls::none()).unwrap();
+    assert_eq!(grid.register("status") & 6, 0);
+
+    // A run of one step, by hand: all its words are read, and packets counted.
+    grid.bus.write(0x24, 1);
+    grid.bus.write(0x28, 2);
+    grid.bus.write(0x00, 1);
+    // Two beats for the model and the step: one is cut after half of it, a transfer of the other has unused bytes.
+    let whole = Transfer { words: vec![1; 8], keep: 0xffff, last: false };
+    let beats = climb.image().step_in.iter().map(arch::image::Feed::beats).sum::<u64>();
+    for beat in 0..beats {
+        if beat == 0 {
+            grid.bus.input.push_back(Transfer { last: true, ..whole.clone() });
+        } else {
+            grid.bus.input.push_back(Transfer { keep: if beat == 1 { 0x00ff } else { 0xffff }, ..whole.clone() });
+            grid.bus.input.push_back(Transfer { last: true, ..whole.clone() });
+        }
+    }
+    for _ in 0..3000 {
+        grid.bus.cycle();
+    }
+    assert!(grid.bus.input.is_empty() && grid.bus.interrupt(), "the run ended");
+    let words = climb.image().step_out.iter().chain(&climb.image().model_out).map(arch::image::Feed::beats).sum::<u64>();
+    assert_eq!(grid.bus.output.len() as u64, words);
+    for (n, (_, last)) in grid.bus.output.iter().enumerate() {
+        assert_eq!(*last, n % 5 == 4, "word {n}");
+    }
+    let expected = 4 | if beats > 1 { 2 } else { 0 };
+    assert_eq!(grid.register("status") & 6, expected);
+    assert_eq!(grid.register("status") & 6, 0, "cleared by reading");
+}
+
+#[test]
+fn the_shell_lints_clean() {
+    for spec in [spec(8, 16, 16), spec(8, 24, 16), spec(3, 8, 3), spec(1, 32, 1)] {
+        let rtl = shell::axi(&Machine::try_from(spec).unwrap());
+        verilator::lint(&rtl, hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{error}"));
+    }
+}

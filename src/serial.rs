@@ -1,0 +1,143 @@
+//! Boards behind a serial port.
+//!
+//!     --port /dev/ttyUSB0 ──▶ Port (bytes) ──▶ Link (requests) ──▶ LinkedGrid ──▶ engines, which take turns
+
+use crate::arguments::Serial;
+use crate::config::Config;
+use crate::failure::{Failure, Source};
+use crate::interrupt;
+use arch::Machine;
+use arch::machine::MachineSpec;
+use serde_json::Value;
+use serialport::{ClearBuffer, SerialPort};
+use sim::link::{Link, LinkedGrid, Patience, Shared, Wire};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A serial port as a line.
+pub struct Port(Box<dyn SerialPort>);
+
+impl Wire for Port {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes)?;
+        self.0.flush()
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize> {
+        if interrupt::requested() {
+            return Err(io::Error::other("interrupted"));
+        }
+        // A timeout of 0 would mean for ever on some systems.
+        self.0.set_timeout(patience.max(Duration::from_millis(1)))?;
+        match self.0.read(buffer) {
+            Ok(0) => Err(io::Error::from(ErrorKind::BrokenPipe)),
+            Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::Interrupted) => Ok(0),
+            result => result,
+        }
+    }
+}
+
+/// A grid that is there.
+pub struct Board {
+    name: String,
+    machine: Machine,
+    grid: Shared<LinkedGrid<Port>>,
+}
+
+/// Bits per second where nothing else is known.
+const BAUD: u32 = 1_000_000;
+
+impl Board {
+    /// Open the port and ask what is there. Without `--baud` the rate is that of the config's board, if it has one.
+    ///
+    /// # Errors
+    /// The port cannot be opened, nothing answers, or something else.
+    pub fn open(options: &Serial, baud: Option<u32>) -> Result<Board, Failure> {
+        let baud = options.baud.or(baud).unwrap_or(BAUD);
+        let name = options.port.display().to_string();
+        let failed = |message: String| Failure::File(format!("{name}: {message}"));
+        let port = serialport::new(options.port.to_string_lossy(), baud).open();
+        let port = port.map_err(|error| failed(format!("cannot open: {error}{}", known_ports())))?;
+        port.clear(ClearBuffer::All).map_err(|error| failed(error.to_string()))?;
+        let patience = Patience { progress: Duration::from_secs_f64(options.timeout), ..Patience::default() };
+        let _cooperative = interrupt::Cooperative::begin();
+        let link = Link::open(Port(port), patience).map_err(|error| interrupted_or(failed(error.to_string())))?;
+        let machine = link.machine().clone();
+        Ok(Board { name, machine, grid: Shared::new(LinkedGrid::new(link)) })
+    }
+
+    /// The port's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The grid on the board.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// For one more engine.
+    pub fn grid(&self) -> Shared<LinkedGrid<Port>> {
+        self.grid.handle()
+    }
+
+    /// Make programs for the grid that is there. What the config says about the grid has to be true of it.
+    ///
+    /// # Errors
+    /// It is another grid.
+    pub fn adopt(&self, config: &mut Config, source: Option<&(PathBuf, Source)>) -> Result<(), Failure> {
+        let there = MachineSpec::from(self.machine.clone());
+        let differences = differences(&config.spec, &MachineSpec::from(config.machine.clone()), &there);
+        if !differences.is_empty() {
+            let config = source.map_or("the config".to_owned(), |(path, _)| path.display().to_string());
+            return Err(Failure::File(format!(
+                "{}: the board has another grid than {config}: {}; load the bitstream of this config, or name the config of the bitstream",
+                self.name,
+                differences.join(", ")
+            )));
+        }
+        (config.spec, config.machine) = (there, self.machine.clone());
+        Ok(())
+    }
+}
+
+/// Ctrl-C while the board was waited for, or what else it was.
+pub fn interrupted_or(failure: Failure) -> Failure {
+    if interrupt::requested() { Failure::Interrupted } else { failure }
+}
+
+/// Keys of `given` whose values (`asked`, after rounding) are not those of the board.
+fn differences(given: &MachineSpec, asked: &MachineSpec, there: &MachineSpec) -> Vec<String> {
+    let values = |spec: &MachineSpec| match serde_json::to_value(spec) {
+        Ok(Value::Object(values)) => values,
+        _ => serde_json::Map::new(),
+    };
+    let (asked, there) = (values(asked), values(there));
+    let differs = |(key, given): (String, Value)| {
+        let differs = !given.is_null() && asked.get(&key) != there.get(&key);
+        differs.then(|| format!("{key} = {} there, {} here", there[&key], asked[&key]))
+    };
+    values(given).into_iter().filter_map(differs).collect()
+}
+
+fn known_ports() -> String {
+    let ports = serialport::available_ports().unwrap_or_default();
+    let names: Vec<String> = ports.into_iter().map(|port| port.port_name).collect();
+    if names.is_empty() { String::new() } else { format!("; ports of this machine: {}", names.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_said_has_to_agree() {
+        let spec = MachineSpec { pus: Some(2), model_depth: Some(100), ..MachineSpec::default() };
+        let asked = MachineSpec::from(Machine::try_from(spec.clone()).unwrap());
+        let there = MachineSpec { word: Some(24), ..asked.clone() };
+        assert!(differences(&spec, &asked, &there).is_empty());
+        let there = MachineSpec { model_depth: Some(64), ..asked.clone() };
+        assert_eq!(differences(&spec, &asked, &there), ["model_depth = 64 there, 128 here"]);
+    }
+}

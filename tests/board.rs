@@ -1,0 +1,199 @@
+//! `run`: training over a serial port. At the other end of a pseudo-terminal is the Verilog of a board's top module under Verilator; the
+//! bytes go through its UART.
+
+use arch::Machine;
+use arch::machine::MachineSpec;
+use hdl::shell::{self, Pll};
+use serde_json::Value;
+use serialport::{SerialPort, TTYPort};
+use sim::verilator::{BoardDevice, Library, Options};
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Clock cycles of one bit.
+const DIVISOR: u32 = 4;
+
+/// What happens to the bytes on their way.
+#[derive(Clone, Copy, PartialEq)]
+enum Line {
+    Good,
+    /// One of so many bytes is changed.
+    Noisy(u32),
+    /// The board vanishes after so many bytes from the host.
+    Unplugged(usize),
+    /// Nobody listens.
+    Dead,
+}
+
+/// A board behind a pseudo-terminal.
+struct Bench {
+    name: String,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+    /// Kept open, so that the terminal outlives the program under test.
+    _other_end: TTYPort,
+}
+
+impl Bench {
+    fn new(line: Line) -> Bench {
+        let (mut ours, mut theirs) = TTYPort::pair().unwrap();
+        theirs.set_exclusive(false).unwrap();
+        ours.set_timeout(Duration::from_millis(2)).unwrap();
+        let name = theirs.name().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&stop);
+        // Built here, so that nobody waits for it with a deadline.
+        let library = (line != Line::Dead).then(library);
+        let thread = std::thread::spawn(move || {
+            if let Some(library) = library {
+                serve(&mut ours, BoardDevice::new(&library, DIVISOR, true), line, &seen);
+            } else {
+                while !seen.load(Ordering::Relaxed) {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            }
+        });
+        Bench { name, stop, thread: Some(thread), _other_end: theirs }
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+fn machine() -> Machine {
+    let spec = MachineSpec { pus: Some(2), pes_per_pu: Some(4), word: Some(16), ..MachineSpec::default() };
+    Machine::try_from(spec).unwrap()
+}
+
+fn library() -> Library {
+    let facts = shell::Board {
+        pll: Pll::Bypass,
+        pin_hz: 4_000_000,
+        grid_hz: 4_000_000,
+        baud: 1_000_000,
+        leds: 3,
+        lit_by_one: true,
+        pressed_is_one: true,
+    };
+    Library::build(&shell::board(&machine(), &facts).unwrap(), &Options::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn serve(terminal: &mut TTYPort, mut board: BoardDevice, line: Line, stop: &AtomicBool) {
+    let (mut buffer, mut count, mut random, mut resting) = ([0; 4096], 0usize, 1u32, false);
+    let mut disturb = |bytes: &mut [u8]| {
+        if let Line::Noisy(interval) = line {
+            for byte in bytes {
+                random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                *byte ^= u8::from((random >> 8).is_multiple_of(interval)) << (random >> 29);
+            }
+        }
+    };
+    while !stop.load(Ordering::Relaxed) {
+        if resting || terminal.bytes_to_read().unwrap_or(0) > 0 {
+            let read = terminal.read(&mut buffer).unwrap_or(0);
+            disturb(&mut buffer[..read]);
+            board.send(&buffer[..read]);
+            count += read;
+        }
+        if matches!(line, Line::Unplugged(limit) if count > limit) {
+            return;
+        }
+        board.run(400);
+        let mut answer = board.take();
+        resting = board.sent() && answer.is_empty();
+        disturb(&mut answer);
+        terminal.write_all(&answer).unwrap();
+    }
+}
+
+struct Ran {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+fn tool(arguments: &[&str]) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tabla-gen"));
+    command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn config(folder: &Path, machine: &str) -> String {
+    let path = folder.join("board.toml");
+    fs::write(&path, format!("[machine]\n{machine}\n")).unwrap();
+    path.display().to_string()
+}
+
+const GRID: &str = "pus = 2\npes_per_pu = 4\nword = 16";
+const TRAINING: [&str; 8] = [
+    "programs/logistic.t",
+    "--data",
+    "examples/breast_cancer.csv",
+    "--epochs",
+    "1",
+    "--limit",
+    "100",
+    "--format",
+];
+
+fn on_board(bench: &Bench, config: &str, more: &[&str]) -> Ran {
+    let port = ["run", "--port", &bench.name, "--config", config];
+    tool(&[&port[..], &TRAINING, &["json"], more].concat())
+}
+
+#[test]
+fn training_on_a_board_is_training_on_the_array() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), GRID);
+    let array = tool(&[&["train", "--config", &config][..], &TRAINING, &["json"]].concat());
+    assert_eq!(array.code, 0, "{}", array.stderr);
+    let array: Value = serde_json::from_str(&array.stdout).unwrap();
+    // The rest of the rows predicts with a batch of their own; the engines of both share the board.
+    for (line, more) in [(Line::Good, &[][..]), (Line::Noisy(3000), &[]), (Line::Good, &["--batch", "8"])] {
+        let bench = Bench::new(line);
+        let ran = on_board(&bench, &config, more);
+        assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+        let board: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(board["words_differing"], 0, "{board}");
+        assert!(board["words_compared"].as_u64().unwrap() > 150, "{board}");
+        if more.is_empty() {
+            assert_eq!(board["train"]["board"], array["train"]["array"]);
+            assert_eq!(board["test"]["board"], array["test"]["array"]);
+        }
+    }
+}
+
+#[test]
+fn what_goes_wrong_with_a_board_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let right = config(folder.path(), GRID);
+    let told = |ran: &Ran, words: &str| {
+        assert_eq!(ran.code, 6, "{}\n{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(words), "no {words:?} in {}", ran.stderr);
+        assert!(ran.stdout.is_empty(), "{}", ran.stdout);
+    };
+    told(&on_board(&Bench::new(Line::Dead), &right, &[]), "no answer after 6 attempts");
+    told(&on_board(&Bench::new(Line::Unplugged(3000)), &right, &[]), "is the board still plugged in?");
+    told(&on_board(&Bench::new(Line::Noisy(3)), &right, &[]), "damaged bytes (is the rate right?)");
+    let missing = tool(&[&["run", "--port", "/dev/no-such-port"][..], &TRAINING, &["text"]].concat());
+    told(&missing, "/dev/no-such-port: cannot open: No such file or directory");
+    let wrong = config(folder.path(), "pus = 4\npes_per_pu = 2\nword = 16");
+    let ran = on_board(&Bench::new(Line::Good), &wrong, &[]);
+    told(&ran, "the board has another grid than");
+    told(&ran, "pus = 2 there, 4 here");
+}
