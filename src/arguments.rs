@@ -8,7 +8,7 @@ use std::path::PathBuf;
 const AFTER: &str = "\
 Without a subcommand, builds: `tabla-gen --config configs/zcu102.toml` writes Verilog, microcode, stream layout and report.
 Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 the program, config or data is wrong, 2 the arguments
-are wrong, 3 simulators disagree, 4 does not fit, 5 a tool is missing or failed, 6 a file cannot be read or written,
+are wrong, 3 simulators disagree, 4 does not fit, 5 a tool is missing or failed, 6 a file or board cannot be read or written,
 101 a bug of ours, 130 interrupted.";
 
 /// From a training step in a few lines to a verified accelerator.
@@ -159,6 +159,7 @@ impl Command {
                 | Command::Eval(_)
                 | Command::Train(_)
                 | Command::Predict(_)
+                | Command::Run(_)
                 | Command::Weights(_)
                 | Command::Sim(_)
                 | Command::Explain(_)

@@ -14,6 +14,7 @@
 //! | `serial` | boards behind a serial port |
 //! | `simulators` | the generated Verilog as a simulator |
 //! | `design` | everything between text and images |
+//! | `drivers` | what a build adds for a device with a processor |
 //! | `engines` | images and programs as engines of the training loop |
 //! | `interrupt` | Ctrl-C |
 //! | `jobs` | several pieces of work at the same time |
@@ -39,6 +40,7 @@ mod checkpoint;
 mod commands;
 mod config;
 mod design;
+mod drivers;
 mod engines;
 mod failure;
 mod images;

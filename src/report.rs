@@ -372,6 +372,7 @@ pub fn layout(image: &Image, program: &Program) -> serde_json::Value {
                 "shape": tensor.shape,
                 "fraction_bits": tensor.fraction,
                 "never_computed": never.unwrap_or_default(),
+                "constant": tensor.constant,
             })
         })
         .collect();

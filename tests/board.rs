@@ -140,16 +140,8 @@ fn config(folder: &Path, machine: &str) -> String {
 }
 
 const GRID: &str = "pus = 2\npes_per_pu = 4\nword = 16";
-const TRAINING: [&str; 8] = [
-    "programs/logistic.t",
-    "--data",
-    "examples/breast_cancer.csv",
-    "--epochs",
-    "1",
-    "--limit",
-    "100",
-    "--format",
-];
+const TRAINING: [&str; 8] =
+    ["programs/logistic.t", "--data", "examples/breast_cancer.csv", "--epochs", "1", "--limit", "100", "--format"];
 
 fn on_board(bench: &Bench, config: &str, more: &[&str]) -> Ran {
     let port = ["run", "--port", &bench.name, "--config", config];

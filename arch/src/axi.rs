@@ -49,13 +49,7 @@ pub struct AxiRegister {
     pub meaning: &'static str,
 }
 
-const fn row(
-    offset: u32,
-    name: &'static str,
-    access: Access,
-    behind: Behind,
-    meaning: &'static str,
-) -> AxiRegister {
+const fn row(offset: u32, name: &'static str, access: Access, behind: Behind, meaning: &'static str) -> AxiRegister {
     AxiRegister { offset, name, access, behind, meaning }
 }
 
@@ -64,7 +58,13 @@ pub const REGISTERS: [AxiRegister; 16] = {
     use Access::{Read, ReadWrite};
     use Behind::{Grid, Shell};
     [
-        row(0x00, "ctrl", ReadWrite, Shell, "bit 0 start (write 1 while idle); bit 1 done, cleared by reading; bit 2 idle; bit 3 as bit 1"),
+        row(
+            0x00,
+            "ctrl",
+            ReadWrite,
+            Shell,
+            "bit 0 start (write 1 while idle); bit 1 done, cleared by reading; bit 2 idle; bit 3 as bit 1",
+        ),
         row(0x04, "gie", ReadWrite, Shell, "bit 0 lets the interrupt out"),
         row(0x08, "ier", ReadWrite, Shell, "bit 0 interrupt when a run is done, bit 1 the same"),
         row(0x0c, "isr", ReadWrite, Shell, "bits 0 and 1: a run is done; writing 1 clears"),
@@ -82,9 +82,21 @@ pub const REGISTERS: [AxiRegister; 16] = {
             Shell,
             "bit 0 in the last run a value was clipped to the word; since the last read of this register: bit 1 an input transfer had unused bytes, bit 2 an input packet ended inside a beat",
         ),
-        row(0x30, "output_words", ReadWrite, Shell, "words after which the output stream ends its packet (tlast); 0 = never"),
+        row(
+            0x30,
+            "output_words",
+            ReadWrite,
+            Shell,
+            "words after which the output stream ends its packet (tlast); 0 = never",
+        ),
         row(0x34, "widths", Read, Grid(registers::WIDTHS), "word in bits 31..16, accumulator in bits 15..0"),
-        row(0x38, "depths", Read, Grid(registers::DEPTHS), "log2 of the depths: model, data, temporary, program, 8 bits each, model lowest"),
+        row(
+            0x38,
+            "depths",
+            Read,
+            Grid(registers::DEPTHS),
+            "log2 of the depths: model, data, temporary, program, 8 bits each, model lowest",
+        ),
         row(
             0x3c,
             "streams",
@@ -184,7 +196,8 @@ accesses to places that are not listed are answered with SLVERR and change nothi
         (registers::Region::Load, "program of the load stream", registers::INSTRUCTION_CHUNKS),
         (registers::Region::Tables, "function tables", registers::ENTRY_CHUNKS),
     ] {
-        page += &format!("| {} | {:#x} | {name} | number * {index} + chunk |\n", region as u32, WINDOW + 4 * region.base());
+        page +=
+            &format!("| {} | {:#x} | {name} | number * {index} + chunk |\n", region as u32, WINDOW + 4 * region.base());
     }
     page + "
 ## Streams

@@ -99,7 +99,10 @@ pub fn words_per_frame(word: u32) -> usize {
 /// Checksum of `bytes` after `crc`.
 pub fn checksum(crc: u16, bytes: &[u8]) -> u16 {
     bytes.iter().fold(crc, |crc, &byte| {
-        (0..8).fold(crc ^ u16::from(byte) << 8, |crc, _| if crc >> 15 == 1 { crc << 1 ^ CRC_POLYNOMIAL } else { crc << 1 })
+        (0..8).fold(
+            crc ^ u16::from(byte) << 8,
+            |crc, _| if crc >> 15 == 1 { crc << 1 ^ CRC_POLYNOMIAL } else { crc << 1 },
+        )
     })
 }
 

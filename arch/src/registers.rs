@@ -199,7 +199,9 @@ mod tests {
     fn the_table_is_in_order_and_complete() {
         assert!(REGISTERS.windows(2).all(|pair| pair[0].number < pair[1].number));
         assert_eq!(REGISTERS.len(), 17);
-        assert!(REGISTERS.iter().find(|r| r.number == IDENTITY).unwrap().meaning.contains(&format!("{IDENTITY_VALUE:#x}")));
+        assert!(
+            REGISTERS.iter().find(|r| r.number == IDENTITY).unwrap().meaning.contains(&format!("{IDENTITY_VALUE:#x}"))
+        );
     }
 
     #[test]

@@ -57,7 +57,8 @@ fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 13] {
 pub fn python(machine: &Machine) -> String {
     let mut constants = String::new();
     for register in axi::REGISTERS {
-        let _ = writeln!(constants, "{} = {:#04x}  # {}", register.name.to_uppercase(), register.offset, register.meaning);
+        let _ =
+            writeln!(constants, "{} = {:#04x}  # {}", register.name.to_uppercase(), register.offset, register.meaning);
     }
     let _ = writeln!(constants, "WINDOW = {:#x}  # the control port: its word a is at WINDOW + 4 * a", axi::WINDOW);
     for (name, value, what) in facts(machine) {

@@ -20,7 +20,7 @@ pub struct Project<'a> {
     /// Device, such as `xczu9eg-ffvb1156-2-e`.
     pub part: &'a str,
     /// Board, for its preset, if Vivado knows it: the beginning of a `board_part`, such as `xilinx.com:zcu102`.
-    pub board: Option<&'a str>,
+    pub board: &'a str,
     /// Clock of the accelerator.
     pub clock_mhz: f64,
     /// Verilog files, relative to the script.
@@ -39,7 +39,7 @@ pub fn script(machine: &Machine, project: &Project<'_>) -> String {
         let _ = writeln!(settings, "set {name} {value}");
     };
     set("part", word(project.part));
-    set("board", word(project.board.unwrap_or("")));
+    set("board", word(project.board));
     set("clock_mhz", format!("{:.6}", project.clock_mhz));
     set("sources", format!("[list {}]", project.sources.iter().map(|name| word(name)).collect::<Vec<_>>().join(" ")));
     set("top", word(project.top));

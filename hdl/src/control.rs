@@ -203,8 +203,7 @@ impl ControlRegisters {
         let at = |number| Number::new(number, ADDRESS_BITS);
         let value = |value| Number::new(value, CHUNK_BITS);
         let description = registers::description(machine);
-        let described =
-            |number| value(description.iter().find(|(at, _)| *at == number).map_or(0, |(_, value)| *value));
+        let described = |number| value(description.iter().find(|(at, _)| *at == number).map_or(0, |(_, value)| *value));
         let region = |region: Region| Number::new(region.base() >> REGION_LSB, REGION_BITS);
         ControlRegisters {
             clock: Signal::default(),

@@ -10,7 +10,7 @@
 mod axi;
 mod pll;
 
-pub use axi::{AXI_TOP, axi, axi_modules};
+pub use axi::{AXI_TOP, axi, axi_modules, axi_shell};
 pub use pll::Pll;
 
 use crate::TOP;

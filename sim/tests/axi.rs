@@ -145,7 +145,8 @@ fn accesses_are_answered_as_the_map_says() {
     }
 }
 
-const PROGRAM: &str = "mu = 0.25; m = 12; model_input x[m]; model_output y; model w[m]; gradient g[m] -> w; iterator i[0:m];
+const PROGRAM: &str =
+    "mu = 0.25; m = 12; model_input x[m]; model_output y; model w[m]; gradient g[m] -> w; iterator i[0:m];
 h = sum[i](w[i] * x[i]); h = sigmoid(h); d = h - y; g[i] = d * x[i];";
 
 fn climb(spec: &MachineSpec) -> Climb {
@@ -235,7 +236,8 @@ fn packets() {
         grid.bus.cycle();
     }
     assert!(grid.bus.input.is_empty() && grid.bus.interrupt(), "the run ended");
-    let words = climb.image().step_out.iter().chain(&climb.image().model_out).map(arch::image::Feed::beats).sum::<u64>();
+    let words =
+        climb.image().step_out.iter().chain(&climb.image().model_out).map(arch::image::Feed::beats).sum::<u64>();
     assert_eq!(grid.bus.output.len() as u64, words);
     for (n, (_, last)) in grid.bus.output.iter().enumerate() {
         assert_eq!(*last, n % 5 == 4, "word {n}");

@@ -111,7 +111,11 @@ fn hardware_and_model_answer_alike() {
         let hello = link::encode(&[0, Command::Hello as u8]);
         let mut seen = [0; 6];
         for n in 0..300 {
-            let request = if n % 50 == 3 { [&hello[..], &hello].concat() } else { random_request(&mut random, &mut sequence, machine.word()) };
+            let request = if n % 50 == 3 {
+                [&hello[..], &hello].concat()
+            } else {
+                random_request(&mut random, &mut sequence, machine.word())
+            };
             // Frame by frame: the model answers at once, the hardware hears nothing while it answers.
             for part in request.split_inclusive(|&byte| byte == FLAG) {
                 let expected: Vec<u8> = part.iter().flat_map(|&byte| model.byte(byte)).collect();
@@ -236,7 +240,8 @@ fn patience() -> Patience {
     Patience { reply: Duration::from_millis(5), attempts: 40, progress: Duration::from_secs(10) }
 }
 
-const PROGRAM: &str = "mu = 0.25; m = 12; model_input x[m]; model_output y; model w[m]; gradient g[m] -> w; iterator i[0:m];
+const PROGRAM: &str =
+    "mu = 0.25; m = 12; model_input x[m]; model_output y; model w[m]; gradient g[m] -> w; iterator i[0:m];
 h = sum[i](w[i] * x[i]); h = sigmoid(h); d = h - y; g[i] = d * x[i];";
 
 /// A program with enough steps to fill the buffers several times.
@@ -302,7 +307,8 @@ fn what_goes_wrong_is_told() {
     assert_eq!(grid.control_read(registers::IDENTITY), 0);
 
     // A grid that never takes its input.
-    let link = Link::open(Line::new(&machine, 0), Patience { progress: Duration::from_millis(50), ..patience() }).unwrap();
+    let link =
+        Link::open(Line::new(&machine, 0), Patience { progress: Duration::from_millis(50), ..patience() }).unwrap();
     let mut grid = LinkedGrid::new(link);
     for _ in 0..100_000 {
         grid.cycle(Some(&[1, 2]), false);

@@ -3,12 +3,14 @@
 //! | file | holds |
 //! |---|---|
 //! | `rtl/*.v` | the grid |
+//! | `vivado.tcl`, `driver/` | for Zynq: see `drivers` |
 //! | `train/`, `predict/` | microcode as control-port writes (`.hex`), as text, and the stream layout |
 //! | `report.txt`, `report.json` | cycles, memories, resources |
 //! | `config.toml`, `program.*` | what it was made from |
 
 use crate::arguments::{Format, Global, Target};
 use crate::design::Design;
+use crate::drivers;
 use crate::failure::Failure;
 use crate::listing;
 use crate::output::{self, Files, Talk};
@@ -46,6 +48,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     let mut files = Files::new();
     let rtl = hdl::elaborate(&design.images.machine);
     files.add(format!("rtl/{}.v", rtl.top), rtl.verilog);
+    drivers::add(&mut files, &project, &design.images.machine);
     add_image(&mut files, "train", compiled, program);
     if let (Some(rest), Some(program)) = (&design.images.rest, &design.lowered.rest) {
         add_image(&mut files, "train_rest", rest, program);

@@ -8,10 +8,10 @@
 //! design.
 
 use crate::TOP;
+use arch::Machine;
 use arch::axi::{self, Behind, Geometry};
 use arch::registers::{self, Access};
 use arch::rtl::{Direction, Port, Rtl};
-use arch::Machine;
 use std::fmt::Write;
 
 /// Name of the top module.
@@ -23,9 +23,13 @@ const AXI_OUTPUT: &str = include_str!("axi_output.v");
 
 /// Grid and AXI shell, with top module [`AXI_TOP`].
 pub fn axi(machine: &Machine) -> Rtl {
-    let grid = crate::elaborate(machine).verilog;
-    let verilog = [grid, axi_modules(), top(machine)].join("\n");
+    let verilog = [crate::elaborate(machine).verilog, axi_shell(machine)].join("\n");
     Rtl { top: AXI_TOP.to_owned(), verilog, ports: ports(machine).into_iter().map(|port| port.port).collect() }
+}
+
+/// The shell alone, for a file beside the grid's.
+pub fn axi_shell(machine: &Machine) -> String {
+    [axi_modules(), top(machine)].join("\n")
 }
 
 /// The modules around the grid.
@@ -41,7 +45,12 @@ fn map() -> String {
         let _ = writeln!(text, "    localparam [3:0] {name} = 4'd{number};");
     }
     let _ = writeln!(text, "    localparam [31:0] AXI_VERSION = 32'd{};", axi::VERSION);
-    let _ = writeln!(text, "    localparam [19:0] CONTROL = 20'd{}, REGISTER_COUNT = 20'd{};", registers::CONTROL, axi::REGISTERS.len());
+    let _ = writeln!(
+        text,
+        "    localparam [19:0] CONTROL = 20'd{}, REGISTER_COUNT = 20'd{};",
+        registers::CONTROL,
+        axi::REGISTERS.len()
+    );
     let _ = writeln!(text, "    localparam [3:0] LAST_REGION = 4'd{};", registers::Region::Tables as u32);
     // {is a register of the grid, its number}
     let grid = axi::REGISTERS.iter().filter_map(|register| match register.behind {
@@ -52,7 +61,8 @@ fn map() -> String {
     let yes = |register: u32| (register, "1'b1".to_owned());
     let writable = axi::REGISTERS.iter().filter(|register| register.access == Access::ReadWrite);
     text += &function("", "shell_writable", "[3:0]", 4, writable.map(|register| yes(register.offset / 4)), "1'b0");
-    text += &function("", "known", "[15:0]", 16, registers::REGISTERS.iter().map(|register| yes(register.number)), "1'b0");
+    text +=
+        &function("", "known", "[15:0]", 16, registers::REGISTERS.iter().map(|register| yes(register.number)), "1'b0");
     let writable = registers::REGISTERS.iter().filter(|register| register.access == Access::ReadWrite);
     text += &function("", "control_writable", "[15:0]", 16, writable.map(|register| yes(register.number)), "1'b0");
     text
@@ -96,7 +106,8 @@ fn ports(machine: &Machine) -> Vec<AxiPort> {
         "s_axi_aclk",
         Input,
         1,
-        info("signal:clock:1.0 s_axi_aclk CLK") + &parameter("ASSOCIATED_BUSIF s_axi:s_axis:m_axis, ASSOCIATED_RESET s_axi_aresetn"),
+        info("signal:clock:1.0 s_axi_aclk CLK")
+            + &parameter("ASSOCIATED_BUSIF s_axi:s_axis:m_axis, ASSOCIATED_RESET s_axi_aresetn"),
     );
     add("s_axi_aresetn", Input, 1, info("signal:reset:1.0 s_axi_aresetn RST") + &parameter("POLARITY ACTIVE_LOW"));
     for (name, direction, width) in [
@@ -123,10 +134,16 @@ fn ports(machine: &Machine) -> Vec<AxiPort> {
         let attributes = info(&format!("interface:aximm:1.0 s_axi {}", name.to_uppercase()));
         add(&format!("s_axi_{name}"), direction, width, attributes);
     }
-    for (bus, bits, forward, backward) in [("s_axis", geometry.bits(), Input, Output), ("m_axis", geometry.lane, Output, Input)] {
-        for (name, direction, width) in
-            [("tdata", forward, bits), ("tkeep", forward, bits / 8), ("tlast", forward, 1), ("tvalid", forward, 1), ("tready", backward, 1)]
-        {
+    for (bus, bits, forward, backward) in
+        [("s_axis", geometry.bits(), Input, Output), ("m_axis", geometry.lane, Output, Input)]
+    {
+        for (name, direction, width) in [
+            ("tdata", forward, bits),
+            ("tkeep", forward, bits / 8),
+            ("tlast", forward, 1),
+            ("tvalid", forward, 1),
+            ("tready", backward, 1),
+        ] {
             let attributes = info(&format!("interface:axis:1.0 {bus} {}", name.to_uppercase()));
             add(&format!("{bus}_{name}"), direction, width, attributes);
         }

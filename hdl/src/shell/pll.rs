@@ -114,8 +114,11 @@ impl Pll {
             for feedback in 1..=limits.feedback {
                 let product = pin * feedback / reference;
                 for &output in &limits.outputs {
-                    let (hz, oscillator) =
-                        if limits.feedback_of_oscillator { (product / output, product) } else { (product, product * output) };
+                    let (hz, oscillator) = if limits.feedback_of_oscillator {
+                        (product / output, product)
+                    } else {
+                        (product, product * output)
+                    };
                     if within(oscillator, limits.oscillator) {
                         found.push((Setting { reference, feedback, output, hz, detector }, oscillator));
                     }
@@ -230,7 +233,11 @@ mod tests {
         for pll in [Pll::Ecp5, Pll::Ice40, Pll::Gw1n, Pll::Gw2a] {
             let limits = pll.limits().unwrap();
             for (setting, oscillator) in pll.settings(25 * MHZ) {
-                let made = if limits.feedback_of_oscillator { setting.hz * setting.output } else { setting.detector * setting.feedback };
+                let made = if limits.feedback_of_oscillator {
+                    setting.hz * setting.output
+                } else {
+                    setting.detector * setting.feedback
+                };
                 assert!(oscillator >= limits.oscillator.0 && oscillator <= limits.oscillator.1);
                 assert!(made.abs_diff(if limits.feedback_of_oscillator { oscillator } else { setting.hz }) < 200);
             }

