@@ -14,10 +14,12 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-const PROGRAM: &str = "mu = 0.25; m = 6; model_input x[m]; model_output y; model w[m]; gradient g[m] -> w; iterator i[0:m];
+const PROGRAM: &str =
+    "mu = 0.25; m = 6; model_input x[m]; model_output y; model w[m]; gradient g[m] -> w; iterator i[0:m];
 h = sum[i](w[i] * x[i]); d = h - y; g[i] = d * x[i];";
 
-const TRAIN: &str = "[train]\nprediction = \"h\"\nloss = \"squared\"\nstandardise = false\nstandardise_target = false\nepochs = 2\n";
+const TRAIN: &str =
+    "[train]\nprediction = \"h\"\nloss = \"squared\"\nstandardise = false\nstandardise_target = false\nepochs = 2\n";
 
 /// The machine of the config below.
 fn machine(stream_words: u32) -> MachineSpec {
@@ -149,8 +151,11 @@ impl Shell {
                 while self.output.len() < numbers[0] as usize {
                     self.cycle(None);
                 }
-                let words: Vec<String> = self.output.drain(..numbers[0] as usize).map(|word| word.to_string()).collect();
-                (0..1000).for_each(|_| drop(self.cycle(None)));
+                let words: Vec<String> =
+                    self.output.drain(..numbers[0] as usize).map(|word| word.to_string()).collect();
+                for _ in 0..1000 {
+                    self.cycle(None);
+                }
                 words.join(" ")
             }
             _ => panic!("{line}"),
@@ -161,8 +166,7 @@ impl Shell {
 /// Run the driver in `out` on the array; its result.
 fn drive(out: &Path, stream_words: u32, values: &Value) -> Value {
     let machine = Machine::try_from(machine(stream_words)).unwrap();
-    let mut shell =
-        Shell { array: Array::new(&machine), machine, flags: 0, told: true, output: VecDeque::new() };
+    let mut shell = Shell { array: Array::new(&machine), machine, flags: 0, told: true, output: VecDeque::new() };
     let python = Toolbox::default().program("python3").unwrap_or_else(|missing| panic!("{missing}"));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/zynq/host.py");
     let mut child = Command::new(python)
@@ -310,7 +314,8 @@ fn hostile_names_stay_names() {
         fs::write(folder.path().join("line.toml"), TRAIN.replace("\"h\"", &format!("\"{word}\""))).unwrap();
         let config = config(8).replace("h = 12\n", "").replace("\"zcu102\"", "\"evil board [exec touch hacked]\"");
         fs::write(folder.path().join("zynq.toml"), config).unwrap();
-        let (code, said) = tool(folder.path(), &["--config", "zynq.toml", "build", "--data", "data.csv", "--out", "out"]);
+        let (code, said) =
+            tool(folder.path(), &["--config", "zynq.toml", "build", "--data", "data.csv", "--out", "out"]);
         // A board file or a word may be refused; what is accepted does no harm.
         if code != 0 {
             assert_eq!(code, 1, "{word}: {said}");
@@ -320,7 +325,10 @@ fn hostile_names_stay_names() {
         for file in ["rtl/tabla.v", "rtl/tabla_axi.v", "vivado.tcl", "driver/tabla.py", "driver/tabla.h"] {
             let text = fs::read_to_string(out.join(file)).unwrap();
             assert!(!text.contains("exec touch"), "{file}");
-            assert!(!text.contains(word) || ["endmodule", "_", "exit", "proc", "define"].contains(&word), "{word} in {file}");
+            assert!(
+                !text.contains(word) || ["endmodule", "_", "exit", "proc", "define"].contains(&word),
+                "{word} in {file}"
+            );
         }
         let (log, ended) = vivado(&out, "1");
         assert!(ended, "{log}");

@@ -1,10 +1,10 @@
 // The loader of step inputs: a bank is filled only while it is empty, and only as many times as the run has steps; what is ready stays ready.
 module proof (
     input clock, input reset, input started, input [31:0] steps, input bank_free, input freed, input in_valid, input is_end, input wrap,
-    input [`INDEX-1:0] model_entry, input [`INDEX-1:0] step_entry
+    input [1:0] model_entry, input [1:0] step_entry
 );
     wire in_ready, transfer, fresh, write_model, write_data, bank, full0, full1, model_done;
-    wire [`INDEX-1:0] read_index;
+    wire [1:0] read_index;
     load_control control (
         .clock(clock), .reset(reset), .started(started), .start_load_model(1'b0), .steps(steps), .model_enabled(1'b0),
         .step_enabled(1'b1), .model_entry(model_entry), .step_entry(step_entry), .bank_free(bank_free), .freed(freed),
