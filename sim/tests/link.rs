@@ -77,7 +77,7 @@ fn random_request(random: &mut ChaCha8Rng, sequence: &mut u8, word: u32) -> Vec<
             .map(|_| if below(3) == 0 { FLAG - below(2) as u8 } else { below(256) as u8 })
             .collect(),
         4 => vec![below(3) as u8, 0],
-        5 => vec![0; below(300) as usize],
+        5 => vec![0; below(500) as usize],
         _ => Vec::new(),
     };
     let command = match below(12) {
@@ -103,14 +103,14 @@ fn random_request(random: &mut ChaCha8Rng, sequence: &mut u8, word: u32) -> Vec<
 /// The shell's text and its model answer the same bytes, whatever they are sent. Input is taken by no program here, so the buffers fill up.
 #[test]
 fn hardware_and_model_answer_alike() {
+    let mut seen = [0; 6];
     for (spec, seed) in [(spec(2, 4, 16), 1), (spec(1, 2, 24), 2), (spec(1, 1, 8), 3)] {
         let machine = Machine::try_from(spec).unwrap();
         let (mut hardware, mut model) = (hardware(&machine), model(&machine));
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut sequence = 0;
         let hello = link::encode(&[0, Command::Hello as u8]);
-        let mut seen = [0; 6];
-        for n in 0..300 {
+        for n in 0..120 {
             let request = if n % 50 == 3 {
                 [&hello[..], &hello].concat()
             } else {
@@ -125,8 +125,8 @@ fn hardware_and_model_answer_alike() {
                 }
             }
         }
-        assert!(seen.iter().all(|&count| count > 0), "each status was seen: {seen:?}");
     }
+    assert!(seen.iter().all(|&count| count > 0), "each status was seen: {seen:?}");
 }
 
 #[test]

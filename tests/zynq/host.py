@@ -70,7 +70,9 @@ trained = driver.train(values["model"], steps, epochs=values["epochs"])
 model = {name: tensor.reshape(-1).tolist() for name, tensor in trained.items()}
 
 driver.load(folder + "/predict")
-outputs, _, cycles = driver.run({"x": steps["x"]}, trained)
+outputs, _, cycles = driver.predict({"x": steps["x"]}, trained)
+expect(KeyError, lambda: driver.predict({"z": steps["x"]}))
+expect(KeyError, lambda: driver.predict({**steps, "z": steps["x"]}))
 assert cycles > 0 and driver.saturated is False
 predictions = [output["h"].reshape(-1).tolist() for output in outputs]
 print("result", json.dumps({"model": model, "predictions": predictions}), flush=True)

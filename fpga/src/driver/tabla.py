@@ -94,7 +94,11 @@ class Layout:
 
     def pack_steps(self, steps):
         """The words of the steps, one row per step."""
-        words = {name: self.words(name, self._find(steps, name)) for name, _ in self._inputs(self.step_in)}
+        names = [name for name, _ in self._inputs(self.step_in)]
+        unknown = set(steps) - set(names)
+        if unknown:
+            raise KeyError("the program has no input %s" % ", ".join(sorted(unknown)))
+        words = {name: self.words(name, self._find(steps, name)) for name in names}
         counts = {len(rows) for rows in words.values()}
         if len(counts) > 1:
             raise ValueError("the inputs have different numbers of steps: %s" % {n: len(w) for n, w in words.items()})
@@ -204,6 +208,17 @@ class Accelerator:
             if time.monotonic() > deadline:
                 raise DriverError("the run did not end in %g s" % self.timeout)
         return np.array(receive, dtype=np.int64) if receive is not None else np.zeros(0, dtype=np.int64)
+
+    def predict(self, inputs, model=None):
+        """What the program emits for each step. Tensors that are not given (the labels) count as 0."""
+        counts = {len(self.layout.words(name, values)) for name, values in inputs.items() if name in self.layout.tensors}
+        if not counts:
+            raise KeyError("no input of the program is given")
+        steps, rows = dict(inputs), max(counts)
+        for name, _ in self.layout._inputs(self.layout.step_in):
+            size = int(np.prod(self.layout.tensors[name]["shape"], dtype=np.int64))
+            steps.setdefault(name, np.zeros((rows, size)))
+        return self.run(steps, model, emit_model=False)
 
     def train(self, model, steps, epochs=1):
         """Train over all steps, `epochs` times; the model at the end."""
