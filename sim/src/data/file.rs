@@ -101,6 +101,29 @@ mod tests {
         assert!(read(b"\x93NUMPY\x01").unwrap_err().contains("NumPy"));
     }
 
+    /// Whatever happens to a file on its way, it is read or refused.
+    #[test]
+    fn damage_is_no_panic() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+        let mut files: Vec<Vec<u8>> = ["pair.npz", "pair_compressed.npz", "fortran.npy"]
+            .map(|name| std::fs::read(folder.join(name)).unwrap())
+            .into();
+        files.push(packed(b"a;b\n1;2\n\"3\";x\n"));
+        files.push(b"+1 1:0.5 3:2 # c\n-1 2:1e-3\n".to_vec());
+        for whole in files {
+            let reading = Reading::default();
+            assert!(super::read(&whole, &reading).is_ok());
+            for place in 0..whole.len() {
+                let _ = super::read(&whole[..place], &reading);
+                for value in [0, b'9', b'\n', 0x7f, 0xff] {
+                    let mut bytes = whole.clone();
+                    bytes[place] = value;
+                    let _ = super::read(&bytes, &reading);
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_separator_may_be_named() {
         let reading = Reading { separator: Some(b':'), arrays: None };
