@@ -16,6 +16,7 @@ mod job;
 mod pieces;
 mod place;
 mod schedule;
+mod seam;
 mod select;
 mod streams;
 mod verify;
@@ -222,7 +223,7 @@ fn build(
     let mut selection = select::select(program, placement, machine);
     fuse::fuse_functions(&mut selection);
     let mut jobs = Vec::new();
-    for job in selection.jobs {
+    for job in selection.jobs.into_iter().flat_map(|job| seam::expand(job, machine)) {
         let span = job.span;
         let Some(fitted) = job.fit_levels(machine) else {
             let message = "this sum runs over more indices than an instruction has loops";
