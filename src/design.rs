@@ -26,7 +26,8 @@ pub struct Design {
     pub start: Model,
 }
 
-/// What is known before binary points are chosen.
+/// What is known before binary points are chosen; no machine decides it.
+#[derive(Clone)]
 pub struct Basis {
     /// Program and data.
     pub samples: Samples,
@@ -38,12 +39,12 @@ pub struct Basis {
     pub start: Model,
 }
 
-impl Design {
-    /// From text and data to images.
+impl Basis {
+    /// Read program and data, and train on real numbers to see what values there are.
     ///
     /// # Errors
     /// Whatever is wrong with any of them.
-    pub fn new(project: &Project, target: &Target, talk: &Talk) -> Result<Design, Failure> {
+    pub fn new(project: &Project, target: &Target, talk: &Talk) -> Result<(Basis, NamedRanges), Failure> {
         let mut samples = samples::for_image(project, target, talk)?;
         if let Some(batch) = target.batch.or(project.config.build.batch) {
             samples.settings.batch = batch;
@@ -62,7 +63,18 @@ impl Design {
             sim::train::predict(golden.predict.as_mut(), &trained.model, steps)?;
         }
         let ranges = programs.ranges(&golden);
-        Design::of(project, Basis { samples, schedule, programs, start }, &ranges, talk)
+        Ok((Basis { samples, schedule, programs, start }, ranges))
+    }
+}
+
+impl Design {
+    /// From text and data to images.
+    ///
+    /// # Errors
+    /// Whatever is wrong with any of them.
+    pub fn new(project: &Project, target: &Target, talk: &Talk) -> Result<Design, Failure> {
+        let (basis, ranges) = Basis::new(project, target, talk)?;
+        Design::of(project, basis, &ranges, talk)
     }
 
     /// From what a training has found out about the values to images.

@@ -26,6 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A program with the samples it trains on.
+#[derive(Clone)]
 pub struct Samples {
     /// The program, with sizes from the data.
     pub program: Program,

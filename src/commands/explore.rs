@@ -1,7 +1,7 @@
 //! `explore`: the same training step on many machines: cycles, resources, and which machines are beaten by no other.
 
 use crate::arguments::{Explore, Global, Target};
-use crate::design::Design;
+use crate::design::{Basis, Design};
 use crate::failure::Failure;
 use crate::jobs;
 use crate::output::{self, Talk};
@@ -10,6 +10,7 @@ use crate::resources::{self, Estimate};
 use arch::Machine;
 use serde::Serialize;
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// One machine, as asked for and as measured.
 #[derive(Debug, Clone, Serialize)]
@@ -49,6 +50,14 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
         }
     }
     let silent = Talk::silent();
+    // The golden training does not depend on the machine, only on the batch.
+    let mut bases = BTreeMap::new();
+    for &(_, _, _, batch) in &points {
+        if !bases.contains_key(&batch) {
+            let target = Target { batch: Some(batch), ..options.target.clone() };
+            bases.insert(batch, Basis::new(&project, &target, talk)?);
+        }
+    }
     let measure = |number: usize| -> Result<Point, Failure> {
         let (pus, pes_per_pu, stream_words, batch) = points[number];
         let mut point = Point {
@@ -75,8 +84,8 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
                 return Ok(point);
             }
         }
-        let target = Target { batch: Some(batch), ..options.target.clone() };
-        let design = match Design::new(&project, &target, &silent) {
+        let (basis, ranges) = &bases[&batch];
+        let design = match Design::of(&project, basis.clone(), ranges, &silent) {
             Ok(design) => design,
             Err(Failure::DoesNotFit { diagnostics, .. }) => {
                 point.refused = diagnostics.first().map(|diagnostic| diagnostic.message.clone());
