@@ -13,7 +13,7 @@ use crate::grid::{Grid, Stalls};
 use arch::image::Image;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine};
-use compiler::backend::{Compiled, compile_fitted};
+use compiler::backend::{Compiled, compile_elsewhere, compile_fitted};
 use compiler::canonical::{Options, canonicalise};
 use compiler::fixed::{self, Numbers};
 use compiler::tensor::{self, Role, TensorId};
@@ -114,6 +114,16 @@ impl Climb {
         fixed::verify(&lowered);
         let compiled = compile_fitted(&lowered, spec, &|_| 0).map_err(|refusal| vec![refusal.diagnostic().clone()])?;
         Ok(Climb::with(lowered, compiled, model, steps, &reals))
+    }
+
+    /// The same with another placement; `None` if that does not fit the machine.
+    ///
+    /// # Panics
+    /// When the streams carry other tensors then.
+    pub fn elsewhere(&self, number: usize) -> Option<Climb> {
+        let compiled = compile_elsewhere(&self.fixed, &self.image().machine, number).ok()?;
+        assert_eq!(compiled.image.tensors, self.image().tensors, "streams carry the same wherever it is computed");
+        Some(Climb { compiled, ..self.clone() })
     }
 
     /// Run `fixed` beside what golden gave.

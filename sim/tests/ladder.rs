@@ -122,7 +122,7 @@ fn published_programs_climb_the_ladder() {
 fn wide_layers_climb_the_ladder() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs/backpropagation.t");
     let text = std::fs::read_to_string(path).unwrap();
-    let mut tall = 0;
+    let (mut tall, mut elsewhere) = (0, 0);
     for (pus, pes_per_pu, inputs, hidden, batch) in [
         (4, 8, 24, 40, 1),
         (4, 8, 24, 40, 3),
@@ -150,7 +150,15 @@ fn wide_layers_climb_the_ladder() {
         }
         let batch = Batch { size: batch, reduction: Reduction::Mean };
         let options = Options { keep: Keep::Training { predictions: vec![] }, batch };
-        let spec = MachineSpec { pus: Some(pus), pes_per_pu: Some(pes_per_pu), ..MachineSpec::default() };
+        let depth = Some(1 << 12);
+        let spec = MachineSpec {
+            pus: Some(pus),
+            pes_per_pu: Some(pes_per_pu),
+            model_depth: depth,
+            data_depth: depth,
+            temporary_depth: depth,
+            ..MachineSpec::default()
+        };
         let climb = Climb::new(&program, &options, &model, &steps, &spec).unwrap_or_else(|errors| panic!("{errors:?}"));
         let changes = climb.compiled.placement.iter().any(|(_, axes)| axes.contains(&compiler::backend::Axis::Tall));
         println!("{pus} x {pes_per_pu}, {inputs}-{hidden}, batch {}: {changes}", batch.size);
@@ -159,6 +167,13 @@ fn wide_layers_climb_the_ladder() {
             let grid = Array::new(&climb.image().machine);
             climb.run(grid, stalls).unwrap_or_else(|fall| panic!("{pus} x {pes_per_pu}, {inputs}-{hidden}: {fall}"));
         }
+        for other in (1..40).step_by(5).filter_map(|number| climb.elsewhere(number)) {
+            let grid = Array::new(&other.image().machine);
+            let fall = |fall| panic!("{pus} x {pes_per_pu}, {inputs}-{hidden}, elsewhere: {fall}");
+            other.run(grid, Stalls::none()).unwrap_or_else(fall);
+            elsewhere += 1;
+        }
     }
     assert!(tall >= 3, "{tall} of 6 placements change over");
+    assert!(elsewhere >= 24, "{elsewhere} climbs with other placements");
 }

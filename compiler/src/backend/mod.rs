@@ -128,6 +128,32 @@ pub fn compile(
     machine: &Machine,
     line_of: &dyn Fn(arch::Span) -> usize,
 ) -> Result<Compiled, Refusal> {
+    compile_as(program, machine, line_of, Choice::Best)
+}
+
+/// Compile with some other placement, which would not be chosen: results do not depend on it, and tests see to that.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_elsewhere(program: &Program, machine: &Machine, number: usize) -> Result<Compiled, Refusal> {
+    compile_as(program, machine, &|_| 0, Choice::Spread { number })
+}
+
+/// Which placement is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    /// The one with the shortest step.
+    Best,
+    /// One of all that fit.
+    Spread { number: usize },
+}
+
+fn compile_as(
+    program: &Program,
+    machine: &Machine,
+    line_of: &dyn Fn(arch::Span) -> usize,
+    choice: Choice,
+) -> Result<Compiled, Refusal> {
     if program.word != machine.word() || program.accumulator > machine.accumulator() {
         let message = format!(
             "the program was made for words of {} and accumulators of {} bits, the machine has {} and {}",
@@ -145,9 +171,22 @@ pub fn compile(
     let variants = Pieces::variants(program, machine);
     for (number, pieces) in variants.iter().enumerate() {
         let mut scheduled = 0;
-        for placement in place::place(&pieces.program, machine) {
+        let mut placements = place::place(&pieces.program, machine);
+        if let Choice::Spread { number: wanted } = choice {
+            // One placement of one variant.
+            let at = wanted / variants.len() % placements.len().max(1);
+            placements.rotate_left(at);
+            if wanted % variants.len() != number {
+                continue;
+            }
+        }
+        for placement in placements {
             let far = best.as_ref().is_some_and(|(best, _)| placement.cost > 2 * best.cycles);
-            if scheduled == SCHEDULED_PLACEMENTS || far {
+            let enough = match choice {
+                Choice::Best => scheduled == SCHEDULED_PLACEMENTS,
+                Choice::Spread { .. } => scheduled == 1,
+            };
+            if enough || far {
                 break;
             }
             match build(&pieces.program, &placement, machine, available)? {

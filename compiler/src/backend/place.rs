@@ -370,7 +370,16 @@ fn with_seams(program: &Program, machine: &Machine, axes: &[Axis]) -> Vec<(Cost,
             });
             found
         });
-        if !turns || numbered {
+        // Elements before the first one are computed with, where a mask is only rough: they have to have a value.
+        let target = program.operations[out].out;
+        let written = |element: i64| {
+            program
+                .operations
+                .iter()
+                .any(|other| other.out == target && other.out_index[dimension].as_constant() == Some(element))
+        };
+        let defined = (0..program.operations[out].iterators[iterator].low).all(written);
+        if !turns || numbered || !defined {
             continue;
         }
         let decided = vec![(rows, Axis::Row), (tall, Axis::Tall)];
