@@ -1,8 +1,8 @@
 //! Fixed-point IR to image.
 //!
-//!     fixed::Program ─▶ place ─▶ select ─▶ fuse ─▶ colour ─▶ schedule ─▶ allocate ─▶ encode ─▶ Image
-//!                        axes     jobs              pads      cycles       words       │
-//!                                                                                    verify (replays the image)
+//!     fixed::Program ─▶ pieces ─▶ place ─▶ select ─▶ fuse ─▶ colour ─▶ schedule ─▶ allocate ─▶ encode ─▶ Image
+//!                                  axes     jobs              pads      cycles       words       │
+//!                       several variants and placements; the shortest step goes on            verify (replays the image)
 //!
 //! No pass here knows the source language, and none knows an algorithm by name. What the machine cannot do is refused
 //! with E-BACKEND; nothing is silently spilled or approximated.
