@@ -8,7 +8,7 @@ use crate::interrupt;
 use crate::output::Talk;
 use crate::project::Project;
 use crate::samples::{self, Samples};
-use arch::Span;
+use arch::{Code, Span};
 use sim::train::engine::{EngineError, Model, Step};
 use sim::train::{Schedule, gather, initial_model, train};
 
@@ -45,7 +45,23 @@ impl Basis {
     /// # Errors
     /// Whatever is wrong with any of them.
     pub fn new(project: &Project, target: &Target, talk: &Talk) -> Result<(Basis, NamedRanges), Failure> {
-        let mut samples = samples::for_image(project, target, talk)?;
+        let mut size = samples::LARGEST_MADE_UP;
+        loop {
+            let samples = samples::for_image(project, target, size, talk)?;
+            let made_up = samples.are_made_up();
+            match Basis::of(project, target, samples) {
+                // What is made up is no reason to refuse a program: smaller numbers do not diverge.
+                Err(Failure::Diagnostics { diagnostics, .. })
+                    if made_up && size > 1e-3 && diagnostics.iter().all(|d| d.code == Code::Backend) =>
+                {
+                    size /= 4.0;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn of(project: &Project, target: &Target, mut samples: Samples) -> Result<(Basis, NamedRanges), Failure> {
         if let Some(batch) = target.batch.or(project.config.build.batch) {
             samples.settings.batch = batch;
         }
