@@ -181,7 +181,9 @@ fn compile_as(
             }
         }
         for placement in placements {
-            let far = best.as_ref().is_some_and(|(best, _)| placement.cost > 2 * best.cycles);
+            // Estimates are too high rather than too low; the runner-up is worth knowing in any case.
+            let reach = if scheduled < 2 { 8 } else { 2 };
+            let far = best.as_ref().is_some_and(|(best, _)| placement.cost > reach * best.cycles);
             let enough = match choice {
                 Choice::Best => scheduled == SCHEDULED_PLACEMENTS,
                 Choice::Spread { .. } => scheduled == 1,
