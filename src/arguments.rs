@@ -405,7 +405,7 @@ pub struct Bench {
     /// Only the runs with so many samples per update
     #[arg(long, value_name = "B")]
     pub batch: Option<u32>,
-    /// Check these on the generated Verilog, too; default: logistic_54
+    /// Check these on the generated Verilog, too; default: `logistic_54`
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub rtl: Vec<String>,
     /// Check none on the Verilog
@@ -433,8 +433,8 @@ pub struct Explain {
     #[command(flatten)]
     pub target: Target,
     /// Say for each tensor its range, its binary point and what decided it
-    #[arg(long)]
-    pub explain_numbers: bool,
+    #[arg(long = "explain-numbers")]
+    pub numbers: bool,
     /// Also draw what each unit does in two steps
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,

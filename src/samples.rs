@@ -114,7 +114,7 @@ impl Samples {
     ///
     /// # Errors
     /// Whatever is wrong with data, settings or program.
-    pub fn read(project: &Project, settings: Settings, choice: Choice<'_>, talk: &Talk) -> Result<Samples, Failure> {
+    pub fn read(project: &Project, settings: Settings, choice: &Choice<'_>, talk: &Talk) -> Result<Samples, Failure> {
         let mut table = read_table(choice.data, choice.reading)?;
         if let Some(saved) = choice.saved {
             table.complete(&saved.features);
@@ -307,7 +307,7 @@ pub fn for_image(project: &Project, target: &Target, size: f64, talk: &Talk) -> 
                 limit: None,
                 saved: None,
             };
-            Samples::read(project, settings, choice, talk)
+            Samples::read(project, settings, &choice, talk)
         }
         _ => {
             if size == LARGEST_MADE_UP {

@@ -181,6 +181,7 @@ fn drive(out: &Path, stream_words: u32, values: &Value) -> Value {
     for line in from.lines() {
         let line = line.unwrap();
         if let Some(result) = line.strip_prefix("result ") {
+            child.wait().unwrap();
             return serde_json::from_str(result).unwrap();
         }
         writeln!(to, "{}", shell.answer(&line)).unwrap();

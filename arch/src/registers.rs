@@ -185,7 +185,7 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
         data_depth: log2(depths, 1),
         temporary_depth: log2(depths, 2),
         program_depth: log2(depths, 3),
-        table_entries: if streams >> 16 & 0xff == 0 { Some(0) } else { log2(streams, 2) },
+        table_entries: if streams.to_le_bytes()[2] == 0 { Some(0) } else { log2(streams, 2) },
         output_fifo: log2(streams, 1),
     };
     Machine::try_from(spec).ok()

@@ -358,7 +358,7 @@ impl Logic for TableRound {
         self.result.next = if !arrives {
             0
         } else if special {
-            word_min(word).into()
+            word_min(word)
         } else {
             y.into()
         };

@@ -2,6 +2,8 @@
 //!
 //! `BENCHMARK=name/batch BENCHMARK_STEPS=1 cargo test -p sim --test benchmarks -- --nocapture` shows the schedule of one.
 
+#![allow(clippy::print_stdout, reason = "what was measured is shown beside what is asserted")]
+
 use sim::array::Array;
 use sim::benchmarks::{self, Benchmark, Prepared, Run};
 use std::path::{Path, PathBuf};

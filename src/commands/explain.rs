@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failure> {
     let project = Project::open(global, options.target.program.as_deref())?;
     let design = Design::new(&project, &options.target, talk)?;
-    if options.explain_numbers {
+    if options.numbers {
         let numbers = report::numbers(&design.lowered.numbers);
         return output::either(
             global.format,

@@ -53,9 +53,9 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
     // The golden training does not depend on the machine, only on the batch.
     let mut bases = BTreeMap::new();
     for &(_, _, _, batch) in &points {
-        if !bases.contains_key(&batch) {
+        if let std::collections::btree_map::Entry::Vacant(e) = bases.entry(batch) {
             let target = Target { batch: Some(batch), ..options.target.clone() };
-            bases.insert(batch, Basis::new(&project, &target, talk)?);
+            e.insert(Basis::new(&project, &target, talk)?);
         }
     }
     let measure = |number: usize| -> Result<Point, Failure> {
@@ -118,7 +118,7 @@ fn judged(mut points: Vec<Point>) -> Vec<Point> {
     for (point, cost) in points.iter_mut().zip(&costs) {
         let Some((cycles, lut)) = *cost else { continue };
         let beats = |&(c, l): &(f64, u64)| c <= cycles && l <= lut && (c < cycles || l < lut);
-        point.best = point.fits != Some(false) && !costs.iter().flatten().any(|other| beats(other));
+        point.best = point.fits != Some(false) && !costs.iter().flatten().any(beats);
     }
     points
 }
@@ -133,13 +133,11 @@ fn text(points: &[Point]) -> String {
         let whole = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
         let cycles = point.cycles_per_sample.map_or("-".to_owned(), |cycles| format!("{cycles:.2}"));
         let speed = point.samples_per_second.map_or("-".to_owned(), |speed| format!("{speed:.0}"));
-        let mut remark = if point.best { "  best" } else { "" }.to_owned();
-        if point.fits == Some(false) {
-            remark = "  too large for the board".to_owned();
-        }
-        if let Some(reason) = &point.refused {
-            remark = format!("  {reason}");
-        }
+        let remark = match (&point.refused, point.fits) {
+            (Some(reason), _) => format!("  {reason}"),
+            (None, Some(false)) => "  too large for the board".to_owned(),
+            (None, _) => if point.best { "  best" } else { "" }.to_owned(),
+        };
         text.push_str(&format!(
             "{grid:>9} {:>6} {:>6} {cycles:>18} {speed:>16} {:>6} {:>6} {:>8}{remark}\n",
             point.stream_words,

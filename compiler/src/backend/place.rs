@@ -124,7 +124,7 @@ impl Classes {
         let pes = machine.pes();
         let uneven = |&class: &usize| {
             let extent = self.extents[&class];
-            (extent > pes && extent % pes != 0).then_some((class, i64::from(extent - extent % pes)))
+            (extent > pes && !extent.is_multiple_of(pes)).then_some((class, i64::from(extent - extent % pes)))
         };
         self.movable.iter().filter_map(uneven).collect()
     }

@@ -39,7 +39,7 @@ pub fn read(bytes: &[u8], reading: &Reading) -> Result<Table, (Diagnostic, Strin
         return read(&inner, reading);
     }
     if bytes.starts_with(npy::MAGIC) {
-        return npy::read(bytes).and_then(|array| npy::table(&[("".to_owned(), array)])).map_err(none);
+        return npy::read(bytes).and_then(|array| npy::table(&[(String::new(), array)])).map_err(none);
     }
     if bytes.starts_with(b"PK") {
         return npz::read(bytes).and_then(|arrays| npy::table(&npz::chosen(arrays, reading)?)).map_err(none);
