@@ -182,6 +182,15 @@ impl Climb {
         Run { load_model: Some(&self.model), steps: &self.steps[..count], emit_model: false }
     }
 
+    /// Bits after the binary point and words, after the last step as `fixed` has them, of a name of the program.
+    pub fn words(&self, name: &str) -> Option<(i32, Vec<i64>)> {
+        let (_, id) = self.fixed.names.iter().find(|(known, _)| known == name)?;
+        let tensor = &self.fixed.tensors[id.0];
+        let last = self.expected.last()?;
+        let (words, _) = last.get(&tensor.name).or_else(|| self.expected_model.get(&tensor.name))?;
+        Some((tensor.fraction, words.clone()))
+    }
+
     /// Run all steps on a grid of the image's machine and compare every word.
     ///
     /// # Errors
