@@ -283,7 +283,10 @@ impl Engine for Overlay<'_> {
             let name = self.program.names.iter().find(|(_, id)| *id == tensor)?;
             self.below.names.get(&name.0)
         };
-        match held.flatten().or_else(named) {
+        // What is input and result at once is meant as the result.
+        let both = self.program.tensors[tensor.0].role == tensor::Role::InOut;
+        let found = if both { named() } else { held.flatten().or_else(named) };
+        match found {
             Some(values) if values.len() == defined.len() => {
                 defined.iter().zip(values).map(|(defined, &value)| defined.map(|_| value)).collect()
             }

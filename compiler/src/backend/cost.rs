@@ -37,7 +37,7 @@ pub(super) fn route(operation: &Operation, axes: &[Axis], seam: Option<Seam>) ->
     }
     let (free, reduction) = axes.split_at(operation.free);
     let columns_free = free.iter().any(|a| matches!(a, Axis::Column | Axis::Grid | Axis::Tall));
-    if let Kind::Function { .. } = operation.kind {
+    if let Kind::Divide { .. } | Kind::Function { .. } = operation.kind {
         return Route::Tree { unit: Unit::Row, by_column: columns_free };
     }
     let has = |axis| reduction.contains(&axis);
@@ -107,7 +107,11 @@ impl Cost {
             Route::Tree { unit, by_column } => {
                 let function = matches!(operation.kind, Kind::Function { .. });
                 let passes = if by_column { u64::from(machine.pes_per_pu()) } else { 1 };
-                beats * passes
+                let interval = match operation.kind {
+                    Kind::Divide { .. } => timing::division_interval(machine),
+                    _ => 1,
+                };
+                beats * passes * interval
                     + timing::alu_to_root(machine, unit)
                     + timing::root_to_move(unit, function)
                     + timing::MOVE_TO_ALU

@@ -8,11 +8,14 @@
 use super::job::{Access, Job, Sink, Source};
 use super::select::{Selection, Storage};
 use crate::fixed::Role;
-use arch::isa::Finish;
+use arch::isa::{Finish, RootFunction};
 
 /// Whether `function` does nothing but apply a table to every word that `sum` writes.
 fn follows(sum: &Job, function: &Job) -> bool {
-    let (Sink::Tree { function: None, write, walk: None, .. }, Sink::Tree { function: Some(_), shift: 0, .. }) =
+    let (
+        Sink::Tree { function: None, write, walk: None, .. },
+        Sink::Tree { function: Some(RootFunction::Table(_)), shift: 0, .. },
+    ) =
         (&sum.sink, &function.sink)
     else {
         return false;

@@ -8,7 +8,7 @@
 use super::place::Axis;
 use super::seam::Walk;
 use arch::Span;
-use arch::isa::{Finish, LEVELS, Mask, NO_LEVEL, TableUse};
+use arch::isa::{Finish, LEVELS, Mask, NO_LEVEL, RootFunction};
 use arch::machine::Machine;
 use arch::timing::Unit;
 
@@ -165,7 +165,7 @@ pub(super) enum Sink {
     /// Rounded in the PE, written there.
     Pad(Access),
     /// Through a tree and its root, written from the bus.
-    Tree { unit: Unit, shift: u32, function: Option<TableUse>, write: Access, lanes: Lanes, walk: Option<Walk> },
+    Tree { unit: Unit, shift: u32, function: Option<RootFunction>, write: Access, lanes: Lanes, walk: Option<Walk> },
     /// Through the trees to the output stream.
     Output,
 }
@@ -214,6 +214,11 @@ impl Job {
             lanes: Lanes::default(),
             sink,
         }
+    }
+
+    /// Whether its results are quotients, for which each root has one divider.
+    pub(super) fn divides(&self) -> bool {
+        matches!(self.sink, Sink::Tree { function: Some(RootFunction::Divide(_)), .. })
     }
 
     /// Everything that is read.

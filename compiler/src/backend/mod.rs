@@ -28,7 +28,7 @@ pub use board::Cause;
 pub use place::{Axis, Placement};
 pub use verify::verify;
 
-use crate::fixed::Program;
+use crate::fixed::{Kind, Program};
 use arch::image::Image;
 
 use arch::machine::{Machine, MachineSpec};
@@ -163,6 +163,14 @@ fn compile_as(
             machine.accumulator()
         );
         return Err(Refusal::unsupported(Diagnostic::global(Code::Backend, message)));
+    }
+    if let Some(division) = program.operations.iter().find(|operation| matches!(operation.kind, Kind::Divide { .. }))
+        && !machine.divider()
+    {
+        let message =
+            format!("`{}` is a quotient, and the machine has no dividers", program.tensors[division.out.0].name);
+        let diagnostic = Diagnostic::new(Code::Backend, division.span, message).with_label("divided here");
+        return Err(Refusal::unsupported(diagnostic.with_help("`divider = true` in the [machine] table adds them")));
     }
     let available = allocate::available(machine);
     let mut closest: Option<(u64, Words)> = None;
@@ -381,7 +389,12 @@ fn steps(image: &Image, schedule: &schedule::Schedule, causes: &[Option<Cause>])
         .collect()
 }
 
-/// Compile for a machine whose scratchpad and program depths, where the specification leaves them out, are what the program needs.
+/// Whether a program divides by what is not constant, or rounds to whole numbers.
+pub fn needs_divider(program: &Program) -> bool {
+    program.operations.iter().any(|operation| matches!(operation.kind, Kind::Divide { .. }))
+}
+
+/// Compile for a machine whose scratchpad and program depths and dividers, where the specification leaves them out, are what the program needs.
 ///
 /// # Errors
 /// As [`compile`]; a specification that is no machine is a diagnostic, too.
@@ -398,6 +411,7 @@ pub fn compile_fitted(
         data_depth: spec.data_depth.or(Some(1 << 15)),
         temporary_depth: spec.temporary_depth.or(Some(1 << 16)),
         program_depth: spec.program_depth.or(Some(2048)),
+        divider: spec.divider.or(Some(needs_divider(program))),
         ..spec.clone()
     };
     let roomy = compile(program, &machine(largest)?, line_of)?;
@@ -409,6 +423,7 @@ pub fn compile_fitted(
         data_depth: spec.data_depth.or(Some(roomy.used.data.max(16))),
         temporary_depth: spec.temporary_depth.or(Some(roomy.used.temporary.max(16))),
         program_depth: spec.program_depth.or(Some(longest.max(16))),
+        divider: spec.divider.or(Some(needs_divider(program))),
         ..spec.clone()
     };
     compile(program, &machine(fitted)?, line_of)

@@ -92,6 +92,10 @@ pub(super) fn for_each_access(operation: &Operation, mut visit: impl FnMut(Tenso
             }
         }
         Kind::Product { factor, .. } => read(factor),
+        Kind::Divide { dividend, divisor, .. } => {
+            read(dividend);
+            read(divisor);
+        }
         Kind::Function { input, .. } => read(input),
     }
     visit(operation.out, &operation.out_index, true);
@@ -177,7 +181,7 @@ fn classes(program: &Program, seams: &[(usize, usize)]) -> Classes {
         let inside = match &operation.kind {
             Kind::Product { .. } => true,
             Kind::MultiplyAdd { start, finish, .. } => start.is_some() || *finish == Finish::Negative,
-            Kind::Function { .. } => false,
+            Kind::Divide { .. } | Kind::Function { .. } => false,
         };
         if inside {
             own[operation.free..].iter().for_each(|&node| local[node] = true);

@@ -66,7 +66,7 @@ impl Seam {
         let sum = match &operation.kind {
             Kind::MultiplyAdd { finish, .. } => *finish == Finish::Round,
             Kind::Function { .. } => true,
-            Kind::Product { .. } => false,
+            Kind::Product { .. } | Kind::Divide { .. } => false,
         };
         let first = operation.iterators[seam.iterator].low < i64::from(machine.pus());
         if plain && sum && first { Ok(Some(seam)) } else { Err(Impossible) }

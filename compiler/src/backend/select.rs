@@ -12,8 +12,9 @@ use super::place::{Axis, Placement};
 use super::seam::{Seam, Turn, Walk, last_columns};
 use crate::fixed::{Kind, Operand, Operation, Program, Role, Tensor};
 use crate::tensor::{Affine, IterId, Iterator, TensorId};
+use arch::division::divide;
 use arch::function::FunctionTable;
-use arch::isa::Finish;
+use arch::isa::{Finish, RootFunction};
 use arch::machine::Machine;
 use arch::number::{round_half_even, saturate};
 use arch::timing::{self, Unit};
@@ -142,6 +143,10 @@ fn isolate_constants(program: &Program, placement: &Placement) -> (Program, Plac
                 }
             }
             Kind::Product { factor, .. } => isolate(factor, &iterators),
+            Kind::Divide { dividend, divisor, .. } => {
+                isolate(dividend, &iterators);
+                isolate(divisor, &iterators);
+            }
             Kind::Function { input, .. } => isolate(input, &iterators),
         }
         result.operations.push(operation);
@@ -150,19 +155,24 @@ fn isolate_constants(program: &Program, placement: &Placement) -> (Program, Plac
     (result, placed)
 }
 
-/// Make one factor of a product of two constants a tensor: a product has a word from a pad.
+/// Make one factor of a product of two constants a tensor: a product has a word from a pad. A divisor is such a factor, too.
 ///
 ///     a = x + 3 * 5      =>    3.9 = 3;   a = x + 3.9 * 5
+///     a = x / 3          =>    3.9 = 3;   a = x / 3.9
 fn spell_out_constants(program: &mut Program, placement: &mut Placement) {
     let mut number = 0;
     while number < program.operations.len() {
         let operation = &mut program.operations[number];
         let span = operation.span;
         let whole = constant_result(operation, program.word, &program.tables).is_some();
-        if let Kind::MultiplyAdd { product: Some((a @ Operand::Constant { .. }, Operand::Constant { .. })), .. } =
-            &mut operation.kind
-            && !whole
-        {
+        let constant = match &mut operation.kind {
+            Kind::MultiplyAdd { product: Some((a @ Operand::Constant { .. }, Operand::Constant { .. })), .. } => {
+                Some(a)
+            }
+            Kind::Divide { divisor: divisor @ Operand::Constant { .. }, .. } => Some(divisor),
+            _ => None,
+        };
+        if let (Some(a), false) = (constant, whole) {
             let tensor = TensorId(program.tensors.len());
             let constant = std::mem::replace(a, Operand::Read { tensor, index: Vec::new() });
             let Operand::Constant { word, fraction } = constant else { unreachable!("just matched") };
@@ -451,13 +461,23 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
             chain.interval = timing::ALU_TO_ALU.div_ceil(results.max(1)) as u32;
             jobs.push(chain);
         }
+        Kind::Divide { dividend, divisor, places, rounding } => {
+            // One sum carries both: dividend * 2^W + divisor.
+            let mut job = Job { what: format!("{name} division"), align: program.word, ..base };
+            let Source::Access(divisor) = context.source(divisor) else {
+                panic!("constant divisors have been spelled out")
+            };
+            (job.a, job.b, job.c) = (Some(divisor), Source::Word(1), Some(context.source(dividend)));
+            job.interval = timing::division_interval(context.machine) as u32;
+            jobs.push(through_tree(job, Unit::Row, *places, Some(RootFunction::Divide(*rounding))));
+        }
         Kind::Function { table, input } => {
             let mut job = Job { what: format!("{name} {:?}", program.tables[*table].function).to_lowercase(), ..base };
             let Source::Access(input) = context.source(input) else {
                 panic!("constant results are taken care of above")
             };
             (job.a, job.b) = (Some(input), Source::Word(1));
-            jobs.push(through_tree(job, Unit::Row, 0, Some(program.tables[*table].usage)));
+            jobs.push(through_tree(job, Unit::Row, 0, Some(RootFunction::Table(program.tables[*table].usage))));
         }
     }
 }
@@ -491,6 +511,9 @@ fn constant_result(operation: &Operation, word_bits: u32, tables: &[FunctionTabl
             let factor = word(factor)?;
             let step = |result: i64| saturate(round_half_even(i128::from(result) * factor, *shift), word_bits).0;
             Some((0..points).fold(*one, |result, _| step(result)))
+        }
+        Kind::Divide { dividend, divisor, places, rounding } => {
+            Some(divide(word(dividend)? as i64, word(divisor)? as i64, *places, *rounding, word_bits).0)
         }
         Kind::Function { table, input } => Some(tables[*table].evaluate(word(input)? as i64).0),
     }

@@ -5,10 +5,13 @@
 //!                                                       index spaces, broadcasting
 //! ```
 //!
+//! [`edsl`] makes the same functions by calls from Rust.
+//!
 //! Shapes come with the host's values (`Options::shapes`), integer parameters, too (`Options::integers`, `--set`).
 
 mod ast;
 mod contraction;
+pub mod edsl;
 mod elementwise;
 mod lexer;
 mod lower;
