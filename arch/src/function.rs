@@ -236,16 +236,16 @@ impl FunctionTable {
                 worst = worst.max(self.error_at(x.clamp(low, high)));
             }
         };
-        if segments != Segments::Uniform {
+        if segments == Segments::Uniform {
+            for q in -(1i64 << (log2 - 1))..1i64 << (log2 - 1) {
+                visit(q << segment_shift, 1 << segment_shift);
+            }
+        } else {
             for lead in 0..self.word - 1 {
                 let width = (1i64 << lead) >> log2;
                 for k in 0..1i64 << log2 {
                     visit((1i64 << lead) + ((k << lead) >> log2), width.max(1));
                 }
-            }
-        } else {
-            for q in -(1i64 << (log2 - 1))..1i64 << (log2 - 1) {
-                visit(q << segment_shift, 1 << segment_shift);
             }
         }
         worst

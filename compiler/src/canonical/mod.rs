@@ -6,7 +6,7 @@
 //! | [`update`] | gradient descent as nests, for one sample or a batch |
 //! | [`dead`] | removes what nobody asks for |
 //! | [`boxes`] | conditions on iterators become bounds |
-//! | [`extremes`] | maximum and minimum of several values, two at a time |
+//! | [`extremes`] | maximum and minimum of several values, half against half |
 //! | [`logic`] | comparison, choice and logic as arithmetic on 0 and 1, rounding and library functions by simpler ones |
 //! | [`fold`] | computes what is constant |
 //! | [`fuse`] | moves definitions to where they are used |

@@ -90,7 +90,9 @@ impl Names {
                 What::Assign { value, .. } => found.number(value),
             }
         }
-        results.iter().for_each(|value| found.number(value));
+        for value in results {
+            found.number(value);
+        }
         let mut taken: BTreeSet<String> = recorder.names.iter().cloned().collect();
         let mut unique = |wanted: String| {
             let mut name = wanted;
