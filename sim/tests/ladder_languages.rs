@@ -13,9 +13,12 @@ use sim::grid::Stalls;
 use std::fmt::Write;
 use std::path::Path;
 
+/// First line of the list.
+const HEAD: &str = "# Programs that end in E-BACKEND, and why.\n";
+
 #[test]
 fn programs_of_the_other_languages_climb_the_ladder() {
-    let (mut refused, mut failures) = (String::new(), Vec::new());
+    let (mut refused, mut failures) = (HEAD.to_owned(), Vec::new());
     let (mut programs, mut reached) = (0, 0);
     for case in cases(&["tc", "tile", "rink"]) {
         programs += 1;
