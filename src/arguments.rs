@@ -278,6 +278,11 @@ pub struct Check {
 pub struct Target {
     /// Program; default: the one the config names
     pub program: Option<PathBuf>,
+    #[command(flatten)]
+    pub entry: Entry,
+    /// Records of a function, which trains nothing: a JSON file with one object or a list of them; `-` reads stdin
+    #[arg(long, value_name = "FILE")]
+    pub inputs: Option<PathBuf>,
     /// Data that decides sizes and binary points; default: the config's, or made-up samples
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,

@@ -43,6 +43,7 @@ mod design;
 mod drivers;
 mod engines;
 mod failure;
+mod functions;
 mod images;
 mod interrupt;
 mod jobs;

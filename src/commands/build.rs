@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `rtl/*.v` | the grid |
 //! | `vivado.tcl`, `driver/` | for Zynq: see `drivers` |
-//! | `train/`, `predict/` | microcode as control-port writes (`.hex`), as text, and the stream layout |
+//! | `train/`, `predict/`, or `function/` | microcode as control-port writes (`.hex`), as text, and the stream layout |
 //! | `report.txt`, `report.json` | cycles, memories, resources |
 //! | `config.toml`, `program.*` | what it was made from |
 
@@ -12,14 +12,18 @@ use crate::arguments::{Format, Global, Target};
 use crate::design::Design;
 use crate::drivers;
 use crate::failure::Failure;
+use crate::functions::{self, Function};
 use crate::listing;
 use crate::output::{self, Files, Talk};
 use crate::project::Project;
 use crate::report::{self, Report, Sources};
+use arch::Machine;
 use compiler::backend::Compiled;
 use compiler::fixed::Program;
 use serde_json::json;
+use sim::array::Array;
 use sim::driver::control_writes;
+use sim::grid::Stalls;
 
 /// What every generated text says about its licence.
 const LICENCE: &str =
@@ -27,7 +31,11 @@ const LICENCE: &str =
 
 /// Generate and write.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
-    let project = Project::open(global, target.program.as_deref())?;
+    let mut project = Project::open(global, target.program.as_deref())?;
+    project.enter(&target.entry)?;
+    if functions::is_function(&project, target)? {
+        return function(global, &project, &Function::new(&project, target, talk)?, talk);
+    }
     let design = Design::new(&project, target, talk)?;
     let (Some(program), Some(compiled)) = (&design.lowered.full, &design.images.full) else {
         return Err(Failure::Bug("a design without a training program".to_owned()));
@@ -46,17 +54,55 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
         measured_on: design.samples.origin.clone(),
     });
     let mut files = Files::new();
-    let rtl = hdl::elaborate(&design.images.machine);
-    files.add(format!("rtl/{}.v", rtl.top), rtl.verilog);
-    drivers::add(&mut files, &project, &design.images.machine);
     add_image(&mut files, "train", compiled, program);
     if let (Some(rest), Some(program)) = (&design.images.rest, &design.lowered.rest) {
         add_image(&mut files, "train_rest", rest, program);
     }
     add_image(&mut files, "predict", &design.images.predict, &design.lowered.predict);
+    write(global, &project, &design.images.machine, &report, files, talk)
+}
+
+/// A function: one image, and no training.
+fn function(global: &Global, project: &Project, function: &Function, talk: &Talk) -> Result<(), Failure> {
+    let machine = &function.compiled.image.machine;
+    let cycles = |records: usize| -> Result<u64, Failure> {
+        let outcome = function.run(Array::new(machine), records, Stalls::none())?;
+        match function.compare(&outcome) {
+            (_, Some(difference)) => Err(Failure::Mismatch(format!("array differs from fixed: {difference}"))),
+            _ => Ok(outcome.cycles),
+        }
+    };
+    let (few, many) = (4, 20);
+    let report = Report::new(&Sources {
+        project,
+        program: &function.program,
+        compiled: &function.compiled,
+        numbers: &function.numbers,
+        batch: 1,
+        cycles_per_sample: (cycles(many)? - cycles(few)?) as f64 / (many - few) as f64,
+        saturations: &function.saturations,
+        measured_on: function.origin.clone(),
+    });
+    let mut files = Files::new();
+    add_image(&mut files, "function", &function.compiled, &function.program);
+    write(global, project, machine, &report, files, talk)
+}
+
+/// What every build has, beside its images.
+fn write(
+    global: &Global,
+    project: &Project,
+    machine: &Machine,
+    report: &Report,
+    mut files: Files,
+    talk: &Talk,
+) -> Result<(), Failure> {
+    let rtl = hdl::elaborate(machine);
+    files.add(format!("rtl/{}.v", rtl.top), rtl.verilog);
+    drivers::add(&mut files, project, machine);
     files.add("report.txt", report.text());
     files.add("report.json", pretty(&report.json()));
-    files.add("config.toml", config_text(&project, &design));
+    files.add("config.toml", config_text(project, machine));
     let extension =
         project.path.extension().map_or_else(String::new, |extension| extension.to_string_lossy().into_owned());
     files.add(format!("program.{extension}"), project.source.text.clone());
@@ -102,8 +148,8 @@ fn add_image(files: &mut Files, folder: &str, compiled: &Compiled, program: &Pro
 }
 
 /// The config as it was used: the user's text, and the machine that came out.
-fn config_text(project: &Project, design: &Design) -> String {
-    let machine = toml::to_string(&design.images.machine).unwrap_or_default();
+fn config_text(project: &Project, machine: &Machine) -> String {
+    let machine = toml::to_string(machine).unwrap_or_default();
     let machine = machine.lines().fold(String::new(), |text, line| text + "# " + line + "\n");
     let given = project.config_source.as_ref().map_or("", |(_, source)| source.text.as_str());
     format!("# {LICENCE}\n# The machine that was generated:\n{machine}\n# The config it was generated from:\n\n{given}")

@@ -54,6 +54,8 @@ pub(super) enum Tree<Leaf> {
     Leaf(Leaf),
     Integer(i64),
     Size(TensorDim),
+    /// A size expression, and a number that tells it from others.
+    Whole(u32, Box<Tree<Bound>>),
     Negate(Box<Tree<Leaf>>),
     Apply(&'static str, Box<Tree<Leaf>>, Box<Tree<Leaf>>),
 }
@@ -114,16 +116,13 @@ impl From<TensorDim> for Affine {
 
 impl From<Size> for Affine {
     fn from(size: Size) -> Affine {
-        fn lift(tree: Tree<Bound>) -> Tree<TensorIndex> {
-            match tree {
-                Tree::Leaf(leaf) => match leaf {},
-                Tree::Integer(value) => Tree::Integer(value),
-                Tree::Size(size) => Tree::Size(size),
-                Tree::Negate(a) => Tree::Negate(Box::new(lift(*a))),
-                Tree::Apply(operator, a, b) => Tree::Apply(operator, Box::new(lift(*a)), Box::new(lift(*b))),
-            }
-        }
-        Affine(lift(size.0))
+        Affine(match size.0 {
+            Tree::Leaf(leaf) => match leaf {},
+            Tree::Integer(value) => Tree::Integer(value),
+            Tree::Size(size) => Tree::Size(size),
+            // A division of sizes rounds down, also where the result is part of an index.
+            whole => Tree::Whole(unique(), Box::new(whole)),
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Steps to the syntax tree of the text form.
 
 use super::arithmetic::Number;
-use super::index::{Affine, Bound, Size, TensorDim, TensorIndex, Tree};
+use super::index::{Affine, Bound, Size, TensorIndex, Tree};
 use super::{Access, Fault, Form, Recorder, Statement as Contraction, What};
 use crate::language::Options;
 use crate::language::tile::ast::{Expression, Form as Syntax, Function, Name, Operator, Statement};
@@ -122,6 +122,10 @@ impl Found {
             Tree::Size(size) => {
                 self.sizes.insert(size.id);
             }
+            Tree::Whole(id, whole) => {
+                self.sizes.insert(*id);
+                self.size(whole);
+            }
             Tree::Negate(a) => self.tree(a, leaf),
             Tree::Apply(_, a, b) => {
                 self.tree(a, leaf);
@@ -188,6 +192,10 @@ impl<'s> Writer<'s> {
 
     fn contraction(&self, contraction: &'s Contraction, statements: &mut Vec<Statement<'s>>) {
         let Contraction { name, sizes, index, operator, combination, constraints, default } = contraction;
+        let accessed = combination.accesses.iter().flat_map(|access| &access.index);
+        for form in index.iter().chain(accessed).chain(constraints.iter().map(|constraint| &constraint.0)) {
+            self.wholes(form, statements);
+        }
         let sizes = sizes.iter().map(|size| self.size(size)).collect();
         let output = self.call("TensorOutput", sizes);
         statements.push(Statement::Assign { targets: vec![self.name(name)], values: vec![output], span: self.span });
@@ -227,14 +235,32 @@ impl<'s> Writer<'s> {
         match tree {
             Tree::Leaf(found) => self.expression(Syntax::Name(self.name(leaf(found)))),
             Tree::Integer(value) => self.expression(Syntax::Integer(*value)),
-            Tree::Size(size) => self.expression(Syntax::Name(self.name(self.name_of(*size)))),
+            Tree::Size(size) => self.expression(Syntax::Name(self.name(self.name_of(size.id)))),
+            Tree::Whole(id, _) => self.expression(Syntax::Name(self.name(self.name_of(*id)))),
             Tree::Negate(a) => self.negated(self.tree(a, leaf)),
             Tree::Apply(operator, a, b) => self.chained(operator, self.tree(a, leaf), self.tree(b, leaf)),
         }
     }
 
-    fn name_of(&self, size: TensorDim) -> &'s str {
-        &self.names.sizes[&size.id]
+    fn name_of(&self, id: u32) -> &'s str {
+        &self.names.sizes[&id]
+    }
+
+    /// `name = size` for every size expression in an index.
+    fn wholes(&self, form: &'s Affine, statements: &mut Vec<Statement<'s>>) {
+        let mut rest = vec![&form.0];
+        while let Some(tree) = rest.pop() {
+            match tree {
+                Tree::Whole(id, whole) => statements.push(Statement::Assign {
+                    targets: vec![self.name(self.name_of(*id))],
+                    values: vec![self.tree(whole, &|leaf: &Bound| match *leaf {})],
+                    span: self.span,
+                }),
+                Tree::Negate(a) => rest.push(a),
+                Tree::Apply(_, a, b) => rest.extend([&**a, &**b]),
+                Tree::Leaf(_) | Tree::Integer(_) | Tree::Size(_) => {}
+            }
+        }
     }
 
     fn size(&self, size: &'s Size) -> Expression<'s> {
