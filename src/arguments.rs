@@ -112,7 +112,7 @@ impl From<LanguageName> for Language {
 }
 
 /// Which function of a program is read, and how large it may be.
-#[derive(Debug, Args, Default)]
+#[derive(Debug, Clone, Args, Default)]
 pub struct Entry {
     /// Function of the program, in languages that have functions; default: the last one
     #[arg(long, value_name = "NAME")]

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use tile::{Fault, Graph, Tensor, TensorDim, TensorIndex, TensorOutput};
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.rs"));
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.in"));
 //!
 //! fn sum_over_axis(input: &Tensor) -> Tensor {
 //!     let [m_size, n_size] = TensorDim::array();
@@ -29,7 +29,7 @@
 //!
 //! ```
 //! # use tile::{Fault, Graph, Tensor, TensorDim, TensorIndex, TensorOutput};
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.rs"));
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.in"));
 //! fn max_over_axis(input: &Tensor) -> Tensor {
 //!     let [m_size, n_size] = TensorDim::array();
 //!     let [m, n] = TensorIndex::array(["m", "n"]);
@@ -50,7 +50,7 @@
 //!
 //! ```
 //! # use tile::{Fault, Graph, Tensor, TensorDim, TensorIndex, TensorOutput};
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.rs"));
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.in"));
 //! fn matmul(a: &Tensor, b: &Tensor) -> Tensor {
 //!     let [rows, columns, inner] = TensorDim::array();
 //!     let [i, j, k] = TensorIndex::array(["i", "j", "k"]);
@@ -78,7 +78,7 @@
 //!
 //! ```
 //! # use tile::{Fault, Graph, Tensor, TensorIndex, TensorOutput};
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.rs"));
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.in"));
 //! fn global_min(input: &Tensor) -> Tensor {
 //!     let [i, j, k] = TensorIndex::array(["i", "j", "k"]);
 //!     let negative = (-input).named("Neg");
@@ -99,7 +99,7 @@
 //!
 //! ```
 //! # use tile::{Elementwise, Fault, Graph, Tensor, TensorDim, TensorIndex, TensorOutput};
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.rs"));
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.in"));
 //! /// The mean over axis 0.
 //! fn avg(input: &Tensor) -> Elementwise {
 //!     let [x_size, y_size] = TensorDim::array();
@@ -142,7 +142,7 @@
 //!
 //! ```
 //! # use tile::{Fault, Graph, Tensor, TensorDim, TensorIndex, TensorOutput};
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.rs"));
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.in"));
 //! fn wrong_max_pool_1d(input: &Tensor) -> Tensor {
 //!     let size = TensorDim::new();
 //!     let [i, j] = TensorIndex::array(["i", "j"]);
@@ -173,7 +173,7 @@
 //!
 //! ```
 //! # use tile::{Fault, Graph, Tensor, TensorDim, TensorIndex, TensorOutput};
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.rs"));
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.in"));
 //! fn skip(input: &Tensor) -> Tensor {
 //!     let [m_size, n_size] = TensorDim::array();
 //!     let [i, j] = TensorIndex::array(["i", "j"]);
@@ -194,7 +194,7 @@
 //!
 //! ```
 //! # use tile::{Fault, Graph, Tensor, TensorDim, TensorIndex, TensorOutput};
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.rs"));
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.in"));
 //! fn csum(input: &Tensor) -> Tensor {
 //!     let size = TensorDim::new();
 //!     let [i, k] = TensorIndex::array(["i", "k"]);
@@ -213,7 +213,7 @@
 //!
 //! ```
 //! # use tile::{Fault, Graph, Tensor, TensorDim, TensorIndex, TensorOutput};
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.rs"));
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.in"));
 //! fn conv_1d(input: &Tensor, kernel: &Tensor) -> Tensor {
 //!     let [batch, width, kernel_width, channels, outputs] = TensorDim::array();
 //!     let [n, x, k, ci, co] = TensorIndex::array(["n", "x", "k", "ci", "co"]);
@@ -236,7 +236,7 @@
 //!
 //! ```
 //! # use tile::{Fault, Graph, Tensor, TensorDim, TensorIndex, TensorOutput};
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.rs"));
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.in"));
 //! fn conv_2d_dilated(input: &Tensor, kernel: &Tensor) -> Tensor {
 //!     let [batch, width, height, kernel_width, kernel_height, channels, outputs] = TensorDim::array();
 //!     let [n, x, y, kx, ky, ci, co] = TensorIndex::array(["n", "x", "y", "kx", "ky", "ci", "co"]);
@@ -262,7 +262,7 @@
 //!
 //! ```
 //! # use tile::{Affine, Fault, Graph, Size, Tensor, TensorDim, TensorIndex, TensorOutput};
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.rs"));
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/run.in"));
 //! fn complex_conv_2d(input: &Tensor, kernel: &Tensor, s: [i64; 2], d: [i64; 2]) -> Tensor {
 //!     let [batch, groups, channels, outputs] = TensorDim::array();
 //!     let (x_size, k_size): ([TensorDim; 2], [TensorDim; 2]) = (TensorDim::array(), TensorDim::array());
