@@ -117,7 +117,7 @@ pub struct Entry {
     /// Function of the program, in languages that have functions; default: the last one
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// Limit of the tool: depth, rank, elements, elements_in_all, points, errors; may be repeated
+    /// Limit of the tool: depth, rank, elements, `elements_in_all`, points, errors; may be repeated
     #[arg(long, value_name = "NAME=N", value_parser = parse_limit)]
     pub limit: Vec<(LimitName, u64)>,
 }

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A random program: declarations, and statements with the variables that each reads.
 struct Random {
-    random: ChaCha8Rng,
+    numbers: ChaCha8Rng,
     variables: Vec<(String, Vec<u32>)>,
     statements: Vec<Statement>,
 }
@@ -36,8 +36,8 @@ struct Statement {
 
 impl Random {
     fn program(seed: u64, division: bool) -> Random {
-        let random = ChaCha8Rng::seed_from_u64(seed);
-        let mut program = Random { random, variables: Vec::new(), statements: Vec::new() };
+        let numbers = ChaCha8Rng::seed_from_u64(seed);
+        let mut program = Random { numbers, variables: Vec::new(), statements: Vec::new() };
         for _ in 0..program.between(1, 5) {
             let shape = program.shape();
             let target = program.variable(&shape);
@@ -49,7 +49,7 @@ impl Random {
     }
 
     fn between(&mut self, low: u32, high: u32) -> u32 {
-        low + self.random.next_u32() % (high - low + 1)
+        low + self.numbers.next_u32() % (high - low + 1)
     }
 
     fn shape(&mut self) -> Vec<u32> {
@@ -60,7 +60,7 @@ impl Random {
     fn variable(&mut self, shape: &[u32]) -> usize {
         let known: Vec<usize> = (0..self.variables.len()).filter(|&v| self.variables[v].1 == shape).collect();
         if !known.is_empty() && self.between(0, 3) > 0 {
-            return known[self.random.next_u32() as usize % known.len()];
+            return known[self.numbers.next_u32() as usize % known.len()];
         }
         self.variables.push((format!("v{}", self.variables.len()), shape.to_vec()));
         self.variables.len() - 1
@@ -73,7 +73,7 @@ impl Random {
         match if depth == 0 { 0 } else { self.between(0, 7) } {
             1 | 2 => {
                 let operators: &[&str] = if division { &["+", "-", "*", "/"] } else { &["+", "-", "*"] };
-                let operator = operators[self.random.next_u32() as usize % operators.len()];
+                let operator = operators[self.numbers.next_u32() as usize % operators.len()];
                 let left = part(self, shape);
                 format!("({left} {operator} {})", part(self, shape))
             }
@@ -253,7 +253,9 @@ fn rows_of_one_to_sixteen_pes_compute_the_same_words() {
                 divider: Some(true),
                 ..MachineSpec::default()
             };
-            let Ok(climb) = Climb::new(&program, &options, &Values::new(), &[step.clone()], &spec) else { break };
+            let Ok(climb) = Climb::new(&program, &options, &Values::new(), std::slice::from_ref(&step), &spec) else {
+                break;
+            };
             climb
                 .run(Array::new(&climb.image().machine), Stalls::none())
                 .unwrap_or_else(|fall| panic!("{fall} on a row of {lanes}\n{text}"));

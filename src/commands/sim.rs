@@ -29,16 +29,26 @@ fn function(global: &Global, options: &Sim, function: &Function, talk: &Talk) ->
         words += compared;
         first = first.or(difference.map(|difference| format!("{name} differs from fixed: {difference}")));
     }
-    if first.is_none() && array.cycles != rtl.cycles {
+    let words_differ = first.is_some();
+    let cycles_differ = array.cycles != rtl.cycles;
+    if first.is_none() && cycles_differ {
         first = Some(format!("rtl takes {} cycles, the array {}", rtl.cycles, array.cycles));
     }
-    let differs = first.map(Failure::Mismatch);
+    let differs = first.clone().map(Failure::Mismatch);
     output::either(
         global.format,
         || format!("{count} records, {} cycles; {words} words compared\n", rtl.cycles),
         || {
-            let mut document =
-                json!({ "schema_version": 1, "steps": count, "cycles": rtl.cycles, "words_compared": words });
+            let mut document = json!({
+                "schema_version": 1,
+                "steps": count,
+                "samples": count,
+                "cycles": rtl.cycles,
+                "words_compared": words,
+                "words_differing": u64::from(words_differ),
+                "cycle_counts_differing": u64::from(cycles_differ),
+                "first_difference": first,
+            });
             if let Some(failure) = &differs {
                 render::add_mismatch(&mut document, failure);
             }
