@@ -45,6 +45,10 @@ impl Basis {
     /// # Errors
     /// Whatever is wrong with any of them.
     pub fn new(project: &Project, target: &Target, talk: &Talk) -> Result<(Basis, NamedRanges), Failure> {
+        if target.inputs.is_some() {
+            let message = "--inputs gives the records of a function; this program trains on --data";
+            return Err(Failure::Usage(message.to_owned()));
+        }
         let mut size = samples::LARGEST_MADE_UP;
         loop {
             let samples = samples::for_image(project, target, size, talk)?;

@@ -45,6 +45,7 @@ fn a_function_is_built_explained_and_simulated() {
     // Three results, five records, array and RTL.
     assert_eq!(simulated["words_compared"], 30);
     fails(&["build", &program, "--data", "x.csv"], 2, &["--inputs"]);
+    fails(&["build", "programs/linear.t", "--inputs", &inputs], 2, &["--data"]);
 }
 
 #[test]

@@ -56,3 +56,25 @@ fn programs_of_the_other_languages_climb_the_ladder() {
     assert_eq!(refused, expected, "the list of refusals changed: look at it, then run with ACCEPT=1");
     assert!(reached * 100 >= programs * 80, "only {reached} of {programs} programs run");
 }
+
+/// What needs no rounding has none, in TABLA as in the others.
+#[test]
+fn exact_programs_are_exact() {
+    let mut failures = Vec::new();
+    let mut programs = 0;
+    for case in cases(&["tabla"]).into_iter().filter(languages::Case::is_exact) {
+        programs += 1;
+        for spec in machines() {
+            match climb(&case, &spec) {
+                Outcome::Climbs(climb) => failures.extend(
+                    case.complaints(&climb)
+                        .into_iter()
+                        .map(|why| format!("{} of {} bits: {why}", case.file, climb.fixed.word)),
+                ),
+                Outcome::Refused(reason) => failures.push(format!("{}: {reason}", case.file)),
+            }
+        }
+    }
+    assert!(programs >= 4, "only {programs} programs");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}

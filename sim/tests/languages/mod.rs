@@ -91,9 +91,14 @@ pub fn climb(case: &Case, spec: &MachineSpec) -> Outcome {
 }
 
 impl Case {
+    /// Whether the results need no rounding.
+    pub fn is_exact(&self) -> bool {
+        self.case["tags"].as_array().is_some_and(|tags| tags.iter().any(|tag| tag == "exact"))
+    }
+
     /// Values of `fixed` that are too far from what the manifest expects.
     pub fn complaints(&self, climb: &Climb) -> Vec<String> {
-        let exact = self.case["tags"].as_array().is_some_and(|tags| tags.iter().any(|tag| tag == "exact"));
+        let exact = self.is_exact();
         let mut complaints = Vec::new();
         // What function tables may be wrong by.
         let tables = climb.fixed.tables.iter().map(|table| MAX_ERROR * to_f64(1, table.output_fraction)).sum::<f64>();
