@@ -15,8 +15,7 @@ fn follows(sum: &Job, function: &Job) -> bool {
     let (
         Sink::Tree { function: None, write, walk: None, .. },
         Sink::Tree { function: Some(RootFunction::Table(_)), shift: 0, .. },
-    ) =
-        (&sum.sink, &function.sink)
+    ) = (&sum.sink, &function.sink)
     else {
         return false;
     };
