@@ -124,7 +124,6 @@ fn bytes_on_the_serial_line() {
     assert!(holds(&shell, "uart", "NOISE", Reach::Together(104, 26)));
     let wrong = changed(&shell, "if (!broken) bits_left <= 4'd10", "if (!broken) bits_left <= 4'd9");
     assert!(!holds(&wrong, "uart", "", Reach::Together(56, 56)));
-    let wrong = changed(&shell, "if (level) bits_left <= 4'd0;", "");
     assert!(!holds(&wrong, "uart", "NOISE", Reach::Together(104, 26)));
 }
 
