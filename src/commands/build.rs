@@ -29,46 +29,7 @@ const LICENCE: &str =
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
     let project = Project::open(global, target.program.as_deref())?;
     let design = Design::new(&project, target, talk)?;
-    let (Some(program), Some(compiled)) = (&design.lowered.full, &design.images.full) else {
-        return Err(Failure::Bug("a design without a training program".to_owned()));
-    };
-    if let Some(left) = design.samples.left_over(&design.schedule) {
-        talk.say(left);
-    }
-    let report = Report::new(&Sources {
-        project: &project,
-        program,
-        compiled,
-        numbers: &design.lowered.numbers,
-        batch: design.samples.settings.batch,
-        cycles_per_sample: design.cycles_per_sample()?,
-        saturations: &design.saturations()?,
-        measured_on: design.samples.origin.clone(),
-    });
-    let mut files = Files::new();
-    let rtl = hdl::elaborate(&design.images.machine);
-    files.add(format!("rtl/{}.v", rtl.top), rtl.verilog);
-    drivers::add(&mut files, &project, &design.images.machine);
-    add_image(&mut files, "train", compiled, program);
-    if let (Some(rest), Some(program)) = (&design.images.rest, &design.lowered.rest) {
-        add_image(&mut files, "train_rest", rest, program);
-    }
-    add_image(&mut files, "predict", &design.images.predict, &design.lowered.predict);
-    files.add("report.txt", report.text());
-    files.add("report.json", pretty(&report.json()));
-    files.add("config.toml", config_text(&project, &design));
-    let extension =
-        project.path.extension().map_or_else(String::new, |extension| extension.to_string_lossy().into_owned());
-    files.add(format!("program.{extension}"), project.source.text.clone());
-    files.add(
-        "LICENCE.txt",
-        format!("{LICENCE}\nThis holds for every file in this folder but program.{extension}, which is your own.\n"),
-    );
-    let overfull = report.overfull();
-    if !overfull.is_empty() {
-        let board = &project.board.name;
-        talk.say(format!("warning: by estimate the grid is too large for {board}: {}", overfull.join(", ")));
-    }
+    let (files, report) = generate(&project, &design, talk)?;
     let folder = project.out_folder(global);
     files.write(&folder)?;
     talk.say(format!("wrote {} files to {}", files.names().count(), folder.display()));
@@ -81,6 +42,54 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
             "report": report.json(),
         })),
     }
+}
+
+/// All files of a design, and its report.
+///
+/// # Errors
+/// The array is stuck.
+pub fn generate(project: &Project, design: &Design, talk: &Talk) -> Result<(Files, Report), Failure> {
+    let (Some(program), Some(compiled)) = (&design.lowered.full, &design.images.full) else {
+        return Err(Failure::Bug("a design without a training program".to_owned()));
+    };
+    if let Some(left) = design.samples.left_over(&design.schedule) {
+        talk.say(left);
+    }
+    let report = Report::new(&Sources {
+        project,
+        program,
+        compiled,
+        numbers: &design.lowered.numbers,
+        batch: design.samples.settings.batch,
+        cycles_per_sample: design.cycles_per_sample()?,
+        saturations: &design.saturations()?,
+        measured_on: design.samples.origin.clone(),
+    });
+    let mut files = Files::new();
+    let rtl = hdl::elaborate(&design.images.machine);
+    files.add(format!("rtl/{}.v", rtl.top), rtl.verilog);
+    drivers::add(&mut files, project, &design.images.machine);
+    add_image(&mut files, "train", compiled, program);
+    if let (Some(rest), Some(program)) = (&design.images.rest, &design.lowered.rest) {
+        add_image(&mut files, "train_rest", rest, program);
+    }
+    add_image(&mut files, "predict", &design.images.predict, &design.lowered.predict);
+    files.add("report.txt", report.text());
+    files.add("report.json", pretty(&report.json()));
+    files.add("config.toml", config_text(project, design));
+    let extension =
+        project.path.extension().map_or_else(String::new, |extension| extension.to_string_lossy().into_owned());
+    files.add(format!("program.{extension}"), project.source.text.clone());
+    files.add(
+        "LICENCE.txt",
+        format!("{LICENCE}\nThis holds for every file in this folder but program.{extension}, which is your own.\n"),
+    );
+    let overfull = report.overfull();
+    if !overfull.is_empty() {
+        let board = &project.board.name;
+        talk.say(format!("warning: by estimate the grid is too large for {board}: {}", overfull.join(", ")));
+    }
+    Ok((files, report))
 }
 
 fn pretty(value: &serde_json::Value) -> String {
