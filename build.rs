@@ -24,8 +24,9 @@ fn main() {
         writeln!(text, "pub const {list}: &[(&str, &str)] = &[").expect("strings take text");
         for name in names {
             let path = root.join(folder).join(&name);
-            writeln!(text, "    ({:?}, include_str!({path:?})),", format!("{folder}/{name}"))
-                .expect("strings take text");
+            let label = format!("{folder}/{name}");
+            let path = path.to_str().expect("names are text");
+            writeln!(text, "    ({label:?}, include_str!({path:?})),").expect("strings take text");
         }
         text.push_str("];\n");
     }

@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use compiler::language::Language;
 use sim::data::file::Reading;
 use sim::data::missing::Missing;
 use std::path::PathBuf;
@@ -44,6 +45,15 @@ pub struct Global {
     /// Pieces of work at the same time (bench, explore); default: one per processor
     #[arg(long, short, global = true, value_name = "N", value_parser = parse_jobs)]
     pub jobs: Option<usize>,
+    /// Language of the program, whatever its extension is
+    #[arg(long, global = true, value_enum)]
+    pub lang: Option<LanguageName>,
+    /// Rink: operators associate to the left, and no parentheses are asked for
+    #[arg(long, global = true)]
+    pub rink_left: bool,
+    /// TABLA: mean and deviation of `gaussian`; default: 0,1
+    #[arg(long, global = true, value_name = "MEAN,DEVIATION", value_parser = parse_gaussian, allow_hyphen_values = true)]
+    pub gaussian: Option<(f64, f64)>,
     /// Say nothing but errors
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -60,6 +70,80 @@ fn parse_setting(text: &str) -> Result<(String, f64), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
     let value = value.trim().parse::<f64>().map_err(|_| format!("`{value}` is not a number"))?;
     if value.is_finite() { Ok((name.trim().to_owned(), value)) } else { Err("the value must be finite".to_owned()) }
+}
+
+fn parse_gaussian(text: &str) -> Result<(f64, f64), String> {
+    let (mean, deviation) = text.split_once(',').ok_or("write MEAN,DEVIATION")?;
+    match (mean.trim().parse::<f64>(), deviation.trim().parse::<f64>()) {
+        (Ok(mean), Ok(deviation)) if mean.is_finite() && deviation.is_finite() && deviation > 0.0 => {
+            Ok((mean, deviation))
+        }
+        _ => Err("two numbers, the second above 0".to_owned()),
+    }
+}
+
+/// An input language, by the extension of its files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LanguageName {
+    /// TABLA
+    #[value(alias = "tabla")]
+    T,
+    /// Tensor Comprehensions
+    Tc,
+    /// Tile
+    Tile,
+    /// Rink's tensor model language
+    #[value(alias = "rink")]
+    Tml,
+    /// The `$` preprocessor
+    Pp,
+}
+
+impl From<LanguageName> for Language {
+    fn from(name: LanguageName) -> Language {
+        match name {
+            LanguageName::T => Language::Tabla,
+            LanguageName::Tc => Language::TensorComprehensions,
+            LanguageName::Tile => Language::Tile,
+            LanguageName::Tml => Language::Rink,
+            LanguageName::Pp => Language::Preprocessor,
+        }
+    }
+}
+
+/// Which function of a program is read, and how large it may be.
+#[derive(Debug, Clone, Args, Default)]
+pub struct Entry {
+    /// Function of the program, in languages that have functions; default: the last one
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// Limit of the tool: depth, rank, elements, `elements_in_all`, points, errors; may be repeated
+    #[arg(long, value_name = "NAME=N", value_parser = parse_limit)]
+    pub limit: Vec<(LimitName, u64)>,
+}
+
+/// A limit of the tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum LimitName {
+    Depth,
+    Rank,
+    Elements,
+    ElementsInAll,
+    Points,
+    Errors,
+}
+
+fn parse_limit(text: &str) -> Result<(LimitName, u64), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=N")?;
+    let name = LimitName::from_str(name.trim(), false)
+        .map_err(|_| "the limits are depth, rank, elements, elements_in_all, points and errors".to_owned())?;
+    match value.trim().parse::<u64>() {
+        // Deeper nesting than this has no room on the stack.
+        Ok(value) if name == LimitName::Depth && value > 1024 => Err("depth is at most 1024".to_owned()),
+        Ok(value) if value > 0 => Ok((name, value)),
+        _ => Err(format!("`{value}` is no number above 0")),
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -110,7 +194,7 @@ pub enum Command {
     /// Write Verilog, microcode, stream layout and report (what happens without a subcommand)
     Build(Target),
     /// Diagnostics only
-    Check(ProgramOption),
+    Check(Check),
     /// Evaluate a program once on given inputs
     ///
     /// Every name of the program is kept as an output, while `train` keeps only what it needs; the two may therefore
@@ -180,9 +264,17 @@ impl Command {
 }
 
 #[derive(Debug, Args)]
-pub struct ProgramOption {
+pub struct Check {
     /// Program; default: the one the config names
     pub program: Option<PathBuf>,
+    #[command(flatten)]
+    pub entry: Entry,
+    /// JSON file with the values of the inputs, from which sizes follow; `-` reads stdin
+    #[arg(long, value_name = "FILE")]
+    pub inputs: Option<PathBuf>,
+    /// Tensor Comprehensions: show how the range of each index was inferred
+    #[arg(long)]
+    pub explain_ranges: bool,
 }
 
 /// What an image is made for.
@@ -190,6 +282,11 @@ pub struct ProgramOption {
 pub struct Target {
     /// Program; default: the one the config names
     pub program: Option<PathBuf>,
+    #[command(flatten)]
+    pub entry: Entry,
+    /// Records of a function, which trains nothing: a JSON file with one object or a list of them; `-` reads stdin
+    #[arg(long, value_name = "FILE")]
+    pub inputs: Option<PathBuf>,
     /// Data that decides sizes and binary points; default: the config's, or made-up samples
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
@@ -213,9 +310,8 @@ pub struct Eval {
     /// JSON file: {"x": [1, 2], "w": [0.5, 1]}; `-` reads stdin
     #[arg(long, value_name = "FILE")]
     pub inputs: Option<PathBuf>,
-    /// Function to evaluate, in languages that have functions
-    #[arg(long, value_name = "NAME")]
-    pub entry: Option<String>,
+    #[command(flatten)]
+    pub entry: Entry,
     /// What runs it
     #[arg(long, value_enum, default_value_t = EngineName::Golden)]
     pub engine: EngineName,
@@ -409,7 +505,7 @@ pub struct Bench {
     /// Only the runs with so many samples per update
     #[arg(long, value_name = "B")]
     pub batch: Option<u32>,
-    /// Check these on the generated Verilog, too; default: logistic_54
+    /// Check these on the generated Verilog, too; default: `logistic_54`
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub rtl: Vec<String>,
     /// Check none on the Verilog
@@ -437,8 +533,8 @@ pub struct Explain {
     #[command(flatten)]
     pub target: Target,
     /// Say for each tensor its range, its binary point and what decided it
-    #[arg(long)]
-    pub explain_numbers: bool,
+    #[arg(long = "explain-numbers")]
+    pub numbers: bool,
     /// Also draw what each unit does in two steps
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,

@@ -10,7 +10,7 @@ use crate::failure::{Failure, Source};
 use crate::library::{self, BOARDS};
 use crate::resources;
 use arch::machine::MachineSpec;
-use arch::{Code, Diagnostic, Machine, Span};
+use arch::{Code, Diagnostic, Machine};
 use compiler::language::nearest;
 use fpga::board::Board as Facts;
 use std::path::{Path, PathBuf};
@@ -141,7 +141,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 fn unknown(name: &str, source: &Source) -> Failure {
-    let span = value_span(&source.text, &["board", "name"]).unwrap_or(Span::default());
+    let span = value_span(&source.text, &["board", "name"]).unwrap_or_default();
     let known: Vec<&str> = names().collect();
     let diagnostic = Diagnostic::new(Code::Config, span, format!("there is no board `{name}`"));
     let diagnostic = match nearest(name, known.iter().copied()) {

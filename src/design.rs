@@ -8,7 +8,7 @@ use crate::interrupt;
 use crate::output::Talk;
 use crate::project::Project;
 use crate::samples::{self, Samples};
-use arch::Span;
+use arch::{Code, Span};
 use sim::train::engine::{EngineError, Model, Step};
 use sim::train::{Schedule, gather, initial_model, train};
 
@@ -26,7 +26,8 @@ pub struct Design {
     pub start: Model,
 }
 
-/// What is known before binary points are chosen.
+/// What is known before binary points are chosen; no machine decides it.
+#[derive(Clone)]
 pub struct Basis {
     /// Program and data.
     pub samples: Samples,
@@ -38,13 +39,33 @@ pub struct Basis {
     pub start: Model,
 }
 
-impl Design {
-    /// From text and data to images.
+impl Basis {
+    /// Read program and data, and train on real numbers to see what values there are.
     ///
     /// # Errors
     /// Whatever is wrong with any of them.
-    pub fn new(project: &Project, target: &Target, talk: &Talk) -> Result<Design, Failure> {
-        let mut samples = samples::for_image(project, target, talk)?;
+    pub fn new(project: &Project, target: &Target, talk: &Talk) -> Result<(Basis, NamedRanges), Failure> {
+        if target.inputs.is_some() {
+            let message = "--inputs gives the records of a function; this program trains on --data";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        let mut size = samples::LARGEST_MADE_UP;
+        loop {
+            let samples = samples::for_image(project, target, size, talk)?;
+            let made_up = samples.are_made_up();
+            match Basis::of(project, target, samples) {
+                // What is made up is no reason to refuse a program: smaller numbers do not diverge.
+                Err(Failure::Diagnostics { diagnostics, .. })
+                    if made_up && size > 1e-3 && diagnostics.iter().all(|d| d.code == Code::Backend) =>
+                {
+                    size /= 4.0;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn of(project: &Project, target: &Target, mut samples: Samples) -> Result<(Basis, NamedRanges), Failure> {
         if let Some(batch) = target.batch.or(project.config.build.batch) {
             samples.settings.batch = batch;
         }
@@ -62,7 +83,18 @@ impl Design {
             sim::train::predict(golden.predict.as_mut(), &trained.model, steps)?;
         }
         let ranges = programs.ranges(&golden);
-        Design::of(project, Basis { samples, schedule, programs, start }, &ranges, talk)
+        Ok((Basis { samples, schedule, programs, start }, ranges))
+    }
+}
+
+impl Design {
+    /// From text and data to images.
+    ///
+    /// # Errors
+    /// Whatever is wrong with any of them.
+    pub fn new(project: &Project, target: &Target, talk: &Talk) -> Result<Design, Failure> {
+        let (basis, ranges) = Basis::new(project, target, talk)?;
+        Design::of(project, basis, &ranges, talk)
     }
 
     /// From what a training has found out about the values to images.

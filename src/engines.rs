@@ -27,6 +27,7 @@ use sim::train::{Engines, Schedule};
 use std::collections::BTreeMap;
 
 /// The programs of one training.
+#[derive(Clone)]
 pub struct Programs {
     /// One update per full batch.
     pub full: Program,

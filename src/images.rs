@@ -140,7 +140,8 @@ impl Images {
             let entries =
                 |program: &fixed::Program| program.tables.iter().map(|table| table.entries.len()).sum::<usize>();
             let most = programs.into_iter().flatten().map(entries).max().unwrap_or(0) as u32;
-            common.table_entries = Some(if most == 0 { 0 } else { most.max(64) });
+            let divides = programs.into_iter().flatten().any(backend::needs_divider);
+            common.table_entries = Some(if most == 0 && !divides { 0 } else { most.max(64) });
         }
         for program in programs.into_iter().flatten() {
             let machine = fitted(project, program)?.image.machine;
@@ -197,6 +198,9 @@ fn widen(common: &mut MachineSpec, user: &MachineSpec, machine: &Machine) {
     wider(&mut common.data_depth, user.data_depth, machine.data_depth());
     wider(&mut common.temporary_depth, user.temporary_depth, machine.temporary_depth());
     wider(&mut common.program_depth, user.program_depth, machine.program_depth());
+    if user.divider.is_none() {
+        common.divider = Some(common.divider.unwrap_or(false) || machine.divider());
+    }
 }
 
 /// What to tell the user when there is no image: if larger memories would do, which.

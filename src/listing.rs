@@ -10,6 +10,7 @@ fn axis(axis: Axis) -> &'static str {
         Axis::Column => "columns",
         Axis::Row => "rows",
         Axis::Grid => "all PEs",
+        Axis::Tall => "all PEs, rows first",
     }
 }
 

@@ -44,6 +44,7 @@ mod design;
 mod drivers;
 mod engines;
 mod failure;
+mod functions;
 mod hardware;
 mod images;
 mod interrupt;

@@ -30,6 +30,7 @@ pub fn axis_name(axis: Axis) -> &'static str {
         Axis::Column => "columns",
         Axis::Row => "rows",
         Axis::Grid => "all PEs",
+        Axis::Tall => "all PEs, rows first",
     }
 }
 
@@ -53,6 +54,7 @@ impl Map {
                 Axis::Row => dealt(extent, pus, row),
                 Axis::Column => dealt(extent, pes_per_pu, column),
                 Axis::Grid => dealt(extent, pus * pes_per_pu, pe),
+                Axis::Tall => dealt(extent, pus * pes_per_pu, column * pus + row),
             });
             elements.product::<u64>()
         };
@@ -128,6 +130,7 @@ mod tests {
         assert_eq!(map.words, [6, 3, 4, 2]);
         assert_eq!((map.words.iter().sum::<u64>(), map.most(), map.axes.as_str()), (15, 6, "rows, columns"));
         assert_eq!(Map::new("x", &[5], &[Axis::Grid], 2, 2).words, [2, 1, 1, 1]);
+        assert_eq!(Map::new("x", &[6], &[Axis::Tall], 2, 2).words, [2, 1, 2, 1]);
         assert_eq!(Map::new("h", &[], &[], 1, 2).words, [1, 1]);
         assert_eq!(Map::new("<b>", &[1], &[Axis::Local], 1, 1).svg().matches("<b>").count(), 0);
     }

@@ -1,6 +1,6 @@
 //! Arguments, config and program put together.
 
-use crate::arguments::{Dialect, Global};
+use crate::arguments::{Dialect, Entry, Global, LimitName};
 use crate::board::Board;
 use crate::config::Config;
 use crate::failure::{Failure, Source};
@@ -28,7 +28,8 @@ pub struct Project {
     pub source: Source,
     /// Its language.
     pub language: Language,
-    dialect: Dialect,
+    /// How it is read, but for constants.
+    reading: Options,
     /// Constants the user has set, weakest first: config, command line.
     set: Vec<(String, f64)>,
 }
@@ -62,7 +63,7 @@ impl Project {
             }
         };
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
-        let Some(language) = Language::of_extension(extension) else {
+        let Some(language) = global.lang.map(Language::from).or_else(|| Language::of_extension(extension)) else {
             let known: Vec<String> =
                 Language::ALL.iter().map(|l| format!(".{} ({})", l.extension(), l.name())).collect();
             let what = path.display();
@@ -79,8 +80,14 @@ impl Project {
         }
         let mut set: Vec<(String, f64)> = config.build.set.iter().map(|(name, &value)| (name.clone(), value)).collect();
         set.extend(global.set.iter().cloned());
+        let reading = Options {
+            seed_dialect: global.dialect == Dialect::Seed,
+            rink_left: global.rink_left,
+            gaussian: global.gaussian,
+            ..Options::default()
+        };
         let configured = own.is_some_and(|own| library::same(&own, &path));
-        Ok(Project { config, board, config_source, configured, path, source, language, dialect: global.dialect, set })
+        Ok(Project { config, board, config_source, configured, path, source, language, reading, set })
     }
 
     /// Read the program; `defaults` are constants that the user may override.
@@ -109,7 +116,34 @@ impl Project {
             set.retain(|(known, _)| known != name);
             set.push((name.clone(), *value));
         }
-        Options { set, seed_dialect: self.dialect == Dialect::Seed, ..Options::default() }
+        Options { set, ..self.reading.clone() }
+    }
+
+    /// Read a function of the program, with other limits.
+    ///
+    /// # Errors
+    /// The language has no functions.
+    pub fn enter(&mut self, options: &Entry) -> Result<(), Failure> {
+        if let Some(entry) = &options.entry
+            && !matches!(self.language, Language::TensorComprehensions | Language::Tile)
+        {
+            let name = self.language.name();
+            return Err(Failure::Usage(format!("--entry {entry}: programs in {name} have no functions")));
+        }
+        self.reading.entry.clone_from(&options.entry);
+        for &(name, value) in &options.limit {
+            let limits = &mut self.reading.limits;
+            let small = usize::try_from(value).unwrap_or(usize::MAX);
+            match name {
+                LimitName::Depth => limits.depth = small,
+                LimitName::Rank => limits.rank = small,
+                LimitName::Elements => limits.elements = value,
+                LimitName::ElementsInAll => limits.elements_in_all = value,
+                LimitName::Points => limits.points = value,
+                LimitName::Errors => limits.errors = small,
+            }
+        }
+        Ok(())
     }
 
     /// The constants that config and command line set.

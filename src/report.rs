@@ -8,8 +8,9 @@ use crate::resources::{self, Estimate};
 use arch::image::Feed;
 use arch::{Image, Machine, Span};
 use compiler::backend::Compiled;
-use compiler::fixed::{Kind, NumberReport, Program, Role};
+use compiler::fixed::{NumberReport, Program, Role};
 use serde::Serialize;
+use sim::benchmarks::{Bounds, products};
 use sim::train::words::written;
 use std::collections::BTreeMap;
 
@@ -133,16 +134,15 @@ impl Report {
         let (image, machine) = (&compiled.image, &compiled.image.machine);
         let board = &project.board;
         let batch = f64::from(sources.batch);
-        let macs: u64 = program.operations.iter().map(multiply_adds).sum();
+        let macs: u64 = program.operations.iter().map(products).sum();
         let words: u64 = program.tensors.iter().filter(|t| t.role == Role::Input).map(elements).sum();
-        let work_bound = macs as f64 / f64::from(machine.pes()) / batch;
-        let bandwidth_bound = words as f64 / f64::from(machine.stream_words()) / batch;
+        let bounds = Bounds::of(program, machine, sources.batch);
         let cycles = Cycles {
             per_sample: sources.cycles_per_sample,
-            work_bound,
-            bandwidth_bound,
-            distance: sources.cycles_per_sample / work_bound.max(bandwidth_bound).max(f64::MIN_POSITIVE),
-            mac_utilisation: work_bound / sources.cycles_per_sample,
+            work_bound: bounds.work,
+            bandwidth_bound: bounds.bandwidth,
+            distance: sources.cycles_per_sample / bounds.larger().max(f64::MIN_POSITIVE),
+            mac_utilisation: bounds.work / sources.cycles_per_sample,
             step_length: image.step_length,
             multiply_adds_per_sample: macs as f64 / batch,
             input_words_per_sample: words as f64 / batch,
@@ -251,21 +251,12 @@ fn elements(tensor: &compiler::fixed::Tensor) -> u64 {
     tensor.shape.iter().map(|&n| u64::from(n)).product()
 }
 
-/// Products that an operation adds up.
-fn multiply_adds(operation: &compiler::fixed::Operation) -> u64 {
-    let points = operation.iterators.iter().map(compiler::tensor::Iterator::extent).product();
-    match &operation.kind {
-        Kind::MultiplyAdd { product: Some(_), .. } | Kind::Product { .. } => points,
-        Kind::MultiplyAdd { product: None, .. } | Kind::Function { .. } => 0,
-    }
-}
-
 /// The step's instructions in time; each line gets the cycles by which it moves the latest result on.
 fn lines(sources: &Sources<'_>) -> Vec<Line> {
     let mut by_line: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
     for operation in &sources.program.operations {
         let line = crate::images::line_of(sources.project, operation.span);
-        by_line.entry(line).or_default().1 += multiply_adds(operation);
+        by_line.entry(line).or_default().1 += products(operation);
     }
     let mut steps: Vec<_> = sources.compiled.steps.iter().collect();
     steps.sort_by_key(|step| (step.start, step.readable));

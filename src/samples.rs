@@ -26,6 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A program with the samples it trains on.
+#[derive(Clone)]
 pub struct Samples {
     /// The program, with sizes from the data.
     pub program: Program,
@@ -113,7 +114,7 @@ impl Samples {
     ///
     /// # Errors
     /// Whatever is wrong with data, settings or program.
-    pub fn read(project: &Project, settings: Settings, choice: Choice<'_>, talk: &Talk) -> Result<Samples, Failure> {
+    pub fn read(project: &Project, settings: Settings, choice: &Choice<'_>, talk: &Talk) -> Result<Samples, Failure> {
         let mut table = read_table(choice.data, choice.reading)?;
         if let Some(saved) = choice.saved {
             table.complete(&saved.features);
@@ -149,11 +150,17 @@ impl Samples {
         Ok(Samples { program, signature, encoding, settings, train, test, origin, label })
     }
 
-    /// Made-up samples for a program whose data nobody has named: features from -2 to 2, labels from the coding.
+    /// Made-up samples for a program whose data nobody has named: features from `-size` to `size`, labels from the coding.
     ///
     /// # Errors
     /// Whatever is wrong with settings or program.
-    pub fn random(project: &Project, settings: Settings, count: usize, talk: &Talk) -> Result<Samples, Failure> {
+    pub fn random(
+        project: &Project,
+        settings: Settings,
+        count: usize,
+        size: f64,
+        talk: &Talk,
+    ) -> Result<Samples, Failure> {
         let program =
             project.parse(&settings.mu.map(|mu| ("mu".to_owned(), mu)).into_iter().collect::<Vec<_>>(), talk)?;
         images::check_fractions(project, &program)?;
@@ -167,7 +174,7 @@ impl Samples {
         let labels = label_elements(&program);
         let classes = labels.saturating_sub(settings.first_class).max(1);
         let mut sample = || -> Step {
-            let mut values: Vec<f64> = (0..inputs).map(|_| 4.0 * noise.next() - 2.0).collect();
+            let mut values: Vec<f64> = (0..inputs).map(|_| size * (2.0 * noise.next() - 1.0)).collect();
             if settings.bias {
                 values[0] = 1.0;
             }
@@ -179,7 +186,7 @@ impl Samples {
                 (_, Loss::OneHot) => {
                     targets[settings.first_class + (noise.next() * classes as f64) as usize % classes] = 1.0;
                 }
-                (_, _) => targets.fill_with(|| 4.0 * noise.next() - 2.0),
+                (_, _) => targets.fill_with(|| size * (2.0 * noise.next() - 1.0)),
             }
             let mut values = values.into_iter().chain(targets);
             signature.fields.iter().map(|field| values.by_ref().take(field.elements()).collect()).collect()
@@ -197,6 +204,11 @@ impl Samples {
             coding,
         };
         Ok(Samples { program, signature, encoding, settings, train, test: Vec::new(), origin, label })
+    }
+
+    /// Whether nobody has named data.
+    pub fn are_made_up(&self) -> bool {
+        self.encoding.features.is_empty()
     }
 
     /// Extents of the weights.
@@ -271,11 +283,14 @@ impl Samples {
     }
 }
 
+/// Size of the features and numbers that are made up first; smaller ones where a training with these diverges.
+pub const LARGEST_MADE_UP: f64 = 2.0;
+
 /// Where a project's samples come from: the data the user names, the config's, or made-up ones.
 ///
 /// # Errors
 /// Whatever is wrong with data, settings or program.
-pub fn for_image(project: &Project, target: &Target, talk: &Talk) -> Result<Samples, Failure> {
+pub fn for_image(project: &Project, target: &Target, size: f64, talk: &Talk) -> Result<Samples, Failure> {
     let (settings, _) = settings::read(&project.path)?;
     let configured = project.beside_config(project.config.build.data.as_ref()).filter(|_| project.configured);
     let built_in = project.config_source.as_ref().is_some_and(|(path, _)| !path.is_file());
@@ -292,11 +307,13 @@ pub fn for_image(project: &Project, target: &Target, talk: &Talk) -> Result<Samp
                 limit: None,
                 saved: None,
             };
-            Samples::read(project, settings, choice, talk)
+            Samples::read(project, settings, &choice, talk)
         }
         _ => {
-            talk.say("no data named: sizes as in the program, binary points from made-up samples (use --data)");
-            Samples::random(project, settings, 256, talk)
+            if size == LARGEST_MADE_UP {
+                talk.say("no data named: sizes as in the program, binary points from made-up samples (use --data)");
+            }
+            Samples::random(project, settings, 256, size, talk)
         }
     }
 }

@@ -6,7 +6,6 @@
 //!     roots                     ▓▓▓  ▓                ░░░
 
 use crate::charts;
-use crate::design::Design;
 use crate::failure::Failure;
 use arch::Image;
 use arch::timing::{self, Unit};
@@ -92,12 +91,11 @@ impl Grid for Watched {
     }
 }
 
-/// Run some steps of the design's image on the array and look at two of them.
+/// Run some steps of an image on the array and look at two of them.
 ///
 /// # Errors
 /// The array is stuck.
-pub fn watch(design: &Design) -> Result<Timeline, Failure> {
-    let image = &design.images.full.as_ref().expect("a design can train").image;
+pub fn watch(image: &Image) -> Result<Timeline, Failure> {
     let words: Words = image.tensors.iter().map(|tensor| vec![0; tensor.elements()]).collect();
     let mut watched = Watched { array: Array::new(&image.machine), seen: Vec::new() };
     watched.array.watch(0);

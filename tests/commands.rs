@@ -110,6 +110,18 @@ fn accuracy_grows_with_the_word() {
     assert!(done(&[&arguments[..], &["--page"]].concat()).stdout.contains("| 16 bits, fixed | "));
 }
 
+/// Every published program, without data: numbers are made up so that no training diverges.
+#[test]
+fn every_program_is_explained_without_data() {
+    for entry in fs::read_dir("programs").unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "t") {
+            let explained = done(&["explain", &path.display().to_string(), "--quiet"]).stdout;
+            assert!(explained.contains("cycles from step to step"), "{}", path.display());
+        }
+    }
+}
+
 #[test]
 fn numbers_are_explained() {
     let explained = done(&["explain", "--config", "tiny", "--explain-numbers"]).stdout;

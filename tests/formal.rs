@@ -44,6 +44,7 @@ fn designs() -> (String, String) {
         program_depth: Some(4),
         table_entries: Some(0),
         output_fifo: Some(4),
+        divider: None,
     };
     let grid = hdl::elaborate(&Machine::try_from(spec).unwrap()).verilog;
     ([shell::link_modules(), shell::axi_modules()].join("\n"), grid)

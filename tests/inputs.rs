@@ -51,7 +51,7 @@ fn every_format_gives_the_same_training() {
     let libsvm = rows().iter().fold(String::new(), |text, row| {
         let (label, features) = row.split_last().unwrap();
         let features = (1..).zip(features).filter(|(_, cell)| cell.parse::<f64>().unwrap() != 0.0);
-        text + label + &features.map(|(n, cell)| format!(" {n}:{cell}")).collect::<String>() + "\n"
+        features.fold(text + label, |line, (n, cell)| format!("{line} {n}:{cell}")) + "\n"
     });
     let numbers: Vec<Vec<f64>> =
         rows().iter().map(|row| row.iter().map(|cell| cell.parse().unwrap()).collect()).collect();
@@ -83,7 +83,7 @@ fn every_format_gives_the_same_training() {
     fails(&["train", LOGISTIC, "--data", &broken], 1, &["E-DATA", "gzip data is damaged"]);
 }
 
-/// Written by NumPy 2.4.6: `np.savez`, `np.savez_compressed`, and `np.save` of big-endian integers in column order.
+/// Written by `NumPy` 2.4.6: `np.savez`, `np.savez_compressed`, and `np.save` of big-endian integers in column order.
 #[test]
 fn files_of_numpy_are_read() {
     let read = |name: &str| {

@@ -13,6 +13,7 @@ const GRAPH: &[(&str, &[&str], &[&str])] = &[
     ("hdl", &["arch"], &[]),
     ("fpga", &["arch"], &[]),
     ("sim", &["arch", "compiler"], &["hdl"]),
+    ("tile", &["compiler"], &["arch", "sim"]),
     ("tabla-gen", &["arch", "compiler", "hdl", "fpga", "sim"], &[]),
 ];
 

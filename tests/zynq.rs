@@ -181,6 +181,7 @@ fn drive(out: &Path, stream_words: u32, values: &Value) -> Value {
     for line in from.lines() {
         let line = line.unwrap();
         if let Some(result) = line.strip_prefix("result ") {
+            child.wait().unwrap();
             return serde_json::from_str(result).unwrap();
         }
         writeln!(to, "{}", shell.answer(&line)).unwrap();
@@ -198,7 +199,9 @@ fn the_python_driver_trains_as_the_array_does() {
         assert_eq!(code, 0, "{said}");
         let expected: Value =
             serde_json::from_str(&fs::read_to_string(folder.path().join("model.json")).unwrap()).unwrap();
-        let rows = rows();
+        // `train` takes the rows in the order of its seed.
+        let order = sim::data::split::split(rows().len(), 1.0, 1).train;
+        let rows: Vec<[f64; 7]> = order.into_iter().map(|row| rows()[row]).collect();
         let x: Vec<Vec<f64>> = rows.iter().map(|row| row[..6].to_vec()).collect();
         let y: Vec<f64> = rows.iter().map(|row| row[6]).collect();
         let values = json!({ "steps": { "x": x, "y": y }, "model": { "w": vec![0.0; 6] }, "epochs": 2 });

@@ -8,7 +8,7 @@
 //! input, saturated at the ends of the output format), or says that the pair of formats cannot be had.
 //! How hardware uses the table is written in docs/machine.md, section 4; [`FunctionTable::evaluate`] is the same in Rust.
 
-use crate::isa::TableUse;
+use crate::isa::{Below, Segments, TableUse};
 use crate::number::{round_half_even, saturate, word_max, word_min};
 
 /// Largest error of a fitted table, in units of the output's last place.
@@ -32,6 +32,22 @@ pub enum Function {
     Tanh,
     /// Exponential function; large arguments saturate.
     Exp,
+    /// Square root.
+    Sqrt,
+    /// `1 / sqrt(x)`
+    Rsqrt,
+    /// Sine.
+    Sin,
+    /// Cosine.
+    Cos,
+    /// Inverse tangent.
+    Atan,
+    /// Error function.
+    Erf,
+    /// Hyperbolic sine; large arguments saturate.
+    Sinh,
+    /// Hyperbolic cosine; large arguments saturate.
+    Cosh,
 }
 
 impl Function {
@@ -44,12 +60,25 @@ impl Function {
             Function::Log => libm::log(x),
             Function::Tanh => libm::tanh(x),
             Function::Exp => libm::exp(x),
+            Function::Sqrt => libm::sqrt(x),
+            Function::Rsqrt => 1.0 / libm::sqrt(x),
+            Function::Sin => libm::sin(x),
+            Function::Cos => libm::cos(x),
+            Function::Atan => libm::atan(x),
+            Function::Erf => libm::erf(x),
+            Function::Sinh => libm::sinh(x),
+            Function::Cosh => libm::cosh(x),
         }
     }
 
-    /// Segments per octave of a positive argument instead of uniform ones.
-    pub fn by_octave(self) -> bool {
-        self == Function::Log
+    /// For functions of positive arguments, which have segments per octave: the value for other arguments.
+    pub fn below(self) -> Option<Below> {
+        match self {
+            Function::Log => Some(Below::Lowest),
+            Function::Sqrt => Some(Below::Zero),
+            Function::Rsqrt => Some(Below::Highest),
+            _ => None,
+        }
     }
 
     /// Beyond `|x| = end` the function stays within `tolerance` of a constant, or saturates an output that ends at `limit`.
@@ -61,7 +90,12 @@ impl Function {
             Function::Tanh => (log + std::f64::consts::LN_2) / 2.0,
             Function::Gaussian => libm::sqrt(2.0 * log.max(0.0)),
             Function::Exp => log.max(libm::log(limit)),
-            Function::Log => f64::INFINITY,
+            Function::Erf => libm::sqrt(log.max(0.0)),
+            Function::Sinh | Function::Cosh => libm::log(limit).max(0.0) + 1.0,
+            // Never constant: the table covers all words.
+            Function::Sin | Function::Cos | Function::Atan | Function::Log | Function::Sqrt | Function::Rsqrt => {
+                f64::INFINITY
+            }
         }
     }
 }
@@ -75,6 +109,14 @@ impl std::fmt::Display for Function {
             Function::Log => "log",
             Function::Tanh => "tanh",
             Function::Exp => "exp",
+            Function::Sqrt => "sqrt",
+            Function::Rsqrt => "rsqrt",
+            Function::Sin => "sin",
+            Function::Cos => "cos",
+            Function::Atan => "atan",
+            Function::Erf => "erf",
+            Function::Sinh => "sinh",
+            Function::Cosh => "cosh",
         })
     }
 }
@@ -127,7 +169,7 @@ impl FunctionTable {
         let unit = libm::ldexp(1.0, -output_fraction);
         let limit = word_max(word) as f64 * unit;
         let mut entries = Vec::new();
-        let usage = if function.by_octave() {
+        let usage = if let Some(below) = function.below() {
             let segment_shift = word - 2 - log2;
             for lead in 0..word - 1 {
                 // A word with this leading bit has `lead` bits below it; segments narrower than one word hold one value each.
@@ -138,7 +180,7 @@ impl FunctionTable {
                     entries.push(segment(function, from * scale, to * scale, lead > log2, output_fraction, word));
                 }
             }
-            TableUse { base: 0, log2, segment_shift, octave: true }
+            TableUse { base: 0, log2, segment_shift, segments: Segments::Octave(below) }
         } else {
             let end = function.domain_end(unit / 8.0, limit.max(unit));
             let half = (0..word - 1).find(|&bits| libm::ldexp(1.0, bits as i32 - input_fraction) >= end);
@@ -150,7 +192,7 @@ impl FunctionTable {
                 let from = (first + q) as f64 * width;
                 entries.push(segment(function, from, from + width, segment_shift > 0, output_fraction, word));
             }
-            TableUse { base: 0, log2, segment_shift, octave: false }
+            TableUse { base: 0, log2, segment_shift, segments: Segments::Uniform }
         };
         FunctionTable { function, input_fraction, output_fraction, word, usage, entries }
     }
@@ -174,7 +216,7 @@ impl FunctionTable {
         if self.word > 16 {
             return self.error() <= MAX_ERROR;
         }
-        let low = if self.function.by_octave() { 1 } else { word_min(self.word) as i64 };
+        let low = if self.function.below().is_some() { 1 } else { word_min(self.word) as i64 };
         (low..=word_max(self.word) as i64).all(|x| self.error_at(x) <= MAX_ERROR)
     }
 
@@ -182,11 +224,11 @@ impl FunctionTable {
     /// and the ends of the format.
     pub fn error(&self) -> f64 {
         let (low, high) = (word_min(self.word) as i64, word_max(self.word) as i64);
-        let low = if self.function.by_octave() { 1 } else { low };
+        let low = if self.function.below().is_some() { 1 } else { low };
         if self.word <= 16 {
             return (low..=high).map(|x| self.error_at(x)).fold(0.0, f64::max);
         }
-        let TableUse { log2, segment_shift, octave, .. } = self.usage;
+        let TableUse { log2, segment_shift, segments, .. } = self.usage;
         let mut worst = self.error_at(low).max(self.error_at(high));
         let mut visit = |from: i64, width: i64| {
             for k in 0..=16 {
@@ -194,16 +236,16 @@ impl FunctionTable {
                 worst = worst.max(self.error_at(x.clamp(low, high)));
             }
         };
-        if octave {
+        if segments == Segments::Uniform {
+            for q in -(1i64 << (log2 - 1))..1i64 << (log2 - 1) {
+                visit(q << segment_shift, 1 << segment_shift);
+            }
+        } else {
             for lead in 0..self.word - 1 {
                 let width = (1i64 << lead) >> log2;
                 for k in 0..1i64 << log2 {
                     visit((1i64 << lead) + ((k << lead) >> log2), width.max(1));
                 }
-            }
-        } else {
-            for q in -(1i64 << (log2 - 1))..1i64 << (log2 - 1) {
-                visit(q << segment_shift, 1 << segment_shift);
             }
         }
         worst
@@ -227,10 +269,10 @@ fn segment(function: Function, from: f64, to: f64, curved: bool, output_fraction
 /// The result of a function unit for a word, and whether it saturated: exactly docs/machine.md, section 4.
 /// `entry` gives the table's entries, counted from its base.
 pub fn evaluate(usage: &TableUse, word: u32, x: i64, entry: impl Fn(usize) -> (i64, i64)) -> (i64, bool) {
-    let &TableUse { log2, segment_shift, octave, .. } = usage;
-    let (number, fraction) = if octave {
+    let &TableUse { log2, segment_shift, segments, .. } = usage;
+    let (number, fraction) = if let Segments::Octave(below) = segments {
         if x <= 0 {
-            return (word_min(word) as i64, true);
+            return below.value(x, word);
         }
         let lead = x.ilog2();
         let normal = x << (word - 2 - lead);
@@ -266,6 +308,12 @@ mod tests {
             (Function::Gaussian, 8..=14, 12..=16),
             (Function::Log, 0..=15, 10..=11),
             (Function::Exp, 12..=14, 4..=10),
+            (Function::Sqrt, 4..=12, 9..=12),
+            (Function::Rsqrt, 6..=8, 9..=10),
+            (Function::Sin, 11..=12, 12..=13),
+            (Function::Cos, 11..=12, 12..=13),
+            (Function::Atan, 11..=13, 12..=13),
+            (Function::Erf, 11..=13, 12..=14),
         ] {
             for input in inputs {
                 for output in outputs.clone() {
@@ -274,7 +322,7 @@ mod tests {
                         panic!("no table for {function} {input} {output}");
                     };
                     let worst = (word_min(16)..=word_max(16))
-                        .filter(|&x| function != Function::Log || x > 0)
+                        .filter(|&x| function.below().is_none() || x > 0)
                         .map(|x| table.error_at(x as i64))
                         .fold(0.0, f64::max);
                     assert!(worst <= MAX_ERROR, "{function} {input} {output}: {worst}");
@@ -285,7 +333,7 @@ mod tests {
 
     #[test]
     fn entries_fit_their_memory() {
-        for function in [Function::Sigmoid, Function::Gaussian, Function::Log, Function::Exp] {
+        for function in [Function::Sigmoid, Function::Gaussian, Function::Log, Function::Exp, Function::Sqrt] {
             for word in [8, 16, 24, 32] {
                 let table = FunctionTable::build(function, word, word as i32 - 5, word as i32 - 3, 5);
                 let bound = 1i64 << (word + 1);
@@ -302,6 +350,14 @@ mod tests {
         assert_eq!(table.evaluate(0), (-32768, true));
         assert_eq!(table.evaluate(-5), (-32768, true));
         assert_eq!(table.evaluate(256), (0, false));
+    }
+
+    #[test]
+    fn the_root_of_nothing_is_nothing() {
+        let table = FunctionTable::fit(Function::Sqrt, 16, 8, 11, 1024).expect("sqrt has a table");
+        assert_eq!((table.evaluate(0), table.evaluate(-5)), ((0, false), (0, true)));
+        let table = FunctionTable::fit(Function::Rsqrt, 16, 8, 9, 1024).expect("rsqrt has a table");
+        assert_eq!(table.evaluate(0), (32_767, true));
     }
 
     #[test]

@@ -10,6 +10,8 @@ mod text;
 
 pub use fields::{COUNT_BITS, DELAY_BITS, Field, Fits, INTERVAL_BITS, Instruction, Layout, SHIFT_BITS, pad_bits};
 
+use crate::division::Rounding;
+use crate::number::{word_max, word_min};
 use crate::timing::Unit;
 
 /// Loop levels of an instruction; level 3 is innermost.
@@ -229,6 +231,46 @@ pub struct AluInstruction {
     pub end: bool,
 }
 
+/// What a root unit does with the sum beside rounding it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RootFunction {
+    /// A function of the rounded word.
+    Table(TableUse),
+    /// The quotient of the two words that the sum carries ([`crate::division`]); `shift` is the places of the dividend.
+    Divide(Rounding),
+}
+
+/// The segments of a function table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Segments {
+    /// Of equal width over all words.
+    Uniform,
+    /// The same number in each octave of a positive word; for other words the function has this value.
+    Octave(Below),
+}
+
+/// The value of a function by octaves for words that are not positive. All but `Zero` at 0 count as saturated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Below {
+    /// The most negative word.
+    Lowest,
+    /// Zero.
+    Zero,
+    /// The most positive word.
+    Highest,
+}
+
+impl Below {
+    /// The word, and whether it counts as saturated, for a word `x` that is not positive.
+    pub fn value(self, x: i64, word: u32) -> (i64, bool) {
+        match self {
+            Below::Lowest => (word_min(word) as i64, true),
+            Below::Zero => (0, x < 0),
+            Below::Highest => (word_max(word) as i64, true),
+        }
+    }
+}
+
 /// Use of a function table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TableUse {
@@ -238,11 +280,11 @@ pub struct TableUse {
     pub log2: u32,
     /// Bits of the fraction inside a segment.
     pub segment_shift: u32,
-    /// Segments per octave instead of uniform ones.
-    pub octave: bool,
+    /// How the words are divided into segments.
+    pub segments: Segments,
 }
 
-/// One vector instruction of the root stream: round the sum of a tree, optionally apply a function.
+/// One vector instruction of the root stream: round the sum of a tree, optionally apply a function, or divide its two words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RootInstruction {
     /// Cycles to wait before the first beat.
@@ -255,8 +297,8 @@ pub struct RootInstruction {
     pub unit: Unit,
     /// Right shift of the sum.
     pub shift: u32,
-    /// Function to apply to the rounded word.
-    pub function: Option<TableUse>,
+    /// What else is done with it.
+    pub function: Option<RootFunction>,
     /// Last instruction of its routine.
     pub end: bool,
 }

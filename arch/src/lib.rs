@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`number`] | rounding, saturation, conversion |
+//! | [`division`] | what a divider computes |
 //! | [`function`] | function tables: sigmoid and friends by linear interpolation |
 //! | [`machine`] | parameters of one grid, checked |
 //! | [`timing`] | every latency of that grid |
@@ -17,6 +18,7 @@
 
 pub mod axi;
 pub mod diagnostic;
+pub mod division;
 pub mod function;
 pub mod image;
 pub mod isa;

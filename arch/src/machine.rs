@@ -29,6 +29,8 @@ pub struct MachineSpec {
     pub table_entries: Option<u32>,
     /// Words of the output FIFO; default 32.
     pub output_fifo: Option<u32>,
+    /// Whether root units have dividers; default: if the program divides. They need function units beside them.
+    pub divider: Option<bool>,
 }
 
 /// One grid.
@@ -46,6 +48,7 @@ pub struct Machine {
     program_depth: u32,
     table_entries: u32,
     output_fifo: u32,
+    divider: bool,
 }
 
 /// Why a set of parameters is no machine.
@@ -87,6 +90,16 @@ impl TryFrom<MachineSpec> for Machine {
         let depth = |key, value: Option<u32>, default: u32, low: u32, high: u32| {
             within(key, value.unwrap_or(default), low, high).map(u32::next_power_of_two)
         };
+        let table_entries = match spec.table_entries {
+            Some(0) => 0,
+            entries => depth("table_entries", entries, 1024, 64, 1 << 14)?,
+        };
+        let divider = spec.divider.unwrap_or(false);
+        if divider && table_entries == 0 {
+            let reason =
+                "must be at least 64 where there are dividers, which are part of the function units".to_owned();
+            return Err(MachineError { key: "table_entries", value: 0, reason });
+        }
         Ok(Machine {
             pus,
             pes_per_pu,
@@ -97,11 +110,9 @@ impl TryFrom<MachineSpec> for Machine {
             data_depth: depth("data_depth", spec.data_depth, 256, 2, 1 << 15)?,
             temporary_depth: depth("temporary_depth", spec.temporary_depth, 64, 2, 1 << 16)?,
             program_depth: depth("program_depth", spec.program_depth, 64, 4, 2048)?,
-            table_entries: match spec.table_entries {
-                Some(0) => 0,
-                entries => depth("table_entries", entries, 1024, 64, 1 << 14)?,
-            },
+            table_entries,
             output_fifo: depth("output_fifo", spec.output_fifo, 32, 4, 4096)?,
+            divider,
         })
     }
 }
@@ -120,6 +131,7 @@ impl From<Machine> for MachineSpec {
             program_depth: Some(machine.program_depth),
             table_entries: Some(machine.table_entries),
             output_fifo: Some(machine.output_fifo),
+            divider: Some(machine.divider),
         }
     }
 }
@@ -190,6 +202,11 @@ impl Machine {
     /// Words of the output FIFO, a power of two.
     pub fn output_fifo(&self) -> u32 {
         self.output_fifo
+    }
+
+    /// Whether every root unit has a divider.
+    pub fn divider(&self) -> bool {
+        self.divider
     }
 
     /// Levels of a row tree: `ceil(log2(pes_per_pu))`, at least 1.

@@ -162,7 +162,13 @@ pub fn description(machine: &Machine) -> [(u32, u32); 5] {
         (GRID, machine.pus() << 16 | machine.pes_per_pu()),
         (WIDTHS, machine.word() << 16 | machine.accumulator()),
         (DEPTHS, depths.iter().rev().fold(0, |value, &depth| value << 8 | log2(depth))),
-        (STREAMS, machine.stream_words() | log2(machine.output_fifo()) << 8 | log2(machine.table_entries()) << 16),
+        (
+            STREAMS,
+            machine.stream_words()
+                | log2(machine.output_fifo()) << 8
+                | log2(machine.table_entries()) << 16
+                | u32::from(machine.divider()) << 24,
+        ),
     ]
 }
 
@@ -185,8 +191,9 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
         data_depth: log2(depths, 1),
         temporary_depth: log2(depths, 2),
         program_depth: log2(depths, 3),
-        table_entries: if streams >> 16 & 0xff == 0 { Some(0) } else { log2(streams, 2) },
+        table_entries: if streams.to_le_bytes()[2] == 0 { Some(0) } else { log2(streams, 2) },
         output_fifo: log2(streams, 1),
+        divider: Some(streams >> 24 & 1 == 1),
     };
     Machine::try_from(spec).ok()
 }
@@ -214,6 +221,7 @@ mod tests {
                 stream_words: Some(5),
                 model_depth: Some(1 << 16),
                 table_entries: Some(table_entries),
+                divider: Some(table_entries > 64),
                 ..MachineSpec::default()
             };
             let machine = Machine::try_from(spec).unwrap();

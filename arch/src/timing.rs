@@ -3,6 +3,7 @@
 //! All are relative to the cycle in which a beat reaches its unit, which is the same number of cycles
 //! ([`DISTRIBUTION`]) after its issue for the three static streams; so they hold between issue cycles, too.
 
+use crate::isa::RootFunction;
 use crate::machine::Machine;
 
 /// Cycles from the sequencer's issue of a beat to the PEs, roots and bus writers.
@@ -48,6 +49,21 @@ pub fn root_to_move(unit: Unit, function: bool) -> u64 {
         Unit::Row => root,
         Unit::Global => root + 1,
     }
+}
+
+/// Cycles from a root beat to the move beat that writes its result, whatever the root does with it.
+pub fn root_result(machine: &Machine, unit: Unit, function: Option<&RootFunction>) -> u64 {
+    match function {
+        None => root_to_move(unit, false),
+        Some(RootFunction::Table(_)) => root_to_move(unit, true),
+        // Instead of shifting and rounding: take apart, sizes, 2W quotient bits, round.
+        Some(RootFunction::Divide(_)) => root_to_move(unit, false) + 2 * u64::from(machine.word()) + 1,
+    }
+}
+
+/// Fewest cycles from one root beat that divides to the next: one divider works on one quotient at a time.
+pub fn division_interval(machine: &Machine) -> u64 {
+    2 * u64::from(machine.word()) + 1
 }
 
 /// Cycles from an emitting ALU beat at the PEs to the push into the output FIFO.

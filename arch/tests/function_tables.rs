@@ -71,7 +71,7 @@ fn random_words_of_up_to_24_bits() {
             // Half of them evenly, half of them with every magnitude.
             let mut draw = |n: u32| {
                 let bits = (random.next_u64() >> 1) as i64 & ((1 << (word - 1)) - 1);
-                let x = if n % 2 == 0 { bits } else { bits >> (random.next_u32() % (word - 1)) };
+                let x = if n.is_multiple_of(2) { bits } else { bits >> (random.next_u32() % (word - 1)) };
                 if function == Function::Log {
                     x.max(1)
                 } else if random.next_u32() % 2 == 0 {

@@ -11,7 +11,7 @@ fn filled_masks_admit_the_same_engines() {
     for _ in 0..20_000 {
         let (pus, columns) = (1 + below(6), 1 + below(6));
         let counts: [u32; LEVELS] = std::array::from_fn(|_| 1 + below(4));
-        let counters = counts.map(|count| below(count));
+        let counters = counts.map(&mut below);
         let mut level = || if below(3) == 0 { below(LEVELS as u32) as u8 } else { NO_LEVEL };
         let [row_level, column_level, pick_row, pick_column] = std::array::from_fn(|_| level());
         let [row_low, row_high] = std::array::from_fn(|_| below(pus + 2));

@@ -9,10 +9,18 @@
 
 use arch::Machine;
 use arch::axi::{ADDRESS_BITS, Geometry, MOST_TRANSFER_BITS};
+use arch::tools::Toolbox;
 use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
 
 /// Name of the script.
 pub const SCRIPT: &str = "vivado.tcl";
+/// Name of the bitstream it makes.
+pub const BITSTREAM: &str = "tabla.bit";
+/// Name of what goes with it: the addresses, for PYNQ.
+pub const HANDOFF: &str = "tabla.hwh";
 
 /// What the script is to make.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,6 +82,64 @@ pub fn missing(part: &str, folder: &str) -> String {
     )
 }
 
+/// Why Vivado made no bitstream.
+#[derive(Debug, thiserror::Error)]
+pub enum VivadoError {
+    /// It is not installed; what to do.
+    #[error("{0}")]
+    Missing(String),
+    /// It refused the design, or missed the clock.
+    #[error("vivado failed ({status}):\n{reason}\nall of it is in {}", log.display())]
+    Failed {
+        /// How it ended.
+        status: ExitStatus,
+        /// What it said last of errors.
+        reason: String,
+        /// The log.
+        log: PathBuf,
+    },
+    /// A file could not be written, or the program not run.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+}
+
+/// Run the script that lies in `folder`; the bitstream. What an earlier run left is removed first.
+///
+/// # Errors
+/// There is no Vivado, or it fails.
+pub fn run(part: &str, folder: &Path, toolbox: &Toolbox) -> Result<PathBuf, VivadoError> {
+    let failed = |action, path: PathBuf| move |source| VivadoError::File { action, path, source };
+    for name in [BITSTREAM, HANDOFF] {
+        match fs::remove_file(folder.join(name)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(failed("remove", folder.join(name))(error));
+            }
+            _ => {}
+        }
+    }
+    let vivado = toolbox.program("vivado");
+    let vivado = vivado.map_err(|_| VivadoError::Missing(missing(part, &folder.display().to_string())))?;
+    let log = folder.join("vivado.log");
+    let mut command = Command::new(&vivado);
+    command.current_dir(folder).args(["-mode", "batch", "-nojournal", "-log", "vivado.log", "-source", SCRIPT]);
+    let output = command.output().map_err(failed("run", vivado))?;
+    let bitstream = folder.join(BITSTREAM);
+    if output.status.success() && bitstream.is_file() {
+        return Ok(bitstream);
+    }
+    let said = fs::read_to_string(&log).unwrap_or_else(|_| String::from_utf8_lossy(&output.stdout).into_owned());
+    let errors: Vec<&str> = said.lines().filter(|line| line.contains("ERROR") || line.contains("missed")).collect();
+    let reason = if errors.is_empty() { "it said nothing of an error".to_owned() } else { errors.join("\n") };
+    Err(VivadoError::Failed { status: output.status, reason, log })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +150,32 @@ mod tests {
         assert_eq!(word("a b"), "\"a\\u0020b\"");
         assert_eq!(word("\"[exec rm]$x\\\n;"), "\"\\u0022\\u005bexec\\u0020rm\\u005d\\u0024x\\u005c\\u000a\\u003b\"");
         assert_eq!(word("\u{1f600}"), "\"\\ud83d\\ude00\"");
+    }
+
+    /// A stand-in for Vivado, as a shell script.
+    fn run_with(script: &str) -> Result<PathBuf, VivadoError> {
+        let folder = tempfile::tempdir().unwrap();
+        let toolbox = Toolbox::only(folder.path());
+        let programs = toolbox.folder().join("bin");
+        fs::create_dir_all(&programs).unwrap();
+        fs::write(folder.path().join(BITSTREAM), "stale").unwrap();
+        if !script.is_empty() {
+            let program = programs.join("vivado");
+            fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+            fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        let result = run("xczu9eg", folder.path(), &toolbox);
+        assert_eq!(folder.path().join(BITSTREAM).exists(), result.is_ok(), "nothing stale is left");
+        result
+    }
+
+    #[test]
+    fn vivado_is_run_where_it_is() {
+        assert!(run_with("echo \"$@\" | grep -q 'batch.*-source vivado.tcl' && echo new > tabla.bit").is_ok());
+        let error = run_with("echo 'ERROR: no licence' > vivado.log; exit 1").unwrap_err().to_string();
+        assert!(error.contains("ERROR: no licence") && error.contains("vivado.log"), "{error}");
+        assert!(matches!(run_with("exit 0"), Err(VivadoError::Failed { .. })));
+        assert!(matches!(run_with(""), Err(VivadoError::Missing(_))));
     }
 
     #[test]

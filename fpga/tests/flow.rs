@@ -92,11 +92,12 @@ fn wrong_constraints() {
 #[test]
 fn a_device_that_is_too_small() {
     // Nine multipliers, of which a UP5K has eight.
-    let nine: String = (0..9)
+    let nine = (0..9)
         .map(|n| {
             format!("reg signed [31:0] p{n}; always @(posedge clock_pin) p{n} <= p{n}[15:0] * $signed(count ^ {n});\n")
         })
-        .collect();
+        .collect::<Vec<_>>()
+        .concat();
     let sum = (0..9).map(|n| format!("^p{n}")).collect::<Vec<_>>().join(" ^ ");
     let verilog = lights()
         .verilog

@@ -338,7 +338,7 @@ impl Logic for FineShift {
         let shifter = ShifterText::new("part$window", self.part.window.width(), floor, 0..FINE_BITS);
         assert_eq!(shifter.bits, floor + 1, "the shifter ends with floor and half");
         let from = shifter.from;
-        let over: String = shifter.over.iter().map(|term| format!(" | {term}")).collect();
+        let over: String = shifter.over.iter().flat_map(|term| [" | ", term]).collect();
         Verilog::Custom(format!(
             "// fine_shift: the last steps of a right shift, down to the bits of a word and the first one lost.
 wire sign = part$sign;
@@ -360,7 +360,7 @@ fn rounded(from: &Shifted<In>, width: u32) -> (i128, bool) {
     let floor = wrap(from.floor.val(), width + 1);
     let up = from.half.val() && (from.sticky.val() || floor & 1 == 1);
     if from.over.val() {
-        (if from.sign.val() { word_min(width) } else { word_max(width) }.into(), true)
+        (if from.sign.val() { word_min(width) } else { word_max(width) }, true)
     } else {
         let (word, saturated) = saturate(floor + i128::from(up), width);
         (word.into(), saturated)

@@ -44,8 +44,8 @@ bundle! {
 bundle! {
     /// What its beats are made of.
     RootFields {
-        bits: global, function, octave;
-        words: shift, table_base, table_log2, segment_shift;
+        bits: global, function, divide;
+        words: shift, table_base, table_log2, segment_shift, segments;
     }
 }
 
@@ -137,8 +137,8 @@ bundle! {
 bundle! {
     /// The function part of a root beat.
     FunctionBeat {
-        bits: used, octave;
-        words: table_base, table_log2, segment_shift;
+        bits: used, divide;
+        words: table_base, table_log2, segment_shift, segments;
     }
 }
 
@@ -170,6 +170,8 @@ bundle! {
 pub(crate) struct Widths {
     pub(crate) word: u32,
     pub(crate) accumulator: u32,
+    /// Dividers in each root unit: 0 or 1.
+    pub(crate) dividers: usize,
     /// Address bits of the model pad.
     pub(crate) model: u32,
     /// Address bits of the data pad, with the bank bit.
@@ -196,6 +198,7 @@ impl Widths {
         Widths {
             word: machine.word(),
             accumulator: machine.accumulator(),
+            dividers: machine.divider().into(),
             model: alu.field("model_base").bits,
             data: alu.field("data_base").bits + 1,
             temporary: alu.field("t0_base").bits,
@@ -217,7 +220,7 @@ impl Widths {
             "data_address" => self.data,
             "t0_address" | "t1_address" => self.temporary,
             "destination" => self.alu.field("destination_base").bits,
-            "table_base" | "table_log2" | "segment_shift" => self.root.field(name).bits,
+            "table_base" | "table_log2" | "segment_shift" | "segments" => self.root.field(name).bits,
             "counter0" | "counter1" | "counter2" | "counter3" | "picked_row" | "picked_column" => self.counter(),
             "index" => self.table_index,
             "chunk" => crate::memory::ENTRY_CHUNK_BITS,

@@ -9,15 +9,25 @@
 
 use crate::arithmetic::{Multiply, RoundStage, Shifted};
 use crate::beats::{TableWrite, Widths};
+use crate::bundle::bundle;
 use crate::memory::TableMemory;
-use crate::register::{Delay, FlagDelay};
+use crate::register::{Delay, FlagDelay, Stage};
 use crate::signal::{Wide, fit};
 use crate::wiring::{Wiring, structural, wires};
-use arch::number::{ceil_log2, saturate, word_min, wrap};
+use arch::number::{ceil_log2, saturate, word_max, word_min, wrap};
 use rust_hdl::prelude::*;
 
 /// Bits of the number of places by which a word is shifted.
 const PLACES_BITS: u32 = 6;
+
+bundle! {
+    /// No segment is right: a table by octaves and a word that is not positive. Which word it is instead, and whether
+    /// that counts as saturated.
+    Special {
+        bits: lowest, zero, highest, saturated;
+        words: ;
+    }
+}
 
 /// By how many places the word is shifted, and where its table begins.
 ///
@@ -29,7 +39,8 @@ struct TablePlaces {
     /// Without its sign.
     floor: Wide<In>,
     over: Signal<In, Bit>,
-    octave: Signal<In, Bit>,
+    /// 0: uniform.
+    segments: Wide<In>,
     table_base: Wide<In>,
     table_log2: Wide<In>,
     segment_shift: Wide<In>,
@@ -45,7 +56,7 @@ impl TablePlaces {
             clock: Signal::default(),
             floor: Wide::new(widths.word),
             over: Signal::default(),
-            octave: Signal::default(),
+            segments: Wide::new(widths.beat("segments")),
             table_base: Wide::new(widths.table_index),
             table_log2: Wide::new(widths.beat("table_log2")),
             segment_shift: Wide::new(widths.beat("segment_shift")),
@@ -69,7 +80,7 @@ impl Logic for TablePlaces {
         let large = self.over.val() || floor != positive;
         let lead = if large { word - 2 } else { i128::from(127 - positive.max(1).leading_zeros()) };
         self.lead.next = lead;
-        if self.octave.val() {
+        if self.segments.val() != 0 {
             self.amount.next = word - lead + log2;
             self.origin.next = base - (1 << log2);
         } else {
@@ -87,6 +98,7 @@ impl Logic for TablePlaces {
         let (log2, segment) = (self.table_log2.width(), self.segment_shift.width());
         Verilog::Custom(format!(
             "// table_places: by how many places a word is shifted to find its segment; the leading bit is that of the floor.
+wire octave = |segments;
 wire too_large = over | floor[{top}];
 reg [{lead_last}:0] found;
 integer i;
@@ -95,12 +107,12 @@ always @(*) begin
     for (i = 0; i < {top}; i = i + 1) if (floor[i]) found = i[{lead_last}:0];
     if (too_large) found = {lead}'d{most};
 end
-wire [{index}:0] segments = {{{{{index}{{1'b0}}}}, 1'b1}} << table_log2;
+wire [{index}:0] count = {{{{{index}{{1'b0}}}}, 1'b1}} << table_log2;
 always @(posedge clock) begin
     lead <= found;
     amount <= octave ? {places}'d{word} - {{{{{lead_spare}{{1'b0}}}}, found}} + {{{{{log_spare}{{1'b0}}}}, table_log2}}
                      : {places}'d{word} - {{{{{segment_spare}{{1'b0}}}}, segment_shift}};
-    origin <= octave ? table_base - segments[{index_last}:0] : table_base + segments[{index}:1];
+    origin <= octave ? table_base - count[{index_last}:0] : table_base + count[{index}:1];
 end",
             top = word - 1,
             most = word - 2,
@@ -119,7 +131,7 @@ end",
 struct TableShift {
     clock: Signal<In, Clock>,
     word: Wide<In>,
-    octave: Signal<In, Bit>,
+    segments: Wide<In>,
     table_base: Wide<In>,
     table_log2: Wide<In>,
     amount: Wide<In>,
@@ -134,8 +146,7 @@ struct TableShift {
     /// Half the number of uniform segments, and the last one's entry.
     half: Wide<Out>,
     last: Wide<Out>,
-    /// No segment is right: octave table and a word that is not positive.
-    special: Signal<Out, Bit>,
+    special: Special<Out>,
     uniform: Signal<Out, Bit>,
 }
 
@@ -150,7 +161,7 @@ impl TableShift {
         TableShift {
             clock: Signal::default(),
             word: Wide::signed(word),
-            octave: Signal::default(),
+            segments: Wide::new(widths.beat("segments")),
             table_base: Wide::new(index),
             table_log2: Wide::new(widths.beat("table_log2")),
             amount: Wide::new(PLACES_BITS),
@@ -162,7 +173,7 @@ impl TableShift {
             addend: Wide::new(index),
             half: Wide::new(segment_bits(word)),
             last: Wide::new(index),
-            special: Signal::default(),
+            special: Special::new(&|_| 1),
             uniform: Signal::default(),
         }
     }
@@ -173,7 +184,8 @@ impl Logic for TableShift {
         if !self.clock.pos_edge() {
             return;
         }
-        let (x, width, octave) = (self.word.val(), self.word.width(), self.octave.val());
+        let (x, width, segments) = (self.word.val(), self.word.width(), self.segments.val());
+        let octave = segments != 0;
         let (base, log2) = (self.table_base.val(), self.table_log2.val());
         let spread = x << self.amount.val();
         let half = (1 << log2) >> 1;
@@ -183,7 +195,10 @@ impl Logic for TableShift {
         self.addend.next = self.origin.val() + if octave { self.lead.val() << log2 } else { 0 };
         self.half.next = half;
         self.last.next = base + 2 * half - 1;
-        self.special.next = octave && x <= 0;
+        self.special.lowest.next = segments == 1 && x <= 0;
+        self.special.zero.next = segments == 2 && x <= 0;
+        self.special.highest.next = segments == 3 && x <= 0;
+        self.special.saturated.next = octave && (x < 0 || x == 0 && segments != 2);
         self.uniform.next = !octave;
     }
     fn connect(&mut self) {
@@ -200,6 +215,8 @@ impl Logic for TableShift {
         let (word, index, lead, half) = (self.word.width(), self.addend.width(), self.lead.width(), self.half.width());
         Verilog::Custom(format!(
             "// table_shift: shifts a word so that the number of its segment in a function table lies above bit W, the fraction below.
+wire octave = |segments;
+wire not_positive = word[{top}] | ~|word;
 wire [{double}:0] spread = {{{{{word}{{word[{top}]}}}}, word}} << amount;
 wire [{index_last}:0] octaves = {{{{{lead_spare}{{1'b0}}}}, lead}} << table_log2;
 wire [{half_last}:0] segments_half = ({{{{{half_last}{{1'b0}}}}, 1'b1}} << table_log2) >> 1;
@@ -210,7 +227,10 @@ always @(posedge clock) begin
     addend <= origin + (octave ? octaves : {index}'d0);
     half <= segments_half;
     last <= table_base + {{{last_half}}} - {index}'d1;
-    special <= octave & (word[{top}] | ~|word);
+    special$lowest <= (segments == 2'd1) & not_positive;
+    special$zero <= (segments == 2'd2) & not_positive;
+    special$highest <= (segments == 2'd3) & not_positive;
+    special$saturated <= octave & (word[{top}] | (~|word & (segments != 2'd2)));
     uniform <= ~octave;
 end",
             double = 2 * word - 1,
@@ -319,8 +339,7 @@ struct TableRound {
     /// One last place more.
     raised: Wide<In>,
     arrives: Signal<In, Bit>,
-    /// The result is the most negative word and counts as saturated.
-    special: Signal<In, Bit>,
+    special: Special<In>,
     /// The word that went into the function was saturated.
     operand_saturated: Signal<In, Bit>,
     result: Wide<Out>,
@@ -335,7 +354,7 @@ impl TableRound {
             base: Wide::signed(word + 2),
             raised: Wide::signed(word + 3),
             arrives: Signal::default(),
-            special: Signal::default(),
+            special: Special::new(&|_| 1),
             operand_saturated: Signal::default(),
             result: Wide::signed(word),
             result_saturated: Signal::default(),
@@ -353,16 +372,19 @@ impl Logic for TableRound {
         let floor = exact >> (word + 2);
         let (half, below) = (exact >> (word + 1) & 1 == 1, fit(exact, word + 1, false) != 0);
         let (y, clipped) = saturate(floor + i128::from(half && (below || floor & 1 == 1)), word);
-        let special = self.special.val();
-        let arrives = self.arrives.val();
-        self.result.next = if !arrives {
-            0
-        } else if special {
-            word_min(word).into()
+        let special = &self.special;
+        let (y, also) = if special.lowest.val() {
+            (word_min(word) as i64, special.saturated.val())
+        } else if special.highest.val() {
+            (word_max(word) as i64, special.saturated.val())
+        } else if special.zero.val() {
+            (0, special.saturated.val())
         } else {
-            y.into()
+            (y, clipped)
         };
-        self.result_saturated.next = arrives && (special || clipped || self.operand_saturated.val());
+        let arrives = self.arrives.val();
+        self.result.next = if arrives { y.into() } else { 0 };
+        self.result_saturated.next = arrives && (also || self.operand_saturated.val());
     }
     fn connect(&mut self) {
         self.result.connect();
@@ -379,9 +401,11 @@ wire up = exact[1] & (exact[0] | exact[2] | |product[{top}:0]);
 wire [{y_last}:0] y = up ? higher[{last}:2] : exact[{last}:2];
 wire fits = y[{y_last}:{top}] == {{3{{y[{y_last}]}}}};
 wire [{top}:0] limit = {{y[{y_last}], {{{top}{{~y[{y_last}]}}}}}};
+wire other = special$lowest | special$zero | special$highest;
+wire [{top}:0] instead = {{special$lowest, {{{top}{{special$highest}}}}}};
 always @(posedge clock) begin
-    result <= ~arrives ? {word}'d0 : special ? {{1'b1, {top}'d0}} : fits ? y[{top}:0] : limit;
-    result_saturated <= arrives & (special | operand_saturated | ~fits);
+    result <= ~arrives ? {word}'d0 : other ? instead : fits ? y[{top}:0] : limit;
+    result_saturated <= arrives & (operand_saturated | (other ? special$saturated : ~fits));
 end",
             last = word + 3,
             high = 2 * word + 2,
@@ -435,7 +459,7 @@ pub(crate) struct FunctionUnit {
     pub(crate) tables: TableWrite<In>,
     /// With the root beat, at t: the beat uses a function.
     pub(crate) used: Signal<In, Bit>,
-    pub(crate) octave: Signal<In, Bit>,
+    pub(crate) segments: Wide<In>,
     pub(crate) table_base: Wide<In>,
     pub(crate) table_log2: Wide<In>,
     pub(crate) segment_shift: Wide<In>,
@@ -446,8 +470,8 @@ pub(crate) struct FunctionUnit {
     pub(crate) result_saturated: Signal<Out, Bit>,
     never: crate::signal::Number,
     used_t7: FlagDelay,
-    octave_t2: FlagDelay,
-    octave_t3: FlagDelay,
+    segments_t2: Delay,
+    segments_t3: Delay,
     base_t2: Delay,
     base_t3: Delay,
     base_t4: Delay,
@@ -458,7 +482,9 @@ pub(crate) struct FunctionUnit {
     operand_saturated_t7: FlagDelay,
     places: TablePlaces,
     shift: TableShift,
-    special_t7: FlagDelay,
+    special_t5: Stage<Special<In>, Special<Out>>,
+    special_t6: Stage<Special<In>, Special<Out>>,
+    special_t7: Stage<Special<In>, Special<Out>>,
     locate: TableIndex,
     entries: TableMemory,
     fraction_t6: Delay,
@@ -475,12 +501,13 @@ impl FunctionUnit {
     pub(crate) fn new(widths: &Widths) -> Self {
         let (word, segment, index) = (widths.word, widths.beat("segment_shift"), widths.table_index);
         let log2 = widths.beat("table_log2");
+        let special = || Stage::new(Special::new(&|_| 1), Special::new(&|_| 1));
         FunctionUnit {
             clock: Signal::default(),
             reset: Signal::default(),
             tables: TableWrite::new(&|name| widths.beat(name)),
             used: Signal::default(),
-            octave: Signal::default(),
+            segments: Wide::new(widths.beat("segments")),
             table_base: Wide::new(index),
             table_log2: Wide::new(log2),
             segment_shift: Wide::new(segment),
@@ -489,8 +516,8 @@ impl FunctionUnit {
             result_saturated: Signal::default(),
             never: crate::signal::Number::new(0, 1),
             used_t7: FlagDelay::new(7),
-            octave_t2: FlagDelay::new(2),
-            octave_t3: FlagDelay::new(1),
+            segments_t2: Delay::new(widths.beat("segments"), 2),
+            segments_t3: Delay::new(widths.beat("segments"), 1),
             base_t2: Delay::new(index, 2),
             base_t3: Delay::new(index, 1),
             base_t4: Delay::new(index, 1),
@@ -501,7 +528,9 @@ impl FunctionUnit {
             operand_saturated_t7: FlagDelay::new(4),
             places: TablePlaces::new(widths),
             shift: TableShift::new(widths),
-            special_t7: FlagDelay::new(3),
+            special_t5: special(),
+            special_t6: special(),
+            special_t7: special(),
             locate: TableIndex::new(widths),
             entries: TableMemory::new(index, word),
             fraction_t6: Delay::new(word, 1),
@@ -520,12 +549,10 @@ impl FunctionUnit {
             used_t7.clock = clock;
             used_t7.reset = reset;
             used_t7.d = used;
-            octave_t2.clock = clock;
-            octave_t2.reset = reset;
-            octave_t2.d = octave;
-            octave_t3.clock = clock;
-            octave_t3.reset = reset;
-            octave_t3.d = octave_t2.q;
+            segments_t2.clock = clock;
+            segments_t2.d = segments;
+            segments_t3.clock = clock;
+            segments_t3.d = segments_t2.q;
             base_t2.clock = clock;
             base_t2.d = table_base;
             base_t3.clock = clock;
@@ -548,22 +575,28 @@ impl FunctionUnit {
             places.clock = clock;
             places.floor = shifted.floor;
             places.over = shifted.over;
-            places.octave = octave_t2.q;
+            places.segments = segments_t2.q;
             places.table_base = base_t2.q;
             places.table_log2 = log2_t2.q;
             places.segment_shift = segment_t2.q;
 
             shift.clock = clock;
             shift.word = operand.word;
-            shift.octave = octave_t3.q;
+            shift.segments = segments_t3.q;
             shift.table_base = base_t3.q;
             shift.table_log2 = log2_t3.q;
             shift.amount = places.amount;
             shift.lead = places.lead;
             shift.origin = places.origin;
+            special_t5.clock = clock;
+            special_t5.reset = reset;
+            special_t5.d = shift.special;
+            special_t6.clock = clock;
+            special_t6.reset = reset;
+            special_t6.d = special_t5.q;
             special_t7.clock = clock;
             special_t7.reset = reset;
-            special_t7.d = shift.special;
+            special_t7.d = special_t6.q;
 
             locate.clock = clock;
             locate.segment = shift.segment;

@@ -23,6 +23,7 @@ mod arithmetic;
 mod beats;
 mod bundle;
 mod control;
+mod divider;
 mod emit;
 mod function;
 mod grid;

@@ -1,12 +1,14 @@
 //! Root unit: rounds the sum of a tree to a word, and optionally applies a function.
 //!
 //!     sum (t) ──▶ coarse shift (t+1) ──▶ fine shift (t+2) ──┬──▶ round (t+3) ──────┬──▶ result
-//!                                                           └──▶ function (t+8) ───┘
+//!                                                           ├──▶ function (t+8) ───┤
+//!         └──▶ divider (t+2W+4) ──────────────────────────────────────────────────┘
 //!
-//! Both give 0 when nothing arrives, so that the result is either.
+//! All give 0 when nothing arrives, so that the result is any of them.
 
 use crate::arithmetic::{CoarseShift, FINE_BITS, FineShift, RootRound};
 use crate::beats::{FunctionBeat, RootBeat, TableWrite, Widths};
+use crate::divider::Divider;
 use crate::function::FunctionUnit;
 use crate::register::{Delay, FlagDelay};
 use crate::signal::Wide;
@@ -18,6 +20,7 @@ use rust_hdl::prelude::*;
 struct RootSplit {
     valid: Signal<In, Bit>,
     used: Signal<In, Bit>,
+    divide: Signal<In, Bit>,
     plain: Signal<Out, Bit>,
     with_function: Signal<Out, Bit>,
 }
@@ -27,6 +30,7 @@ impl RootSplit {
         RootSplit {
             valid: Signal::default(),
             used: Signal::default(),
+            divide: Signal::default(),
             plain: Signal::default(),
             with_function: Signal::default(),
         }
@@ -38,11 +42,39 @@ impl Logic for RootSplit {
     fn update(&mut self) {
         comment!("root_split: root beats with a function and without.");
         self.plain.next = self.valid.val() && !self.used.val();
-        self.with_function.next = self.valid.val() && self.used.val();
+        self.with_function.next = self.valid.val() && self.used.val() && !self.divide.val();
     }
 }
 
-/// Joins the results of beats with a function and without; one that did not arrive is 0.
+/// The beats that divide.
+#[derive(LogicBlock)]
+struct DivisionSplit {
+    valid: Signal<In, Bit>,
+    used: Signal<In, Bit>,
+    divide: Signal<In, Bit>,
+    start: Signal<Out, Bit>,
+}
+
+impl DivisionSplit {
+    fn new() -> Self {
+        DivisionSplit {
+            valid: Signal::default(),
+            used: Signal::default(),
+            divide: Signal::default(),
+            start: Signal::default(),
+        }
+    }
+}
+
+impl Logic for DivisionSplit {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("division_split: root beats that divide.");
+        self.start.next = self.valid.val() && self.used.val() && self.divide.val();
+    }
+}
+
+/// Joins the results of beats of two kinds; one that did not arrive is 0.
 #[derive(LogicBlock)]
 struct RootJoin {
     word: Wide<In>,
@@ -69,7 +101,7 @@ impl RootJoin {
 impl Logic for RootJoin {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!("root_join: results with a function and without; never both in a cycle.");
+        comment!("root_join: results of two kinds of root beats; never both in a cycle.");
         self.result.next = self.word.val() | self.value.val();
         self.result_saturated.next = self.word_saturated.val() || self.value_saturated.val();
     }
@@ -95,6 +127,10 @@ pub(crate) struct RootUnit {
     splits: Vec<RootSplit>,
     units: Vec<FunctionUnit>,
     joins: Vec<RootJoin>,
+    /// One if there are dividers.
+    division_splits: Vec<DivisionSplit>,
+    dividers: Vec<Divider>,
+    division_joins: Vec<RootJoin>,
     _wiring: Wiring,
 }
 
@@ -118,6 +154,11 @@ impl RootUnit {
             splits: (0..functions).map(|_| RootSplit::new()).collect(),
             units: (0..functions).map(|_| FunctionUnit::new(widths)).collect(),
             joins: (0..functions).map(|_| RootJoin::new(word)).collect(),
+            division_splits: (0..widths.dividers).map(|_| DivisionSplit::new()).collect(),
+            dividers: (0..widths.dividers)
+                .map(|_| Divider::new(word, widths.beat("shift"), widths.beat("segments")))
+                .collect(),
+            division_joins: (0..widths.dividers).map(|_| RootJoin::new(word)).collect(),
             _wiring: Wiring::default(),
         }
     }
@@ -148,12 +189,13 @@ impl RootUnit {
             wires!(self, wiring;
                 splits[0].valid = beat.valid;
                 splits[0].used = function_beat[0].used;
+                splits[0].divide = function_beat[0].divide;
                 plain_t2.d = splits[0].plain;
                 units[0].clock = clock;
                 units[0].reset = reset;
                 units[0].tables = tables[0];
                 units[0].used = splits[0].with_function;
-                units[0].octave = function_beat[0].octave;
+                units[0].segments = function_beat[0].segments;
                 units[0].table_base = function_beat[0].table_base;
                 units[0].table_log2 = function_beat[0].table_log2;
                 units[0].segment_shift = function_beat[0].segment_shift;
@@ -162,10 +204,36 @@ impl RootUnit {
                 joins[0].word_saturated = round.saturated;
                 joins[0].value = units[0].result;
                 joins[0].value_saturated = units[0].result_saturated;
-                result = joins[0].result;
-                saturated = joins[0].result_saturated;
             );
+            if self.dividers.is_empty() {
+                wires!(self, wiring;
+                    result = joins[0].result;
+                    saturated = joins[0].result_saturated;
+                );
+            } else {
+                self.wire_divider(wiring);
+            }
         }
+    }
+
+    fn wire_divider(&mut self, wiring: &mut Wiring) {
+        wires!(self, wiring;
+            division_splits[0].valid = beat.valid;
+            division_splits[0].used = function_beat[0].used;
+            division_splits[0].divide = function_beat[0].divide;
+            dividers[0].clock = clock;
+            dividers[0].reset = reset;
+            dividers[0].start = division_splits[0].start;
+            dividers[0].sum = sum;
+            dividers[0].places = beat.shift;
+            dividers[0].down = function_beat[0].segments;
+            division_joins[0].word = joins[0].result;
+            division_joins[0].word_saturated = joins[0].result_saturated;
+            division_joins[0].value = dividers[0].word;
+            division_joins[0].value_saturated = dividers[0].saturated;
+            result = division_joins[0].result;
+            saturated = division_joins[0].result_saturated;
+        );
     }
 }
 structural!(RootUnit, "root_unit: rounds the sum of a tree to a word and applies a function where asked.");

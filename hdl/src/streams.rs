@@ -564,7 +564,8 @@ impl RootStream {
             global_beat.valid = decode.for_global;
             global_beat.shift = work.q.shift;
             function_beat.used = work.q.function;
-            function_beat.octave = work.q.octave;
+            function_beat.divide = work.q.divide;
+            function_beat.segments = work.q.segments;
             function_beat.table_base = work.q.table_base;
             function_beat.table_log2 = work.q.table_log2;
             function_beat.segment_shift = work.q.segment_shift;

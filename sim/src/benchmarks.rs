@@ -8,7 +8,7 @@ use crate::ladder::{Climb, Fall, Values};
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine};
 use compiler::canonical::{Batch, Keep, Options, Reduction};
-use compiler::fixed::{Kind, Operand, Program, Role};
+use compiler::fixed::{Kind, Operand, Operation, Program, Role};
 use compiler::language::{self, Language};
 use compiler::tensor;
 use serde::Deserialize;
@@ -102,21 +102,25 @@ pub struct Bounds {
     pub bandwidth: f64,
 }
 
+/// Products of two words that an operation needs; a factor that is a constant of the program counts as none.
+pub fn products(operation: &Operation) -> u64 {
+    let words = match &operation.kind {
+        Kind::MultiplyAdd { product: Some((a, b)), .. } => {
+            matches!((a, b), (Operand::Read { .. }, Operand::Read { .. }))
+        }
+        Kind::Product { .. } => true,
+        _ => false,
+    };
+    if words { operation.iterators.iter().map(tensor::Iterator::extent).product() } else { 0 }
+}
+
 impl Bounds {
     /// The bounds of a step of `batch` samples.
     pub fn of(program: &Program, machine: &Machine, batch: u32) -> Bounds {
         let words = |shape: &[u32]| shape.iter().map(|&n| u64::from(n)).product::<u64>();
         let inputs = program.tensors.iter().filter(|tensor| tensor.role == Role::Input);
         let inputs: u64 = inputs.map(|tensor| words(&tensor.shape)).sum();
-        let products: u64 = program
-            .operations
-            .iter()
-            .filter(|operation| {
-                let Kind::MultiplyAdd { product: Some((a, b)), .. } = &operation.kind else { return false };
-                matches!((a, b), (Operand::Read { .. }, Operand::Read { .. }))
-            })
-            .map(|operation| operation.iterators.iter().map(tensor::Iterator::extent).product::<u64>())
-            .sum();
+        let products: u64 = program.operations.iter().map(products).sum();
         let batch = f64::from(batch);
         Bounds {
             work: products as f64 / f64::from(machine.pes()) / batch,

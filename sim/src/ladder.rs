@@ -13,7 +13,7 @@ use crate::grid::{Grid, Stalls};
 use arch::image::Image;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine};
-use compiler::backend::{Compiled, compile_fitted};
+use compiler::backend::{Compiled, compile_elsewhere, compile_fitted};
 use compiler::canonical::{Options, canonicalise};
 use compiler::fixed::{self, Numbers};
 use compiler::tensor::{self, Role, TensorId};
@@ -116,6 +116,16 @@ impl Climb {
         Ok(Climb::with(lowered, compiled, model, steps, &reals))
     }
 
+    /// The same with another placement; `None` if that does not fit the machine.
+    ///
+    /// # Panics
+    /// When the streams carry other tensors then.
+    pub fn elsewhere(&self, number: usize) -> Option<Climb> {
+        let compiled = compile_elsewhere(&self.fixed, &self.image().machine, number).ok()?;
+        assert_eq!(compiled.image.tensors, self.image().tensors, "streams carry the same wherever it is computed");
+        Some(Climb { compiled, ..self.clone() })
+    }
+
     /// Run `fixed` beside what golden gave.
     fn with(
         lowered: fixed::Program,
@@ -170,6 +180,15 @@ impl Climb {
     /// When there are fewer.
     pub fn first_steps(&self, count: usize) -> Run<'_> {
         Run { load_model: Some(&self.model), steps: &self.steps[..count], emit_model: false }
+    }
+
+    /// Bits after the binary point and words, after the last step as `fixed` has them, of a name of the program.
+    pub fn words(&self, name: &str) -> Option<(i32, Vec<i64>)> {
+        let (_, id) = self.fixed.names.iter().find(|(known, _)| known == name)?;
+        let tensor = &self.fixed.tensors[id.0];
+        let last = self.expected.last()?;
+        let (words, _) = last.get(&tensor.name).or_else(|| self.expected_model.get(&tensor.name))?;
+        Some((tensor.fraction, words.clone()))
     }
 
     /// Run all steps on a grid of the image's machine and compare every word.

@@ -2,15 +2,15 @@
 //!
 //! `BENCHMARK=name/batch BENCHMARK_STEPS=1 cargo test -p sim --test benchmarks -- --nocapture` shows the schedule of one.
 
+#![allow(clippy::print_stdout, reason = "what was measured is shown beside what is asserted")]
+
 use sim::array::Array;
 use sim::benchmarks::{self, Benchmark, Prepared, Run};
 use std::path::{Path, PathBuf};
 
 /// What misses its target, and by how much: name, batch, words per transfer, cycles per sample. docs/speed.md says why.
 const MISSED: &[(&str, u32, u32, f64)] = &[
-    ("backprop_64_128_10", 64, 16, 342.5),
-    ("backprop_784_784_10", 1, 16, 3299.0),
-    ("backprop_784_784_10", 8, 16, 3287.5),
+    ("backprop_64_128_10", 64, 16, 340.5),
     ("backprop_351_1000_40", 1, 16, 1787.0),
     ("backprop_351_1000_40", 8, 16, 1825.5),
     ("logistic_2000", 64, 32, 66.1),

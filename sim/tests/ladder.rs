@@ -116,3 +116,64 @@ fn published_programs_climb_the_ladder() {
         }
     }
 }
+
+/// Sizes at which an index lies on the rows in one operation and on all PEs in the next.
+#[test]
+fn wide_layers_climb_the_ladder() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs/backpropagation.t");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (mut tall, mut elsewhere) = (0, 0);
+    for (pus, pes_per_pu, inputs, hidden, batch) in [
+        (4, 8, 24, 40, 1),
+        (4, 8, 24, 40, 3),
+        (2, 6, 18, 30, 1),
+        (3, 4, 16, 27, 1),
+        (4, 4, 9, 52, 2),
+        (4, 8, 24, 37, 1),
+    ] {
+        let set = [("l1", inputs), ("l2", hidden), ("l3", 4)].map(|(name, value)| (name.to_owned(), f64::from(value)));
+        let dialect = language::Options { set: set.to_vec(), ..language::Options::default() };
+        let (program, _) = language::parse(Language::Tabla, &text, &dialect).unwrap();
+        let mut model = Values::new();
+        let mut steps = vec![Values::new(); 3];
+        for (salt, tensor) in program.tensors.iter().enumerate() {
+            let elements = tensor.shape.iter().product::<u32>() as usize;
+            match tensor.role {
+                Role::State => drop(model.insert(tensor.name.clone(), made_up(elements, salt))),
+                Role::Input | Role::Label => {
+                    for (n, step) in steps.iter_mut().enumerate() {
+                        step.insert(tensor.name.clone(), made_up(elements * batch as usize, salt + n));
+                    }
+                }
+                _ => {}
+            }
+        }
+        let batch = Batch { size: batch, reduction: Reduction::Mean };
+        let options = Options { keep: Keep::Training { predictions: vec![] }, batch };
+        let depth = Some(1 << 12);
+        let spec = MachineSpec {
+            pus: Some(pus),
+            pes_per_pu: Some(pes_per_pu),
+            model_depth: depth,
+            data_depth: depth,
+            temporary_depth: depth,
+            ..MachineSpec::default()
+        };
+        let climb = Climb::new(&program, &options, &model, &steps, &spec).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let changes = climb.compiled.placement.iter().any(|(_, axes)| axes.contains(&compiler::backend::Axis::Tall));
+        println!("{pus} x {pes_per_pu}, {inputs}-{hidden}, batch {}: {changes}", batch.size);
+        tall += usize::from(changes);
+        for stalls in [Stalls::none(), Stalls::seeded(3, 20, 20)] {
+            let grid = Array::new(&climb.image().machine);
+            climb.run(grid, stalls).unwrap_or_else(|fall| panic!("{pus} x {pes_per_pu}, {inputs}-{hidden}: {fall}"));
+        }
+        for other in (1..40).step_by(5).filter_map(|number| climb.elsewhere(number)) {
+            let grid = Array::new(&other.image().machine);
+            let fall = |fall| panic!("{pus} x {pes_per_pu}, {inputs}-{hidden}, elsewhere: {fall}");
+            other.run(grid, Stalls::none()).unwrap_or_else(fall);
+            elsewhere += 1;
+        }
+    }
+    assert!(tall >= 3, "{tall} of 6 placements change over");
+    assert!(elsewhere >= 24, "{elsewhere} climbs with other placements");
+}

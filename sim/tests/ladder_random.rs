@@ -66,6 +66,40 @@ proptest! {
     }
 }
 
+/// Rows, columns, all PEs, cut or not: wherever a program is computed, its words are the same.
+#[test]
+fn words_do_not_depend_on_the_placement() {
+    let mut climbed = 0;
+    let mut kinds = std::collections::BTreeSet::new();
+    for seed in 0..40u16 {
+        let tape: Vec<u16> =
+            (0..120u32).map(|k| (k.wrapping_mul(40503) ^ u32::from(seed).wrapping_mul(2_654_435_761)) as u16).collect();
+        let program = random::program(&tape);
+        let Ok((parsed, _)) = language::parse(Language::Tabla, &program.text, &language::Options::default()) else {
+            continue;
+        };
+        let roomy = MachineSpec {
+            model_depth: Some(1 << 12),
+            data_depth: Some(1 << 12),
+            temporary_depth: Some(1 << 12),
+            program_depth: Some(2048),
+            ..grid(2, 3, 16)
+        };
+        let options = Options { keep: Keep::AllNames, batch: Batch { size: 1, reduction: Reduction::Mean } };
+        let Ok(best) = Climb::new(&parsed, &options, &program.model, &program.steps(1), &roomy) else { continue };
+        for number in [1, 4, 9, 22, 57, 131] {
+            let Some(climb) = best.elsewhere(number) else { continue };
+            let agreement = climb.run(Array::new(&climb.image().machine), Stalls::none());
+            assert!(agreement.is_ok(), "seed {seed}, placement {number}: {}\n{}", agreement.unwrap_err(), program.text);
+            kinds.extend(climb.compiled.placement.iter().flat_map(|(_, axes)| axes.clone()));
+            climbed += 1;
+        }
+    }
+    println!("{climbed} climbs on {kinds:?}");
+    assert!(climbed >= 100, "{climbed} climbs");
+    assert!(kinds.len() >= 4, "{kinds:?}");
+}
+
 /// A test that refuses everything proves nothing.
 #[test]
 fn most_random_programs_are_accepted() {

@@ -4,9 +4,10 @@
 //! Programs are random, within what docs/machine.md allows: results go to `model` and `t0`, the bus writes `t1`, and what
 //! reaches a unit in one cycle comes from one instruction. At the end of each run every word of every pad is emitted.
 
+use arch::division::{Rounding, most_places};
 use arch::isa::{
-    Address, AluInstruction, Factor, Finish, Instruction, LEVELS, LoadInstruction, Mask, MoveInstruction, NO_LEVEL,
-    Pad, RootInstruction, Start, TableUse, pad_bits,
+    Address, AluInstruction, Below, Factor, Finish, Instruction, LEVELS, LoadInstruction, Mask, MoveInstruction,
+    NO_LEVEL, Pad, RootFunction, RootInstruction, Segments, Start, TableUse, pad_bits,
 };
 use arch::machine::{Machine, MachineSpec};
 use arch::registers::{self, Region};
@@ -19,6 +20,14 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
 use sim::grid::{CycleResult, Grid, Host, Lockstep, Stalls};
 use sim::verilator::{GridDevice, Library, Options, lint};
+
+/// What the roots of a program do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Through {
+    Rounding,
+    Tables,
+    Dividers,
+}
 
 struct Random(ChaCha8Rng);
 
@@ -140,22 +149,45 @@ impl Generator<'_> {
         }
     }
 
-    fn root(&mut self, functions: bool) -> RootInstruction {
+    fn root(&mut self, through: Through) -> RootInstruction {
         let (word, entries) = (self.machine.word(), self.machine.table_entries());
         let random = &mut self.random;
         let octave = random.chance(50);
         let log2 = random.range(1, 3);
         let segment_shift = if octave { word - 2 - log2 } else { random.range(0, word - log2) };
         let base = if entries > 0 { random.below(entries) } else { 0 };
-        RootInstruction {
+        let segments = match random.below(3) {
+            _ if !octave => Segments::Uniform,
+            0 => Segments::Octave(Below::Lowest),
+            1 => Segments::Octave(Below::Zero),
+            _ => Segments::Octave(Below::Highest),
+        };
+        let mut root = RootInstruction {
             delay: random.below(12),
             interval: if random.chance(70) { 1 } else { random.range(1, 4) },
             count: random.range(1, 40),
             unit: if random.chance(50) { Unit::Row } else { Unit::Global },
             shift: random.range(word / 2, 2 * word + 2).min(63),
-            function: functions.then_some(TableUse { base, log2, segment_shift, octave }),
+            function: None,
             end: false,
+        };
+        match through {
+            Through::Rounding => {}
+            Through::Tables => {
+                root.function = Some(RootFunction::Table(TableUse { base, log2, segment_shift, segments }));
+            }
+            Through::Dividers => {
+                let rounding = if random.chance(50) { Rounding::Nearest } else { Rounding::Down };
+                root.function = Some(RootFunction::Divide(rounding));
+                root.shift = random.below(most_places(word) + 1);
+                // One quotient at a time, in all instructions and from step to step.
+                let busy = timing::division_interval(self.machine) as u32;
+                root.count = root.count.min(8);
+                root.interval = busy + random.below(3);
+                root.delay += busy;
+            }
         }
+        root
     }
 
     fn moves(&mut self) -> MoveInstruction {
@@ -215,15 +247,20 @@ impl Generator<'_> {
     }
 
     /// Sums, and the root and move instructions that catch every one of them in flight.
-    fn chain(&mut self, functions: bool) -> (AluInstruction, RootInstruction, MoveInstruction) {
-        let (mut alu, mut root, mut moves) = (self.alu(), self.root(functions), self.moves());
+    fn chain(&mut self, through: Through) -> (AluInstruction, RootInstruction, MoveInstruction) {
+        let (mut alu, mut root, mut moves) = (self.alu(), self.root(through), self.moves());
         alu.tree = true;
+        if through == Through::Dividers {
+            alu.interval = root.interval;
+            alu.delay += root.interval;
+            alu.counts = alu.counts.map(|count| count.min(2));
+        }
         let inner: u32 = alu.counts[LEVELS - alu.reduce as usize..].iter().product();
         let sums = beats(&alu.counts) as u32 / inner;
         let first = alu.delay + (inner - 1) * alu.interval;
         root.delay = first + timing::alu_to_root(self.machine, root.unit) as u32;
         (root.count, root.interval) = (sums, inner * alu.interval);
-        moves.delay = root.delay + timing::root_to_move(root.unit, functions) as u32;
+        moves.delay = root.delay + timing::root_result(self.machine, root.unit, root.function.as_ref()) as u32;
         (moves.counts, moves.interval, moves.source) = ([1, 1, 1, sums], root.interval, root.unit);
         moves.destination.strides = [0, 0, 0, i32::from(sums > 1)];
         moves.mask.row_level = NO_LEVEL;
@@ -233,13 +270,17 @@ impl Generator<'_> {
 
     fn programs(&mut self) -> Programs {
         // Results with and without a function may meet in an output register; which one counts is nobody's business.
-        let functions = self.machine.table_entries() > 0 && self.random.chance(60);
+        let through = match self.random.below(10) {
+            0..=2 if self.machine.divider() => Through::Dividers,
+            3..=7 if self.machine.table_entries() > 0 => Through::Tables,
+            _ => Through::Rounding,
+        };
         let (alu_count, root_count) = (self.random.range(1, 4) as usize, self.random.range(1, 3) as usize);
         let mut alu: Vec<_> = (0..alu_count).map(|_| self.alu()).collect();
-        let mut root: Vec<_> = (0..root_count).map(|_| self.root(functions)).collect();
+        let mut root: Vec<_> = (0..root_count).map(|_| self.root(through)).collect();
         let mut moves: Vec<_> = (0..root_count).map(|_| self.moves()).collect();
         if self.random.chance(70) {
-            (alu[0], root[0], moves[0]) = self.chain(functions);
+            (alu[0], root[0], moves[0]) = self.chain(through);
         }
         let mut load = vec![self.load(Pad::Model), self.load(Pad::Model)];
         let step_load = load.len();
@@ -445,6 +486,7 @@ fn grid(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
         program_depth: Some(16),
         table_entries: Some(64),
         output_fifo: Some(8),
+        divider: Some(true),
         ..MachineSpec::default()
     }
 }
@@ -478,6 +520,7 @@ fn widest_words() {
 fn no_functions_and_smallest_memories() {
     let spec = MachineSpec {
         table_entries: Some(0),
+        divider: None,
         model_depth: Some(2),
         data_depth: Some(2),
         temporary_depth: Some(2),
@@ -551,8 +594,9 @@ fn generated_text_has_no_warnings() {
         word: Some(word),
         ..MachineSpec::default()
     });
-    let smallest = MachineSpec { table_entries: Some(0), program_depth: Some(4), ..grid(1, 1, 8) };
-    for spec in specs.into_iter().chain([smallest]) {
+    let smallest = MachineSpec { table_entries: Some(0), divider: None, program_depth: Some(4), ..grid(1, 1, 8) };
+    let dividing = [grid(1, 1, 8), grid(2, 3, 24)];
+    for spec in specs.into_iter().chain([smallest]).chain(dividing) {
         let machine = Machine::try_from(spec).expect("a valid grid");
         let rtl = hdl::elaborate(&machine);
         lint(&rtl, hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{machine}: {error}"));

@@ -7,8 +7,7 @@
 //! | `design.v`, `synthesis.ys`, `pins.*`, `Makefile` | what it was made of; `make` repeats it without this tool |
 
 use crate::arguments::{Global, Target};
-use crate::commands::build;
-use crate::design::Design;
+use crate::commands::build::{self, Built};
 use crate::failure::Failure;
 use crate::hardware::Hardware;
 use crate::output::{self, Files, Talk};
@@ -21,21 +20,21 @@ use std::process::{Command, Stdio};
 
 /// Build, synthesise, place, route, pack.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
-    let project = Project::open(global, target.program.as_deref())?;
+    let mut project = Project::open(global, target.program.as_deref())?;
+    project.enter(&target.entry)?;
     let out = project.out_folder(global);
     let hardware = Hardware::new(&project, &out)?;
-    let design = Design::new(&project, target, talk)?;
-    let machine = &design.images.machine;
+    let Built { machine, files, .. } = &build::everything(&project, target, talk)?;
     let Some(flow) = &hardware.flow else {
         hardware.check_fit(machine)?;
-        build::generate(&project, &design, talk)?.0.write(&out)?;
+        files.write(&out)?;
         return vivado(&hardware, &out, talk);
     };
     let known = project.board.known.as_ref().and_then(|known| known.constraints.as_ref());
     let Some(constraints) = known else {
         return Err(Failure::Usage(format!("{} has no pins: its file has no table [io]", hardware.facts.title)));
     };
-    build::generate(&project, &design, talk)?.0.write(&out)?;
+    files.write(&out)?;
     let netlist = hardware.synthesise(machine, talk)?;
     let (text, synthesis) = hardware.synthesis_report(machine, &netlist);
     let mut makefile = Files::new();

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `rtl/*.v` | the grid |
 //! | `vivado.tcl`, `driver/` | for Zynq: see `drivers` |
-//! | `train/`, `predict/` | microcode as control-port writes (`.hex`), as text, and the stream layout |
+//! | `train/`, `predict/`, or `function/` | microcode as control-port writes (`.hex`), as text, and the stream layout |
 //! | `report.txt`, `report.json` | cycles, memories, resources |
 //! | `config.toml`, `program.*` | what it was made from |
 
@@ -12,14 +12,18 @@ use crate::arguments::{Format, Global, Target};
 use crate::design::Design;
 use crate::drivers;
 use crate::failure::Failure;
+use crate::functions::{self, Function};
 use crate::listing;
 use crate::output::{self, Files, Talk};
 use crate::project::Project;
 use crate::report::{self, Report, Sources};
+use arch::Machine;
 use compiler::backend::Compiled;
 use compiler::fixed::Program;
 use serde_json::json;
+use sim::array::Array;
 use sim::driver::control_writes;
+use sim::grid::Stalls;
 
 /// What every generated text says about its licence.
 const LICENCE: &str =
@@ -27,9 +31,9 @@ const LICENCE: &str =
 
 /// Generate and write.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
-    let project = Project::open(global, target.program.as_deref())?;
-    let design = Design::new(&project, target, talk)?;
-    let (files, report) = generate(&project, &design, talk)?;
+    let mut project = Project::open(global, target.program.as_deref())?;
+    project.enter(&target.entry)?;
+    let Built { files, report, .. } = everything(&project, target, talk)?;
     let folder = project.out_folder(global);
     files.write(&folder)?;
     talk.say(format!("wrote {} files to {}", files.names().count(), folder.display()));
@@ -44,11 +48,25 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     }
 }
 
-/// All files of a design, and its report.
+/// What a build makes of a project.
+pub struct Built {
+    /// The grid.
+    pub machine: Machine,
+    /// Everything that is to be written.
+    pub files: Files,
+    /// What it costs.
+    pub report: Report,
+}
+
+/// Everything for one board.
 ///
 /// # Errors
-/// The array is stuck.
-pub fn generate(project: &Project, design: &Design, talk: &Talk) -> Result<(Files, Report), Failure> {
+/// Whatever is wrong with program, data or machine.
+pub fn everything(project: &Project, target: &Target, talk: &Talk) -> Result<Built, Failure> {
+    if functions::is_function(project, target)? {
+        return function(project, &Function::new(project, target, talk)?, talk);
+    }
+    let design = Design::new(project, target, talk)?;
     let (Some(program), Some(compiled)) = (&design.lowered.full, &design.images.full) else {
         return Err(Failure::Bug("a design without a training program".to_owned()));
     };
@@ -66,17 +84,48 @@ pub fn generate(project: &Project, design: &Design, talk: &Talk) -> Result<(File
         measured_on: design.samples.origin.clone(),
     });
     let mut files = Files::new();
-    let rtl = hdl::elaborate(&design.images.machine);
-    files.add(format!("rtl/{}.v", rtl.top), rtl.verilog);
-    drivers::add(&mut files, project, &design.images.machine);
     add_image(&mut files, "train", compiled, program);
     if let (Some(rest), Some(program)) = (&design.images.rest, &design.lowered.rest) {
         add_image(&mut files, "train_rest", rest, program);
     }
     add_image(&mut files, "predict", &design.images.predict, &design.lowered.predict);
+    Ok(complete(project, &design.images.machine, report, files, talk))
+}
+
+/// A function: one image, and no training.
+fn function(project: &Project, function: &Function, talk: &Talk) -> Result<Built, Failure> {
+    let machine = &function.compiled.image.machine;
+    let cycles = |records: usize| -> Result<u64, Failure> {
+        let outcome = function.run(Array::new(machine), records, Stalls::none())?;
+        match function.compare(&outcome) {
+            (_, Some(difference)) => Err(Failure::Mismatch(format!("array differs from fixed: {difference}"))),
+            _ => Ok(outcome.cycles),
+        }
+    };
+    let (few, many) = (4, 20);
+    let report = Report::new(&Sources {
+        project,
+        program: &function.program,
+        compiled: &function.compiled,
+        numbers: &function.numbers,
+        batch: 1,
+        cycles_per_sample: (cycles(many)? - cycles(few)?) as f64 / (many - few) as f64,
+        saturations: &function.saturations,
+        measured_on: function.origin.clone(),
+    });
+    let mut files = Files::new();
+    add_image(&mut files, "function", &function.compiled, &function.program);
+    Ok(complete(project, machine, report, files, talk))
+}
+
+/// What every build has, beside its images.
+fn complete(project: &Project, machine: &Machine, report: Report, mut files: Files, talk: &Talk) -> Built {
+    let rtl = hdl::elaborate(machine);
+    files.add(format!("rtl/{}.v", rtl.top), rtl.verilog);
+    drivers::add(&mut files, project, machine);
     files.add("report.txt", report.text());
     files.add("report.json", pretty(&report.json()));
-    files.add("config.toml", config_text(project, design));
+    files.add("config.toml", config_text(project, machine));
     let extension =
         project.path.extension().map_or_else(String::new, |extension| extension.to_string_lossy().into_owned());
     files.add(format!("program.{extension}"), project.source.text.clone());
@@ -89,7 +138,7 @@ pub fn generate(project: &Project, design: &Design, talk: &Talk) -> Result<(File
         let board = &project.board.name;
         talk.say(format!("warning: by estimate the grid is too large for {board}: {}", overfull.join(", ")));
     }
-    Ok((files, report))
+    Built { machine: machine.clone(), files, report }
 }
 
 fn pretty(value: &serde_json::Value) -> String {
@@ -111,8 +160,8 @@ fn add_image(files: &mut Files, folder: &str, compiled: &Compiled, program: &Pro
 }
 
 /// The config as it was used: the user's text, and the machine that came out.
-fn config_text(project: &Project, design: &Design) -> String {
-    let machine = toml::to_string(&design.images.machine).unwrap_or_default();
+fn config_text(project: &Project, machine: &Machine) -> String {
+    let machine = toml::to_string(machine).unwrap_or_default();
     let machine = machine.lines().fold(String::new(), |text, line| text + "# " + line + "\n");
     let given = project.config_source.as_ref().map_or("", |(_, source)| source.text.as_str());
     format!("# {LICENCE}\n# The machine that was generated:\n{machine}\n# The config it was generated from:\n\n{given}")

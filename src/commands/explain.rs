@@ -4,6 +4,7 @@ use crate::arguments::{Explain, Format, Global};
 use crate::charts;
 use crate::design::Design;
 use crate::failure::Failure;
+use crate::functions::{self, Function};
 use crate::listing;
 use crate::output::{self, Talk};
 use crate::project::Project;
@@ -12,20 +13,28 @@ use crate::timeline;
 use compiler::backend::{Alternative, Axis, Compiled, Step};
 use serde_json::{Value, json};
 
-/// Print the listing of the training image.
+/// Print the listing of the training image, or of a function's.
 pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failure> {
-    let project = Project::open(global, options.target.program.as_deref())?;
-    let design = Design::new(&project, &options.target, talk)?;
-    if options.explain_numbers {
-        let numbers = report::numbers(&design.lowered.numbers);
+    let target = &options.target;
+    let mut project = Project::open(global, target.program.as_deref())?;
+    project.enter(&target.entry)?;
+    let (function, design);
+    let (compiled, numbers) = if functions::is_function(&project, target)? {
+        function = Function::new(&project, target, talk)?;
+        (&function.compiled, &function.numbers)
+    } else {
+        design = Design::new(&project, target, talk)?;
+        (design.images.full.as_ref().expect("a design can train"), &design.lowered.numbers)
+    };
+    if options.numbers {
+        let numbers = report::numbers(numbers);
         return output::either(
             global.format,
             || report::numbers_text(&numbers),
             || json!({ "schema_version": 1, "numbers": numbers }),
         );
     }
-    let compiled = design.images.full.as_ref().expect("a design can train");
-    let timeline = timeline::watch(&design)?;
+    let timeline = timeline::watch(&compiled.image)?;
     if let Some(path) = &options.svg {
         output::write_file(path, charts::alone(&timeline.svg()).as_bytes())?;
         talk.say(format!("wrote {}", path.display()));

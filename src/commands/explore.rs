@@ -1,7 +1,7 @@
 //! `explore`: the same training step on many machines: cycles, resources, and which machines are beaten by no other.
 
 use crate::arguments::{Explore, Global, Target};
-use crate::design::Design;
+use crate::design::{Basis, Design};
 use crate::failure::Failure;
 use crate::jobs;
 use crate::output::{self, Talk};
@@ -10,6 +10,7 @@ use crate::resources::{self, Estimate};
 use arch::Machine;
 use serde::Serialize;
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// One machine, as asked for and as measured.
 #[derive(Debug, Clone, Serialize)]
@@ -49,6 +50,14 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
         }
     }
     let silent = Talk::silent();
+    // The golden training does not depend on the machine, only on the batch.
+    let mut bases = BTreeMap::new();
+    for &(_, _, _, batch) in &points {
+        if let std::collections::btree_map::Entry::Vacant(e) = bases.entry(batch) {
+            let target = Target { batch: Some(batch), ..options.target.clone() };
+            e.insert(Basis::new(&project, &target, talk)?);
+        }
+    }
     let measure = |number: usize| -> Result<Point, Failure> {
         let (pus, pes_per_pu, stream_words, batch) = points[number];
         let mut point = Point {
@@ -75,8 +84,8 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
                 return Ok(point);
             }
         }
-        let target = Target { batch: Some(batch), ..options.target.clone() };
-        let design = match Design::new(&project, &target, &silent) {
+        let (basis, ranges) = &bases[&batch];
+        let design = match Design::of(&project, basis.clone(), ranges, &silent) {
             Ok(design) => design,
             Err(Failure::DoesNotFit { diagnostics, .. }) => {
                 point.refused = diagnostics.first().map(|diagnostic| diagnostic.message.clone());
@@ -109,7 +118,7 @@ fn judged(mut points: Vec<Point>) -> Vec<Point> {
     for (point, cost) in points.iter_mut().zip(&costs) {
         let Some((cycles, lut)) = *cost else { continue };
         let beats = |&(c, l): &(f64, u64)| c <= cycles && l <= lut && (c < cycles || l < lut);
-        point.best = point.fits != Some(false) && !costs.iter().flatten().any(|other| beats(other));
+        point.best = point.fits != Some(false) && !costs.iter().flatten().any(beats);
     }
     points
 }
@@ -124,13 +133,11 @@ fn text(points: &[Point]) -> String {
         let whole = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
         let cycles = point.cycles_per_sample.map_or("-".to_owned(), |cycles| format!("{cycles:.2}"));
         let speed = point.samples_per_second.map_or("-".to_owned(), |speed| format!("{speed:.0}"));
-        let mut remark = if point.best { "  best" } else { "" }.to_owned();
-        if point.fits == Some(false) {
-            remark = "  too large for the board".to_owned();
-        }
-        if let Some(reason) = &point.refused {
-            remark = format!("  {reason}");
-        }
+        let remark = match (&point.refused, point.fits) {
+            (Some(reason), _) => format!("  {reason}"),
+            (None, Some(false)) => "  too large for the board".to_owned(),
+            (None, _) => if point.best { "  best" } else { "" }.to_owned(),
+        };
         text.push_str(&format!(
             "{grid:>9} {:>6} {:>6} {cycles:>18} {speed:>16} {:>6} {:>6} {:>8}{remark}\n",
             point.stream_words,

@@ -4,15 +4,67 @@ use crate::arguments::{EngineName, Global, Sim};
 use crate::design::Design;
 use crate::engines::{Rung, Which};
 use crate::failure::Failure;
+use crate::functions::{self, Function};
 use crate::output::{self, Talk};
 use crate::project::Project;
 use crate::render;
+use crate::simulators::Simulator;
 use serde_json::json;
+use sim::array::Array;
+use sim::grid::Stalls;
 use sim::train::engine::Comparison;
+
+/// The same for a function: `fixed`, array and RTL on its records.
+fn function(global: &Global, options: &Sim, function: &Function, talk: &Talk) -> Result<(), Failure> {
+    let machine = &function.compiled.image.machine;
+    let count = options.steps as usize;
+    let stalls = || options.stalls.map_or_else(Stalls::none, |seed| Stalls::seeded(seed, 25, 25));
+    let simulator = Simulator::build(machine, Some(talk))?;
+    let array = function.run(Array::new(machine), count, stalls())?;
+    let rtl = function.run(simulator.device(machine), count, stalls())?;
+    let mut first = None;
+    let mut words = 0;
+    for (name, outcome) in [("array", &array), ("rtl", &rtl)] {
+        let (compared, difference) = function.compare(outcome);
+        words += compared;
+        first = first.or(difference.map(|difference| format!("{name} differs from fixed: {difference}")));
+    }
+    let words_differ = first.is_some();
+    let cycles_differ = array.cycles != rtl.cycles;
+    if first.is_none() && cycles_differ {
+        first = Some(format!("rtl takes {} cycles, the array {}", rtl.cycles, array.cycles));
+    }
+    let differs = first.clone().map(Failure::Mismatch);
+    output::either(
+        global.format,
+        || format!("{count} records, {} cycles; {words} words compared\n", rtl.cycles),
+        || {
+            let mut document = json!({
+                "schema_version": 1,
+                "steps": count,
+                "samples": count,
+                "cycles": rtl.cycles,
+                "words_compared": words,
+                "words_differing": u64::from(words_differ),
+                "cycle_counts_differing": u64::from(cycles_differ),
+                "first_difference": first,
+            });
+            if let Some(failure) = &differs {
+                render::add_mismatch(&mut document, failure);
+            }
+            document
+        },
+    )?;
+    differs.map_or(Ok(()), Err)
+}
 
 /// Simulate, compare, print.
 pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
-    let project = Project::open(global, options.target.program.as_deref())?;
+    let mut project = Project::open(global, options.target.program.as_deref())?;
+    project.enter(&options.target.entry)?;
+    if functions::is_function(&project, &options.target)? {
+        return function(global, options, &Function::new(&project, &options.target, talk)?, talk);
+    }
     let design = Design::new(&project, &options.target, talk)?;
     let mut rung = Rung::new(EngineName::Rtl, &design.lowered, Some(&design.images), Some(talk))?;
     rung.stalls = options.stalls;

@@ -1,7 +1,7 @@
 //! `synth`: what the hardware takes of its device, by yosys.
 
 use crate::arguments::{Global, Target};
-use crate::design::Design;
+use crate::commands::build;
 use crate::failure::Failure;
 use crate::hardware::Hardware;
 use crate::output::{self, Talk};
@@ -10,10 +10,10 @@ use serde_json::json;
 
 /// Synthesise and compare with the part.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
-    let project = Project::open(global, target.program.as_deref())?;
+    let mut project = Project::open(global, target.program.as_deref())?;
+    project.enter(&target.entry)?;
     let hardware = Hardware::new(&project, &project.out_folder(global))?;
-    let design = Design::new(&project, target, talk)?;
-    let machine = &design.images.machine;
+    let machine = &build::everything(&project, target, talk)?.machine;
     let netlist = hardware.synthesise(machine, talk)?;
     let (text, document) = hardware.synthesis_report(machine, &netlist);
     output::either(

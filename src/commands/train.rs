@@ -107,7 +107,7 @@ impl Prepared {
             limit: options.limit,
             saved: loaded.as_ref().map(|(_, file)| &file.encoding),
         };
-        let samples = Samples::read(project, settings, choice, talk)?;
+        let samples = Samples::read(project, settings, &choice, talk)?;
         let schedule = samples.schedule(options.seed)?;
         if let Some(left) = samples.left_over(&schedule) {
             talk.say(left);

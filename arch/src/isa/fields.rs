@@ -3,9 +3,11 @@
 //!     struct ──visit──▶ (name, bits, value) ... ──pack──▶ 32-bit chunks      and back
 
 use super::{
-    Address, AluInstruction, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, Pad, RootInstruction,
-    Start, TableUse,
+    Address, AluInstruction, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, Pad, RootFunction,
+    RootInstruction, Start, TableUse,
 };
+use super::{Below, Segments};
+use crate::division::Rounding;
 use crate::machine::Machine;
 use crate::number::ceil_log2;
 use crate::timing::Unit;
@@ -391,12 +393,33 @@ impl Instruction for RootInstruction {
         walk.unsigned("shift", SHIFT_BITS, &mut self.shift);
         let mut used = self.function.is_some();
         flag(walk, "function", &mut used);
-        let mut table = self.function.unwrap_or(TableUse { base: 0, log2: 0, segment_shift: 0, octave: false });
+        let mut divide = matches!(self.function, Some(RootFunction::Divide(_)));
+        flag(walk, "divide", &mut divide);
+        let mut table = match self.function {
+            Some(RootFunction::Table(table)) => table,
+            _ => TableUse { base: 0, log2: 0, segment_shift: 0, segments: Segments::Uniform },
+        };
         walk.unsigned("table_base", ceil_log2(u64::from(machine.table_entries())).max(1), &mut table.base);
         walk.unsigned("table_log2", 4, &mut table.log2);
         walk.unsigned("segment_shift", 5, &mut table.segment_shift);
-        flag(walk, "octave", &mut table.octave);
-        self.function = used.then_some(table);
+        // Tables: 0 uniform; by octave, and below: 1 lowest, 2 zero, 3 highest. Division: 0 to nearest, 1 down.
+        let mut segments = match table.segments {
+            _ if divide => u32::from(self.function == Some(RootFunction::Divide(Rounding::Down))),
+            Segments::Uniform => 0,
+            Segments::Octave(Below::Lowest) => 1,
+            Segments::Octave(Below::Zero) => 2,
+            Segments::Octave(Below::Highest) => 3,
+        };
+        walk.unsigned("segments", 2, &mut segments);
+        table.segments = match segments {
+            0 => Segments::Uniform,
+            1 => Segments::Octave(Below::Lowest),
+            2 => Segments::Octave(Below::Zero),
+            _ => Segments::Octave(Below::Highest),
+        };
+        let rounding = if segments == 0 { Rounding::Nearest } else { Rounding::Down };
+        let function = if divide { RootFunction::Divide(rounding) } else { RootFunction::Table(table) };
+        self.function = used.then_some(function);
     }
 }
 

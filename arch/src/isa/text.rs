@@ -4,8 +4,9 @@
 
 use super::{
     Address, AluInstruction, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, NO_LEVEL, Pad,
-    RootInstruction, Start,
+    RootFunction, RootInstruction, Segments, Start, TableUse,
 };
+use crate::division::Rounding;
 use crate::timing::Unit;
 use std::fmt::{Display, Formatter, Result, Write};
 
@@ -109,12 +110,23 @@ impl Display for RootInstruction {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         write!(
             f,
-            "+{} root  {} x every {}  {} round(tree >> {})",
-            self.delay, self.count, self.interval, self.unit, self.shift
+            "+{} root  {} x every {}  {} round(tree {} {})",
+            self.delay,
+            self.count,
+            self.interval,
+            self.unit,
+            if matches!(self.function, Some(RootFunction::Divide(_))) { "<<" } else { ">>" },
+            self.shift
         )?;
-        if let Some(table) = &self.function {
-            let kind = if table.octave { "octaves" } else { "segments" };
-            write!(f, " through table {} (2^{} {kind}, {} bits inside)", table.base, table.log2, table.segment_shift)?;
+        match &self.function {
+            None => {}
+            Some(RootFunction::Table(table)) => {
+                let kind = if table.segments == Segments::Uniform { "segments" } else { "octaves" };
+                let TableUse { base, log2, segment_shift, .. } = table;
+                write!(f, " through table {base} (2^{log2} {kind}, {segment_shift} bits inside)")?;
+            }
+            Some(RootFunction::Divide(Rounding::Nearest)) => f.write_str(" divided")?,
+            Some(RootFunction::Divide(Rounding::Down)) => f.write_str(" divided, down")?,
         }
         f.write_str(if self.end { "  end" } else { "" })
     }

@@ -66,7 +66,7 @@ pub(super) fn latency(job: &Job, machine: &Machine) -> (u64, u64) {
     match &job.sink {
         Sink::Pad(_) => (timing::ALU_WRITE, timing::ALU_TO_ALU),
         Sink::Tree { unit, function, .. } => {
-            let moved = timing::alu_to_root(machine, *unit) + timing::root_to_move(*unit, function.is_some());
+            let moved = timing::alu_to_root(machine, *unit) + timing::root_result(machine, *unit, function.as_ref());
             (moved, moved + timing::MOVE_TO_ALU)
         }
         Sink::Output => (0, 1),
@@ -83,7 +83,7 @@ fn shape(job: &Job, machine: &Machine) -> Slot {
         Sink::Pad(_) | Sink::Output => (None, None),
         Sink::Tree { unit, function, .. } => {
             let root = results.later(timing::alu_to_root(machine, *unit));
-            (Some(root), Some(root.later(timing::root_to_move(*unit, function.is_some()))))
+            (Some(root), Some(root.later(timing::root_result(machine, *unit, function.as_ref()))))
         }
     };
     Slot { alu: Window { first: 0, last }, root, moves, readable: last + readable, waited: 0 }
@@ -138,6 +138,8 @@ pub(super) struct Board<'a> {
     pub(super) alu: u64,
     root: u64,
     moves: u64,
+    /// Root beats that divide, from the first to the last.
+    quotients: Option<Window>,
     slots: Vec<Slot>,
 }
 
@@ -154,6 +156,7 @@ impl<'a> Board<'a> {
             alu: 0,
             root: 0,
             moves: 0,
+            quotients: None,
             slots: Vec::new(),
         }
     }
@@ -249,6 +252,12 @@ impl<'a> Board<'a> {
         self.alu = slot.alu.last + 1;
         if let (Some(root), Some(moves)) = (slot.root, slot.moves) {
             self.root = root.last + 1;
+            if job.divides() {
+                // A divider is busy with its last quotient for as long as with the others.
+                self.root = root.last + timing::division_interval(self.machine);
+                let first = self.quotients.map_or(root.first, |quotients| quotients.first);
+                self.quotients = Some(Window { first, last: root.last });
+            }
             self.moves = moves.last + 1;
         }
         self.slots.push(slot);
@@ -270,6 +279,10 @@ impl<'a> Board<'a> {
             for (&readable, &read) in readable.iter().zip(read) {
                 length = length.max(readable.saturating_sub(read));
             }
+        }
+        // The first quotient of a step waits for the last one of the step before.
+        if let Some(Window { first, last }) = self.quotients {
+            length = length.max(last + timing::division_interval(self.machine) - first);
         }
         // What this step still writes when the next one has begun must not meet the next one's results.
         let meets = |length: u64| {

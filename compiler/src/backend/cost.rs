@@ -1,7 +1,8 @@
 //! Cost model: cycles and words of a placement, before anything is scheduled.
 
 use super::place::Axis;
-use crate::fixed::{Kind, Operation, Role, Tensor};
+use super::seam::{self, Seam, Turn};
+use crate::fixed::{Kind, Operation, Program, Role, Tensor};
 use crate::tensor::Iterator;
 use arch::machine::Machine;
 use arch::timing::{self, Unit};
@@ -29,14 +30,18 @@ pub(super) enum Route {
     Tree { unit: Unit, by_column: bool },
 }
 
-/// The route of an operation's results, from the axes of its free and reduction iterators.
-pub(super) fn route(kind: &Kind, free: &[Axis], reduction: &[Axis]) -> Route {
-    let columns_free = free.iter().any(|a| matches!(a, Axis::Column | Axis::Grid));
-    if let Kind::Function { .. } = kind {
+/// The route of an operation's results, from the axes of its iterators.
+pub(super) fn route(operation: &Operation, axes: &[Axis], seam: Option<Seam>) -> Route {
+    if let Some(seam) = seam {
+        return Route::Tree { unit: Unit::Row, by_column: seam.turn == Turn::ToRows };
+    }
+    let (free, reduction) = axes.split_at(operation.free);
+    let columns_free = free.iter().any(|a| matches!(a, Axis::Column | Axis::Grid | Axis::Tall));
+    if let Kind::Divide { .. } | Kind::Function { .. } = operation.kind {
         return Route::Tree { unit: Unit::Row, by_column: columns_free };
     }
     let has = |axis| reduction.contains(&axis);
-    if has(Axis::Grid) || has(Axis::Row) && has(Axis::Column) {
+    if has(Axis::Grid) || has(Axis::Tall) || has(Axis::Row) && has(Axis::Column) {
         Route::Tree { unit: Unit::Global, by_column: false }
     } else if has(Axis::Column) {
         Route::Tree { unit: Unit::Row, by_column: false }
@@ -73,12 +78,28 @@ impl Cost {
         (self.cycles(), self.words, self.compute + self.load)
     }
 
-    /// The cost of an operation whose iterators lie on `axes`.
-    pub(super) fn of_operation(operation: &Operation, axes: &[Axis], machine: &Machine) -> Cost {
+    /// The cost of an operation whose iterators lie on `axes` and whose result lies on `out`; `None` if that cannot be.
+    pub(super) fn of_operation(
+        program: &Program,
+        operation: &Operation,
+        axes: &[Axis],
+        out: &[Axis],
+        machine: &Machine,
+    ) -> Option<Cost> {
+        let seam = Seam::of(operation, axes, out, machine).ok()?;
+        if !seam::masks_exist(program, operation, axes, seam).is_met(operation, machine) {
+            return None;
+        }
         let counts = operation.iterators.iter().zip(axes);
-        let beats: u64 = counts.map(|(iterator, &axis)| local_count(iterator, axis, machine)).product();
-        let (free, reduction) = axes.split_at(operation.free);
-        let compute = match route(&operation.kind, free, reduction) {
+        let mut beats: u64 = counts.map(|(iterator, &axis)| local_count(iterator, axis, machine)).product();
+        let mut route = route(operation, axes, seam);
+        if let (Some(Seam { iterator, turn: Turn::ToRows, .. }), Route::Tree { by_column, .. }) = (seam, &mut route) {
+            // Only the columns that hold something.
+            let range = &operation.iterators[iterator];
+            beats = beats / local_count(range, Axis::Tall, machine) * local_count(range, Axis::Row, machine);
+            *by_column = false;
+        }
+        let compute = match route {
             Route::Inside => match &operation.kind {
                 Kind::Product { .. } => beats * timing::ALU_TO_ALU,
                 _ => beats + timing::ALU_TO_ALU,
@@ -86,13 +107,17 @@ impl Cost {
             Route::Tree { unit, by_column } => {
                 let function = matches!(operation.kind, Kind::Function { .. });
                 let passes = if by_column { u64::from(machine.pes_per_pu()) } else { 1 };
-                beats * passes
+                let interval = match operation.kind {
+                    Kind::Divide { .. } => timing::division_interval(machine),
+                    _ => 1,
+                };
+                beats * passes * interval
                     + timing::alu_to_root(machine, unit)
                     + timing::root_to_move(unit, function)
                     + timing::MOVE_TO_ALU
             }
         };
-        Cost { compute, ..Cost::default() }
+        Some(Cost { compute, ..Cost::default() })
     }
 
     /// The cost of a tensor whose dimensions lie on `axes`.
@@ -105,7 +130,7 @@ impl Cost {
 /// Transfers that load a tensor.
 pub(super) fn load_beats(shape: &[u32], axes: &[Axis], machine: &Machine) -> u64 {
     let per_lane = |(&extent, axis): (&u32, &Axis)| match axis {
-        Axis::Local | Axis::Row | Axis::Column => u64::from(extent),
+        Axis::Local | Axis::Row | Axis::Column | Axis::Tall => u64::from(extent),
         Axis::Grid => {
             let (whole, rest) = (extent / machine.pes(), extent % machine.pes());
             let words = machine.stream_words();

@@ -94,7 +94,7 @@ fn alu(job: &Job, homes: &[Home], machine: &Machine) -> AluInstruction {
 
 /// The root and move instructions that follow a job, without their delays.
 fn followers(job: &Job, homes: &[Home], machine: &Machine) -> Option<(RootInstruction, MoveInstruction)> {
-    let Sink::Tree { unit, shift, function, write, lanes } = &job.sink else { return None };
+    let Sink::Tree { unit, shift, function, write, lanes, walk: None } = &job.sink else { return None };
     let interval = job.interval * job.beats_per_result() as u32;
     let home = homes[write.storage.0];
     let results = job.beats() / job.beats_per_result();

@@ -8,12 +8,14 @@
 use super::job::{Access, Job, Sink, Source};
 use super::select::{Selection, Storage};
 use crate::fixed::Role;
-use arch::isa::Finish;
+use arch::isa::{Finish, RootFunction};
 
 /// Whether `function` does nothing but apply a table to every word that `sum` writes.
 fn follows(sum: &Job, function: &Job) -> bool {
-    let (Sink::Tree { function: None, write, .. }, Sink::Tree { function: Some(_), shift: 0, .. }) =
-        (&sum.sink, &function.sink)
+    let (
+        Sink::Tree { function: None, write, walk: None, .. },
+        Sink::Tree { function: Some(RootFunction::Table(_)), shift: 0, .. },
+    ) = (&sum.sink, &function.sink)
     else {
         return false;
     };
@@ -52,13 +54,13 @@ pub(super) fn fuse_functions(selection: &mut Selection) {
         if let Some(at) = partner {
             let function = selection.jobs.remove(at);
             let sum = &mut selection.jobs[number];
-            let Sink::Tree { function: table, write, lanes, .. } = function.sink else {
+            let Sink::Tree { function: table, write, lanes, walk, .. } = function.sink else {
                 unreachable!("a function goes through a tree")
             };
             let summed = sum.loops.len() - function.loops.len();
             let strides = write.strides.iter().copied().chain(std::iter::repeat_n(0, summed)).collect();
-            if let Sink::Tree { function, write: own, lanes: own_lanes, .. } = &mut sum.sink {
-                (*function, *own, *own_lanes) = (table, Access { strides, ..write }, lanes);
+            if let Sink::Tree { function, write: own, lanes: own_lanes, walk: own_walk, .. } = &mut sum.sink {
+                (*function, *own, *own_lanes, *own_walk) = (table, Access { strides, ..write }, lanes, walk);
             }
             sum.what = format!("{}, {}", sum.what, function.what);
         }

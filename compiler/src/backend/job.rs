@@ -6,8 +6,9 @@
 //! Loops may be of any number here; [`Job::fit_levels`] brings them down to what an instruction has.
 
 use super::place::Axis;
+use super::seam::Walk;
 use arch::Span;
-use arch::isa::{Finish, LEVELS, Mask, NO_LEVEL, TableUse};
+use arch::isa::{Finish, LEVELS, Mask, NO_LEVEL, RootFunction};
 use arch::machine::Machine;
 use arch::timing::Unit;
 
@@ -69,7 +70,7 @@ impl Lanes {
         mask.pick_column = level(self.pick_column);
         for bound in &self.bounds {
             match bound.axis {
-                Axis::Local => {}
+                Axis::Local | Axis::Tall => {}
                 Axis::Row => {
                     (mask.row_low, mask.row_high) = (bound.low, bound.high);
                     mask.row_level = level(bound.level);
@@ -99,7 +100,7 @@ impl Lanes {
             let last = bound.level.is_none_or(|l| beat[l] + 1 == loops[l]);
             let high = if last { bound.high } else { bound.axis.lanes(machine) };
             match bound.axis {
-                Axis::Local => {}
+                Axis::Local | Axis::Tall => {}
                 Axis::Row => extent[0] = (low, high),
                 Axis::Column => extent[1] = (low, high),
                 Axis::Grid => extent[2] = (low, high),
@@ -164,7 +165,7 @@ pub(super) enum Sink {
     /// Rounded in the PE, written there.
     Pad(Access),
     /// Through a tree and its root, written from the bus.
-    Tree { unit: Unit, shift: u32, function: Option<TableUse>, write: Access, lanes: Lanes },
+    Tree { unit: Unit, shift: u32, function: Option<RootFunction>, write: Access, lanes: Lanes, walk: Option<Walk> },
     /// Through the trees to the output stream.
     Output,
 }
@@ -213,6 +214,11 @@ impl Job {
             lanes: Lanes::default(),
             sink,
         }
+    }
+
+    /// Whether its results are quotients, for which each root has one divider.
+    pub(super) fn divides(&self) -> bool {
+        matches!(self.sink, Sink::Tree { function: Some(RootFunction::Divide(_)), .. })
     }
 
     /// Everything that is read.
@@ -294,23 +300,34 @@ impl Job {
         if self.outer_cycles().is_none() || count == 0 || count >= self.loops[0] {
             return None;
         }
-        let (mut head, mut tail) = (self.clone(), self.clone());
-        head.loops[0] = count;
-        tail.loops[0] -= count;
-        for access in tail.accesses_mut() {
-            access.offset += access.strides[0] * i64::from(count);
+        let rest = self.loops[0] - count;
+        Some((self.restrict(0, 0, count, machine), self.restrict(0, count, rest, machine)))
+    }
+
+    /// The same for some iterations of one loop that no lane is picked by.
+    pub(super) fn restrict(&self, level: usize, from: u32, count: u32, machine: &Machine) -> Job {
+        let mut job = self.clone();
+        let last = from + count == self.loops[level];
+        job.loops[level] = count;
+        for access in job.accesses_mut() {
+            access.offset += access.strides[level] * i64::from(from);
         }
-        let bounds = |job: &mut Job, change: &dyn Fn(&mut Bound)| {
-            let own = &mut job.lanes.bounds;
-            own.iter_mut().filter(|b| b.level == Some(0)).for_each(change);
-            if let Sink::Tree { lanes, .. } = &mut job.sink {
-                lanes.bounds.iter_mut().filter(|b| b.level == Some(0)).for_each(change);
+        // The lower bound is that of the first iteration, the upper one that of the last.
+        let restrict = |lanes: &mut Lanes| {
+            for bound in lanes.bounds.iter_mut().filter(|b| b.level == Some(level)) {
+                if from > 0 {
+                    bound.low = 0;
+                }
+                if !last {
+                    bound.high = bound.axis.lanes(machine);
+                }
             }
         };
-        // The lower bound is that of the first iteration, the upper one that of the last.
-        bounds(&mut head, &|bound| bound.high = bound.axis.lanes(machine));
-        bounds(&mut tail, &|bound| bound.low = 0);
-        Some((head, tail))
+        restrict(&mut job.lanes);
+        if let Sink::Tree { lanes, .. } = &mut job.sink {
+            restrict(lanes);
+        }
+        job
     }
 
     fn lanes_use(&self, level: usize) -> bool {

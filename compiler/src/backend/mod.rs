@@ -1,8 +1,8 @@
 //! Fixed-point IR to image.
 //!
-//!     fixed::Program ─▶ place ─▶ select ─▶ fuse ─▶ colour ─▶ schedule ─▶ allocate ─▶ encode ─▶ Image
-//!                        axes     jobs              pads      cycles       words       │
-//!                                                                                    verify (replays the image)
+//!     fixed::Program ─▶ pieces ─▶ place ─▶ select ─▶ fuse ─▶ colour ─▶ schedule ─▶ allocate ─▶ encode ─▶ Image
+//!                                  axes     jobs              pads      cycles       words       │
+//!                       several variants and placements; the shortest step goes on            verify (replays the image)
 //!
 //! No pass here knows the source language, and none knows an algorithm by name. What the machine cannot do is refused
 //! with E-BACKEND; nothing is silently spilled or approximated.
@@ -16,6 +16,7 @@ mod job;
 mod pieces;
 mod place;
 mod schedule;
+mod seam;
 mod select;
 mod streams;
 mod verify;
@@ -27,7 +28,7 @@ pub use board::Cause;
 pub use place::{Axis, Placement};
 pub use verify::verify;
 
-use crate::fixed::Program;
+use crate::fixed::{Kind, Program};
 use arch::image::Image;
 
 use arch::machine::{Machine, MachineSpec};
@@ -127,6 +128,32 @@ pub fn compile(
     machine: &Machine,
     line_of: &dyn Fn(arch::Span) -> usize,
 ) -> Result<Compiled, Refusal> {
+    compile_as(program, machine, line_of, Choice::Best)
+}
+
+/// Compile with some other placement, which would not be chosen: results do not depend on it, and tests see to that.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_elsewhere(program: &Program, machine: &Machine, number: usize) -> Result<Compiled, Refusal> {
+    compile_as(program, machine, &|_| 0, Choice::Spread { number })
+}
+
+/// Which placement is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    /// The one with the shortest step.
+    Best,
+    /// One of all that fit.
+    Spread { number: usize },
+}
+
+fn compile_as(
+    program: &Program,
+    machine: &Machine,
+    line_of: &dyn Fn(arch::Span) -> usize,
+    choice: Choice,
+) -> Result<Compiled, Refusal> {
     if program.word != machine.word() || program.accumulator > machine.accumulator() {
         let message = format!(
             "the program was made for words of {} and accumulators of {} bits, the machine has {} and {}",
@@ -137,6 +164,14 @@ pub fn compile(
         );
         return Err(Refusal::unsupported(Diagnostic::global(Code::Backend, message)));
     }
+    if let Some(division) = program.operations.iter().find(|operation| matches!(operation.kind, Kind::Divide { .. }))
+        && !machine.divider()
+    {
+        let message =
+            format!("`{}` is a quotient, and the machine has no dividers", program.tensors[division.out.0].name);
+        let diagnostic = Diagnostic::new(Code::Backend, division.span, message).with_label("divided here");
+        return Err(Refusal::unsupported(diagnostic.with_help("`divider = true` in the [machine] table adds them")));
+    }
     let available = allocate::available(machine);
     let mut closest: Option<(u64, Words)> = None;
     let mut best: Option<(Built, usize)> = None;
@@ -144,9 +179,24 @@ pub fn compile(
     let variants = Pieces::variants(program, machine);
     for (number, pieces) in variants.iter().enumerate() {
         let mut scheduled = 0;
-        for placement in place::place(&pieces.program, machine) {
-            let far = best.as_ref().is_some_and(|(best, _)| placement.cost > 2 * best.cycles);
-            if scheduled == SCHEDULED_PLACEMENTS || far {
+        let mut placements = place::place(&pieces.program, machine);
+        if let Choice::Spread { number: wanted } = choice {
+            // One placement of one variant.
+            let at = wanted / variants.len() % placements.len().max(1);
+            placements.rotate_left(at);
+            if wanted % variants.len() != number {
+                continue;
+            }
+        }
+        for placement in placements {
+            // Estimates are too high rather than too low; the runner-up is worth knowing in any case.
+            let reach = if scheduled < 2 { 8 } else { 2 };
+            let far = best.as_ref().is_some_and(|(best, _)| placement.cost > reach * best.cycles);
+            let enough = match choice {
+                Choice::Best => scheduled == SCHEDULED_PLACEMENTS,
+                Choice::Spread { .. } => scheduled == 1,
+            };
+            if enough || far {
                 break;
             }
             match build(&pieces.program, &placement, machine, available)? {
@@ -222,7 +272,7 @@ fn build(
     let mut selection = select::select(program, placement, machine);
     fuse::fuse_functions(&mut selection);
     let mut jobs = Vec::new();
-    for job in selection.jobs {
+    for job in selection.jobs.into_iter().flat_map(|job| seam::expand(job, machine)) {
         let span = job.span;
         let Some(fitted) = job.fit_levels(machine) else {
             let message = "this sum runs over more indices than an instruction has loops";
@@ -339,7 +389,12 @@ fn steps(image: &Image, schedule: &schedule::Schedule, causes: &[Option<Cause>])
         .collect()
 }
 
-/// Compile for a machine whose scratchpad and program depths, where the specification leaves them out, are what the program needs.
+/// Whether a program divides by what is not constant, or rounds to whole numbers.
+pub fn needs_divider(program: &Program) -> bool {
+    program.operations.iter().any(|operation| matches!(operation.kind, Kind::Divide { .. }))
+}
+
+/// Compile for a machine whose scratchpad and program depths and dividers, where the specification leaves them out, are what the program needs.
 ///
 /// # Errors
 /// As [`compile`]; a specification that is no machine is a diagnostic, too.
@@ -356,6 +411,7 @@ pub fn compile_fitted(
         data_depth: spec.data_depth.or(Some(1 << 15)),
         temporary_depth: spec.temporary_depth.or(Some(1 << 16)),
         program_depth: spec.program_depth.or(Some(2048)),
+        divider: spec.divider.or(Some(needs_divider(program))),
         ..spec.clone()
     };
     let roomy = compile(program, &machine(largest)?, line_of)?;
@@ -367,6 +423,7 @@ pub fn compile_fitted(
         data_depth: spec.data_depth.or(Some(roomy.used.data.max(16))),
         temporary_depth: spec.temporary_depth.or(Some(roomy.used.temporary.max(16))),
         program_depth: spec.program_depth.or(Some(longest.max(16))),
+        divider: spec.divider.or(Some(needs_divider(program))),
         ..spec.clone()
     };
     compile(program, &machine(fitted)?, line_of)

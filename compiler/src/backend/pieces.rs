@@ -183,6 +183,10 @@ fn rewritten(
             }
         }
         Kind::Product { factor, .. } => each(factor),
+        Kind::Divide { dividend, divisor, .. } => {
+            each(dividend);
+            each(divisor);
+        }
         Kind::Function { input, .. } => each(input),
     }
     (result.out, result.out_index) = replace(result.out, &result.out_index);

@@ -26,10 +26,12 @@ pub enum Axis {
     Row,
     /// Cyclic over all PEs, columns fastest.
     Grid,
+    /// Cyclic over all PEs, rows fastest: what [`super::seam`] makes of rows.
+    Tall,
 }
 
 impl Axis {
-    /// All axes.
+    /// The axes that are tried for every index.
     pub const ALL: [Axis; 4] = [Axis::Local, Axis::Column, Axis::Row, Axis::Grid];
 
     /// Number of lanes of this axis.
@@ -38,7 +40,7 @@ impl Axis {
             Axis::Local => 1,
             Axis::Column => machine.pes_per_pu(),
             Axis::Row => machine.pus(),
-            Axis::Grid => machine.pes(),
+            Axis::Grid | Axis::Tall => machine.pes(),
         }
     }
 
@@ -58,6 +60,7 @@ impl std::fmt::Display for Axis {
             Axis::Column => "columns",
             Axis::Row => "rows",
             Axis::Grid => "grid",
+            Axis::Tall => "grid, rows fastest",
         })
     }
 }
@@ -89,6 +92,10 @@ pub(super) fn for_each_access(operation: &Operation, mut visit: impl FnMut(Tenso
             }
         }
         Kind::Product { factor, .. } => read(factor),
+        Kind::Divide { dividend, divisor, .. } => {
+            read(dividend);
+            read(divisor);
+        }
         Kind::Function { input, .. } => read(input),
     }
     visit(operation.out, &operation.out_index, true);
@@ -121,18 +128,30 @@ impl Classes {
         let pes = machine.pes();
         let uneven = |&class: &usize| {
             let extent = self.extents[&class];
-            (extent > pes && extent % pes != 0).then_some((class, i64::from(extent - extent % pes)))
+            (extent > pes && !extent.is_multiple_of(pes)).then_some((class, i64::from(extent - extent % pes)))
         };
         self.movable.iter().filter_map(uneven).collect()
     }
 
     /// The classes of a program.
     pub(super) fn of(program: &Program) -> Classes {
-        classes(program)
+        Classes::with_seams(program, &[])
+    }
+
+    fn placement(&self, cost: Cost, way: &Way) -> Placement {
+        let place = |groups: &[Vec<usize>]| -> Vec<Vec<Axis>> {
+            groups.iter().map(|g| g.iter().map(|&class| axis_of(way, class)).collect()).collect()
+        };
+        Placement { tensors: place(&self.tensors), iterators: place(&self.iterators), cost: cost.cycles() }
+    }
+
+    /// The classes of a program in which the results of some operations, along one iterator each, need not lie where that does.
+    fn with_seams(program: &Program, seams: &[(usize, usize)]) -> Classes {
+        classes(program, seams)
     }
 }
 
-fn classes(program: &Program) -> Classes {
+fn classes(program: &Program, seams: &[(usize, usize)]) -> Classes {
     let mut count = 0;
     let mut fresh = |n: usize| -> Vec<usize> {
         count += n;
@@ -142,10 +161,13 @@ fn classes(program: &Program) -> Classes {
     let mut iterators: Vec<Vec<usize>> = program.operations.iter().map(|o| fresh(o.iterators.len())).collect();
     let mut parents: Vec<usize> = (0..count).collect();
     let mut local = vec![false; count];
-    for (operation, own) in program.operations.iter().zip(&iterators) {
-        for_each_access(operation, |tensor, index, _| {
+    for (number, (operation, own)) in program.operations.iter().zip(&iterators).enumerate() {
+        for_each_access(operation, |tensor, index, written| {
             for (affine, &dimension) in index.iter().zip(&tensors[tensor.0]) {
                 if let Some(iterator) = affine.as_iterator() {
+                    if written && seams.contains(&(number, iterator.0)) {
+                        continue;
+                    }
                     let (a, b) = (find(&mut parents, dimension), find(&mut parents, own[iterator.0]));
                     parents[a] = b;
                 } else if affine.as_constant().is_none() {
@@ -159,7 +181,7 @@ fn classes(program: &Program) -> Classes {
         let inside = match &operation.kind {
             Kind::Product { .. } => true,
             Kind::MultiplyAdd { start, finish, .. } => start.is_some() || *finish == Finish::Negative,
-            Kind::Function { .. } => false,
+            Kind::Divide { .. } | Kind::Function { .. } => false,
         };
         if inside {
             own[operation.free..].iter().for_each(|&node| local[node] = true);
@@ -213,9 +235,13 @@ struct Part {
 }
 
 /// Independent parts: no class of one meets an operation or a tensor of another.
-fn parts(program: &Program, classes: &Classes) -> Vec<Part> {
+fn parts(program: &Program, classes: &Classes, together: &[(usize, usize)]) -> Vec<Part> {
     let largest = classes.tensors.iter().chain(&classes.iterators).flatten().max().map_or(0, |&c| c + 1);
     let mut parents: Vec<usize> = (0..largest).collect();
+    for &(one, other) in together {
+        let (a, b) = (find(&mut parents, one), find(&mut parents, other));
+        parents[a] = b;
+    }
     let mut of_operation: Vec<Option<usize>> = Vec::new();
     for (operation, own) in program.operations.iter().zip(&classes.iterators) {
         let mut all = own.clone();
@@ -255,33 +281,123 @@ fn axis_of(way: &Way, class: usize) -> Axis {
     way.iter().find(|(c, _)| *c == class).map_or(Axis::Local, |&(_, axis)| axis)
 }
 
-/// All ways to place one part, cheapest first.
-fn ways(part: &Part, program: &Program, classes: &Classes, machine: &Machine, axes: &[Axis]) -> Vec<(Cost, Way)> {
-    let tried = &part.classes[..part.classes.len().min(TRIED_INDICES)];
-    let mut found = Vec::new();
-    for number in 0..axes.len().pow(tried.len() as u32) {
-        let mut rest = number;
-        let mut way: Way = Vec::new();
-        for &class in tried {
-            let axis = axes[rest % axes.len()];
-            if axis != Axis::Local {
-                way.push((class, axis));
-            }
-            rest /= axes.len();
+/// What the ways to place a program are looked for in.
+struct Search<'a> {
+    program: &'a Program,
+    classes: &'a Classes,
+    machine: &'a Machine,
+    axes: &'a [Axis],
+    /// Classes whose axis is decided.
+    decided: Way,
+}
+
+impl Search<'_> {
+    /// The cost of a way to place some operations and tensors, if the machine can do it.
+    fn cost(&self, part: &Part, way: &Way) -> Option<Cost> {
+        let place = |own: &[usize]| own.iter().map(|&class| axis_of(way, class)).collect::<Vec<Axis>>();
+        let mut cost = Cost::default();
+        for &number in &part.operations {
+            let operation = &self.program.operations[number];
+            let (axes, out) = (place(&self.classes.iterators[number]), place(&self.classes.tensors[operation.out.0]));
+            cost = cost.plus(Cost::of_operation(self.program, operation, &axes, &out, self.machine)?);
         }
-        if classes.meet.iter().any(|&(a, b)| !axis_of(&way, a).agrees_with(axis_of(&way, b))) {
+        for &number in &part.tensors {
+            let axes = place(&self.classes.tensors[number]);
+            cost = cost.plus(Cost::of_tensor(&self.program.tensors[number], &axes, self.machine));
+        }
+        Some(cost)
+    }
+
+    /// All ways to place one part, cheapest first.
+    fn ways(&self, part: &Part) -> Vec<(Cost, Way)> {
+        let open = part.classes.iter().filter(|class| self.decided.iter().all(|(known, _)| known != *class));
+        let tried: Vec<usize> = open.copied().take(TRIED_INDICES).collect();
+        let mut found = Vec::new();
+        for number in 0..self.axes.len().pow(tried.len() as u32) {
+            let mut rest = number;
+            let known = self.decided.iter().filter(|(class, _)| part.classes.contains(class));
+            let mut way: Way = known.copied().collect();
+            for &class in &tried {
+                let axis = self.axes[rest % self.axes.len()];
+                if axis != Axis::Local {
+                    way.push((class, axis));
+                }
+                rest /= self.axes.len();
+            }
+            if self.classes.meet.iter().any(|&(a, b)| !axis_of(&way, a).agrees_with(axis_of(&way, b))) {
+                continue;
+            }
+            found.extend(self.cost(part, &way).map(|cost| (cost, way)));
+        }
+        found.sort_by_key(|(cost, _)| cost.key());
+        found
+    }
+}
+
+/// Pairs of seams that are tried, and placements with seams that are kept.
+const TRIED_SEAMS: usize = 64;
+const KEPT_WITH_SEAMS: usize = 4;
+
+/// Placements in which an index lies on the rows here and on all PEs there, cheapest first.
+fn with_seams(program: &Program, machine: &Machine, axes: &[Axis]) -> Vec<(Cost, Placement)> {
+    let whole = Classes::of(program);
+    // Operations along which an index may change over: that index is longer than there are rows.
+    let mut writers: Vec<(usize, usize, usize)> = Vec::new();
+    for (number, operation) in program.operations.iter().enumerate() {
+        for (dimension, form) in operation.out_index.iter().enumerate() {
+            let Some(iterator) = form.as_iterator() else { continue };
+            let class = whole.tensors[operation.out.0][dimension];
+            if whole.movable.contains(&class) && whole.extents[&class] > 2 * machine.pus() {
+                writers.push((number, iterator.0, dimension));
+            }
+        }
+    }
+    let pairs =
+        writers.iter().enumerate().flat_map(|(n, &first)| writers[n + 1..].iter().map(move |&next| (first, next)));
+    let mut found: Vec<(Cost, Placement)> = Vec::new();
+    for ((out, iterator, dimension), (back, back_iterator, back_dimension)) in pairs.take(TRIED_SEAMS) {
+        let classes = Classes::with_seams(program, &[(out, iterator), (back, back_iterator)]);
+        let result =
+            |operation: usize, dimension: usize| classes.tensors[program.operations[operation].out.0][dimension];
+        let (rows, tall) = (classes.iterators[out][iterator], result(out, dimension));
+        let turns = rows != tall
+            && classes.iterators[back][back_iterator] == tall
+            && result(back, back_dimension) == rows
+            && classes.movable.contains(&rows)
+            && classes.movable.contains(&tall);
+        // An element that is read by its number would have to be masked out of the middle of a column.
+        let numbered = program.operations.iter().any(|operation| {
+            let mut found = false;
+            for_each_access(operation, |tensor, index, written| {
+                let own = &classes.tensors[tensor.0];
+                found |= !written && index.iter().zip(own).any(|(form, class)| *class == tall && form.terms.is_empty());
+            });
+            found
+        });
+        // Elements before the first one are computed with, where a mask is only rough: they have to have a value.
+        let target = program.operations[out].out;
+        let written = |element: i64| {
+            program
+                .operations
+                .iter()
+                .any(|other| other.out == target && other.out_index[dimension].as_constant() == Some(element))
+        };
+        let defined = (0..program.operations[out].iterators[iterator].low).all(written);
+        if !turns || numbered || !defined {
             continue;
         }
-        let place = |own: &[usize]| own.iter().map(|&class| axis_of(&way, class)).collect::<Vec<Axis>>();
-        let operations = part
-            .operations
-            .iter()
-            .map(|&n| Cost::of_operation(&program.operations[n], &place(&classes.iterators[n]), machine));
-        let tensors =
-            part.tensors.iter().map(|&n| Cost::of_tensor(&program.tensors[n], &place(&classes.tensors[n]), machine));
-        found.push((operations.chain(tensors).fold(Cost::default(), Cost::plus), way));
+        let decided = vec![(rows, Axis::Row), (tall, Axis::Tall)];
+        let search = Search { program, classes: &classes, machine, axes, decided };
+        let mut best: Option<(Cost, Way)> = Some((Cost::default(), Way::new()));
+        for part in &parts(program, &classes, &[(rows, tall)]) {
+            best = best
+                .zip(search.ways(part).into_iter().next())
+                .map(|((cost, way), (more, other))| (cost.plus(more), way.into_iter().chain(other).collect()));
+        }
+        found.extend(best.map(|(cost, way)| (cost, classes.placement(cost, &way))));
     }
     found.sort_by_key(|(cost, _)| cost.key());
+    found.truncate(KEPT_WITH_SEAMS);
     found
 }
 
@@ -295,11 +411,13 @@ pub(super) fn place(program: &Program, machine: &Machine) -> Vec<Placement> {
     } else {
         axes
     };
-    let parts = parts(program, &classes);
+    let seamed = if axes.contains(&Axis::Row) { with_seams(program, machine, &axes) } else { Vec::new() };
+    let search = Search { program, classes: &classes, machine, axes: &axes, decided: Way::new() };
+    let parts = parts(program, &classes, &[]);
     let mut found: Vec<(Cost, Way)> = vec![(Cost::default(), Way::new())];
     let free = parts.iter().filter(|part| !part.classes.is_empty()).count();
     for part in &parts {
-        let mut ways = ways(part, program, &classes, machine, &axes);
+        let mut ways = search.ways(part);
         if free > 1 {
             // The fastest ones, and the one with the fewest words.
             let least = ways.iter().min_by_key(|(cost, _)| cost.words).cloned();
@@ -322,15 +440,9 @@ pub(super) fn place(program: &Program, machine: &Machine) -> Vec<Placement> {
         found.truncate(KEPT_PLACEMENTS);
         found.extend(least);
     }
-    let place = |groups: &[Vec<usize>], way: &Way| {
-        groups.iter().map(|g| g.iter().map(|&class| axis_of(way, class)).collect()).collect()
-    };
-    found
-        .into_iter()
-        .map(|(cost, way)| Placement {
-            tensors: place(&classes.tensors, &way),
-            iterators: place(&classes.iterators, &way),
-            cost: cost.cycles(),
-        })
-        .collect()
+    let mut placements: Vec<(Cost, Placement)> =
+        found.into_iter().map(|(cost, way)| (cost, classes.placement(cost, &way))).collect();
+    placements.extend(seamed);
+    placements.sort_by_key(|(cost, _)| cost.key());
+    placements.into_iter().map(|(_, placement)| placement).collect()
 }

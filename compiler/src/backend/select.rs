@@ -9,10 +9,12 @@
 use super::cost::{Route, local_words, route};
 use super::job::{Access, Bound, Job, Lanes, Sink, Source, StorageId};
 use super::place::{Axis, Placement};
+use super::seam::{Seam, Turn, Walk, last_columns};
 use crate::fixed::{Kind, Operand, Operation, Program, Role, Tensor};
 use crate::tensor::{Affine, IterId, Iterator, TensorId};
+use arch::division::divide;
 use arch::function::FunctionTable;
-use arch::isa::Finish;
+use arch::isa::{Finish, RootFunction};
 use arch::machine::Machine;
 use arch::number::{round_half_even, saturate};
 use arch::timing::{self, Unit};
@@ -141,6 +143,10 @@ fn isolate_constants(program: &Program, placement: &Placement) -> (Program, Plac
                 }
             }
             Kind::Product { factor, .. } => isolate(factor, &iterators),
+            Kind::Divide { dividend, divisor, .. } => {
+                isolate(dividend, &iterators);
+                isolate(divisor, &iterators);
+            }
             Kind::Function { input, .. } => isolate(input, &iterators),
         }
         result.operations.push(operation);
@@ -149,19 +155,24 @@ fn isolate_constants(program: &Program, placement: &Placement) -> (Program, Plac
     (result, placed)
 }
 
-/// Make one factor of a product of two constants a tensor: a product has a word from a pad.
+/// Make one factor of a product of two constants a tensor: a product has a word from a pad. A divisor is such a factor, too.
 ///
 ///     a = x + 3 * 5      =>    3.9 = 3;   a = x + 3.9 * 5
+///     a = x / 3          =>    3.9 = 3;   a = x / 3.9
 fn spell_out_constants(program: &mut Program, placement: &mut Placement) {
     let mut number = 0;
     while number < program.operations.len() {
         let operation = &mut program.operations[number];
         let span = operation.span;
         let whole = constant_result(operation, program.word, &program.tables).is_some();
-        if let Kind::MultiplyAdd { product: Some((a @ Operand::Constant { .. }, Operand::Constant { .. })), .. } =
-            &mut operation.kind
-            && !whole
-        {
+        let constant = match &mut operation.kind {
+            Kind::MultiplyAdd { product: Some((a @ Operand::Constant { .. }, Operand::Constant { .. })), .. } => {
+                Some(a)
+            }
+            Kind::Divide { divisor: divisor @ Operand::Constant { .. }, .. } => Some(divisor),
+            _ => None,
+        };
+        if let (Some(a), false) = (constant, whole) {
             let tensor = TensorId(program.tensors.len());
             let constant = std::mem::replace(a, Operand::Read { tensor, index: Vec::new() });
             let Operand::Constant { word, fraction } = constant else { unreachable!("just matched") };
@@ -212,11 +223,45 @@ struct Context<'a> {
     loop_of: Vec<usize>,
     loops: Vec<u32>,
     column_loop: Option<usize>,
+    seam: Option<Seam>,
 }
 
 impl Context<'_> {
     fn lanes_of(&self, iterator: IterId) -> i64 {
         i64::from(self.axes[iterator.0].lanes(self.machine))
+    }
+
+    /// Where the result goes; a seam's part of it is that of its walk.
+    fn write_access(&self) -> Access {
+        let (out, index) = (self.operation.out, &self.operation.out_index);
+        let Some(seam) = self.seam else { return self.access(out, index) };
+        let mut index = index.clone();
+        index[seam.dimension] = Affine::constant(0);
+        let mut access = self.access(out, &index);
+        let stride = self.storages[out.0].strides[seam.dimension];
+        if let (Turn::ToRows, Some(column)) = (seam.turn, self.column_loop) {
+            access.strides[self.loop_of[seam.iterator]] += stride * i64::from(self.machine.pes_per_pu());
+            access.strides[column] += stride;
+        }
+        access
+    }
+
+    /// How the results change over to where they go.
+    fn walk(&self) -> Option<Walk> {
+        let seam = self.seam?;
+        let level = self.loop_of[seam.iterator];
+        let range = &self.operation.iterators[seam.iterator];
+        let rows = i64::from(self.machine.pus());
+        Some(match seam.turn {
+            Turn::ToTall => Walk::ToTall { level, stride: self.storages[self.operation.out.0].strides[seam.dimension] },
+            Turn::ToRows => Walk::ToRows {
+                waves: level,
+                columns: self.column_loop.expect("columns leave one after the other"),
+                words: super::cost::local_count(range, Axis::Row, self.machine) as u32,
+                low: range.low.rem_euclid(rows) as u32,
+                high: (range.high - 1).rem_euclid(rows) as u32 + 1,
+            },
+        })
     }
 
     fn access(&self, tensor: TensorId, index: &[Affine]) -> Access {
@@ -257,17 +302,31 @@ impl Context<'_> {
         let it = &self.operation.iterators[iterator];
         let (low, high) = (it.low.rem_euclid(lanes) as u32, (it.high - 1).rem_euclid(lanes) as u32 + 1);
         let level = Some(self.loop_of[iterator]);
+        if axis == Axis::Tall {
+            // Whole columns; where that is not enough it does not matter, or the placement is not chosen.
+            let high = last_columns(it.high, self.machine);
+            return (high < self.machine.pes_per_pu()).then_some(Bound { axis: Axis::Column, low: 0, high, level });
+        }
         let all = low == 0 && i64::from(high) == lanes;
         (axis != Axis::Local && !all).then_some(Bound { axis, low, high, level })
     }
 
     /// Where results are written: bounds of the free iterators and constant indices of the result.
     fn write_lanes(&self) -> Lanes {
-        let mut lanes = Lanes { pick_column: self.column_loop, ..Lanes::default() };
-        lanes.bounds.extend((0..self.operation.free).filter_map(|i| self.bound(i)));
+        let to_rows = self.seam.filter(|seam| seam.turn == Turn::ToRows).map(|seam| seam.iterator);
+        // Back on the rows, all columns take a result.
+        let pick_column = self.column_loop.filter(|_| to_rows.is_none());
+        let mut lanes = Lanes { pick_column, ..Lanes::default() };
+        let bounded = (0..self.operation.free).filter(|&i| to_rows != Some(i));
+        lanes.bounds.extend(bounded.filter_map(|i| self.bound(i)));
         let axes = &self.storages[self.operation.out.0].axes;
         for (affine, &axis) in self.operation.out_index.iter().zip(axes) {
-            if let (Some(at), true) = (affine.as_constant(), axis != Axis::Local) {
+            if let (Some(at), Axis::Tall) = (affine.as_constant(), axis) {
+                let (rows, at) = (self.machine.pus(), at.rem_euclid(i64::from(axis.lanes(self.machine))) as u32);
+                for (axis, low) in [(Axis::Row, at % rows), (Axis::Column, at / rows)] {
+                    lanes.bounds.push(Bound { axis, low, high: low + 1, level: None });
+                }
+            } else if let (Some(at), true) = (affine.as_constant(), axis != Axis::Local) {
                 let low = at.rem_euclid(i64::from(axis.lanes(self.machine))) as u32;
                 lanes.bounds.push(Bound { axis, low, high: low + 1, level: None });
             }
@@ -282,10 +341,11 @@ impl Context<'_> {
         lanes.bounds.extend((free..self.operation.iterators.len()).filter_map(|i| self.bound(i)));
         let summed = |axis| self.axes[free..].contains(&axis);
         // Copies of the same value beside each other: only the first counts.
-        if self.column_loop.is_none() && !summed(Axis::Column) && !summed(Axis::Grid) {
+        let over_all = summed(Axis::Grid) || summed(Axis::Tall);
+        if self.column_loop.is_none() && !summed(Axis::Column) && !over_all {
             lanes.bounds.push(Bound { axis: Axis::Column, low: 0, high: 1, level: None });
         }
-        if unit == Unit::Global && !summed(Axis::Row) && !summed(Axis::Grid) {
+        if unit == Unit::Global && !summed(Axis::Row) && !over_all {
             lanes.bounds.push(Bound { axis: Axis::Row, low: 0, high: 1, level: None });
         }
         lanes
@@ -303,8 +363,9 @@ pub(super) fn select(program: &Program, placement: &Placement, machine: &Machine
         if operation.iterators.iter().any(|i| i.high <= i.low) {
             continue;
         }
-        let (free, reduction) = axes.split_at(operation.free);
-        let route = route(&operation.kind, free, reduction);
+        let seam = Seam::of(operation, axes, &storages[operation.out.0].axes, machine)
+            .expect("placements that cannot be are not tried");
+        let route = route(operation, axes, seam);
         let count = |i: usize| super::cost::local_count(&operation.iterators[i], axes[i], machine) as u32;
         let mut loops: Vec<u32> = (0..operation.free).map(count).collect();
         let mut column_loop = None;
@@ -317,7 +378,7 @@ pub(super) fn select(program: &Program, placement: &Placement, machine: &Machine
         let loop_of = (0..operation.iterators.len())
             .map(|i| if i < operation.free { i } else { inner + i - operation.free })
             .collect();
-        let context = Context { machine, storages: &storages, operation, axes, loop_of, loops, column_loop };
+        let context = Context { machine, storages: &storages, operation, axes, loop_of, loops, column_loop, seam };
         select_one(&context, route, &program, &mut jobs);
     }
     Selection { storages, jobs }
@@ -326,7 +387,7 @@ pub(super) fn select(program: &Program, placement: &Placement, machine: &Machine
 fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut Vec<Job>) {
     let operation = context.operation;
     let name = &context.storages[operation.out.0].name;
-    let write = context.access(operation.out, &operation.out_index);
+    let write = context.write_access();
     let reduce = operation.iterators.len() - operation.free;
     let base = Job {
         span: operation.span,
@@ -346,7 +407,8 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
     };
     let through_tree = |job: Job, unit: Unit, shift: u32, function| {
         let (lanes, write_lanes) = (context.tree_lanes(unit), context.write_lanes());
-        Job { lanes, sink: Sink::Tree { unit, shift, function, write: write.clone(), lanes: write_lanes }, ..job }
+        let sink = Sink::Tree { unit, shift, function, write: write.clone(), lanes: write_lanes, walk: context.walk() };
+        Job { lanes, sink, ..job }
     };
     if let Some(word) = constant_result(operation, program.word, &program.tables) {
         let strides = write.strides[..operation.free].to_vec();
@@ -399,13 +461,23 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
             chain.interval = timing::ALU_TO_ALU.div_ceil(results.max(1)) as u32;
             jobs.push(chain);
         }
+        Kind::Divide { dividend, divisor, places, rounding } => {
+            // One sum carries both: dividend * 2^W + divisor.
+            let mut job = Job { what: format!("{name} division"), align: program.word, ..base };
+            let Source::Access(divisor) = context.source(divisor) else {
+                panic!("constant divisors have been spelled out")
+            };
+            (job.a, job.b, job.c) = (Some(divisor), Source::Word(1), Some(context.source(dividend)));
+            job.interval = timing::division_interval(context.machine) as u32;
+            jobs.push(through_tree(job, Unit::Row, *places, Some(RootFunction::Divide(*rounding))));
+        }
         Kind::Function { table, input } => {
             let mut job = Job { what: format!("{name} {:?}", program.tables[*table].function).to_lowercase(), ..base };
             let Source::Access(input) = context.source(input) else {
                 panic!("constant results are taken care of above")
             };
             (job.a, job.b) = (Some(input), Source::Word(1));
-            jobs.push(through_tree(job, Unit::Row, 0, Some(program.tables[*table].usage)));
+            jobs.push(through_tree(job, Unit::Row, 0, Some(RootFunction::Table(program.tables[*table].usage))));
         }
     }
 }
@@ -439,6 +511,9 @@ fn constant_result(operation: &Operation, word_bits: u32, tables: &[FunctionTabl
             let factor = word(factor)?;
             let step = |result: i64| saturate(round_half_even(i128::from(result) * factor, *shift), word_bits).0;
             Some((0..points).fold(*one, |result, _| step(result)))
+        }
+        Kind::Divide { dividend, divisor, places, rounding } => {
+            Some(divide(word(dividend)? as i64, word(divisor)? as i64, *places, *rounding, word_bits).0)
         }
         Kind::Function { table, input } => Some(tables[*table].evaluate(word(input)? as i64).0),
     }

@@ -108,6 +108,7 @@ fn dimensions(
         match walk {
             Walk::Digit(d) => (d, i64::from(storage.axes[d].lanes(machine))),
             Walk::Row(d) if storage.axes[d] == Axis::Grid => (d, i64::from(machine.pes_per_pu())),
+            Walk::Column(d) if storage.axes[d] == Axis::Tall => (d, i64::from(machine.pus())),
             Walk::Row(d) | Walk::Column(d) => (d, 1),
             Walk::Group(d) => (d, i64::from(machine.stream_words())),
         }
@@ -142,10 +143,18 @@ fn level_of(loops: &[Loop], wanted: impl Fn(Walk) -> bool) -> Option<usize> {
     loops.iter().position(|l| wanted(l.0))
 }
 
-/// The bounds that hold a part to the lanes it means.
-fn bounds(part: &Part, storage: &Storage) -> Vec<Bound> {
-    let bound = |&(d, high): &(usize, u32)| Bound { axis: storage.axes[d], low: 0, high, level: None };
-    part.tails.iter().filter(|t| storage.axes[t.0] != Axis::Local).map(bound).collect()
+/// The bounds that hold a part to the lanes it means; what is beyond the end in the last column of a tall one is padding.
+fn bounds(part: &Part, storage: &Storage, machine: &Machine) -> Vec<Bound> {
+    let rows = machine.pus();
+    let bounds = |&(d, high): &(usize, u32)| match storage.axes[d] {
+        Axis::Local => vec![],
+        Axis::Tall => {
+            let columns = Bound { axis: Axis::Column, low: 0, high: high.div_ceil(rows), level: None };
+            vec![columns, Bound { axis: Axis::Row, low: 0, high: high.min(rows), level: None }]
+        }
+        axis => vec![Bound { axis, low: 0, high, level: None }],
+    };
+    part.tails.iter().flat_map(bounds).collect()
 }
 
 /// Word of the storage at which a part starts.
@@ -169,12 +178,13 @@ fn strides(part: &Part, storage: &Storage) -> Vec<i64> {
 /// Instructions that load a tensor, and what they carry.
 pub(super) fn load(storage: &Storage, home: Home, tensor: usize, machine: &Machine) -> Vec<(LoadInstruction, Feed)> {
     let scatter = storage.axes.contains(&Axis::Grid);
-    let words = machine.stream_words();
+    let (words, rows) = (machine.stream_words(), machine.pus());
     let lane_loops = |d: usize, axis: Axis, lanes: u32| match axis {
         Axis::Local => vec![],
         Axis::Row => vec![(Walk::Row(d), lanes)],
         Axis::Column => vec![(Walk::Column(d), lanes)],
         Axis::Grid => vec![(Walk::Group(d), lanes.div_ceil(words))],
+        Axis::Tall => vec![(Walk::Column(d), lanes.div_ceil(rows)), (Walk::Row(d), rows.min(lanes))],
     };
     let mut result = Vec::new();
     for part in parts(storage, machine, &lane_loops) {
@@ -184,7 +194,7 @@ pub(super) fn load(storage: &Storage, home: Home, tensor: usize, machine: &Machi
             destination.strides[base + level] = stride as i32;
         }
         let mut lanes = Lanes {
-            bounds: bounds(&part, storage),
+            bounds: bounds(&part, storage, machine),
             pick_row: level_of(&part.loops, |w| matches!(w, Walk::Row(_))).map(|l| base + l),
             pick_column: level_of(&part.loops, |w| matches!(w, Walk::Column(_))).map(|l| base + l),
         };
@@ -212,21 +222,22 @@ pub(super) fn load(storage: &Storage, home: Home, tensor: usize, machine: &Machi
 
 /// Jobs that send a tensor to the output stream, and what they carry.
 pub(super) fn emit(storage: &Storage, id: StorageId, tensor: usize, machine: &Machine) -> Vec<(Job, Feed)> {
-    let columns = machine.pes_per_pu();
+    let (columns, rows) = (machine.pes_per_pu(), machine.pus());
     let lane_loops = |d: usize, axis: Axis, lanes: u32| match axis {
         Axis::Local => vec![],
         Axis::Row => vec![(Walk::Row(d), lanes)],
         Axis::Column => vec![(Walk::Column(d), lanes)],
         Axis::Grid => vec![(Walk::Row(d), lanes.div_ceil(columns)), (Walk::Column(d), columns.min(lanes))],
+        Axis::Tall => vec![(Walk::Column(d), lanes.div_ceil(rows)), (Walk::Row(d), rows.min(lanes))],
     };
-    let row_held = storage.axes.iter().any(|a| matches!(a, Axis::Row | Axis::Grid));
-    let column_held = storage.axes.iter().any(|a| matches!(a, Axis::Column | Axis::Grid));
+    let row_held = storage.axes.iter().any(|a| matches!(a, Axis::Row | Axis::Grid | Axis::Tall));
+    let column_held = storage.axes.iter().any(|a| matches!(a, Axis::Column | Axis::Grid | Axis::Tall));
     let mut result = Vec::new();
     for part in parts(storage, machine, &lane_loops) {
         let access = Access { storage: id, offset: offset(&part, storage), strides: strides(&part, storage) };
         // Beyond the end of the tensor zeros leave, whatever the pads hold there.
         let mut lanes = Lanes {
-            bounds: bounds(&part, storage),
+            bounds: bounds(&part, storage, machine),
             pick_row: level_of(&part.loops, |w| matches!(w, Walk::Row(_))),
             pick_column: level_of(&part.loops, |w| matches!(w, Walk::Column(_))),
         };

@@ -5,13 +5,14 @@
 //!    every sum and every result is used.
 //! 3. No PE reads a word in the cycle in which it is written.
 //! 4. Words are read and written in program order: a beat sees what all jobs before its own wrote, and nothing of the jobs after.
-//! 5. All streams are idle, and have fetched their first instruction again, when the next step starts.
+//! 5. A root begins a quotient only when it has finished the one before.
+//! 6. All streams are idle, and have fetched their first instruction again, when the next step starts.
 //!
 //! Two steps are replayed, the second one as soon as the first one's length allows: what the first has still on its way
 //! must not trouble the second.
 
 use arch::image::Image;
-use arch::isa::{Address, AluInstruction, Factor, LEVELS, Pad, Start, pad_bits};
+use arch::isa::{Address, AluInstruction, Factor, LEVELS, Pad, RootFunction, Start, pad_bits};
 use arch::machine::Machine;
 use arch::timing::{self, Unit};
 use std::collections::{BTreeMap, HashSet};
@@ -120,6 +121,8 @@ fn beats(counts: &[u32; LEVELS]) -> u64 {
 struct Replay {
     cycles: BTreeMap<u64, Cycle>,
     words: Words,
+    /// Root beats that divide, in order.
+    quotients: Vec<(Unit, u64)>,
     /// First cycle in which all streams are ready to start again.
     idle: u64,
 }
@@ -144,7 +147,10 @@ impl Replay {
             for beat in 0..u64::from(instruction.count) {
                 let t = now + beat * u64::from(instruction.interval);
                 self.at(t).roots.push(instruction.unit);
-                let result = t + timing::root_to_move(instruction.unit, instruction.function.is_some());
+                let result = t + timing::root_result(machine, instruction.unit, instruction.function.as_ref());
+                if matches!(instruction.function, Some(RootFunction::Divide(_))) {
+                    self.quotients.push((instruction.unit, t));
+                }
                 match instruction.unit {
                     Unit::Row => self.at(result).row_results += 1,
                     Unit::Global => self.at(result).global_results += 1,
@@ -218,7 +224,17 @@ pub fn verify(image: &Image) {
     assert!(idle <= length, "the step is {length} cycles long, but its streams are busy for {idle}");
     replay.step(image, length, step.count());
     check(&replay.cycles);
+    check_quotients(&replay.quotients, timing::division_interval(&image.machine));
     replay.words.check();
+}
+
+fn check_quotients(beats: &[(Unit, u64)], interval: u64) {
+    for unit in [Unit::Row, Unit::Global] {
+        let cycles: Vec<u64> = beats.iter().filter(|beat| beat.0 == unit).map(|beat| beat.1).collect();
+        for pair in cycles.windows(2) {
+            assert!(pair[1] >= pair[0] + interval, "cycle {}: the divider is busy since {}", pair[1], pair[0]);
+        }
+    }
 }
 
 fn check(cycles: &BTreeMap<u64, Cycle>) {

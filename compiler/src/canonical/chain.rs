@@ -60,7 +60,7 @@ impl Chain {
         let nest = &program.nests[update];
         let points: u64 = nest.iterators.iter().map(Iterator::extent).product();
         let simple = |nest: &Nest| nest.guards.is_empty() && nest.aggregate == Aggregate::Assign;
-        if !simple(nest) || points > SMALL || points < 2 || nest.free != nest.iterators.len() {
+        if !simple(nest) || !(2..=SMALL).contains(&points) || nest.free != nest.iterators.len() {
             return None;
         }
         let Some(Primitive::MultiplyAdd { start: Some(Atom::Read(before, at)), product, scale, subtract, negative }) =

@@ -127,13 +127,15 @@ fn simplify_one(expr: Expr) -> Expr {
             (Binary::Add, Constant(0.0), other)
             | (Binary::Add | Binary::Sub, other, Constant(0.0))
             | (Binary::Mul, Constant(1.0), other)
-            | (Binary::Mul | Binary::Div, other, Constant(1.0)) => other,
+            | (Binary::Mul | Binary::Div | Binary::DivControlled, other, Constant(1.0)) => other,
             (Binary::Sub, Constant(0.0), other) => simplify_one(Expr::neg(other)),
             (Binary::Mul, Constant(0.0), _) | (Binary::Mul, _, Constant(0.0)) => Constant(0.0),
             (Binary::Mul, Constant(-1.0), other) | (Binary::Mul, other, Constant(-1.0)) => {
                 simplify_one(Expr::neg(other))
             }
-            (Binary::Div, other, Constant(by)) if by != 0.0 => simplify_one(Expr::mul(Constant(1.0 / by), other)),
+            (Binary::Div | Binary::DivControlled, other, Constant(by)) if by != 0.0 => {
+                simplify_one(Expr::mul(Constant(1.0 / by), other))
+            }
             (operation @ (Binary::Add | Binary::Sub), a, b) => {
                 let sum = Expr::Binary(operation, Box::new(a), Box::new(b));
                 // What remains when everything else cancels.
@@ -171,7 +173,7 @@ fn binary(operation: Binary, a: f64, b: f64) -> Option<f64> {
         Binary::Add => a + b,
         Binary::Sub => a - b,
         Binary::Mul => a * b,
-        Binary::Div if b != 0.0 => a / b,
+        Binary::Div | Binary::DivControlled if b != 0.0 => a / b,
         Binary::Min => a.min(b),
         Binary::Max => a.max(b),
         Binary::Lt => f64::from(a < b),

@@ -1,7 +1,8 @@
-//! Comparison, choice and logic as arithmetic on 0 and 1.
+//! Comparison, choice and logic as arithmetic on 0 and 1; rounding to whole numbers as division.
 
 use super::expr::Expr;
-use crate::tensor::{Binary, Function, Node, Program, Unary};
+use super::library;
+use crate::tensor::{Binary, Element, Function, Node, Program, Tensor, Unary};
 
 /// Leave one comparison, `l < 0`, and no other logic.
 ///
@@ -10,6 +11,10 @@ use crate::tensor::{Binary, Function, Node, Program, Unary};
 ///     min(a, b)       =>  select(a < b, a, b)
 ///     select(c,y,n)   =>  (n - c*n) + c*y           (c is 0 or 1, so both products are exact)
 ///     abs(x)          =>  x - 2*(x*(x < 0))
+///     a % b           =>  a - b*floor(a / b)
+///     trunc(x)        =>  select(x < 0, -floor(-x), floor(x))
+///
+/// Functions that are a few of these and of others are written out ([`library`]); conversions are what they do to the value.
 ///
 /// Exact in fixed point, too: the difference is compared before it is rounded, and products with 0 and 1 are not rounded.
 pub fn rewrite_logic(program: &Program) -> Program {
@@ -18,21 +23,52 @@ pub fn rewrite_logic(program: &Program) -> Program {
         let is_logic = |node: &Node| match node {
             Node::Binary(operation, ..) => !matches!(operation, Binary::Add | Binary::Sub | Binary::Mul | Binary::Div),
             Node::Unary(operation, _) => *operation == Unary::Not,
-            Node::Select { .. } | Node::Call(Function::Abs, _) | Node::Cast(..) => true,
+            Node::Select { .. } | Node::Call(..) | Node::Cast(..) => true,
             _ => false,
         };
         if nest.body.nodes.iter().any(is_logic) {
-            nest.body = Expr::from_body(&nest.body).map(&mut rewrite).to_body();
+            nest.body = Expr::from_body(&nest.body).map(&mut |e| rewrite(e, &program.tensors)).to_body();
         }
     }
     result
 }
 
-fn negative(e: Expr) -> Expr {
+/// Whether a value is a whole number, whatever the operands are.
+fn is_whole(e: &Expr, tensors: &[Tensor]) -> bool {
+    match e {
+        Expr::Constant(value) => libm::trunc(*value) == *value,
+        Expr::Iterator(_) => true,
+        Expr::Read(tensor, _) | Expr::Gather(tensor, _) => tensors[tensor.0].element != Element::Real,
+        Expr::Unary(_, a) => is_whole(a, tensors),
+        Expr::Binary(operation, a, b) => match operation {
+            Binary::Div | Binary::DivControlled => false,
+            Binary::DivFloor | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => true,
+            _ => is_whole(a, tensors) && is_whole(b, tensors),
+        },
+        Expr::Select(parts) => is_whole(&parts[1], tensors) && is_whole(&parts[2], tensors),
+        Expr::Cast(element, a) => *element != Element::Real || is_whole(a, tensors),
+        Expr::Call(function, _) => *function == Function::Floor,
+    }
+}
+
+/// The largest whole number that is not above the value.
+pub(super) fn floor(e: Expr) -> Expr {
+    Expr::Call(Function::Floor, vec![e])
+}
+
+/// Towards zero.
+pub(super) fn trunc(e: Expr) -> Expr {
+    let up = Expr::neg(floor(Expr::neg(e.clone())));
+    choose(negative(e.clone()), up, floor(e))
+}
+
+/// 1 if the value is below 0, else 0.
+pub(super) fn negative(e: Expr) -> Expr {
     Expr::Binary(Binary::Lt, Box::new(e), Box::new(Expr::Constant(0.0)))
 }
 
-fn less(a: Expr, b: Expr) -> Expr {
+/// 1 if `a < b`, else 0.
+pub(super) fn less(a: Expr, b: Expr) -> Expr {
     match (a, b) {
         (a, Expr::Constant(0.0)) => negative(a),
         (Expr::Constant(0.0), b) => negative(Expr::neg(b)),
@@ -44,7 +80,8 @@ fn not(e: Expr) -> Expr {
     Expr::sub(Expr::Constant(1.0), e)
 }
 
-fn choose(condition: Expr, yes: Expr, no: Expr) -> Expr {
+/// `yes` where the condition is 1, `no` where it is 0.
+pub(super) fn choose(condition: Expr, yes: Expr, no: Expr) -> Expr {
     let other = Expr::sub(no.clone(), Expr::mul(condition.clone(), no));
     Expr::add(other, Expr::mul(condition, yes))
 }
@@ -68,7 +105,7 @@ fn truth(e: Expr) -> Expr {
     Expr::add(negative(e.clone()), negative(Expr::neg(e)))
 }
 
-fn rewrite(e: Expr) -> Expr {
+fn rewrite(e: Expr, tensors: &[Tensor]) -> Expr {
     match e {
         Expr::Unary(Unary::Not, a) => not(truth(*a)),
         Expr::Binary(operation, a, b) => {
@@ -84,6 +121,10 @@ fn rewrite(e: Expr) -> Expr {
                 Binary::Or => not(Expr::mul(not(truth(a)), not(truth(b)))),
                 Binary::Min => choose(less(a.clone(), b.clone()), a, b),
                 Binary::Max => choose(less(a.clone(), b.clone()), b, a),
+                Binary::RemFloor => {
+                    let quotient = Expr::Binary(Binary::DivFloor, Box::new(a.clone()), Box::new(b.clone()));
+                    Expr::sub(a, Expr::mul(b, quotient))
+                }
                 _ => Expr::Binary(operation, Box::new(a), Box::new(b)),
             }
         }
@@ -91,12 +132,11 @@ fn rewrite(e: Expr) -> Expr {
             let [condition, yes, no] = *parts;
             choose(truth(condition), yes, no)
         }
-        Expr::Call(Function::Abs, mut arguments) => {
-            let x = arguments.pop().expect("abs has an argument");
-            let flipped = Expr::mul(x.clone(), negative(x.clone()));
-            Expr::sub(x, Expr::mul(Expr::Constant(2.0), flipped))
-        }
-        Expr::Cast(crate::tensor::Element::Real, a) => *a,
+        Expr::Call(function, arguments) => library::written_out(function, arguments),
+        Expr::Cast(Element::Real, a) => *a,
+        Expr::Cast(Element::Bool, a) => truth(*a),
+        Expr::Cast(Element::Int { .. }, a) if is_whole(&a, tensors) => *a,
+        Expr::Cast(Element::Int { .. }, a) => trunc(*a),
         other => other,
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! | pass | does |
 //! |---|---|
+//! | [`contents`] | what is input and result at once becomes two tensors |
 //! | [`update`] | gradient descent as nests, for one sample or a batch |
 //! | [`dead`] | removes what nobody asks for |
 //! | [`boxes`] | conditions on iterators become bounds |
-//! | [`extremes`] | maximum and minimum of several values, two at a time |
-//! | [`logic`] | comparison, choice and logic as arithmetic on 0 and 1 |
+//! | [`extremes`] | maximum and minimum of several values, half against half |
+//! | [`logic`] | comparison, choice and logic as arithmetic on 0 and 1, rounding and library functions by simpler ones |
 //! | [`fold`] | computes what is constant |
 //! | [`fuse`] | moves definitions to where they are used |
 //! | [`rates`] | moves constant factors of updates to where they are cheapest |
@@ -25,6 +26,7 @@
 pub mod align;
 pub mod boxes;
 pub mod chain;
+pub mod contents;
 pub mod dead;
 pub mod duplicate;
 mod expr;
@@ -32,6 +34,7 @@ pub mod extremes;
 mod flow;
 pub mod fold;
 pub mod fuse;
+mod library;
 mod linear;
 pub mod logic;
 pub mod padding;
@@ -95,7 +98,7 @@ pub enum Reduction {
 /// Bring a program into the form that [`crate::fixed::lower`] takes: every nest primitive, nothing unneeded.
 pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec<Diagnostic>> {
     limit_expressions(program)?;
-    let mut program = select(program, &options.keep);
+    let mut program = contents::separate_contents(&select(program, &options.keep));
     if options.batch.size > 1 {
         program = update::vectorise(&program, options.batch.size)?;
     }

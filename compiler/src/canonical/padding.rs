@@ -79,8 +79,11 @@ fn harmless(program: &Program, tensors: &[Vec<bool>], nest: &Nest, iterator: Ite
             nothing_added && (!free || nothing_there)
         }
         Some(Primitive::Product(factor)) => free && zero(&factor),
+        // The machine's 0 / x is 0, also where x is 0.
+        Some(Primitive::Divide { dividend, .. }) => zero(&dividend),
         Some(Primitive::Function(function, argument)) => {
-            matches!(function, Function::SigmoidSymmetric | Function::Tanh) && zero(&argument)
+            use Function::{Atan, Erf, SigmoidSymmetric, Sin, Sinh, Sqrt, Tanh};
+            matches!(function, SigmoidSymmetric | Tanh | Sin | Sinh | Atan | Erf | Sqrt) && zero(&argument)
         }
         None => false,
     }

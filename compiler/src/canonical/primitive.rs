@@ -6,6 +6,7 @@
 //! | assign | one of these `< 0` | multiply-add, finished by its sign |
 //! | add | `p`, `-p` (start as the nest says) | multiply-add |
 //! | mul | `s` | product |
+//! | assign | `s / s`, `floor(s / s)`, `floor(s)` | division |
 //! | assign | `f(s)` | function |
 //!
 //! where `s` is an element or a constant, and `p` is `s`, `s * s` or `2^k * s * s`.
@@ -41,6 +42,15 @@ pub enum Primitive {
     },
     /// Left-to-right product.
     Product(Atom),
+    /// A quotient.
+    Divide {
+        /// What is divided.
+        dividend: Atom,
+        /// By what.
+        divisor: Atom,
+        /// Towards minus infinity to a whole number, instead of to nearest.
+        down: bool,
+    },
     /// A function of one element.
     Function(Function, Atom),
 }
@@ -51,6 +61,15 @@ impl Primitive {
         let body = Expr::from_body(&nest.body);
         match nest.aggregate {
             Aggregate::Assign => match &body {
+                Expr::Binary(operation @ (Binary::Div | Binary::DivControlled | Binary::DivFloor), a, b) => {
+                    let down = *operation == Binary::DivFloor;
+                    Some(Primitive::Divide { dividend: atom(a)?, divisor: atom(b)?, down })
+                }
+                Expr::Call(Function::Floor, arguments) => Some(Primitive::Divide {
+                    dividend: atom(arguments.first()?)?,
+                    divisor: Atom::Constant(1.0),
+                    down: true,
+                }),
                 Expr::Call(function, arguments) => match arguments.as_slice() {
                     [argument] => Some(Primitive::Function(*function, atom(argument)?)),
                     _ => None,

@@ -74,11 +74,16 @@ const IN_PASSING: u64 = 256;
 fn repeats_operands(node: &Node) -> bool {
     match node {
         Node::Binary(operation, ..) => {
-            use Binary::{And, Eq, Max, Min, Ne, Or};
-            matches!(operation, Min | Max | Eq | Ne | And | Or)
+            use Binary::{And, Eq, Max, Min, Ne, Or, RemFloor};
+            matches!(operation, Min | Max | Eq | Ne | And | Or | RemFloor)
         }
         Node::Unary(operation, _) => *operation == Unary::Not,
-        Node::Select { .. } | Node::Call(Function::Abs, _) => true,
+        Node::Call(function, _) => {
+            use Function::{Abs, Copysign, Fdim, Fmod, Hypot, Pow, Round, Tan, Trunc};
+            matches!(function, Abs | Copysign | Fdim | Fmod | Hypot | Pow | Round | Tan | Trunc)
+        }
+        Node::Cast(element, _) => *element != Element::Real,
+        Node::Select { .. } => true,
         _ => false,
     }
 }
@@ -93,11 +98,18 @@ fn operands(node: &Node) -> Vec<NodeId> {
     }
 }
 
+/// Whether the operation gives words without a binary point.
+fn is_whole(e: &Expr) -> bool {
+    matches!(e, Expr::Binary(Binary::Lt | Binary::DivFloor, ..) | Expr::Call(Function::Floor, _))
+}
+
 struct Splitter {
     /// The program with its growing list of tensors.
     program: Program,
     /// Length of the longest chain of nests that leads to each tensor.
     levels: Vec<usize>,
+    /// Tensors that several nests write.
+    shared: Vec<bool>,
     /// What has been made so far.
     nests: Vec<Nest>,
 }
@@ -118,7 +130,9 @@ impl Place {
 
 impl Splitter {
     fn new(program: &Program) -> Splitter {
-        Splitter { program: program.clone(), levels: vec![0; program.tensors.len()], nests: Vec::new() }
+        let writers = |t: usize| program.nests.iter().filter(|nest| nest.out.0 == t).count();
+        let shared = (0..program.tensors.len()).map(|t| writers(t) > 1).collect();
+        Splitter { program: program.clone(), levels: vec![0; program.tensors.len()], shared, nests: Vec::new() }
     }
 
     fn finish(self) -> Program {
@@ -144,6 +158,7 @@ impl Splitter {
     fn tensor(&mut self, tensor: Tensor) -> TensorId {
         self.program.tensors.push(tensor);
         self.levels.push(0);
+        self.shared.push(false);
         TensorId(self.program.tensors.len() - 1)
     }
 
@@ -151,6 +166,8 @@ impl Splitter {
         let place = self.place(nest);
         let expr = Expr::from_body(&nest.body);
         let body = match nest.aggregate {
+            // Whole numbers have no binary point; what else is written to the tensor may need one.
+            Aggregate::Assign if self.shared[nest.out.0] && is_whole(&expr) => self.atom(expr, &place),
             Aggregate::Assign => self.assigned(expr, &place),
             Aggregate::Add => {
                 let scaled = self.scaled_sum(&expr, nest, &place);

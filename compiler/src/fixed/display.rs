@@ -15,6 +15,7 @@
 
 use super::{Kind, Operand, Operation, Program, Role};
 use crate::tensor::Affine;
+use arch::division::Rounding;
 use arch::isa::Finish;
 use std::fmt::{Display, Formatter, Result};
 
@@ -96,6 +97,10 @@ impl Display for Line<'_> {
             }
             Kind::Product { factor, shift, one } => {
                 write!(f, "product {} from {one} ( {} ) >> {shift}", reduction.join(" "), self.operand(factor))?;
+            }
+            Kind::Divide { dividend, divisor, places, rounding } => {
+                let how = if *rounding == Rounding::Down { "quotient down" } else { "quotient" };
+                write!(f, "{how} ( {} << {places} / {} )", self.operand(dividend), self.operand(divisor))?;
             }
             Kind::Function { table, input } => write!(f, "table {table} ( {} )", self.operand(input))?,
         }

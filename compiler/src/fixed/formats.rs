@@ -5,7 +5,8 @@
 //! Lowering a fraction costs accuracy, so a constant's binary point (which is free) moves first.
 
 use crate::canonical::primitive::{Atom, Primitive};
-use crate::tensor::{Function, Nest, Program, Role, TensorId};
+use crate::tensor::{Element, Function, Nest, Program, Role, TensorId};
+use arch::division::most_places;
 use arch::function::FunctionTable;
 use arch::number::{quantise, to_f64, word_max, word_min};
 use arch::{Code, Diagnostic};
@@ -136,6 +137,14 @@ pub(super) fn table_function(function: Function) -> Option<arch::function::Funct
         Function::Log => Table::Log,
         Function::Tanh => Table::Tanh,
         Function::Exp => Table::Exp,
+        Function::Sqrt => Table::Sqrt,
+        Function::Rsqrt => Table::Rsqrt,
+        Function::Sin => Table::Sin,
+        Function::Cos => Table::Cos,
+        Function::Atan => Table::Atan,
+        Function::Erf => Table::Erf,
+        Function::Sinh => Table::Sinh,
+        Function::Cosh => Table::Cosh,
         _ => return None,
     })
 }
@@ -218,6 +227,9 @@ impl<'a> Formats<'a> {
             self.notes.retain(|note| !note.message.starts_with(&format!("`{name}` gets ")));
             self.notes.push(Diagnostic::new(Code::WarnNumber, nest.span, message).with_label(why.to_string()));
         }
+        if fraction < 0 && matches!(self.program.tensors[id.0].element, Element::Int { .. }) {
+            self.reject(nest, &format!("the integers of `{name}` have no room: {why}"));
+        }
         self.fractions[id.0] = fraction;
         self.decided[id.0] = why.to_string();
         self.changed = true;
@@ -228,11 +240,32 @@ impl<'a> Formats<'a> {
     /// `Err`: the start of the nest with this number has far more bits than its sum; it needs a coarser copy.
     pub(super) fn settle(&mut self, nests: &[(Nest, Primitive)]) -> Result<(), usize> {
         for (nest, primitive) in nests {
-            if let Primitive::MultiplyAdd { negative: true, .. } = primitive {
-                let id = self.same_as[nest.out.0].0;
-                self.fractions[id] = 0;
-                self.decided[id] = "the result of a comparison, 0 or 1".to_string();
+            let id = self.same_as[nest.out.0].0;
+            match primitive {
+                Primitive::MultiplyAdd { negative: true, .. } => {
+                    self.fractions[id] = 0;
+                    self.decided[id] = "the result of a comparison, 0 or 1".to_string();
+                }
+                Primitive::Divide { down: true, .. } => {
+                    if self.fractions[id] < 0 {
+                        self.reject(nest, "a whole number this large has no room");
+                    }
+                    self.fractions[id] = 0;
+                    self.decided[id] = "whole numbers".to_string();
+                }
+                _ => {}
             }
+        }
+        for (id, tensor) in self.program.tensors.iter().enumerate() {
+            if matches!(tensor.element, Element::Int { .. }) && self.fractions[self.same_as[id].0] < 0 {
+                let message =
+                    format!("the integers of `{}` do not fit words of {} bits", tensor.name, self.numbers.word);
+                let help = "use wider words, or real elements, which may lose their last places";
+                self.errors.push(Diagnostic::new(Code::Backend, tensor.span, message).with_help(help));
+            }
+        }
+        if !self.errors.is_empty() {
+            return Ok(());
         }
         loop {
             self.changed = false;
@@ -307,6 +340,7 @@ impl<'a> Formats<'a> {
                     self.reject(nest, "the product is too large to start at 1 in its format");
                 }
             }
+            Primitive::Divide { dividend, divisor, down } => self.constrain_division(nest, dividend, divisor, *down),
             Primitive::Function(function, argument) => {
                 let (Some(function), Atom::Read(input, _)) = (table_function(*function), argument) else { return };
                 let input = self.fraction(*input);
@@ -324,6 +358,54 @@ impl<'a> Formats<'a> {
                     }
                     self.lower(nest.out, output - 1, "accuracy of the function table", nest);
                 }
+            }
+        }
+    }
+
+    /// Binary points of dividend and divisor, with those of constants chosen.
+    pub(super) fn division_points(&self, out: TensorId, dividend: &Atom, divisor: &Atom) -> (i32, i32) {
+        let word = self.numbers.word;
+        // As few bits as hold a constant exactly, or all there are; more where the shift of the dividend wants it.
+        let constant = |value: f64, wanted: i32| {
+            let best = best_fraction(value, value, word);
+            let least = exact_fraction(value, word).unwrap_or(best);
+            wanted.clamp(least, best)
+        };
+        let out = self.fraction(out);
+        match (dividend, divisor) {
+            (Atom::Read(a, _), Atom::Read(b, _)) => (self.fraction(*a), self.fraction(*b)),
+            (Atom::Read(a, _), Atom::Constant(b)) => {
+                let a = self.fraction(*a);
+                (a, constant(*b, a - out))
+            }
+            (Atom::Constant(a), Atom::Read(b, _)) => {
+                let b = self.fraction(*b);
+                (constant(*a, out + b), b)
+            }
+            (Atom::Constant(a), Atom::Constant(b)) => {
+                let b = constant(*b, word as i32 / 2);
+                (constant(*a, out + b), b)
+            }
+        }
+    }
+
+    /// Keep the shift of the dividend within what a divider has.
+    fn constrain_division(&mut self, nest: &Nest, dividend: &Atom, divisor: &Atom, down: bool) {
+        let most = most_places(self.numbers.word) as i32;
+        let out = self.fraction(nest.out);
+        let (a, b) = self.division_points(nest.out, dividend, divisor);
+        let places = out - a + b;
+        if places < 0 {
+            match dividend {
+                Atom::Read(tensor, _) => self.lower(*tensor, a + places, "its quotient has fewer bits", nest),
+                // The dividend keeps what it needs, the divisor gets less.
+                Atom::Constant(_) => self.reject(nest, "the quotient of this constant has no room"),
+            }
+        } else if places > most {
+            match divisor {
+                _ if !down => self.lower(nest.out, out + most - places, "a divider makes no more bits", nest),
+                Atom::Read(tensor, _) => self.lower(*tensor, b + most - places, "a divider makes no more bits", nest),
+                Atom::Constant(_) => self.reject(nest, "the divisor is too small for these words"),
             }
         }
     }

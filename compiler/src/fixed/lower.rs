@@ -4,7 +4,8 @@ use super::formats::{Formats, NumberReport, Numbers, Points, TensorNumbers, tabl
 use super::{Kind, Operand, Operation, Program, Role, Tensor, verify};
 use crate::canonical::primitive::{self, Atom, Primitive};
 use crate::ranges::Ranges;
-use crate::tensor::{self, Affine, Aggregate, Element, Nest, Node, Start, TensorId, Unary};
+use crate::tensor::{self, Affine, Aggregate, Nest, Node, Start, TensorId, Unary};
+use arch::division::Rounding;
 use arch::function::FunctionTable;
 use arch::isa::Finish;
 use arch::number::quantise;
@@ -138,20 +139,7 @@ fn with_copied_start(program: &tensor::Program, ranges: &Ranges, number: usize) 
 fn primitives(program: &tensor::Program) -> Result<Vec<(Nest, Primitive)>, Vec<Diagnostic>> {
     let mut errors = Vec::new();
     for tensor in &program.tensors {
-        if matches!(tensor.element, Element::Int { .. }) {
-            let message =
-                format!("`{}` has integers for elements, which this back end does not compute with yet", tensor.name);
-            errors.push(
-                Diagnostic::new(Code::Backend, tensor.span, message)
-                    .with_help("declare real elements, or evaluate with the golden engine"),
-            );
-        }
-        if tensor.role == tensor::Role::InOut {
-            let message = format!("`{}` is input and output at once, which this back end does not do yet", tensor.name);
-            errors.push(
-                Diagnostic::new(Code::Backend, tensor.span, message).with_help("give the result a name of its own"),
-            );
-        }
+        assert_ne!(tensor.role, tensor::Role::InOut, "canonical programs have no contents that are results, too");
     }
     let mut nests = Vec::new();
     for nest in &program.nests {
@@ -302,6 +290,15 @@ impl Lowering<'_> {
                     factor: self.operand(factor, fraction),
                     shift: fraction as u32,
                     one: 1 << formats.fraction(nest.out),
+                }
+            }
+            Primitive::Divide { dividend, divisor, down } => {
+                let (a, b) = formats.division_points(nest.out, dividend, divisor);
+                Kind::Divide {
+                    dividend: self.operand(dividend, a),
+                    divisor: self.operand(divisor, b),
+                    places: (formats.fraction(nest.out) - a + b) as u32,
+                    rounding: if *down { Rounding::Down } else { Rounding::Nearest },
                 }
             }
             Primitive::Function(function, argument) => {

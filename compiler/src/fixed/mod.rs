@@ -4,6 +4,7 @@
 //!
 //!     MultiplyAdd   out = finish( (start << align) ± sum over reduction points of a * b ),  each product worth a * b * 2^scale
 //!     Product       out = left-to-right chain  p = round(p * a), starting at the first a
+//!     Divide        out = finish( (a << places) / b )
 //!     Function      out = table(a)
 //!
 //! The laws, checked by [`verify()`]:
@@ -16,7 +17,9 @@
 //! 3. `finish = Negative` gives a word 0 or 1 and `f(out) = 0`.
 //! 4. An operation that reads the tensor it writes does so only at the index it writes.
 //! 5. Every element read has been written, or belongs to an input, state or parameter tensor.
-//! 6. The result of a `Product` is rounded at every step: `f(a) + f(out) - f(out) = f(a)` is the shift of each step.
+//! 6. `Divide`: `f(out) = f(a) + places - f(b)`, `places` at most [`arch::division::most_places`]; it reduces nothing, and towards minus
+//!    infinity `f(out) = 0`.
+//! 7. The result of a `Product` is rounded at every step: `f(a) + f(out) - f(out) = f(a)` is the shift of each step.
 //!
 //! How far results are from real numbers: an operation adds at most half a last place of its result, a function
 //! [`arch::function::MAX_ERROR`] last places, and it carries on the errors `e` of its operands: `e(a * b) <= |a| e(b) + |b| e(a)`,
@@ -35,6 +38,7 @@ pub use verify::verify;
 
 use crate::tensor::{Affine, Iterator, TensorId};
 use arch::Span;
+use arch::division::Rounding;
 use arch::function::FunctionTable;
 use arch::isa::Finish;
 
@@ -131,6 +135,17 @@ pub enum Kind {
         shift: u32,
         /// The start of the chain: 1 in the format of the result.
         one: i64,
+    },
+    /// `out = dividend * 2^places / divisor`, rounded once ([`arch::division::divide`]); no reduction iterators.
+    Divide {
+        /// What is divided.
+        dividend: Operand,
+        /// By what.
+        divisor: Operand,
+        /// Left shift of the dividend.
+        places: u32,
+        /// How the quotient becomes a word.
+        rounding: Rounding,
     },
     /// `out = tables[table](input)`; no reduction iterators.
     Function {

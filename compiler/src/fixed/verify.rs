@@ -2,6 +2,7 @@
 
 use super::{Kind, Operand, Operation, Program, Role};
 use crate::tensor::{Affine, TensorId};
+use arch::division::{Rounding, most_places};
 use arch::isa::Finish;
 use arch::number::{word_max, word_min};
 
@@ -64,6 +65,7 @@ fn operands(kind: &Kind) -> Vec<(&Operand, bool)> {
             list
         }
         Kind::Product { factor, .. } => vec![(factor, false)],
+        Kind::Divide { dividend, divisor, .. } => vec![(dividend, true), (divisor, true)],
         Kind::Function { input, .. } => vec![(input, true)],
     }
 }
@@ -114,6 +116,13 @@ fn formats(program: &Program, operation: &Operation) {
         Kind::Product { factor, shift, one } => {
             assert_eq!(fraction(factor), *shift as i32, "{}: shift of a product", out.name);
             assert_eq!(*one, 1 << out.fraction, "{}: start of a product", out.name);
+        }
+        Kind::Divide { dividend, divisor, places, rounding } => {
+            assert_eq!(operation.free, operation.iterators.len(), "{}: a division reduces nothing", out.name);
+            assert!(*places <= most_places(program.word), "{}: places", out.name);
+            let quotient = fraction(dividend) + *places as i32 - fraction(divisor);
+            assert_eq!(quotient, out.fraction, "{}: quotient", out.name);
+            assert!(*rounding == Rounding::Nearest || out.fraction == 0, "{}: a whole number", out.name);
         }
         Kind::Function { table, input } => {
             let table = &program.tables[*table];

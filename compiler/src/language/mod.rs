@@ -85,6 +85,10 @@ pub struct Options {
     pub entry: Option<String>,
     /// TABLA as the seed document defines it, without decimal literals (`--std=seed`).
     pub seed_dialect: bool,
+    /// The model language without E-AMBIG: operators associate to the left, whatever they are (`--rink-left`).
+    pub rink_left: bool,
+    /// Mean and deviation of TABLA's `gaussian` (`--gaussian`); default: 0 and 1.
+    pub gaussian: Option<(f64, f64)>,
     /// Sizes beyond which a program is refused.
     pub limits: Limits,
 }

@@ -17,10 +17,10 @@ module host_link #(
     output wire                  transmit_valid,
     input  wire                  transmit_ready,
     // the grid
-    output wire                  grid_reset,
-    output wire                  control_write,
-    output wire [19:0]           control_address,
-    output wire [31:0]           control_data,
+    output reg                   grid_reset,
+    output reg                   control_write,
+    output reg  [19:0]           control_address,
+    output reg  [31:0]           control_data,
     input  wire [31:0]           control_read,
     output wire [LANES*WORD-1:0] in_data,
     output wire                  in_valid,
@@ -38,7 +38,7 @@ module host_link #(
     localparam [3:0] WORD_BYTES = BYTES[3:0];
     localparam [15:0] WORDS_PER_FRAME = PAYLOAD_LIMIT / BYTES;
     localparam [3:0] IDLE = 4'd0, DECIDE = 4'd1, SETTLE = 4'd2, FETCH = 4'd3, FETCHED = 4'd4, UNIT = 4'd5, READ_REGISTER = 4'd6,
-        REPLY = 4'd7, PAYLOAD = 4'd8, POPPED = 4'd9, EMIT = 4'd10, CLOSE = 4'd11, FINISH = 4'd12, PAUSE = 4'd13;
+        REPLY = 4'd7, PAYLOAD = 4'd8, POPPED = 4'd9, EMIT = 4'd10, CLOSE = 4'd11, FINISH = 4'd12, PAUSE = 4'd13, ADDRESSED = 4'd14;
 
     reg [3:0] state, after_emit;
     reg [7:0] status, last_serial;
@@ -65,7 +65,6 @@ module host_link #(
         .sent(sent), .crc(crc), .data(transmit), .valid(transmit_valid), .ready(transmit_ready)
     );
 
-    assign grid_reset = reset || state == SETTLE;
 
     wire input_full;
     wire [BUFFER_LOG2:0] free, ready;
@@ -87,10 +86,13 @@ module host_link #(
         .commit(decided && !repeated), .rewind(decided && repeated)
     );
 
-    // In UNIT the top of `value` is what was fetched last: {data, address}, or an address.
-    assign control_write = state == UNIT && command == WRITE;
-    assign control_address = command == WRITE ? value[19:0] : value[51:32];
-    assign control_data = value[63:32];
+    // In UNIT the top of `value` is what was fetched last: {data, address}, or an address. Registers here keep the ways to the grid short.
+    always @(posedge clock) begin
+        grid_reset <= reset || state == SETTLE;
+        control_write <= state == UNIT && command == WRITE && !reset;
+        control_address <= command == WRITE ? value[19:0] : value[51:32];
+        control_data <= value[63:32];
+    end
 
     wire [15:0] wanted = value[63:48];
     wire [15:0] waiting = {{(15 - BUFFER_LOG2){1'b0}}, ready};
@@ -145,7 +147,7 @@ module host_link #(
             UNIT: begin
                 state <= last_unit ? PAUSE : FETCH;
                 if (command == WRITE) left <= 4'd8;
-                if (command == READ) state <= READ_REGISTER;
+                if (command == READ) state <= ADDRESSED;
                 if (command == INPUT) begin
                     left <= WORD_BYTES;
                     if (input_full) state <= PAUSE;
@@ -153,6 +155,7 @@ module host_link #(
                 end
                 if (command == OUTPUT) count <= wanted < most ? wanted : most;
             end
+            ADDRESSED: state <= READ_REGISTER;
             READ_REGISTER: begin
                 value <= {32'd0, control_read};
                 left <= 4'd4;

@@ -7,9 +7,11 @@ mod seen;
 
 use super::sequencer::{Beat, Beats};
 use super::watch::PuView;
+use arch::division::{divide, operands};
 use arch::function::evaluate;
 use arch::isa::{
-    Address, AluInstruction, Factor, Finish, LEVELS, Mask, MoveInstruction, Pad, RootInstruction, Start, TableUse,
+    Address, AluInstruction, Factor, Finish, LEVELS, Mask, MoveInstruction, Pad, RootFunction, RootInstruction, Start,
+    TableUse,
 };
 use arch::machine::Machine;
 use arch::number::{NARROW, round_and_saturate, round_half_even, saturate, wrap};
@@ -270,8 +272,13 @@ impl<A: Sum> Lanes<A> {
 
     /// The word a root makes of a sum, and whether it is saturated.
     fn root_word(&self, sum: i128, root: &RootInstruction) -> (i64, bool) {
-        let (h, saturated) = saturate(round_half_even(sum, root.shift), self.machine.word());
-        let Some(usage) = root.function else { return (h, saturated) };
+        let word = self.machine.word();
+        if let Some(RootFunction::Divide(rounding)) = root.function {
+            let (dividend, divisor) = operands(sum, word);
+            return divide(dividend, divisor, root.shift, rounding, word);
+        }
+        let (h, saturated) = saturate(round_half_even(sum, root.shift), word);
+        let Some(RootFunction::Table(usage)) = root.function else { return (h, saturated) };
         let (y, also) = self.function(h, &usage);
         (y, saturated || also)
     }
@@ -292,7 +299,7 @@ impl<A: Sum> Lanes<A> {
             Unit::Global => self.trees.iter().find(|s| s.row_cycle + levels == self.now),
         };
         let rows = arrived.map_or_else(|| vec![0; self.machine.pus() as usize], |s| s.rows.clone());
-        let lands = self.now + timing::root_to_move(root.unit, root.function.is_some());
+        let lands = self.now + timing::root_result(&self.machine, root.unit, root.function.as_ref());
         match root.unit {
             Unit::Row => {
                 let words = rows.into_iter().map(|sum| self.root_word(sum, root)).collect();

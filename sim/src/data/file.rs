@@ -39,7 +39,7 @@ pub fn read(bytes: &[u8], reading: &Reading) -> Result<Table, (Diagnostic, Strin
         return read(&inner, reading);
     }
     if bytes.starts_with(npy::MAGIC) {
-        return npy::read(bytes).and_then(|array| npy::table(&[("".to_owned(), array)])).map_err(none);
+        return npy::read(bytes).and_then(|array| npy::table(&[(String::new(), array)])).map_err(none);
     }
     if bytes.starts_with(b"PK") {
         return npz::read(bytes).and_then(|arrays| npy::table(&npz::chosen(arrays, reading)?)).map_err(none);
@@ -99,6 +99,29 @@ mod tests {
         assert!(read(cut).unwrap_err().starts_with("the gzip data is damaged"));
         assert!(read(b"PK\x03\x04").unwrap_err().contains("zip"));
         assert!(read(b"\x93NUMPY\x01").unwrap_err().contains("NumPy"));
+    }
+
+    /// Whatever happens to a file on its way, it is read or refused.
+    #[test]
+    fn damage_is_no_panic() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+        let mut files: Vec<Vec<u8>> = ["pair.npz", "pair_compressed.npz", "fortran.npy"]
+            .map(|name| std::fs::read(folder.join(name)).unwrap())
+            .into();
+        files.push(packed(b"a;b\n1;2\n\"3\";x\n"));
+        files.push(b"+1 1:0.5 3:2 # c\n-1 2:1e-3\n".to_vec());
+        for whole in files {
+            let reading = Reading::default();
+            assert!(super::read(&whole, &reading).is_ok());
+            for place in 0..whole.len() {
+                let _ = super::read(&whole[..place], &reading);
+                for value in [0, b'9', b'\n', 0x7f, 0xff] {
+                    let mut bytes = whole.clone();
+                    bytes[place] = value;
+                    let _ = super::read(&bytes, &reading);
+                }
+            }
+        }
     }
 
     #[test]

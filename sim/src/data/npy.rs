@@ -1,4 +1,4 @@
-//! Arrays of NumPy (`npy`, versions 1 to 3): real numbers, integers and truth values, in both byte orders and both index orders.
+//! Arrays of `NumPy` (`npy`, versions 1 to 3): real numbers, integers and truth values, in both byte orders and both index orders.
 
 use crate::data::table::{MOST_CELLS, Table};
 use arch::{Code, Diagnostic};
@@ -150,7 +150,9 @@ pub fn write(shape: &[usize], values: &[f64]) -> Vec<u8> {
     let length = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(64) - MAGIC.len() - 4;
     let mut bytes = [MAGIC, &[1, 0], &(length as u16).to_le_bytes()].concat();
     bytes.extend_from_slice(format!("{header:width$}\n", width = length - 1).as_bytes());
-    values.iter().for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
+    for value in values {
+        bytes.extend_from_slice(&value.to_le_bytes());
+    }
     bytes
 }
 

@@ -1,4 +1,4 @@
-//! Several arrays of NumPy in one file (`npz`): a zip archive of `npy` files, stored or deflated.
+//! Several arrays of `NumPy` in one file (`npz`): a zip archive of `npy` files, stored or deflated.
 
 use crate::data::file::{Reading, limited};
 use crate::data::npy::{self, Array};

@@ -268,7 +268,11 @@ fn separator_of(text: &[u8]) -> u8 {
             b'\r' | b'\n' if !quoted => break,
             _ if quoted => {}
             _ => {
-                counts.iter_mut().zip(SEPARATORS).filter(|(_, known)| *known == byte).for_each(|(count, _)| *count += 1)
+                counts
+                    .iter_mut()
+                    .zip(SEPARATORS)
+                    .filter(|(_, known)| *known == byte)
+                    .for_each(|(count, _)| *count += 1);
             }
         }
     }

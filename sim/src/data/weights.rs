@@ -29,9 +29,9 @@ pub struct Weights {
 /// The formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// One array of NumPy.
+    /// One array of `NumPy`.
     Npy,
-    /// Several arrays of NumPy.
+    /// Several arrays of `NumPy`.
     Npz,
     /// Text for spreadsheets.
     Csv,
@@ -206,7 +206,9 @@ fn read_header(text: &str) -> Result<Vec<(String, Vec<f64>)>, Diagnostic> {
             let key = format!("#define TABLA_{}_FRACTION (", name.to_uppercase());
             let fraction = text.split_once(&key).and_then(|(_, after)| after.split_once(')')?.0.parse::<i32>().ok());
             let fraction = fraction.ok_or_else(|| wrong(format!("the header has no fraction for `{name}`")))?;
-            values.iter_mut().for_each(|value| *value = libm::ldexp(*value, -fraction));
+            for value in &mut values {
+                *value = libm::ldexp(*value, -fraction);
+            }
         }
         found.push((name.to_owned(), values));
     }

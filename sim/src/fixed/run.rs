@@ -1,5 +1,6 @@
 //! Operations with their addresses worked out.
 
+use arch::division::{Rounding, divide};
 use arch::function::FunctionTable;
 use arch::isa::Finish;
 use arch::number::{round_half_even, saturate, wrap};
@@ -43,6 +44,12 @@ enum Action {
         shift: u32,
         one: i64,
     },
+    Divide {
+        dividend: Source,
+        divisor: Source,
+        places: u32,
+        rounding: Rounding,
+    },
     Function {
         table: usize,
         input: Source,
@@ -84,6 +91,12 @@ impl Compiled {
             Kind::Product { factor, shift, one } => {
                 Action::Product { factor: source(factor), shift: *shift, one: *one }
             }
+            Kind::Divide { dividend, divisor, places, rounding } => Action::Divide {
+                dividend: source(dividend),
+                divisor: source(divisor),
+                places: *places,
+                rounding: *rounding,
+            },
             Kind::Function { table, input } => Action::Function { table: *table, input: source(input) },
         };
         Compiled {
@@ -123,6 +136,9 @@ impl Compiled {
                     }
                 }
                 Action::Product { factor, shift, one } => self.product(factor, *shift, *one, word, memory, &mut point),
+                Action::Divide { dividend, divisor, places, rounding } => {
+                    divide(dividend.at(memory, &point), divisor.at(memory, &point), *places, *rounding, word)
+                }
                 Action::Function { table, input } => {
                     let table: &FunctionTable = &program.tables[*table];
                     table.evaluate(input.at(memory, &point))

@@ -192,6 +192,7 @@ impl<G: Grid> Shared<G> {
     }
 
     /// Another user's handle.
+    #[must_use]
     pub fn handle(&self) -> Shared<G> {
         *self.users.borrow_mut() += 1;
         Shared { grid: Rc::clone(&self.grid), user: *self.users.borrow(), users: Rc::clone(&self.users) }

@@ -12,14 +12,14 @@ use std::collections::VecDeque;
 
 /// Response of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Response {
+pub(crate) enum Response {
     Okay,
     SlaveError,
 }
 
 /// A transfer of the input stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Transfer {
+pub(crate) struct Transfer {
     pub words: Vec<i64>,
     pub keep: u32,
     pub last: bool,
@@ -40,7 +40,7 @@ impl Held {
 }
 
 /// The design and the masters at its ports.
-pub struct Bus {
+pub(crate) struct Bus {
     device: Device,
     library: Library,
     pub geometry: Geometry,
@@ -63,7 +63,7 @@ pub struct Bus {
 }
 
 impl Bus {
-    pub fn new(machine: &Machine, library: &Library, seed: u64, stalls: u32) -> Bus {
+    pub(crate) fn new(machine: &Machine, library: &Library, seed: u64, stalls: u32) -> Bus {
         let mut bus = Bus {
             device: library.device(),
             library: library.clone(),
@@ -96,7 +96,7 @@ impl Bus {
     }
 
     /// Reset, whatever is going on; the masters forget what they were doing.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         for queue in [&mut self.aw, &mut self.ar] {
             queue.clear();
         }
@@ -123,28 +123,28 @@ impl Bus {
     }
 
     /// Ask for a write; the address and the data go their own ways.
-    pub fn begin_write(&mut self, address: u32, data: u32, strobes: u32) {
+    pub(crate) fn begin_write(&mut self, address: u32, data: u32, strobes: u32) {
         self.aw.push_back(address);
         self.w.push_back((data, strobes));
     }
 
     /// Ask for a read.
-    pub fn begin_read(&mut self, address: u32) {
+    pub(crate) fn begin_read(&mut self, address: u32) {
         self.ar.push_back(address);
     }
 
-    pub fn write(&mut self, address: u32, data: u32) -> Response {
+    pub(crate) fn write(&mut self, address: u32, data: u32) -> Response {
         self.begin_write(address, data, 15);
         self.wait(|bus| bus.responses.pop_front())
     }
 
-    pub fn read(&mut self, address: u32) -> (Response, u32) {
+    pub(crate) fn read(&mut self, address: u32) -> (Response, u32) {
         self.begin_read(address);
         self.wait(|bus| bus.reads.pop_front())
     }
 
     /// Cycles until there is an answer.
-    pub fn wait<T>(&mut self, mut answer: impl FnMut(&mut Bus) -> Option<T>) -> T {
+    pub(crate) fn wait<T>(&mut self, mut answer: impl FnMut(&mut Bus) -> Option<T>) -> T {
         for _ in 0..10_000 {
             self.cycle();
             if let Some(answer) = answer(self) {
@@ -154,12 +154,12 @@ impl Bus {
         panic!("no answer in 10000 cycles");
     }
 
-    pub fn interrupt(&self) -> bool {
+    pub(crate) fn interrupt(&self) -> bool {
         self.get("run_done") == 1
     }
 
     /// One cycle of everything.
-    pub fn cycle(&mut self) {
+    pub(crate) fn cycle(&mut self) {
         let wanted = [!self.aw.is_empty(), !self.w.is_empty(), !self.ar.is_empty(), !self.input.is_empty()];
         for (channel, wanted) in wanted.into_iter().enumerate() {
             // What is offered stays offered.
@@ -252,7 +252,7 @@ fn offset(name: &str) -> u32 {
 }
 
 /// The shell behind the interface of all grids: runs are started and watched through the registers at its front.
-pub struct AxiGrid {
+pub(crate) struct AxiGrid {
     pub bus: Bus,
     done: bool,
     /// Runs that ended.
@@ -260,14 +260,14 @@ pub struct AxiGrid {
 }
 
 impl AxiGrid {
-    pub fn new(mut bus: Bus) -> AxiGrid {
+    pub(crate) fn new(mut bus: Bus) -> AxiGrid {
         for name in ["gie", "ier"] {
             assert_eq!(bus.write(offset(name), 1), Response::Okay);
         }
         AxiGrid { bus, done: false, runs: 0 }
     }
 
-    pub fn register(&mut self, name: &str) -> u32 {
+    pub(crate) fn register(&mut self, name: &str) -> u32 {
         let (response, value) = self.bus.read(offset(name));
         assert_eq!(response, Response::Okay);
         value

@@ -13,7 +13,7 @@ mod value;
 
 use super::{Options, in_source_order};
 use arch::{Code, Diagnostic, Span};
-use scan::Scan;
+use scan::{Scan, Use};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ impl Host {
 pub(super) struct Expanded<'t> {
     /// The text, every definition replaced by as many blanks.
     pub(super) text: Cow<'t, str>,
-    uses: BTreeMap<usize, (usize, Value)>,
+    uses: BTreeMap<usize, Use>,
     pub(super) errors: Vec<Diagnostic>,
     /// The options without what `--set` has given to `$` variables.
     pub(super) options: Cow<'t, Options>,
@@ -58,7 +58,16 @@ pub(super) struct Expanded<'t> {
 impl Expanded<'_> {
     /// What the variable at a place stands for; `None` if it is undefined (and reported).
     pub(super) fn value(&self, place: usize) -> Option<&Value> {
-        self.uses.get(&place).map(|(_, value)| value)
+        self.uses.get(&place).map(|found| &found.value)
+    }
+
+    /// Errors at the use of a variable, with a note at its definition.
+    pub(super) fn explained(&self, errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let explain = |diagnostic: Diagnostic| match diagnostic.span.and_then(|span| self.uses.get(&span.start)) {
+            Some(found) => diagnostic.with_note(found.definition, format!("it stands for {}", found.value)),
+            None => diagnostic,
+        };
+        errors.into_iter().map(explain).collect()
     }
 }
 
@@ -116,7 +125,7 @@ pub fn preprocess(text: &str, options: &Options) -> Result<Preprocessed, Vec<Dia
     }
     // Pieces to leave out or to replace, in order.
     let erased = scan.erased.iter().map(|span| (span.start, (span.end, String::new())));
-    let uses = scan.uses.iter().map(|(&start, (end, value))| (start, (*end, value.to_string())));
+    let uses = scan.uses.iter().map(|(&start, found)| (start, (found.end, found.value.to_string())));
     let pieces: BTreeMap<usize, (usize, String)> = erased.chain(uses).collect();
     let (mut result, mut at) = (String::new(), 0);
     for (start, (end, replacement)) in pieces {

@@ -23,12 +23,23 @@ pub(super) struct Scan<'t> {
     /// Global definitions in order.
     pub(super) globals: Vec<(String, Value)>,
     /// Where variables are used, up to where, and what they stand for.
-    pub(super) uses: BTreeMap<usize, (usize, Value)>,
+    pub(super) uses: BTreeMap<usize, Use>,
     /// Definitions and, in pure files, comments.
     pub(super) erased: Vec<Span>,
     /// Names that `--set` has given.
     pub(super) set: Vec<String>,
     pub(super) errors: Vec<Diagnostic>,
+}
+
+/// A variable where it is used.
+#[derive(Debug, Clone)]
+pub(super) struct Use {
+    /// Where it ends.
+    pub(super) end: usize,
+    /// What it stands for.
+    pub(super) value: Value,
+    /// Where it is defined.
+    pub(super) definition: Span,
 }
 
 impl<'t> Scan<'t> {
@@ -208,8 +219,9 @@ impl<'t> Scan<'t> {
             );
             return;
         }
-        if let Some(value) = self.value_of(name, Span::new(start, after)) {
-            self.uses.insert(start, (after, value));
+        let definition = self.lookup(name).map(|(_, place)| *place);
+        if let (Some(value), Some(definition)) = (self.value_of(name, Span::new(start, after)), definition) {
+            self.uses.insert(start, Use { end: after, value, definition });
         }
     }
 

@@ -253,7 +253,9 @@ impl<'s> Lowering<'s, '_> {
     }
 
     fn expression(&mut self, expression: &Expression<'s>) -> Option<Typed<'s>> {
-        self.unambiguous(expression)?;
+        if !self.options.rink_left {
+            self.unambiguous(expression)?;
+        }
         let mut value = self.operand(&expression.first);
         for tail in &expression.tails {
             value = match &tail.form {

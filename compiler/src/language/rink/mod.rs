@@ -10,7 +10,7 @@ mod lexer;
 mod lower;
 mod parser;
 
-use super::preprocessor::{self, Host};
+use super::preprocessor::{self, Expanded, Host};
 use super::{Options, Parsed, in_source_order};
 use crate::tensor;
 
@@ -19,9 +19,13 @@ use crate::tensor;
 /// # Errors
 /// Everything that is wrong with it, in source order.
 pub fn parse(text: &str, options: &Options) -> Parsed {
-    let expanded = preprocessor::expand(text, Host::Rink, options);
+    let source = preprocessor::expand(text, Host::Rink, options);
+    read(&source).map_err(|errors| source.explained(errors))
+}
+
+fn read(expanded: &Expanded) -> Parsed {
     let (text, options) = (expanded.text.as_ref(), expanded.options.as_ref());
-    let (tokens, malformed) = lexer::lex(&expanded);
+    let (tokens, malformed) = lexer::lex(expanded);
     let mut errors = [expanded.errors.clone(), malformed].concat();
     let dropped: Vec<usize> =
         errors.iter().filter_map(|error| Some(error.span?.start)).take(options.limits.errors).collect();

@@ -11,7 +11,7 @@
 
 use super::ast::{Group as GroupKind, Nonlinear, Operator};
 use super::resolve::{Expression, Group, IteratorId, Kind, Read, Resolved, Statement, Subscript, VariableId};
-use crate::language::Limits;
+use crate::language::{Limits, Options};
 use crate::tensor::coverage::{Coverage, Region};
 use crate::tensor::{
     Affine, Aggregate, Binary, Body, Descent, Element, Function, IterId, Iterator, Nest, Node, NodeId, Program, Role,
@@ -20,7 +20,7 @@ use crate::tensor::{
 use arch::{Code, Diagnostic, Span};
 
 /// The program in tensor IR; errors and warnings go to `diagnostics`.
-pub(super) fn lower(resolved: &Resolved, limits: &Limits, diagnostics: &mut Vec<Diagnostic>) -> Program {
+pub(super) fn lower(resolved: &Resolved, options: &Options, diagnostics: &mut Vec<Diagnostic>) -> Program {
     let program = Program {
         tensors: Vec::new(),
         nests: Vec::new(),
@@ -30,7 +30,8 @@ pub(super) fn lower(resolved: &Resolved, limits: &Limits, diagnostics: &mut Vec<
     };
     let mut lowering = Lowering {
         resolved,
-        limits,
+        limits: &options.limits,
+        gaussian: options.gaussian.unwrap_or((0.0, 1.0)),
         diagnostics,
         program,
         versions: Vec::new(),
@@ -60,6 +61,8 @@ struct Versions {
 struct Lowering<'r, 'd> {
     resolved: &'r Resolved<'r>,
     limits: &'r Limits,
+    /// Mean and deviation of `gaussian`.
+    gaussian: (f64, f64),
     diagnostics: &'d mut Vec<Diagnostic>,
     program: Program,
     /// By variable.
@@ -319,7 +322,7 @@ impl Lowering<'_, '_> {
                 let function = match function {
                     Nonlinear::Sigmoid => Function::Sigmoid,
                     Nonlinear::SigmoidSymmetric => Function::SigmoidSymmetric,
-                    Nonlinear::Gaussian => Function::Gaussian,
+                    Nonlinear::Gaussian => return self.gaussian(value, frame),
                     Nonlinear::Log => Function::Log,
                 };
                 frame.body.push(Node::Call(function, vec![value]))
@@ -330,6 +333,23 @@ impl Lowering<'_, '_> {
                 frame.body.push(Node::Read { tensor, index })
             }
         }
+    }
+
+    /// `gaussian((x - mean) / deviation) / deviation`, of mean 0 and deviation 1.
+    fn gaussian(&mut self, mut value: NodeId, frame: &mut Frame) -> NodeId {
+        let (mean, deviation) = self.gaussian;
+        let body = &mut frame.body;
+        if mean != 0.0 {
+            let mean = body.push(Node::Constant(mean));
+            value = body.push(Node::Binary(Binary::Sub, value, mean));
+        }
+        if deviation == 1.0 {
+            return body.push(Node::Call(Function::Gaussian, vec![value]));
+        }
+        let scale = body.push(Node::Constant(1.0 / deviation));
+        let scaled = body.push(Node::Binary(Binary::Mul, scale, value));
+        let density = body.push(Node::Call(Function::Gaussian, vec![scaled]));
+        body.push(Node::Binary(Binary::Mul, scale, density))
     }
 
     /// A Nest of its own for a sum, product or norm.

@@ -14,7 +14,7 @@ mod mistakes;
 mod parser;
 mod resolve;
 
-use super::preprocessor::{self, Host};
+use super::preprocessor::{self, Expanded, Host};
 use super::{Options, Parsed, in_source_order};
 use crate::tensor;
 use arch::Diagnostic;
@@ -26,8 +26,12 @@ use arch::Diagnostic;
 /// has no meaning.
 pub fn parse(text: &str, options: &Options) -> Parsed {
     let source = preprocessor::expand(text, Host::Tabla, options);
+    read(&source).map_err(|errors| source.explained(errors))
+}
+
+fn read(source: &Expanded) -> Parsed {
     let (text, options) = (source.text.as_ref(), source.options.as_ref());
-    let (tokens, malformed) = lexer::lex(&source, options.seed_dialect);
+    let (tokens, malformed) = lexer::lex(source, options.seed_dialect);
     let mut errors = [source.errors.clone(), malformed].concat();
     let dropped: Vec<usize> =
         errors.iter().filter_map(|error| Some(error.span?.start)).take(options.limits.errors).collect();
@@ -41,7 +45,7 @@ pub fn parse(text: &str, options: &Options) -> Parsed {
     if any_error(&diagnostics) {
         return Err(in_source_order(diagnostics, options));
     }
-    let program = lower::lower(&resolved, &options.limits, &mut diagnostics);
+    let program = lower::lower(&resolved, options, &mut diagnostics);
     if any_error(&diagnostics) {
         return Err(in_source_order(diagnostics, options));
     }

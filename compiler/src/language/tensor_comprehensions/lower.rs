@@ -12,7 +12,7 @@
 
 use super::ast::{Declaration, Extent, Function, Name, Statement};
 use super::functions;
-use super::ranges::Range;
+use super::ranges::{Explanation, Range};
 use super::scope::{Scope, View};
 use super::types::Type;
 use crate::language::{Options, nearest};
@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_STATEMENTS: usize = 1 << 16;
 
 /// Translate the entry of a file.
-pub(super) fn lower(functions: &[Function], options: &Options) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
+pub(super) fn lower(functions: &[Function], options: &Options) -> Result<Lowered, Vec<Diagnostic>> {
     let mut rough = Lowering::new(functions, options, true);
     rough.check_names();
     for (number, function) in functions.iter().enumerate() {
@@ -54,7 +54,10 @@ pub(super) fn lower(functions: &[Function], options: &Options) -> Result<(Progra
     let mut lowering = Lowering::new(functions, options, false);
     lowering.visible = entry;
     lowering.entry(&functions[entry]);
-    if lowering.any_error() { Err(lowering.diagnostics) } else { Ok((lowering.program, lowering.diagnostics)) }
+    if lowering.any_error() {
+        return Err(lowering.diagnostics);
+    }
+    Ok((lowering.program, lowering.diagnostics, lowering.explanations))
 }
 
 fn empty() -> Program {
@@ -77,7 +80,12 @@ pub(super) struct Lowering<'s, 'a> {
     pub(super) depth: usize,
     elements: u64,
     diagnostics: Vec<Diagnostic>,
+    /// Where the ranges of index variables come from.
+    pub(super) explanations: Vec<Explanation>,
 }
+
+/// A program, its warnings, and where the ranges of its index variables come from.
+pub(super) type Lowered = (Program, Vec<Diagnostic>, Vec<Explanation>);
 
 impl<'s, 'a> Lowering<'s, 'a> {
     fn new(functions: &'a [Function<'s>], options: &'a Options, rough: bool) -> Lowering<'s, 'a> {
@@ -92,6 +100,7 @@ impl<'s, 'a> Lowering<'s, 'a> {
             depth: 0,
             elements: 0,
             diagnostics: Vec::new(),
+            explanations: Vec::new(),
         }
     }
 

@@ -19,9 +19,12 @@ mod statement;
 mod types;
 mod value;
 
-use super::preprocessor::{self, Host};
+use super::preprocessor::{self, Expanded, Host};
 use super::{Options, Parsed, in_source_order};
 use crate::tensor;
+use arch::Diagnostic;
+
+pub use ranges::Explanation;
 
 /// Read a program in Tensor Comprehensions.
 ///
@@ -29,8 +32,23 @@ use crate::tensor;
 /// Everything that is wrong with it, in source order; a missing input only if nothing else is.
 pub fn parse(text: &str, options: &Options) -> Parsed {
     let source = preprocessor::expand(text, Host::TensorComprehensions, options);
+    let read = read(&source).map_err(|errors| source.explained(errors));
+    read.map(|(program, warnings, _)| (program, warnings))
+}
+
+/// The range of every index variable of the entry, statement by statement, and where it comes from.
+///
+/// # Errors
+/// As [`parse`].
+pub fn explain_ranges(text: &str, options: &Options) -> Result<Vec<Explanation>, Vec<Diagnostic>> {
+    let source = preprocessor::expand(text, Host::TensorComprehensions, options);
+    let read = read(&source).map_err(|errors| source.explained(errors));
+    read.map(|(_, _, explanations)| explanations)
+}
+
+fn read(source: &Expanded) -> Result<lower::Lowered, Vec<Diagnostic>> {
     let (text, options) = (source.text.as_ref(), source.options.as_ref());
-    let (tokens, malformed) = lexer::lex(&source);
+    let (tokens, malformed) = lexer::lex(source);
     let mut errors = [source.errors.clone(), malformed].concat();
     let dropped: Vec<usize> =
         errors.iter().filter_map(|error| Some(error.span?.start)).take(options.limits.errors).collect();
@@ -39,7 +57,8 @@ pub fn parse(text: &str, options: &Options) -> Parsed {
     if !errors.is_empty() {
         return Err(in_source_order(errors, options));
     }
-    let (program, warnings) = lower::lower(&functions, options).map_err(|errors| in_source_order(errors, options))?;
+    let (program, warnings, explanations) =
+        lower::lower(&functions, options).map_err(|errors| in_source_order(errors, options))?;
     tensor::verify(&program);
-    Ok((program, in_source_order(warnings, options)))
+    Ok((program, in_source_order(warnings, options), explanations))
 }

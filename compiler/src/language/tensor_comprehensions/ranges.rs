@@ -34,10 +34,14 @@ pub(super) enum Failure {
     Unknown(Vec<usize>),
 }
 
-/// Ranges of all variables, given those that the program states.
-pub(super) fn infer(stated: &[Option<Range>], constraints: &[Constraint]) -> Result<Vec<Range>, Failure> {
+/// Ranges of all variables, given those that the program states; and the round in which each was found (0: stated).
+pub(super) fn infer(stated: &[Option<Range>], constraints: &[Constraint]) -> Result<(Vec<Range>, Vec<usize>), Failure> {
     let mut known = stated.to_vec();
-    while known.iter().any(Option::is_none) {
+    let mut rounds = vec![0; known.len()];
+    for round in 1.. {
+        if known.iter().all(Option::is_some) {
+            break;
+        }
         let mut found: Vec<Option<(i128, i128, Span)>> = vec![None; known.len()];
         for constraint in constraints {
             let mut unknown = constraint.index.terms.iter().filter(|(variable, _)| known[variable.0].is_none());
@@ -58,13 +62,55 @@ pub(super) fn infer(stated: &[Option<Range>], constraints: &[Constraint]) -> Res
                 return Err(Failure::Empty { variable, range, span });
             }
             known[variable] = Some(range);
+            rounds[variable] = round;
             progress = true;
         }
         if !progress {
             return Err(Failure::Unknown((0..known.len()).filter(|&variable| known[variable].is_none()).collect()));
         }
     }
-    Ok(known.into_iter().flatten().collect())
+    Ok((known.into_iter().flatten().collect(), rounds))
+}
+
+/// The range of one index variable and where it comes from: what `--explain-ranges` shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// The variable.
+    pub variable: String,
+    /// The statement's target.
+    pub target: String,
+    /// First value.
+    pub low: i64,
+    /// One past the last value.
+    pub high: i64,
+    /// Round of the inference, from 1; 0 where the program states the range.
+    pub round: usize,
+    /// Where the variable stands in the statement.
+    pub span: Span,
+    /// Accesses in which it was the only unknown, with the range that each leaves to it.
+    pub because: Vec<(Span, i64, i64)>,
+}
+
+/// Why a variable has the range that [`infer`] found.
+pub(super) fn reasons(
+    variable: usize,
+    ranges: &[Range],
+    rounds: &[usize],
+    constraints: &[Constraint],
+) -> Vec<(Span, i64, i64)> {
+    let earlier: Vec<Option<Range>> =
+        ranges.iter().zip(rounds).map(|(&range, &round)| (round < rounds[variable]).then_some(range)).collect();
+    let mut found = Vec::new();
+    for constraint in constraints {
+        let mut unknown = constraint.index.terms.iter().filter(|(v, _)| earlier[v.0].is_none());
+        if let (Some(&(only, coefficient)), None) = (unknown.next(), unknown.next())
+            && only.0 == variable
+        {
+            let (low, high) = interval(constraint, coefficient, &earlier);
+            found.push((constraint.span, low as i64, high as i64));
+        }
+    }
+    found
 }
 
 /// The values of the one unknown variable (with `coefficient`) that satisfy a constraint for all values of the others.
@@ -107,13 +153,13 @@ mod tests {
         // O(i) +=! I(i+k) * W(k)
         assert_eq!(
             infer(&[None, None], &[within(&[(0, 1), (1, 1)], 0, 5), within(&[(1, 1)], 0, 3)]),
-            Ok(vec![(0, 3), (0, 3)])
+            Ok((vec![(0, 3), (0, 3)], vec![2, 1]))
         );
         // A(2*i), A(2*i) + A(2*i+1), B(10-i), A(i) + B(i)
-        assert_eq!(infer(&[None], &[within(&[(0, 2)], 0, 5)]), Ok(vec![(0, 3)]));
-        assert_eq!(infer(&[None], &[within(&[(0, 2)], 0, 5), within(&[(0, 2)], 1, 5)]), Ok(vec![(0, 2)]));
-        assert_eq!(infer(&[None], &[within(&[(0, -1)], 10, 4)]), Ok(vec![(7, 11)]));
-        assert_eq!(infer(&[None], &[within(&[(0, 1)], 0, 3), within(&[(0, 1)], 0, 2)]), Ok(vec![(0, 2)]));
+        assert_eq!(infer(&[None], &[within(&[(0, 2)], 0, 5)]), Ok((vec![(0, 3)], vec![1])));
+        assert_eq!(infer(&[None], &[within(&[(0, 2)], 0, 5), within(&[(0, 2)], 1, 5)]), Ok((vec![(0, 2)], vec![1])));
+        assert_eq!(infer(&[None], &[within(&[(0, -1)], 10, 4)]), Ok((vec![(7, 11)], vec![1])));
+        assert_eq!(infer(&[None], &[within(&[(0, 1)], 0, 3), within(&[(0, 1)], 0, 2)]), Ok((vec![(0, 2)], vec![1])));
         // I(10+i-j, i+j)
         let sum = [within(&[(0, 1), (1, -1)], 10, 9), within(&[(0, 1), (1, 1)], 0, 9)];
         assert_eq!(infer(&[None, None], &sum), Err(Failure::Unknown(vec![0, 1])));

@@ -4,7 +4,7 @@ use super::ast::{
     Assign, Binary, Clause, Expression, Extent, Form, Function, Name, Operator, Outcome, Prefix, Reduction,
 };
 use super::lower::Lowering;
-use super::ranges::{self, Failure, Range};
+use super::ranges::{self, Explanation, Failure, Range};
 use super::scope::{Scope, View};
 use super::types::INT;
 use super::value::{Frame, Value, divided};
@@ -405,8 +405,8 @@ impl<'s> Lowering<'s, '_> {
     /// Infer the ranges of all index variables and check every access.
     fn ranges(&mut self, target: Name<'s>, frame: &Frame<'s>, scope: &Scope<'s>) -> Option<Vec<Range>> {
         let name = |variable: usize| frame.variables[variable].text;
-        let ranges = match ranges::infer(&frame.stated, &frame.constraints) {
-            Ok(ranges) => ranges,
+        let (ranges, rounds) = match ranges::infer(&frame.stated, &frame.constraints) {
+            Ok(found) => found,
             Err(Failure::Empty { variable, range: (low, high), span }) => {
                 if self.rough {
                     // With made-up sizes an empty range means nothing; go on with any range.
@@ -446,6 +446,19 @@ impl<'s> Lowering<'s, '_> {
                 return None;
             }
         };
+        if !self.rough {
+            for (variable, &(low, high)) in ranges.iter().enumerate() {
+                self.explanations.push(Explanation {
+                    variable: name(variable).to_owned(),
+                    target: target.text.to_owned(),
+                    low,
+                    high,
+                    round: rounds[variable],
+                    span: frame.variables[variable].span,
+                    because: ranges::reasons(variable, &ranges, &rounds, &frame.constraints),
+                });
+            }
+        }
         let known: Vec<Option<Range>> = ranges.iter().copied().map(Some).collect();
         for constraint in &frame.constraints {
             let (low, high) = ranges::extremes(&constraint.index, &known);

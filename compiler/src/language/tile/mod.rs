@@ -5,10 +5,13 @@
 //!                                                       index spaces, broadcasting
 //! ```
 //!
+//! [`edsl`] makes the same functions by calls from Rust.
+//!
 //! Shapes come with the host's values (`Options::shapes`), integer parameters, too (`Options::integers`, `--set`).
 
 mod ast;
 mod contraction;
+pub mod edsl;
 mod elementwise;
 mod lexer;
 mod lower;
@@ -16,7 +19,7 @@ mod parser;
 mod scope;
 mod space;
 
-use super::preprocessor::{self, Host};
+use super::preprocessor::{self, Expanded, Host};
 use super::{Options, Parsed, in_source_order};
 use crate::tensor;
 
@@ -25,9 +28,13 @@ use crate::tensor;
 /// # Errors
 /// Everything that is wrong with it, in source order; a missing input only if nothing else is.
 pub fn parse(text: &str, options: &Options) -> Parsed {
-    let expanded = preprocessor::expand(text, Host::Tile, options);
+    let source = preprocessor::expand(text, Host::Tile, options);
+    read(&source).map_err(|errors| source.explained(errors))
+}
+
+fn read(expanded: &Expanded) -> Parsed {
     let (text, options) = (expanded.text.as_ref(), expanded.options.as_ref());
-    let (lines, malformed) = lexer::lex(&expanded);
+    let (lines, malformed) = lexer::lex(expanded);
     let mut errors = [expanded.errors.clone(), malformed].concat();
     let dropped: Vec<usize> =
         errors.iter().filter_map(|error| Some(error.span?.start)).take(options.limits.errors).collect();

@@ -1,0 +1,183 @@
+//! Element-wise work: operators and functions build one expression, which becomes one statement.
+
+use super::index::{Size, TensorDim};
+use super::{Graph, Tensor, What};
+use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::panic::Location;
+
+/// An element-wise expression.
+#[derive(Debug, Clone)]
+pub enum Number {
+    /// A whole tensor.
+    Tensor(String),
+    /// A number.
+    Constant(f64),
+    /// A size.
+    Size(Size),
+    /// `-a`
+    Negate(Box<Number>),
+    /// `a operator b`
+    Apply(&'static str, Box<Number>, Box<Number>),
+    /// `function(a, ...)`
+    Call(&'static str, Vec<Number>),
+    /// `index([sizes], axis)`
+    Index(Vec<Size>, usize),
+}
+
+/// An element-wise expression and the function it belongs to.
+#[derive(Debug, Clone)]
+pub struct Elementwise {
+    pub(super) value: Number,
+    graph: Option<Graph>,
+}
+
+impl Elementwise {
+    /// The expression as a tensor that contractions can read.
+    ///
+    /// # Panics
+    /// When it has no tensor in it.
+    #[track_caller]
+    pub fn named(self, name: &str) -> Tensor {
+        let graph = self.graph.expect("an expression of numbers alone belongs to no function");
+        let name = graph.fresh(name);
+        graph.push(What::Assign { name: name.clone(), value: self.value }, Location::caller());
+        Tensor { graph, name }
+    }
+
+    fn binary(operator: &'static str, a: Elementwise, b: Elementwise) -> Elementwise {
+        let graph = a.graph.or(b.graph);
+        Elementwise { value: Number::Apply(operator, Box::new(a.value), Box::new(b.value)), graph }
+    }
+
+    /// 1 where it is less, else 0.
+    #[must_use]
+    pub fn less(self, other: impl Into<Elementwise>) -> Elementwise {
+        Elementwise::binary("<", self, other.into())
+    }
+
+    /// 1 where it is less or equal, else 0.
+    #[must_use]
+    pub fn at_most(self, other: impl Into<Elementwise>) -> Elementwise {
+        Elementwise::binary("<=", self, other.into())
+    }
+
+    /// 1 where it is equal, else 0.
+    #[must_use]
+    pub fn equals(self, other: impl Into<Elementwise>) -> Elementwise {
+        Elementwise::binary("==", self, other.into())
+    }
+}
+
+impl From<&Tensor> for Elementwise {
+    fn from(tensor: &Tensor) -> Elementwise {
+        Elementwise { value: Number::Tensor(tensor.name.clone()), graph: Some(tensor.graph.clone()) }
+    }
+}
+
+impl From<Tensor> for Elementwise {
+    fn from(tensor: Tensor) -> Elementwise {
+        (&tensor).into()
+    }
+}
+
+impl From<f64> for Elementwise {
+    fn from(value: f64) -> Elementwise {
+        Elementwise { value: Number::Constant(value), graph: None }
+    }
+}
+
+impl From<TensorDim> for Elementwise {
+    fn from(size: TensorDim) -> Elementwise {
+        Elementwise { value: Number::Size(size.into()), graph: None }
+    }
+}
+
+impl From<Size> for Elementwise {
+    fn from(size: Size) -> Elementwise {
+        Elementwise { value: Number::Size(size), graph: None }
+    }
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident $text:literal),*; $left:ty) => { $(
+        impl<R: Into<Elementwise>> $trait<R> for $left {
+            type Output = Elementwise;
+            fn $method(self, right: R) -> Elementwise {
+                Elementwise::binary($text, self.into(), right.into())
+            }
+        }
+    )* };
+}
+operators!(Add add "+", Sub sub "-", Mul mul "*", Div div "/"; &Tensor);
+operators!(Add add "+", Sub sub "-", Mul mul "*", Div div "/"; Elementwise);
+
+macro_rules! number_first {
+    ($($trait:ident $method:ident $text:literal $right:ty),*) => { $(
+        impl $trait<$right> for f64 {
+            type Output = Elementwise;
+            fn $method(self, right: $right) -> Elementwise {
+                Elementwise::binary($text, self.into(), right.into())
+            }
+        }
+    )* };
+}
+number_first!(Add add "+" &Tensor, Sub sub "-" &Tensor, Mul mul "*" &Tensor, Div div "/" &Tensor);
+number_first!(Add add "+" Elementwise, Sub sub "-" Elementwise, Mul mul "*" Elementwise, Div div "/" Elementwise);
+
+impl Neg for Elementwise {
+    type Output = Elementwise;
+    fn neg(self) -> Elementwise {
+        Elementwise { value: Number::Negate(Box::new(self.value)), graph: self.graph }
+    }
+}
+
+impl Neg for &Tensor {
+    type Output = Elementwise;
+    fn neg(self) -> Elementwise {
+        -Elementwise::from(self)
+    }
+}
+
+fn call(name: &'static str, arguments: Vec<Elementwise>) -> Elementwise {
+    let graph = arguments.iter().find_map(|argument| argument.graph.clone());
+    Elementwise { value: Number::Call(name, arguments.into_iter().map(|argument| argument.value).collect()), graph }
+}
+
+/// `yes` where the condition is not 0, else `no`; both are evaluated.
+pub fn select(
+    condition: impl Into<Elementwise>,
+    yes: impl Into<Elementwise>,
+    no: impl Into<Elementwise>,
+) -> Elementwise {
+    call("select", vec![condition.into(), yes.into(), no.into()])
+}
+
+/// The tensor of these extents whose elements are their index along an axis.
+pub fn index(graph: &Graph, sizes: impl super::Dims, axis: usize) -> Elementwise {
+    Elementwise { value: Number::Index(sizes.sizes(), axis), graph: Some(graph.clone()) }
+}
+
+/// The functions of the text form.
+pub mod function {
+    use super::{Elementwise, call};
+
+    macro_rules! functions {
+        ($($name:ident),*) => { $(
+            #[doc = concat!("`", stringify!($name), "(x)`, element by element.")]
+            pub fn $name(x: impl Into<Elementwise>) -> Elementwise {
+                call(stringify!($name), vec![x.into()])
+            }
+        )* };
+    }
+    functions!(abs, ceil, cos, cosh, exp, floor, log, round, sigmoid, sin, sinh, sqrt, tan, tanh);
+
+    macro_rules! functions_of_two {
+        ($($name:ident),*) => { $(
+            #[doc = concat!("`", stringify!($name), "(a, b)`, element by element.")]
+            pub fn $name(a: impl Into<Elementwise>, b: impl Into<Elementwise>) -> Elementwise {
+                call(stringify!($name), vec![a.into(), b.into()])
+            }
+        )* };
+    }
+    functions_of_two!(max, min, pow);
+}

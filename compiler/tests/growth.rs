@@ -1,0 +1,58 @@
+//! The work of the compiler grows with the statements of a program, not with its weights. Times are printed, sizes are asserted:
+//! `cargo test -p compiler --test growth -- --nocapture`.
+
+use arch::machine::MachineSpec;
+use compiler::backend::{Compiled, compile_fitted};
+use compiler::canonical::{Batch, Keep, Options, Reduction, canonicalise};
+use compiler::fixed::{self, Numbers};
+use compiler::language::{self, Language};
+use compiler::ranges::Ranges;
+use std::path::Path;
+use std::time::Instant;
+
+/// Backpropagation with these layers, on a grid.
+fn compiled(layers: [u32; 3], batch: u32, grid: (u32, u32)) -> Compiled {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs/backpropagation.t");
+    let text = std::fs::read_to_string(path).expect("a program");
+    let start = Instant::now();
+    let names = ["l1", "l2", "l3"].map(str::to_owned);
+    let set = names.into_iter().zip(layers.map(f64::from)).collect();
+    let dialect = language::Options { set, ..language::Options::default() };
+    let (program, _) = language::parse(Language::Tabla, &text, &dialect).expect("a good program");
+    let batch = Batch { size: batch, reduction: Reduction::Mean };
+    let options = Options { keep: Keep::Training { predictions: Vec::new() }, batch };
+    let canonical = canonicalise(&program, &options).expect("it can be batched");
+    let ranges = Ranges { tensors: vec![Some((-1.0, 1.0)); canonical.tensors.len()] };
+    let (lowered, _) = fixed::lower(&canonical, &ranges, &Numbers::of_width(16)).expect("numbers fit");
+    let spec = MachineSpec { pus: Some(grid.0), pes_per_pu: Some(grid.1), ..MachineSpec::default() };
+    let compiled = compile_fitted(&lowered, &spec, &|_| 0).expect("it fits");
+    let (instructions, cycles) = (compiled.image.alu.len(), compiled.image.step_length);
+    println!(
+        "{layers:?}, batch {}: {:.3} s, {instructions} instructions, {cycles} cycles",
+        batch.size,
+        start.elapsed().as_secs_f64()
+    );
+    compiled
+}
+
+#[test]
+fn ten_times_the_weights_take_no_more_instructions() {
+    let small = compiled([784, 784, 10], 1, (16, 32));
+    let large = compiled([7840, 784, 10], 1, (16, 32));
+    let batch = compiled([784, 784, 10], 8, (16, 32));
+    assert!(large.image.step_length > 9 * small.image.step_length, "it does ten times the work");
+    for image in [&small.image, &large.image, &batch.image] {
+        let most = [image.alu.len(), image.root.len(), image.moves.len(), image.load.len()].into_iter().max().unwrap();
+        assert!(most <= 24, "{most} instructions");
+    }
+    assert!(large.image.alu.len() <= small.image.alu.len() + 2);
+}
+
+#[test]
+fn the_runner_up_is_known() {
+    let compiled = compiled([64, 128, 10], 1, (8, 8));
+    let [chosen, others @ ..] = compiled.alternatives.as_slice() else { panic!("nothing was scheduled") };
+    assert_eq!(chosen.placement, compiled.placement);
+    assert_eq!(chosen.step, u64::from(compiled.image.step_length));
+    assert!(!others.is_empty() && others.iter().all(|other| other.cycles() >= chosen.cycles()));
+}

@@ -1,0 +1,80 @@
+//! Every positive program of Tensor Comprehensions, Tile and the model language, down to `array` on two fixed machines.
+//!
+//! What the back end refuses stands with its reason in `ladder_languages/refused.txt`; the test compares that list with
+//! what happens. `ACCEPT=1 cargo test -p sim --test ladder_languages` accepts a new one.
+//!
+//! Values are compared twice: `array` with `fixed` word by word, and `fixed` with what the manifest expects.
+
+mod languages;
+
+use languages::{Outcome, cases, climb, machines};
+use sim::array::Array;
+use sim::grid::Stalls;
+use std::fmt::Write;
+use std::path::Path;
+
+/// First line of the list.
+const HEAD: &str = "# Programs that end in E-BACKEND, and why.\n";
+
+#[test]
+fn programs_of_the_other_languages_climb_the_ladder() {
+    let (mut refused, mut failures) = (HEAD.to_owned(), Vec::new());
+    let (mut programs, mut reached) = (0, 0);
+    for case in cases(&["tc", "tile", "rink"]) {
+        programs += 1;
+        let mut reasons = Vec::new();
+        for spec in machines() {
+            match climb(&case, &spec) {
+                Outcome::Climbs(climb) => {
+                    let grid = Array::new(&climb.image().machine);
+                    if let Err(fall) = climb.run(grid, Stalls::none()) {
+                        failures.push(format!("{} on {}: {fall}", case.file, climb.image().machine));
+                    }
+                    failures.extend(
+                        case.complaints(&climb)
+                            .into_iter()
+                            .map(|why| format!("{} on {}: {why}", case.file, climb.image().machine)),
+                    );
+                }
+                Outcome::Refused(reason) => reasons.push(reason),
+            }
+        }
+        reached += usize::from(reasons.is_empty());
+        reasons.dedup();
+        for reason in reasons {
+            writeln!(refused, "{}: {reason}", case.file).unwrap();
+        }
+    }
+    println!("{reached} of {programs} programs run");
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ladder_languages/refused.txt");
+    if std::env::var_os("ACCEPT").is_some() {
+        std::fs::create_dir_all(golden.parent().unwrap()).unwrap();
+        std::fs::write(&golden, &refused).unwrap();
+    }
+    let expected = std::fs::read_to_string(&golden).expect("the list of refusals is there");
+    assert_eq!(refused, expected, "the list of refusals changed: look at it, then run with ACCEPT=1");
+    assert!(reached * 100 >= programs * 80, "only {reached} of {programs} programs run");
+}
+
+/// What needs no rounding has none, in TABLA as in the others.
+#[test]
+fn exact_programs_are_exact() {
+    let mut failures = Vec::new();
+    let mut programs = 0;
+    for case in cases(&["tabla"]).into_iter().filter(languages::Case::is_exact) {
+        programs += 1;
+        for spec in machines() {
+            match climb(&case, &spec) {
+                Outcome::Climbs(climb) => failures.extend(
+                    case.complaints(&climb)
+                        .into_iter()
+                        .map(|why| format!("{} of {} bits: {why}", case.file, climb.fixed.word)),
+                ),
+                Outcome::Refused(reason) => failures.push(format!("{}: {reason}", case.file)),
+            }
+        }
+    }
+    assert!(programs >= 4, "only {programs} programs");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}

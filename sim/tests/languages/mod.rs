@@ -1,0 +1,128 @@
+//! The positive conformance programs of a language as climbs of the ladder.
+
+#![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
+
+use arch::function::MAX_ERROR;
+use arch::machine::MachineSpec;
+use arch::number::to_f64;
+use compiler::canonical::{Batch, Keep, Options};
+use compiler::language::{self, Language};
+use serde_json::Value;
+use sim::eval::{read_inputs, with_shapes_of};
+use sim::ladder::{Climb, Values};
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    // The tests of two packages use this module.
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let own = package.join("tests/conformance");
+    if own.is_dir() { own } else { package.join("../tests/conformance") }
+}
+
+/// The two machines: one row of 24 bit, a small grid of 16 bit. Their depths hold every program, so that one grid runs them all.
+pub fn machines() -> Vec<MachineSpec> {
+    let grid = |pus, pes_per_pu, word| MachineSpec {
+        pus: Some(pus),
+        pes_per_pu: Some(pes_per_pu),
+        word: Some(word),
+        model_depth: Some(256),
+        data_depth: Some(256),
+        temporary_depth: Some(256),
+        program_depth: Some(128),
+        table_entries: Some(2048),
+        divider: Some(true),
+        ..MachineSpec::default()
+    };
+    vec![grid(1, 2, 24), grid(2, 4, 16)]
+}
+
+/// One positive program of the manifest.
+pub struct Case {
+    /// File, relative to the folder of the conformance programs.
+    pub file: String,
+    case: Value,
+}
+
+/// What became of a program.
+pub enum Outcome {
+    /// It has an image.
+    Climbs(Box<Climb>),
+    /// Why it has none.
+    Refused(String),
+}
+
+/// The positive programs of these languages.
+pub fn cases(languages: &[&str]) -> Vec<Case> {
+    let text = std::fs::read_to_string(folder().join("manifest.json")).expect("the manifest is there");
+    let manifest: Value = serde_json::from_str(&text).expect("the manifest is JSON");
+    let all = manifest["cases"].as_array().expect("a list of cases").iter();
+    let wanted = all
+        .filter(|case| case["kind"] == "positive" && languages.contains(&case["lang"].as_str().expect("a language")));
+    wanted.map(|case| Case { file: case["file"].as_str().expect("a file").to_owned(), case: case.clone() }).collect()
+}
+
+/// Bring a program down to an image; its host values are the manifest's, and there is one step.
+pub fn climb(case: &Case, spec: &MachineSpec) -> Outcome {
+    let path = folder().join(&case.file);
+    let text = std::fs::read_to_string(&path).expect("the program is there");
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let language = Language::of_extension(extension).expect("a known extension");
+    let given = ["inputs", "init"].iter().filter_map(|part| case.case.get(*part)?.as_object());
+    let inputs: serde_json::Map<_, _> = given.flatten().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let inputs = Value::Object(inputs);
+    let entry = case.case["entry"].as_str().map(str::to_owned);
+    let options = with_shapes_of(&inputs, language::Options { entry, ..language::Options::default() });
+    let (program, _) = language::parse(language, &text, &options).expect("the program is right");
+    let (mut model, mut step) = (Values::new(), Values::new());
+    for (tensor, elements) in read_inputs(&program, &inputs).expect("the inputs fit") {
+        let tensor = &program.tensors[tensor.0];
+        let state = matches!(tensor.role, compiler::tensor::Role::State);
+        let values = elements.into_iter().map(|element| element.unwrap_or(0.0)).collect();
+        if state { &mut model } else { &mut step }.insert(tensor.name.clone(), values);
+    }
+    let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
+    match Climb::new(&program, &options, &model, &[step], spec) {
+        Ok(climb) => Outcome::Climbs(Box::new(climb)),
+        Err(errors) => {
+            let line = errors[0].span.map_or(0, |span| arch::diagnostic::line_column(&text, span.start).0);
+            Outcome::Refused(format!("line {line}: {} {}", errors[0].code, errors[0].message))
+        }
+    }
+}
+
+impl Case {
+    /// Whether the results need no rounding.
+    pub fn is_exact(&self) -> bool {
+        self.case["tags"].as_array().is_some_and(|tags| tags.iter().any(|tag| tag == "exact"))
+    }
+
+    /// Values of `fixed` that are too far from what the manifest expects.
+    pub fn complaints(&self, climb: &Climb) -> Vec<String> {
+        let exact = self.is_exact();
+        let mut complaints = Vec::new();
+        // What function tables may be wrong by.
+        let tables = climb.fixed.tables.iter().map(|table| MAX_ERROR * to_f64(1, table.output_fraction)).sum::<f64>();
+        for (name, expected) in self.case["expect"]["values"].as_object().into_iter().flatten() {
+            let Some((fraction, words)) = climb.words(name) else { continue };
+            let mut flat = Vec::new();
+            flatten(expected, &mut flat);
+            assert_eq!(flat.len(), words.len(), "{name} of {}", self.file);
+            for (element, (expected, word)) in flat.into_iter().zip(words).enumerate() {
+                let Some(expected) = expected else { continue };
+                let found = to_f64(word, fraction);
+                let allowed = if exact { 0.0 } else { to_f64(1 << 4, fraction) + tables };
+                if (found - expected).abs() > allowed {
+                    complaints.push(format!("{name}[{element}] is {found}, not {expected} (within {allowed})"));
+                }
+            }
+        }
+        complaints
+    }
+}
+
+fn flatten(value: &Value, into: &mut Vec<Option<f64>>) {
+    match value {
+        Value::Array(list) => list.iter().for_each(|value| flatten(value, into)),
+        value => into.push(value.as_f64()),
+    }
+}

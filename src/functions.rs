@@ -1,0 +1,197 @@
+//! Functions as stream programs: one record in, one record out, no training.
+//!
+//!     records ──▶ sizes ──▶ program ──▶ golden ──▶ binary points ──▶ image ──▶ array, rtl
+//!
+//! A program that updates no weights is a function. Its records come from `--inputs`: an object, or a list of them.
+
+use crate::arguments::Target;
+use crate::commands::eval::inputs;
+use crate::failure::Failure;
+use crate::images;
+use crate::output::Talk;
+use crate::project::Project;
+use crate::render;
+use arch::{Code, Diagnostic, Span};
+use compiler::backend::Compiled;
+use compiler::canonical::{Batch, Keep, Options, canonicalise};
+use compiler::fixed::{self, NumberReport};
+use compiler::language::{Language, parse};
+use compiler::tensor::{self, Program, TensorId};
+use serde_json::Value;
+use sim::driver::{Driver, Outcome, Run, Words};
+use sim::eval::{Elements, read_inputs, with_shapes_of};
+use sim::fixed::Fixed;
+use sim::golden::Golden;
+use sim::grid::{Grid, Stalls};
+
+/// Made-up records, where the user gives none.
+const MADE_UP: usize = 16;
+
+/// A function and its way to hardware.
+pub struct Function {
+    /// In fixed point.
+    pub program: fixed::Program,
+    /// How its binary points were found.
+    pub numbers: NumberReport,
+    /// The image.
+    pub compiled: Compiled,
+    /// The words that go in, record by record.
+    pub records: Vec<Words>,
+    /// The words that have to come out, record by record.
+    pub expected: Vec<Words>,
+    /// Clipped results by place.
+    pub saturations: Vec<(Span, u64)>,
+    /// Where the records come from, for people.
+    pub origin: String,
+}
+
+/// Whether a program is to be treated as a function: it has nothing to train.
+///
+/// # Errors
+/// The program is wrong in a way that sizes do not change.
+pub fn is_function(project: &Project, target: &Target) -> Result<bool, Failure> {
+    if project.language != Language::Tabla {
+        return Ok(true);
+    }
+    if target.data.is_some() || target.inputs.is_none() {
+        return Ok(false);
+    }
+    let (program, _) = project.parse_quietly(&[])?;
+    Ok(program.descents.is_empty() && program.updates.is_empty())
+}
+
+impl Function {
+    /// Everything from text and records to the image.
+    ///
+    /// # Errors
+    /// Whatever is wrong with any of them.
+    pub fn new(project: &Project, target: &Target, talk: &Talk) -> Result<Function, Failure> {
+        if let Some(data) = &target.data {
+            let message = format!("--data {}: a function has records, given by --inputs", data.display());
+            return Err(Failure::Usage(message));
+        }
+        let (given, source) = inputs(target.inputs.as_deref())?;
+        let given = match given {
+            Value::Array(records) => records,
+            record => vec![record],
+        };
+        let Some(first) = given.first() else {
+            return Err(Failure::about(&source, vec![Diagnostic::global(Code::Data, "the list of records is empty")]));
+        };
+        let about = |diagnostics| Failure::about(&project.source, diagnostics);
+        let reading = with_shapes_of(first, project.options(&[]));
+        let (program, warnings) = parse(project.language, &project.source.text, &reading).map_err(about)?;
+        render::warnings(&project.source, &warnings, talk);
+        images::check_fractions(project, &program)?;
+        let (records, origin) = if target.inputs.is_some() {
+            let read = |record: &Value| read_inputs(&program, record).map_err(|errors| Failure::about(&source, errors));
+            (given.iter().map(read).collect::<Result<Vec<_>, _>>()?, source.name.clone())
+        } else {
+            talk.say("no records named: binary points from made-up values between -2 and 2 (use --inputs)");
+            ((1..=MADE_UP).map(|seed| made_up(&program, seed)).collect(), "made-up records".to_owned())
+        };
+        let keep = Keep::Prediction { names: results(&program) };
+        let canonical = canonicalise(&program, &Options { keep, batch: Batch::SINGLE }).map_err(about)?;
+        let mut golden = Golden::new(&canonical);
+        for record in &records {
+            for (name, values) in named(&program, record) {
+                if let Some(id) = canonical.tensors.iter().position(|tensor| tensor.name == name) {
+                    golden.set(TensorId(id), &values);
+                }
+            }
+            golden.step().map_err(|diagnostic| about(vec![*diagnostic]))?;
+        }
+        let numbers = images::numbers(&project.config);
+        let (words, report) = fixed::lower(&canonical, golden.ranges(), &numbers).map_err(about)?;
+        render::warnings(&project.source, &report.notes, talk);
+        let compiled = images::fitted(project, &words)?;
+        let mut fixed = Fixed::new(&words);
+        let (mut packed, mut expected) = (Vec::new(), Vec::new());
+        let streamed = |fixed: &Fixed| -> Words {
+            let words = |name: &str| fixed.tensor(name).map(|tensor| fixed.words(tensor).to_vec()).unwrap_or_default();
+            compiled.image.tensors.iter().map(|tensor| words(&tensor.name)).collect()
+        };
+        for record in &records {
+            for (name, values) in named(&program, record) {
+                if let Some(tensor) = fixed.tensor(&name) {
+                    fixed.set_real(tensor, &values);
+                }
+            }
+            packed.push(streamed(&fixed));
+            fixed.step();
+            expected.push(streamed(&fixed));
+        }
+        let saturations = words.operations.iter().zip(fixed.saturations());
+        let saturations = saturations.map(|(operation, &count)| (operation.span, count)).collect();
+        Ok(Function { program: words, numbers: report, compiled, records: packed, expected, saturations, origin })
+    }
+
+    /// Run the first `count` records, over and over, on a grid.
+    ///
+    /// # Errors
+    /// The grid is stuck.
+    pub fn run<G: Grid>(&self, grid: G, count: usize, stalls: Stalls) -> Result<Outcome, Failure> {
+        let records: Vec<Words> = self.records.iter().cycle().take(count).cloned().collect();
+        let mut driver = Driver::new(grid, self.compiled.image.clone(), stalls);
+        // Constants are loaded with the model.
+        let model = self.compiled.image.entries.load_model.is_some().then_some(&self.records[0]);
+        let run = Run { load_model: model, steps: &records, emit_model: false };
+        driver.run(run).map_err(|stuck| Failure::Bug(stuck.to_string()))
+    }
+
+    /// Words compared, and the first one that is not as `fixed` says.
+    pub fn compare(&self, outcome: &Outcome) -> (u64, Option<String>) {
+        let mut compared = 0;
+        for (number, (found, expected)) in outcome.steps.iter().zip(self.expected.iter().cycle()).enumerate() {
+            let tensors = self.compiled.image.tensors.iter().zip(found).zip(expected);
+            for ((tensor, found), expected) in tensors.filter(|((_, found), _)| !found.is_empty()) {
+                let id = self.program.tensors.iter().position(|t| t.name == tensor.name).map(TensorId);
+                let computed = id.map(|id| sim::train::words::written(&self.program, id)).unwrap_or_default();
+                for (element, (found, expected)) in found.iter().zip(expected).enumerate() {
+                    if !computed.get(element).copied().unwrap_or(true) {
+                        continue;
+                    }
+                    compared += 1;
+                    if found != expected {
+                        let name = &tensor.name;
+                        return (
+                            compared,
+                            Some(format!("record {number}: {name}[{element}] is {found}, not {expected}")),
+                        );
+                    }
+                }
+            }
+        }
+        (compared, None)
+    }
+}
+
+/// The results of a function: what it declares as such, or everything that it computes.
+fn results(program: &Program) -> Vec<String> {
+    let role = |id: &TensorId| &program.tensors[id.0].role;
+    let names = |wanted: &dyn Fn(&tensor::Role) -> bool| -> Vec<String> {
+        program.names.iter().filter(|(_, id)| wanted(role(id))).map(|(name, _)| name.clone()).collect()
+    };
+    let declared = names(&|role| matches!(role, tensor::Role::Output | tensor::Role::InOut));
+    let given = |role: &tensor::Role| matches!(role, tensor::Role::Input | tensor::Role::Label | tensor::Role::State);
+    if declared.is_empty() { names(&|role| !given(role)) } else { declared }
+}
+
+/// Values of a record by name; what is undefined is 0.
+fn named(program: &Program, record: &[(TensorId, Elements)]) -> Vec<(String, Vec<f64>)> {
+    let values = |elements: &Elements| elements.iter().map(|element| element.unwrap_or(0.0)).collect();
+    record.iter().map(|(id, elements)| (program.tensors[id.0].name.clone(), values(elements))).collect()
+}
+
+/// A record of numbers between -2 and 2 that are the same everywhere.
+fn made_up(program: &Program, seed: usize) -> Vec<(TensorId, Elements)> {
+    let host = |role: &tensor::Role| {
+        matches!(role, tensor::Role::Input | tensor::Role::Label | tensor::Role::InOut | tensor::Role::State)
+    };
+    let tensors = program.tensors.iter().enumerate().filter(|(_, tensor)| host(&tensor.role));
+    let elements = |id: usize, count: u32| -> Elements {
+        let value = |k: u32| ((k as usize + 1) * 7919 + (id + 1) * 104_729 + seed * 1_299_709) % 257;
+        (0..count).map(|k| Some(value(k) as f64 / 64.0 - 2.0)).collect()
+    };
+    tensors.map(|(id, tensor)| (TensorId(id), elements(id, tensor.shape.iter().product()))).collect()
+}

@@ -1,0 +1,95 @@
+//! Functions of the other languages through the command line: checked, explained, built and simulated as stream programs.
+
+mod tool;
+
+use std::fs;
+use tool::{done, fails, file, run};
+
+const CONVOLUTION: &str = "def conv(float(N) I, float(K) W) -> (O) {\n  O(i) +=! I(i + k) * W(k)\n}\n\
+                           def mean(float(N) A) -> (m) {\n  s +=! A(i)\n  m = s / N\n}\n";
+const RECORDS: &str = r#"[{"I": [1.0, 2.0, 3.0, 4.0, 5.0], "W": [0.5, -1.0, 0.25]},
+                          {"I": [0.5, 0.5, -3.0, 4.0, 1.0], "W": [1.5, 1.0, 0.25]}]"#;
+
+#[test]
+fn ranges_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = file(folder.path(), "conv.tc", CONVOLUTION);
+    let inputs = file(folder.path(), "in.json", r#"{"I": [1.0, 2.0, 3.0, 4.0, 5.0], "W": [0.5, -1.0, 0.25]}"#);
+    let arguments = ["check", &program, "--entry", "conv", "--inputs", &inputs, "--explain-ranges"];
+    let text = done(&arguments).stdout;
+    assert!(text.contains("2: O: k in 0:3, inferred in round 1\n    0:3 from `W` at 2:23"), "{text}");
+    assert!(text.contains("2: O: i in 0:3, inferred in round 2\n    0:3 from `I` at 2:12"), "{text}");
+    let document = done(&[&arguments[..], &["--format", "json"]].concat()).json();
+    assert_eq!(document["ranges"][0]["variable"], "i");
+    assert_eq!(document["ranges"][0]["high"], 3);
+    let rink = file(folder.path(), "a.tml", "var a : [2]\n");
+    fails(&["check", &rink, "--explain-ranges"], 2, &["Tensor Comprehensions"]);
+}
+
+#[test]
+fn a_function_is_built_explained_and_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = file(folder.path(), "conv.tc", CONVOLUTION);
+    let inputs = file(folder.path(), "in.json", RECORDS);
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    let common = ["--entry", "conv", "--inputs", &inputs, "--config", "tiny"];
+    let built = done(&[&["build", &program, "--out", out, "--format", "json"], &common[..]].concat()).json();
+    assert!(built["report"]["cycles"]["per_sample"].as_f64().unwrap() > 1.0, "{built}");
+    for name in ["rtl/tabla.v", "function/microcode.hex", "function/layout.json", "report.txt", "program.tc"] {
+        assert!(fs::metadata(folder.path().join("out").join(name)).unwrap().len() > 0, "{name}");
+    }
+    let listing = done(&[&["explain", &program], &common[..]].concat()).stdout;
+    assert!(listing.contains("O multiply-add"), "{listing}");
+    let simulated = done(&[&["sim", &program, "--steps", "5", "--format", "json"], &common[..]].concat()).json();
+    // Three results, five records, array and RTL.
+    assert_eq!(simulated["words_compared"], 30);
+    fails(&["build", &program, "--data", "x.csv"], 2, &["--inputs"]);
+    fails(&["build", "programs/linear.t", "--inputs", &inputs], 2, &["--data"]);
+}
+
+#[test]
+fn a_division_has_a_divider_and_is_refused_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let program =
+        file(folder.path(), "ratio.tml", "var input a : [3]\nvar input b : [3]\nvar output c : [3]\nc = a / b\n");
+    let inputs = file(folder.path(), "in.json", r#"{"a": [1.0, -3.0, 0.0], "b": [4.0, 2.0, 8.0]}"#);
+    let values = done(&["eval", &program, "--inputs", &inputs, "--engine", "array", "--format", "json"]).json();
+    assert_eq!(values["values"]["c"], serde_json::json!([0.25, -1.5, 0.0]));
+    let config = file(folder.path(), "none.toml", "[machine]\npus = 1\npes_per_pu = 2\ndivider = false\n");
+    let arguments = ["eval", &program, "--inputs", &inputs, "--engine", "array", "--config", &config];
+    fails(&arguments, 1, &["E-BACKEND", "`c` is a quotient", "divider = true"]);
+}
+
+#[test]
+fn limits_and_readings_can_be_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let large =
+        file(folder.path(), "large.t", "model_input x[20000000];\niterator i[0:20000000];\nh = sum[i](x[i]);\n");
+    fails(&["check", &large], 1, &["E-LIMIT"]);
+    done(&["check", &large, "--limit", "elements=20000000"]);
+    fails(&["check", &large, "--limit", "size=3"], 2, &["elements_in_all"]);
+    let chain = file(folder.path(), "chain.tml", "var a : [2]\nvar b : [2]\nvar c : [2]\nc = a + b * a\n");
+    fails(&["check", &chain], 1, &["E-AMBIG"]);
+    let inputs = file(folder.path(), "in.json", r#"{"a": [1.0, 2.0], "b": [3.0, 4.0]}"#);
+    let values = done(&["eval", &chain, "--inputs", &inputs, "--rink-left", "--format", "json"]).json();
+    assert_eq!(values["values"]["c"], serde_json::json!([4.0, 12.0]));
+    let bell = file(folder.path(), "bell", "model_input x;\nh = gaussian(x);\n");
+    let inputs = file(folder.path(), "bell.json", r#"{"x": 1.0}"#);
+    let value = |gaussian: &str| {
+        let arguments = ["eval", &bell, "--lang", "t", "--inputs", &inputs, "--gaussian", gaussian, "--format", "json"];
+        done(&arguments).json()["values"]["h"].as_f64().unwrap()
+    };
+    // The peak of the normal density of deviation 1/2, and its value one deviation away.
+    assert!((value("1,0.5") - 0.797_884_560_802_865_4).abs() < 1e-12);
+    assert!((value("0.5,0.5") - 0.483_941_449_038_286_7).abs() < 1e-12);
+}
+
+#[test]
+fn errors_at_variables_have_a_note_at_the_definition() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = file(folder.path(), "f.t", "$size = 0\nmodel_input x[$size];\n");
+    let failed = run(&["check", &program, "--format", "json"]).json();
+    let notes = failed["diagnostics"][0]["notes"].to_string();
+    assert!(notes.contains("it stands for 0"), "{failed}");
+}
