@@ -4,6 +4,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use compiler::language::Language;
 use sim::data::file::Reading;
 use sim::data::missing::Missing;
+use std::ops::Range;
 use std::path::PathBuf;
 
 const AFTER: &str = "\
@@ -595,6 +596,28 @@ pub struct Sim {
     /// Random stalls on both streams
     #[arg(long, value_name = "SEED")]
     pub stalls: Option<u64>,
+    /// `rtl` compares the generated Verilog with the array; `array`, which needs no tools, compares it with fixed point
+    #[arg(long, value_enum, default_value_t = EngineName::Rtl)]
+    pub engine: EngineName,
+    /// Write what the array does in each cycle: FILE.vcd or FILE.fst, with view files for GTKWave and Surfer beside it
+    #[arg(long, value_name = "FILE")]
+    pub wave: Option<PathBuf>,
+    /// Only these cycles of the run, FROM..TO
+    #[arg(long, value_name = "RANGE", requires = "wave", conflicts_with = "wave_samples", value_parser = parse_range)]
+    pub wave_cycles: Option<Range<u64>>,
+    /// Only while these samples are computed, FROM..TO, counted from 0; in a batch, all of the batches they are in
+    #[arg(long, value_name = "RANGE", requires = "wave", value_parser = parse_range)]
+    pub wave_samples: Option<Range<u64>>,
+    /// The PU whose PEs are shown
+    #[arg(long, value_name = "PU", requires = "wave", default_value_t = 0)]
+    pub wave_pu: u32,
+}
+
+fn parse_range(text: &str) -> Result<Range<u64>, String> {
+    let bound = |text: &str| text.trim().parse::<u64>().map_err(|_| format!("`{text}` is no number; write FROM..TO"));
+    let (from, to) = text.split_once("..").ok_or("write FROM..TO; TO itself is outside")?;
+    let range = bound(from)?..bound(to)?;
+    if range.is_empty() { Err("the range is empty; TO itself is outside".to_owned()) } else { Ok(range) }
 }
 
 #[derive(Debug, Args)]

@@ -12,11 +12,13 @@ use crate::project::Project;
 use crate::samples::Samples;
 use crate::serial::Board;
 use crate::simulators::Simulator;
+use arch::Image;
 use compiler::canonical::{self, Batch, Keep};
+use compiler::fixed;
 use compiler::ranges::Ranges;
 use compiler::tensor::Program;
 use sim::array::Array;
-use sim::grid::Stalls;
+use sim::grid::{Grid, Stalls};
 use sim::train::compared::Compared;
 use sim::train::device::Device;
 use sim::train::engine::{Engine, Model, Signature};
@@ -264,44 +266,63 @@ impl<'a> Rung<'a> {
         self.stalls.map_or_else(Stalls::none, |seed| Stalls::seeded(seed, 25, 25))
     }
 
-    /// An engine of this kind.
-    pub fn engine(&self, which: Which, signature: &Signature) -> Box<dyn Engine> {
-        let program = match which {
-            Which::Full => self.lowered.full.as_ref(),
-            Which::Rest => self.lowered.rest.as_ref(),
-            Which::Predict => Some(&self.lowered.predict),
-        };
-        let program = program.expect("a training has the program that is asked for");
-        let words = Words::new(program, signature);
-        let Some(images) = self.images else { return Box::new(words) };
+    /// The image of a program, if there are images.
+    pub fn image(&self, which: Which) -> Option<&'a Image> {
+        let images = self.images?;
         let image = match which {
             Which::Full => images.full.as_ref(),
             Which::Rest => images.rest.as_ref(),
             Which::Predict => Some(&images.predict),
         };
-        let image = &image.expect("each program has its image").image;
+        Some(&image.expect("each program has its image").image)
+    }
+
+    fn program(&self, which: Which) -> &'a fixed::Program {
+        let program = match which {
+            Which::Full => self.lowered.full.as_ref(),
+            Which::Rest => self.lowered.rest.as_ref(),
+            Which::Predict => Some(&self.lowered.predict),
+        };
+        program.expect("a training has the program that is asked for")
+    }
+
+    fn device_with<G: Grid>(&self, grid: G, which: Which, signature: &Signature, stalls: Stalls) -> Device<G> {
+        let (program, image) = (self.program(which), self.image(which).expect("a grid needs images"));
         // The image calls its tensors as the program does, where a name that is assigned again has several.
         let mut signature = signature.clone();
-        let name = signature.prediction.0.clone();
         let mut defined = Vec::new();
         if let Some(id) = prediction(program, &signature) {
             defined = written(program, id);
             signature.prediction.0.clone_from(&program.tensors[id.0].name);
         }
-        let array = Device::new(Array::new(&images.machine), image.clone(), &signature, defined.clone(), self.stalls());
+        Device::new(grid, image.clone(), &signature, defined, stalls)
+    }
+
+    /// A program on a grid of the user's machine, with the stalls that were asked for.
+    ///
+    /// # Panics
+    /// Without images.
+    pub fn device<G: Grid>(&self, grid: G, which: Which, signature: &Signature) -> Device<G> {
+        self.device_with(grid, which, signature, self.stalls())
+    }
+
+    /// An engine of this kind.
+    pub fn engine(&self, which: Which, signature: &Signature) -> Box<dyn Engine> {
+        let words = Words::new(self.program(which), signature);
+        let Some(images) = self.images else { return Box::new(words) };
+        let name = &signature.prediction.0;
+        let array = self.device(Array::new(&images.machine), which, signature);
+        let array = Compared::new(Box::new(array), Box::new(words), "fixed", name, false);
         if let Some(board) = self.board {
-            let array = Compared::new(Box::new(array), Box::new(words), "fixed", &name, false);
-            let device = Device::new(board.grid(), image.clone(), &signature, defined, Stalls::none());
+            let device = self.device_with(board.grid(), which, signature, Stalls::none());
             // A board waits for its line, so its cycles are its own.
-            return Box::new(Compared::new(Box::new(device), Box::new(array), "array", &name, false).without_cycles());
+            return Box::new(Compared::new(Box::new(device), Box::new(array), "array", name, false).without_cycles());
         }
         match &self.simulator {
-            None => Box::new(Compared::new(Box::new(array), Box::new(words), "fixed", &name, false)),
+            None => Box::new(array),
             Some(simulator) => {
-                let array = Compared::new(Box::new(array), Box::new(words), "fixed", &name, false);
-                let rtl =
-                    Device::new(simulator.device(&images.machine), image.clone(), &signature, defined, self.stalls());
-                Box::new(Compared::new(Box::new(rtl), Box::new(array), "array", &name, true))
+                let rtl = self.device(simulator.device(&images.machine), which, signature);
+                Box::new(Compared::new(Box::new(rtl), Box::new(array), "array", name, true))
             }
         }
     }

@@ -1,7 +1,8 @@
-//! Ctrl-C: leave with 130 and no half-written file.
+//! Ctrl-C, or a request to end or hang up: leave with 130, no half-written file and no external program still running.
 //!
 //! Files are renamed into place whole, so leaving is safe at any time; a loop that wants to finish its line asks [`requested`].
 
+use crate::output;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
@@ -13,9 +14,16 @@ pub fn install() {
     let _ = ctrlc::set_handler(|| {
         let again = ASKED.swap(true, Ordering::SeqCst);
         if again || !COOPERATIVE.load(Ordering::SeqCst) {
-            std::process::exit(130);
+            leave();
         }
     });
+}
+
+/// End the process, without programs it started and without half-written files.
+fn leave() -> ! {
+    arch::children::end_all();
+    output::remove_leftovers();
+    std::process::exit(130);
 }
 
 /// Whether Ctrl-C was pressed.

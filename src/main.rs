@@ -30,6 +30,8 @@
 //! | `hardware` | the hardware of a project on its board |
 //! | `failure` | what can go wrong, and its exit code |
 //! | `render` | diagnostics for people and for programs |
+//! | `testbench` | the first samples as a self-checking simulation that needs nothing of ours |
+//! | `wave` | what the array does, as a file for a wave viewer |
 //! | `output` | stdout, stderr and files that are written whole or not at all |
 
 #![allow(unreachable_pub, reason = "nothing outside sees a binary's items")]
@@ -64,8 +66,10 @@ mod samples;
 mod serial;
 mod settings;
 mod simulators;
+mod testbench;
 mod timeline;
 mod training;
+mod wave;
 
 use arguments::{Arguments, Command, Target};
 use clap::Parser;

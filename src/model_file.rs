@@ -96,18 +96,25 @@ impl ModelFile {
     /// The file cannot be read, is no model, or has another version.
     pub fn load(path: &Path) -> Result<ModelFile, Failure> {
         let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, &error))?;
-        let name = path.display().to_string();
-        let wrong = |message: String| Failure::data(name.clone(), vec![Diagnostic::global(Code::Data, message)]);
+        ModelFile::from_text(&path.display().to_string(), &text)
+    }
+
+    /// Read one from the text of the file `name`.
+    ///
+    /// # Errors
+    /// It is no model, or has another version.
+    pub fn from_text(name: &str, text: &str) -> Result<ModelFile, Failure> {
+        let wrong = |message: String| Failure::data(name, vec![Diagnostic::global(Code::Data, message)]);
         let broken = |what: &str, error: &serde_json::Error| {
-            Failure::json(name.clone(), text.clone(), format!("{what}: {error}"), error)
+            Failure::json(name.to_owned(), text.to_owned(), format!("{what}: {error}"), error)
         };
-        let version: Version = serde_json::from_str(&text).map_err(|error| broken("this is no model file", &error))?;
+        let version: Version = serde_json::from_str(text).map_err(|error| broken("this is no model file", &error))?;
         if version.format_version != VERSION {
             let found = version.format_version;
             return Err(wrong(format!("the model file has format version {found}, this tool reads version {VERSION}")));
         }
         let file: ModelFile =
-            serde_json::from_str(&text).map_err(|error| broken("the model file is damaged", &error))?;
+            serde_json::from_str(text).map_err(|error| broken("the model file is damaged", &error))?;
         match file.inconsistency() {
             Some(what) => Err(wrong(format!("the model file is damaged: {what}"))),
             None => Ok(file),
@@ -119,8 +126,8 @@ impl ModelFile {
         let Encoding { features, targets, standardise, standardise_targets, .. } = &self.encoding;
         let scales = [(features, standardise), (targets, standardise_targets)];
         let elements = |name: &String, shape: &Vec<u32>| {
-            let elements = shape.iter().map(|&extent| extent as usize).product::<usize>();
-            self.model.get(name).is_some_and(|values| values.len() == elements)
+            let elements = shape.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent as usize));
+            self.model.get(name).is_some_and(|values| Some(values.len()) == elements)
         };
         let fits = |(names, scale): &(&Vec<String>, &Standardiser)| {
             scale.mean.len() == names.len() && scale.deviation.len() == names.len()

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// How much is said on stderr, and how.
 #[derive(Debug)]
@@ -126,8 +127,9 @@ impl Files {
     pub fn write(&self, folder: &Path) -> Result<(), Failure> {
         let cannot = |path: &Path, error: &std::io::Error| Failure::file("write", path, error);
         std::fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))?;
-        let beside = tempfile::Builder::new().prefix(".tabla-gen-").tempdir_in(folder);
+        let beside = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(folder);
         let beside = beside.map_err(|error| cannot(folder, &error))?;
+        let _leftover = Leftover::new(beside.path());
         for (number, (path, content)) in self.files.iter().enumerate() {
             let temporary = beside.path().join(number.to_string());
             std::fs::write(&temporary, content).map_err(|error| cannot(&folder.join(path), &error))?;
@@ -144,18 +146,7 @@ impl Files {
 
 /// Refuse a place where [`write_file`] would fail, before the work that is to be written there.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    match std::fs::metadata(&target) {
-        Ok(metadata) if !metadata.is_file() => {
-            return Err(Failure::File(format!("cannot write {}: it exists and is no file", path.display())));
-        }
-        _ => {}
-    }
-    let cannot = |error: std::io::Error| Failure::file("write", path, &error);
-    let folder = folder_of(&target);
-    std::fs::create_dir_all(folder).map_err(cannot)?;
-    tempfile::Builder::new().prefix(".tabla-gen-").tempfile_in(folder).map_err(cannot)?;
-    Ok(())
+    Pending::new(path).map(drop)
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -167,20 +158,85 @@ fn folder_of(path: &Path) -> &Path {
 
 /// Write one file whole. A link is followed; what is no file (a device, a folder) is refused, it would be replaced.
 pub fn write_file(path: &Path, content: &[u8]) -> Result<(), Failure> {
-    let cannot = |error: std::io::Error| Failure::file("write", path, &error);
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if std::fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
-        return Err(Failure::File(format!("cannot write {}: it exists and is no file", path.display())));
+    let mut pending = Pending::new(path)?;
+    pending.file().write_all(content).map_err(|error| Failure::file("write", path, &error))?;
+    pending.publish()
+}
+
+/// A file that is being written; it appears in its place when it is [published](Pending::publish), whole, or never.
+pub struct Pending {
+    temporary: tempfile::NamedTempFile,
+    /// The place as the user calls it.
+    named: PathBuf,
+    place: PathBuf,
+    _leftover: Leftover,
+}
+
+impl Pending {
+    /// Begin a file beside its place.
+    ///
+    /// # Errors
+    /// Nothing can be written there.
+    pub fn new(path: &Path) -> Result<Pending, Failure> {
+        let cannot = |error: std::io::Error| Failure::file("write", path, &error);
+        let place = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if std::fs::metadata(&place).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(Failure::File(format!("cannot write {}: it exists and is no file", path.display())));
+        }
+        let folder = folder_of(&place);
+        std::fs::create_dir_all(folder).map_err(cannot)?;
+        // As any new file: what the user's mask leaves of reading and writing for all.
+        let permissions = std::fs::Permissions::from_mode(0o666);
+        let mut temporary = tempfile::Builder::new();
+        let temporary = temporary.prefix(TEMPORARY).permissions(permissions).tempfile_in(folder).map_err(cannot)?;
+        let leftover = Leftover::new(temporary.path());
+        Ok(Pending { temporary, named: path.to_owned(), place, _leftover: leftover })
     }
-    let path = target.as_path();
-    let folder = folder_of(path);
-    std::fs::create_dir_all(folder).map_err(cannot)?;
-    // As any new file: what the user's mask leaves of reading and writing for all.
-    let permissions = std::fs::Permissions::from_mode(0o666);
-    let mut temporary = tempfile::Builder::new();
-    let temporary = temporary.prefix(".tabla-gen-").permissions(permissions);
-    let mut temporary = temporary.tempfile_in(folder).map_err(cannot)?;
-    temporary.write_all(content).map_err(cannot)?;
-    temporary.persist(path).map_err(|error| cannot(error.error))?;
-    Ok(())
+
+    /// What to write to.
+    pub fn file(&mut self) -> &mut std::fs::File {
+        self.temporary.as_file_mut()
+    }
+
+    /// Put it in its place.
+    ///
+    /// # Errors
+    /// The place cannot be written.
+    pub fn publish(self) -> Result<(), Failure> {
+        let named = self.named;
+        self.temporary.persist(self.place).map_err(|error| Failure::file("write", &named, &error.error))?;
+        Ok(())
+    }
+}
+
+/// How the names of unfinished files and folders begin.
+const TEMPORARY: &str = ".tabla-gen-";
+
+/// Unfinished files and folders of this process.
+static LEFTOVERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// While this lives, an end of the process by Ctrl-C removes the file or folder.
+struct Leftover(PathBuf);
+
+impl Leftover {
+    fn new(path: &Path) -> Leftover {
+        LEFTOVERS.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+        Leftover(path.to_owned())
+    }
+}
+
+impl Drop for Leftover {
+    fn drop(&mut self) {
+        LEFTOVERS.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
+    }
+}
+
+/// Remove what this process has begun to write. The lock is kept: nothing new is begun after this.
+pub fn remove_leftovers() {
+    let leftovers = LEFTOVERS.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in leftovers.iter() {
+        // What is gone already is no matter.
+        let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    }
+    std::mem::forget(leftovers);
 }

@@ -95,8 +95,10 @@ impl Mask {
         counters: &[u32; LEVELS],
         taken: &mut [bool],
     ) {
-        let first = |level: u8| level == NO_LEVEL || counters[level as usize] == 0;
-        let last = |level: u8| level == NO_LEVEL || counters[level as usize] + 1 == counts[level as usize];
+        // The field has room for levels beyond the last; they mean what `NO_LEVEL` means, as in the hardware.
+        let none = |level: u8| level >= NO_LEVEL;
+        let first = |level: u8| none(level) || counters[level as usize] == 0;
+        let last = |level: u8| none(level) || counters[level as usize] + 1 == counts[level as usize];
         let columns = pes_per_pu as usize;
         taken.fill(false);
         if self.flat {
@@ -119,7 +121,7 @@ impl Mask {
                 }
             }
         }
-        let picked = |level: u8| (level != NO_LEVEL).then(|| counters[level as usize] as usize);
+        let picked = |level: u8| (!none(level)).then(|| counters[level as usize] as usize);
         if let Some(row) = picked(self.pick_row) {
             taken.iter_mut().enumerate().filter(|(pe, _)| pe / columns != row).for_each(|(_, taken)| *taken = false);
         }
@@ -138,9 +140,10 @@ impl Mask {
         row: u32,
         column: u32,
     ) -> bool {
-        let first = |level: u8| level == NO_LEVEL || counters[level as usize] == 0;
-        let last = |level: u8| level == NO_LEVEL || counters[level as usize] + 1 == counts[level as usize];
-        let picked = |level: u8, lane: u32| level == NO_LEVEL || counters[level as usize] == lane;
+        let none = |level: u8| level >= NO_LEVEL;
+        let first = |level: u8| none(level) || counters[level as usize] == 0;
+        let last = |level: u8| none(level) || counters[level as usize] + 1 == counts[level as usize];
+        let picked = |level: u8, lane: u32| none(level) || counters[level as usize] == lane;
         let inside = if self.flat {
             let low = if first(self.row_level) { (self.row_low, self.column_low) } else { (0, 0) };
             let high = if last(self.row_level) { (self.row_high, self.column_high) } else { (pus, 0) };

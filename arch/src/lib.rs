@@ -14,9 +14,11 @@
 //! | [`image`] | what is loaded into a grid: programs, tables, stream layout |
 //! | [`rtl`] | generated hardware text and its ports |
 //! | [`tools`] | where the external tools are |
+//! | [`children`] | those of them that are running |
 //! | [`diagnostic`] | what the user did wrong, and where |
 
 pub mod axi;
+pub mod children;
 pub mod diagnostic;
 pub mod division;
 pub mod function;

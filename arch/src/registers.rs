@@ -68,7 +68,8 @@ pub const WIDTHS: u32 = 0x12;
 
 /// Read only: log2 of the depths: model in bits 7..0, data in 15..8, temporary in 23..16, program in 31..24.
 pub const DEPTHS: u32 = 0x13;
-/// Read only: words of a beat in bits 7..0, log2 of the output FIFO in 15..8, log2 of the table entries in 23..16 (0 = none).
+/// Read only: words of a beat in bits 7..0, log2 of the output FIFO in 15..8, log2 of the table entries in 23..16
+/// (0 = none), bit 24: there are dividers.
 pub const STREAMS: u32 = 0x14;
 
 /// Value of [`IDENTITY`].
@@ -148,7 +149,7 @@ pub const REGISTERS: &[Register] = {
             STREAMS,
             "streams",
             Read,
-            "words of a beat in bits 7..0, log2 of the output FIFO in 15..8, log2 of the table entries in 23..16 (0 = no tables)",
+            "words of a beat in bits 7..0, log2 of the output FIFO in 15..8, log2 of the table entries in 23..16 (0 = no tables), bit 24: there are dividers",
         ),
     ]
 };

@@ -100,10 +100,7 @@ impl<G: Grid> Driver<G> {
         let expected = self.expected(&run);
         let mut beats = Beats::new(&self.image, &run);
         let mut outcome = Outcome::default();
-        self.grid.control_write(registers::STEPS, run.steps.len() as u32);
-        let load = if run.load_model.is_some() { registers::START_LOAD_MODEL } else { 0 };
-        let emit = if run.emit_model { registers::START_EMIT_MODEL } else { 0 };
-        self.grid.control_write(registers::CONTROL, registers::START | load | emit);
+        Self::start(&mut self.grid, &run);
         // Longer than any wait inside a run: a step, and stalls.
         let patience = 4 * u64::from(self.image.step_length) + 10_000;
         let mut idle = 0u64;
@@ -144,6 +141,25 @@ impl<G: Grid> Driver<G> {
             outcome.model = unpack(&self.image, &self.image.model_out, &mut words);
         }
         Ok(outcome)
+    }
+
+    fn start(grid: &mut G, run: &Run<'_>) {
+        grid.control_write(registers::STEPS, run.steps.len() as u32);
+        let load = if run.load_model.is_some() { registers::START_LOAD_MODEL } else { 0 };
+        let emit = if run.emit_model { registers::START_EMIT_MODEL } else { 0 };
+        grid.control_write(registers::CONTROL, registers::START | load | emit);
+    }
+
+    /// Begin a run and go away in the middle of it, after so many cycles.
+    pub fn abandon(mut self, run: Run<'_>, cycles: u64) {
+        let mut beats = Beats::new(&self.image, &run);
+        Self::start(&mut self.grid, &run);
+        let mut beat = beats.next();
+        for cycle in 0..cycles {
+            if self.grid.cycle(beat.as_deref(), cycle % 2 == 0).input_taken {
+                beat = beats.next();
+            }
+        }
     }
 
     fn expected(&self, run: &Run<'_>) -> usize {

@@ -12,12 +12,15 @@
 //! |---|---|
 //! | [`host`] | feeds beats and collects words, with or without stalls |
 //! | [`lockstep`] | two grids side by side, compared in every cycle |
+//! | [`recorded`] | a grid whose host is written down |
 
 pub mod host;
 pub mod lockstep;
+pub mod recorded;
 
 pub use host::{Host, Stalls};
 pub use lockstep::{Lockstep, Mismatch};
+pub use recorded::{Recorded, Session};
 
 /// What happened at the two streams in one clock cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

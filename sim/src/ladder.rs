@@ -208,6 +208,18 @@ impl Climb {
     }
 }
 
+impl Climb {
+    /// Begin the run on an idle grid, feed it for so many cycles, and stop: what a host does that is interrupted. Input comes as the
+    /// grid takes it, output is taken in every other cycle.
+    ///
+    /// # Panics
+    /// When an instruction does not fit its machine: the compiler has checked that.
+    pub fn abandon<G: Grid>(&self, grid: G, cycles: u64) {
+        let driver = Driver::new(grid, self.image().clone(), Stalls::none());
+        driver.abandon(Run { load_model: Some(&self.model), steps: &self.steps, emit_model: true }, cycles);
+    }
+}
+
 /// Defined elements of the wanted tensors.
 fn snapshot(
     golden: &Golden,

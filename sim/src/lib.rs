@@ -13,6 +13,7 @@
 //! | [`array`](mod@array) | an image, cycle by cycle, in Rust |
 //! | [`ladder`] | one program on every rung, compared |
 //! | [`benchmarks`] | the published benchmarks, on any grid |
+//! | [`waves`] | nothing: what the array does, as a file for a wave viewer |
 //! | [`eval`] | nothing: values between JSON and an engine |
 
 pub mod array;
@@ -27,3 +28,4 @@ pub mod ladder;
 pub mod link;
 pub mod train;
 pub mod verilator;
+pub mod waves;

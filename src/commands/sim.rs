@@ -1,4 +1,4 @@
-//! `sim`: the generated Verilog against the array, word by word and cycle by cycle, for some steps.
+//! `sim`: the generated Verilog against the array, word by word and cycle by cycle, for some steps; waves of them.
 
 use crate::arguments::{EngineName, Global, Sim};
 use crate::design::Design;
@@ -9,6 +9,7 @@ use crate::output::{self, Talk};
 use crate::project::Project;
 use crate::render;
 use crate::simulators::Simulator;
+use crate::wave;
 use serde_json::json;
 use sim::array::Array;
 use sim::grid::Stalls;
@@ -60,13 +61,24 @@ fn function(global: &Global, options: &Sim, function: &Function, talk: &Talk) ->
 
 /// Simulate, compare, print.
 pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
+    if !matches!(options.engine, EngineName::Array | EngineName::Rtl) {
+        return Err(Failure::Usage("sim runs the grid: --engine array or rtl".to_owned()));
+    }
+    let wave = options.wave.as_deref().map(|path| Ok::<_, Failure>((path, wave::format(path)?))).transpose()?;
     let mut project = Project::open(global, options.target.program.as_deref())?;
     project.enter(&options.target.entry)?;
     if functions::is_function(&project, &options.target)? {
+        if wave.is_some() || options.engine != EngineName::Rtl {
+            let message = "a function is simulated as RTL only; --wave and --engine array are for programs that train";
+            return Err(Failure::Usage(message.to_owned()));
+        }
         return function(global, options, &Function::new(&project, &options.target, talk)?, talk);
     }
     let design = Design::new(&project, &options.target, talk)?;
-    let mut rung = Rung::new(EngineName::Rtl, &design.lowered, Some(&design.images), Some(talk))?;
+    if wave.is_some() {
+        wave::check(&design, options)?;
+    }
+    let mut rung = Rung::new(options.engine, &design.lowered, Some(&design.images), Some(talk))?;
     rung.stalls = options.stalls;
     let mut sum = Comparison::default();
     let mut engine = rung.engine(Which::Full, &design.samples.signature);
@@ -79,10 +91,14 @@ pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
     for comparison in [engine.comparison(), predictor.comparison()].into_iter().flatten() {
         sum.add(&comparison);
     }
+    if let Some((path, format)) = wave {
+        wave::record(&project, &design, &rung, &steps, options, (path, format), talk)?;
+    }
     let samples = steps.len() * design.schedule.batch;
+    let rungs = options.engine.as_str();
     let differs = sum.first.as_ref().filter(|_| !sum.agrees());
-    let differs =
-        differs.map(|first| Failure::Mismatch(format!("rtl differs from what stands above it in the ladder: {first}")));
+    let differs = differs
+        .map(|first| Failure::Mismatch(format!("{rungs} differs from what stands above it in the ladder: {first}")));
     output::either(
         global.format,
         || {

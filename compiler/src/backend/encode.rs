@@ -97,6 +97,7 @@ fn followers(job: &Job, homes: &[Home], machine: &Machine) -> Option<(RootInstru
     let Sink::Tree { unit, shift, function, write, lanes, walk: None } = &job.sink else { return None };
     let interval = job.interval * job.beats_per_result() as u32;
     let home = homes[write.storage.0];
+    assert!(matches!(home.pad, Pad::T0 | Pad::T1), "a bus cannot write the pad of {}", job.what);
     let results = job.beats() / job.beats_per_result();
     let root = RootInstruction {
         delay: 0,

@@ -13,6 +13,7 @@ mod cost;
 mod encode;
 mod fuse;
 mod job;
+mod park;
 mod pieces;
 mod place;
 mod schedule;

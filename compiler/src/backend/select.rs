@@ -356,6 +356,7 @@ impl Context<'_> {
 pub(super) fn select(program: &Program, placement: &Placement, machine: &Machine) -> Selection {
     let (mut program, mut placement) = isolate_constants(program, placement);
     spell_out_constants(&mut program, &mut placement);
+    super::park::results(&mut program, &mut placement, machine);
     let storages: Vec<Storage> =
         program.tensors.iter().zip(&placement.tensors).map(|(t, axes)| Storage::new(t, axes, machine)).collect();
     let mut jobs = Vec::new();

@@ -47,6 +47,11 @@ impl<A: Grid, B: Grid> Lockstep<A, B> {
         self.mismatch.as_ref()
     }
 
+    /// Both grids, to do the same to both in one and the same cycle (a reset).
+    pub fn grids_mut(&mut self) -> (&mut A, &mut B) {
+        (&mut self.left, &mut self.right)
+    }
+
     /// Both grids.
     pub fn into_grids(self) -> (A, B) {
         (self.left, self.right)

@@ -2,30 +2,27 @@
 
 use super::VerilatorError;
 use super::cache::failed;
+use arch::children::{self, Running};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 /// A program that runs.
 pub(super) struct Job {
     program: PathBuf,
-    child: Child,
+    child: Running,
 }
 
 /// Start a program without input.
 pub(super) fn start(command: &mut Command) -> Result<Job, VerilatorError> {
     let program = PathBuf::from(command.get_program());
-    let child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed("run", &program))?;
+    let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = children::start(command).map_err(failed("run", &program))?;
     Ok(Job { program, child })
 }
 
 /// Wait for a program; what it said is part of the error if it fails.
 pub(super) fn finish(job: Job) -> Result<(), VerilatorError> {
-    let output = job.child.wait_with_output().map_err(failed("run", &job.program))?;
+    let output = job.child.output().map_err(failed("run", &job.program))?;
     if output.status.success() {
         return Ok(());
     }

@@ -2,13 +2,18 @@
 //!
 //!     tape of small numbers ──▶ program text + values
 //!
-//! Every decision of the generator takes the next number of a tape, so a shorter tape with smaller numbers is a simpler
-//! program: that is how failures shrink.
+//! Ranks 0 to 3, odd extents, iterators over all, most and few of an extent, constant indices, re-assignment as a whole and in part,
+//! one or two models, functions, comparisons, sums, norms and products.
+
+pub(crate) mod ir;
+pub(crate) mod tape;
+pub(crate) mod trial;
 
 use sim::ladder::Values;
+use tape::Tape;
 
 /// A generated program with the values of a few samples.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RandomProgram {
     /// TABLA text.
     pub text: String,
@@ -20,43 +25,53 @@ pub(crate) struct RandomProgram {
     pub trains: bool,
 }
 
-impl RandomProgram {
-    /// One step per sample, or one step with all samples of a batch behind each other.
-    pub(crate) fn steps(&self, batch: u32) -> Vec<Values> {
-        if batch == 1 {
-            return self.samples.clone();
-        }
-        let mut all = Values::new();
-        for sample in &self.samples {
-            for (name, values) in sample {
-                all.entry(name.clone()).or_default().extend(values);
-            }
-        }
-        vec![all]
+/// One step per sample, or one step with all samples of a batch behind each other.
+pub(crate) fn steps(samples: &[Values], batch: u32) -> Vec<Values> {
+    if batch == 1 {
+        return samples.to_vec();
     }
+    let mut all = Values::new();
+    for sample in samples {
+        for (name, values) in sample {
+            all.entry(name.clone()).or_default().extend(values);
+        }
+    }
+    vec![all]
 }
 
 /// A tensor that can be read: name, and the extent class of each dimension.
+#[derive(Clone)]
 struct Known {
     name: String,
     classes: Vec<usize>,
 }
 
 struct Generator<'a> {
-    tape: std::slice::Iter<'a, u16>,
+    tape: Tape<'a>,
     extents: Vec<u32>,
     known: Vec<Known>,
 }
 
+/// Iterators of an extent: all of it, all but the first, all but the last, the middle.
+const PARTS: [char; 4] = ['i', 'p', 'q', 'r'];
+
 impl Generator<'_> {
-    /// A number below `n`; 0 when the tape has ended.
     fn below(&mut self, n: usize) -> usize {
-        usize::from(self.tape.next().copied().unwrap_or(0)) % n.max(1)
+        self.tape.below(n)
     }
 
     fn classes(&mut self, most: usize) -> Vec<usize> {
         let rank = self.below(most + 1);
         (0..rank).map(|_| self.below(self.extents.len())).collect()
+    }
+
+    /// How many of the iterators of an extent have a value.
+    fn parts(&self, class: usize) -> usize {
+        match self.extents[class] {
+            1 => 1,
+            2 => 3,
+            _ => 4,
+        }
     }
 
     /// A read of a known tensor, given the iterators that are bound: (name, class).
@@ -96,9 +111,8 @@ impl Generator<'_> {
             }
             kind => {
                 let class = self.below(self.extents.len());
-                // Full or partial range; a name that is not bound yet.
-                let part = if self.extents[class] > 1 { self.below(2) } else { 0 };
-                let name = format!("{}{class}", ["i", "p"][part]);
+                let part = self.below(self.parts(class));
+                let name = format!("{}{class}", PARTS[part]);
                 if bound.iter().any(|b| b.0 == name) {
                     return self.read(bound);
                 }
@@ -114,19 +128,43 @@ impl Generator<'_> {
             }
         }
     }
+
+    /// The left side of an assignment to these classes, and what it binds. `partly`: some dimensions not as a whole.
+    fn left(&mut self, classes: &[usize], partly: bool) -> (String, Vec<(String, usize)>) {
+        let (mut text, mut bound) = (String::new(), Vec::new());
+        for &class in classes {
+            let part = if partly { self.below(self.parts(class) + 1) } else { 0 };
+            if part == self.parts(class) {
+                let index = self.below(self.extents[class] as usize);
+                text += &format!("[{index}]");
+            } else {
+                let name = format!("{}{class}", PARTS[part]);
+                text += &format!("[{name}]");
+                bound.push((name, class));
+            }
+        }
+        (text, bound)
+    }
+}
+
+/// An iterator stands for one dimension: a tensor with the same extent twice has only its first one bound.
+fn distinct(classes: Vec<usize>) -> Vec<usize> {
+    let mut kept: Vec<usize> = Vec::new();
+    for class in classes {
+        if !kept.contains(&class) {
+            kept.push(class);
+        }
+    }
+    kept
 }
 
 fn declare(name: &str, classes: &[usize]) -> String {
     classes.iter().fold(name.to_owned(), |text, class| text + &format!("[n{class}]"))
 }
 
-fn subscripts(bound: &[(String, usize)]) -> String {
-    bound.iter().fold(String::new(), |text, (name, _)| text + &format!("[{name}]"))
-}
-
 /// A program and values from a tape.
 pub(crate) fn program(tape: &[u16]) -> RandomProgram {
-    let mut generator = Generator { tape: tape.iter(), extents: Vec::new(), known: Vec::new() };
+    let mut generator = Generator { tape: Tape::new(tape), extents: Vec::new(), known: Vec::new() };
     for _ in 0..3 {
         let extent = [1, 2, 3, 5, 7, 8, 9, 12, 17][generator.below(9)];
         generator.extents.push(extent);
@@ -134,56 +172,74 @@ pub(crate) fn program(tape: &[u16]) -> RandomProgram {
     let mut text = String::new();
     for (class, extent) in generator.extents.clone().into_iter().enumerate() {
         text += &format!("n{class} = {extent};\niterator i{class}[0:n{class}];\n");
-        if extent > 1 {
-            text += &format!("iterator p{class}[1:n{class}];\n");
+        let parts = generator.parts(class);
+        for (name, range) in
+            [('p', format!("1:n{class}")), ('q', format!("0:{}", extent - 1)), ('r', format!("1:{}", extent - 1))]
+                .into_iter()
+                .take(parts - 1)
+        {
+            text += &format!("iterator {name}{class}[{range}];\n");
         }
     }
     text += "mu = 0.3;\n";
-    let mut given: Vec<(String, Vec<usize>)> = Vec::new();
-    for input in 0..2 {
-        let classes = generator.classes(if input == 0 { 3 } else { 2 });
-        text += &format!("model_input {};\n", declare(&format!("x{input}"), &classes));
-        given.push((format!("x{input}"), classes));
+    let mut given: Vec<Known> = Vec::new();
+    for (name, most) in [("x0", 3), ("x1", 2), ("y", 1)] {
+        let classes = generator.classes(most);
+        let kind = if name == "y" { "model_output" } else { "model_input" };
+        text += &format!("{kind} {};\n", declare(name, &classes));
+        given.push(Known { name: name.to_owned(), classes });
     }
-    text += "model_output y;\n";
-    given.push(("y".into(), Vec::new()));
-    let model_classes = generator.classes(2);
-    text += &format!("model {};\n", declare("w", &model_classes));
-    for (name, classes) in &given {
-        generator.known.push(Known { name: name.clone(), classes: classes.clone() });
+    let mut models = Vec::new();
+    for name in ["w", "v"].into_iter().take(1 + generator.below(2)) {
+        let classes = generator.classes(if name == "w" { 3 } else { 1 });
+        text += &format!("model {};\n", declare(name, &classes));
+        models.push(Known { name: name.to_owned(), classes });
     }
-    generator.known.push(Known { name: "w".into(), classes: model_classes.clone() });
-    let statements = 1 + generator.below(4);
-    for number in 0..statements {
-        let classes = generator.classes(2);
-        let distinct = classes.len() < 2 || classes[0] != classes[1];
-        let classes = if distinct { classes } else { classes[..1].to_vec() };
-        let mut bound: Vec<(String, usize)> = classes.iter().map(|&class| (format!("i{class}"), class)).collect();
+    generator.known.extend(given.iter().chain(&models).cloned());
+    let mut assigned: Vec<Known> = Vec::new();
+    for number in 0..1 + generator.below(4) {
+        let again = !assigned.is_empty() && generator.below(4) == 3;
+        let target = if again {
+            assigned[generator.below(assigned.len())].clone()
+        } else {
+            Known { name: format!("t{number}"), classes: distinct(generator.classes(3)) }
+        };
+        let (subscripts, mut bound) = generator.left(&target.classes, again);
         let value = generator.expression(&mut bound, 3);
-        let subscripts = subscripts(&bound);
-        text += &format!("t{number}{subscripts} = {value};\n");
-        generator.known.push(Known { name: format!("t{number}"), classes });
+        text += &format!("{}{subscripts} = {value};\n", target.name);
+        if !again {
+            generator.known.push(target.clone());
+            assigned.push(target);
+        }
     }
-    let distinct = model_classes.len() < 2 || model_classes[0] != model_classes[1];
-    let trains = distinct && generator.below(3) > 0;
-    if trains {
-        text += &format!("gradient {} -> w;\n", declare("g", &model_classes));
-        let part = usize::from(generator.below(4) == 3);
-        let names = |class: usize| if generator.extents[class] > 1 { ["i", "p"][part] } else { "i" };
-        let mut bound: Vec<(String, usize)> =
-            model_classes.iter().map(|&class| (format!("{}{class}", names(class)), class)).collect();
+    let (mut gradients, mut assigns) = (0, false);
+    for model in &models {
+        let is_distinct = distinct(model.classes.clone()).len() == model.classes.len();
+        let (name, declaration) = match generator.below(4) {
+            0 => continue,
+            3 => (model.name.clone(), String::new()),
+            _ if !is_distinct => continue,
+            _ => {
+                let gradient = format!("g{}", model.name);
+                let link = format!("gradient {} -> {};\n", declare(&gradient, &model.classes), model.name);
+                (gradient, link)
+            }
+        };
+        // Without a gradient the program says itself what the next weights are.
+        assigns |= declaration.is_empty();
+        gradients += usize::from(!declaration.is_empty());
+        let partly = !is_distinct || generator.below(4) == 3;
+        let (subscripts, mut bound) = generator.left(&model.classes, partly);
         let value = generator.expression(&mut bound, 3);
-        let subscripts = subscripts(&bound);
-        text += &format!("g{subscripts} = {value};\n");
+        text += &format!("{declaration}{name}{subscripts} = {value};\n");
     }
+    let trains = gradients > 0 && !assigns;
     let extents = generator.extents.clone();
-    let mut value = |_: usize| (generator.below(65) as f64 - 32.0) / 16.0;
-    let mut values = |classes: &[usize]| -> Vec<f64> {
-        let elements: usize = classes.iter().map(|&class| extents[class] as usize).product();
-        (0..elements).map(&mut value).collect()
+    let mut values = |known: &Known| -> (String, Vec<f64>) {
+        let elements: usize = known.classes.iter().map(|&class| extents[class] as usize).product();
+        (known.name.clone(), (0..elements).map(|_| (generator.below(65) as f64 - 32.0) / 16.0).collect())
     };
-    let model = Values::from([("w".to_owned(), values(&model_classes))]);
-    let samples =
-        (0..3).map(|_| given.iter().map(|(name, classes)| (name.clone(), values(classes))).collect()).collect();
+    let model = models.iter().map(&mut values).collect();
+    let samples = (0..3).map(|_| given.iter().map(&mut values).collect()).collect();
     RandomProgram { text, model, samples, trains }
 }

@@ -136,12 +136,11 @@ pub(super) fn resolve<'s>(items: &[Item<'s>], options: &Options, diagnostics: &m
         linked: BTreeMap::new(),
         bound: Vec::new(),
         mentioned: Vec::new(),
+        errors: diagnostics.iter().filter(|diagnostic| !diagnostic.code.is_warning()).count(),
         diagnostics,
     };
     for item in items {
-        if resolver.diagnostics.iter().filter(|diagnostic| !diagnostic.code.is_warning()).count()
-            >= options.limits.errors
-        {
+        if resolver.errors >= options.limits.errors {
             break;
         }
         resolver.item(item);
@@ -171,11 +170,14 @@ struct Resolver<'s, 'a> {
     bound: Vec<IteratorId>,
     /// Iterators that the current group's body has mentioned.
     mentioned: Vec<IteratorId>,
+    /// How many of the diagnostics are errors.
+    errors: usize,
     diagnostics: &'a mut Vec<Diagnostic>,
 }
 
 impl<'s> Resolver<'s, '_> {
     fn report(&mut self, diagnostic: Diagnostic) {
+        self.errors += usize::from(!diagnostic.code.is_warning());
         self.diagnostics.push(diagnostic);
     }
 

@@ -38,7 +38,7 @@ impl<'s> Resolver<'s, '_> {
     /// Report a name that is declared twice.
     pub(super) fn free_name(&mut self, name: ast::Name<'s>) -> bool {
         let Some((_, first)) = self.names.peek(name.text) else { return true };
-        self.diagnostics.push(
+        self.report(
             Diagnostic::new(Code::Redef, name.span, format!("`{}` is declared twice", name.text))
                 .with_label("second declaration")
                 .with_note(first, "first declaration"),

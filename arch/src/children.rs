@@ -1,0 +1,60 @@
+//! External programs that are running, so that they end when we are made to.
+//!
+//! Each runs in a process group of its own, together with what it starts itself (a compiler driver starts a compiler). A key
+//! press in the terminal does not reach such a group; [`end_all`] does.
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Output};
+use std::sync::{Mutex, PoisonError};
+
+/// Group leaders that have not been waited for; `None` once all are ended.
+static RUNNING: Mutex<Option<Vec<u32>>> = Mutex::new(Some(Vec::new()));
+
+/// A program that runs.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+}
+
+/// Start a program in a group of its own.
+///
+/// # Errors
+/// It cannot be started, or this process is about to end.
+pub fn start(command: &mut Command) -> io::Result<Running> {
+    // The lock is held while the program starts, so that none is missed.
+    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(running) = running.as_mut() else { return Err(io::ErrorKind::Interrupted.into()) };
+    let child = command.process_group(0).spawn()?;
+    running.push(child.id());
+    Ok(Running { child })
+}
+
+impl Running {
+    /// Wait for its end, and what it said.
+    ///
+    /// # Errors
+    /// It cannot be waited for.
+    pub fn output(self) -> io::Result<Output> {
+        let id = self.child.id();
+        let output = self.child.wait_with_output();
+        match RUNNING.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            Some(running) => running.retain(|&other| other != id),
+            // Somebody is ending this process; its failure is no news.
+            None => loop {
+                std::thread::park();
+            },
+        }
+        output
+    }
+}
+
+/// End all programs that run; none can be started after this.
+pub fn end_all() {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take();
+    for pid in running.into_iter().flatten().filter_map(|id| Pid::from_raw(id as i32)) {
+        // One that has just ended is no matter.
+        let _ = kill_process_group(pid, Signal::KILL);
+    }
+}

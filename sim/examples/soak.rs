@@ -1,0 +1,65 @@
+//! Random programs on the whole ladder for as long as one wants; `scripts/soak` starts it.
+//!
+//!     soak SEED SECONDS STATE FOUND
+//!
+//! Trial `n` of a seed is always the same program. The file STATE holds the number of the next trial, so that a run goes on where the
+//! last one ended; a program that falls is made small and written into the folder FOUND. Exit code 1 if one fell.
+
+#[allow(dead_code, reason = "shared with the tests, which read files, too")]
+#[path = "../tests/random/mod.rs"]
+mod random;
+
+use random::trial::{Hardware, Trial, Verdict, grid, hardware, of_tape, simplest};
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [seed, seconds, state, found] = arguments.as_slice() else {
+        return Err("soak SEED SECONDS STATE FOUND".into());
+    };
+    let (seed, seconds): (u64, u64) = (seed.parse()?, seconds.parse()?);
+    let (state, found) = (Path::new(state), Path::new(found));
+    let mut number: u64 = match fs::read_to_string(state) {
+        Ok(text) => text.trim().parse()?,
+        Err(_) => 0,
+    };
+    let begin = Instant::now();
+    let hardware: Vec<Hardware> =
+        [hardware(2, 4, 16), hardware(3, 5, 16), hardware(1, 2, 24)].into_iter().map(Hardware::build).collect();
+    let first = number;
+    let (mut climbed, mut refused, mut fell) = (0u64, 0u64, 0u64);
+    let end = begin + Duration::from_secs(seconds);
+    let mut told = Instant::now();
+    while Instant::now() < end {
+        let is_ir = number % 3 == 2;
+        // Grids of every shape, by number.
+        let shapes = [(1, 1), (1, 5), (4, 1), (4, 4), (8, 8), (3, 2), (2, 7), (16, 4)];
+        let (pus, columns) = shapes[(number / 3 % shapes.len() as u64) as usize];
+        let grids = [grid(pus, columns, 8 + (number % 17) as u32), grid(3, 5, 16)];
+        let run = |trial: &Trial| trial.run(&grids, &hardware);
+        let tape = random::tape::random(seed, number, 40 + (number % 160) as usize);
+        match run(&of_tape(is_ir, &tape)) {
+            Verdict::Climbed(_) => climbed += 1,
+            Verdict::Refused(_) => refused += 1,
+            Verdict::Fell(_) => {
+                fell += 1;
+                let (trial, why) = simplest(is_ir, &tape, run);
+                let file = found.join(format!("seed-{seed}-{number}.json"));
+                println!("trial {number} fell: {why}; wrote {}", file.display());
+                fs::create_dir_all(found)?;
+                fs::write(&file, format!("{:#}\n", trial.to_json(&why)))?;
+            }
+        }
+        number += 1;
+        fs::write(state, format!("{number}\n"))?;
+        if told.elapsed() > Duration::from_secs(60) {
+            told = Instant::now();
+            println!("trial {number}: {climbed} climbed, {refused} refused, {fell} fell");
+        }
+    }
+    println!("seed {seed}, trials {first} to {number}: {climbed} climbed, {refused} refused, {fell} fell");
+    if fell == 0 { Ok(()) } else { Err(format!("{fell} programs fell, see {}", found.display()).into()) }
+}

@@ -1,0 +1,255 @@
+//! One random program on the whole ladder, and what is kept of one that falls.
+//!
+//!     golden ≈ fixed = array = rtl, on several grids, without and with stalls, after an abort and a reset, twice in a row
+//!
+//! A program that falls is written to `found/` as JSON: its text and values (or, for tensor IR, its tape), and the batch. CI replays them.
+
+use super::{RandomProgram, ir, program, steps, tape};
+use arch::machine::MachineSpec;
+use arch::{Code, Machine};
+use compiler::canonical::{Batch, Keep, Options, Reduction};
+use compiler::language::{self, Language};
+use compiler::tensor::Program;
+use serde_json::{Value, json};
+use sim::array::Array;
+use sim::grid::{Grid, Lockstep, Stalls};
+use sim::ladder::{Climb, Values};
+use sim::verilator::{GridDevice, Library};
+
+/// A grid of some size.
+pub(crate) fn grid(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
+    MachineSpec {
+        pus: Some(pus),
+        pes_per_pu: Some(pes_per_pu),
+        word: Some(word),
+        table_entries: Some(1 << 12),
+        ..MachineSpec::default()
+    }
+}
+
+/// Grids with fixed memories, so that one hardware serves many programs.
+pub(crate) fn hardware(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
+    MachineSpec {
+        model_depth: Some(256),
+        data_depth: Some(256),
+        temporary_depth: Some(128),
+        program_depth: Some(64),
+        table_entries: Some(2048),
+        ..grid(pus, pes_per_pu, word)
+    }
+}
+
+/// Hardware that was built.
+pub(crate) struct Hardware {
+    pub(crate) spec: MachineSpec,
+    pub(crate) machine: Machine,
+    pub(crate) library: Library,
+}
+
+impl Hardware {
+    pub(crate) fn build(spec: MachineSpec) -> Hardware {
+        let machine = Machine::try_from(spec.clone()).expect("a possible machine");
+        let options = sim::verilator::Options::default();
+        let library = Library::build(&hdl::elaborate(&machine), &options).unwrap_or_else(|error| panic!("{error}"));
+        Hardware { spec, machine, library }
+    }
+}
+
+/// What is tried.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Trial {
+    /// A TABLA program.
+    Tabla(RandomProgram),
+    /// A program of tensor IR, by the tape it is made of.
+    Ir(Vec<u16>),
+}
+
+/// How it went.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Verdict {
+    /// It climbed, so many times.
+    Climbed(u32),
+    /// It is not for these machines; with a diagnostic.
+    Refused(String),
+    /// It fell.
+    Fell(String),
+}
+
+/// The trial that a tape makes.
+pub(crate) fn of_tape(is_ir: bool, tape: &[u16]) -> Trial {
+    if is_ir { Trial::Ir(tape.to_vec()) } else { Trial::Tabla(program(tape)) }
+}
+
+/// How far golden and fixed may be apart, in last places: no word is that large, but what a comparison decides may differ.
+const FAR: f64 = 1e300;
+
+impl Trial {
+    fn parts(&self) -> Result<(Program, Values, Vec<Values>, bool), String> {
+        match self {
+            Trial::Tabla(program) => {
+                // The generator knows nothing of elements without a value.
+                let parsed = language::parse(Language::Tabla, &program.text, &language::Options::default());
+                let (parsed, _) = parsed.map_err(|errors| errors[0].message.clone())?;
+                Ok((parsed, program.model.clone(), program.samples.clone(), program.trains))
+            }
+            Trial::Ir(tape) => {
+                let (program, model, samples) = ir::program(tape);
+                compiler::tensor::verify(&program);
+                Ok((program, model, samples, false))
+            }
+        }
+    }
+
+    /// Climb on all grids; `hardware` also as RTL.
+    pub(crate) fn run(&self, grids: &[MachineSpec], hardware: &[Hardware]) -> Verdict {
+        let (program, model, samples, trains) = match self.parts() {
+            Ok(parts) => parts,
+            Err(why) => return Verdict::Refused(why),
+        };
+        let mut climbed = 0;
+        let mut refused = None;
+        let batches: &[(u32, Reduction)] = if trains {
+            &[(1, Reduction::Mean), (3, Reduction::Mean), (3, Reduction::Sum)]
+        } else {
+            &[(1, Reduction::Mean)]
+        };
+        for &(size, reduction) in batches {
+            let options = Options { keep: Keep::AllNames, batch: Batch { size, reduction } };
+            let steps = steps(&samples, size);
+            let specs = grids.iter().map(|spec| (spec, None)).chain(hardware.iter().map(|h| (&h.spec, Some(h))));
+            for (spec, hardware) in specs {
+                let climb = match Climb::new(&program, &options, &model, &steps, spec) {
+                    Ok(climb) => climb,
+                    Err(errors) if errors.iter().all(|error| error.code == Code::Backend) => {
+                        refused = Some(errors[0].message.clone());
+                        continue;
+                    }
+                    Err(errors) => {
+                        // Values that are no numbers are the golden model's to refuse.
+                        refused = Some(errors[0].message.clone());
+                        continue;
+                    }
+                };
+                if climb.distance.is_nan() || climb.distance > FAR {
+                    return Verdict::Fell(format!("fixed is {} last places from golden", climb.distance));
+                }
+                if let Err(why) = everything(&climb, hardware) {
+                    let rung = if hardware.is_some() { "rtl" } else { "array" };
+                    return Verdict::Fell(format!("batch {size}, {rung} of {}: {why}", climb.image().machine));
+                }
+                climbed += 1;
+            }
+        }
+        match refused {
+            Some(why) if climbed == 0 => Verdict::Refused(why),
+            _ => Verdict::Climbed(climbed),
+        }
+    }
+
+    /// What a file in `found/` holds.
+    pub(crate) fn to_json(&self, why: &str) -> Value {
+        match self {
+            Trial::Tabla(program) => json!({
+                "why": why,
+                "text": program.text.lines().collect::<Vec<_>>(),
+                "model": program.model,
+                "samples": program.samples,
+                "trains": program.trains,
+            }),
+            Trial::Ir(tape) => {
+                json!({ "why": why, "ir": tape, "program": ir::program(tape).0.to_string().lines().collect::<Vec<_>>() })
+            }
+        }
+    }
+
+    /// From a file in `found/`.
+    pub(crate) fn from_json(value: &Value) -> Trial {
+        let take = |name: &str| value[name].clone();
+        if value["ir"].is_array() {
+            return Trial::Ir(serde_json::from_value(take("ir")).expect("a tape"));
+        }
+        let lines: Vec<String> = serde_json::from_value(take("text")).expect("lines of text");
+        Trial::Tabla(RandomProgram {
+            text: lines.join("\n") + "\n",
+            model: serde_json::from_value(take("model")).expect("weights"),
+            samples: serde_json::from_value(take("samples")).expect("samples"),
+            trains: value["trains"] == true,
+        })
+    }
+}
+
+/// A simpler trial that falls, too, and why.
+pub(crate) fn simplest(is_ir: bool, tape: &[u16], mut fall: impl FnMut(&Trial) -> Verdict) -> (Trial, String) {
+    let fell = |verdict: Verdict| match verdict {
+        Verdict::Fell(why) => Some(why),
+        _ => None,
+    };
+    let tape = tape::shrink(tape, |tape| fell(fall(&of_tape(is_ir, tape))).is_some());
+    let trial = of_tape(is_ir, &tape);
+    let why = fell(fall(&trial)).expect("shrinking keeps the failure");
+    (trial, why)
+}
+
+/// A grid that can be reset.
+pub(crate) trait Reset: Grid {
+    fn reset(&mut self);
+}
+
+impl Reset for Array {
+    fn reset(&mut self) {
+        Array::reset(self);
+    }
+}
+
+impl Reset for GridDevice {
+    fn reset(&mut self) {
+        GridDevice::reset(self);
+    }
+}
+
+impl<A: Reset, B: Reset> Reset for Lockstep<A, B> {
+    fn reset(&mut self) {
+        let (left, right) = self.grids_mut();
+        left.reset();
+        right.reset();
+    }
+}
+
+fn everything(climb: &Climb, hardware: Option<&Hardware>) -> Result<(), String> {
+    let machine = &climb.image().machine;
+    let Some(hardware) = hardware else { return survives(climb, &mut Array::new(machine)) };
+    let mut pair = Lockstep::new(Array::new(machine), GridDevice::new(&hardware.library, &hardware.machine));
+    let survived = survives(climb, &mut pair);
+    match pair.mismatch() {
+        Some(mismatch) => Err(format!("array against rtl: {mismatch}")),
+        None => survived,
+    }
+}
+
+/// Every way in which a host may treat a grid; whatever happens, after a reset it computes what it should.
+fn survives(climb: &Climb, grid: &mut impl Reset) -> Result<(), String> {
+    let say = |what: &str, fall: sim::ladder::Fall| format!("{what}: {fall}");
+    let first = climb.run(&mut *grid, Stalls::none()).map_err(|fall| say("first run", fall))?;
+    let again = climb.run(&mut *grid, Stalls::none()).map_err(|fall| say("second run", fall))?;
+    if first != again {
+        return Err(format!("the second run is another one: {again:?} after {first:?}"));
+    }
+    // What is offered between runs is not taken.
+    let beat = vec![1; climb.image().machine.stream_words() as usize];
+    for _ in 0..20 {
+        if grid.cycle(Some(&beat), true) != sim::grid::CycleResult::default() {
+            return Err("a beat was taken, or a word came out, between two runs".to_owned());
+        }
+    }
+    climb.run(&mut *grid, Stalls::seeded(7, 30, 30)).map_err(|fall| say("stalled run", fall))?;
+    // The host goes away in the middle: the first cycles, the middle, a little before the end.
+    for cycles in [2, first.cycles / 2, first.cycles - 1] {
+        climb.abandon(&mut *grid, cycles);
+        grid.reset();
+        let after = climb.run(&mut *grid, Stalls::none()).map_err(|fall| say("after a reset", fall))?;
+        if after != first {
+            return Err(format!("after a reset in cycle {cycles} it is another run: {after:?} instead of {first:?}"));
+        }
+    }
+    Ok(())
+}

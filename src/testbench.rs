@@ -1,0 +1,148 @@
+//! The first samples of the data as a simulation that checks itself and needs nothing of ours: Verilator and make.
+//!
+//!     testbench/ ─┬─ main.cpp, Makefile        the same for every grid
+//!                 ├─ grid.h                    what this grid looks like
+//!                 ├─ control.hex               load the program, start the run
+//!                 └─ input.hex, expected.hex   what goes in, what comes out
+//!     NAME.core                                the same for FuseSoC
+
+use crate::arguments::EngineName;
+use crate::commands::build::LICENCE;
+use crate::design::Design;
+use crate::engines::{Rung, Which};
+use crate::failure::Failure;
+use crate::output::Files;
+use crate::project::Project;
+use arch::registers;
+use sim::array::Array;
+use sim::grid::{Recorded, Session};
+use sim::train::engine::Engine;
+use std::fmt::Write;
+
+/// Steps that are simulated, unless the data has fewer.
+const STEPS: usize = 16;
+
+/// Add the files of the testbench.
+///
+/// # Errors
+/// The array is stuck.
+pub fn add(files: &mut Files, project: &Project, design: &Design) -> Result<(), Failure> {
+    let (session, cycles) = session(design)?;
+    let machine = &design.images.machine;
+    let word = machine.word();
+    let hex = |value: i64| {
+        let bits = (value as u64) & (u64::MAX >> (64 - word));
+        format!("{bits:0width$x}", width = word.div_ceil(4) as usize)
+    };
+    let mut control =
+        format!("# {LICENCE}\n# Writes of the control port: load the program, start the run. Address, data.\n");
+    for (address, data) in &session.writes {
+        let _ = writeln!(control, "{address:05x} {data:08x}");
+    }
+    let mut input =
+        format!("# {LICENCE}\n# Beats of the input stream: the weights, then sample by sample. One word per lane.\n");
+    for beat in &session.beats {
+        let words: Vec<String> = beat.iter().map(|&word| hex(word)).collect();
+        let _ = writeln!(input, "{}", words.join(" "));
+    }
+    let mut expected = format!("# {LICENCE}\n# Words of the output stream.\n");
+    for &word in &session.words {
+        let _ = writeln!(expected, "{}", hex(word));
+    }
+    let top = &hdl::elaborate(machine).top;
+    let patience = 4 * u64::from(design.images.full.as_ref().map_or(0, |full| full.image.step_length)) + 10_000;
+    let mut header = format!("// {LICENCE}\n// What this grid looks like, for main.cpp.\n\n#include \"V{top}.h\"\n\n");
+    for (name, value) in [
+        ("CLASS", format!("V{top}")),
+        ("WORD", word.to_string()),
+        ("LANES", machine.stream_words().to_string()),
+        ("EXPECTED_CYCLES", format!("{cycles}u")),
+        ("PATIENCE", format!("{patience}u")),
+        ("CONTROL", format!("{:#x}u", registers::CONTROL)),
+        ("BUSY", format!("{:#x}u", registers::BUSY)),
+        ("DONE", format!("{:#x}u", registers::DONE)),
+        ("CYCLES_LOW", format!("{:#x}u", registers::CYCLES_LOW)),
+        ("CYCLES_HIGH", format!("{:#x}u", registers::CYCLES_HIGH)),
+        ("IDENTITY", format!("{:#x}u", registers::IDENTITY)),
+        ("IDENTITY_VALUE", format!("{:#x}u", registers::IDENTITY_VALUE)),
+    ] {
+        let _ = writeln!(header, "#define GRID_{name} {value}");
+    }
+    files.add("testbench/main.cpp", format!("// {LICENCE}\n//\n{}", include_str!("testbench/main.cpp")));
+    let makefile = include_str!("testbench/Makefile").replace("@TOP@", top);
+    files.add("testbench/Makefile", format!("# {LICENCE}\n#\n{makefile}"));
+    files.add("testbench/grid.h", header);
+    files.add("testbench/control.hex", control);
+    files.add("testbench/input.hex", input);
+    files.add("testbench/expected.hex", expected);
+    let name = core_name(&project.name());
+    files.add(format!("{name}.core"), core(&name, top));
+    Ok(())
+}
+
+/// The first steps of the training on the array: what goes through the ports, and how many cycles that takes.
+fn session(design: &Design) -> Result<(Session, u64), Failure> {
+    let steps = design.steps(STEPS.min(design.samples.train.len() / design.schedule.batch));
+    let rung = Rung::new(EngineName::Array, &design.lowered, Some(&design.images), None)?;
+    let mut grid = Recorded::new(Array::new(&design.images.machine));
+    let mut device = rung.device(&mut grid, Which::Full, &design.samples.signature);
+    device.load(&design.start);
+    let cycles = device.run(&steps)?.cycles.unwrap_or(0);
+    drop(device);
+    Ok((grid.into_session(), cycles))
+}
+
+/// A name that FuseSoC, file systems and shells take: letters, digits and `_`, beginning with a letter.
+fn core_name(name: &str) -> String {
+    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("grid_{name}") }
+}
+
+/// A FuseSoC core: `fusesoc --cores-root . run --target=sim NAME`.
+fn core(name: &str, top: &str) -> String {
+    format!(
+        "CAPI=2:\n\
+         # {LICENCE}\n\
+         name: \"tabla-gen:generated:{name}:1.0.0\"\n\
+         description: Generated accelerator and its self-checking simulation\n\
+         \n\
+         filesets:\n\
+         \x20 rtl:\n\
+         \x20   files:\n\
+         \x20     - rtl/{top}.v\n\
+         \x20   file_type: verilogSource\n\
+         \x20 testbench:\n\
+         \x20   files:\n\
+         \x20     - testbench/main.cpp: {{file_type: cppSource}}\n\
+         \x20     - testbench/grid.h: {{file_type: cppSource, is_include_file: true}}\n\
+         \x20     - testbench/control.hex: {{file_type: user, copyto: control.hex}}\n\
+         \x20     - testbench/input.hex: {{file_type: user, copyto: input.hex}}\n\
+         \x20     - testbench/expected.hex: {{file_type: user, copyto: expected.hex}}\n\
+         \n\
+         targets:\n\
+         \x20 default: &default\n\
+         \x20   filesets: [rtl]\n\
+         \x20   toplevel: {top}\n\
+         \x20 sim:\n\
+         \x20   <<: *default\n\
+         \x20   default_tool: verilator\n\
+         \x20   filesets: [rtl, testbench]\n\
+         \x20   tools:\n\
+         \x20     verilator:\n\
+         \x20       mode: cc\n\
+         \x20       verilator_options: [-Wno-fatal, -Wno-lint, -Wno-style, --x-assign, fast, --x-initial, fast, -CFLAGS, -std=gnu++17]\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::core_name;
+
+    #[test]
+    fn names_of_cores_are_harmless() {
+        assert_eq!(core_name("logistic"), "logistic");
+        assert_eq!(core_name("a b\"; $(x)\n"), "a_b_____x__");
+        assert_eq!(core_name("3"), "grid_3");
+        assert_eq!(core_name("\u{e4}"), "grid__");
+    }
+}

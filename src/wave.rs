@@ -1,0 +1,110 @@
+//! What the array does in some steps, as a file for a wave viewer.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `NAME.vcd` or `NAME.fst` | the waves |
+//! | `NAME.gtkw`, `NAME.sucl` | which signals GTKWave and Surfer show at first |
+
+use crate::arguments::Sim;
+use crate::design::Design;
+use crate::engines::{Rung, Which};
+use crate::failure::Failure;
+use crate::output::{self, Pending, Talk};
+use crate::project::Project;
+use sim::array::Array;
+use sim::train::engine::{Engine, Step};
+use sim::waves::signals;
+use sim::waves::writer::WriteWaves;
+use sim::waves::{Waved, Window, view};
+use std::path::Path;
+
+/// What a wave file's name asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaveFormat {
+    /// Text.
+    Vcd,
+    /// Compressed.
+    Fst,
+}
+
+/// The format that a name asks for.
+///
+/// # Errors
+/// It is none of ours.
+pub fn format(path: &Path) -> Result<WaveFormat, Failure> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("vcd") => Ok(WaveFormat::Vcd),
+        Some("fst") => Ok(WaveFormat::Fst),
+        _ => Err(Failure::Usage(format!("`{}` is no wave file: its name must end in .vcd or .fst", path.display()))),
+    }
+}
+
+/// Refuse waves of a PU that the grid does not have, or of samples that are not simulated.
+///
+/// # Errors
+/// It does not.
+pub fn check(design: &Design, options: &Sim) -> Result<(), Failure> {
+    let pus = design.images.machine.pus();
+    if options.wave_pu >= pus {
+        return Err(Failure::Usage(format!("--wave-pu {}: the grid has PUs 0 to {}", options.wave_pu, pus - 1)));
+    }
+    let samples = u64::from(options.steps) * design.schedule.batch as u64;
+    match &options.wave_samples {
+        Some(range) if range.start >= samples => Err(Failure::Usage(format!(
+            "--wave-samples {}..{}: only {samples} samples are simulated; --steps has more",
+            range.start, range.end
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Run the steps on an array that is recorded, and write the files.
+///
+/// # Errors
+/// A file cannot be written, or the window shows nothing.
+pub fn record(
+    project: &Project,
+    design: &Design,
+    rung: &Rung<'_>,
+    steps: &[Step],
+    options: &Sim,
+    (path, format): (&Path, WaveFormat),
+    talk: &Talk,
+) -> Result<(), Failure> {
+    let cannot = |error: std::io::Error| Failure::file("write", path, &error);
+    let image = rung.image(Which::Full).ok_or_else(|| Failure::Bug("waves without an image".to_owned()))?;
+    let batch = design.schedule.batch as u64;
+    let window = match (&options.wave_cycles, &options.wave_samples) {
+        (Some(cycles), _) => Window::Cycles(cycles.clone()),
+        (None, Some(samples)) => {
+            let step = |sample: u64| u32::try_from(sample).unwrap_or(u32::MAX);
+            Window::Steps(step(samples.start / batch)..step(samples.end.div_ceil(batch)))
+        }
+        (None, None) => Window::All,
+    };
+    let all = || signals::all(image, &project.source.text, options.wave_pu);
+    let mut pending = Pending::new(path)?;
+    let file = Box::new(pending.file().try_clone().map_err(cannot)?);
+    let to = match format {
+        WaveFormat::Vcd => WriteWaves::Vcd(file),
+        WaveFormat::Fst => WriteWaves::Fst(file),
+    };
+    let array = Array::new(&design.images.machine);
+    let mut waved = Waved::new(array, options.wave_pu, all(), window, to).map_err(cannot)?;
+    let mut device = rung.device(&mut waved, Which::Full, &design.samples.signature);
+    device.load(&design.start);
+    device.run(steps)?;
+    drop(device);
+    let cycles = waved.finish().map_err(cannot)?;
+    if cycles == 0 {
+        return Err(Failure::Usage("the run is shorter than the first cycle of --wave-cycles".to_owned()));
+    }
+    let signals = all();
+    let gtkwave = view::gtkwave(&signals, format == WaveFormat::Fst);
+    output::write_file(&path.with_extension("gtkw"), gtkwave.as_bytes())?;
+    output::write_file(&path.with_extension("sucl"), view::surfer(&signals).as_bytes())?;
+    pending.publish()?;
+    let view = path.with_extension("gtkw");
+    talk.say(format!("wrote {cycles} cycles to {}; gtkwave {} {}", path.display(), path.display(), view.display()));
+    Ok(())
+}
