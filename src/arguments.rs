@@ -211,6 +211,10 @@ pub enum Command {
     Run(Run),
     /// Co-simulate the generated Verilog with the array for some steps
     Sim(Sim),
+    /// Synthesise for the board with yosys: what the hardware takes of the device
+    Synth(Target),
+    /// Synthesise, place, route and pack: a bitstream for the board, with everything that `build` writes
+    Bitstream(Target),
     /// Placement and schedule: what runs when and where, by source line
     Explain(Explain),
     /// Train, measure, and write a page with curves, roofline, timeline, placement and cycles by line, as HTML, JSON and text

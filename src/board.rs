@@ -8,7 +8,9 @@
 use crate::config::{BoardOptions, from_toml, value_span};
 use crate::failure::{Failure, Source};
 use crate::library::{self, BOARDS};
-use arch::{Code, Diagnostic};
+use crate::resources;
+use arch::machine::MachineSpec;
+use arch::{Code, Diagnostic, Machine};
 use compiler::language::nearest;
 use fpga::board::Board as Facts;
 use std::path::{Path, PathBuf};
@@ -74,6 +76,45 @@ impl Board {
         })
     }
 }
+
+impl Board {
+    /// The machine with as many PUs as the board holds, by estimate. Depths that the program is going to decide count as small.
+    ///
+    /// # Errors
+    /// No board is named, or not even one PU fits.
+    pub fn fill(&self, spec: &MachineSpec, source: &Source) -> Result<Machine, Failure> {
+        let span = value_span(&source.text, &["machine", "pus"]).unwrap_or_default();
+        let Some(facts) = self.facts() else {
+            let diagnostic = Diagnostic::new(Code::Config, span, "`auto` needs a board");
+            return Err(Failure::about(source, vec![diagnostic.with_help("name one: [board] name = \"ulx3s-85f\"")]));
+        };
+        let small = |depth: Option<u32>| depth.or(Some(SMALL_DEPTH));
+        let with = |pus: u32| MachineSpec {
+            pus: Some(pus),
+            model_depth: small(spec.model_depth),
+            data_depth: small(spec.data_depth),
+            temporary_depth: small(spec.temporary_depth),
+            program_depth: small(spec.program_depth),
+            ..spec.clone()
+        };
+        let family = facts.device.family();
+        let fits = |machine: &Machine| resources::lacks(machine, family, &facts.resources).is_empty();
+        let machines = (1..=64).rev().filter_map(|pus| Machine::try_from(with(pus)).ok());
+        let Some(found) = machines.into_iter().find(fits) else {
+            let message = format!("not even one PU fits {}", facts.title);
+            return Err(Failure::DoesNotFit {
+                source: source.clone(),
+                diagnostics: vec![Diagnostic::new(Code::Backend, span, message)],
+            });
+        };
+        let spec = MachineSpec { pus: Some(found.pus()), ..spec.clone() };
+        Machine::try_from(spec)
+            .map_err(|error| Failure::about(source, vec![Diagnostic::new(Code::Config, span, error.to_string())]))
+    }
+}
+
+/// Words of a memory whose depth is not known yet.
+const SMALL_DEPTH: u32 = 64;
 
 fn locate(name: &str, config: &Path) -> Option<PathBuf> {
     let folder = config.parent().unwrap_or(Path::new(""));
@@ -150,6 +191,19 @@ mod tests {
         assert_eq!(diagnostic.help.as_deref(), Some("did you mean `ulx3s-85f`?"));
         assert_eq!(diagnostic.span.map(|span| span.start), Some(15));
         assert!(error("../boards/icebreaker").message.starts_with("there is no board"));
+    }
+
+    #[test]
+    fn a_board_is_filled() {
+        let source = Source { name: "test.toml".to_owned(), text: "[machine]\npus = \"auto\"\n".to_owned() };
+        let spec = MachineSpec { pes_per_pu: Some(8), table_entries: Some(0), ..MachineSpec::default() };
+        let pus = |name: &str| {
+            find(&format!("[board]\nname = \"{name}\"\n")).unwrap().fill(&spec, &source).map(|machine| machine.pus())
+        };
+        let (small, large) = (pus("ulx3s-25f").unwrap(), pus("ulx3s-85f").unwrap());
+        assert!((1..=3).contains(&small) && (6..=13).contains(&large), "{small} {large}");
+        assert_eq!(pus("icebreaker").unwrap_err().exit_code(), 4);
+        assert_eq!(Board::default().fill(&spec, &source).unwrap_err().exit_code(), 1);
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub struct Config {
     pub program: Option<PathBuf>,
     /// The grid as the file gives it; what is left out follows from the program.
     pub spec: MachineSpec,
+    /// `pus = "auto"`: as many as the board holds. Until the board is known, there is one.
+    pub pus_by_board: bool,
     /// The grid with the defaults of what is left out.
     pub machine: Machine,
     /// The board that is asked for.
@@ -52,6 +54,7 @@ impl Default for Config {
         Config {
             program: None,
             spec: MachineSpec::default(),
+            pus_by_board: false,
             machine: Machine::try_from(MachineSpec::default()).expect("the default grid is possible"),
             board: BoardOptions::default(),
             numbers: NumberOptions::default(),
@@ -103,7 +106,8 @@ impl Config {
     /// `E-CONFIG` with its place: broken TOML, an unknown key (with the nearest known one), a value of the wrong kind, an
     /// impossible machine.
     pub fn parse(source: &Source) -> Result<Config, Vec<Diagnostic>> {
-        let file: ConfigFile = from_toml(&source.text).map_err(|error| vec![error])?;
+        let (text, pus_by_board) = without_auto(&source.text);
+        let file: ConfigFile = from_toml(&text).map_err(|error| vec![error])?;
         let machine = Machine::try_from(file.machine.clone()).map_err(|error| {
             let message = format!("the machine is impossible: {error}");
             let span = value_span(&source.text, &["machine", error.key]);
@@ -130,11 +134,25 @@ impl Config {
         Ok(Config {
             program: file.program,
             spec: file.machine,
+            pus_by_board,
             machine,
             board: file.board,
             numbers: file.numbers,
             build: file.build,
         })
+    }
+}
+
+/// The text with a number of the same length in place of `pus = "auto"`, so that all places stay; and whether it was there.
+fn without_auto(text: &str) -> (String, bool) {
+    const AUTO: &str = "\"auto\"";
+    match value_span(text, &["machine", "pus"]).map(|span| span.start..span.end) {
+        Some(range) if &text[range.clone()] == AUTO => {
+            let mut text = text.to_owned();
+            text.replace_range(range, &format!("{:1$}", 1, AUTO.len()));
+            (text, true)
+        }
+        _ => (text.to_owned(), false),
     }
 }
 
@@ -248,6 +266,15 @@ mod tests {
         assert_eq!(place, (3, 7));
         let (message, _, _) = error("[machine]\npus = 2\npes_per_pu = 3\nstream_words = 4\n");
         assert!(message.contains("must divide the number of PEs, 6"), "{message}");
+    }
+
+    #[test]
+    fn the_board_may_decide_the_number_of_pus() {
+        let config = Config::parse(&source("[machine]\npus = \"auto\"\npes_per_pu = 4\n")).unwrap();
+        assert!(config.pus_by_board && config.machine.pes() == 4);
+        assert!(!Config::parse(&source("[machine]\npus = 2\n")).unwrap().pus_by_board);
+        let (_, _, place) = error("[machine]\npus = \"auto\"\nword = 99\n");
+        assert_eq!(place, (3, 8));
     }
 
     #[test]

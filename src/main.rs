@@ -27,6 +27,7 @@
 //! | `page` | the report page: curves, roofline, timeline, placement |
 //! | `charts`, `timeline`, `placement_map` | its drawings |
 //! | `resources` | what a grid takes of a device, estimated |
+//! | `hardware` | the hardware of a project on its board |
 //! | `failure` | what can go wrong, and its exit code |
 //! | `render` | diagnostics for people and for programs |
 //! | `testbench` | the first samples as a self-checking simulation that needs nothing of ours |
@@ -46,6 +47,7 @@ mod drivers;
 mod engines;
 mod failure;
 mod functions;
+mod hardware;
 mod images;
 mod interrupt;
 mod jobs;
@@ -101,6 +103,8 @@ fn main() -> ExitCode {
         Some(Command::Weights(options)) => commands::weights::run(&arguments.global, options, &talk),
         Some(Command::Run(options)) => commands::run::run(&arguments.global, options, &talk),
         Some(Command::Sim(options)) => commands::sim::run(&arguments.global, options, &talk),
+        Some(Command::Synth(target)) => commands::synth::run(&arguments.global, target, &talk),
+        Some(Command::Bitstream(target)) => commands::bitstream::run(&arguments.global, target, &talk),
         Some(Command::Explain(target)) => commands::explain::run(&arguments.global, target, &talk),
         Some(Command::Report(options)) => commands::report::run(&arguments.global, options, &talk),
         Some(Command::Bench(options)) => commands::bench::run(&arguments.global, options, &talk),

@@ -52,7 +52,7 @@ impl Project {
     /// # Errors
     /// A file cannot be read or the config is wrong; no program is named; its extension is no language's.
     pub fn open(global: &Global, program: Option<&Path>) -> Result<Project, Failure> {
-        let (config, config_source) = config(global)?;
+        let (mut config, config_source) = config(global)?;
         let own = beside(config_source.as_ref(), config.program.as_ref());
         let path = match (program, &own) {
             (Some(path), _) => path.to_owned(),
@@ -74,6 +74,10 @@ impl Project {
             Some((path, text)) => Board::find(&config.board, path, text)?,
             None => Board::default(),
         };
+        if let (true, Some((_, text))) = (config.pus_by_board, &config_source) {
+            config.machine = board.fill(&config.spec, text)?;
+            config.spec.pus = Some(config.machine.pus());
+        }
         let mut set: Vec<(String, f64)> = config.build.set.iter().map(|(name, &value)| (name.clone(), value)).collect();
         set.extend(global.set.iter().cloned());
         let reading = Options {

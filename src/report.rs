@@ -299,12 +299,14 @@ fn memories(compiled: &Compiled) -> Vec<Memory> {
 }
 
 fn resources(machine: &Machine, board: &Board) -> Vec<Resource> {
-    let Estimate { dsp, bram, lut } = resources::estimate(machine, board.facts().map(|facts| facts.device.family()));
+    let Estimate { dsp, bram, lut, ff } =
+        resources::estimate(machine, board.facts().map(|facts| facts.device.family()));
     let has = |part: fn(&fpga::board::Resources) -> u64| board.facts().map(|facts| part(&facts.resources));
     vec![
         Resource { name: "DSP", estimated: dsp, available: has(|r| r.dsp) },
         Resource { name: "BRAM", estimated: bram, available: has(|r| r.bram) },
         Resource { name: "LUT", estimated: lut, available: has(|r| r.lut) },
+        Resource { name: "FF", estimated: ff, available: has(|r| r.ff) },
     ]
 }
 

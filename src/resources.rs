@@ -1,14 +1,16 @@
 //! What a grid takes of a device: an estimate before synthesis.
 //!
-//! Multipliers and block memories follow from the structure of the machine (docs/machine.md); the look-up tables from the
-//! synthesis of one small grid, scaled by the widths.
+//! Multipliers and block memories follow from the structure of the machine (docs/machine.md). Look-up tables and flip-flops of
+//! each kind of block are linear in the bits of a word and of an accumulator, with coefficients fitted per family on what yosys
+//! made of that block; `tests/resources` holds what yosys made of whole grids, which the estimate must meet.
 
-use arch::Machine;
 use arch::isa::{AluInstruction, Instruction, LoadInstruction, MoveInstruction, RootInstruction};
-use fpga::yosys;
+use arch::machine::{Machine, MachineSpec};
+use fpga::board::Resources;
+use fpga::yosys::Family;
 use serde::Serialize;
 
-/// Multipliers, block memories, look-up tables.
+/// Cells of a grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Estimate {
     /// Multipliers.
@@ -17,122 +19,278 @@ pub struct Estimate {
     pub bram: u64,
     /// Look-up tables.
     pub lut: u64,
+    /// Flip-flops.
+    pub ff: u64,
 }
 
-/// What the cells of a family hold.
-struct Family {
+/// `word * W + accumulator * A + fixed` cells.
+struct Linear {
+    word: f64,
+    accumulator: f64,
+    fixed: f64,
+}
+
+impl Linear {
+    const fn new(word: f64, accumulator: f64, fixed: f64) -> Linear {
+        Linear { word, accumulator, fixed }
+    }
+
+    fn of(&self, machine: &Machine) -> f64 {
+        let bits = |bits: u32| f64::from(bits);
+        self.word * bits(machine.word()) + self.accumulator * bits(machine.accumulator()) + self.fixed
+    }
+}
+
+/// Look-up tables and flip-flops of a block.
+struct Block {
+    lut: Linear,
+    ff: Linear,
+}
+
+/// How a family holds words.
+struct Memories {
+    /// Widths and depths of a block memory.
+    shapes: &'static [(u64, u64)],
+    /// Deepest memory that is made of look-up tables, and what a group of its words takes: words, bits, tables.
+    shallow: Option<(u64, u64, u64, u64)>,
+}
+
+/// What the blocks of a family take.
+struct Costs {
     /// Operand bits of a multiplier.
     multiplier: u64,
-    /// Widths and depths of a block memory.
-    memories: &'static [(u64, u64)],
-    /// Inputs of a look-up table.
-    inputs: u64,
+    memories: Memories,
+    pe: Block,
+    /// A root unit without a function, and what a function unit adds.
+    root: Block,
+    function: Block,
+    /// What a PU has beside PEs and root: registers of what is broadcast, its tree apart; once, and per PE.
+    pu: Block,
+    pu_per_pe: Block,
+    /// Sequencer, masks, queue.
+    sequencer: Block,
 }
 
-/// 18 kbit, as on ECP5 and `UltraScale+`.
+/// 18 kbit, as on ECP5, Gowin and `UltraScale+`.
 const LARGE: &[(u64, u64)] = &[(36, 512), (18, 1024), (9, 2048), (4, 4096), (2, 8192), (1, 16384)];
 /// 4 kbit, as on iCE40.
 const SMALL: &[(u64, u64)] = &[(16, 256), (8, 512), (4, 1024), (2, 2048)];
 
-fn family(name: Option<yosys::Family>) -> Family {
-    match name {
-        Some(yosys::Family::Ice40UltraPlus) => Family { multiplier: 16, memories: SMALL, inputs: 4 },
-        Some(yosys::Family::UltraScalePlus | yosys::Family::Series7) => {
-            Family { multiplier: 18, memories: LARGE, inputs: 6 }
-        }
-        _ => Family { multiplier: 18, memories: LARGE, inputs: 4 },
+/// Deepest memory that `UltraScale+` and 7 series make of look-up tables, and the bits of 64 words in a group of them.
+const XILINX: Memories = Memories { shapes: LARGE, shallow: Some((64, 64, 7, 8)) };
+
+/// 16 words of 4 bits: four tables hold them, two of the slice beside write them.
+const ECP5: Costs = Costs {
+    multiplier: 18,
+    memories: Memories { shapes: LARGE, shallow: Some((64, 16, 4, 6)) },
+    pe: Block { lut: Linear::new(18.3, 8.7, 50.0), ff: Linear::new(8.0, 2.0, 25.0) },
+    root: Block { lut: Linear::new(9.0, 2.5, 0.0), ff: Linear::new(3.5, 0.0, 14.0) },
+    function: Block { lut: Linear::new(14.0, 0.0, 280.0), ff: Linear::new(12.6, 0.0, 148.0) },
+    pu: Block { lut: Linear::new(0.0, 0.0, 86.0), ff: Linear::new(0.0, 0.0, 350.0) },
+    pu_per_pe: Block { lut: Linear::new(1.0, 0.0, 0.0), ff: Linear::new(1.0, 0.0, 0.0) },
+    sequencer: Block { lut: Linear::new(0.0, 0.0, 3_700.0), ff: Linear::new(0.0, 0.0, 3_300.0) },
+};
+
+const GOWIN: Costs = Costs {
+    memories: Memories { shapes: LARGE, shallow: Some((64, 16, 4, 4)) },
+    pe: Block { lut: Linear::new(20.0, 9.2, 26.0), ff: Linear::new(8.0, 2.0, 25.0) },
+    ..ECP5
+};
+
+/// No memories of tables; the multiplier's block holds the operands and the product.
+const ICE40: Costs = Costs {
+    multiplier: 16,
+    memories: Memories { shapes: SMALL, shallow: None },
+    pe: Block { lut: Linear::new(17.6, 8.7, 53.0), ff: Linear::new(5.0, 2.0, 25.0) },
+    function: Block { lut: Linear::new(17.0, 0.0, 231.0), ff: Linear::new(10.0, 0.0, 140.0) },
+    ..ECP5
+};
+
+const ULTRASCALE: Costs = Costs {
+    memories: XILINX,
+    pe: Block { lut: Linear::new(15.0, 6.5, 31.0), ff: Linear::new(8.0, 2.0, 19.0) },
+    root: Block { lut: Linear::new(8.0, 2.0, 0.0), ff: Linear::new(3.5, 0.0, 14.0) },
+    function: Block { lut: Linear::new(20.0, 0.0, 78.0), ff: Linear::new(12.6, 0.0, 148.0) },
+    sequencer: Block { lut: Linear::new(0.0, 0.0, 2_600.0), ff: Linear::new(0.0, 0.0, 3_300.0) },
+    ..ECP5
+};
+
+fn costs(family: Option<Family>) -> &'static Costs {
+    match family {
+        None | Some(Family::Ecp5) => &ECP5,
+        Some(Family::Gw1n | Family::Gw2a) => &GOWIN,
+        Some(Family::Ice40UltraPlus) => &ICE40,
+        Some(Family::UltraScalePlus | Family::Series7) => &ULTRASCALE,
     }
 }
 
-/// Deepest memory that becomes look-up tables instead of a block.
-const SHALLOW: u64 = 64;
+impl Memories {
+    /// Block memories and look-up tables of a memory of `depth` words.
+    fn of(&self, depth: u32, bits: u32) -> (u64, u64) {
+        let (depth, bits) = (u64::from(depth), u64::from(bits));
+        match self.shallow {
+            Some((deepest, words, group, tables)) if depth <= deepest => {
+                let groups = depth.div_ceil(words);
+                // More groups than one need a multiplexer.
+                (0, groups * bits.div_ceil(group) * tables + bits * (groups - 1))
+            }
+            _ => {
+                let shapes = self.shapes.iter().map(|&(wide, deep)| bits.div_ceil(wide) * depth.div_ceil(deep));
+                (shapes.min().unwrap_or(0), 0)
+            }
+        }
+    }
+
+    /// The same for a memory that is written in chunks of 32 bits, each of which is one of its own.
+    fn chunked(&self, depth: u32, bits: u32) -> (u64, u64) {
+        let chunks = (0..bits.div_ceil(32)).map(|chunk| self.of(depth, (bits - 32 * chunk).min(32)));
+        chunks.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+}
 
 /// Estimate a grid on a family; without one it counts as ECP5.
-pub fn estimate(machine: &Machine, name: Option<yosys::Family>) -> Estimate {
-    let family = family(name);
-    let (word, accumulator) = (u64::from(machine.word()), u64::from(machine.accumulator()));
-    let (pes, pus) = (u64::from(machine.pes()), u64::from(machine.pus()));
-    let multiplier = word.div_ceil(family.multiplier).pow(2);
-    let blocks = |depth: u64, width: u64| {
-        if depth <= SHALLOW {
-            return 0;
-        }
-        let shapes = family.memories.iter().map(|&(wide, deep)| width.div_ceil(wide) * depth.div_ceil(deep));
-        shapes.min().unwrap_or(0)
-    };
-    let shallow =
-        |depth: u64, width: u64| if depth <= SHALLOW { width * depth.div_ceil(1 << family.inputs) } else { 0 };
-    let depth = |words: u32| u64::from(words);
-    let pads = [depth(machine.model_depth()), 2 * depth(machine.data_depth())];
-    let temporaries = [depth(machine.temporary_depth()); 2];
-    let of_pe =
-        |cost: &dyn Fn(u64, u64) -> u64| pads.iter().chain(&temporaries).map(|&depth| cost(depth, word)).sum::<u64>();
+pub fn estimate(machine: &Machine, family: Option<Family>) -> Estimate {
+    let costs = costs(family);
+    let (pes, rows) = (u64::from(machine.pes()), u64::from(machine.pus()));
+    let (word, accumulator) = (machine.word(), u64::from(machine.accumulator()));
     let functions = machine.table_entries() > 0;
-    let roots = pus + 1;
-    // Tables per bit of the accumulator and of the word, from synthesis of a 2 x 2 and a 2 x 4 grid with 16-bit words
-    // (yosys 0.70): about 800 tables of four inputs per PE, 700 per function unit.
-    let (pe, root, function, sequencer) = if family.inputs == 6 {
-        (9 * accumulator + 10 * word, 6 * accumulator, 32 * word, 2_400)
-    } else {
-        (12 * accumulator + 14 * word, 8 * accumulator, 44 * word, 3_200)
-    };
-    let pe_lut = pe + of_pe(&shallow);
-    let root_lut = root + if functions { function } else { 0 };
-    let tree_lut = (pes + pus).saturating_sub(2) * accumulator;
-    let table = if functions { blocks(depth(machine.table_entries()), 2 * (word + 2)) } else { 0 };
-    let program = |bits: u32| blocks(depth(machine.program_depth()), u64::from(bits));
-    let programs = [
-        AluInstruction::layout(machine).bits,
+    let roots = rows + 1;
+    let square = |bits: u32| u64::from(bits).div_ceil(costs.multiplier).pow(2);
+
+    let pads = [machine.model_depth(), 2 * machine.data_depth(), machine.temporary_depth(), machine.temporary_depth()];
+    let pads = pads.map(|depth| costs.memories.of(depth, word)).into_iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    let table = if functions { costs.memories.chunked(machine.table_entries(), 2 * (word + 2)) } else { (0, 0) };
+    let depth = machine.program_depth();
+    let program = |bits: u32| costs.memories.chunked(depth, bits);
+    let alu = AluInstruction::layout(machine).bits;
+    // The widest program is put into block memories on ECP5 (`fpga::yosys`).
+    let alu = if matches!(family, None | Some(Family::Ecp5)) { (u64::from(alu.div_ceil(32)), 0) } else { program(alu) };
+    let others = [
         RootInstruction::layout(machine).bits,
         MoveInstruction::layout(machine).bits,
         LoadInstruction::layout(machine).bits,
     ];
+    let programs = others.map(program).into_iter().fold(alu, |a, b| (a.0 + b.0, a.1 + b.1));
+
+    let of = |part: fn(&Block) -> &Linear| {
+        let cells = |block: &Block| part(block).of(machine);
+        let function = if functions { cells(&costs.function) } else { 0.0 };
+        let sum = pes as f64 * (cells(&costs.pe) + cells(&costs.pu_per_pe))
+            + roots as f64 * (cells(&costs.root) + function)
+            + rows as f64 * cells(&costs.pu)
+            + cells(&costs.sequencer);
+        sum.round() as u64
+    };
+    // A node of a tree per PE but one of each row, and per row but one.
+    let tree = (pes - 1) * accumulator;
     Estimate {
-        dsp: pes * multiplier + if functions { roots * multiplier } else { 0 },
-        bram: pes * of_pe(&blocks) + roots * table + programs.iter().map(|&bits| program(bits)).sum::<u64>(),
-        lut: pes * pe_lut + roots * root_lut + tree_lut + sequencer,
+        dsp: pes * square(word) + if functions { roots * square(word + 2) } else { 0 },
+        bram: pes * pads.0 + roots * table.0 + programs.0,
+        lut: of(|block| &block.lut) + tree + pes * pads.1 + roots * table.1 + programs.1,
+        ff: of(|block| &block.ff) + tree,
     }
+}
+
+/// What a device has too little of, as `needed NAME of available`.
+pub fn lacks(machine: &Machine, family: Family, has: &Resources) -> Vec<String> {
+    let Estimate { dsp, bram, lut, ff } = estimate(machine, Some(family));
+    let kinds = [("LUT", lut, has.lut), ("FF", ff, has.ff), ("DSP", dsp, has.dsp), ("BRAM", bram, has.bram)];
+    let short = kinds.into_iter().filter(|&(_, needed, available)| needed > available);
+    short.map(|(name, needed, available)| format!("about {needed} {name} of {available}")).collect()
+}
+
+/// The largest grid with words and memories like those of `machine` that fits; of equally large ones the squarest.
+pub fn largest(machine: &Machine, family: Family, has: &Resources) -> Option<Machine> {
+    let like = |pus: u32, pes_per_pu: u32| {
+        let spec = MachineSpec {
+            pus: Some(pus),
+            pes_per_pu: Some(pes_per_pu),
+            stream_words: None,
+            ..MachineSpec::from(machine.clone())
+        };
+        Machine::try_from(spec).ok().filter(|machine| lacks(machine, family, has).is_empty())
+    };
+    let grids = (1..=64).flat_map(|pus| (1..=64).map(move |pes_per_pu| (pus, pes_per_pu)));
+    let size = |&(pus, pes_per_pu): &(u32, u32)| (pus * pes_per_pu, std::cmp::Reverse(pus.abs_diff(pes_per_pu)));
+    let mut grids: Vec<(u32, u32)> = grids.collect();
+    grids.sort_by_key(size);
+    grids.into_iter().rev().find_map(|(pus, pes_per_pu)| like(pus, pes_per_pu))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arch::machine::MachineSpec;
 
-    /// What yosys 0.70 found for 2 x 4 PEs of 16 bits with small pads and 512 table entries: 14,570 tables of four inputs and 11
-    /// multipliers on ECP5, 10,746 tables of six and 11 multipliers on `UltraScale+`.
-    #[test]
-    fn a_small_grid_is_about_as_large_as_synthesised() {
+    fn machine(parameters: [u32; 10]) -> Machine {
+        let [pus, pes_per_pu, word, accumulator, model, data, temporary, program, tables, fifo] = parameters.map(Some);
         let spec = MachineSpec {
-            pus: Some(2),
-            pes_per_pu: Some(4),
-            model_depth: Some(16),
-            data_depth: Some(16),
-            temporary_depth: Some(16),
-            program_depth: Some(16),
-            table_entries: Some(512),
+            pus,
+            pes_per_pu,
+            word,
+            accumulator,
+            model_depth: model,
+            data_depth: data,
+            temporary_depth: temporary,
+            program_depth: program,
+            table_entries: tables,
+            output_fifo: fifo,
             ..MachineSpec::default()
         };
-        let machine = Machine::try_from(spec).unwrap();
-        for (family, lut) in [(yosys::Family::Ecp5, 14_570), (yosys::Family::UltraScalePlus, 10_746)] {
-            let estimate = estimate(&machine, Some(family));
-            assert!(estimate.lut.abs_diff(lut) * 100 < 15 * lut, "{family:?}: {} tables", estimate.lut);
-            assert_eq!(estimate.dsp, 11);
+        Machine::try_from(spec).unwrap()
+    }
+
+    /// What yosys 0.70 made of whole grids: rows, columns, word, accumulator, depths of model, data, temporaries, programs,
+    /// tables and FIFO; then LUT, FF, DSP and block memories.
+    const MEASURED: &[(Family, [u32; 10], [u64; 4])] = &[
+        (Family::Ecp5, [1, 16, 16, 40, 256, 256, 16, 32, 512, 16], [19_147, 9_560, 18, 47]),
+        (Family::UltraScalePlus, [16, 32, 16, 48, 1024, 512, 32, 64, 1024, 32], [363_428, 190_626, 529, 1_075]),
+    ];
+
+    #[test]
+    fn estimates_are_near_what_yosys_makes() {
+        let near = |estimate: u64, measured: u64, percent: u64| estimate.abs_diff(measured) * 100 <= percent * measured;
+        for &(family, parameters, [lut, ff, dsp, bram]) in MEASURED {
+            let machine = machine(parameters);
+            let found = estimate(&machine, Some(family));
+            assert!(near(found.lut, lut, 20) && near(found.ff, ff, 20), "{family:?} {machine}: {found:?}, {lut} {ff}");
+            assert!(
+                near(found.dsp, dsp, 10) && near(found.bram, bram, 10),
+                "{family:?} {machine}: {found:?}, {dsp} {bram}"
+            );
         }
+    }
+
+    #[test]
+    fn the_largest_grid_that_fits() {
+        let has = Resources { lut: 24_288, ff: 24_288, dsp: 28, bram: 56 };
+        let sixteen = machine([1, 16, 16, 40, 256, 256, 16, 32, 512, 16]);
+        assert!(lacks(&sixteen, Family::Ecp5, &has).is_empty());
+        let sixty_four = machine([8, 8, 16, 40, 256, 256, 16, 32, 512, 16]);
+        let lacks = lacks(&sixty_four, Family::Ecp5, &has);
+        assert!(lacks.len() >= 3 && lacks[0].contains("LUT of 24288"), "{lacks:?}");
+        let fits = largest(&sixty_four, Family::Ecp5, &has).unwrap();
+        assert!((16..28).contains(&fits.pes()), "{fits}");
+        assert!(largest(&sixty_four, Family::Ecp5, &Resources { lut: 100, ..has }).is_none());
     }
 
     /// Grids in `configs/` fit their boards, by estimate.
     #[test]
     fn board_configs_fit_their_boards() {
-        for name in ["icebreaker", "ulx3s", "zcu102"] {
+        for name in ["ulx3s", "ulx3s-25f", "tangnano9k", "tangnano20k", "zcu102"] {
             let path = crate::library::find_config(std::path::Path::new(name)).unwrap();
             let source = crate::library::read(&path).unwrap();
             let config = crate::config::Config::parse(&source).unwrap();
             let board = crate::board::Board::find(&config.board, &path, &source).unwrap();
             let facts = board.facts().unwrap();
-            let Estimate { dsp, bram, lut } = estimate(&config.machine, Some(facts.device.family()));
-            let has = facts.resources;
-            assert!(dsp <= has.dsp && bram <= has.bram && lut <= has.lut, "{name}: {dsp} {bram} {lut} of {has:?}");
+            // Depths that follow from the program are small.
+            let spec = MachineSpec {
+                temporary_depth: config.spec.temporary_depth.or(Some(16)),
+                program_depth: config.spec.program_depth.or(Some(32)),
+                ..config.spec
+            };
+            let machine = Machine::try_from(spec).unwrap();
+            let lacks = lacks(&machine, facts.device.family(), &facts.resources);
+            assert!(lacks.is_empty(), "{name}: {lacks:?}");
         }
     }
 }

@@ -34,13 +34,22 @@ impl Family {
     /// The synthesis command, without the top module.
     fn command(self) -> &'static str {
         match self {
-            // Wide multiplexers of a slice cost four of its tables where plain ones cost three.
+            // A wide multiplexer takes four tables of a slice where plain ones take three.
             Family::Ecp5 => "synth_ecp5 -nowidelut",
             Family::Ice40UltraPlus => "synth_ice40 -dsp -device u",
-            Family::Gw1n => "synth_gowin -family gw1n",
-            Family::Gw2a => "synth_gowin -family gw2a",
+            Family::Gw1n => "synth_gowin -nowidelut -family gw1n",
+            Family::Gw2a => "synth_gowin -nowidelut -family gw2a",
             Family::UltraScalePlus => "synth_xilinx -family xcup",
             Family::Series7 => "synth_xilinx -family xc7",
+        }
+    }
+
+    /// What is said about the design before it is mapped.
+    fn hints(self) -> &'static str {
+        match self {
+            // The widest program would take a thousand tables; its block memories are there.
+            Family::Ecp5 => "setattr -set ram_style \"block\" alu_program/m:*\n",
+            _ => "",
         }
     }
 
@@ -258,13 +267,14 @@ pub fn synthesise(rtl: &Rtl, family: Family, folder: &Path, toolbox: &Toolbox) -
 
 /// Modules that the design calls shared are mapped once, however many of them there are.
 fn script(top: &str, family: Family) -> String {
-    let synthesis = family.command();
+    let (synthesis, hints) = (family.command(), family.hints());
     format!(
         "read_verilog -noautowire design.v\n\
          hierarchy -check -top {top}\n\
          setattr -mod -set keep_hierarchy 1 A:shared\n\
          proc\n\
          check -assert\n\
+         {hints}\
          {synthesis} -top {top}\n\
          write_json netlist.json\n\
          write_verilog -noattr netlist.v\n\

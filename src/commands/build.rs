@@ -35,10 +35,40 @@ pub const LICENCE: &str =
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
     let mut project = Project::open(global, target.program.as_deref())?;
     project.enter(&target.entry)?;
-    if functions::is_function(&project, target)? {
-        return function(global, &project, &Function::new(&project, target, talk)?, talk);
+    let Built { files, report, .. } = everything(&project, target, talk)?;
+    let folder = project.out_folder(global);
+    files.write(&folder)?;
+    talk.say(format!("wrote {} files to {}", files.names().count(), folder.display()));
+    match global.format {
+        Format::Text => output::result(&report.text()),
+        Format::Json => output::json(&json!({
+            "schema_version": 1,
+            "out": folder.display().to_string(),
+            "files": files.names().map(|path| path.display().to_string()).collect::<Vec<_>>(),
+            "report": report.json(),
+        })),
     }
-    let design = Design::new(&project, target, talk)?;
+}
+
+/// What a build makes of a project.
+pub struct Built {
+    /// The grid.
+    pub machine: Machine,
+    /// Everything that is to be written.
+    pub files: Files,
+    /// What it costs.
+    pub report: Report,
+}
+
+/// Everything for one board.
+///
+/// # Errors
+/// Whatever is wrong with program, data or machine.
+pub fn everything(project: &Project, target: &Target, talk: &Talk) -> Result<Built, Failure> {
+    if functions::is_function(project, target)? {
+        return function(project, &Function::new(project, target, talk)?, talk);
+    }
+    let design = Design::new(project, target, talk)?;
     let (Some(program), Some(compiled)) = (&design.lowered.full, &design.images.full) else {
         return Err(Failure::Bug("a design without a training program".to_owned()));
     };
@@ -46,7 +76,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
         talk.say(left);
     }
     let report = Report::new(&Sources {
-        project: &project,
+        project,
         program,
         compiled,
         numbers: &design.lowered.numbers,
@@ -62,11 +92,11 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
         add_image(&mut files, "train_rest", rest, program);
     }
     add_image(&mut files, "predict", &design.images.predict, &design.lowered.predict);
-    write(global, &project, &design.images.machine, &report, files, talk)
+    Ok(complete(project, &design.images.machine, report, files, talk))
 }
 
 /// A function: one image, and no training.
-fn function(global: &Global, project: &Project, function: &Function, talk: &Talk) -> Result<(), Failure> {
+fn function(project: &Project, function: &Function, talk: &Talk) -> Result<Built, Failure> {
     let machine = &function.compiled.image.machine;
     let cycles = |records: usize| -> Result<u64, Failure> {
         let outcome = function.run(Array::new(machine), records, Stalls::none())?;
@@ -88,18 +118,11 @@ fn function(global: &Global, project: &Project, function: &Function, talk: &Talk
     });
     let mut files = Files::new();
     add_image(&mut files, "function", &function.compiled, &function.program);
-    write(global, project, machine, &report, files, talk)
+    Ok(complete(project, machine, report, files, talk))
 }
 
 /// What every build has, beside its images.
-fn write(
-    global: &Global,
-    project: &Project,
-    machine: &Machine,
-    report: &Report,
-    mut files: Files,
-    talk: &Talk,
-) -> Result<(), Failure> {
+fn complete(project: &Project, machine: &Machine, report: Report, mut files: Files, talk: &Talk) -> Built {
     let rtl = hdl::elaborate(machine);
     files.add(format!("rtl/{}.v", rtl.top), rtl.verilog);
     drivers::add(&mut files, project, machine);
@@ -118,18 +141,7 @@ fn write(
         let board = &project.board.name;
         talk.say(format!("warning: by estimate the grid is too large for {board}: {}", overfull.join(", ")));
     }
-    let folder = project.out_folder(global);
-    files.write(&folder)?;
-    talk.say(format!("wrote {} files to {}", files.names().count(), folder.display()));
-    match global.format {
-        Format::Text => output::result(&report.text()),
-        Format::Json => output::json(&json!({
-            "schema_version": 1,
-            "out": folder.display().to_string(),
-            "files": files.names().map(|path| path.display().to_string()).collect::<Vec<_>>(),
-            "report": report.json(),
-        })),
-    }
+    Built { machine: machine.clone(), files, report }
 }
 
 fn pretty(value: &serde_json::Value) -> String {

@@ -2,6 +2,7 @@
 
 pub mod accuracy;
 pub mod bench;
+pub mod bitstream;
 pub mod build;
 pub mod check;
 pub mod completions;
@@ -17,5 +18,6 @@ pub mod report;
 pub mod run;
 pub mod schema;
 pub mod sim;
+pub mod synth;
 pub mod train;
 pub mod weights;

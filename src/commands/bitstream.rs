@@ -1,0 +1,103 @@
+//! `bitstream`: everything `build` writes, and a bitstream for the board.
+//!
+//! | file in `fpga/` | holds |
+//! |---|---|
+//! | `bitstream.*` | what the programmer takes; only if the clock is met |
+//! | `summary.json` | clocks, cells, seed, sum of the bitstream, versions |
+//! | `design.v`, `synthesis.ys`, `pins.*`, `Makefile` | what it was made of; `make` repeats it without this tool |
+
+use crate::arguments::{Global, Target};
+use crate::commands::build::{self, Built};
+use crate::failure::Failure;
+use crate::hardware::Hardware;
+use crate::output::{self, Files, Talk};
+use crate::project::Project;
+use arch::tools::Toolbox;
+use fpga::flow::{Bitstream, SEEDS};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Build, synthesise, place, route, pack.
+pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
+    let mut project = Project::open(global, target.program.as_deref())?;
+    project.enter(&target.entry)?;
+    let out = project.out_folder(global);
+    let hardware = Hardware::new(&project, &out)?;
+    let Built { machine, files, .. } = &build::everything(&project, target, talk)?;
+    let Some(flow) = &hardware.flow else {
+        hardware.check_fit(machine)?;
+        files.write(&out)?;
+        return vivado(&hardware, &out, talk);
+    };
+    let known = project.board.known.as_ref().and_then(|known| known.constraints.as_ref());
+    let Some(constraints) = known else {
+        return Err(Failure::Usage(format!("{} has no pins: its file has no table [io]", hardware.facts.title)));
+    };
+    files.write(&out)?;
+    let netlist = hardware.synthesise(machine, talk)?;
+    let (text, synthesis) = hardware.synthesis_report(machine, &netlist);
+    let mut makefile = Files::new();
+    makefile.add("Makefile", flow.makefile(SEEDS[0], &hardware.facts.programmer));
+    makefile.write(&hardware.folder)?;
+    let mut progress = |seed: u32, routed: Option<&fpga::flow::Routed>| match routed {
+        None => talk.detail(format!("place and route with seed {seed}")),
+        Some(routed) => {
+            for clock in &routed.clocks {
+                let (name, reached, wanted) = (&clock.name, clock.achieved_mhz, clock.constraint_mhz);
+                talk.say(format!("seed {seed}: {name} {reached:.2} MHz of {wanted:.2} MHz"));
+            }
+        }
+    };
+    let placed = flow.run(&netlist, &constraints.text, SEEDS, &Toolbox::default(), &mut progress);
+    let bitstream = placed.map_err(|error| hardware.place_failure(&error))?;
+    let summary = summary(&hardware, synthesis, &bitstream);
+    let mut files = Files::new();
+    files.add("summary.json", format!("{summary:#}\n"));
+    files.add("Makefile", flow.makefile(bitstream.seed, &hardware.facts.programmer));
+    files.write(&hardware.folder)?;
+    let file = bitstream.file.display().to_string();
+    output::either(
+        global.format,
+        || {
+            let clock = bitstream.routed.critical().map_or(String::new(), |clock| {
+                format!(
+                    "clock {:.2} MHz, {:.2} MHz asked for, seed {}\n",
+                    clock.achieved_mhz, clock.constraint_mhz, bitstream.seed
+                )
+            });
+            format!("{text}{clock}{file}\nload it with: {} {file}\n", hardware.facts.programmer)
+        },
+        || json!({ "schema_version": 1, "bitstream": file, "summary": summary }),
+    )
+}
+
+/// The way of devices without an open flow: the vendor's tool runs the script that `build` has written.
+fn vivado(hardware: &Hardware<'_>, out: &Path, talk: &Talk) -> Result<(), Failure> {
+    let (part, folder, script) = (&hardware.facts.part, out.display(), fpga::vivado::SCRIPT);
+    let Ok(program) = Toolbox::default().program("vivado") else {
+        return Err(Failure::Tool(fpga::vivado::missing(part, &folder.to_string())));
+    };
+    talk.say(format!("{} in {folder}; this takes long", program.display()));
+    let arguments = ["-mode", "batch", "-source", script];
+    let status = Command::new(&program).current_dir(out).args(arguments).stdout(Stdio::null()).status();
+    match status {
+        Ok(status) if status.success() => output::result(&format!("{folder}\n")),
+        Ok(status) => Err(Failure::Tool(format!("vivado failed ({status}); its log is in {folder}"))),
+        Err(error) => Err(Failure::Tool(format!("cannot run {}: {error}", program.display()))),
+    }
+}
+
+fn summary(hardware: &Hardware<'_>, synthesis: Value, bitstream: &Bitstream) -> Value {
+    let mut summary = json!({
+        "schema_version": 1,
+        "board": hardware.project.board.name,
+        "program": hardware.project.name(),
+        "clock_mhz": hardware.project.board.clock_mhz,
+        "synthesis": synthesis,
+    });
+    if let (Value::Object(summary), Value::Object(more)) = (&mut summary, bitstream.summary()) {
+        summary.extend(more);
+    }
+    summary
+}

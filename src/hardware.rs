@@ -1,0 +1,207 @@
+//! The hardware of a project on its board: what `synth` and `bitstream` share.
+//!
+//!     project, machine ──▶ does it fit? ──▶ grid and shell ──yosys──▶ netlist, its size against the part
+
+use crate::failure::{Failure, Source};
+use crate::output::Talk;
+use crate::project::Project;
+use crate::resources;
+use arch::rtl::Rtl;
+use arch::tools::Toolbox;
+use arch::{Code, Diagnostic, Machine};
+use fpga::board::{Board as Facts, Device};
+use fpga::flow::{FlowError, OpenFlow};
+use fpga::yosys::{self, Netlist, YosysError};
+use hdl::shell::{self, Pll};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// A project with a board.
+pub struct Hardware<'a> {
+    /// The project.
+    pub project: &'a Project,
+    /// Its board.
+    pub facts: &'a Facts,
+    /// The way to a bitstream, if there is an open one.
+    pub flow: Option<OpenFlow>,
+    /// Where everything is made.
+    pub folder: PathBuf,
+}
+
+impl<'a> Hardware<'a> {
+    /// The board of `project`, with work in the folder `fpga` of `out`. A bitstream that is there is removed: whatever
+    /// happens next, it is not of this project.
+    ///
+    /// # Errors
+    /// The configuration names no board; a stale file cannot be removed.
+    pub fn new(project: &'a Project, out: &Path) -> Result<Hardware<'a>, Failure> {
+        let Some(facts) = project.board.facts() else {
+            let hint = "this needs a board: name one in the configuration, `[board] name = \"ulx3s-85f\"`";
+            return Err(Failure::Usage(hint.to_owned()));
+        };
+        let folder = out.join("fpga");
+        let flow = OpenFlow::of(facts, project.board.clock_mhz);
+        if let Some(flow) = &flow {
+            flow.clear(&folder).map_err(flow_failure)?;
+        }
+        Ok(Hardware { project, facts, flow, folder })
+    }
+
+    /// The design: the grid in the shell of its board; the grid alone where the shell is the vendor tool's business.
+    ///
+    /// # Errors
+    /// The board's clocks are impossible.
+    pub fn design(&self, machine: &Machine) -> Result<Rtl, Failure> {
+        let Some(io) = &self.facts.io else { return Ok(hdl::elaborate(machine)) };
+        let pll = match self.facts.device {
+            Device::Ecp5 { .. } => Pll::Ecp5,
+            Device::Ice40 { .. } => Pll::Ice40,
+            Device::Gw1n { .. } => Pll::Gw1n,
+            Device::Gw2a { .. } => Pll::Gw2a,
+            Device::Xcup {} | Device::Xc7 {} => Pll::Bypass,
+        };
+        let hertz = |mhz: f64| (mhz * 1e6).round() as u64;
+        let board = shell::Board {
+            pll,
+            pin_hz: hertz(self.facts.clock.pin_mhz),
+            grid_hz: hertz(self.project.board.clock_mhz),
+            baud: io.baud,
+            leds: io.leds,
+            lit_by_one: io.leds_lit == 1,
+            pressed_is_one: io.button_pressed == 1,
+        };
+        shell::board(machine, &board).map_err(|error| self.about_the_board(error.to_string()))
+    }
+
+    /// A mistake in what the configuration says of the board.
+    fn about_the_board(&self, message: String) -> Failure {
+        let (_, source) = self.config();
+        Failure::about(&source, vec![Diagnostic::global(Code::Config, message)])
+    }
+
+    fn config(&self) -> (PathBuf, Source) {
+        self.project.config_source.clone().expect("a board stands in a configuration")
+    }
+
+    /// Refuse a machine that the device cannot hold, and say which it could.
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub fn check_fit(&self, machine: &Machine) -> Result<(), Failure> {
+        let family = self.facts.device.family();
+        let lacks = resources::lacks(machine, family, &self.facts.resources);
+        if lacks.is_empty() {
+            return Ok(());
+        }
+        let title = &self.facts.title;
+        let message = format!("{machine} do not fit {title}: {}", lacks.join(", "));
+        let diagnostic = Diagnostic::global(Code::Backend, message);
+        let diagnostic = match resources::largest(machine, family, &self.facts.resources) {
+            Some(fits) => diagnostic.with_help(format!(
+                "with the same words and memories {} x {} PEs would fit: pus = {}, pes_per_pu = {}",
+                fits.pus(),
+                fits.pes_per_pu(),
+                fits.pus(),
+                fits.pes_per_pu()
+            )),
+            None => diagnostic.with_help("not even one PE fits: narrower words or shallower memories may"),
+        };
+        let (_, source) = self.config();
+        Err(Failure::DoesNotFit { source, diagnostics: vec![diagnostic] })
+    }
+
+    /// Synthesise.
+    ///
+    /// # Errors
+    /// Yosys is missing or fails.
+    pub fn synthesise(&self, machine: &Machine, talk: &Talk) -> Result<Netlist, Failure> {
+        self.check_fit(machine)?;
+        let rtl = self.design(machine)?;
+        talk.say(format!("synthesis of {machine} for {}", self.facts.title));
+        yosys::synthesise(&rtl, self.facts.device.family(), &self.folder, &Toolbox::default())
+            .map_err(|error| synthesis_failure(&error))
+    }
+
+    /// What a netlist takes of the device: name, used, available.
+    pub fn taken(&self, netlist: &Netlist) -> Vec<(&'static str, u64, u64)> {
+        let (cells, has) = (netlist.cells, self.facts.resources);
+        vec![
+            ("LUT", cells.lut, has.lut),
+            ("FF", cells.ff, has.ff),
+            ("DSP", cells.dsp, has.dsp),
+            ("BRAM", cells.bram, has.bram),
+        ]
+    }
+
+    /// A synthesised netlist against its device, for people and for programs.
+    pub fn synthesis_report(&self, machine: &Machine, netlist: &Netlist) -> (String, Value) {
+        let taken = self.taken(netlist);
+        let mut text =
+            format!("{machine} on {} ({})\n\ncells       used  available\n", self.facts.title, self.facts.part);
+        for (name, used, available) in &taken {
+            let percent = 100.0 * *used as f64 / (*available).max(1) as f64;
+            text += &format!("{name:5} {used:10} {available:10}   {percent:5.1} %\n");
+        }
+        let pes = f64::from(machine.pes());
+        let per_pe = |used: u64| used as f64 / pes;
+        text += &format!(
+            "\nper PE, everything included: {:.1} LUT, {:.1} FF, {:.2} DSP, {:.2} BRAM\n",
+            per_pe(taken[0].1),
+            per_pe(taken[1].1),
+            per_pe(taken[2].1),
+            per_pe(taken[3].1)
+        );
+        let cells =
+            taken.iter().map(|(name, used, available)| json!({ "name": name, "used": used, "available": available }));
+        let document = json!({
+            "board": self.project.board.name,
+            "part": self.facts.part,
+            "machine": machine,
+            "cells": cells.collect::<Vec<_>>(),
+            "types": netlist.types,
+        });
+        (text, document)
+    }
+}
+
+/// What a failed synthesis is to the user.
+fn synthesis_failure(error: &YosysError) -> Failure {
+    match error {
+        YosysError::File { .. } => Failure::File(error.to_string()),
+        YosysError::Missing(_) | YosysError::Failed { .. } | YosysError::Statistics { .. } => {
+            Failure::Tool(error.to_string())
+        }
+    }
+}
+
+/// What a failed flow is to the user, as far as it needs no configuration to be shown.
+pub fn flow_failure(error: FlowError) -> Failure {
+    match error {
+        FlowError::File { .. } => Failure::File(error.to_string()),
+        error => Failure::Tool(error.to_string()),
+    }
+}
+
+impl Hardware<'_> {
+    /// What a failed place and route is to the user.
+    pub fn place_failure(&self, error: &FlowError) -> Failure {
+        let (_, source) = self.config();
+        let does_not_fit = |help: &str| {
+            let diagnostic = Diagnostic::global(Code::Backend, error.to_string()).with_help(help);
+            Failure::DoesNotFit { source: source.clone(), diagnostics: vec![diagnostic] }
+        };
+        match error {
+            FlowError::Overfull(_) => does_not_fit("take fewer PEs: `pus` and `pes_per_pu` in [machine]"),
+            FlowError::MissedClock { .. } => {
+                does_not_fit("no bitstream was written; ask for a slower clock with `clock_mhz` in [board]")
+            }
+            FlowError::Constraint(_) => {
+                let constraints = self.project.board.known.as_ref().and_then(|known| known.constraints.clone());
+                let place = Source { text: String::new(), ..constraints.unwrap_or(source) };
+                Failure::about(&place, vec![Diagnostic::global(Code::Config, error.to_string())])
+            }
+            FlowError::File { .. } => Failure::File(error.to_string()),
+            FlowError::Missing(_) | FlowError::Failed { .. } => Failure::Tool(error.to_string()),
+        }
+    }
+}

