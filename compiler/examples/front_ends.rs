@@ -31,7 +31,7 @@ fn program(language: Language, bytes: usize, wrong: bool) -> String {
                 writeln!(text, "  a{line}(i) = x(i) * {name}{before}(i) + 2 * (x(i) - 1)")
             }
             Language::Tile => writeln!(text, "  a{line} = TensorOutput(N)\n  a{line}[i] += x[i] * {name}{before}[i]"),
-            Language::Rink => writeln!(text, "a = ((x * {name}) + (x - a)) * ((a # x) . [1 2])"),
+            Language::Rink => writeln!(text, "a = ((a # x) . [1 2]) * ((x * {name}) + (x - a))"),
             Language::Preprocessor => writeln!(text, "$a{line} = !calc(${name}{before} 1 + 7 %)\nuse($a{line})"),
         };
         line += 1;

@@ -7,7 +7,9 @@
 
 mod languages;
 
-use languages::{Outcome, cases, climb, machines};
+use compiler::language::Language;
+use languages::{Outcome, cases, climb, climb_text, machines};
+use serde_json::json;
 use sim::array::Array;
 use sim::grid::Stalls;
 use std::fmt::Write;
@@ -77,4 +79,32 @@ fn exact_programs_are_exact() {
     }
     assert!(programs >= 4, "only {programs} programs");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// What cannot run says which part of the program it is, and never gives a wrong answer.
+#[test]
+fn what_cannot_run_is_refused_by_name() {
+    let small = &machines()[1];
+    for (text, inputs, why) in [
+        (
+            "def f(float(N) A, int32(M) C) -> (O) { O(i) = A(C(i)) }",
+            json!({ "A": [1.0, 2.0], "C": [1, 0, 1] }),
+            "line 1: E-BACKEND an index that is computed, needed for `O`",
+        ),
+        (
+            "def f(float(N) A) -> (O) {\n  B(i) = A(i) + 1\n  O(i) = asin(B(i))\n}",
+            json!({ "A": [-0.5, -1.0] }),
+            "line 3: E-BACKEND the function `Asin`, needed for `O`",
+        ),
+        (
+            "def f(int32(N) A) -> (O) { O(i) = A(i) + 1 }",
+            json!({ "A": [1, 100_000] }),
+            "line 1: E-BACKEND the integers of `A` do not fit words of 16 bits",
+        ),
+    ] {
+        match climb_text(Language::TensorComprehensions, text, &inputs, None, small) {
+            Outcome::Refused(reason) => assert!(reason.starts_with(why), "{reason}"),
+            Outcome::Climbs(_) => panic!("accepted: {text}"),
+        }
+    }
 }

@@ -186,7 +186,7 @@ fn read_csv(bytes: &[u8]) -> Result<Vec<(String, Vec<f64>)>, Diagnostic> {
     Ok(found)
 }
 
-/// The arrays `tabla_NAME` of a header as [`write`] makes it.
+/// The arrays `tabla_NAME` of a header as [`write()`] makes it.
 fn read_header(text: &str) -> Result<Vec<(String, Vec<f64>)>, Diagnostic> {
     let mut found = Vec::new();
     let mut rest = text;

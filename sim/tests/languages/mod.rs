@@ -69,12 +69,16 @@ pub fn climb(case: &Case, spec: &MachineSpec) -> Outcome {
     let language = Language::of_extension(extension).expect("a known extension");
     let given = ["inputs", "init"].iter().filter_map(|part| case.case.get(*part)?.as_object());
     let inputs: serde_json::Map<_, _> = given.flatten().map(|(name, value)| (name.clone(), value.clone())).collect();
-    let inputs = Value::Object(inputs);
-    let entry = case.case["entry"].as_str().map(str::to_owned);
-    let options = with_shapes_of(&inputs, language::Options { entry, ..language::Options::default() });
-    let (program, _) = language::parse(language, &text, &options).expect("the program is right");
+    climb_text(language, &text, &Value::Object(inputs), case.case["entry"].as_str(), spec)
+}
+
+/// The same for a program that is in no manifest.
+pub fn climb_text(language: Language, text: &str, inputs: &Value, entry: Option<&str>, spec: &MachineSpec) -> Outcome {
+    let entry = entry.map(str::to_owned);
+    let options = with_shapes_of(inputs, language::Options { entry, ..language::Options::default() });
+    let (program, _) = language::parse(language, text, &options).expect("the program is right");
     let (mut model, mut step) = (Values::new(), Values::new());
-    for (tensor, elements) in read_inputs(&program, &inputs).expect("the inputs fit") {
+    for (tensor, elements) in read_inputs(&program, inputs).expect("the inputs fit") {
         let tensor = &program.tensors[tensor.0];
         let state = matches!(tensor.role, compiler::tensor::Role::State);
         let values = elements.into_iter().map(|element| element.unwrap_or(0.0)).collect();
@@ -84,7 +88,7 @@ pub fn climb(case: &Case, spec: &MachineSpec) -> Outcome {
     match Climb::new(&program, &options, &model, &[step], spec) {
         Ok(climb) => Outcome::Climbs(Box::new(climb)),
         Err(errors) => {
-            let line = errors[0].span.map_or(0, |span| arch::diagnostic::line_column(&text, span.start).0);
+            let line = errors[0].span.map_or(0, |span| arch::diagnostic::line_column(text, span.start).0);
             Outcome::Refused(format!("line {line}: {} {}", errors[0].code, errors[0].message))
         }
     }

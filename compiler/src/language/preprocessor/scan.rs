@@ -235,6 +235,9 @@ impl<'t> Scan<'t> {
         }
         let diagnostic = Diagnostic::new(Code::Undef, span, format!("`${name}` is not defined here"))
             .with_label("no definition above");
+        if self.errors.len() >= self.options.limits.errors {
+            return None;
+        }
         let near = nearest(name, self.scopes.iter().flat_map(|scope| scope.keys().map(String::as_str)));
         let diagnostic = match near {
             Some(near) => diagnostic.with_help(format!("did you mean `${near}`?")),

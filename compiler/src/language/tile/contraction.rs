@@ -110,7 +110,7 @@ impl<'s> Lowering<'s, '_> {
         (target, index, operator): (Name<'s>, &[Expression<'s>], &str),
         value: &Expression<'s>,
         span: Span,
-        later: &[Statement<'s>],
+        later: &[&Statement<'s>],
     ) -> Option<()> {
         let aggregation = self.aggregation(operator, target.span)?;
         let shape = match self.lookup(target)? {
@@ -356,7 +356,7 @@ impl<'s> Lowering<'s, '_> {
     fn constraints(
         &mut self,
         target: Name<'s>,
-        later: &[Statement<'s>],
+        later: &[&Statement<'s>],
         shape: &[u32],
         indices: &mut Indices<'s>,
         named: usize,

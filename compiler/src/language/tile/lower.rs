@@ -59,8 +59,13 @@ pub(super) struct Lowering<'s, 'a> {
 }
 
 impl<'s> Lowering<'s, '_> {
+    /// Whether nobody wants to hear of more.
+    fn is_full(&self) -> bool {
+        self.diagnostics.len() >= 4 * self.options.limits.errors
+    }
+
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
-        if self.diagnostics.len() < 4 * self.options.limits.errors {
+        if !self.is_full() {
             self.diagnostics.push(diagnostic);
         }
     }
@@ -89,6 +94,9 @@ impl<'s> Lowering<'s, '_> {
     pub(super) fn lookup(&mut self, name: Name<'s>) -> Option<Entry> {
         if let Some(entry) = self.names.get(name.text) {
             return Some(entry.clone());
+        }
+        if self.is_full() {
+            return None;
         }
         let diagnostic = Diagnostic::new(Code::Undef, name.span, format!("`{}` is not defined", name.text))
             .with_label("unknown name");
@@ -172,6 +180,17 @@ impl<'s> Lowering<'s, '_> {
             self.set(parameter.text, entry);
         }
         let last = function.statements.len().saturating_sub(1);
+        let mut about: BTreeMap<&str, Vec<(usize, &Statement<'s>)>> = BTreeMap::new();
+        for (number, statement) in function.statements.iter().enumerate() {
+            let names = match statement {
+                Statement::Assign { targets, .. } => targets.as_slice(),
+                Statement::Method { object, .. } => std::slice::from_ref(object),
+                Statement::Contract { .. } | Statement::Return(..) => &[],
+            };
+            for name in names {
+                about.entry(name.text).or_default().push((number, statement));
+            }
+        }
         let mut returned = false;
         for (number, statement) in function.statements.iter().enumerate() {
             if let (Statement::Return(_, span), true) = (statement, number < last) {
@@ -181,7 +200,14 @@ impl<'s> Lowering<'s, '_> {
                 return;
             }
             returned |= matches!(statement, Statement::Return(..));
-            self.statement(statement, &function.statements[number + 1..]);
+            let later: Vec<&Statement<'s>> = match statement {
+                Statement::Contract { target, .. } => {
+                    let own = about.get(target.text).into_iter().flatten();
+                    own.filter(|(other, _)| *other > number).map(|(_, statement)| *statement).collect()
+                }
+                _ => Vec::new(),
+            };
+            self.statement(statement, &later);
         }
         if !returned {
             self.report(
@@ -203,7 +229,8 @@ impl<'s> Lowering<'s, '_> {
         }
     }
 
-    fn statement(&mut self, statement: &Statement<'s>, later: &[Statement<'s>]) {
+    /// `later`: what follows about the target of a contraction.
+    fn statement(&mut self, statement: &Statement<'s>, later: &[&Statement<'s>]) {
         match statement {
             Statement::Assign { targets, values, span } => self.assign(targets, values, *span),
             Statement::Method { object, method, arguments } => self.method(*object, *method, arguments),
