@@ -4,9 +4,15 @@
 
 mod random;
 
+use arch::machine::MachineSpec;
+use compiler::canonical::{Batch, Keep, Options, Reduction};
+use compiler::language::{self, Language};
 use proptest::prelude::*;
 use random::tape;
 use random::trial::{Hardware, Trial, Verdict, grid, hardware, of_tape};
+use sim::array::Array;
+use sim::grid::Stalls;
+use sim::ladder::Climb;
 use std::path::Path;
 
 /// Fails with the program if it fell; whether it climbed.
@@ -54,7 +60,10 @@ fn words_do_not_depend_on_the_placement() {
             ..grid(2, 3, 16)
         };
         let options = Options { keep: Keep::AllNames, batch: Batch { size: 1, reduction: Reduction::Mean } };
-        let Ok(best) = Climb::new(&parsed, &options, &program.model, &program.steps(1), &roomy) else { continue };
+        let Ok(best) = Climb::new(&parsed, &options, &program.model, &random::steps(&program.samples, 1), &roomy)
+        else {
+            continue;
+        };
         for number in [1, 4, 9, 22, 57, 131] {
             let Some(climb) = best.elsewhere(number) else { continue };
             let agreement = climb.run(Array::new(&climb.image().machine), Stalls::none());
