@@ -599,7 +599,7 @@ pub struct Sim {
     /// `rtl` compares the generated Verilog with the array; `array`, which needs no tools, compares it with fixed point
     #[arg(long, value_enum, default_value_t = EngineName::Rtl)]
     pub engine: EngineName,
-    /// Write what the array does in each cycle: FILE.vcd or FILE.fst, with view files for GTKWave and Surfer beside it
+    /// Write what the array does in each cycle: FILE.vcd or FILE.fst, with view files for `GTKWave` and Surfer beside it
     #[arg(long, value_name = "FILE")]
     pub wave: Option<PathBuf>,
     /// Only these cycles of the run, FROM..TO

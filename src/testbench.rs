@@ -92,13 +92,13 @@ fn session(design: &Design) -> Result<(Session, u64), Failure> {
     Ok((grid.into_session(), cycles))
 }
 
-/// A name that FuseSoC, file systems and shells take: letters, digits and `_`, beginning with a letter.
+/// A name that `FuseSoC`, file systems and shells take: letters, digits and `_`, beginning with a letter.
 fn core_name(name: &str) -> String {
     let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("grid_{name}") }
 }
 
-/// A FuseSoC core: `fusesoc --cores-root . run --target=sim NAME`.
+/// A `FuseSoC` core: `fusesoc --cores-root . run --target=sim NAME`.
 fn core(name: &str, top: &str) -> String {
     format!(
         "CAPI=2:\n\

@@ -1,6 +1,8 @@
 //! The work of the compiler grows with the statements of a program, not with its weights. Times are printed, sizes are asserted:
 //! `cargo test -p compiler --test growth -- --nocapture`.
 
+#![allow(clippy::print_stdout, reason = "times are shown, not asserted")]
+
 use arch::machine::MachineSpec;
 use compiler::backend::{Compiled, compile_fitted};
 use compiler::canonical::{Batch, Keep, Options, Reduction, canonicalise};

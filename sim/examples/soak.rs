@@ -5,6 +5,8 @@
 //! Trial `n` of a seed is always the same program. The file STATE holds the number of the next trial, so that a run goes on where the
 //! last one ended; a program that falls is made small and written into the folder FOUND. Exit code 1 if one fell.
 
+#![allow(clippy::print_stdout, reason = "it tells how far it is")]
+
 #[allow(dead_code, reason = "shared with the tests, which read files, too")]
 #[path = "../tests/random/mod.rs"]
 mod random;
@@ -55,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         number += 1;
         fs::write(state, format!("{number}\n"))?;
-        if told.elapsed() > Duration::from_secs(60) {
+        if told.elapsed() > Duration::from_mins(1) {
             told = Instant::now();
             println!("trial {number}: {climbed} climbed, {refused} refused, {fell} fell");
         }

@@ -80,7 +80,8 @@ fn words_do_not_depend_on_the_placement() {
 /// A test that refuses everything proves nothing.
 #[test]
 fn most_random_programs_are_accepted() {
-    for (is_ir, least) in [(false, 50)] {
+    {
+        let (is_ir, least) = (false, 50);
         let climbs = |number| {
             let trial = of_tape(is_ir, &tape::random(1, number, 120));
             judge(&trial, trial.run(&[grid(2, 4, 16)], &[])).unwrap()

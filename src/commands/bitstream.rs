@@ -51,7 +51,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     };
     let placed = flow.run(&netlist, &constraints.text, SEEDS, &Toolbox::default(), &mut progress);
     let bitstream = placed.map_err(|error| hardware.place_failure(&error))?;
-    let summary = summary(&hardware, synthesis, &bitstream);
+    let summary = summary(&hardware, &synthesis, &bitstream);
     let mut files = Files::new();
     files.add("summary.json", format!("{summary:#}\n"));
     files.add("Makefile", flow.makefile(bitstream.seed, &hardware.facts.programmer));
@@ -88,7 +88,7 @@ fn vivado(hardware: &Hardware<'_>, out: &Path, talk: &Talk) -> Result<(), Failur
     }
 }
 
-fn summary(hardware: &Hardware<'_>, synthesis: Value, bitstream: &Bitstream) -> Value {
+fn summary(hardware: &Hardware<'_>, synthesis: &Value, bitstream: &Bitstream) -> Value {
     let mut summary = json!({
         "schema_version": 1,
         "board": hardware.project.board.name,

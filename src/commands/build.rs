@@ -86,7 +86,7 @@ pub fn everything(project: &Project, target: &Target, talk: &Talk) -> Result<Bui
         measured_on: design.samples.origin.clone(),
     });
     let mut files = Files::new();
-    testbench::add(&mut files, &project, &design)?;
+    testbench::add(&mut files, project, &design)?;
     add_image(&mut files, "train", compiled, program);
     if let (Some(rest), Some(program)) = (&design.images.rest, &design.lowered.rest) {
         add_image(&mut files, "train_rest", rest, program);

@@ -140,7 +140,7 @@ impl Builder<'_> {
 pub(crate) fn program(tape: &[u16]) -> (Program, Values, Vec<Values>) {
     let empty = Program { tensors: vec![], nests: vec![], descents: vec![], updates: vec![], names: vec![] };
     let mut builder = Builder { tape: Tape::new(tape), program: empty, known: Vec::new() };
-    for n in 0..1 + builder.tape.below(3) {
+    for n in 0..=builder.tape.below(3) {
         let shape = builder.shape(3);
         let shape = if elements(&shape) > 300 { shape[..1].to_vec() } else { shape };
         let input = builder.tensor(&format!("x{n}"), shape, Role::Input);

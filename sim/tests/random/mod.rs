@@ -197,7 +197,7 @@ pub(crate) fn program(tape: &[u16]) -> RandomProgram {
     }
     generator.known.extend(given.iter().chain(&models).cloned());
     let mut assigned: Vec<Known> = Vec::new();
-    for number in 0..1 + generator.below(4) {
+    for number in 0..=generator.below(4) {
         let again = !assigned.is_empty() && generator.below(4) == 3;
         let target = if again {
             assigned[generator.below(assigned.len())].clone()
