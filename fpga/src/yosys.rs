@@ -44,6 +44,17 @@ impl Family {
         }
     }
 
+    /// Cells that a design may name, such as PLLs: a board's top does.
+    fn cells(self) -> &'static str {
+        match self {
+            Family::Ecp5 => "read_verilog -lib +/lattice/cells_sim_ecp5.v +/lattice/cells_bb_ecp5.v\n",
+            Family::Ice40UltraPlus => "read_verilog -lib +/ice40/cells_sim.v\n",
+            Family::Gw1n => "read_verilog -lib +/gowin/cells_sim.v +/gowin/cells_xtra_gw1n.v\n",
+            Family::Gw2a => "read_verilog -lib +/gowin/cells_sim.v +/gowin/cells_xtra_gw2a.v\n",
+            Family::UltraScalePlus | Family::Series7 => "",
+        }
+    }
+
     /// What is said about the design before it is mapped.
     fn hints(self) -> &'static str {
         match self {
@@ -267,9 +278,10 @@ pub fn synthesise(rtl: &Rtl, family: Family, folder: &Path, toolbox: &Toolbox) -
 
 /// Modules that the design calls shared are mapped once, however many of them there are.
 fn script(top: &str, family: Family) -> String {
-    let (synthesis, hints) = (family.command(), family.hints());
+    let (cells, synthesis, hints) = (family.cells(), family.command(), family.hints());
     format!(
         "read_verilog -noautowire design.v\n\
+         {cells}\
          hierarchy -check -top {top}\n\
          setattr -mod -set keep_hierarchy 1 A:shared\n\
          proc\n\
