@@ -134,7 +134,7 @@ impl Grid for Static {
 fn a_static_grid_agrees_with_the_array() {
     verilated::set_rand_reset(RandomMode::AllZeros);
     let version = verilated::product_version().to_str().unwrap();
-    assert!(version.contains("Verilator") || version.contains("rev"), "{version}");
+    assert!(version.starts_with("5."), "the runtime is that of Verilator {version}");
     let text = "mu = 0.5;\nmodel_input x[7];\nmodel_output y;\nmodel w[7];\ngradient g[7] -> w;\niterator i[0:7];\n\
                 h = sigmoid(sum[i](w[i] * x[i]));\nd = h - y;\ng[i] = d * x[i];\n";
     let (program, _) = language::parse(Language::Tabla, text, &language::Options::default()).unwrap();
