@@ -28,6 +28,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, max_shrink_iters: 300, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]
+    fn random_programs_of_tensor_ir_climb_the_ladder(tape in proptest::collection::vec(any::<u16>(), 20..160)) {
+        let trial = of_tape(true, &tape);
+        judge(&trial, trial.run(&[grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)], &[]))?;
+    }
+
+    #[test]
     fn random_programs_climb_the_ladder(tape in proptest::collection::vec(any::<u16>(), 20..200)) {
         let trial = of_tape(false, &tape);
         judge(&trial, trial.run(&[grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)], &[]))?;

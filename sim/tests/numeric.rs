@@ -175,10 +175,10 @@ fn fixed_results(case: &Case, word: u32) -> Result<(Value, f64), Vec<Diagnostic>
     Ok((found.into(), coarsest))
 }
 
-/// Programs in other languages are either close, too, or refused with a reason.
+/// Programs in other languages are close, too; what is refused (`ladder_languages` lists it) has a reason and a way out.
 #[test]
-fn what_fixed_point_cannot_do_is_refused() {
-    let (mut close, mut refused) = (0, 0);
+fn other_languages_are_close() {
+    let mut close = 0;
     for case in READ.iter().skip(1).flat_map(|language| cases_in(language)) {
         match fixed_results(&case, 24) {
             Ok((found, coarsest)) => {
@@ -188,11 +188,10 @@ fn what_fixed_point_cannot_do_is_refused() {
             }
             Err(errors) => {
                 assert!(errors.iter().all(|e| e.code == Code::Backend && e.help.is_some()), "{errors:?}");
-                refused += 1;
             }
         }
     }
-    assert!(close > 0 && refused > 0);
+    assert!(close >= 50, "{close} programs were compared");
 }
 
 #[test]

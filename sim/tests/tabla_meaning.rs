@@ -98,7 +98,7 @@ fn missing_values_are_named_unless_nothing_needs_them() {
     let errors = evaluate(&program, &json!({"x": 1}), &mut Golden::new(&program)).unwrap_err();
     assert_eq!(errors.iter().map(|error| error.code).collect::<Vec<_>>(), [Code::UndefVal]);
     let errors = evaluate(&program, &json!({"x": [1], "u": 1}), &mut Golden::new(&program)).unwrap_err();
-    assert_eq!(errors.iter().map(|e| e.code).collect::<Vec<_>>(), [Code::Shape, Code::Undef, Code::UndefVal]);
+    assert_eq!(errors.iter().map(|e| e.code).collect::<Vec<_>>(), [Code::Undef, Code::Shape, Code::UndefVal]);
     let result = evaluate(&program, &json!({"x": null, "w": 2}), &mut Golden::new(&program)).unwrap();
     assert_eq!(result["values"]["a"], Value::Null);
 }

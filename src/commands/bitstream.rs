@@ -6,7 +6,7 @@
 //! | `summary.json` | clocks, cells, seed, sum of the bitstream, versions |
 //! | `design.v`, `synthesis.ys`, `pins.*`, `Makefile` | what it was made of; `make` repeats it without this tool |
 
-use crate::arguments::{Global, Target};
+use crate::arguments::{Format, Global, Target};
 use crate::commands::build::{self, Built};
 use crate::failure::Failure;
 use crate::hardware::Hardware;
@@ -14,9 +14,9 @@ use crate::output::{self, Files, Talk};
 use crate::project::Project;
 use arch::tools::Toolbox;
 use fpga::flow::{Bitstream, SEEDS};
+use fpga::vivado::VivadoError;
 use serde_json::{Value, json};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 /// Build, synthesise, place, route, pack.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
@@ -28,7 +28,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     let Some(flow) = &hardware.flow else {
         hardware.check_fit(machine)?;
         files.write(&out)?;
-        return vivado(&hardware, &out, talk);
+        return vivado(&hardware, &out, global.format, talk);
     };
     let known = project.board.known.as_ref().and_then(|known| known.constraints.as_ref());
     let Some(constraints) = known else {
@@ -73,18 +73,15 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
 }
 
 /// The way of devices without an open flow: the vendor's tool runs the script that `build` has written.
-fn vivado(hardware: &Hardware<'_>, out: &Path, talk: &Talk) -> Result<(), Failure> {
-    let (part, folder, script) = (&hardware.facts.part, out.display(), fpga::vivado::SCRIPT);
-    let Ok(program) = Toolbox::default().program("vivado") else {
-        return Err(Failure::Tool(fpga::vivado::missing(part, &folder.to_string())));
-    };
-    talk.say(format!("{} in {folder}; this takes long", program.display()));
-    let arguments = ["-mode", "batch", "-source", script];
-    let status = Command::new(&program).current_dir(out).args(arguments).stdout(Stdio::null()).status();
-    match status {
-        Ok(status) if status.success() => output::result(&format!("{folder}\n")),
-        Ok(status) => Err(Failure::Tool(format!("vivado failed ({status}); its log is in {folder}"))),
-        Err(error) => Err(Failure::Tool(format!("cannot run {}: {error}", program.display()))),
+fn vivado(hardware: &Hardware<'_>, out: &Path, format: Format, talk: &Talk) -> Result<(), Failure> {
+    talk.detail(format!("vivado with the script in {}; this takes long", out.display()));
+    match fpga::vivado::run(&hardware.facts.part, out, &Toolbox::default()) {
+        Ok(bitstream) => {
+            let file = bitstream.display().to_string();
+            output::either(format, || format!("{file}\n"), || json!({ "schema_version": 1, "bitstream": file }))
+        }
+        Err(error @ VivadoError::File { .. }) => Err(Failure::File(error.to_string())),
+        Err(error) => Err(Failure::Tool(error.to_string())),
     }
 }
 

@@ -101,6 +101,9 @@ pub(super) struct Points {
     pub(super) product: i32,
 }
 
+/// No tensor has fewer bits after its binary point: statements that feed each other could lower theirs without end.
+const LOWEST: i32 = -256;
+
 /// The largest fraction with which `value` fits a word (after rounding).
 pub(super) fn best_fraction(low: f64, high: f64, word: u32) -> i32 {
     if low == 0.0 && high == 0.0 {
@@ -218,6 +221,10 @@ impl<'a> Formats<'a> {
         if self.fractions[id.0] <= fraction {
             return;
         }
+        if fraction < LOWEST {
+            self.reject(nest, &format!("no binary point suits its values: {why}"));
+            return;
+        }
         let name = &self.program.tensors[id.0].name;
         if self.numbers.fractions.contains_key(name) {
             let message = format!(
@@ -282,7 +289,21 @@ impl<'a> Formats<'a> {
                 self.fit_tables(nests);
             }
             if !self.changed || !self.errors.is_empty() {
+                self.keep_whole_numbers(nests);
                 return Ok(());
+            }
+        }
+    }
+
+    /// Refuse a whole number or a comparison whose tensor holds other values that took the place of the ones.
+    fn keep_whole_numbers(&mut self, nests: &[(Nest, Primitive)]) {
+        for (nest, primitive) in nests {
+            let whole = matches!(
+                primitive,
+                Primitive::MultiplyAdd { negative: true, .. } | Primitive::Divide { down: true, .. }
+            );
+            if whole && self.fraction(nest.out) != 0 {
+                self.reject(nest, "beside its other values a whole number has no room");
             }
         }
     }
