@@ -5,11 +5,11 @@
 //! A program that updates no weights is a function. Its records come from `--inputs`: an object, or a list of them.
 
 use crate::arguments::Target;
-use crate::commands::eval::inputs;
 use crate::failure::Failure;
 use crate::images;
 use crate::output::Talk;
 use crate::project::Project;
+use crate::records::Records;
 use crate::render;
 use arch::{Code, Diagnostic, Span};
 use compiler::backend::Compiled;
@@ -70,22 +70,16 @@ impl Function {
             let message = format!("--data {}: a function has records, given by --inputs", data.display());
             return Err(Failure::Usage(message));
         }
-        let (given, source) = inputs(target.inputs.as_deref())?;
-        let given = match given {
-            Value::Array(records) => records,
-            record => vec![record],
-        };
-        let Some(first) = given.first() else {
-            return Err(Failure::about(&source, vec![Diagnostic::global(Code::Data, "the list of records is empty")]));
-        };
+        let given = Records::read(target.inputs.as_deref())?;
         let about = |diagnostics| Failure::about(&project.source, diagnostics);
-        let reading = with_shapes_of(first, project.options(&[]));
+        let reading = with_shapes_of(given.first(), project.options(&[]));
         let (program, warnings) = parse(project.language, &project.source.text, &reading).map_err(about)?;
         render::warnings(&project.source, &warnings, talk);
         images::check_fractions(project, &program)?;
         let (records, origin) = if target.inputs.is_some() {
-            let read = |record: &Value| read_inputs(&program, record).map_err(|errors| Failure::about(&source, errors));
-            (given.iter().map(read).collect::<Result<Vec<_>, _>>()?, source.name.clone())
+            let read =
+                |record: &Value| read_inputs(&program, record).map_err(|errors| Failure::about(&given.source, errors));
+            (given.all().iter().map(read).collect::<Result<Vec<_>, _>>()?, given.source.name.clone())
         } else {
             talk.say("no records named: binary points from made-up values between -2 and 2 (use --inputs)");
             ((1..=MADE_UP).map(|seed| made_up(&program, seed)).collect(), "made-up records".to_owned())

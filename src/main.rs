@@ -59,6 +59,7 @@ mod output;
 mod page;
 mod placement_map;
 mod project;
+mod records;
 mod render;
 mod report;
 mod resources;

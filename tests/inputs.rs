@@ -260,6 +260,16 @@ fn inputs_that_are_no_words_are_refused_at_their_places() {
     let ran = eval("{\"x\": [1, 2, 3],\n  \"z\": 4, \"y\": 1, \"w\": [1, 1, 1]}", "golden");
     let first = &ran.json()["diagnostics"][0];
     assert_eq!((&first["code"], &first["line"], &first["col"]), (&"E-UNDEF".into(), &2.into(), &3.into()));
+    // A list may hold the one record that an evaluation takes.
+    let record = "{\"x\": [1, 2, 3], \"y\": 1, \"w\": [1, 1, 1]}";
+    assert_eq!(eval(&format!("[{record}]"), "golden").json()["values"], eval(record, "golden").json()["values"]);
+    for (list, message) in [
+        (format!("[{record}, {record}]"), "an evaluation takes one record; this is a list of 2"),
+        ("[]".to_owned(), "the list of records is empty"),
+    ] {
+        let ran = eval(&list, "golden");
+        assert_eq!((ran.code, &ran.json()["diagnostics"][0]["message"]), (1, &message.into()));
+    }
     let twice = eval("{\"x\": [1, 2, 3], \"y\": 1, \"w\": [1, 1, 1],\n\"y\": 2}", "golden");
     let first = &twice.json()["diagnostics"][0];
     assert_eq!((&first["code"], &first["line"]), (&"E-REDEF".into(), &2.into()));

@@ -1,10 +1,10 @@
 //! `check`: what is wrong with config, program and `[train]` table; and how ranges were inferred.
 
 use crate::arguments::{Check, Format, Global};
-use crate::commands::eval::inputs;
 use crate::failure::Failure;
 use crate::output::{self, Talk};
 use crate::project::Project;
+use crate::records::Records;
 use crate::render;
 use crate::{library, settings};
 use arch::diagnostic::line_column;
@@ -17,7 +17,7 @@ use sim::eval::with_shapes_of;
 pub fn run(global: &Global, options: &Check, talk: &Talk) -> Result<(), Failure> {
     let mut project = Project::open(global, options.program.as_deref())?;
     project.enter(&options.entry)?;
-    let reading = with_shapes_of(&inputs(options.inputs.as_deref())?.0, project.options(&[]));
+    let reading = with_shapes_of(Records::read(options.inputs.as_deref())?.first(), project.options(&[]));
     let (_, warnings) = language::parse(project.language, &project.source.text, &reading)
         .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;
     if library::exists(&project.path.with_extension("toml")) {

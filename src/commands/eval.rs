@@ -6,6 +6,7 @@ use crate::images;
 use crate::json_places;
 use crate::output::{self, Talk};
 use crate::project::Project;
+use crate::records::Records;
 use crate::render;
 use crate::simulators::Simulator;
 use arch::number::to_f64;
@@ -26,29 +27,28 @@ use sim::golden::Golden;
 use sim::grid::{Grid, Stalls};
 use sim::train::words::written;
 use std::collections::BTreeMap;
-use std::io::Read;
-use std::path::Path;
 
 /// Evaluate.
 pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> {
     let mut project = Project::open(global, Some(&options.program))?;
     project.enter(&options.entry)?;
-    let (inputs, source) = inputs(options.inputs.as_deref())?;
+    let records = Records::read(options.inputs.as_deref())?;
+    let inputs = records.one()?;
     let about = |diagnostics| Failure::about(&project.source, diagnostics);
-    let reading = with_shapes_of(&inputs, project.options(&[]));
+    let reading = with_shapes_of(inputs, project.options(&[]));
     if project.language == Language::Preprocessor {
         let file = preprocess(&project.source.text, &reading).map_err(about)?;
         return output::either(global.format, || file.text.clone(), || definitions(&file));
     }
     let (program, warnings) = language::parse(project.language, &project.source.text, &reading).map_err(about)?;
     images::check_fractions(&project, &program)?;
-    check_names(&program, &inputs, &source)?;
+    check_names(&program, inputs, &records.source)?;
     let mut golden = Golden::new(&program);
-    let mut result = evaluate(&program, &inputs, &mut golden).map_err(about)?;
+    let mut result = evaluate(&program, inputs, &mut golden).map_err(about)?;
     let mut mismatch = None;
     if options.engine != EngineName::Golden {
-        let values = read_inputs(&program, &inputs).map_err(about)?;
-        let not_words = not_words(&program, &inputs, &values);
+        let values = read_inputs(&program, inputs).map_err(about)?;
+        let not_words = not_words(&program, inputs, &values);
         if !not_words.is_empty() {
             return Err(about(not_words));
         }
@@ -83,32 +83,6 @@ fn text(result: &Value) -> String {
         }
     }
     text
-}
-
-/// The values of the host, from a file or from stdin, with their text; none without a name.
-///
-/// # Errors
-/// It cannot be read, or is no JSON.
-pub fn inputs(path: Option<&Path>) -> Result<(Value, Source), Failure> {
-    let Some(path) = path else {
-        return Ok((
-            Value::Object(serde_json::Map::new()),
-            Source { name: "no inputs".to_owned(), text: String::new() },
-        ));
-    };
-    let text = if path.as_os_str() == "-" {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(path)
-    };
-    let text = text.map_err(|error| Failure::file("read", path, &error))?;
-    let name = path.display().to_string();
-    let inputs = serde_json::from_str(&text).map_err(|error| {
-        let message = format!("line {}, column {}: no JSON: {error}", error.line(), error.column());
-        Failure::json(name.clone(), text.clone(), message, &error)
-    })?;
-    Ok((inputs, Source { name, text }))
 }
 
 /// Refuse names that are no inputs of the program, and names that come twice, at their places.

@@ -4,11 +4,11 @@
 
 use crate::arguments::{Global, Graph};
 use crate::charts;
-use crate::commands::eval::inputs;
 use crate::failure::Failure;
 use crate::images::line_of;
 use crate::output::{self, Talk};
 use crate::project::Project;
+use crate::records::Records;
 use crate::render;
 use compiler::language::{self, Options};
 use compiler::tensor::{Node, Program, Role, Start, TensorId};
@@ -39,10 +39,10 @@ struct Arrow {
 /// Print the graph.
 pub fn run(global: &Global, options: &Graph, talk: &Talk) -> Result<(), Failure> {
     let project = Project::open(global, options.program.as_deref())?;
-    let (inputs, _) = inputs(options.inputs.as_deref())?;
+    let records = Records::read(options.inputs.as_deref())?;
     let reading = Options { entry: options.entry.clone(), ..project.options(&[]) };
     let (program, warnings) =
-        language::parse(project.language, &project.source.text, &with_shapes_of(&inputs, reading))
+        language::parse(project.language, &project.source.text, &with_shapes_of(records.first(), reading))
             .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;
     render::warnings(&project.source, &warnings, talk);
     let (boxes, arrows) = graph(&program, |span| line_of(&project, span));
