@@ -117,6 +117,7 @@ fn function(project: &Project, function: &Function, talk: &Talk) -> Result<Built
         measured_on: function.origin.clone(),
     });
     let mut files = Files::new();
+    testbench::add_function(&mut files, project, function)?;
     add_image(&mut files, "function", &function.compiled, &function.program);
     Ok(complete(project, machine, report, files, talk))
 }
