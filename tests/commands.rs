@@ -113,7 +113,8 @@ fn accuracy_grows_with_the_word() {
 /// One table of docs/accuracy.md, made again: results do not depend on the machine, so a page that differs is old.
 #[test]
 fn the_accuracy_page_is_fresh() {
-    let arguments = ["accuracy", LOGISTIC, "--data", "examples/breast_cancer.csv", "--words", "12,16", "--page", "--quiet"];
+    let arguments =
+        ["accuracy", LOGISTIC, "--data", "examples/breast_cancer.csv", "--words", "12,16", "--page", "--quiet"];
     let table = done(&arguments).stdout;
     let page = fs::read_to_string("docs/accuracy.md").unwrap();
     let section = page.split("## ").find(|section| section.starts_with("logistic on breast_cancer.csv")).unwrap();

@@ -10,7 +10,8 @@ use std::process::{Command, Output};
 use tool::tool;
 
 /// Ends a string, a comment, a word, an element, a command, a rule, in any of the languages that are written.
-const HOSTILE: &str = "a\"'$(touch owned) `touch owned`;[exec touch owned]{$owned}\\ */ </td><script>alert(owned)</script>&\tendmodule";
+const HOSTILE: &str =
+    "a\"'$(touch owned) `touch owned`;[exec touch owned]{$owned}\\ */ </td><script>alert(owned)</script>&\tendmodule";
 
 /// The logistic regression on four samples, for a board of the user's. What is free text or a name of a file is `name`.
 struct Project {
@@ -136,13 +137,18 @@ fn tools_take_a_hostile_project() {
     let out = format!("out {}", HOSTILE.replace('/', ""));
     project.run(&["build", "--data", &data, "--out", &out]);
     let out = project.folder.path().join(&out);
-    let make = Command::new("make").args(["-n", "run", "VERILATOR=false"]).current_dir(out.join("testbench")).output().unwrap();
+    let make = Command::new("make")
+        .args(["-n", "run", "VERILATOR=false"])
+        .current_dir(out.join("testbench"))
+        .output()
+        .unwrap();
     assert!(make.status.success(), "{}", String::from_utf8_lossy(&make.stderr));
     // Every command of the script is a word of its own, up to the first one that only Vivado knows.
     let tcl = Command::new("tclsh").arg(out.join("vivado.tcl")).current_dir(&out).output().unwrap();
     let said = String::from_utf8_lossy(&tcl.stderr).into_owned();
     assert!(said.contains("invalid command name"), "{said}");
-    let verilog = fs::read_to_string(out.join("rtl/tabla.v")).unwrap() + &fs::read_to_string(out.join("rtl/tabla_axi.v")).unwrap();
+    let verilog = fs::read_to_string(out.join("rtl/tabla.v")).unwrap()
+        + &fs::read_to_string(out.join("rtl/tabla_axi.v")).unwrap();
     assert!(!verilog.contains("owned"));
     assert!(project.files().keys().all(|path| !path.ends_with("owned")), "{:?}", project.files().keys());
 }
@@ -163,8 +169,11 @@ fn words_of_a_board_are_plain() {
     };
     assert!(checked(&facts).status.success(), "the board as it is");
     for key in ["part", "programmer", "size", "package", "constraints"] {
-        let line = facts.lines().find(|line| line.starts_with(&format!("{key} ="))).unwrap_or_else(|| panic!("no {key}"));
-        for word in ["x; touch owned", "x\ntouch owned", "$(touch owned)", "`touch owned`", "-x", "", "a|b", "a>b", "a&b"] {
+        let line =
+            facts.lines().find(|line| line.starts_with(&format!("{key} ="))).unwrap_or_else(|| panic!("no {key}"));
+        for word in
+            ["x; touch owned", "x\ntouch owned", "$(touch owned)", "`touch owned`", "-x", "", "a|b", "a>b", "a&b"]
+        {
             let output = checked(&facts.replace(line, &format!("{key} = {}", toml::Value::from(word))));
             let said = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.code() == Some(1) && said.contains("E-CONFIG"), "{key} = {word:?}: {said}");
@@ -199,7 +208,10 @@ fn nothing_else_is_written() {
     ] {
         project.run(arguments);
         let written = written(&before);
-        assert!(!written.is_empty() && written.iter().all(|path| path.starts_with("one/out")), "{arguments:?}: {written:?}");
+        assert!(
+            !written.is_empty() && written.iter().all(|path| path.starts_with("one/out")),
+            "{arguments:?}: {written:?}"
+        );
     }
     project.run(&["train", "--data", &data, "--epochs", "1", "--save", "m.json", "--checkpoint", "c.json"]);
     let mut left = written(&before);

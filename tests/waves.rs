@@ -68,7 +68,7 @@ fn impossible_waves_are_refused_and_leave_nothing() {
 fn functions_have_waves() {
     let folder = tempfile::tempdir().unwrap();
     let text = "def mean(float(N) A) -> (m) {\n  s +=! A(i)\n  m = s / N\n}\n\
-                def double(float(N) A) -> (D) {\n  D(i) = A(i) + A(i)\n}\n";
+                def twice(float(N) A) -> (D) {\n  D(i) = A(i) + A(i)\n}\n";
     std::fs::write(folder.path().join("two.tc"), text).unwrap();
     std::fs::write(folder.path().join("in.json"), r#"[{"A": [1.0, -2.0, 3.0]}, {"A": [0.5, 0.5, 0.25]}]"#).unwrap();
     let sim = |arguments: &[&str]| {
@@ -77,7 +77,7 @@ fn functions_have_waves() {
         command.args(arguments).current_dir(folder.path()).output().unwrap()
     };
     let mut recorded = Vec::new();
-    for (entry, line) in [("mean", "s2: s\\040+=!\\040A(i)"), ("double", "s6: D(i)\\040=\\040A(i)\\040+\\040A(i)")] {
+    for (entry, line) in [("mean", "s2: s\\040+=!\\040A(i)"), ("twice", "s6: D(i)\\040=\\040A(i)\\040+\\040A(i)")] {
         let name = format!("{entry}.vcd");
         let output = sim(&["--entry", entry, "--wave", &name]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -65,7 +65,7 @@ fn most_words_are_near_the_real_numbers() {
         distances.sort_by(f64::total_cmp);
         let at = |percent: usize| distances[distances.len() * percent / 100];
         println!("tensor IR: {is_ir}; {} programs, last places: {:?}", distances.len(), [25, 50, 75, 90].map(at));
-        assert!(at(25) <= 1.0 && at(50) <= 3.0, "{:?}", [25, 50, 75, 90].map(at));
+        assert!(at(50) <= 1.0 && at(75) <= 2.0 && at(90) <= 8.0, "{:?}", [25, 50, 75, 90].map(at));
     }
 }
 
@@ -109,7 +109,7 @@ fn words_do_not_depend_on_the_placement() {
 /// A test that refuses everything proves nothing.
 #[test]
 fn most_random_programs_are_accepted() {
-    for (is_ir, least) in [(false, 50), (true, 35)] {
+    for (is_ir, least) in [(false, 70), (true, 70)] {
         let climbs = |number: &u64| {
             let verdict = of_tape(is_ir, &tape::random(1, *number, 120)).run(&[grid(2, 4, 16)], &[]);
             matches!(verdict, Verdict::Climbed(_))

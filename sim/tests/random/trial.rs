@@ -210,11 +210,17 @@ pub(crate) fn simplest(is_ir: bool, tape: &[u16], mut fall: impl FnMut(&Trial) -
 }
 
 /// Make the program of a tape that falls small, and keep it in a folder, where the tests replay it; says what fell, and where it is now.
-pub(crate) fn keep(is_ir: bool, tape: &[u16], folder: &Path, name: &str, fall: impl FnMut(&Trial) -> Verdict) -> String {
+pub(crate) fn keep(
+    is_ir: bool,
+    tape: &[u16],
+    folder: &Path,
+    name: &str,
+    fall: impl FnMut(&Trial) -> Verdict,
+) -> String {
     let (trial, why) = simplest(is_ir, tape, fall);
     let file = folder.join(format!("{name}.json"));
-    let written = std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::write(&file, format!("{:#}\n", trial.to_json(&why))));
+    let written =
+        std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, format!("{:#}\n", trial.to_json(&why))));
     match written {
         Ok(()) => format!("{why}; wrote {}", file.display()),
         Err(error) => format!("{why}; cannot write {}: {error}\n{:#}", file.display(), trial.to_json(&why)),
