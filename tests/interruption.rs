@@ -103,6 +103,27 @@ fn no_compiler_outlives_an_interrupted_simulation() {
     }
 }
 
+/// Nor do yosys and nextpnr, whose processes work in the folder of the results.
+#[test]
+fn no_synthesis_outlives_an_interrupted_build() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = folder.path().join("out/fpga");
+    let mut command = tabla_gen(folder.path());
+    command.args(["--config", "ulx3s-25f", "bitstream", "--out", "out", "--data"]);
+    let mut child = command.arg(root().join("examples/breast_cancer.csv")).spawn().unwrap();
+    eventually("yosys is started", || {
+        assert!(child.try_wait().unwrap().is_none(), "synthesis has ended; are the tools installed? run scripts/setup");
+        !processes_in(&work).is_empty()
+    });
+    send("-INT", &child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let begin = Instant::now();
+    while !processes_in(&work).is_empty() {
+        assert!(begin.elapsed() < Duration::from_secs(5), "still running: {:?}", processes_in(&work));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// A disk that is full after some kilobytes: a limit on the size of files says the same.
 #[test]
 fn a_full_disk_leaves_no_half_written_file() {

@@ -6,7 +6,7 @@
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 /// Group leaders that have not been waited for; `None` once all are ended.
@@ -48,6 +48,14 @@ impl Running {
         }
         output
     }
+}
+
+/// Run a program to its end, with nothing to read and what it says kept.
+///
+/// # Errors
+/// It cannot be started or waited for, or this process is about to end.
+pub fn output(command: &mut Command) -> io::Result<Output> {
+    start(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()))?.output()
 }
 
 /// End all programs that run; none can be started after this.

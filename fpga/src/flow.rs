@@ -24,6 +24,7 @@ pub use report::{Clock, Routed, Use};
 
 use crate::board::{Board, Device};
 use crate::yosys::Netlist;
+use arch::children;
 use arch::tools::{MissingTools, PINS, Toolbox, hex};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -243,7 +244,8 @@ fn attempt((seed, routed): &(u32, Routed)) -> String {
 /// Run a tool in `folder`; what it says goes into `log`. Whether it was satisfied.
 fn start(program: &Path, arguments: &[String], folder: &Path, log: &Path) -> Result<bool, FlowError> {
     let mut command = Command::new(program);
-    let output = command.current_dir(folder).args(arguments).output().map_err(failed("run", program))?;
+    command.current_dir(folder).args(arguments);
+    let output = children::output(&mut command).map_err(failed("run", program))?;
     let text = [output.stdout, output.stderr].concat();
     fs::write(log, text).map_err(failed("write", log))?;
     Ok(output.status.success())

