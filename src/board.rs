@@ -5,7 +5,7 @@
 //! A name is looked up in a folder `boards` beside the configuration's folder, then in one of the working directory, then
 //! among the built-in ones; a name that ends in `.toml` is a path, relative to the configuration.
 
-use crate::config::{BoardOptions, from_toml, value_span};
+use crate::config::{BoardOptions, Microcode, from_toml, value_span};
 use crate::failure::{Failure, Source};
 use crate::library::{self, BOARDS};
 use crate::resources;
@@ -82,7 +82,7 @@ impl Board {
     ///
     /// # Errors
     /// No board is named, or not even one PU fits.
-    pub fn fill(&self, spec: &MachineSpec, source: &Source) -> Result<Machine, Failure> {
+    pub fn fill(&self, spec: &MachineSpec, microcode: Microcode, source: &Source) -> Result<Machine, Failure> {
         let span = value_span(&source.text, &["machine", "pus"]).unwrap_or_default();
         let Some(facts) = self.facts() else {
             let diagnostic = Diagnostic::new(Code::Config, span, "`auto` needs a board");
@@ -98,7 +98,7 @@ impl Board {
             ..spec.clone()
         };
         let family = facts.device.family();
-        let fits = |machine: &Machine| resources::lacks(machine, family, &facts.resources).is_empty();
+        let fits = |machine: &Machine| resources::lacks(machine, family, &facts.resources, microcode).is_empty();
         let machines = (1..=64).rev().filter_map(|pus| Machine::try_from(with(pus)).ok());
         let Some(found) = machines.into_iter().find(fits) else {
             let message = format!("not even one PU fits {}", facts.title);
@@ -198,12 +198,15 @@ mod tests {
         let source = Source { name: "test.toml".to_owned(), text: "[machine]\npus = \"auto\"\n".to_owned() };
         let spec = MachineSpec { pes_per_pu: Some(8), table_entries: Some(0), ..MachineSpec::default() };
         let pus = |name: &str| {
-            find(&format!("[board]\nname = \"{name}\"\n")).unwrap().fill(&spec, &source).map(|machine| machine.pus())
+            find(&format!("[board]\nname = \"{name}\"\n"))
+                .unwrap()
+                .fill(&spec, Microcode::Ram, &source)
+                .map(|machine| machine.pus())
         };
         let (small, large) = (pus("ulx3s-25f").unwrap(), pus("ulx3s-85f").unwrap());
         assert!((1..=3).contains(&small) && (6..=13).contains(&large), "{small} {large}");
         assert_eq!(pus("icebreaker").unwrap_err().exit_code(), 4);
-        assert_eq!(Board::default().fill(&spec, &source).unwrap_err().exit_code(), 1);
+        assert_eq!(Board::default().fill(&spec, Microcode::Ram, &source).unwrap_err().exit_code(), 1);
     }
 
     #[test]

@@ -94,9 +94,23 @@ pub struct BuildOptions {
     pub batch: Option<u32>,
     /// Data that decides sizes and binary points, relative to the file.
     pub data: Option<PathBuf>,
+    /// Whether the program is loaded into the hardware or part of it.
+    #[serde(default)]
+    pub microcode: Microcode,
     /// Values of the program's constants.
     #[serde(default)]
     pub set: BTreeMap<String, f64>,
+}
+
+/// Where programs and function tables are kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Microcode {
+    /// In memories that the host writes: the hardware runs every program that fits.
+    #[default]
+    Ram,
+    /// As constants: the hardware runs this program, and is smaller.
+    Rom,
 }
 
 impl Config {

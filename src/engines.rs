@@ -190,6 +190,9 @@ pub fn lower(
     let images = images(name, project, &lowered)?;
     let mut rung = Rung::new(name, &lowered, images.as_ref(), Some(talk))?;
     (rung.stalls, rung.board) = (options.stalls, options.board);
+    if let (Some(board), Some(image)) = (rung.board, rung.image(Which::Full)) {
+        board.check_program(image)?;
+    }
     let engines = Engines {
         full: rung.engine(Which::Full, &samples.signature),
         rest: lowered.rest.as_ref().map(|_| rung.engine(Which::Rest, &samples.signature)),
@@ -313,7 +316,9 @@ impl<'a> Rung<'a> {
         let name = &signature.prediction.0;
         let array = self.device(Array::new(&images.machine), which, signature);
         let array = Compared::new(Box::new(array), Box::new(words), "fixed", name, false);
-        if let Some(board) = self.board {
+        // A board whose program is part of it leaves the others to the array.
+        let runs = |board: &&Board| self.image(which).is_some_and(|image| board.runs(image));
+        if let Some(board) = self.board.filter(runs) {
             let device = self.device_with(board.grid(), which, signature, Stalls::none());
             // A board waits for its line, so its cycles are its own.
             return Box::new(Compared::new(Box::new(device), Box::new(array), "array", name, false).without_cycles());

@@ -51,8 +51,8 @@ impl<'a> Hardware<'a> {
     ///
     /// # Errors
     /// The board's clocks are impossible.
-    pub fn design(&self, machine: &Machine) -> Result<Rtl, Failure> {
-        let Some(io) = &self.facts.io else { return Ok(hdl::elaborate(machine)) };
+    pub fn design(&self, design: hdl::Design<'_>) -> Result<Rtl, Failure> {
+        let Some(io) = &self.facts.io else { return Ok(hdl::elaborate(design)) };
         let pll = match self.facts.device {
             Device::Ecp5 { .. } => Pll::Ecp5,
             Device::Ice40 { .. } => Pll::Ice40,
@@ -70,7 +70,7 @@ impl<'a> Hardware<'a> {
             lit_by_one: io.leds_lit == 1,
             pressed_is_one: io.button_pressed == 1,
         };
-        shell::board(machine, &board).map_err(|error| self.about_the_board(error.to_string()))
+        shell::board(design, &board).map_err(|error| self.about_the_board(error.to_string()))
     }
 
     /// A mistake in what the configuration says of the board.
@@ -89,23 +89,24 @@ impl<'a> Hardware<'a> {
     /// It does not fit.
     pub fn check_fit(&self, machine: &Machine) -> Result<(), Failure> {
         let family = self.facts.device.family();
-        let lacks = resources::lacks(machine, family, &self.facts.resources);
+        let lacks = resources::lacks(machine, family, &self.facts.resources, self.project.config.build.microcode);
         if lacks.is_empty() {
             return Ok(());
         }
         let title = &self.facts.title;
         let message = format!("{machine} do not fit {title}: {}", lacks.join(", "));
         let diagnostic = Diagnostic::global(Code::Backend, message);
-        let diagnostic = match resources::largest(machine, family, &self.facts.resources) {
-            Some(fits) => diagnostic.with_help(format!(
-                "with the same words and memories {} x {} PEs would fit: pus = {}, pes_per_pu = {}",
-                fits.pus(),
-                fits.pes_per_pu(),
-                fits.pus(),
-                fits.pes_per_pu()
-            )),
-            None => diagnostic.with_help("not even one PE fits: narrower words or shallower memories may"),
-        };
+        let diagnostic =
+            match resources::largest(machine, family, &self.facts.resources, self.project.config.build.microcode) {
+                Some(fits) => diagnostic.with_help(format!(
+                    "with the same words and memories {} x {} PEs would fit: pus = {}, pes_per_pu = {}",
+                    fits.pus(),
+                    fits.pes_per_pu(),
+                    fits.pus(),
+                    fits.pes_per_pu()
+                )),
+                None => diagnostic.with_help("not even one PE fits: narrower words or shallower memories may"),
+            };
         let (_, source) = self.config();
         Err(Failure::DoesNotFit { source, diagnostics: vec![diagnostic] })
     }
@@ -114,9 +115,10 @@ impl<'a> Hardware<'a> {
     ///
     /// # Errors
     /// Yosys is missing or fails.
-    pub fn synthesise(&self, machine: &Machine, talk: &Talk) -> Result<Netlist, Failure> {
+    pub fn synthesise(&self, design: hdl::Design<'_>, talk: &Talk) -> Result<Netlist, Failure> {
+        let machine = design.machine();
         self.check_fit(machine)?;
-        let rtl = self.design(machine)?;
+        let rtl = self.design(design)?;
         talk.say(format!("synthesis of {machine} for {}", self.facts.title));
         yosys::synthesise(&rtl, self.facts.device.family(), &self.folder, &Toolbox::default())
             .map_err(|error| synthesis_failure(&error))

@@ -75,7 +75,7 @@ impl Project {
             None => Board::default(),
         };
         if let (true, Some((_, text))) = (config.pus_by_board, &config_source) {
-            config.machine = board.fill(&config.spec, text)?;
+            config.machine = board.fill(&config.spec, config.build.microcode, text)?;
             config.spec.pus = Some(config.machine.pus());
         }
         let mut set: Vec<(String, f64)> = config.build.set.iter().map(|(name, &value)| (name.clone(), value)).collect();

@@ -4,6 +4,7 @@
 //! each kind of block are linear in the bits of a word and of an accumulator, with coefficients fitted per family on what yosys
 //! made of that block; `tests/resources` holds what yosys made of whole grids, which the estimate must meet.
 
+use crate::config::Microcode;
 use arch::isa::{AluInstruction, Instruction, LoadInstruction, MoveInstruction, RootInstruction};
 use arch::machine::{Machine, MachineSpec};
 use fpga::board::Resources;
@@ -148,6 +149,17 @@ impl Memories {
     }
 }
 
+/// Multipliers for a product of two words.
+fn multipliers(costs: &Costs, bits: u32) -> u64 {
+    u64::from(bits).div_ceil(costs.multiplier).pow(2)
+}
+
+/// Block memories and look-up tables of the memories of a PE.
+fn pads(machine: &Machine, costs: &Costs) -> (u64, u64) {
+    let pads = [machine.model_depth(), 2 * machine.data_depth(), machine.temporary_depth(), machine.temporary_depth()];
+    pads.map(|depth| costs.memories.of(depth, machine.word())).into_iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+}
+
 /// Estimate a grid on a family; without one it counts as ECP5.
 pub fn estimate(machine: &Machine, family: Option<Family>) -> Estimate {
     let costs = costs(family);
@@ -155,10 +167,8 @@ pub fn estimate(machine: &Machine, family: Option<Family>) -> Estimate {
     let (word, accumulator) = (machine.word(), u64::from(machine.accumulator()));
     let functions = machine.table_entries() > 0;
     let roots = rows + 1;
-    let square = |bits: u32| u64::from(bits).div_ceil(costs.multiplier).pow(2);
-
-    let pads = [machine.model_depth(), 2 * machine.data_depth(), machine.temporary_depth(), machine.temporary_depth()];
-    let pads = pads.map(|depth| costs.memories.of(depth, word)).into_iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    let square = |bits: u32| multipliers(costs, bits);
+    let pads = pads(machine, costs);
     let table = if functions { costs.memories.chunked(machine.table_entries(), 2 * (word + 2)) } else { (0, 0) };
     let depth = machine.program_depth();
     let program = |bits: u32| costs.memories.chunked(depth, bits);
@@ -192,15 +202,24 @@ pub fn estimate(machine: &Machine, family: Option<Family>) -> Estimate {
 }
 
 /// What a device has too little of, as `needed NAME of available`.
-pub fn lacks(machine: &Machine, family: Family, has: &Resources) -> Vec<String> {
-    let Estimate { dsp, bram, lut, ff } = estimate(machine, Some(family));
+///
+/// A fixed program has no memories, and what it never does is taken away: only multipliers and memories of PEs can be told then.
+pub fn lacks(machine: &Machine, family: Family, has: &Resources, microcode: Microcode) -> Vec<String> {
+    let Estimate { dsp, bram, lut, ff } = match microcode {
+        Microcode::Ram => estimate(machine, Some(family)),
+        Microcode::Rom => {
+            let pads = pads(machine, costs(Some(family)));
+            let pes = u64::from(machine.pes());
+            Estimate { dsp: pes * multipliers(costs(Some(family)), machine.word()), bram: pes * pads.0, lut: 0, ff: 0 }
+        }
+    };
     let kinds = [("LUT", lut, has.lut), ("FF", ff, has.ff), ("DSP", dsp, has.dsp), ("BRAM", bram, has.bram)];
     let short = kinds.into_iter().filter(|&(_, needed, available)| needed > available);
     short.map(|(name, needed, available)| format!("about {needed} {name} of {available}")).collect()
 }
 
 /// The largest grid with words and memories like those of `machine` that fits; of equally large ones the squarest.
-pub fn largest(machine: &Machine, family: Family, has: &Resources) -> Option<Machine> {
+pub fn largest(machine: &Machine, family: Family, has: &Resources, microcode: Microcode) -> Option<Machine> {
     let like = |pus: u32, pes_per_pu: u32| {
         let spec = MachineSpec {
             pus: Some(pus),
@@ -208,7 +227,7 @@ pub fn largest(machine: &Machine, family: Family, has: &Resources) -> Option<Mac
             stream_words: None,
             ..MachineSpec::from(machine.clone())
         };
-        Machine::try_from(spec).ok().filter(|machine| lacks(machine, family, has).is_empty())
+        Machine::try_from(spec).ok().filter(|machine| lacks(machine, family, has, microcode).is_empty())
     };
     let grids = (1..=64).flat_map(|pus| (1..=64).map(move |pes_per_pu| (pus, pes_per_pu)));
     let size = |&(pus, pes_per_pu): &(u32, u32)| (pus * pes_per_pu, std::cmp::Reverse(pus.abs_diff(pes_per_pu)));
@@ -264,19 +283,19 @@ mod tests {
     fn the_largest_grid_that_fits() {
         let has = Resources { lut: 24_288, ff: 24_288, dsp: 28, bram: 56 };
         let sixteen = machine([1, 16, 16, 40, 256, 256, 16, 32, 512, 16]);
-        assert!(lacks(&sixteen, Family::Ecp5, &has).is_empty());
+        assert!(lacks(&sixteen, Family::Ecp5, &has, Microcode::Ram).is_empty());
         let sixty_four = machine([8, 8, 16, 40, 256, 256, 16, 32, 512, 16]);
-        let lacks = lacks(&sixty_four, Family::Ecp5, &has);
+        let lacks = lacks(&sixty_four, Family::Ecp5, &has, Microcode::Ram);
         assert!(lacks.len() >= 3 && lacks[0].contains("LUT of 24288"), "{lacks:?}");
-        let fits = largest(&sixty_four, Family::Ecp5, &has).unwrap();
+        let fits = largest(&sixty_four, Family::Ecp5, &has, Microcode::Ram).unwrap();
         assert!((16..28).contains(&fits.pes()), "{fits}");
-        assert!(largest(&sixty_four, Family::Ecp5, &Resources { lut: 100, ..has }).is_none());
+        assert!(largest(&sixty_four, Family::Ecp5, &Resources { lut: 100, ..has }, Microcode::Ram).is_none());
     }
 
     /// Grids in `configs/` fit their boards, by estimate.
     #[test]
     fn board_configs_fit_their_boards() {
-        for name in ["ulx3s", "ulx3s-25f", "tangnano9k", "tangnano20k", "zcu102"] {
+        for name in ["ulx3s", "ulx3s-25f", "icebreaker", "tangnano9k", "tangnano20k", "zcu102"] {
             let path = crate::library::find_config(std::path::Path::new(name)).unwrap();
             let source = crate::library::read(&path).unwrap();
             let config = crate::config::Config::parse(&source).unwrap();
@@ -289,7 +308,7 @@ mod tests {
                 ..config.spec
             };
             let machine = Machine::try_from(spec).unwrap();
-            let lacks = lacks(&machine, facts.device.family(), &facts.resources);
+            let lacks = lacks(&machine, facts.device.family(), &facts.resources, config.build.microcode);
             assert!(lacks.is_empty(), "{name}: {lacks:?}");
         }
     }

@@ -6,11 +6,11 @@ use crate::arguments::Serial;
 use crate::config::Config;
 use crate::failure::{Failure, Source};
 use crate::interrupt;
-use arch::Machine;
 use arch::machine::MachineSpec;
+use arch::{Image, Machine, registers};
 use serde_json::Value;
 use serialport::{ClearBuffer, SerialPort};
-use sim::link::{Link, LinkedGrid, Patience, Shared, Wire};
+use sim::link::{Link, LinkError, LinkedGrid, Patience, Shared, Wire};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,6 +42,8 @@ impl Wire for Port {
 pub struct Board {
     name: String,
     machine: Machine,
+    /// Which image is part of it; 0: none.
+    image: u32,
     grid: Shared<LinkedGrid<Port>>,
 }
 
@@ -62,9 +64,11 @@ impl Board {
         port.clear(ClearBuffer::All).map_err(|error| failed(error.to_string()))?;
         let patience = Patience { progress: Duration::from_secs_f64(options.timeout), ..Patience::default() };
         let _cooperative = interrupt::Cooperative::begin();
-        let link = Link::open(Port(port), patience).map_err(|error| interrupted_or(failed(error.to_string())))?;
+        let link_failed = |error: LinkError| interrupted_or(failed(error.to_string()));
+        let mut link = Link::open(Port(port), patience).map_err(link_failed)?;
+        let image = link.read(&[registers::IMAGE]).map_err(link_failed)?[0];
         let machine = link.machine().clone();
-        Ok(Board { name, machine, grid: Shared::new(LinkedGrid::new(link)) })
+        Ok(Board { name, machine, image, grid: Shared::new(LinkedGrid::new(link)) })
     }
 
     /// The port's name.
@@ -75,6 +79,28 @@ impl Board {
     /// The grid on the board.
     pub fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    /// Whether it can run this image: programs are loaded, or it is the one that is part of the board's grid.
+    pub fn runs(&self, image: &Image) -> bool {
+        self.image == 0 || self.image == image.identity()
+    }
+
+    /// A training on a board whose program is part of it needs that program.
+    ///
+    /// # Errors
+    /// It is another one.
+    pub fn check_program(&self, image: &Image) -> Result<(), Failure> {
+        if self.runs(image) {
+            return Ok(());
+        }
+        Err(Failure::File(format!(
+            "{}: another program is part of the board's grid ({:#x} there, {:#x} here): program, constants, batch and binary points have \
+             to be those of the bitstream; it was made with `[build] microcode = \"rom\"`",
+            self.name,
+            self.image,
+            image.identity()
+        )))
     }
 
     /// For one more engine.

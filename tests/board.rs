@@ -1,21 +1,20 @@
 //! `run`: training over a serial port. At the other end of a pseudo-terminal is the Verilog of a board's top module under Verilator; the
 //! bytes go through its UART.
 
-mod tool;
-
 use arch::Machine;
 use arch::machine::MachineSpec;
 use hdl::shell::{self, Pll};
+use serde_json::Value;
 use serialport::{SerialPort, TTYPort};
 use sim::verilator::{BoardDevice, Library, Options};
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tool::{Ran, run};
 
 /// Clock cycles of one bit.
 const DIVISOR: u32 = 4;
@@ -43,6 +42,11 @@ struct Bench {
 
 impl Bench {
     fn new(line: Line) -> Bench {
+        // Built here, so that nobody waits for it with a deadline.
+        Bench::of(line, (line != Line::Dead).then(library))
+    }
+
+    fn of(line: Line, library: Option<Library>) -> Bench {
         let (mut ours, theirs) = TTYPort::pair().unwrap();
         ours.set_timeout(Duration::from_millis(2)).unwrap();
         let name = theirs.name().unwrap();
@@ -51,8 +55,6 @@ impl Bench {
         drop(theirs);
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
-        // Built here, so that nobody waits for it with a deadline.
-        let library = (line != Line::Dead).then(library);
         let thread = std::thread::spawn(move || {
             if let Some(library) = library {
                 serve(&mut ours, BoardDevice::new(&library, DIVISOR, true), line, &seen);
@@ -79,7 +81,12 @@ fn machine() -> Machine {
 }
 
 fn library() -> Library {
-    let facts = shell::Board {
+    let rtl = shell::board(&machine(), &facts()).unwrap();
+    Library::build(&rtl, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn facts() -> shell::Board {
+    shell::Board {
         pll: Pll::Bypass,
         pin_hz: 4_000_000,
         grid_hz: 4_000_000,
@@ -87,8 +94,7 @@ fn library() -> Library {
         leds: 3,
         lit_by_one: true,
         pressed_is_one: true,
-    };
-    Library::build(&shell::board(&machine(), &facts).unwrap(), &Options::default()).unwrap_or_else(|e| panic!("{e}"))
+    }
 }
 
 fn serve(terminal: &mut TTYPort, mut board: BoardDevice, line: Line, stop: &AtomicBool) {
@@ -119,6 +125,23 @@ fn serve(terminal: &mut TTYPort, mut board: BoardDevice, line: Line, stop: &Atom
     }
 }
 
+struct Ran {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+fn tool(arguments: &[&str]) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tabla-gen"));
+    command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
 fn config(folder: &Path, machine: &str) -> String {
     let path = folder.join("board.toml");
     fs::write(&path, format!("[machine]\n{machine}\n")).unwrap();
@@ -131,23 +154,22 @@ const TRAINING: [&str; 8] =
 
 fn on_board(bench: &Bench, config: &str, more: &[&str]) -> Ran {
     let port = ["run", "--port", &bench.name, "--config", config];
-    run(&[&port[..], &TRAINING, &["json"], more].concat())
+    tool(&[&port[..], &TRAINING, &["json"], more].concat())
 }
 
 #[test]
 fn training_on_a_board_is_training_on_the_array() {
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path(), GRID);
-    let array = run(&[&["train", "--config", &config][..], &TRAINING, &["json"]].concat());
+    let array = tool(&[&["train", "--config", &config][..], &TRAINING, &["json"]].concat());
     assert_eq!(array.code, 0, "{}", array.stderr);
-    let array = array.json();
+    let array: Value = serde_json::from_str(&array.stdout).unwrap();
     // The rest of the rows predicts with a batch of their own; the engines of both share the board.
     for (line, more) in [(Line::Good, &[][..]), (Line::Noisy(3000), &[]), (Line::Good, &["--batch", "8"])] {
         let bench = Bench::new(line);
         let ran = on_board(&bench, &config, more);
         assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
-        let board = ran.json();
-        tool::schema::holds(&board, "run");
+        let board: Value = serde_json::from_str(&ran.stdout).unwrap();
         assert_eq!(board["words_differing"], 0, "{board}");
         assert!(board["words_compared"].as_u64().unwrap() > 150, "{board}");
         if more.is_empty() {
@@ -155,6 +177,48 @@ fn training_on_a_board_is_training_on_the_array() {
             assert_eq!(board["test"]["board"], array["test"]["array"]);
         }
     }
+}
+
+/// A grid whose program is part of it trains like the others, and refuses another program.
+#[test]
+fn a_board_with_a_fixed_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let depths = "model_depth = 256\ndata_depth = 256\ntemporary_depth = 64\nprogram_depth = 64\ntable_entries = 1024";
+    let rom = format!("{GRID}\n{depths}\n\n[build]\nmicrocode = \"rom\"");
+    let config = config(folder.path(), &rom);
+    let out = folder.path().join("out").display().to_string();
+    // What decides binary points is the same for both commands: program, settings, data.
+    let copy = |from: &str, name: &str, change: &dyn Fn(String) -> String| {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(from)).unwrap();
+        fs::write(folder.path().join(name), change(text)).unwrap();
+        folder.path().join(name).display().to_string()
+    };
+    let program = copy("programs/logistic.t", "logistic.t", &|text| text);
+    copy("programs/logistic.toml", "logistic.toml", &|text| text.replace("epochs = 20", "epochs = 1"));
+    let data = copy("examples/breast_cancer.csv", "data.csv", &|text| {
+        text.lines().take(60).fold(String::new(), |text, line| text + line + "\n")
+    });
+    let built = tool(&["build", "--config", &config, "--out", &out, &program, "--data", &data]);
+    assert_eq!(built.code, 0, "{}", built.stderr);
+    // The board's top around the grid that was written.
+    let mut rtl = shell::board(&machine(), &facts()).unwrap();
+    let loadable = hdl::elaborate(&machine()).verilog;
+    assert!(rtl.verilog.contains(&loadable));
+    rtl.verilog = rtl.verilog.replace(&loadable, &fs::read_to_string(folder.path().join("out/rtl/tabla.v")).unwrap());
+    let library = || Library::build(&rtl, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let run = |more: &[&str]| {
+        let bench = Bench::of(Line::Good, Some(library()));
+        let fixed = ["run", "--port", &bench.name, "--config", &config, &program, "--data", &data, "--format", "json"];
+        tool(&[&fixed[..], more].concat())
+    };
+    let ran = run(&[]);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+    let board: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(board["words_differing"], 0, "{board}");
+    assert!(board["words_compared"].as_u64().unwrap() > 30, "{board}");
+    let other = run(&["--set", "mu=0.4"]);
+    assert_eq!(other.code, 6, "{}\n{}", other.stdout, other.stderr);
+    assert!(other.stderr.contains("another program is part of the board's grid"), "{}", other.stderr);
 }
 
 #[test]
@@ -171,7 +235,7 @@ fn what_goes_wrong_with_a_board_is_told() {
     let hangs_up = unplugged.stderr.contains("is the board still plugged in?");
     told(&unplugged, if hangs_up { "the line failed" } else { "no answer after 6 attempts" });
     told(&on_board(&Bench::new(Line::Noisy(3)), &right, &[]), "damaged bytes (is the rate right?)");
-    let missing = run(&[&["run", "--port", "/dev/no-such-port"][..], &TRAINING, &["text"]].concat());
+    let missing = tool(&[&["run", "--port", "/dev/no-such-port"][..], &TRAINING, &["text"]].concat());
     told(&missing, "/dev/no-such-port: cannot open: No such file or directory");
     let wrong = config(folder.path(), "pus = 4\npes_per_pu = 2\nword = 16");
     let ran = on_board(&Bench::new(Line::Good), &wrong, &[]);

@@ -150,8 +150,13 @@ fn the_output_queue() {
 fn the_loop_counters() {
     let (_, grid) = designs();
     assert!(holds(&grid, "loop_nest", "", Reach::Forever(3)));
-    let wrong = changed(&grid, "loop1_next = zero;\n                loop0_next", "loop0_next");
-    assert!(!holds(&wrong, "loop_nest", "", Reach::Forever(3)));
+    for (from, to) in [
+        ("loop1_next = zero;\n                last1_next", "last1_next"),
+        ("last1_next = more1 == count1", "last1_next = more1 == count2"),
+        ("last2_next = next_count2 == zero", "last2_next = next_count1 == zero"),
+    ] {
+        assert!(!holds(&changed(&grid, from, to), "loop_nest", "", Reach::Forever(3)), "{from}");
+    }
 }
 
 #[test]

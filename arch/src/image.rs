@@ -1,8 +1,9 @@
 //! What is loaded into a grid: programs, tables, entries, and how the host packs and unpacks the streams.
 
 use crate::function::FunctionTable;
-use crate::isa::{AluInstruction, LEVELS, LoadInstruction, MoveInstruction, RootInstruction};
+use crate::isa::{AluInstruction, Instruction, LEVELS, LoadInstruction, MoveInstruction, RootInstruction};
 use crate::machine::Machine;
+use crate::registers::{self, Region};
 
 /// Everything that makes one grid run one program.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +36,69 @@ pub struct Image {
     pub tensors: Vec<StreamTensor>,
     /// For each alu instruction what it does, in the program's words, and the source line (0 = none).
     pub comments: Vec<(String, usize)>,
+}
+
+impl Image {
+    /// Every control write that loads it, in order.
+    ///
+    /// # Panics
+    /// When an instruction does not fit its machine: the compiler has checked that.
+    pub fn control_writes(&self) -> Vec<(u32, u32)> {
+        fn program<I: Instruction>(
+            writes: &mut Vec<(u32, u32)>,
+            machine: &Machine,
+            region: Region,
+            instructions: &[I],
+        ) {
+            for (n, instruction) in instructions.iter().enumerate() {
+                let chunks = instruction
+                    .encode(machine)
+                    .unwrap_or_else(|error| panic!("instruction {n} of {region:?}: {error}"));
+                let base = region.base() + n as u32 * registers::INSTRUCTION_CHUNKS;
+                writes.extend(chunks.into_iter().enumerate().map(|(k, chunk)| (base + k as u32, chunk)));
+            }
+        }
+        let machine = &self.machine;
+        let mut writes = Vec::new();
+        program(&mut writes, machine, Region::Alu, &self.alu);
+        program(&mut writes, machine, Region::Root, &self.root);
+        program(&mut writes, machine, Region::Move, &self.moves);
+        program(&mut writes, machine, Region::Load, &self.load);
+        let width = machine.word() + 2;
+        let low = |value: i64| (value as u128) & ((1u128 << width) - 1);
+        for table in &self.tables {
+            for (n, &(base, delta)) in table.entries.iter().enumerate() {
+                let bits = low(base) | low(delta) << width;
+                let address = Region::Tables.base() + (table.usage.base + n as u32) * registers::ENTRY_CHUNKS;
+                writes.extend((0..(2 * width).div_ceil(32)).map(|k| (address + k, (bits >> (32 * k)) as u32)));
+            }
+        }
+        let entries = &self.entries;
+        for (register, entry) in [
+            (registers::ENTRY_STEP_ALU, entries.step_alu),
+            (registers::ENTRY_STEP_ROOT, entries.step_root),
+            (registers::ENTRY_STEP_MOVE, entries.step_move),
+            (registers::ENTRY_STEP_LOAD, entries.step_load),
+            (registers::ENTRY_EMIT_STEP, entries.emit_step),
+            (registers::ENTRY_EMIT_MODEL, entries.emit_model),
+            (registers::ENTRY_LOAD_MODEL, entries.load_model),
+        ] {
+            writes.push((register, entry.map_or(0, |number| registers::ENTRY_ENABLE | number)));
+        }
+        writes.push((registers::STEP_LENGTH, self.step_length));
+        writes
+    }
+
+    /// A number that tells images apart (FNV-1a over [`Image::control_writes`]): what a grid with a fixed program shows in
+    /// [`registers::IMAGE`]. Never 0.
+    ///
+    /// # Panics
+    /// As [`Image::control_writes`].
+    pub fn identity(&self) -> u32 {
+        let writes = self.control_writes().into_iter();
+        let bytes = writes.flat_map(|(address, data)| [address.to_le_bytes(), data.to_le_bytes()].concat());
+        bytes.fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)).max(1)
+    }
 }
 
 /// Instruction numbers at which routines start; `None` = the routine does not exist.

@@ -72,6 +72,9 @@ pub const DEPTHS: u32 = 0x13;
 /// (0 = none), bit 24: there are dividers.
 pub const STREAMS: u32 = 0x14;
 
+/// Read only: which image is part of this grid ([`crate::Image::identity`]); 0: none, programs are loaded.
+pub const IMAGE: u32 = 0x15;
+
 /// Value of [`IDENTITY`].
 pub const IDENTITY_VALUE: u32 = 0x5441_0001;
 /// Bit 0 of [`CONTROL`], written.
@@ -151,6 +154,12 @@ pub const REGISTERS: &[Register] = {
             Read,
             "words of a beat in bits 7..0, log2 of the output FIFO in 15..8, log2 of the table entries in 23..16 (0 = no tables), bit 24: there are dividers",
         ),
+        register(
+            IMAGE,
+            "image",
+            Read,
+            "the program that is part of this grid, where programs, tables, entries and step_length cannot be written; 0: none, they can",
+        ),
     ]
 };
 
@@ -206,7 +215,7 @@ mod tests {
     #[test]
     fn the_table_is_in_order_and_complete() {
         assert!(REGISTERS.windows(2).all(|pair| pair[0].number < pair[1].number));
-        assert_eq!(REGISTERS.len(), 17);
+        assert_eq!(REGISTERS.len(), 18);
         assert!(
             REGISTERS.iter().find(|r| r.number == IDENTITY).unwrap().meaning.contains(&format!("{IDENTITY_VALUE:#x}"))
         );
@@ -250,6 +259,7 @@ mod tests {
             (WIDTHS, "widths"),
             (DEPTHS, "depths"),
             (STREAMS, "streams"),
+            (IMAGE, "image"),
         ] {
             assert!(page.contains(&format!("| {number:#04x} | {name} |")), "{number:#04x} {name}");
         }

@@ -5,8 +5,9 @@
 //! The `..Pacing` and `..Fields` bundles of a stream name together every field of its [`arch::isa::Layout`]; widths come from
 //! there.
 
+use crate::Design;
 use crate::bundle::bundle;
-use arch::Machine;
+use crate::fixed::Fixed;
 use arch::isa::{AluInstruction, Instruction, Layout, LoadInstruction, MoveInstruction, RootInstruction};
 use arch::number::ceil_log2;
 
@@ -166,7 +167,7 @@ bundle! {
     }
 }
 
-/// Layouts and widths of one grid.
+/// Layouts and widths of one grid, and its contents if it has some.
 pub(crate) struct Widths {
     pub(crate) word: u32,
     pub(crate) accumulator: u32,
@@ -189,10 +190,13 @@ pub(crate) struct Widths {
     pub(crate) root: Layout,
     pub(crate) moves: Layout,
     pub(crate) load: Layout,
+    /// The program, if it is part of the hardware.
+    pub(crate) fixed: Option<Fixed>,
 }
 
 impl Widths {
-    pub(crate) fn new(machine: &Machine) -> Self {
+    pub(crate) fn new(design: Design<'_>) -> Self {
+        let machine = design.machine();
         let alu = AluInstruction::layout(machine);
         let root = RootInstruction::layout(machine);
         Widths {
@@ -210,6 +214,10 @@ impl Widths {
             load: LoadInstruction::layout(machine),
             alu,
             root,
+            fixed: match design {
+                Design::Loadable(_) => None,
+                Design::Fixed(image) => Some(Fixed::new(image)),
+            },
         }
     }
 

@@ -1,6 +1,8 @@
 //! Control port: the registers of [`arch::registers`], and the way into programs and tables.
 
 use crate::beats::Widths;
+use crate::emit::IN_PLACE;
+use crate::fixed::Fixed;
 use crate::memory::{CHUNK_BITS, ENTRY_CHUNK_BITS, INSTRUCTION_CHUNK_BITS};
 use crate::register::Register;
 use crate::signal::{GetBit, Number, Wide};
@@ -67,7 +69,7 @@ assign entry_chunk = address[0 +: {ENTRY_CHUNK_BITS}];",
 }
 
 /// Addresses of what can be read, in the order of [`ReadSelect`]'s values.
-const READABLE: [u32; 17] = [
+const READABLE: [u32; 18] = [
     registers::CONTROL,
     registers::STEPS,
     registers::CYCLES_LOW,
@@ -85,6 +87,7 @@ const READABLE: [u32; 17] = [
     registers::WIDTHS,
     registers::DEPTHS,
     registers::STREAMS,
+    registers::IMAGE,
 ];
 
 /// The register at an address, 0 where there is none. A leaf: one `case` is a third of the logic of a chain of `if`.
@@ -129,6 +132,36 @@ always @(*)
     }
 }
 
+/// A register that the program decides; a constant where the program is part of the hardware.
+#[derive(LogicBlock)]
+struct Setting {
+    clock: Signal<In, Clock>,
+    d: Wide<In>,
+    q: Wide<Out>,
+    _fixed: Option<u32>,
+}
+
+impl Setting {
+    fn new(fixed: Option<u32>) -> Self {
+        Setting { clock: Signal::default(), d: Wide::new(CHUNK_BITS), q: Wide::new(CHUNK_BITS), _fixed: fixed }
+    }
+}
+
+impl Logic for Setting {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            self.q.next = self._fixed.map_or(self.d.val(), i128::from);
+        }
+    }
+    fn connect(&mut self) {
+        self.q.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let source = self._fixed.map_or("d".to_owned(), |value| format!("{CHUNK_BITS}'h{value:x}"));
+        Verilog::Custom(format!("{IN_PLACE}\nalways @(posedge clock) q <= {source};"))
+    }
+}
+
 /// The registers.
 #[derive(LogicBlock)]
 pub(crate) struct ControlRegisters {
@@ -160,14 +193,14 @@ pub(crate) struct ControlRegisters {
     pub(crate) write_load: Signal<Out, Bit>,
     pub(crate) write_tables: Signal<Out, Bit>,
     held_steps: Register,
-    held_step_length: Register,
-    held_step_alu: Register,
-    held_step_root: Register,
-    held_step_move: Register,
-    held_step_load: Register,
-    held_emit_step: Register,
-    held_emit_model: Register,
-    held_load_model: Register,
+    held_step_length: Setting,
+    held_step_alu: Setting,
+    held_step_root: Setting,
+    held_step_move: Setting,
+    held_step_load: Setting,
+    held_emit_step: Setting,
+    held_emit_model: Setting,
+    held_load_model: Setting,
     answer: Register,
     select: ReadSelect,
     status: Wide<Local>,
@@ -186,6 +219,7 @@ pub(crate) struct ControlRegisters {
     number_widths: Number,
     depths: Number,
     streams: Number,
+    image: Number,
     busy_bit: Number,
     done_bit: Number,
     saturated_bit: Number,
@@ -198,8 +232,10 @@ pub(crate) struct ControlRegisters {
 }
 
 impl ControlRegisters {
-    pub(crate) fn new(machine: &Machine) -> Self {
+    pub(crate) fn new(machine: &Machine, widths: &Widths) -> Self {
         let held = || Register::new(CHUNK_BITS);
+        let fixed = widths.fixed.as_ref();
+        let setting = |number| Setting::new(fixed.and_then(|fixed| fixed.register(number)));
         let at = |number| Number::new(number, ADDRESS_BITS);
         let value = |value| Number::new(value, CHUNK_BITS);
         let description = registers::description(machine);
@@ -234,14 +270,14 @@ impl ControlRegisters {
             write_load: Signal::default(),
             write_tables: Signal::default(),
             held_steps: held(),
-            held_step_length: held(),
-            held_step_alu: held(),
-            held_step_root: held(),
-            held_step_move: held(),
-            held_step_load: held(),
-            held_emit_step: held(),
-            held_emit_model: held(),
-            held_load_model: held(),
+            held_step_length: setting(registers::STEP_LENGTH),
+            held_step_alu: setting(registers::ENTRY_STEP_ALU),
+            held_step_root: setting(registers::ENTRY_STEP_ROOT),
+            held_step_move: setting(registers::ENTRY_STEP_MOVE),
+            held_step_load: setting(registers::ENTRY_STEP_LOAD),
+            held_emit_step: setting(registers::ENTRY_EMIT_STEP),
+            held_emit_model: setting(registers::ENTRY_EMIT_MODEL),
+            held_load_model: setting(registers::ENTRY_LOAD_MODEL),
             answer: held(),
             select: ReadSelect::new(&READABLE),
             status: Wide::new(CHUNK_BITS),
@@ -260,6 +296,7 @@ impl ControlRegisters {
             number_widths: described(registers::WIDTHS),
             depths: described(registers::DEPTHS),
             streams: described(registers::STREAMS),
+            image: value(fixed.map_or(0, Fixed::identity)),
             busy_bit: value(registers::BUSY),
             done_bit: value(registers::DONE),
             saturated_bit: value(registers::SATURATED),
@@ -384,6 +421,7 @@ impl Logic for ControlRegisters {
         self.select.values[14].next = self.number_widths.val();
         self.select.values[15].next = self.depths.val();
         self.select.values[16].next = self.streams.val();
+        self.select.values[17].next = self.image.val();
         self.answer.d.next = self.select.value.val();
     }
 }

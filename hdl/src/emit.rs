@@ -23,11 +23,13 @@ use std::fmt::Write as _;
 pub(crate) const IN_PLACE: &str = "// in place";
 
 /// The Verilog text of all modules below `top`, whose module gets the name its own comment says.
-pub(crate) fn modules(top: &dyn Block) -> String {
+///
+/// `shared`: large blocks that stand there many times are marked as such.
+pub(crate) fn modules(top: &dyn Block, shared: bool) -> String {
     if let Err(error) = check_all(top) {
         panic!("the grid is wired wrongly: {error:?}");
     }
-    let mut emitter = Emitter::default();
+    let mut emitter = Emitter { shared, ..Emitter::default() };
     top.accept("top", &mut emitter);
     emitter.text
 }
@@ -73,6 +75,7 @@ struct Open {
 
 #[derive(Default)]
 struct Emitter {
+    shared: bool,
     open: Vec<Open>,
     namespace: Vec<String>,
     /// (base name, text without the name) to name.
@@ -138,7 +141,7 @@ impl Emitter {
         let count = self.given.entry(base.clone()).or_insert(0);
         *count += 1;
         let name = if *count == 1 { base.clone() } else { format!("{base}_{count}") };
-        let attribute = if SHARED.contains(&base.as_str()) { "(* shared *)\n" } else { "" };
+        let attribute = if self.shared && SHARED.contains(&base.as_str()) { "(* shared *)\n" } else { "" };
         writeln!(self.text, "\n{attribute}// {}\nmodule {name} {text}endmodule", what.trim())
             .expect("strings take text");
         self.known.insert((base, text), name.clone());

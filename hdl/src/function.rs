@@ -532,7 +532,7 @@ impl FunctionUnit {
             special_t6: special(),
             special_t7: special(),
             locate: TableIndex::new(widths),
-            entries: TableMemory::new(index, word),
+            entries: TableMemory::new(widths),
             fraction_t6: Delay::new(word, 1),
             value_t6: Delay::new(word + 2, 1),
             value_t7: Delay::new(word + 2, 1),

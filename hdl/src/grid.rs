@@ -7,6 +7,7 @@
 //! rust-hdl signals hold at most 127 bits, so the words of the input beat are single ports here; `tabla`, a module of
 //! plain text, joins them to the port `in_data` of [`arch::rtl::Rtl::grid_ports`].
 
+use crate::Design;
 use crate::beats::{FunctionBeat, RootBeat, Widths};
 use crate::mask::{ColumnHeads, GroupMask, RowMask};
 use crate::memory::CHUNK_BITS;
@@ -18,7 +19,6 @@ use crate::sequencer::Sequencer;
 use crate::signal::{Number, Wide};
 use crate::tree::AdderTree;
 use crate::wiring::{Wiring, structural, wires};
-use arch::Machine;
 use arch::number::ceil_log2;
 use arch::registers::ADDRESS_BITS;
 use rust_hdl::prelude::*;
@@ -62,8 +62,8 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    pub(crate) fn new(machine: &Machine) -> Self {
-        let widths = &Widths::new(machine);
+    pub(crate) fn new(design: Design<'_>) -> Self {
+        let (machine, widths) = (design.machine(), &Widths::new(design));
         let functions = usize::from(machine.table_entries() > 0);
         let beat = |name: &str| widths.beat(name);
         let (rows, lanes) = (machine.pus(), machine.stream_words());

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `signal` `bundle` `wiring` `register` | what blocks are made of |
 //! | `emit` | blocks to Verilog: equal blocks become one module |
+//! | `fixed` | a program that is part of the hardware |
 //! | `arithmetic` `memory` | leaves with their own text |
 //! | `pe` `pipeline` `tree` `function` `root` `pu` | the data path, from the PE outwards |
 //! | `beats` `stream` `mask` `streams` `loader` | instruction streams |
@@ -25,6 +26,7 @@ mod bundle;
 mod control;
 mod divider;
 mod emit;
+mod fixed;
 mod function;
 mod grid;
 mod loader;
@@ -48,18 +50,53 @@ mod wiring;
 
 pub use model::{Inputs, Model, Outputs};
 
-use arch::Machine;
 use arch::rtl::{Direction, Rtl};
+use arch::{Image, Machine};
 use rust_hdl::prelude::Block;
 
 /// Name of the top module.
 const TOP: &str = "tabla";
 
+/// What hardware is made for.
+#[derive(Debug, Clone, Copy)]
+pub enum Design<'a> {
+    /// All programs that fit a grid: they are loaded.
+    Loadable(&'a Machine),
+    /// One program, which is part of the hardware (docs/machine.md, section 7).
+    Fixed(&'a Image),
+}
+
+impl<'a> Design<'a> {
+    /// The grid.
+    pub fn machine(self) -> &'a Machine {
+        match self {
+            Design::Loadable(machine) => machine,
+            Design::Fixed(image) => &image.machine,
+        }
+    }
+}
+
+impl<'a> From<&'a Machine> for Design<'a> {
+    fn from(machine: &'a Machine) -> Self {
+        Design::Loadable(machine)
+    }
+}
+
+impl<'a> From<&'a Image> for Design<'a> {
+    fn from(image: &'a Image) -> Self {
+        Design::Fixed(image)
+    }
+}
+
 /// The hardware of a grid.
-pub fn elaborate(machine: &Machine) -> Rtl {
-    let mut grid = grid::Grid::new(machine);
+pub fn elaborate<'a>(design: impl Into<Design<'a>>) -> Rtl {
+    let design = design.into();
+    let machine = design.machine();
+    let mut grid = grid::Grid::new(design);
     grid.connect_all();
-    let verilog = format!("{}{}\n{}", head(machine), emit::modules(&grid), top(machine));
+    // What a fixed program never does is taken away in each copy of a block by itself.
+    let shared = matches!(design, Design::Loadable(_));
+    let verilog = format!("{}{}\n{}", head(machine), emit::modules(&grid, shared), top(machine));
     Rtl { top: TOP.to_owned(), verilog, ports: ports(machine) }
 }
 

@@ -5,10 +5,11 @@
 use crate::beats::{Advance, LoadBeat, LoadFields, LoadPacing, LoopCounters, LoopEnds, MaskBeat, Widths};
 use crate::mask::{LevelPick, MaskUnit, wire_mask};
 use crate::memory::{CHUNK_BITS, INSTRUCTION_CHUNK_BITS, ProgramMemory};
-use crate::register::{Flag, Hold, Register, Stage};
+use crate::register::{Flag, Register, Stage};
 use crate::signal::{Number, Wide};
 use crate::stream::{AddressGenerator, BankAddress, LoopNest, wire_destination, wire_loops, wire_program};
 use crate::wiring::{Wiring, comment, structural, wires};
+use arch::registers::Region;
 use rust_hdl::prelude::*;
 
 /// Bits of the number of steps.
@@ -33,6 +34,8 @@ struct LoadControl {
     is_end: Signal<In, Bit>,
     wrap: Signal<In, Bit>,
     in_ready: Signal<Out, Bit>,
+    /// The instruction `read_index` is fetched; it is ahead from the next cycle on.
+    read: Signal<Out, Bit>,
     read_index: Wide<Out>,
     /// The instruction that was read becomes current.
     load: Signal<Out, Bit>,
@@ -47,10 +50,13 @@ struct LoadControl {
     finishes: Signal<Local, Bit>,
     begins: Signal<Local, Bit>,
     bank_full: Signal<Local, Bit>,
+    waits: Signal<Local, Bit>,
     state: Register,
     remaining: Register,
-    /// Number of the instruction that the program memory shows.
-    ahead: Register,
+    /// `remaining` is 0.
+    none_remaining: Flag,
+    /// Number of the instruction after the one ahead.
+    after: Register,
     pending_model: Flag,
     filling: Flag,
     bank0: Flag,
@@ -86,6 +92,7 @@ impl LoadControl {
             is_end: Signal::default(),
             wrap: Signal::default(),
             in_ready: Signal::default(),
+            read: Signal::default(),
             read_index: Wide::new(widths.index),
             load: Signal::default(),
             transfer: Signal::default(),
@@ -97,9 +104,11 @@ impl LoadControl {
             finishes: Signal::default(),
             begins: Signal::default(),
             bank_full: Signal::default(),
+            waits: Signal::default(),
             state: Register::new(STATE_BITS),
             remaining: Register::new(STEPS_BITS),
-            ahead: Register::new(widths.index),
+            none_remaining: Flag::new(),
+            after: Register::new(widths.index),
             pending_model: Flag::new(),
             filling: Flag::new(),
             bank0: Flag::new(),
@@ -122,7 +131,9 @@ impl Logic for LoadControl {
     #[hdl_gen]
     fn update(&mut self) {
         comment!("load_control: the state machine of the loader, and which banks of the data pads are full.");
-        clock!(self, clock, state, remaining, ahead, pending_model, filling, bank0, bank1, model_there, first_beat);
+        clock!(self, clock, state, remaining, after, pending_model, filling, bank0, bank1, model_there, first_beat);
+        clock!(self, clock, none_remaining);
+        self.none_remaining.reset.next = self.reset.val();
         self.pending_model.reset.next = self.reset.val();
         self.filling.reset.next = self.reset.val();
         self.bank0.reset.next = self.reset.val();
@@ -145,6 +156,7 @@ impl Logic for LoadControl {
 
         self.state.d.next = self.state.q.val();
         self.remaining.d.next = self.remaining.q.val();
+        self.none_remaining.d.next = self.none_remaining.q.val();
         self.pending_model.d.next = self.pending_model.q.val();
         self.filling.d.next = self.filling.q.val();
         self.bank0.d.next = self.bank0.q.val();
@@ -165,7 +177,7 @@ impl Logic for LoadControl {
             if self.pending_model.q.val() {
                 self.begins.next = true;
                 self.state.d.next = self.model.val();
-            } else if self.remaining.q.val() == self.zero.val() || !self.step_enabled.val() {
+            } else if self.none_remaining.q.val() || !self.step_enabled.val() {
                 self.state.d.next = self.idle.val();
             } else if !self.bank_full.val() {
                 self.begins.next = true;
@@ -180,6 +192,7 @@ impl Logic for LoadControl {
             } else {
                 self.filling.d.next = !self.filling.q.val();
                 self.remaining.d.next = self.remaining.q.val() - self.one.val();
+                self.none_remaining.d.next = self.remaining.q.val() == self.one.val();
                 if self.filling.q.val() {
                     self.bank1.d.next = true;
                 } else {
@@ -191,6 +204,7 @@ impl Logic for LoadControl {
             self.state.d.next = self.prime.val();
             self.pending_model.d.next = self.start_load_model.val() && self.model_enabled.val();
             self.remaining.d.next = self.steps.val();
+            self.none_remaining.d.next = self.steps.val() == self.zero.val();
             self.filling.d.next = false;
             self.bank0.d.next = false;
             self.bank1.d.next = false;
@@ -202,22 +216,27 @@ impl Logic for LoadControl {
 
         self.first_beat.d.next = self.first_beat.q.val();
         self.load.next = self.begins.val() || (self.finishes.val() && !self.is_end.val());
-        self.read_index.next = self.ahead.q.val();
+        // While nothing is taken, before a phase is decided on, the entry of the next one is read again and again.
+        self.waits.next = !self.in_ready.val() && self.state.q.val() != self.decide.val();
+        self.read.next = self.load.val() || self.waits.val();
+        self.read_index.next = self.after.q.val();
         if self.in_ready.val() {
             if self.transfer.val() {
                 self.first_beat.d.next = self.wrap.val();
             }
         } else {
             self.first_beat.d.next = true;
+        }
+        if self.waits.val() {
             self.read_index.next = self.step_entry.val();
             if self.pending_model.q.val() {
                 self.read_index.next = self.model_entry.val();
             }
         }
-        if self.load.val() {
-            self.read_index.next = self.ahead.q.val() + self.next_one.val();
+        self.after.d.next = self.after.q.val();
+        if self.read.val() {
+            self.after.d.next = self.read_index.val() + self.next_one.val();
         }
-        self.ahead.d.next = self.read_index.val();
     }
 }
 
@@ -280,8 +299,6 @@ pub(crate) struct Loader {
     pub(crate) pick_group: Signal<Out, Bit>,
     pub(crate) picked_group: Wide<Out>,
     microcode: ProgramMemory<LoadPacing<Out>, LoadFields<Out>>,
-    pacing: Hold<LoadPacing<In>, LoadPacing<Out>>,
-    current: Hold<LoadFields<In>, LoadFields<Out>>,
     control: LoadControl,
     loops: LoopNest,
     work: Stage<LoadFields<In>, LoadFields<Out>>,
@@ -329,13 +346,12 @@ impl Loader {
             picked_group: Wide::new(widths.counter()),
             microcode: ProgramMemory::new(
                 "load",
-                widths.index,
-                widths.load.clone(),
-                LoadPacing::new(&field),
+                Region::Load,
+                widths,
+                &widths.load,
+                [LoadPacing::new(&field), LoadPacing::new(&field)],
                 LoadFields::new(&field),
             ),
-            pacing: Hold::new(LoadPacing::new(&field), LoadPacing::new(&field)),
-            current: Hold::new(LoadFields::new(&field), LoadFields::new(&field)),
             control: LoadControl::new(widths),
             loops: LoopNest::new(widths),
             work: Stage::new(LoadFields::new(&field), LoadFields::new(&field)),
@@ -354,10 +370,11 @@ impl Loader {
 
     fn wire(&mut self, wiring: &mut Wiring) {
         wire_program!(self, wiring);
-        wire_loops!(self, wiring);
+        wire_loops!(self, wiring, control);
         wire_destination!(self, wiring);
         wire_mask!(self, wiring);
         wires!(self, wiring;
+            microcode.read = control.read;
             microcode.read_index = control.read_index;
             control.clock = clock;
             control.reset = reset;
@@ -371,9 +388,8 @@ impl Loader {
             control.bank_free = bank_free;
             control.freed = freed;
             control.in_valid = in_valid;
-            control.is_end = pacing.q.end;
-            pacing.load = control.load;
-            current.load = control.load;
+            control.is_end = microcode.pacing.end;
+            microcode.load = control.load;
             control.wrap = loops.wrap;
             in_ready = control.in_ready;
             full0 = control.full0;

@@ -4,16 +4,18 @@
 //! |---|---|---|
 //! | [`Scratchpad`] | a scratchpad of a PE | a word |
 //! | [`TableMemory`] | function tables | {delta, base} |
-//! | [`ProgramMemory`] | instructions of a stream | a microcode word, read as fields |
+//! | [`ProgramMemory`] | instructions of a stream | a microcode word, as fields of two instructions |
 //! | [`QueueMemory`] | the output FIFO | a word; read asynchronously |
 //!
 //! The text is the template that synthesisers recognise as block RAM, or as LUT RAM where it is small. `no_rw_check`
 //! says that a word is never read in the cycle in which it is written, which docs/machine.md forbids; without it ECP5
 //! surrounds each block RAM with a ring of logic.
 
+use crate::beats::Widths;
 use crate::bundle::Bundle;
 use crate::signal::{Wide, fit};
 use arch::isa::Layout;
+use arch::registers::{ENTRY_CHUNKS, INSTRUCTION_CHUNKS, Region};
 use rust_hdl::prelude::*;
 
 /// Bits of one write into programs and tables.
@@ -79,9 +81,12 @@ macro_rules! chunk_port {
 }
 
 /// One `reg` array per 32-bit chunk, so that each can be written alone.
-fn chunked_text(bits: u32, depth: usize, chunk_bits: u32) -> String {
+///
+/// Words are read when `enable` is set, or always without one.
+fn chunked_text(bits: u32, depth: usize, chunk_bits: u32, enable: &str) -> String {
     let mut text = String::new();
     let chunks = bits.div_ceil(CHUNK_BITS);
+    let gate = if enable.is_empty() { String::new() } else { format!("if ({enable}) ") };
     for k in 0..chunks {
         let last = (bits - k * CHUNK_BITS).min(CHUNK_BITS) - 1;
         text += &format!("(* no_rw_check *)\nreg [{last}:0] chunk{k} [0:{}];\nreg [{last}:0] read{k};\n", depth - 1);
@@ -92,7 +97,7 @@ fn chunked_text(bits: u32, depth: usize, chunk_bits: u32) -> String {
         text += &format!(
             "    if (write && write_chunk == {chunk_bits}'d{k}) chunk{k}[write_index] <= write_data[{last}:0];\n"
         );
-        text += &format!("    read{k} <= chunk{k}[read_index];\n");
+        text += &format!("    {gate}read{k} <= chunk{k}[read_index];\n");
     }
     text += "end\n";
     text
@@ -124,7 +129,8 @@ pub(crate) struct TableMemory {
     pub(crate) base: Wide<Out>,
     /// W+2 bits.
     pub(crate) delta: Wide<Out>,
-    _entries: Vec<[u32; 3]>,
+    _entries: Vec<Vec<u32>>,
+    _fixed: bool,
 }
 
 /// Bits that number the chunks of a table entry.
@@ -133,8 +139,11 @@ pub(crate) const ENTRY_CHUNK_BITS: u32 = arch::registers::ENTRY_CHUNKS.ilog2();
 pub(crate) const INSTRUCTION_CHUNK_BITS: u32 = arch::registers::INSTRUCTION_CHUNKS.ilog2();
 
 impl TableMemory {
-    /// `2^index_bits` entries for words of `word` bits.
-    pub(crate) fn new(index_bits: u32, word: u32) -> Self {
+    /// `2^table_index` entries for words of `word` bits.
+    pub(crate) fn new(widths: &Widths) -> Self {
+        let (index_bits, word) = (widths.table_index, widths.word);
+        let chunks = ENTRY_CHUNKS as usize;
+        let contents = widths.fixed.as_ref().map(|fixed| fixed.words(Region::Tables, chunks, chunks));
         let (write, write_index, write_chunk, write_data) = chunk_port!(index_bits, ENTRY_CHUNK_BITS);
         TableMemory {
             clock: Signal::default(),
@@ -145,20 +154,38 @@ impl TableMemory {
             read_index: Wide::new(index_bits),
             base: Wide::signed(word + 2),
             delta: Wide::signed(word + 2),
-            _entries: vec![[0; 3]; 1 << index_bits],
+            _fixed: contents.is_some(),
+            _entries: filled(contents.unwrap_or_default(), 1 << index_bits, chunks),
         }
+    }
+}
+
+impl TableMemory {
+    /// A memory with contents: block RAM of all families can have some.
+    fn fixed_text(&self) -> String {
+        let half = self.base.width();
+        let (top, last) = (2 * half - 1, self._entries.len() - 1);
+        let mut text = format!(
+            "// table_memory: entries {{delta, base}} of the function tables, fixed.\nreg [{top}:0] entries [0:{last}];\nreg [{top}:0] entry;\ninitial begin\n"
+        );
+        for (n, entry) in self._entries.iter().enumerate() {
+            let bits = entry[..3].iter().rev().fold(0u128, |bits, &chunk| bits << CHUNK_BITS | u128::from(chunk));
+            text += &format!("    entries[{n}] = {}'h{bits:x};\n", 2 * half);
+        }
+        text += "end\nalways @(posedge clock) entry <= entries[read_index];\n";
+        text + &format!("assign base = entry[{}:0];\nassign delta = entry[{top}:{half}];", half - 1)
     }
 }
 
 impl Logic for TableMemory {
     fn update(&mut self) {
         if self.clock.pos_edge() {
-            let entry = self._entries[self.read_index.val() as usize];
-            let bits = entry.iter().rev().fold(0i128, |bits, &chunk| bits << CHUNK_BITS | i128::from(chunk));
+            let entry = &self._entries[self.read_index.val() as usize];
+            let bits = entry[..3].iter().rev().fold(0i128, |bits, &chunk| bits << CHUNK_BITS | i128::from(chunk));
             self.base.next = bits;
             self.delta.next = bits >> self.base.width();
             let chunk = self.write_chunk.val() as usize;
-            if self.write.val() && chunk < 3 {
+            if self.write.val() && chunk < 3 && !self._fixed {
                 self._entries[self.write_index.val() as usize][chunk] = self.write_data.val() as u32;
             }
         }
@@ -169,13 +196,19 @@ impl Logic for TableMemory {
     }
     fn hdl(&self) -> Verilog {
         let half = self.base.width();
+        if self._fixed {
+            return Verilog::Custom(self.fixed_text());
+        }
         let mut text = "// table_memory: entries {delta, base} of the function tables.\n".to_owned();
-        text += &chunked_text(2 * half, self._entries.len(), ENTRY_CHUNK_BITS);
+        text += &chunked_text(2 * half, self._entries.len(), ENTRY_CHUNK_BITS, "");
         text += &format!("assign base = {};\nassign delta = {};", chunked_slice(0, half), chunked_slice(half, half));
         Verilog::Custom(text)
     }
 }
 
+/// A program, and the two instructions that matter of it: the one that is current, and the one that comes after it.
+///
+/// A program that is part of the hardware has no memory: every bit of a field is a function of the instruction's number.
 #[derive(LogicBlock)]
 pub(crate) struct ProgramMemory<P: Bundle, F: Bundle> {
     pub(crate) clock: Signal<In, Clock>,
@@ -183,59 +216,122 @@ pub(crate) struct ProgramMemory<P: Bundle, F: Bundle> {
     pub(crate) write_index: Wide<In>,
     pub(crate) write_chunk: Wide<In>,
     pub(crate) write_data: Wide<In>,
+    /// Fetch the instruction `read_index`; it is ahead from the next cycle on.
+    pub(crate) read: Signal<In, Bit>,
     pub(crate) read_index: Wide<In>,
-    /// Of the instruction read: what decides when its beats are issued.
+    /// The instruction ahead becomes current.
+    pub(crate) load: Signal<In, Bit>,
+    /// Of the instruction ahead: what decides when its beats are issued.
+    pub(crate) ahead: P,
+    /// The same of the current instruction.
     pub(crate) pacing: P,
-    /// Of the instruction read: what its beats are made of.
+    /// Of the current instruction: what its beats are made of.
     pub(crate) fields: F,
     _layout: Layout,
     _name: &'static str,
     _chunks: Vec<Vec<u32>>,
+    /// What is ahead.
+    _shown: Vec<u32>,
+    _fixed: bool,
 }
 
 impl<P: Bundle, F: Bundle> ProgramMemory<P, F> {
-    /// A program of `2^index_bits` instructions; the two bundles hold every field of the layout under its name.
-    pub(crate) fn new(name: &'static str, index_bits: u32, layout: Layout, pacing: P, fields: F) -> Self {
-        assert_eq!(layout.fields.len(), Self::names().count(), "fields of the {name} stream");
-        let (write, write_index, write_chunk, write_data) = chunk_port!(index_bits, INSTRUCTION_CHUNK_BITS);
+    /// A program of `2^index_bits` instructions; the two kinds of bundles hold every field of the layout under its name.
+    pub(crate) fn new(
+        name: &'static str,
+        region: Region,
+        widths: &Widths,
+        layout: &Layout,
+        pacing: [P; 2],
+        fields: F,
+    ) -> Self {
+        let named = P::BITS.len() + P::WORDS.len() + F::BITS.len() + F::WORDS.len();
+        assert_eq!(layout.fields.len(), named, "fields of the {name} stream");
+        let (write, write_index, write_chunk, write_data) = chunk_port!(widths.index, INSTRUCTION_CHUNK_BITS);
+        let (depth, chunks) = (1 << widths.index, layout.chunks() as usize);
+        let contents = widths.fixed.as_ref().map(|fixed| fixed.words(region, INSTRUCTION_CHUNKS as usize, chunks));
+        let [ahead, pacing] = pacing;
         ProgramMemory {
             clock: Signal::default(),
             write,
             write_index,
             write_chunk,
             write_data,
-            read_index: Wide::new(index_bits),
+            read: Signal::default(),
+            read_index: Wide::new(widths.index),
+            load: Signal::default(),
+            ahead,
             pacing,
             fields,
-            _chunks: vec![vec![0; layout.chunks() as usize]; 1 << index_bits],
-            _layout: layout,
+            _fixed: contents.is_some(),
+            _chunks: filled(contents.unwrap_or_default(), depth, chunks),
+            _shown: vec![0; chunks],
+            _layout: layout.clone(),
             _name: name,
         }
     }
 
-    /// Names of all fields with the bundle they are in.
-    fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
-        let of = |bundle: &'static str, bits: &'static [&str], words: &'static [&str]| {
-            bits.iter().chain(words).map(move |&name| (bundle, name))
-        };
-        of("pacing", P::BITS, P::WORDS).chain(of("fields", F::BITS, F::WORDS))
+    fn value(&self, name: &str) -> i128 {
+        let bit = |n: u32| i128::from(self._shown[(n / CHUNK_BITS) as usize] >> (n % CHUNK_BITS) & 1);
+        let field = self._layout.field(name);
+        fit((0..field.bits).fold(0, |value, b| value | bit(field.lsb + b) << b), field.bits, false)
+    }
+
+    fn values<B: Bundle>(&self) -> Vec<i128> {
+        B::BITS.iter().chain(B::WORDS).map(|name| self.value(name)).collect()
+    }
+
+    /// A field of the instruction with number `index`: constants, and bits that depend on the number.
+    fn fixed_field(&self, name: &str, index: &str, columns: &mut Columns) -> String {
+        let field = self._layout.field(name);
+        let bit = |n: u32| columns.bit(&self._chunks, n, index);
+        let bits: Vec<String> = (field.lsb..field.lsb + field.bits).rev().map(bit).collect();
+        if bits.len() == 1 { bits[0].clone() } else { format!("{{{}}}", bits.join(", ")) }
+    }
+
+    fn fixed_text(&self) -> String {
+        let last = self.read_index.width() - 1;
+        let mut columns = Columns::default();
+        let mut assigns = String::new();
+        let bundles: [(&str, &str, [&[&str]; 2]); 3] = [
+            ("ahead", "ahead_index", [P::BITS, P::WORDS]),
+            ("pacing", "current_index", [P::BITS, P::WORDS]),
+            ("fields", "current_index", [F::BITS, F::WORDS]),
+        ];
+        for (bundle, index, names) in bundles {
+            for name in names.into_iter().flatten() {
+                assigns += &format!("assign {bundle}${name} = {};\n", self.fixed_field(name, index, &mut columns));
+            }
+        }
+        format!(
+            "// {0}_program: microcode of the {0} stream, fixed; a column is one bit of all its instructions.
+reg [{last}:0] ahead_index;
+reg [{last}:0] current_index;
+always @(posedge clock) begin
+    if (load) current_index <= ahead_index;
+    if (read) ahead_index <= read_index;
+end
+{1}{assigns}",
+            self._name,
+            columns.text()
+        )
     }
 }
 
 impl<P: Bundle, F: Bundle> Logic for ProgramMemory<P, F> {
     fn update(&mut self) {
         if self.clock.pos_edge() {
-            let chunks = &self._chunks[self.read_index.val() as usize];
-            let bit = |n: u32| i128::from(chunks[(n / CHUNK_BITS) as usize] >> (n % CHUNK_BITS) & 1);
-            let value = |name: &str| {
-                let field = self._layout.field(name);
-                fit((0..field.bits).fold(0, |value, b| value | bit(field.lsb + b) << b), field.bits, false)
-            };
-            let values: Vec<i128> = Self::names().map(|(_, name)| value(name)).collect();
-            let mut values = values.into_iter();
-            self.pacing.drive(&mut values);
-            self.fields.drive(&mut values);
-            if self.write.val() {
+            if self.load.val() {
+                let (pacing, fields) = (self.values::<P>(), self.values::<F>());
+                self.pacing.drive(&mut pacing.into_iter());
+                self.fields.drive(&mut fields.into_iter());
+            }
+            if self.read.val() {
+                self._shown = self._chunks[self.read_index.val() as usize].clone();
+                let ahead = self.values::<P>();
+                self.ahead.drive(&mut ahead.into_iter());
+            }
+            if self.write.val() && !self._fixed {
                 let index = self.write_index.val() as usize;
                 if let Some(chunk) = self._chunks[index].get_mut(self.write_chunk.val() as usize) {
                     *chunk = self.write_data.val() as u32;
@@ -244,17 +340,72 @@ impl<P: Bundle, F: Bundle> Logic for ProgramMemory<P, F> {
         }
     }
     fn connect(&mut self) {
+        self.ahead.claim();
         self.pacing.claim();
         self.fields.claim();
     }
     fn hdl(&self) -> Verilog {
-        let mut text = format!("// {0}_program: microcode of the {0} stream.\n", self._name);
-        text += &chunked_text(self._layout.bits, self._chunks.len(), INSTRUCTION_CHUNK_BITS);
-        for (bundle, name) in Self::names() {
-            let field = self._layout.field(name);
-            text += &format!("assign {bundle}${name} = {};\n", chunked_slice(field.lsb, field.bits));
+        if self._fixed {
+            return Verilog::Custom(self.fixed_text());
         }
-        Verilog::Custom(text)
+        let mut text = format!(
+            "// {0}_program: microcode of the {0} stream; one instruction is current, one ahead.\n",
+            self._name
+        );
+        text += &chunked_text(self._layout.bits, self._chunks.len(), INSTRUCTION_CHUNK_BITS, "read");
+        let slice = |name: &str| {
+            let field = self._layout.field(name);
+            chunked_slice(field.lsb, field.bits)
+        };
+        for name in P::BITS.iter().chain(P::WORDS) {
+            text += &format!("assign ahead${name} = {};\n", slice(name));
+        }
+        text += "always @(posedge clock) if (load) begin\n";
+        for name in P::BITS.iter().chain(P::WORDS) {
+            text += &format!("    pacing${name} <= {};\n", slice(name));
+        }
+        for name in F::BITS.iter().chain(F::WORDS) {
+            text += &format!("    fields${name} <= {};\n", slice(name));
+        }
+        Verilog::Custom(text + "end")
+    }
+}
+
+/// Words of a memory up to its depth. Those that nobody reads repeat the last one, so that bits that are always equal stay so.
+fn filled(mut words: Vec<Vec<u32>>, depth: usize, chunks: usize) -> Vec<Vec<u32>> {
+    let last = words.last().cloned().unwrap_or_else(|| vec![0; chunks]);
+    words.resize(depth, last);
+    words
+}
+
+/// Bits of a fixed program: equal columns are one.
+#[derive(Default)]
+struct Columns {
+    known: Vec<Vec<bool>>,
+}
+
+impl Columns {
+    /// Bit `n` of the instruction with number `index`.
+    fn bit(&mut self, words: &[Vec<u32>], n: u32, index: &str) -> String {
+        let column: Vec<bool> =
+            words.iter().map(|word| word[(n / CHUNK_BITS) as usize] >> (n % CHUNK_BITS) & 1 == 1).collect();
+        if column.iter().all(|&bit| bit == column[0]) {
+            return format!("1'b{}", u8::from(column[0]));
+        }
+        let number = self.known.iter().position(|known| *known == column).unwrap_or_else(|| {
+            self.known.push(column);
+            self.known.len() - 1
+        });
+        format!("column{number}[{index}]")
+    }
+
+    fn text(&self) -> String {
+        let digits =
+            |column: &Vec<bool>| column.iter().rev().map(|&bit| if bit { '1' } else { '0' }).collect::<String>();
+        let line = |(n, column): (usize, &Vec<bool>)| {
+            format!("wire [{}:0] column{n} = {}'b{};\n", column.len() - 1, column.len(), digits(column))
+        };
+        self.known.iter().enumerate().map(line).collect()
     }
 }
 

@@ -7,7 +7,6 @@
 //! | [`Delay`] | a word some cycles ago | none |
 //! | [`FlagDelay`] | a bit some cycles ago | to 0 |
 //! | [`Stage`] | a bundle | bits to 0, words none |
-//! | [`Hold`] | a bundle, taken when `load` is set | none |
 //!
 //! Words are not reset: whether a word means something is always said by a bit beside it. State that must start at a
 //! value (counters, state machines) gets it from the logic before `d`.
@@ -196,38 +195,5 @@ impl<I: Bundle, O: Bundle> Logic for Stage<I, O> {
         let words = I::WORDS.iter().map(|word| format!("    q${word} <= d${word};"));
         let lines: Vec<String> = bits.chain(words).collect();
         Verilog::Custom(format!("{IN_PLACE}\nalways @(posedge clock) begin\n{}\nend", lines.join("\n")))
-    }
-}
-
-/// A register for all fields of a bundle that takes them only when `load` is set.
-#[derive(LogicBlock)]
-pub(crate) struct Hold<I: Bundle, O: Bundle> {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) load: Signal<In, Bit>,
-    pub(crate) d: I,
-    pub(crate) q: O,
-}
-
-impl<I: Bundle, O: Bundle> Hold<I, O> {
-    pub(crate) fn new(d: I, q: O) -> Self {
-        Hold { clock: Signal::default(), load: Signal::default(), d, q }
-    }
-}
-
-impl<I: Bundle, O: Bundle> Logic for Hold<I, O> {
-    fn update(&mut self) {
-        if self.clock.pos_edge() && self.load.val() {
-            let mut values = Vec::new();
-            self.d.sample(&mut values);
-            self.q.drive(&mut values.into_iter());
-        }
-    }
-    fn connect(&mut self) {
-        Lines::claim(&mut self.q);
-    }
-    fn hdl(&self) -> Verilog {
-        let names = I::BITS.iter().chain(I::WORDS);
-        let lines: Vec<String> = names.map(|name| format!("    q${name} <= d${name};")).collect();
-        Verilog::Custom(format!("{IN_PLACE}\nalways @(posedge clock) if (load) begin\n{}\nend", lines.join("\n")))
     }
 }

@@ -105,7 +105,7 @@ impl Sequencer {
             function: (0..functions).map(|_| FunctionBeat::new(&beat)).collect(),
             tables: (0..functions).map(|_| TableWrite::new(&beat)).collect(),
             parts: AddressParts::new(widths),
-            registers: ControlRegisters::new(machine),
+            registers: ControlRegisters::new(machine, widths),
             run: RunControl::new(widths),
             alu_stream: AluStream::new(widths),
             root_stream: RootStream::new(widths),

@@ -13,7 +13,7 @@ mod pll;
 pub use axi::{AXI_TOP, axi, axi_modules, axi_shell};
 pub use pll::Pll;
 
-use crate::TOP;
+use crate::{Design, TOP};
 use arch::link::{self, Command, Status};
 use arch::rtl::{Direction, Port, Rtl};
 use arch::{Machine, registers};
@@ -108,8 +108,9 @@ impl Board {
 ///
 /// # Errors
 /// The board's clocks are impossible.
-pub fn board(machine: &Machine, board: &Board) -> Result<Rtl, ShellError> {
-    let top = board_text(machine, board)?;
+pub fn board<'a>(design: impl Into<Design<'a>>, board: &Board) -> Result<Rtl, ShellError> {
+    let design = design.into();
+    let top = board_text(design.machine(), board)?;
     let port = |name: &str, direction, width| Port { name: name.to_owned(), direction, width };
     let ports = vec![
         port("clock_pin", Direction::Input, 1),
@@ -118,7 +119,7 @@ pub fn board(machine: &Machine, board: &Board) -> Result<Rtl, ShellError> {
         port("uart_tx", Direction::Output, 1),
         port("led", Direction::Output, board.leds.max(1)),
     ];
-    let grid = crate::elaborate(machine).verilog;
+    let grid = crate::elaborate(design).verilog;
     Ok(Rtl { top: BOARD_TOP.to_owned(), verilog: [grid, link_modules(), top].join("\n"), ports })
 }
 

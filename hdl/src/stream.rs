@@ -1,11 +1,15 @@
 //! The parts every stream is made of.
 //!
 //!     program ──▶ instruction register ──▶ Pacer (when), LoopNest (which beat) ──▶ register ──▶ AddressGenerator (where)
-//!        ▲                                   │ read_index
+//!        ▲                                   │ read, read_index
 //!        └───────────────────────────────────┘
 //!
 //! The program memory is always one instruction ahead: while an instruction is current, it shows the one that comes
 //! after it, which after the last one, and while the stream is idle, is the next entry.
+//!
+//! Whether a beat is the last one of its instruction decides what is fetched next, in the same cycle. So that this way is
+//! short, nothing on it is compared: that a loop is in its last iteration and that a delay is over are bits, found out in the
+//! cycle before, and the number of the instruction to be fetched does not depend on it, only whether it is fetched.
 
 use crate::beats::{Advance, LoopCounters, LoopEnds, Widths};
 use crate::register::{Flag, Register};
@@ -51,13 +55,16 @@ pub(crate) struct Pacer {
     pub(crate) is_end: Signal<In, Bit>,
     /// The instruction ahead is the last one.
     pub(crate) next_is_end: Signal<In, Bit>,
-    pub(crate) delay: Wide<In>,
+    /// Of the instruction ahead.
+    pub(crate) next_delay: Wide<In>,
     /// Less one.
     pub(crate) interval: Wide<In>,
     /// This beat would be the last one of its instruction.
     pub(crate) wrap: Signal<In, Bit>,
     /// No beat now.
     pub(crate) hold: Signal<In, Bit>,
+    /// The instruction `read_index` is fetched; it is ahead from the next cycle on.
+    pub(crate) read: Signal<Out, Bit>,
     pub(crate) read_index: Wide<Out>,
     /// The instruction ahead becomes current.
     pub(crate) load: Signal<Out, Bit>,
@@ -66,17 +73,14 @@ pub(crate) struct Pacer {
     pub(crate) fresh: Signal<Out, Bit>,
     pub(crate) busy: Signal<Out, Bit>,
     running: Flag,
-    opening: Flag,
     first_beat: Flag,
-    /// Number of the instruction that the program memory shows.
-    ahead: Register,
+    /// Number of the instruction after the one ahead.
+    after: Register,
     countdown: Register,
     /// The countdown is 0.
     due: Flag,
     /// The interval at the width of a delay.
     pause: Widen,
-    wait_now: Wide<Local>,
-    due_now: Signal<Local, Bit>,
     finishes: Signal<Local, Bit>,
     zero: Number,
     one: Number,
@@ -94,24 +98,22 @@ impl Pacer {
             entry: Wide::new(widths.index),
             is_end: Signal::default(),
             next_is_end: Signal::default(),
-            delay: Wide::new(time),
+            next_delay: Wide::new(time),
             interval: Wide::new(interval),
             wrap: Signal::default(),
             hold: Signal::default(),
+            read: Signal::default(),
             read_index: Wide::new(widths.index),
             load: Signal::default(),
             issue: Signal::default(),
             fresh: Signal::default(),
             busy: Signal::default(),
             running: Flag::new(),
-            opening: Flag::new(),
             first_beat: Flag::new(),
-            ahead: Register::new(widths.index),
+            after: Register::new(widths.index),
             countdown: Register::new(time),
             due: Flag::new(),
             pause: Widen::new(interval, time),
-            wait_now: Wide::new(time),
-            due_now: Signal::default(),
             finishes: Signal::default(),
             zero: Number::new(0, time),
             one: Number::new(1, time),
@@ -125,33 +127,30 @@ impl Logic for Pacer {
     #[hdl_gen]
     fn update(&mut self) {
         comment!("pacer: when the beats of a stream are issued, and which instruction is current.");
-        clock!(self, clock, running, opening, first_beat, ahead, countdown, due);
+        clock!(self, clock, running, first_beat, after, countdown, due);
         self.running.reset.next = self.reset.val();
-        self.opening.reset.next = self.reset.val();
         self.first_beat.reset.next = self.reset.val();
         self.due.reset.next = self.reset.val();
         self.pause.narrow.next = self.interval.val();
         self.busy.next = self.running.q.val();
         self.fresh.next = self.first_beat.q.val();
 
-        self.wait_now.next = self.countdown.q.val();
-        self.due_now.next = self.due.q.val();
-        if self.opening.q.val() {
-            self.wait_now.next = self.delay.val();
-            self.due_now.next = self.delay.val() == self.zero.val();
-        }
-        self.issue.next = self.running.q.val() && self.due_now.val() && !self.hold.val();
+        self.issue.next = self.running.q.val() && self.due.q.val() && !self.hold.val();
         self.finishes.next = self.issue.val() && self.wrap.val();
+        self.load.next = self.start.val() || (self.finishes.val() && !self.is_end.val());
 
-        self.countdown.d.next = self.wait_now.val();
-        self.due.d.next = self.wait_now.val() < self.two.val();
+        self.countdown.d.next = self.countdown.q.val();
+        self.due.d.next = self.countdown.q.val() < self.two.val();
         if self.issue.val() {
             self.countdown.d.next = self.pause.wide.val();
             self.due.d.next = self.pause.wide.val() == self.zero.val();
-        } else if !self.due_now.val() {
-            self.countdown.d.next = self.wait_now.val() - self.one.val();
+        } else if !self.due.q.val() {
+            self.countdown.d.next = self.countdown.q.val() - self.one.val();
         }
-        self.opening.d.next = self.start.val() || self.finishes.val();
+        if self.load.val() {
+            self.countdown.d.next = self.next_delay.val();
+            self.due.d.next = self.next_delay.val() == self.zero.val();
+        }
         self.first_beat.d.next = self.first_beat.q.val();
         if self.issue.val() {
             self.first_beat.d.next = self.wrap.val();
@@ -162,17 +161,15 @@ impl Logic for Pacer {
             self.running.d.next = true;
         }
 
-        self.load.next = self.start.val() || (self.finishes.val() && !self.is_end.val());
-        self.read_index.next = self.ahead.q.val();
-        if self.load.val() {
-            self.read_index.next = self.ahead.q.val() + self.next_one.val();
-            if self.next_is_end.val() {
-                self.read_index.next = self.entry.val();
-            }
-        } else if self.is_end.val() || !self.running.q.val() {
+        self.read.next = self.load.val() || self.is_end.val() || !self.running.q.val();
+        self.read_index.next = self.after.q.val();
+        if self.next_is_end.val() || (!self.start.val() && (self.is_end.val() || !self.running.q.val())) {
             self.read_index.next = self.entry.val();
         }
-        self.ahead.d.next = self.read_index.val();
+        self.after.d.next = self.after.q.val();
+        if self.read.val() {
+            self.after.d.next = self.read_index.val() + self.next_one.val();
+        }
     }
 }
 
@@ -190,6 +187,13 @@ pub(crate) struct LoopNest {
     pub(crate) count1: Wide<In>,
     pub(crate) count2: Wide<In>,
     pub(crate) count3: Wide<In>,
+    /// The instruction ahead becomes current.
+    pub(crate) load: Signal<In, Bit>,
+    /// Its counts, less one.
+    pub(crate) next_count0: Wide<In>,
+    pub(crate) next_count1: Wide<In>,
+    pub(crate) next_count2: Wide<In>,
+    pub(crate) next_count3: Wide<In>,
     pub(crate) ends: LoopEnds<Out>,
     pub(crate) counters: LoopCounters<Out>,
     pub(crate) advance: Advance<Out>,
@@ -200,6 +204,16 @@ pub(crate) struct LoopNest {
     loop1: Register,
     loop2: Register,
     loop3: Register,
+    /// One more.
+    more0: Wide<Local>,
+    more1: Wide<Local>,
+    more2: Wide<Local>,
+    more3: Wide<Local>,
+    /// The counter is at its count.
+    last0: Flag,
+    last1: Flag,
+    last2: Flag,
+    last3: Flag,
     zero: Number,
     one: Number,
 }
@@ -216,6 +230,11 @@ impl LoopNest {
             count1: Wide::new(bits),
             count2: Wide::new(bits),
             count3: Wide::new(bits),
+            load: Signal::default(),
+            next_count0: Wide::new(bits),
+            next_count1: Wide::new(bits),
+            next_count2: Wide::new(bits),
+            next_count3: Wide::new(bits),
             ends: LoopEnds::new(&|name| widths.beat(name)),
             counters: LoopCounters::new(&|name| widths.beat(name)),
             advance: Advance::new(&|name| widths.beat(name)),
@@ -226,6 +245,14 @@ impl LoopNest {
             loop1: Register::new(bits),
             loop2: Register::new(bits),
             loop3: Register::new(bits),
+            more0: Wide::new(bits),
+            more1: Wide::new(bits),
+            more2: Wide::new(bits),
+            more3: Wide::new(bits),
+            last0: Flag::new(),
+            last1: Flag::new(),
+            last2: Flag::new(),
+            last3: Flag::new(),
             zero: Number::new(0, bits),
             one: Number::new(1, bits),
         }
@@ -237,6 +264,11 @@ impl Logic for LoopNest {
     fn update(&mut self) {
         comment!("loop_nest: the counters of the four loop levels of an instruction.");
         clock!(self, clock, loop0, loop1, loop2, loop3);
+        clock!(self, clock, last0, last1, last2, last3);
+        self.last0.reset.next = self.reset.val();
+        self.last1.reset.next = self.reset.val();
+        self.last2.reset.next = self.reset.val();
+        self.last3.reset.next = self.reset.val();
         self.counters.counter0.next = self.loop0.q.val();
         self.counters.counter1.next = self.loop1.q.val();
         self.counters.counter2.next = self.loop2.q.val();
@@ -245,40 +277,62 @@ impl Logic for LoopNest {
         self.ends.first1.next = self.loop1.q.val() == self.zero.val();
         self.ends.first2.next = self.loop2.q.val() == self.zero.val();
         self.ends.first3.next = self.loop3.q.val() == self.zero.val();
-        self.ends.last0.next = self.loop0.q.val() == self.count0.val();
-        self.ends.last1.next = self.loop1.q.val() == self.count1.val();
-        self.ends.last2.next = self.loop2.q.val() == self.count2.val();
-        self.ends.last3.next = self.loop3.q.val() == self.count3.val();
-        self.inner2.next = self.ends.last3.val() && self.ends.last2.val();
-        self.inner1.next = self.inner2.val() && self.ends.last1.val();
-        self.wrap.next = self.inner1.val() && self.ends.last0.val();
+        self.ends.last0.next = self.last0.q.val();
+        self.ends.last1.next = self.last1.q.val();
+        self.ends.last2.next = self.last2.q.val();
+        self.ends.last3.next = self.last3.q.val();
+        self.inner2.next = self.last3.q.val() && self.last2.q.val();
+        self.inner1.next = self.inner2.val() && self.last1.q.val();
+        self.wrap.next = self.inner1.val() && self.last0.q.val();
         self.advance.step.next = self.step.val();
         self.advance.fresh.next = self.fresh.val();
-        self.advance.level2.next = self.ends.last3.val();
+        self.advance.level2.next = self.last3.q.val();
         self.advance.level1.next = self.inner2.val();
         self.advance.level0.next = self.inner1.val();
 
+        self.more0.next = self.loop0.q.val() + self.one.val();
+        self.more1.next = self.loop1.q.val() + self.one.val();
+        self.more2.next = self.loop2.q.val() + self.one.val();
+        self.more3.next = self.loop3.q.val() + self.one.val();
         self.loop0.d.next = self.loop0.q.val();
         self.loop1.d.next = self.loop1.q.val();
         self.loop2.d.next = self.loop2.q.val();
         self.loop3.d.next = self.loop3.q.val();
+        self.last0.d.next = self.last0.q.val();
+        self.last1.d.next = self.last1.q.val();
+        self.last2.d.next = self.last2.q.val();
+        self.last3.d.next = self.last3.q.val();
         if self.step.val() {
-            self.loop3.d.next = self.loop3.q.val() + self.one.val();
-            if self.ends.last3.val() {
+            self.loop3.d.next = self.more3.val();
+            self.last3.d.next = self.more3.val() == self.count3.val();
+            if self.last3.q.val() {
                 self.loop3.d.next = self.zero.val();
-                self.loop2.d.next = self.loop2.q.val() + self.one.val();
+                self.last3.d.next = self.count3.val() == self.zero.val();
+                self.loop2.d.next = self.more2.val();
+                self.last2.d.next = self.more2.val() == self.count2.val();
             }
             if self.inner2.val() {
                 self.loop2.d.next = self.zero.val();
-                self.loop1.d.next = self.loop1.q.val() + self.one.val();
+                self.last2.d.next = self.count2.val() == self.zero.val();
+                self.loop1.d.next = self.more1.val();
+                self.last1.d.next = self.more1.val() == self.count1.val();
             }
             if self.inner1.val() {
                 self.loop1.d.next = self.zero.val();
-                self.loop0.d.next = self.loop0.q.val() + self.one.val();
+                self.last1.d.next = self.count1.val() == self.zero.val();
+                self.loop0.d.next = self.more0.val();
+                self.last0.d.next = self.more0.val() == self.count0.val();
             }
             if self.wrap.val() {
                 self.loop0.d.next = self.zero.val();
+                self.last0.d.next = self.count0.val() == self.zero.val();
             }
+        }
+        if self.load.val() {
+            self.last0.d.next = self.next_count0.val() == self.zero.val();
+            self.last1.d.next = self.next_count1.val() == self.zero.val();
+            self.last2.d.next = self.next_count2.val() == self.zero.val();
+            self.last3.d.next = self.next_count3.val() == self.zero.val();
         }
         if self.reset.val() {
             self.loop0.d.next = self.zero.val();
@@ -375,8 +429,8 @@ impl Logic for BankAddress {
     }
 }
 
-/// The control port's writes to the program, and the instruction register behind it: what paces at once, what beats are
-/// made of also a cycle later, beside the registered loops.
+/// The control port's writes to the program, and the register behind the current instruction: what beats are made of is
+/// needed a cycle later, beside the registered loops.
 macro_rules! wire_program {
     ($self:ident, $wiring:ident) => {
         crate::wiring::wires!($self, $wiring;
@@ -385,13 +439,9 @@ macro_rules! wire_program {
             microcode.write_index = program_index;
             microcode.write_chunk = program_chunk;
             microcode.write_data = program_data;
-            pacing.clock = clock;
-            pacing.d = microcode.pacing;
-            current.clock = clock;
-            current.d = microcode.fields;
             work.clock = clock;
             work.reset = reset;
-            work.d = current.q;
+            work.d = microcode.fields;
         );
     };
 }
@@ -400,17 +450,17 @@ macro_rules! wire_program {
 macro_rules! wire_pacer {
     ($self:ident, $wiring:ident) => {
         crate::wiring::wires!($self, $wiring;
+            microcode.read = pacer.read;
             microcode.read_index = pacer.read_index;
-            pacing.load = pacer.load;
-            current.load = pacer.load;
+            microcode.load = pacer.load;
             pacer.clock = clock;
             pacer.reset = reset;
             pacer.start = start;
             pacer.entry = entry;
-            pacer.is_end = pacing.q.end;
-            pacer.next_is_end = microcode.pacing.end;
-            pacer.delay = pacing.q.delay;
-            pacer.interval = pacing.q.interval;
+            pacer.is_end = microcode.pacing.end;
+            pacer.next_is_end = microcode.ahead.end;
+            pacer.next_delay = microcode.ahead.delay;
+            pacer.interval = microcode.pacing.interval;
             pacer.wrap = loops.wrap;
         );
     };
@@ -418,14 +468,19 @@ macro_rules! wire_pacer {
 
 /// Loop counts of an instruction, and the register behind the loops.
 macro_rules! wire_loops {
-    ($self:ident, $wiring:ident) => {
+    ($self:ident, $wiring:ident, $loading:ident) => {
         crate::wiring::wires!($self, $wiring;
             loops.clock = clock;
             loops.reset = reset;
-            loops.count0 = pacing.q.count0;
-            loops.count1 = pacing.q.count1;
-            loops.count2 = pacing.q.count2;
-            loops.count3 = pacing.q.count3;
+            loops.load = $loading.load;
+            loops.count0 = microcode.pacing.count0;
+            loops.next_count0 = microcode.ahead.count0;
+            loops.count1 = microcode.pacing.count1;
+            loops.next_count1 = microcode.ahead.count1;
+            loops.count2 = microcode.pacing.count2;
+            loops.next_count2 = microcode.ahead.count2;
+            loops.count3 = microcode.pacing.count3;
+            loops.next_count3 = microcode.ahead.count3;
             ends.clock = clock;
             ends.reset = reset;
             ends.d = loops.ends;

@@ -10,12 +10,13 @@ use crate::beats::{
 };
 use crate::mask::{MaskUnit, wire_mask};
 use crate::memory::{CHUNK_BITS, INSTRUCTION_CHUNK_BITS, ProgramMemory};
-use crate::register::{Flag, Hold, Register, Stage};
+use crate::register::{Flag, Register, Stage};
 use crate::signal::{Number, Wide};
 use crate::stream::{
     AddressGenerator, BankAddress, LoopNest, Pacer, wire_destination, wire_loops, wire_pacer, wire_program,
 };
 use crate::wiring::{Wiring, comment, structural, wires};
+use arch::registers::Region;
 use rust_hdl::prelude::*;
 
 /// What an instruction of the alu stream says in few bits, one line each.
@@ -143,8 +144,6 @@ pub(crate) struct AluStream {
     pub(crate) beat: AluBeat<Out>,
     pub(crate) mask_beat: MaskBeat<Out>,
     microcode: ProgramMemory<AluPacing<Out>, AluFields<Out>>,
-    pacing: Hold<AluPacing<In>, AluPacing<Out>>,
-    current: Hold<AluFields<In>, AluFields<Out>>,
     work: Stage<AluFields<In>, AluFields<Out>>,
     ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
     counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
@@ -185,13 +184,12 @@ impl AluStream {
             mask_beat: MaskBeat::new(&|name| widths.beat(name)),
             microcode: ProgramMemory::new(
                 "alu",
-                widths.index,
-                widths.alu.clone(),
-                AluPacing::new(&field),
+                Region::Alu,
+                widths,
+                &widths.alu,
+                [AluPacing::new(&field), AluPacing::new(&field)],
                 AluFields::new(&field),
             ),
-            pacing: Hold::new(AluPacing::new(&field), AluPacing::new(&field)),
-            current: Hold::new(AluFields::new(&field), AluFields::new(&field)),
             work: Stage::new(AluFields::new(&field), AluFields::new(&field)),
             ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
             counters: Stage::new(LoopCounters::new(&beat), LoopCounters::new(&beat)),
@@ -215,7 +213,7 @@ impl AluStream {
     fn wire(&mut self, wiring: &mut Wiring) {
         wire_program!(self, wiring);
         wire_pacer!(self, wiring);
-        wire_loops!(self, wiring);
+        wire_loops!(self, wiring, pacer);
         wire_mask!(self, wiring);
         wires!(self, wiring;
             decode.loops = ends.q;
@@ -223,7 +221,7 @@ impl AluStream {
             decode.write = work.q.write;
             loops.step = pacer.issue;
             loops.fresh = pacer.fresh;
-            emission.emit = pacing.q.emit;
+            emission.emit = microcode.pacing.emit;
             emission.credit = credit;
             emission.issue = pacer.issue;
             pacer.hold = emission.hold;
@@ -334,8 +332,6 @@ pub(crate) struct MoveStream {
     pub(crate) beat: MoveBeat<Out>,
     pub(crate) mask_beat: MaskBeat<Out>,
     microcode: ProgramMemory<MovePacing<Out>, MoveFields<Out>>,
-    pacing: Hold<MovePacing<In>, MovePacing<Out>>,
-    current: Hold<MoveFields<In>, MoveFields<Out>>,
     work: Stage<MoveFields<In>, MoveFields<Out>>,
     ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
     counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
@@ -367,13 +363,12 @@ impl MoveStream {
             mask_beat: MaskBeat::new(&|name| widths.beat(name)),
             microcode: ProgramMemory::new(
                 "move",
-                widths.index,
-                widths.moves.clone(),
-                MovePacing::new(&field),
+                Region::Move,
+                widths,
+                &widths.moves,
+                [MovePacing::new(&field), MovePacing::new(&field)],
                 MoveFields::new(&field),
             ),
-            pacing: Hold::new(MovePacing::new(&field), MovePacing::new(&field)),
-            current: Hold::new(MoveFields::new(&field), MoveFields::new(&field)),
             work: Stage::new(MoveFields::new(&field), MoveFields::new(&field)),
             ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
             counters: Stage::new(LoopCounters::new(&beat), LoopCounters::new(&beat)),
@@ -391,7 +386,7 @@ impl MoveStream {
     fn wire(&mut self, wiring: &mut Wiring) {
         wire_program!(self, wiring);
         wire_pacer!(self, wiring);
-        wire_loops!(self, wiring);
+        wire_loops!(self, wiring, pacer);
         wire_mask!(self, wiring);
         wire_destination!(self, wiring);
         wires!(self, wiring;
@@ -417,8 +412,15 @@ struct RootLoop {
     step: Signal<In, Bit>,
     /// Less one.
     count: Wide<In>,
+    /// The instruction ahead becomes current.
+    load: Signal<In, Bit>,
+    /// Its count, less one.
+    next_count: Wide<In>,
     wrap: Signal<Out, Bit>,
     counter: Register,
+    more: Wide<Local>,
+    /// The counter is at its count.
+    last: Flag,
     zero: Number,
     one: Number,
 }
@@ -430,8 +432,12 @@ impl RootLoop {
             reset: Signal::default(),
             step: Signal::default(),
             count: Wide::new(bits),
+            load: Signal::default(),
+            next_count: Wide::new(bits),
             wrap: Signal::default(),
             counter: Register::new(bits),
+            more: Wide::new(bits),
+            last: Flag::new(),
             zero: Number::new(0, bits),
             one: Number::new(1, bits),
         }
@@ -442,13 +448,24 @@ impl Logic for RootLoop {
     #[hdl_gen]
     fn update(&mut self) {
         comment!("root_loop: the one loop of a root instruction.");
-        clock!(self, clock, counter);
-        self.wrap.next = self.counter.q.val() == self.count.val();
+        clock!(self, clock, counter, last);
+        self.last.reset.next = self.reset.val();
+        self.wrap.next = self.last.q.val();
+        self.more.next = self.counter.q.val() + self.one.val();
         self.counter.d.next = self.counter.q.val();
+        self.last.d.next = self.last.q.val();
         if self.step.val() {
-            self.counter.d.next = self.counter.q.val() + self.one.val();
+            self.counter.d.next = self.more.val();
+            self.last.d.next = self.more.val() == self.count.val();
+            if self.last.q.val() {
+                self.counter.d.next = self.zero.val();
+                self.last.d.next = self.count.val() == self.zero.val();
+            }
         }
-        if self.reset.val() || (self.step.val() && self.wrap.val()) {
+        if self.load.val() {
+            self.last.d.next = self.next_count.val() == self.zero.val();
+        }
+        if self.reset.val() {
             self.counter.d.next = self.zero.val();
         }
     }
@@ -500,8 +517,6 @@ pub(crate) struct RootStream {
     pub(crate) global_beat: RootBeat<Out>,
     pub(crate) function_beat: FunctionBeat<Out>,
     microcode: ProgramMemory<RootPacing<Out>, RootFields<Out>>,
-    pacing: Hold<RootPacing<In>, RootPacing<Out>>,
-    current: Hold<RootFields<In>, RootFields<Out>>,
     work: Stage<RootFields<In>, RootFields<Out>>,
     issued: Flag,
     decode: RootDecode,
@@ -528,13 +543,12 @@ impl RootStream {
             function_beat: FunctionBeat::new(&|name| widths.beat(name)),
             microcode: ProgramMemory::new(
                 "root",
-                widths.index,
-                widths.root.clone(),
-                RootPacing::new(&field),
+                Region::Root,
+                widths,
+                &widths.root,
+                [RootPacing::new(&field), RootPacing::new(&field)],
                 RootFields::new(&field),
             ),
-            pacing: Hold::new(RootPacing::new(&field), RootPacing::new(&field)),
-            current: Hold::new(RootFields::new(&field), RootFields::new(&field)),
             work: Stage::new(RootFields::new(&field), RootFields::new(&field)),
             issued: Flag::new(),
             decode: RootDecode::new(),
@@ -553,7 +567,9 @@ impl RootStream {
             loops.clock = clock;
             loops.reset = reset;
             loops.step = pacer.issue;
-            loops.count = pacing.q.count;
+            loops.load = pacer.load;
+            loops.count = microcode.pacing.count;
+            loops.next_count = microcode.ahead.count;
             issued.clock = clock;
             issued.reset = reset;
             issued.d = pacer.issue;

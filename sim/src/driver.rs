@@ -7,8 +7,7 @@
 
 use crate::grid::{Grid, Host, Stalls};
 use arch::image::Feed;
-use arch::isa::Instruction;
-use arch::registers::{self, Region};
+use arch::registers;
 use arch::{Image, Machine};
 
 /// Words of one tensor each, in the order of [`Image::tensors`]; empty where a tensor is not meant.
@@ -50,6 +49,8 @@ pub struct Driver<G: Grid> {
     image: Image,
     streams: Host,
     grid: G,
+    /// Another program is part of the grid.
+    refused: Option<Stuck>,
 }
 
 impl<G: Grid> Driver<G> {
@@ -59,8 +60,8 @@ impl<G: Grid> Driver<G> {
     /// When an instruction does not fit its machine: the compiler has checked that.
     pub fn new(mut grid: G, image: Image, stalls: Stalls) -> Driver<G> {
         grid.take_over();
-        load_image(&mut grid, &image);
-        Driver { image, streams: Host::new(stalls), grid }
+        let refused = load_image(&mut grid, &image).err();
+        Driver { image, streams: Host::new(stalls), grid, refused }
     }
 
     /// The image that is loaded.
@@ -74,7 +75,7 @@ impl<G: Grid> Driver<G> {
     /// When it was made for another machine.
     pub fn load(&mut self, image: Image) {
         assert_eq!(image.machine, self.image.machine, "the image is for another machine");
-        load_image(&mut self.grid, &image);
+        self.refused = load_image(&mut self.grid, &image).err();
         self.image = image;
     }
 
@@ -87,7 +88,7 @@ impl<G: Grid> Driver<G> {
     pub fn take_over(&mut self) -> bool {
         let lost = self.grid.take_over();
         if lost {
-            load_image(&mut self.grid, &self.image);
+            self.refused = load_image(&mut self.grid, &self.image).err();
         }
         lost
     }
@@ -95,8 +96,11 @@ impl<G: Grid> Driver<G> {
     /// Run.
     ///
     /// # Errors
-    /// When the grid stops taking input, giving output or becoming done.
+    /// When the grid stops taking input, giving output or becoming done, or can only run another program.
     pub fn run(&mut self, run: Run<'_>) -> Result<Outcome, Stuck> {
+        if let Some(refused) = &self.refused {
+            return Err(refused.clone());
+        }
         let expected = self.expected(&run);
         let mut beats = Beats::new(&self.image, &run);
         let mut outcome = Outcome::default();
@@ -237,54 +241,16 @@ impl<'a> Beats<'a> {
     }
 }
 
-/// Every control write that loads an image, in order.
-///
-/// # Panics
-/// When an instruction does not fit its machine: the compiler has checked that.
-pub fn control_writes(image: &Image) -> Vec<(u32, u32)> {
-    fn program<I: Instruction>(writes: &mut Vec<(u32, u32)>, machine: &Machine, region: Region, instructions: &[I]) {
-        for (n, instruction) in instructions.iter().enumerate() {
-            let chunks =
-                instruction.encode(machine).unwrap_or_else(|error| panic!("instruction {n} of {region:?}: {error}"));
-            let base = region.base() + n as u32 * registers::INSTRUCTION_CHUNKS;
-            writes.extend(chunks.into_iter().enumerate().map(|(k, chunk)| (base + k as u32, chunk)));
-        }
+fn load_image<G: Grid>(grid: &mut G, image: &Image) -> Result<(), Stuck> {
+    let fixed = grid.control_read(registers::IMAGE);
+    if fixed != 0 && grid.failure().is_none() {
+        let (wanted, says) = (image.identity(), "another program is part of it");
+        return if fixed == wanted { Ok(()) } else { Err(Stuck(format!("{says}: {fixed:#x}, not {wanted:#x}"))) };
     }
-    let machine = &image.machine;
-    let mut writes = Vec::new();
-    program(&mut writes, machine, Region::Alu, &image.alu);
-    program(&mut writes, machine, Region::Root, &image.root);
-    program(&mut writes, machine, Region::Move, &image.moves);
-    program(&mut writes, machine, Region::Load, &image.load);
-    let width = machine.word() + 2;
-    let low = |value: i64| (value as u128) & ((1u128 << width) - 1);
-    for table in &image.tables {
-        for (n, &(base, delta)) in table.entries.iter().enumerate() {
-            let bits = low(base) | low(delta) << width;
-            let address = Region::Tables.base() + (table.usage.base + n as u32) * registers::ENTRY_CHUNKS;
-            writes.extend((0..(2 * width).div_ceil(32)).map(|k| (address + k, (bits >> (32 * k)) as u32)));
-        }
-    }
-    let entries = &image.entries;
-    for (register, entry) in [
-        (registers::ENTRY_STEP_ALU, entries.step_alu),
-        (registers::ENTRY_STEP_ROOT, entries.step_root),
-        (registers::ENTRY_STEP_MOVE, entries.step_move),
-        (registers::ENTRY_STEP_LOAD, entries.step_load),
-        (registers::ENTRY_EMIT_STEP, entries.emit_step),
-        (registers::ENTRY_EMIT_MODEL, entries.emit_model),
-        (registers::ENTRY_LOAD_MODEL, entries.load_model),
-    ] {
-        writes.push((register, entry.map_or(0, |number| registers::ENTRY_ENABLE | number)));
-    }
-    writes.push((registers::STEP_LENGTH, image.step_length));
-    writes
-}
-
-fn load_image<G: Grid>(grid: &mut G, image: &Image) {
     let identity = grid.control_read(registers::IDENTITY);
     debug_assert!(identity == registers::IDENTITY_VALUE || grid.failure().is_some(), "not a grid of ours");
-    for (address, data) in control_writes(image) {
+    for (address, data) in image.control_writes() {
         grid.control_write(address, data);
     }
+    Ok(())
 }

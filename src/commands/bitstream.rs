@@ -24,7 +24,8 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     project.enter(&target.entry)?;
     let out = project.out_folder(global);
     let hardware = Hardware::new(&project, &out)?;
-    let Built { machine, files, .. } = &build::everything(&project, target, talk)?;
+    let built = build::everything(&project, target, talk)?;
+    let Built { machine, files, .. } = &built;
     let Some(flow) = &hardware.flow else {
         hardware.check_fit(machine)?;
         files.write(&out)?;
@@ -35,7 +36,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
         return Err(Failure::Usage(format!("{} has no pins: its file has no table [io]", hardware.facts.title)));
     };
     files.write(&out)?;
-    let netlist = hardware.synthesise(machine, talk)?;
+    let netlist = hardware.synthesise(built.design(), talk)?;
     let (text, synthesis) = hardware.synthesis_report(machine, &netlist);
     let mut makefile = Files::new();
     makefile.add("Makefile", flow.makefile(SEEDS[0], &hardware.facts.programmer));

@@ -10,6 +10,7 @@
 //! | `config.toml`, `program.*` | what it was made from |
 
 use crate::arguments::{Format, Global, Target};
+use crate::config::{Microcode, value_span};
 use crate::design::Design;
 use crate::drivers;
 use crate::failure::Failure;
@@ -19,12 +20,11 @@ use crate::output::{self, Files, Talk};
 use crate::project::Project;
 use crate::report::{self, Report, Sources};
 use crate::testbench;
-use arch::Machine;
+use arch::{Code, Diagnostic, Image, Machine};
 use compiler::backend::Compiled;
 use compiler::fixed::Program;
 use serde_json::json;
 use sim::array::Array;
-use sim::driver::control_writes;
 use sim::grid::Stalls;
 
 /// What every generated text says about its licence.
@@ -54,10 +54,19 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
 pub struct Built {
     /// The grid.
     pub machine: Machine,
+    /// The program that is part of the hardware, if one is.
+    pub fixed: Option<Image>,
     /// Everything that is to be written.
     pub files: Files,
     /// What it costs.
     pub report: Report,
+}
+
+impl Built {
+    /// What the hardware is made for.
+    pub fn design(&self) -> hdl::Design<'_> {
+        self.fixed.as_ref().map_or(hdl::Design::Loadable(&self.machine), hdl::Design::Fixed)
+    }
 }
 
 /// Everything for one board.
@@ -92,7 +101,7 @@ pub fn everything(project: &Project, target: &Target, talk: &Talk) -> Result<Bui
         add_image(&mut files, "train_rest", rest, program);
     }
     add_image(&mut files, "predict", &design.images.predict, &design.lowered.predict);
-    Ok(complete(project, &design.images.machine, report, files, talk))
+    complete(project, &compiled.image, report, files, talk)
 }
 
 /// A function: one image, and no training.
@@ -117,14 +126,26 @@ fn function(project: &Project, function: &Function, talk: &Talk) -> Result<Built
         measured_on: function.origin.clone(),
     });
     let mut files = Files::new();
-    testbench::add_function(&mut files, project, function)?;
     add_image(&mut files, "function", &function.compiled, &function.program);
-    Ok(complete(project, machine, report, files, talk))
+    complete(project, &function.compiled.image, report, files, talk)
 }
 
 /// What every build has, beside its images.
-fn complete(project: &Project, machine: &Machine, report: Report, mut files: Files, talk: &Talk) -> Built {
-    let rtl = hdl::elaborate(machine);
+fn complete(project: &Project, image: &Image, report: Report, mut files: Files, talk: &Talk) -> Result<Built, Failure> {
+    let machine = &image.machine;
+    let fixed = match project.config.build.microcode {
+        Microcode::Ram => None,
+        Microcode::Rom => Some(image.clone()),
+    };
+    if let (Some(_), Some(facts), Some((_, source))) = (&fixed, project.board.facts(), &project.config_source)
+        && facts.io.is_none()
+    {
+        let span = value_span(&source.text, &["build", "microcode"]).unwrap_or_default();
+        let message = format!("{}: its driver loads programs", facts.title);
+        let help = "`rom` is for boards with a serial port; leave the key out";
+        return Err(Failure::about(source, vec![Diagnostic::new(Code::Config, span, message).with_help(help)]));
+    }
+    let rtl = fixed.as_ref().map_or_else(|| hdl::elaborate(machine), hdl::elaborate);
     files.add(format!("rtl/{}.v", rtl.top), rtl.verilog);
     drivers::add(&mut files, project, machine);
     files.add("report.txt", report.text());
@@ -138,11 +159,12 @@ fn complete(project: &Project, machine: &Machine, report: Report, mut files: Fil
         format!("{LICENCE}\nThis holds for every file in this folder but program.{extension}, which is your own.\n"),
     );
     let overfull = report.overfull();
-    if !overfull.is_empty() {
+    // What a fixed program takes is not known before synthesis.
+    if !overfull.is_empty() && fixed.is_none() {
         let board = &project.board.name;
         talk.say(format!("warning: by estimate the grid is too large for {board}: {}", overfull.join(", ")));
     }
-    Built { machine: machine.clone(), files, report }
+    Ok(Built { machine: machine.clone(), fixed, files, report })
 }
 
 fn pretty(value: &serde_json::Value) -> String {
@@ -154,7 +176,7 @@ fn add_image(files: &mut Files, folder: &str, compiled: &Compiled, program: &Pro
     let image = &compiled.image;
     let mut hex =
         format!("# {LICENCE}\n# Control-port writes that load the program, in order: address data (hexadecimal).\n");
-    for (address, data) in control_writes(image) {
+    for (address, data) in image.control_writes() {
         hex.push_str(&format!("{address:05x} {data:08x}\n"));
     }
     files.add(format!("{folder}/microcode.hex"), hex);

@@ -6,19 +6,14 @@ use crate::output;
 use serde_json::json;
 
 macro_rules! schemas {
-    ($($name:literal),* $(,)?; $($same:literal as $other:literal),*) => {
+    ($($name:literal),* $(,)?) => {
         /// Name and text of each schema.
-        const SCHEMAS: &[(&str, &str)] = &[
-            $(($name, include_str!(concat!("../../schemas/", $name, ".json"))),)*
-            $(($same, include_str!(concat!("../../schemas/", $other, ".json"))),)*
-        ];
+        const SCHEMAS: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../schemas/", $name, ".json")))),*];
     };
 }
 
 schemas!(
-    "accuracy",
     "bench",
-    "bitstream",
     "build",
     "config",
     "diagnostics",
@@ -34,11 +29,8 @@ schemas!(
     "report",
     "settings",
     "sim",
-    "summary",
-    "synth",
     "train",
-    "weights";
-    "run" as "train"
+    "weights",
 );
 
 /// Print one, or the names.

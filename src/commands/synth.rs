@@ -13,9 +13,9 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     let mut project = Project::open(global, target.program.as_deref())?;
     project.enter(&target.entry)?;
     let hardware = Hardware::new(&project, &project.out_folder(global))?;
-    let machine = &build::everything(&project, target, talk)?.machine;
-    let netlist = hardware.synthesise(machine, talk)?;
-    let (text, document) = hardware.synthesis_report(machine, &netlist);
+    let built = build::everything(&project, target, talk)?;
+    let netlist = hardware.synthesise(built.design(), talk)?;
+    let (text, document) = hardware.synthesis_report(&built.machine, &netlist);
     output::either(
         global.format,
         || text,

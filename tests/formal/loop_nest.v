@@ -1,12 +1,14 @@
 // The loop counters of a stream: they stay within their counts, and step from one point of the nest to the next, innermost fastest.
 module proof (
     input clock, input reset, input step, input fresh,
-    input [16-1:0] count0, input [16-1:0] count1, input [16-1:0] count2, input [16-1:0] count3
+    input [16-1:0] count0, input [16-1:0] count1, input [16-1:0] count2, input [16-1:0] count3,
+    input load, input [16-1:0] next0, input [16-1:0] next1, input [16-1:0] next2, input [16-1:0] next3
 );
     wire [16-1:0] counter0, counter1, counter2, counter3;
     wire first0, first1, first2, first3, last0, last1, last2, last3, wrap;
     loop_nest nest (
         .clock(clock), .reset(reset), .step(step), .fresh(fresh),
+        .load(load), .next_count0(next0), .next_count1(next1), .next_count2(next2), .next_count3(next3),
         .count0(count0), .count1(count1), .count2(count2), .count3(count3),
         .counters_counter0(counter0), .counters_counter1(counter1), .counters_counter2(counter2), .counters_counter3(counter3),
         .ends_first0(first0), .ends_first1(first1), .ends_first2(first2), .ends_first3(first3),
@@ -17,24 +19,33 @@ module proof (
     always @(posedge clock) begun <= 1;
     always @(*) if (!begun) assume (reset);
 
-    // Counts belong to an instruction: they change only where one begins.
-    reg [4*16-1:0] counts_before, counters_before;
-    reg stepped, wrapped, was_reset;
+    // Counts belong to an instruction: they change where the next one is taken, which happens only between beats of two. After the
+    // reset, and after a last instruction, nothing is stepped before one is taken.
+    reg [4*16-1:0] counts_before, counters_before, next_before;
+    reg stepped, wrapped, was_reset, loaded, idle;
     wire [4*16-1:0] counts = {count0, count1, count2, count3}, counters = {counter0, counter1, counter2, counter3};
     always @(posedge clock) begin
-        {counts_before, counters_before} <= {counts, counters};
-        {stepped, wrapped, was_reset} <= {step, wrap, reset};
+        {counts_before, counters_before, next_before} <= {counts, counters, {next0, next1, next2, next3}};
+        {stepped, wrapped, was_reset, loaded} <= {step, wrap, reset, load};
+        idle <= !load && (reset || idle || step && wrap);
     end
     wire begins = was_reset || stepped && wrapped;
-    always @(*) if (begun && !begins) assume (counts == counts_before);
+    always @(*) begin
+        if (begun) assume (counts == (loaded ? next_before : counts_before));
+        if (begun && idle) assume (!step && !reset);
+        if (load) assume (!reset && (idle || step && wrap));
+    end
 
     wire [16-1:0] old0 = counters_before[3*16 +: 16], old1 = counters_before[2*16 +: 16];
     wire [16-1:0] old2 = counters_before[16 +: 16], old3 = counters_before[0 +: 16];
     always @(*) if (begun) begin
-        assert (counter0 <= count0 && counter1 <= count1 && counter2 <= count2 && counter3 <= count3);
+        if (!idle) assert (counter0 <= count0 && counter1 <= count1 && counter2 <= count2 && counter3 <= count3);
         assert ({first0, first1, first2, first3} == {counter0 == 0, counter1 == 0, counter2 == 0, counter3 == 0});
-        assert ({last0, last1, last2, last3} == {counter0 == count0, counter1 == count1, counter2 == count2, counter3 == count3});
-        assert (wrap == (counters == counts));
+        if (idle) assert (counters == 0);
+        if (!idle) begin
+            assert ({last0, last1, last2, last3} == {counter0 == count0, counter1 == count1, counter2 == count2, counter3 == count3});
+            assert (wrap == (counters == counts));
+        end
         if (begins) assert (counters == 0);
         else if (!stepped) assert (counters == counters_before);
         else if (old3 != count3) assert (counters == {old0, old1, old2, old3 + 1'b1});

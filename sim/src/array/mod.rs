@@ -15,6 +15,7 @@ mod sequencer;
 pub mod watch;
 
 use crate::grid::{CycleResult, Grid};
+use arch::Image;
 use arch::machine::Machine;
 use arch::registers;
 use datapath::Datapath;
@@ -26,6 +27,8 @@ use watch::Observation;
 pub struct Array {
     sequencer: Sequencer,
     datapath: Box<dyn Datapath>,
+    /// Which image is part of the grid; 0: none, programs are loaded.
+    image: u32,
     /// What was seen in the last cycle, while somebody watches.
     observation: Option<Box<Observation>>,
 }
@@ -33,7 +36,38 @@ pub struct Array {
 impl Array {
     /// A grid after reset.
     pub fn new(machine: &Machine) -> Array {
-        Array { sequencer: Sequencer::new(machine), datapath: datapath::new(machine), observation: None }
+        Array { sequencer: Sequencer::new(machine), datapath: datapath::new(machine), image: 0, observation: None }
+    }
+
+    /// A grid that holds this image for ever, after reset (docs/machine.md, section 7).
+    ///
+    /// # Panics
+    /// When an instruction does not fit its machine: the compiler has checked that.
+    pub fn fixed(image: &Image) -> Array {
+        let mut array = Array::new(&image.machine);
+        for (address, data) in image.control_writes() {
+            array.take_write(address, data);
+        }
+        array.image = image.identity();
+        array
+    }
+
+    /// A write that is no start.
+    fn take_write(&mut self, address: u32, data: u32) {
+        let low = address & 0xffff;
+        // Of a grid with an image only the number of steps can be written.
+        if self.image != 0 && address != registers::STEPS {
+            return;
+        }
+        match address >> 16 {
+            0 => self.sequencer.write_register(low, data),
+            region @ 1..=4 => self.sequencer.write_program(region, low, data),
+            5 => {
+                let (entry, chunk) = (low / registers::ENTRY_CHUNKS, low % registers::ENTRY_CHUNKS);
+                self.datapath.write_table(entry, chunk, data);
+            }
+            _ => {}
+        }
     }
 
     /// From now on, look into every cycle and into this PU.
@@ -91,18 +125,12 @@ impl Grid for Array {
                 self.sequencer.start(data);
                 self.datapath.clear_saturated();
             }
-            0 => self.sequencer.write_register(low, data),
-            region @ 1..=4 => self.sequencer.write_program(region, low, data),
-            5 => {
-                let (entry, chunk) = (low / registers::ENTRY_CHUNKS, low % registers::ENTRY_CHUNKS);
-                self.datapath.write_table(entry, chunk, data);
-            }
-            _ => {}
+            _ => self.take_write(address, data),
         }
     }
 
     fn control_read(&mut self, address: u32) -> u32 {
-        let mut value = self.sequencer.read_register(address);
+        let mut value = if address == registers::IMAGE { self.image } else { self.sequencer.read_register(address) };
         if address == registers::CONTROL && self.datapath.saturated() {
             value |= registers::SATURATED;
         }
