@@ -11,24 +11,50 @@ use crate::commands::build::LICENCE;
 use crate::design::Design;
 use crate::engines::{Rung, Which};
 use crate::failure::Failure;
+use crate::functions::Function;
 use crate::output::Files;
 use crate::project::Project;
-use arch::registers;
+use arch::{Image, registers};
 use sim::array::Array;
-use sim::grid::{Recorded, Session};
+use sim::grid::{Recorded, Session, Stalls};
 use sim::train::engine::Engine;
 use std::fmt::Write;
 
 /// Steps that are simulated, unless the data has fewer.
 const STEPS: usize = 16;
 
-/// Add the files of the testbench.
+/// Add the files of the testbench of a training.
 ///
 /// # Errors
 /// The array is stuck.
 pub fn add(files: &mut Files, project: &Project, design: &Design) -> Result<(), Failure> {
-    let (session, cycles) = session(design)?;
-    let machine = &design.images.machine;
+    let steps = design.steps(STEPS.min(design.samples.train.len() / design.schedule.batch));
+    let rung = Rung::new(EngineName::Array, &design.lowered, Some(&design.images), None)?;
+    let image = rung.image(Which::Full).ok_or_else(|| Failure::Bug("a testbench without an image".to_owned()))?;
+    let mut grid = Recorded::new(Array::new(&design.images.machine));
+    let mut device = rung.device(&mut grid, Which::Full, &design.samples.signature);
+    device.load(&design.start);
+    let cycles = device.run(&steps)?.cycles.unwrap_or(0);
+    drop(device);
+    write(files, project, image, &grid.into_session(), cycles);
+    Ok(())
+}
+
+/// Add those of a function.
+///
+/// # Errors
+/// The array is stuck.
+pub fn add_function(files: &mut Files, project: &Project, function: &Function) -> Result<(), Failure> {
+    let image = &function.compiled.image;
+    let mut grid = Recorded::new(Array::new(&image.machine));
+    let cycles = function.run(&mut grid, STEPS, Stalls::none())?.cycles;
+    write(files, project, image, &grid.into_session(), cycles);
+    Ok(())
+}
+
+/// The files: what went through the ports of the array is what the Verilog is given and asked for.
+fn write(files: &mut Files, project: &Project, image: &Image, session: &Session, cycles: u64) {
+    let machine = &image.machine;
     let word = machine.word();
     let hex = |value: i64| {
         let bits = (value as u64) & (u64::MAX >> (64 - word));
@@ -50,7 +76,7 @@ pub fn add(files: &mut Files, project: &Project, design: &Design) -> Result<(), 
         let _ = writeln!(expected, "{}", hex(word));
     }
     let top = &hdl::elaborate(machine).top;
-    let patience = 4 * u64::from(design.images.full.as_ref().map_or(0, |full| full.image.step_length)) + 10_000;
+    let patience = 4 * u64::from(image.step_length) + 10_000;
     let mut header = format!("// {LICENCE}\n// What this grid looks like, for main.cpp.\n\n#include \"V{top}.h\"\n\n");
     for (name, value) in [
         ("CLASS", format!("V{top}")),
@@ -77,19 +103,6 @@ pub fn add(files: &mut Files, project: &Project, design: &Design) -> Result<(), 
     files.add("testbench/expected.hex", expected);
     let name = core_name(&project.name());
     files.add(format!("{name}.core"), core(&name, top));
-    Ok(())
-}
-
-/// The first steps of the training on the array: what goes through the ports, and how many cycles that takes.
-fn session(design: &Design) -> Result<(Session, u64), Failure> {
-    let steps = design.steps(STEPS.min(design.samples.train.len() / design.schedule.batch));
-    let rung = Rung::new(EngineName::Array, &design.lowered, Some(&design.images), None)?;
-    let mut grid = Recorded::new(Array::new(&design.images.machine));
-    let mut device = rung.device(&mut grid, Which::Full, &design.samples.signature);
-    device.load(&design.start);
-    let cycles = device.run(&steps)?.cycles.unwrap_or(0);
-    drop(device);
-    Ok((grid.into_session(), cycles))
 }
 
 /// A name that `FuseSoC`, file systems and shells take: letters, digits and `_`, beginning with a letter.

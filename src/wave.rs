@@ -6,13 +6,10 @@
 //! | `NAME.gtkw`, `NAME.sucl` | which signals GTKWave and Surfer show at first |
 
 use crate::arguments::Sim;
-use crate::design::Design;
-use crate::engines::{Rung, Which};
 use crate::failure::Failure;
 use crate::output::{self, Pending, Talk};
-use crate::project::Project;
+use arch::{Image, Machine};
 use sim::array::Array;
-use sim::train::engine::{Engine, Step};
 use sim::waves::signals;
 use sim::waves::writer::WriteWaves;
 use sim::waves::{Waved, Window, view};
@@ -39,16 +36,16 @@ pub fn format(path: &Path) -> Result<WaveFormat, Failure> {
     }
 }
 
-/// Refuse waves of a PU that the grid does not have, or of samples that are not simulated.
+/// Refuse waves of a PU that the grid does not have, or of samples that are not simulated. A step takes `batch` samples.
 ///
 /// # Errors
 /// It does not.
-pub fn check(design: &Design, options: &Sim) -> Result<(), Failure> {
-    let pus = design.images.machine.pus();
+pub fn check(machine: &Machine, batch: usize, options: &Sim) -> Result<(), Failure> {
+    let pus = machine.pus();
     if options.wave_pu >= pus {
         return Err(Failure::Usage(format!("--wave-pu {}: the grid has PUs 0 to {}", options.wave_pu, pus - 1)));
     }
-    let samples = u64::from(options.steps) * design.schedule.batch as u64;
+    let samples = u64::from(options.steps) * batch as u64;
     match &options.wave_samples {
         Some(range) if range.start >= samples => Err(Failure::Usage(format!(
             "--wave-samples {}..{}: only {samples} samples are simulated; --steps has more",
@@ -58,22 +55,30 @@ pub fn check(design: &Design, options: &Sim) -> Result<(), Failure> {
     }
 }
 
-/// Run the steps on an array that is recorded, and write the files.
+/// What is recorded.
+pub struct Recording<'a> {
+    /// What runs.
+    pub image: &'a Image,
+    /// The program's text.
+    pub source: &'a str,
+    /// Samples per step.
+    pub batch: usize,
+}
+
+/// Let `run` use an array that is recorded, and write the files.
 ///
 /// # Errors
 /// A file cannot be written, or the window shows nothing.
 pub fn record(
-    project: &Project,
-    design: &Design,
-    rung: &Rung<'_>,
-    steps: &[Step],
+    recording: &Recording<'_>,
     options: &Sim,
     (path, format): (&Path, WaveFormat),
     talk: &Talk,
+    run: impl FnOnce(&mut Waved) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| Failure::file("write", path, &error);
-    let image = rung.image(Which::Full).ok_or_else(|| Failure::Bug("waves without an image".to_owned()))?;
-    let batch = design.schedule.batch as u64;
+    let Recording { image, source, batch } = recording;
+    let batch = *batch as u64;
     let window = match (&options.wave_cycles, &options.wave_samples) {
         (Some(cycles), _) => Window::Cycles(cycles.clone()),
         (None, Some(samples)) => {
@@ -82,19 +87,16 @@ pub fn record(
         }
         (None, None) => Window::All,
     };
-    let all = || signals::all(image, &project.source.text, options.wave_pu);
+    let all = || signals::all(image, source, options.wave_pu);
     let mut pending = Pending::new(path)?;
     let file = Box::new(pending.file().try_clone().map_err(cannot)?);
     let to = match format {
         WaveFormat::Vcd => WriteWaves::Vcd(file),
         WaveFormat::Fst => WriteWaves::Fst(file),
     };
-    let array = Array::new(&design.images.machine);
+    let array = Array::new(&image.machine);
     let mut waved = Waved::new(array, options.wave_pu, all(), window, to).map_err(cannot)?;
-    let mut device = rung.device(&mut waved, Which::Full, &design.samples.signature);
-    device.load(&design.start);
-    device.run(steps)?;
-    drop(device);
+    run(&mut waved)?;
     let cycles = waved.finish().map_err(cannot)?;
     if cycles == 0 {
         return Err(Failure::Usage("the run is shorter than the first cycle of --wave-cycles".to_owned()));

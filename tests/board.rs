@@ -1,20 +1,21 @@
 //! `run`: training over a serial port. At the other end of a pseudo-terminal is the Verilog of a board's top module under Verilator; the
 //! bytes go through its UART.
 
+mod tool;
+
 use arch::Machine;
 use arch::machine::MachineSpec;
 use hdl::shell::{self, Pll};
-use serde_json::Value;
 use serialport::{SerialPort, TTYPort};
 use sim::verilator::{BoardDevice, Library, Options};
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use tool::{Ran, run};
 
 /// Clock cycles of one bit.
 const DIVISOR: u32 = 4;
@@ -125,23 +126,6 @@ fn serve(terminal: &mut TTYPort, mut board: BoardDevice, line: Line, stop: &Atom
     }
 }
 
-struct Ran {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
-
-fn tool(arguments: &[&str]) -> Ran {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tabla-gen"));
-    command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
-    let output = command.output().unwrap();
-    Ran {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
 fn config(folder: &Path, machine: &str) -> String {
     let path = folder.join("board.toml");
     fs::write(&path, format!("[machine]\n{machine}\n")).unwrap();
@@ -154,22 +138,23 @@ const TRAINING: [&str; 8] =
 
 fn on_board(bench: &Bench, config: &str, more: &[&str]) -> Ran {
     let port = ["run", "--port", &bench.name, "--config", config];
-    tool(&[&port[..], &TRAINING, &["json"], more].concat())
+    run(&[&port[..], &TRAINING, &["json"], more].concat())
 }
 
 #[test]
 fn training_on_a_board_is_training_on_the_array() {
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path(), GRID);
-    let array = tool(&[&["train", "--config", &config][..], &TRAINING, &["json"]].concat());
+    let array = run(&[&["train", "--config", &config][..], &TRAINING, &["json"]].concat());
     assert_eq!(array.code, 0, "{}", array.stderr);
-    let array: Value = serde_json::from_str(&array.stdout).unwrap();
+    let array = array.json();
     // The rest of the rows predicts with a batch of their own; the engines of both share the board.
     for (line, more) in [(Line::Good, &[][..]), (Line::Noisy(3000), &[]), (Line::Good, &["--batch", "8"])] {
         let bench = Bench::new(line);
         let ran = on_board(&bench, &config, more);
         assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
-        let board: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let board = ran.json();
+        tool::schema::holds(&board, "run");
         assert_eq!(board["words_differing"], 0, "{board}");
         assert!(board["words_compared"].as_u64().unwrap() > 150, "{board}");
         if more.is_empty() {
@@ -235,7 +220,7 @@ fn what_goes_wrong_with_a_board_is_told() {
     let hangs_up = unplugged.stderr.contains("is the board still plugged in?");
     told(&unplugged, if hangs_up { "the line failed" } else { "no answer after 6 attempts" });
     told(&on_board(&Bench::new(Line::Noisy(3)), &right, &[]), "damaged bytes (is the rate right?)");
-    let missing = tool(&[&["run", "--port", "/dev/no-such-port"][..], &TRAINING, &["text"]].concat());
+    let missing = run(&[&["run", "--port", "/dev/no-such-port"][..], &TRAINING, &["text"]].concat());
     told(&missing, "/dev/no-such-port: cannot open: No such file or directory");
     let wrong = config(folder.path(), "pus = 4\npes_per_pu = 2\nword = 16");
     let ran = on_board(&Bench::new(Line::Good), &wrong, &[]);

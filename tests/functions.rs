@@ -44,6 +44,10 @@ fn a_function_is_built_explained_and_simulated() {
     let simulated = done(&[&["sim", &program, "--steps", "5", "--format", "json"], &common[..]].concat()).json();
     // Three results, five records, array and RTL.
     assert_eq!(simulated["words_compared"], 30);
+    // The array alone needs no tools.
+    let array = ["sim", &program, "--steps", "5", "--engine", "array", "--format", "json"];
+    let array = done(&[&array[..], &common[..]].concat()).json();
+    assert_eq!((&array["words_compared"], &array["cycles"]), (&serde_json::json!(15), &simulated["cycles"]));
     fails(&["build", &program, "--data", "x.csv"], 2, &["--inputs"]);
     fails(&["build", "programs/linear.t", "--inputs", &inputs], 2, &["--data"]);
 }

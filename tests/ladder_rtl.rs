@@ -9,7 +9,7 @@ use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::language::{self, Language};
 use random::tape;
-use random::trial::{Hardware, Verdict, hardware, of_tape};
+use random::trial::{Hardware, Verdict, hardware, keep, of_tape};
 use serde_json::Value;
 use sim::array::Array;
 use sim::eval::read_inputs;
@@ -92,20 +92,26 @@ fn tabla_programs_run_on_the_rtl() {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Random programs on hardware, with stalls, aborts and resets.
+/// Random programs on hardware, with stalls, aborts and resets; one that falls is made small and kept where the tests replay it.
 #[test]
 fn random_programs_run_on_the_rtl() {
     let hardware = [Hardware::build(hardware(2, 4, 16))];
-    let mut climbed = 0;
-    for number in 0..60 {
-        let trial = of_tape(false, &tape::random(2, number, 150));
-        match trial.run(&[], &hardware) {
-            Verdict::Climbed(climbs) => climbed += climbs,
-            // What a machine of this size refuses has tests of its own.
-            Verdict::Refused(_) => {}
-            Verdict::Fell(why) => panic!("{why}\n{:#}", trial.to_json(&why)),
+    let found = Path::new(env!("CARGO_MANIFEST_DIR")).join("sim/tests/random/found");
+    for (is_ir, count, least) in [(false, 60, 30), (true, 30, 10)] {
+        let mut climbed = 0;
+        for number in 0..count {
+            let tape = tape::random(2, number, 150);
+            match of_tape(is_ir, &tape).run(&[], &hardware) {
+                Verdict::Climbed(climbs) => climbed += climbs,
+                // What a machine of this size refuses has tests of its own.
+                Verdict::Refused(_) => {}
+                Verdict::Fell(_) => {
+                    let name = format!("rtl-{}-{number}", if is_ir { "ir" } else { "tabla" });
+                    panic!("{}", keep(is_ir, &tape, &found, &name, |trial| trial.run(&[], &hardware)));
+                }
+            }
         }
+        println!("{climbed} climbs, tensor IR: {is_ir}");
+        assert!(climbed >= least, "only {climbed} climbs, tensor IR: {is_ir}");
     }
-    println!("{climbed} climbs");
-    assert!(climbed >= 30, "only {climbed} climbs");
 }

@@ -70,6 +70,29 @@ fn it_passes_and_fails_when_something_is_altered() {
     assert!(!output.status.success() && said(&output).contains("cannot read ./expected.hex"), "{}", said(&output));
 }
 
+/// A function has one, too: its records are the samples.
+#[test]
+fn a_function_has_a_testbench() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let text = "def dot(float(N) A, float(N) B) -> (s) {\n  s +=! A(i) * B(i)\n}\n\
+                def other(float(N) A) -> (m) {\n  m max=! A(i)\n}\n";
+    let records = r#"[{"A": [1.0, -2.0, 3.0], "B": [0.5, 0.25, 1.5]}, {"A": [0.5, 0.5, 0.25], "B": [1, 2, 3]}]"#;
+    fs::write(folder.path().join("dot.tc"), text).unwrap();
+    fs::write(folder.path().join("in.json"), records).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tabla-gen"));
+    command.args(["--config", "tiny", "build", "dot.tc", "--entry", "dot", "--inputs", "in.json", "--out", "out"]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(out.join("dot.core").is_file());
+    let output = make(&out, &["run"]);
+    // One word per record, and the records come round until there are sixteen.
+    assert!(output.status.success() && said(&output).contains("PASS: 16 words"), "{}", said(&output));
+    alter(&out.join("rtl/tabla.v"), PRODUCT.0, PRODUCT.1);
+    let output = make(&out, &["run", "STALLS=3"]);
+    assert!(!output.status.success() && said(&output).contains("FAIL: "), "{}", said(&output));
+}
+
 /// What a grid multiplies, and what it would be wrong to.
 const PRODUCT: (&str, &str) = ("product <= a * ", "product <= 1 + a * ");
 

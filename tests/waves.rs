@@ -62,3 +62,44 @@ fn impossible_waves_are_refused_and_leave_nothing() {
         assert!(names(folder.path()).is_empty(), "{arguments:?}: {:?}", names(folder.path()));
     }
 }
+
+/// A function's records are steps like those of a training.
+#[test]
+fn functions_have_waves() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "def mean(float(N) A) -> (m) {\n  s +=! A(i)\n  m = s / N\n}\n\
+                def twice(float(N) A) -> (D) {\n  D(i) = A(i) + A(i)\n}\n";
+    std::fs::write(folder.path().join("two.tc"), text).unwrap();
+    std::fs::write(folder.path().join("in.json"), r#"[{"A": [1.0, -2.0, 3.0]}, {"A": [0.5, 0.5, 0.25]}]"#).unwrap();
+    let sim = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tabla-gen"));
+        command.args(["--config", "tiny", "sim", "two.tc", "--inputs", "in.json", "--engine", "array", "--steps", "3"]);
+        command.args(arguments).current_dir(folder.path()).output().unwrap()
+    };
+    let mut recorded = Vec::new();
+    for (entry, line) in [("mean", "s2: s\\040+=!\\040A(i)"), ("twice", "s6: D(i)\\040=\\040A(i)\\040+\\040A(i)")] {
+        let name = format!("{entry}.vcd");
+        let output = sim(&["--entry", entry, "--wave", &name]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let waves = std::fs::read_to_string(folder.path().join(&name)).unwrap();
+        let line = line.replacen(' ', "\\040", 1);
+        assert!(waves.contains(&line), "no {line} in the waves of {entry}");
+        recorded.push(waves);
+    }
+    assert_ne!(recorded[0], recorded[1]);
+    // The third record is the first one again; a window shows less.
+    let output = sim(&["--entry", "mean", "--wave", "part.vcd", "--wave-samples", "1..2", "--stalls", "5"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(std::fs::read_to_string(folder.path().join("part.vcd")).unwrap().len() < recorded[0].len());
+    let before = names(folder.path());
+    for (arguments, says) in [
+        (&["--wave", "no.vcd", "--wave-samples", "3..4"][..], "only 3 samples"),
+        (&["--wave", "no.vcd", "--wave-pu", "99"], "the grid has PUs"),
+        (&["--wave", "no.txt"], ".vcd or .fst"),
+    ] {
+        let output = sim(arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(says), "{arguments:?}: {said}");
+        assert_eq!(names(folder.path()), before);
+    }
+}

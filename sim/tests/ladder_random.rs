@@ -7,42 +7,65 @@ mod random;
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::language::{self, Language};
-use proptest::prelude::*;
 use random::tape;
-use random::trial::{Hardware, Trial, Verdict, grid, hardware, of_tape};
+use random::trial::{Hardware, Trial, Verdict, grid, hardware, keep, of_tape};
 use sim::array::Array;
 use sim::grid::Stalls;
 use sim::ladder::Climb;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Fails with the program if it fell; whether it climbed.
-fn judge(trial: &Trial, verdict: Verdict) -> Result<bool, TestCaseError> {
-    match verdict {
-        Verdict::Climbed(_) => Ok(true),
-        Verdict::Refused(_) => Ok(false),
-        Verdict::Fell(why) => Err(TestCaseError::fail(format!("{why}\n{:#}", trial.to_json(&why)))),
-    }
+/// Where programs are kept that fell.
+fn found() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/random/found")
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, max_shrink_iters: 300, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
-
-    #[test]
-    fn random_programs_of_tensor_ir_climb_the_ladder(tape in proptest::collection::vec(any::<u16>(), 20..160)) {
-        let trial = of_tape(true, &tape);
-        judge(&trial, trial.run(&[grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)], &[]))?;
+/// Climb with random programs of a seed; one that falls is made small and kept in `random/found/`. How many climbed.
+fn climb(is_ir: bool, seed: u64, count: u64, grids: &[MachineSpec]) -> usize {
+    let mut climbed = 0;
+    for number in 0..count {
+        let tape = tape::random(seed, number, 20 + (number * 3 % 180) as usize);
+        match of_tape(is_ir, &tape).run(grids, &[]) {
+            Verdict::Climbed(_) => climbed += 1,
+            Verdict::Refused(_) => {}
+            Verdict::Fell(_) => {
+                let name = format!("{}-{seed}-{number}", if is_ir { "ir" } else { "tabla" });
+                panic!("{}", keep(is_ir, &tape, &found(), &name, |trial| trial.run(grids, &[])));
+            }
+        }
     }
+    climbed
+}
 
-    #[test]
-    fn random_programs_climb_the_ladder(tape in proptest::collection::vec(any::<u16>(), 20..200)) {
-        let trial = of_tape(false, &tape);
-        judge(&trial, trial.run(&[grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)], &[]))?;
-    }
+#[test]
+fn random_programs_of_tensor_ir_climb_the_ladder() {
+    let climbed = climb(true, 3, 60, &[grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)]);
+    assert!(climbed >= 20, "{climbed} of 60");
+}
 
-    #[test]
-    fn words_do_not_depend_on_the_grid(tape in proptest::collection::vec(any::<u16>(), 20..120)) {
-        let trial = of_tape(false, &tape);
-        judge(&trial, trial.run(&[grid(1, 1, 16), grid(1, 5, 16), grid(4, 1, 16), grid(4, 4, 16), grid(8, 8, 16)], &[]))?;
+#[test]
+fn random_programs_climb_the_ladder() {
+    let climbed = climb(false, 4, 60, &[grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)]);
+    assert!(climbed >= 30, "{climbed} of 60");
+}
+
+#[test]
+fn words_do_not_depend_on_the_grid() {
+    let grids = [grid(1, 1, 16), grid(1, 5, 16), grid(4, 1, 16), grid(4, 4, 16), grid(8, 8, 16)];
+    let climbed = climb(false, 5, 60, &grids);
+    assert!(climbed >= 30, "{climbed} of 60");
+}
+
+/// The first rung. A comparison may go the other way for two values that are close, and a chain of products multiplies errors, so a single
+/// program proves little; of many, most are near, and a rounding that is wrong by one place moves them all.
+#[test]
+fn most_words_are_near_the_real_numbers() {
+    for is_ir in [false, true] {
+        let distance = |number| of_tape(is_ir, &tape::random(6, number, 100)).distance(&grid(2, 4, 16));
+        let mut distances: Vec<f64> = (0..150).filter_map(distance).collect();
+        distances.sort_by(f64::total_cmp);
+        let at = |percent: usize| distances[distances.len() * percent / 100];
+        println!("tensor IR: {is_ir}; {} programs, last places: {:?}", distances.len(), [25, 50, 75, 90].map(at));
+        assert!(at(50) <= 1.0 && at(75) <= 2.0 && at(90) <= 8.0, "{:?}", [25, 50, 75, 90].map(at));
     }
 }
 
@@ -86,13 +109,12 @@ fn words_do_not_depend_on_the_placement() {
 /// A test that refuses everything proves nothing.
 #[test]
 fn most_random_programs_are_accepted() {
-    {
-        let (is_ir, least) = (false, 50);
-        let climbs = |number| {
-            let trial = of_tape(is_ir, &tape::random(1, number, 120));
-            judge(&trial, trial.run(&[grid(2, 4, 16)], &[])).unwrap()
+    for (is_ir, least) in [(false, 70), (true, 70)] {
+        let climbs = |number: &u64| {
+            let verdict = of_tape(is_ir, &tape::random(1, *number, 120)).run(&[grid(2, 4, 16)], &[]);
+            matches!(verdict, Verdict::Climbed(_))
         };
-        let accepted = (0..100).filter(|&number| climbs(number)).count();
+        let accepted = (0..100).filter(climbs).count();
         println!("{accepted} of 100 accepted");
         assert!(accepted >= least, "{accepted} of 100, tensor IR: {is_ir}");
     }
@@ -101,7 +123,7 @@ fn most_random_programs_are_accepted() {
 /// Everything that ever fell, on arrays and on hardware.
 #[test]
 fn what_was_found_stays_mended() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/random/found");
+    let folder = found();
     let mut files: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     files.sort();
@@ -125,10 +147,24 @@ fn a_failure_becomes_a_small_program() {
     };
     let tape = (0..).map(|number| tape::random(1, number, 200));
     let tape = tape.into_iter().find(|tape| matches!(fall(&of_tape(false, tape)), Verdict::Fell(_))).unwrap();
-    let (trial, why) = random::trial::simplest(false, &tape, fall);
+    let folder = tempfile::tempdir().unwrap();
+    let told = keep(false, &tape, folder.path(), "small", fall);
+    let file = folder.path().join("small.json");
+    assert_eq!(told, format!("a function; wrote {}", file.display()));
+    let kept: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let trial = Trial::from_json(&kept);
     let Trial::Tabla(program) = &trial else { unreachable!("a tape of TABLA makes TABLA") };
-    assert_eq!(why, "a function");
     assert_eq!(program.text.matches("gaussian(").count(), 1, "{}", program.text);
     assert_eq!(program.text.matches(" = ").count(), 5, "{}", program.text);
-    assert_eq!(Trial::from_json(&trial.to_json(&why)), trial);
+    assert_eq!(trial.to_json("a function"), kept);
+}
+
+/// A panic of the compiler is a fall like any other.
+#[test]
+fn a_panic_is_a_fall() {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let verdict = of_tape(false, &tape::random(1, 0, 50)).caught(|_| panic!("{} rows", 65));
+    std::panic::set_hook(hook);
+    assert_eq!(verdict, Verdict::Fell("panic: 65 rows".to_owned()));
 }

@@ -126,6 +126,7 @@ fn function(project: &Project, function: &Function, talk: &Talk) -> Result<Built
         measured_on: function.origin.clone(),
     });
     let mut files = Files::new();
+    testbench::add_function(&mut files, project, function)?;
     add_image(&mut files, "function", &function.compiled, &function.program);
     complete(project, &function.compiled.image, report, files, talk)
 }

@@ -6,14 +6,19 @@ use crate::output;
 use serde_json::json;
 
 macro_rules! schemas {
-    ($($name:literal),* $(,)?) => {
+    ($($name:literal),* $(,)?; $($same:literal as $other:literal),*) => {
         /// Name and text of each schema.
-        const SCHEMAS: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../schemas/", $name, ".json")))),*];
+        const SCHEMAS: &[(&str, &str)] = &[
+            $(($name, include_str!(concat!("../../schemas/", $name, ".json"))),)*
+            $(($same, include_str!(concat!("../../schemas/", $other, ".json"))),)*
+        ];
     };
 }
 
 schemas!(
+    "accuracy",
     "bench",
+    "bitstream",
     "build",
     "config",
     "diagnostics",
@@ -29,8 +34,11 @@ schemas!(
     "report",
     "settings",
     "sim",
+    "summary",
+    "synth",
     "train",
-    "weights",
+    "weights";
+    "run" as "train"
 );
 
 /// Print one, or the names.

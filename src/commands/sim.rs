@@ -9,45 +9,65 @@ use crate::output::{self, Talk};
 use crate::project::Project;
 use crate::render;
 use crate::simulators::Simulator;
-use crate::wave;
+use crate::wave::{self, Recording, WaveFormat};
 use serde_json::json;
 use sim::array::Array;
 use sim::grid::Stalls;
-use sim::train::engine::Comparison;
+use sim::train::engine::{Comparison, Engine};
+use std::path::Path;
 
-/// The same for a function: `fixed`, array and RTL on its records.
-fn function(global: &Global, options: &Sim, function: &Function, talk: &Talk) -> Result<(), Failure> {
-    let machine = &function.compiled.image.machine;
+/// The same for a function: `fixed` and array, and RTL if that is asked for, on its records.
+fn function(
+    global: &Global,
+    options: &Sim,
+    function: &Function,
+    wave: Option<(&Path, WaveFormat)>,
+    source: &str,
+    talk: &Talk,
+) -> Result<(), Failure> {
+    let image = &function.compiled.image;
+    let machine = &image.machine;
+    if wave.is_some() {
+        wave::check(machine, 1, options)?;
+    }
     let count = options.steps as usize;
     let stalls = || options.stalls.map_or_else(Stalls::none, |seed| Stalls::seeded(seed, 25, 25));
-    let simulator = Simulator::build(machine, Some(talk))?;
-    let array = function.run(Array::new(machine), count, stalls())?;
-    let rtl = function.run(simulator.device(machine), count, stalls())?;
+    let mut rungs = Vec::new();
+    if options.engine == EngineName::Rtl {
+        let simulator = Simulator::build(machine, Some(talk))?;
+        rungs.push(("rtl", function.run(simulator.device(machine), count, stalls())?));
+    }
+    rungs.insert(0, ("array", function.run(Array::new(machine), count, stalls())?));
     let mut first = None;
     let mut words = 0;
-    for (name, outcome) in [("array", &array), ("rtl", &rtl)] {
+    for (name, outcome) in &rungs {
         let (compared, difference) = function.compare(outcome);
         words += compared;
         first = first.or(difference.map(|difference| format!("{name} differs from fixed: {difference}")));
     }
+    if let Some(place) = wave {
+        let recording = Recording { image, source, batch: 1 };
+        wave::record(&recording, options, place, talk, |waved| function.run(waved, count, stalls()).map(drop))?;
+    }
+    let cycles = rungs[0].1.cycles;
     let words_differ = first.is_some();
-    let cycles_differ = array.cycles != rtl.cycles;
-    if first.is_none() && cycles_differ {
-        first = Some(format!("rtl takes {} cycles, the array {}", rtl.cycles, array.cycles));
+    let other = rungs.iter().map(|(_, outcome)| outcome.cycles).find(|&other| other != cycles);
+    if let (None, Some(other)) = (&first, other) {
+        first = Some(format!("rtl takes {other} cycles, the array {cycles}"));
     }
     let differs = first.clone().map(Failure::Mismatch);
     output::either(
         global.format,
-        || format!("{count} records, {} cycles; {words} words compared\n", rtl.cycles),
+        || format!("{count} records, {cycles} cycles; {words} words compared with fixed\n"),
         || {
             let mut document = json!({
                 "schema_version": 1,
                 "steps": count,
                 "samples": count,
-                "cycles": rtl.cycles,
+                "cycles": cycles,
                 "words_compared": words,
                 "words_differing": u64::from(words_differ),
-                "cycle_counts_differing": u64::from(cycles_differ),
+                "cycle_counts_differing": u64::from(other.is_some()),
                 "first_difference": first,
             });
             if let Some(failure) = &differs {
@@ -68,15 +88,12 @@ pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
     let mut project = Project::open(global, options.target.program.as_deref())?;
     project.enter(&options.target.entry)?;
     if functions::is_function(&project, &options.target)? {
-        if wave.is_some() || options.engine != EngineName::Rtl {
-            let message = "a function is simulated as RTL only; --wave and --engine array are for programs that train";
-            return Err(Failure::Usage(message.to_owned()));
-        }
-        return function(global, options, &Function::new(&project, &options.target, talk)?, talk);
+        let inner = Function::new(&project, &options.target, talk)?;
+        return function(global, options, &inner, wave, &project.source.text, talk);
     }
     let design = Design::new(&project, &options.target, talk)?;
     if wave.is_some() {
-        wave::check(&design, options)?;
+        wave::check(&design.images.machine, design.schedule.batch, options)?;
     }
     let mut rung = Rung::new(options.engine, &design.lowered, Some(&design.images), Some(talk))?;
     rung.stalls = options.stalls;
@@ -91,8 +108,14 @@ pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
     for comparison in [engine.comparison(), predictor.comparison()].into_iter().flatten() {
         sum.add(&comparison);
     }
-    if let Some((path, format)) = wave {
-        wave::record(&project, &design, &rung, &steps, options, (path, format), talk)?;
+    if let Some(place) = wave {
+        let image = rung.image(Which::Full).ok_or_else(|| Failure::Bug("waves without an image".to_owned()))?;
+        let recording = Recording { image, source: &project.source.text, batch: design.schedule.batch };
+        wave::record(&recording, options, place, talk, |waved| {
+            let mut device = rung.device(waved, Which::Full, &design.samples.signature);
+            device.load(&design.start);
+            Ok(device.run(&steps).map(drop)?)
+        })?;
     }
     let samples = steps.len() * design.schedule.batch;
     let rungs = options.engine.as_str();

@@ -47,7 +47,6 @@ std::vector<Line> read(const std::string& folder, const std::string& name, size_
         if (line.size() != numbers) unusable(name + ": a line has the wrong number of words");
         lines.push_back(line);
     }
-    if (lines.empty()) unusable(name + " is empty");
     return lines;
 }
 
@@ -152,6 +151,8 @@ int main(int argc, char** argv) {
     const std::vector<Line> control = read(folder, "control.hex", 2);
     const std::vector<Line> input = read(folder, "input.hex", GRID_LANES);
     const std::vector<Line> expected = read(folder, "expected.hex", 1);
+    // A function of no inputs has no beats.
+    if (control.empty() || expected.empty()) unusable("control.hex or expected.hex is empty");
 
     VerilatedContext context;
     context.commandArgs(argc, argv);

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
+pub(crate) mod schema;
+
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};

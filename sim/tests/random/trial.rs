@@ -15,6 +15,8 @@ use sim::array::Array;
 use sim::grid::{Grid, Lockstep, Stalls};
 use sim::ladder::{Climb, Values};
 use sim::verilator::{GridDevice, Library};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 /// A grid of some size.
 pub(crate) fn grid(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
@@ -80,9 +82,6 @@ pub(crate) fn of_tape(is_ir: bool, tape: &[u16]) -> Trial {
     if is_ir { Trial::Ir(tape.to_vec()) } else { Trial::Tabla(program(tape)) }
 }
 
-/// How far golden and fixed may be apart, in last places: no word is that large, but what a comparison decides may differ.
-const FAR: f64 = 1e300;
-
 impl Trial {
     fn parts(&self) -> Result<(Program, Values, Vec<Values>, bool), String> {
         match self {
@@ -100,8 +99,28 @@ impl Trial {
         }
     }
 
-    /// Climb on all grids; `hardware` also as RTL.
+    /// Climb on all grids; `hardware` also as RTL. A panic, a verifier's among them, is a fall.
     pub(crate) fn run(&self, grids: &[MachineSpec], hardware: &[Hardware]) -> Verdict {
+        self.caught(|trial| trial.climb(grids, hardware))
+    }
+
+    /// The verdict of `climb`, or its panic.
+    pub(crate) fn caught(&self, climb: impl FnOnce(&Trial) -> Verdict) -> Verdict {
+        catch_unwind(AssertUnwindSafe(|| climb(self))).unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            Verdict::Fell(format!("panic: {text}"))
+        })
+    }
+
+    /// How far golden and fixed are apart on a grid, in last places of the results; nothing where it is refused.
+    pub(crate) fn distance(&self, spec: &MachineSpec) -> Option<f64> {
+        let (program, model, samples, _) = self.parts().ok()?;
+        let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
+        Climb::new(&program, &options, &model, &steps(&samples, 1), spec).ok().map(|climb| climb.distance)
+    }
+
+    fn climb(&self, grids: &[MachineSpec], hardware: &[Hardware]) -> Verdict {
         let (program, model, samples, trains) = match self.parts() {
             Ok(parts) => parts,
             Err(why) => return Verdict::Refused(why),
@@ -130,7 +149,7 @@ impl Trial {
                         continue;
                     }
                 };
-                if climb.distance.is_nan() || climb.distance > FAR {
+                if !climb.distance.is_finite() {
                     return Verdict::Fell(format!("fixed is {} last places from golden", climb.distance));
                 }
                 if let Err(why) = everything(&climb, hardware) {
@@ -188,6 +207,24 @@ pub(crate) fn simplest(is_ir: bool, tape: &[u16], mut fall: impl FnMut(&Trial) -
     let trial = of_tape(is_ir, &tape);
     let why = fell(fall(&trial)).expect("shrinking keeps the failure");
     (trial, why)
+}
+
+/// Make the program of a tape that falls small, and keep it in a folder, where the tests replay it; says what fell, and where it is now.
+pub(crate) fn keep(
+    is_ir: bool,
+    tape: &[u16],
+    folder: &Path,
+    name: &str,
+    fall: impl FnMut(&Trial) -> Verdict,
+) -> String {
+    let (trial, why) = simplest(is_ir, tape, fall);
+    let file = folder.join(format!("{name}.json"));
+    let written =
+        std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, format!("{:#}\n", trial.to_json(&why))));
+    match written {
+        Ok(()) => format!("{why}; wrote {}", file.display()),
+        Err(error) => format!("{why}; cannot write {}: {error}\n{:#}", file.display(), trial.to_json(&why)),
+    }
 }
 
 /// A grid that can be reset.

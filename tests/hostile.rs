@@ -1,0 +1,220 @@
+//! Names that would do harm, had they a way in: whatever program, data and config are called and say, the Verilog, the Makefile, the Tcl
+//! and the HTML are those of a harmless project. And nothing is written but what was asked for.
+
+mod tool;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tool::tool;
+
+/// Ends a string, a comment, a word, an element, a command, a rule, in any of the languages that are written.
+const HOSTILE: &str =
+    "a\"'$(touch owned) `touch owned`;[exec touch owned]{$owned}\\ */ </td><script>alert(owned)</script>&\tendmodule";
+
+/// The logistic regression on four samples, for a board of the user's. What is free text or a name of a file is `name`.
+struct Project {
+    folder: tempfile::TempDir,
+    program: PathBuf,
+}
+
+impl Project {
+    fn new(name: &str) -> Project {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
+        // A slash is no part of a name.
+        let file = name.replace('/', "");
+        let program = folder.path().join(format!("{file}.t"));
+        fs::write(&program, read("programs/logistic.t").replace("m = 31; ", &format!("m = 3; // {name} "))).unwrap();
+        fs::write(program.with_extension("toml"), format!("# {name}\n{}", read("programs/logistic.toml"))).unwrap();
+        let quoted = name.replace('"', "\"\"");
+        let rows = "1,0.5,0\n-1,0.25,1\n0.5,0.75,0\n-0.75,-1,1\n".repeat(8);
+        fs::write(folder.path().join(format!("{file}.csv")), format!("\"{quoted}\",b,target\n{rows}")).unwrap();
+        let boards = folder.path().join("boards");
+        fs::create_dir(&boards).unwrap();
+        let title = format!("title = {}", toml::Value::from(name));
+        let board = read("boards/zcu102.toml");
+        let old = board.lines().find(|line| line.starts_with("title")).unwrap();
+        fs::write(boards.join("mine.toml"), board.replace(old, &title)).unwrap();
+        let config = format!(
+            "# {name}\n[machine]\npus = 2\npes_per_pu = 2\nstream_words = 2\n\n[board]\nname = \"mine\"\nclock_mhz = 100.0\n"
+        );
+        fs::write(folder.path().join(format!("{file}.toml.config")), config).unwrap();
+        Project { folder, program }
+    }
+
+    fn path(&self, extension: &str) -> String {
+        self.program.with_extension(extension).file_name().unwrap().to_str().unwrap().to_owned()
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let (program, config) = (self.path("t"), self.path("toml.config"));
+        let mut command = tool(arguments);
+        command.args([&program, "--config", &config, "--quiet"]).current_dir(self.folder.path());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        output
+    }
+
+    /// Everything below the folder.
+    fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        let mut folders = vec![self.folder.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let content = fs::read(&path).unwrap();
+                    files.insert(path.strip_prefix(self.folder.path()).unwrap().to_owned(), content);
+                }
+            }
+        }
+        files
+    }
+}
+
+/// The tags of a page, without what the user may say inside them: names and keys of attributes.
+fn tags(html: &str) -> Vec<String> {
+    let mut tags = Vec::new();
+    for piece in html.split('<').skip(1) {
+        let tag = piece.split('>').next().unwrap_or_default();
+        // What stands in quotes is no structure.
+        tags.push(tag.split('"').step_by(2).collect());
+    }
+    tags
+}
+
+#[test]
+fn texts_are_those_of_a_harmless_project() {
+    let (good, evil) = (Project::new("good"), Project::new(HOSTILE));
+    let mut pages = Vec::new();
+    for project in [&good, &evil] {
+        let data = project.path("csv");
+        project.run(&["build", "--data", &data, "--out", "out"]);
+        project.run(&["report", "--data", &data, "--out", "page", "--epochs", "2"]);
+        pages.push(fs::read_to_string(project.folder.path().join("page/report.html")).unwrap());
+    }
+    // Beside the core's name nothing of a name is left.
+    let (mut good_files, evil_files) = (good.files(), evil.files());
+    let core = evil_files.keys().find(|path| path.extension().is_some_and(|e| e == "core")).unwrap();
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let stem = core.file_stem().unwrap().to_str().unwrap();
+    assert!(stem.chars().all(plain), "{}", core.display());
+    let text = String::from_utf8_lossy(&evil_files[core]).replace(stem, "good");
+    assert_eq!(text, String::from_utf8_lossy(&good_files[Path::new("out/good.core")]));
+    for name in [
+        "out/rtl/tabla.v",
+        "out/rtl/tabla_axi.v",
+        "out/vivado.tcl",
+        "out/driver/tabla.py",
+        "out/driver/tabla.h",
+        "out/testbench/Makefile",
+        "out/testbench/main.cpp",
+        "out/testbench/grid.h",
+        "out/testbench/control.hex",
+        "out/testbench/input.hex",
+        "out/testbench/expected.hex",
+    ] {
+        let (good, evil) = (good_files.remove(Path::new(name)), evil_files.get(Path::new(name)));
+        assert!(good.is_some() && good.as_ref() == evil, "{name} depends on what the user's files are called");
+    }
+    // The page tells the names, as text.
+    assert_eq!(tags(&pages[0]), tags(&pages[1]));
+    assert!(pages[1].contains("&lt;script&gt;alert(owned)") && !pages[0].contains("owned"));
+    assert!(!tags("<p>a<b></p>").iter().eq(&tags("<p>a&lt;b></p>")), "an element more would be seen");
+}
+
+/// What runs what was written is not led astray either.
+#[test]
+fn tools_take_a_hostile_project() {
+    let project = Project::new(HOSTILE);
+    let data = project.path("csv");
+    // A folder's name, too.
+    let out = format!("out {}", HOSTILE.replace('/', ""));
+    project.run(&["build", "--data", &data, "--out", &out]);
+    let out = project.folder.path().join(&out);
+    let make = Command::new("make")
+        .args(["-n", "run", "VERILATOR=false"])
+        .current_dir(out.join("testbench"))
+        .output()
+        .unwrap();
+    assert!(make.status.success(), "{}", String::from_utf8_lossy(&make.stderr));
+    // Every command of the script is a word of its own, up to the first one that only Vivado knows.
+    let tcl = Command::new("tclsh").arg(out.join("vivado.tcl")).current_dir(&out).output().unwrap();
+    let said = String::from_utf8_lossy(&tcl.stderr).into_owned();
+    assert!(said.contains("invalid command name"), "{said}");
+    let verilog = fs::read_to_string(out.join("rtl/tabla.v")).unwrap()
+        + &fs::read_to_string(out.join("rtl/tabla_axi.v")).unwrap();
+    assert!(!verilog.contains("owned"));
+    assert!(project.files().keys().all(|path| !path.ends_with("owned")), "{:?}", project.files().keys());
+}
+
+/// A board file of the user's is data, but its words become arguments of tools: what is no plain word is refused.
+#[test]
+fn words_of_a_board_are_plain() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let facts = fs::read_to_string(root.join("boards/ulx3s-25f.toml")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("boards")).unwrap();
+    fs::copy(root.join("boards/ulx3s.lpf"), folder.path().join("boards/ulx3s.lpf")).unwrap();
+    fs::write(folder.path().join("c.toml"), "[board]\nname = \"mine\"\n").unwrap();
+    let checked = |text: &str| {
+        fs::write(folder.path().join("boards/mine.toml"), text).unwrap();
+        let program = root.join("programs/logistic.t").display().to_string();
+        tool(&["check", &program, "--config", "c.toml"]).current_dir(folder.path()).output().unwrap()
+    };
+    assert!(checked(&facts).status.success(), "the board as it is");
+    for key in ["part", "programmer", "size", "package", "constraints"] {
+        let line =
+            facts.lines().find(|line| line.starts_with(&format!("{key} ="))).unwrap_or_else(|| panic!("no {key}"));
+        for word in
+            ["x; touch owned", "x\ntouch owned", "$(touch owned)", "`touch owned`", "-x", "", "a|b", "a>b", "a&b"]
+        {
+            let output = checked(&facts.replace(line, &format!("{key} = {}", toml::Value::from(word))));
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.code() == Some(1) && said.contains("E-CONFIG"), "{key} = {word:?}: {said}");
+        }
+    }
+}
+
+/// Commands that write a folder write it alone; the others write nothing that was not named.
+#[test]
+fn nothing_else_is_written() {
+    let project = Project::new("p");
+    let data = project.path("csv");
+    let before: Vec<PathBuf> = project.files().into_keys().collect();
+    let written = |known: &[PathBuf]| -> Vec<PathBuf> {
+        project.files().into_keys().filter(|path| !known.contains(path)).collect()
+    };
+    for arguments in [
+        &["check"][..],
+        &["train", "--data", &data, "--epochs", "1"],
+        &["accuracy", "--data", &data, "--epochs", "1", "--words", "12"],
+        &["sim", "--data", &data, "--engine", "array", "--steps", "2"],
+        &["explain", "--data", &data],
+        &["explore", "--data", &data, "--pus", "1,2"],
+        &["graph"],
+    ] {
+        project.run(arguments);
+        assert_eq!(written(&before), Vec::<PathBuf>::new(), "{arguments:?}");
+    }
+    for arguments in [
+        &["build", "--data", &data, "--out", "one/out"][..],
+        &["report", "--data", &data, "--epochs", "1", "--out", "one/out"],
+    ] {
+        project.run(arguments);
+        let written = written(&before);
+        assert!(
+            !written.is_empty() && written.iter().all(|path| path.starts_with("one/out")),
+            "{arguments:?}: {written:?}"
+        );
+    }
+    project.run(&["train", "--data", &data, "--epochs", "1", "--save", "m.json", "--checkpoint", "c.json"]);
+    let mut left = written(&before);
+    left.retain(|path| !path.starts_with("one/out"));
+    assert_eq!(left, ["c.json", "m.json"].map(PathBuf::from));
+}
