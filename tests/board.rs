@@ -183,7 +183,7 @@ fn a_board_with_a_fixed_program() {
     let data = copy("examples/breast_cancer.csv", "data.csv", &|text| {
         text.lines().take(60).fold(String::new(), |text, line| text + line + "\n")
     });
-    let built = tool(&["build", "--config", &config, "--out", &out, &program, "--data", &data]);
+    let built = run(&["build", "--config", &config, "--out", &out, &program, "--data", &data]);
     assert_eq!(built.code, 0, "{}", built.stderr);
     // The board's top around the grid that was written.
     let mut rtl = shell::board(&machine(), &facts()).unwrap();
@@ -191,17 +191,17 @@ fn a_board_with_a_fixed_program() {
     assert!(rtl.verilog.contains(&loadable));
     rtl.verilog = rtl.verilog.replace(&loadable, &fs::read_to_string(folder.path().join("out/rtl/tabla.v")).unwrap());
     let library = || Library::build(&rtl, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
-    let run = |more: &[&str]| {
+    let trained = |more: &[&str]| {
         let bench = Bench::of(Line::Good, Some(library()));
         let fixed = ["run", "--port", &bench.name, "--config", &config, &program, "--data", &data, "--format", "json"];
-        tool(&[&fixed[..], more].concat())
+        run(&[&fixed[..], more].concat())
     };
-    let ran = run(&[]);
+    let ran = trained(&[]);
     assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
-    let board: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let board = ran.json();
     assert_eq!(board["words_differing"], 0, "{board}");
     assert!(board["words_compared"].as_u64().unwrap() > 30, "{board}");
-    let other = run(&["--set", "mu=0.4"]);
+    let other = trained(&["--set", "mu=0.4"]);
     assert_eq!(other.code, 6, "{}\n{}", other.stdout, other.stderr);
     assert!(other.stderr.contains("another program is part of the board's grid"), "{}", other.stderr);
 }
