@@ -6,7 +6,7 @@
 //! Three beats per `l` become two, and a rest that may lie on other axes. What the rest reads and both parts share, `x`, is loaded
 //! twice, so that it can lie elsewhere, too. Nothing is rounded differently: each element is computed as before.
 
-use super::place::Classes;
+use super::place::{Classes, for_each_access};
 use crate::fixed::{Kind, Operand, Operation, Program, Role, Tensor};
 use crate::tensor::{Affine, TensorId};
 use arch::machine::Machine;
@@ -29,10 +29,24 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    /// The program as it is.
+    /// The program as it is, without the inputs that nothing reads: the labels of a prediction need not come in.
     pub(super) fn whole(program: &Program) -> Pieces {
-        let piece = |(id, tensor): (usize, &Tensor)| Piece { of: TensorId(id), origin: vec![0; tensor.shape.len()] };
-        Pieces { program: program.clone(), pieces: program.tensors.iter().enumerate().map(piece).collect() }
+        let mut read = vec![false; program.tensors.len()];
+        for operation in &program.operations {
+            for_each_access(operation, |tensor, _, _| read[tensor.0] = true);
+        }
+        let kept: Vec<usize> =
+            (0..read.len()).filter(|&id| read[id] || program.tensors[id].role != Role::Input).collect();
+        let piece = |&id: &usize| Piece { of: TensorId(id), origin: vec![0; program.tensors[id].shape.len()] };
+        let number = |id: TensorId| kept.binary_search(&id.0).ok().map(TensorId);
+        let renumbered = |tensor, index: &[Affine]| (number(tensor).expect("it is read or written"), index.to_vec());
+        let result = Program {
+            tensors: kept.iter().map(|&id| program.tensors[id].clone()).collect(),
+            operations: program.operations.iter().map(|operation| rewritten(operation, renumbered)).collect(),
+            names: program.names.iter().filter_map(|(name, id)| Some((name.clone(), number(*id)?))).collect(),
+            ..program.clone()
+        };
+        Pieces { program: result, pieces: kept.iter().map(piece).collect() }
     }
 
     /// The program, and what it becomes when every index that can be cut at a multiple of the grid is.
@@ -102,7 +116,8 @@ impl Pieces {
             };
             let (low, high) = (operation.iterators[iterator].low, operation.iterators[iterator].high);
             if low < at {
-                let mut main = operation.clone();
+                // What is read by its number may lie in the rest.
+                let mut main = rewritten(operation, |tensor, index| pick(&rests, &dimension_of, at, tensor, index));
                 main.iterators[iterator].high = high.min(at);
                 operations.push(main);
             }
