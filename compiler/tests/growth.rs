@@ -29,10 +29,13 @@ fn compiled(layers: [u32; 3], batch: u32, grid: (u32, u32)) -> Compiled {
     let spec = MachineSpec { pus: Some(grid.0), pes_per_pu: Some(grid.1), ..MachineSpec::default() };
     let compiled = compile_fitted(&lowered, &spec, &|_| 0).expect("it fits");
     let (instructions, cycles) = (compiled.image.alu.len(), compiled.image.step_length);
+    let (took, start) = (start.elapsed(), Instant::now());
+    compiler::backend::verify(&compiled.image);
     println!(
-        "{layers:?}, batch {}: {:.3} s, {instructions} instructions, {cycles} cycles",
+        "{layers:?}, batch {}: {:.1} ms, {:.1} of them for the verifier; {instructions} instructions, {cycles} cycles",
         batch.size,
-        start.elapsed().as_secs_f64()
+        took.as_secs_f64() * 1e3,
+        start.elapsed().as_secs_f64() * 1e3
     );
     compiled
 }

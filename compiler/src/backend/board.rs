@@ -4,6 +4,7 @@
 
 use super::job::{Access, Job, Sink};
 use super::select::Storage;
+use super::trace::{Pace, Touch, Trace, behind};
 use crate::fixed::Role;
 use arch::isa::Pad;
 use arch::machine::Machine;
@@ -89,37 +90,57 @@ fn shape(job: &Job, machine: &Machine) -> Slot {
     Slot { alu: Window { first: 0, last }, root, moves, readable: last + readable, waited: 0 }
 }
 
-/// Call `visit` with the word of an access in every beat of the job, and with the beat's cycle relative to the job's start.
-pub(super) fn for_each_word(job: &Job, access: &Access, mut visit: impl FnMut(usize, u64)) {
-    let mut counters = vec![0u32; job.loops.len()];
-    let mut word = access.offset;
-    let mut cycle = 0;
-    loop {
-        visit(word as usize, cycle);
-        cycle += u64::from(job.interval);
-        let mut level = counters.len();
-        loop {
-            if level == 0 {
-                return;
-            }
-            level -= 1;
-            counters[level] += 1;
-            word += access.strides[level];
-            if counters[level] < job.loops[level] {
-                break;
-            }
-            word -= access.strides[level] * i64::from(counters[level]);
-            counters[level] = 0;
-        }
+/// The cycles, relative to the job's start, in which its results are at the write port.
+fn write_cycles(job: &Job, machine: &Machine) -> Pace {
+    let (per_result, interval) = (job.beats_per_result(), u64::from(job.interval));
+    let (written, _) = latency(job, machine);
+    Pace { first: (per_result - 1) * interval + written, step: per_result * interval, count: job.beats() / per_result }
+}
+
+/// The words of a job that starts in cycle 0.
+#[derive(Debug, Clone)]
+pub(super) struct Words {
+    /// For each storage that is read, when each word is needed first.
+    pub(super) read: Vec<(usize, Vec<Trace>)>,
+    /// The storage that is written.
+    pub(super) written: Option<Written>,
+}
+
+/// When the words of a storage are written.
+#[derive(Debug, Clone)]
+pub(super) struct Written {
+    pub(super) storage: usize,
+    /// When each word can be read for good.
+    pub(super) readable: Vec<Trace>,
+    /// When each word may be there already.
+    first: Vec<Trace>,
+}
+
+impl Words {
+    pub(super) fn of(job: &Job, machine: &Machine) -> Words {
+        let read = job.reads().map(|access| (access.storage.0, Trace::of(job, access, Touch::First))).collect();
+        let (_, latency) = latency(job, machine);
+        let times = |access: &Access, touch| -> Vec<Trace> {
+            Trace::of(job, access, touch).into_iter().map(|trace| trace.later(latency)).collect()
+        };
+        let written = job.write().map(|access| Written {
+            storage: access.storage.0,
+            readable: times(access, Touch::Last),
+            first: times(access, Touch::First),
+        });
+        Words { read, written }
     }
 }
 
-/// The cycles, relative to the job's start, in which its results are at the write port.
-fn write_cycles(job: &Job, machine: &Machine) -> impl Iterator<Item = u64> + use<> {
-    let per_result = job.beats_per_result();
-    let (results, interval) = (job.beats() / per_result, u64::from(job.interval));
-    let (written, _) = latency(job, machine);
-    (1..=results).map(move |n| (n * per_result - 1) * interval + written)
+/// Add boxes, `start` cycles later, to a list in which one time of each word counts.
+fn add(known: &mut Vec<Trace>, more: &[Trace], start: u64, touch: Touch) {
+    for trace in more {
+        let trace = trace.clone().later(start);
+        match known.iter_mut().find(|other| other.is_shifted(&trace)) {
+            Some(same) => same.keep(trace, touch),
+            None => known.push(trace),
+        }
+    }
 }
 
 /// What has been scheduled so far.
@@ -128,12 +149,12 @@ pub(super) struct Board<'a> {
     machine: &'a Machine,
     storages: &'a [Storage],
     pads: &'a [Pad],
-    /// Per storage and word: the first cycle in which it can be read.
-    readable: Vec<Vec<u64>>,
-    /// Per storage and word: the first cycle in which it is read.
-    read: Vec<Vec<u64>>,
-    /// Per pad and cycle: whether the write port is taken.
-    ports: [Vec<bool>; 4],
+    /// Per storage: when its words can be read. Of several times the latest counts.
+    readable: Vec<Vec<Trace>>,
+    /// Per storage: when its words are read. Of several times the first counts.
+    read: Vec<Vec<Trace>>,
+    /// Per pad: when its write port is taken.
+    ports: [Vec<Pace>; 4],
     /// First cycle in which the alu stream is free.
     pub(super) alu: u64,
     root: u64,
@@ -145,13 +166,12 @@ pub(super) struct Board<'a> {
 
 impl<'a> Board<'a> {
     pub(super) fn new(machine: &'a Machine, storages: &'a [Storage], pads: &'a [Pad]) -> Board<'a> {
-        let words = |value: u64| storages.iter().map(|s| vec![value; s.words as usize]).collect();
         Board {
             machine,
             storages,
             pads,
-            readable: words(0),
-            read: words(u64::MAX),
+            readable: vec![Vec::new(); storages.len()],
+            read: vec![Vec::new(); storages.len()],
             ports: Default::default(),
             alu: 0,
             root: 0,
@@ -163,19 +183,11 @@ impl<'a> Board<'a> {
 
     /// The first cycle in which a job may start as far as its words are concerned: each has been written when it is read, and
     /// lands after what was written there before.
-    pub(super) fn words_ready(&self, job: &Job) -> u64 {
-        let mut start = 0;
-        for access in job.reads() {
-            let readable = &self.readable[access.storage.0];
-            for_each_word(job, access, |word, cycle| start = start.max(readable[word].saturating_sub(cycle)));
-        }
-        if let Some(write) = job.write() {
-            let (_, own) = latency(job, self.machine);
-            let readable = &self.readable[write.storage.0];
-            let landed = |word: usize| if readable[word] == 0 { 0 } else { readable[word] + 1 };
-            for_each_word(job, write, |word, cycle| start = start.max(landed(word).saturating_sub(cycle + own)));
-        }
-        start
+    pub(super) fn words_ready(&self, words: &Words) -> u64 {
+        let reads = words.read.iter().filter_map(|(storage, read)| behind(&self.readable[*storage], read));
+        let write = words.written.as_ref();
+        let lands = write.and_then(|write| behind(&self.readable[write.storage], &write.first));
+        reads.chain(lands.map(|cycles| cycles + 1)).max().unwrap_or(0).max(0) as u64
     }
 
     /// The first cycle in which a job may start whose words are ready in cycle `words`.
@@ -187,16 +199,16 @@ impl<'a> Board<'a> {
         }
         if let Some(write) = job.write() {
             let port = &self.ports[self.pads[write.storage.0] as usize];
-            let taken = |cycle: u64| port.get(cycle as usize).copied().unwrap_or(false);
-            while write_cycles(job, self.machine).any(|cycle| taken(start + cycle)) {
-                start += 1;
+            let cycles = write_cycles(job, self.machine);
+            while let Some(taken) = port.iter().find(|taken| taken.meets(cycles.later(start))) {
+                start += cycles.later(start).until_behind(*taken);
             }
         }
         start
     }
 
     /// What keeps a job from starting before cycle `start`; nothing if it follows the one before it at once.
-    pub(super) fn cause(&self, job: &Job, start: u64) -> Option<Cause> {
+    pub(super) fn cause(&self, job: &Job, words: &Words, start: u64) -> Option<Cause> {
         if start <= self.alu {
             return None;
         }
@@ -204,43 +216,31 @@ impl<'a> Board<'a> {
         let shape = shape(job, self.machine);
         let streams = shape.root.map_or(0, |root| self.root.saturating_sub(root.first));
         let streams = streams.max(shape.moves.map_or(0, |moves| self.moves.saturating_sub(moves.first)));
-        let words = self.words_ready(job);
-        if start > words.max(streams) {
+        let ready = self.words_ready(words);
+        if start > ready.max(streams) {
             // Also where a longer job was put into a gap: then nothing but the order holds it back.
             return Some(job.write().map_or(Cause::Order, |write| Cause::Port(self.pads[write.storage.0])));
         }
-        if words < start {
+        if ready < start {
             return Some(Cause::Order);
         }
-        let late = |access: &&Access| {
-            let (readable, mut latest) = (&self.readable[access.storage.0], 0);
-            for_each_word(job, access, |word, cycle| latest = latest.max(readable[word].saturating_sub(cycle)));
-            latest >= start
+        let late = |(storage, read): &(usize, Vec<Trace>)| {
+            behind(&self.readable[*storage], read).is_some_and(|cycles| cycles >= start as i64)
         };
-        let operand = job.reads().find(late).map(|access| Cause::Operand(name(access)));
+        let operand = words.read.iter().position(late).and_then(|at| job.reads().nth(at));
+        let operand = operand.map(|access| Cause::Operand(name(access)));
         Some(operand.unwrap_or_else(|| job.write().map_or(Cause::Order, |write| Cause::Overwritten(name(write)))))
     }
 
     /// Let a job start in a cycle that [`Board::start`] gave.
-    pub(super) fn place(&mut self, job: &Job, start: u64) {
+    pub(super) fn place(&mut self, job: &Job, words: &Words, start: u64) {
         let shape = shape(job, self.machine);
-        if let Some(write) = job.write() {
-            let port = &mut self.ports[self.pads[write.storage.0] as usize];
-            for cycle in write_cycles(job, self.machine) {
-                let cycle = (start + cycle) as usize;
-                if port.len() <= cycle {
-                    port.resize(cycle + 1, false);
-                }
-                port[cycle] = true;
-            }
-            let (_, latency) = latency(job, self.machine);
-            let readable = &mut self.readable[write.storage.0];
-            // The last beat that touches a word is the one that writes it.
-            for_each_word(job, write, |word, cycle| readable[word] = readable[word].max(start + cycle + latency));
+        if let Some(write) = &words.written {
+            self.ports[self.pads[write.storage] as usize].push(write_cycles(job, self.machine).later(start));
+            add(&mut self.readable[write.storage], &write.readable, start, Touch::Last);
         }
-        for access in job.reads() {
-            let first = &mut self.read[access.storage.0];
-            for_each_word(job, access, |word, cycle| first[word] = first[word].min(start + cycle));
+        for (storage, read) in &words.read {
+            add(&mut self.read[*storage], read, start, Touch::First);
         }
         let slot = Slot {
             alu: shape.alu.later(start),
@@ -276,9 +276,7 @@ impl<'a> Board<'a> {
         // What one step leaves for the next are the states; each word has to be there when it is first read.
         let words = self.storages.iter().zip(&self.readable).zip(&self.read);
         for ((_, readable), read) in words.filter(|((storage, _), _)| storage.role == Role::State) {
-            for (&readable, &read) in readable.iter().zip(read) {
-                length = length.max(readable.saturating_sub(read));
-            }
+            length = length.max(behind(readable, read).unwrap_or(0).max(0) as u64);
         }
         // The first quotient of a step waits for the last one of the step before.
         if let Some(Window { first, last }) = self.quotients {
@@ -286,9 +284,9 @@ impl<'a> Board<'a> {
         }
         // What this step still writes when the next one has begun must not meet the next one's results.
         let meets = |length: u64| {
-            let meets = |port: &Vec<bool>| {
-                let late = port.iter().skip(length as usize).zip(port);
-                late.into_iter().any(|(&this, &next)| this && next)
+            let meets = |port: &Vec<Pace>| {
+                let mut late = port.iter().filter_map(|pace| pace.from(length));
+                late.any(|this| port.iter().any(|&next| this.meets(next)))
             };
             self.ports.iter().any(meets)
         };

@@ -51,6 +51,9 @@ pub(super) struct Bound {
     pub(super) level: Option<usize>,
 }
 
+/// Lanes that take part: rows, columns, PEs; each from a first one to before a last one.
+pub(super) type Extent = [(u32, u32); 3];
+
 /// Which PEs take part.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Lanes {
@@ -92,7 +95,7 @@ impl Lanes {
     }
 
     /// The rows, columns and PEs that can take part in a beat.
-    fn extent(&self, beat: &[u32], loops: &[u32], machine: &Machine) -> [(u32, u32); 3] {
+    fn extent(&self, beat: &[u32], loops: &[u32], machine: &Machine) -> Extent {
         let mut extent = [(0, machine.pus()), (0, machine.pes_per_pu()), (0, machine.pes())];
         for bound in &self.bounds {
             let low = bound.level.is_none_or(|l| beat[l] == 0);
@@ -259,28 +262,32 @@ impl Job {
         self.loops[self.loops.len() - self.reduce..].iter().map(|&n| u64::from(n)).product()
     }
 
-    /// The counters of the first beat.
-    pub(super) fn first_beat(&self) -> Vec<u32> {
-        vec![0; self.loops.len()]
-    }
-
-    /// Advance the counters by one beat.
-    pub(super) fn next_beat(&self, beat: &mut [u32]) {
-        for level in (0..beat.len()).rev() {
-            beat[level] += 1;
-            if beat[level] < self.loops[level] {
-                return;
-            }
-            beat[level] = 0;
+    /// Parts of the loops (from which counter on, and how many) in which the same lanes may write, and these lanes.
+    pub(super) fn written_parts(&self, machine: &Machine) -> Vec<(Vec<(u32, u32)>, Extent)> {
+        let lanes = match &self.sink {
+            Sink::Tree { lanes, .. } => lanes,
+            Sink::Pad(_) | Sink::Output => &self.lanes,
+        };
+        let mut parts: Vec<Vec<(u32, u32)>> = vec![Vec::new()];
+        for (level, &count) in self.loops.iter().enumerate() {
+            let own: Vec<(u32, u32)> = if lanes.pick_row == Some(level) || lanes.pick_column == Some(level) {
+                (0..count).map(|counter| (counter, 1)).collect()
+            } else if lanes.uses(level) && count > 1 {
+                // The first, those between, the last.
+                let all = [(0, 1), (1, count - 2), (count - 1, 1)];
+                all.into_iter().filter(|part| part.1 > 0).collect()
+            } else {
+                vec![(0, count)]
+            };
+            let longer = |part: Vec<(u32, u32)>| own.iter().map(move |&more| [part.as_slice(), &[more]].concat());
+            parts = parts.into_iter().flat_map(longer).collect();
         }
-    }
-
-    /// Rows, columns and PEs that may write in a beat.
-    pub(super) fn written_lanes(&self, beat: &[u32], machine: &Machine) -> [(u32, u32); 3] {
-        match &self.sink {
-            Sink::Tree { lanes, .. } => lanes.extent(beat, &self.loops, machine),
-            Sink::Pad(_) | Sink::Output => self.lanes.extent(beat, &self.loops, machine),
-        }
+        let extent = |part: Vec<(u32, u32)>| {
+            let beat: Vec<u32> = part.iter().map(|&(from, _)| from).collect();
+            let extent = lanes.extent(&beat, &self.loops, machine);
+            (part, extent)
+        };
+        parts.into_iter().map(extent).collect()
     }
 
     /// Cycles from its first beat to the cycle after its last.

@@ -20,6 +20,7 @@ mod schedule;
 mod seam;
 mod select;
 mod streams;
+mod trace;
 mod verify;
 
 use pieces::Pieces;
@@ -155,6 +156,50 @@ fn compile_as(
     line_of: &dyn Fn(arch::Span) -> usize,
     choice: Choice,
 ) -> Result<Compiled, Refusal> {
+    let found = search(program, machine, choice)?;
+    let image = found.image(program, machine, line_of)?;
+    Ok(found.compiled(image))
+}
+
+/// The placement that was chosen, scheduled.
+struct Found {
+    pieces: Pieces,
+    built: Built,
+    alternatives: Vec<Alternative>,
+}
+
+impl Found {
+    /// The image, for a machine on which it fits and that is otherwise the one of the search. It is not verified yet.
+    fn image(
+        &self,
+        program: &Program,
+        machine: &Machine,
+        line_of: &dyn Fn(arch::Span) -> usize,
+    ) -> Result<Image, Refusal> {
+        let Built { storages, schedule, allocation, .. } = &self.built;
+        let decided = encode::Decided { pieces: &self.pieces, storages, homes: &allocation.homes, schedule };
+        let image = encode::encode(program, machine, decided, line_of);
+        check_programs(&image)?;
+        Ok(image)
+    }
+
+    /// Everything about an image of it, which is verified here.
+    fn compiled(mut self, image: Image) -> Compiled {
+        verify(&image);
+        let chosen = self.built.alternative();
+        self.alternatives.sort_by_key(|alternative| (*alternative != chosen, alternative.cycles()));
+        Compiled {
+            placement: chosen.placement,
+            steps: steps(&image, &self.built.schedule, &causes(&self.built, &image.machine)),
+            used: self.built.allocation.words,
+            alternatives: self.alternatives,
+            image,
+        }
+    }
+}
+
+/// Place and schedule a program.
+fn search(program: &Program, machine: &Machine, choice: Choice) -> Result<Found, Refusal> {
     if program.word != machine.word() || program.accumulator > machine.accumulator() {
         let message = format!(
             "the program was made for words of {} and accumulators of {} bits, the machine has {} and {}",
@@ -177,7 +222,7 @@ fn compile_as(
     let mut closest: Option<(u64, Words)> = None;
     let mut best: Option<(Built, usize)> = None;
     let mut alternatives: Vec<Alternative> = Vec::new();
-    let variants = Pieces::variants(program, machine);
+    let mut variants = Pieces::variants(program, machine);
     for (number, pieces) in variants.iter().enumerate() {
         let mut scheduled = 0;
         let mut placements = place::place(&pieces.program, machine);
@@ -221,20 +266,7 @@ fn compile_as(
         let (_, needed) = closest.expect("placing everything locally is always possible");
         return Err(too_large(machine, available, needed));
     };
-    let Built { storages, schedule, allocation, .. } = &built;
-    let decided = encode::Decided { pieces: &variants[number], storages, homes: &allocation.homes, schedule };
-    let image = encode::encode(program, machine, decided, line_of);
-    check_programs(&image)?;
-    verify(&image);
-    let chosen = built.alternative();
-    alternatives.sort_by_key(|alternative| (*alternative != chosen, alternative.cycles()));
-    Ok(Compiled {
-        placement: chosen.placement.clone(),
-        steps: steps(&image, schedule, &causes(&built, machine)),
-        used: allocation.words,
-        alternatives,
-        image,
-    })
+    Ok(Found { pieces: variants.swap_remove(number), built, alternatives })
 }
 
 /// Placements of a program that are scheduled, of those with the least estimated cost.
@@ -357,8 +389,9 @@ fn causes(built: &Built, machine: &Machine) -> Vec<Option<Cause>> {
     let mut board = board::Board::new(machine, &built.storages, &pads);
     let jobs = built.schedule.jobs.iter().zip(&built.schedule.slots);
     jobs.map(|(job, slot)| {
-        let cause = board.cause(job, slot.alu.first);
-        board.place(job, slot.alu.first);
+        let words = board::Words::of(job, machine);
+        let cause = board.cause(job, &words, slot.alu.first);
+        board.place(job, &words, slot.alu.first);
         cause
     })
     .collect()
@@ -415,17 +448,22 @@ pub fn compile_fitted(
         divider: spec.divider.or(Some(needs_divider(program))),
         ..spec.clone()
     };
-    let roomy = compile(program, &machine(largest)?, line_of)?;
-    let instructions = [roomy.image.alu.len(), roomy.image.root.len(), roomy.image.moves.len(), roomy.image.load.len()];
+    let roomy = machine(largest)?;
+    let found = search(program, &roomy, Choice::Best)?;
+    let image = found.image(program, &roomy, line_of)?;
+    let used = found.built.allocation.words;
+    let instructions = [image.alu.len(), image.root.len(), image.moves.len(), image.load.len()];
     let longest = instructions.into_iter().max().unwrap_or(0) as u32;
     // At least a few words, so that small programs share a grid.
     let fitted = MachineSpec {
-        model_depth: spec.model_depth.or(Some(roomy.used.model.max(16))),
-        data_depth: spec.data_depth.or(Some(roomy.used.data.max(16))),
-        temporary_depth: spec.temporary_depth.or(Some(roomy.used.temporary.max(16))),
+        model_depth: spec.model_depth.or(Some(used.model.max(16))),
+        data_depth: spec.data_depth.or(Some(used.data.max(16))),
+        temporary_depth: spec.temporary_depth.or(Some(used.temporary.max(16))),
         program_depth: spec.program_depth.or(Some(longest.max(16))),
         divider: spec.divider.or(Some(needs_divider(program))),
         ..spec.clone()
     };
-    compile(program, &machine(fitted)?, line_of)
+    // Nothing but depths differs: what was found is what would be found.
+    let image = found.image(program, &machine(fitted)?, line_of)?;
+    Ok(found.compiled(image))
 }

@@ -9,12 +9,12 @@
 //! with the longest way to the end of the step goes first; while it waits, others fill the gap, cut at an outer loop if they are
 //! too long for it. How much such a filler may delay the urgent job is tried out, and the shortest step is taken.
 
-use super::board::{Board, Slot, for_each_word, latency};
-use super::job::Job;
+use super::board::{Board, Slot, Words};
+use super::job::{Extent, Job};
 use super::select::Storage;
+use super::trace::{Touch, Trace, behind};
 use arch::isa::Pad;
 use arch::machine::Machine;
-use std::collections::BTreeMap;
 
 /// Jobs in the order of issue, their slots, and the length of the step.
 ///
@@ -42,7 +42,8 @@ impl Schedule {
 pub(super) fn in_order(storages: &[Storage], jobs: &[Job], pads: &[Pad], machine: &Machine) -> Schedule {
     let mut board = Board::new(machine, storages, pads);
     for job in jobs {
-        board.place(job, board.start(job, board.words_ready(job)));
+        let words = Words::of(job, machine);
+        board.place(job, &words, board.start(job, board.words_ready(&words)));
     }
     Schedule::of(&board, jobs.to_vec())
 }
@@ -72,79 +73,59 @@ pub(super) fn schedule(storages: &[Storage], jobs: &[Job], pads: &[Pad], machine
 
 /// Which jobs have to come before which, and how far it is from each to the end of the step.
 struct Graph {
+    words: Vec<Words>,
     before: Vec<Vec<usize>>,
     way: Vec<u64>,
 }
 
-/// Lanes that take part: rows, columns, PEs; each from a first one to before a last one.
-type Extent = [(u32, u32); 3];
-
-/// When a job that starts in cycle 0 first needs, last needs, and gives each word, and which lanes of it it writes.
-#[derive(Default)]
+/// The words of a job, and which lanes of them it writes.
 struct Touched {
-    read: BTreeMap<usize, BTreeMap<usize, u64>>,
-    written: Option<(usize, BTreeMap<usize, u64>)>,
-    lanes: BTreeMap<usize, Extent>,
+    words: Words,
+    /// Boxes of words that the same lanes write.
+    lanes: Vec<(Vec<Trace>, Extent)>,
 }
 
 impl Touched {
     fn of(job: &Job, machine: &Machine) -> Touched {
-        let mut touched = Touched::default();
-        for access in job.reads() {
-            let words = touched.read.entry(access.storage.0).or_default();
-            for_each_word(job, access, |word, cycle| {
-                let first = words.entry(word).or_insert(cycle);
-                *first = cycle.min(*first);
-            });
-        }
-        if let Some(access) = job.write() {
-            let (_, latency) = latency(job, machine);
-            let mut words = BTreeMap::new();
-            for_each_word(job, access, |word, cycle| {
-                words.insert(word, cycle + latency);
-            });
-            touched.written = Some((access.storage.0, words));
-            let mut beat = job.first_beat();
-            for_each_word(job, access, |word, _| {
-                let extent = job.written_lanes(&beat, machine);
-                let known = touched.lanes.entry(word).or_insert(extent);
-                for (known, new) in known.iter_mut().zip(extent) {
-                    *known = (known.0.min(new.0), known.1.max(new.1));
-                }
-                job.next_beat(&mut beat);
-            });
-        }
-        touched
+        let write = job.write();
+        let lanes = job.written_parts(machine).into_iter().flat_map(|(part, extent)| {
+            write.map(|access| (Trace::of_part(job, access, Touch::First, &part), extent))
+        });
+        Touched { words: Words::of(job, machine), lanes: lanes.collect() }
+    }
+
+    fn written(&self) -> Option<(usize, &[Trace])> {
+        self.words.written.as_ref().map(|written| (written.storage, written.readable.as_slice()))
     }
 
     /// Whether both write the same word of some PE.
-    fn shares_lanes(&self, later: &Touched, word: usize) -> bool {
-        let (Some(own), Some(other)) = (self.lanes.get(&word), later.lanes.get(&word)) else { return true };
-        own.iter().zip(other).all(|(own, other)| own.0 < other.1 && other.0 < own.1)
+    fn writes_with(&self, later: &Touched) -> bool {
+        let overlap = |own: &Extent, other: &Extent| {
+            own.iter().zip(other).all(|(own, other)| own.0 < other.1 && other.0 < own.1)
+        };
+        self.lanes.iter().any(|(own, lanes)| {
+            later.lanes.iter().any(|(other, others)| overlap(lanes, others) && behind(own, other).is_some())
+        })
     }
 
     /// Cycles from the start of `self` to the earliest start of `later`, if `later` has to wait for it.
     fn lag(&self, later: &Touched) -> Option<u64> {
         let mut lag = None;
-        let mut at_least = |cycles: u64| lag = Some(lag.unwrap_or(0).max(cycles));
-        if let Some((storage, written)) = &self.written {
-            if let Some(read) = later.read.get(storage) {
-                for (word, needed) in read {
-                    if let Some(given) = written.get(word) {
-                        at_least(given.saturating_sub(*needed));
-                    }
-                }
+        let mut at_least = |cycles: i64| lag = Some(lag.unwrap_or(0).max(cycles.max(0) as u64));
+        let reads = |touched: &Touched, storage: usize| {
+            let read = touched.words.read.iter().filter(|(read, _)| *read == storage);
+            read.flat_map(|(_, boxes)| boxes.clone()).collect::<Vec<Trace>>()
+        };
+        if let Some((storage, written)) = self.written() {
+            if let Some(cycles) = behind(written, &reads(later, storage)) {
+                at_least(cycles);
             }
-            if let Some((other, again)) = &later.written
-                && other == storage
-                && again.keys().any(|word| written.contains_key(word) && self.shares_lanes(later, *word))
-            {
+            if later.written().is_some_and(|(other, _)| other == storage) && self.writes_with(later) {
                 at_least(0);
             }
         }
-        if let Some((storage, written)) = &later.written
-            && let Some(read) = self.read.get(storage)
-            && read.keys().any(|word| written.contains_key(word))
+        if let Some((storage, written)) = later.written()
+            && behind(written, &reads(self, storage)).is_some()
         {
             at_least(0);
         }
@@ -155,18 +136,15 @@ impl Touched {
 impl Graph {
     fn of(jobs: &[Job], machine: &Machine) -> Graph {
         let touched: Vec<Touched> = jobs.iter().map(|job| Touched::of(job, machine)).collect();
-        let mut graph = Graph { before: vec![Vec::new(); jobs.len()], way: vec![0; jobs.len()] };
+        let words = touched.iter().map(|touched| touched.words.clone()).collect();
+        let mut graph = Graph { words, before: vec![Vec::new(); jobs.len()], way: vec![0; jobs.len()] };
         for later in (0..jobs.len()).rev() {
             graph.way[later] += jobs[later].cycles();
-            for earlier in 0..later {
-                if touched[earlier].lag(&touched[later]).is_some() {
-                    graph.before[later].push(earlier);
-                }
-            }
         }
         for earlier in (0..jobs.len()).rev() {
             for later in earlier + 1..jobs.len() {
                 if let Some(lag) = touched[earlier].lag(&touched[later]) {
+                    graph.before[later].push(earlier);
                     graph.way[earlier] = graph.way[earlier].max(lag + graph.way[later]);
                 }
             }
@@ -180,8 +158,9 @@ struct Open {
     job: Job,
     /// Its number in the graph.
     number: usize,
+    words: Words,
     /// The cycle in which its words are ready, once all jobs before it have been placed.
-    words: Option<u64>,
+    ready: Option<u64>,
 }
 
 fn list(
@@ -195,14 +174,17 @@ fn list(
 ) -> Schedule {
     let mut board = Board::new(machine, storages, pads);
     let mut waiting: Vec<usize> = graph.before.iter().map(Vec::len).collect();
-    let open = |(number, job): (usize, &Job)| Open { job: job.clone(), number, words: None };
+    let open = |(number, job): (usize, &Job)| {
+        let words = graph.words[number].clone();
+        Open { job: job.clone(), number, words, ready: None }
+    };
     let mut opened: Vec<Open> = jobs.iter().enumerate().map(open).collect();
     let mut placed = Vec::new();
     while !opened.is_empty() {
         let mut ready: Vec<(usize, u64)> = Vec::new();
         for (at, open) in opened.iter_mut().enumerate() {
             if waiting[open.number] == 0 {
-                let words = *open.words.get_or_insert_with(|| board.words_ready(&open.job));
+                let words = *open.ready.get_or_insert_with(|| board.words_ready(&open.words));
                 ready.push((at, board.start(&open.job, words)));
             }
         }
@@ -221,15 +203,15 @@ fn list(
                     .map(|(head, tail)| (at, start, head, tail))
             };
             if let Some((at, start, head, tail)) = ready[1..].iter().find_map(room) {
-                board.place(&head, start);
+                board.place(&head, &Words::of(&head, machine), start);
                 placed.push(head);
-                opened[at].job = tail;
-                opened[at].words = None;
+                let open = &mut opened[at];
+                (open.words, open.job, open.ready) = (Words::of(&tail, machine), tail, None);
                 continue;
             }
         }
         let done = opened.remove(at);
-        board.place(&done.job, start);
+        board.place(&done.job, &done.words, start);
         placed.push(done.job);
         for (later, before) in graph.before.iter().enumerate() {
             if before.contains(&done.number) {
