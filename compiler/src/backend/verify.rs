@@ -2,113 +2,59 @@
 //!
 //! 1. No write port, root or bus is used twice in a cycle.
 //! 2. Every root beat meets the sum of exactly one alu beat, every move beat the result of exactly one root beat, and
-//!    every sum and every result is used.
+//!    every sum and every result is used, in the order in which the alu makes them.
 //! 3. No PE reads a word in the cycle in which it is written.
 //! 4. Words are read and written in program order: a beat sees what all jobs before its own wrote, and nothing of the jobs after.
 //! 5. A root begins a quotient only when it has finished the one before.
 //! 6. All streams are idle, and have fetched their first instruction again, when the next step starts.
 //!
 //! Two steps are replayed, the second one as soon as the first one's length allows: what the first has still on its way
-//! must not trouble the second.
+//! must not trouble the second. Every beat of every stream is looked at once, in the order of time, so the work grows with the length
+//! of the step and nothing is left out. The scheduler counts with boxes of words ([`super::trace`]), the replay with words: neither
+//! believes the other.
 
 use arch::image::Image;
-use arch::isa::{Address, AluInstruction, Factor, LEVELS, Pad, RootFunction, Start, pad_bits};
+use arch::isa::{
+    Address, AluInstruction, Factor, LEVELS, MoveInstruction, Pad, RootFunction, RootInstruction, Start, pad_bits,
+};
 use arch::machine::Machine;
 use arch::timing::{self, Unit};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::VecDeque;
 
-/// Steps with more beats than this are not replayed: that would take longer than to compile them.
-const REPLAYED_BEATS: u64 = 200_000;
-
-fn point(counts: &[u32; LEVELS], beat: u64) -> [u32; LEVELS] {
-    let mut counters = [0; LEVELS];
-    let mut rest = beat;
-    for level in (0..LEVELS).rev() {
-        counters[level] = (rest % u64::from(counts[level])) as u32;
-        rest /= u64::from(counts[level]);
-    }
-    counters
-}
-
-fn word(machine: &Machine, pad: Pad, address: &Address, counters: &[u32; LEVELS]) -> i64 {
-    let offset: i64 = address.strides.iter().zip(counters).map(|(&s, &k)| i64::from(s) * i64::from(k)).sum();
-    (i64::from(address.base) + offset).rem_euclid(1 << pad_bits(machine, pad))
-}
-
-fn reads(instruction: &AluInstruction) -> Vec<Pad> {
-    let mut pads = Vec::new();
-    // A product with the constant 0 reads nothing that matters.
-    if instruction.b != Factor::Immediate || instruction.immediate_b != 0 {
-        pads.push(instruction.a);
-    }
-    if let Factor::Pad(pad) = instruction.b {
-        pads.push(pad);
-    }
-    if let Start::Pad(pad) = instruction.c {
-        pads.push(pad);
-    }
-    pads
-}
-
-/// What happens in one cycle.
-#[derive(Default)]
-struct Cycle {
-    reads: Vec<(Pad, i64)>,
-    writes: Vec<(Pad, i64)>,
-    row_sums: u32,
-    roots: Vec<Unit>,
-    global_sums: u32,
-    moves: Vec<Unit>,
-    row_results: u32,
-    global_results: u32,
-}
-
-/// One touch of a word.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Touch {
+/// The counters of a vector instruction, beat by beat.
+#[derive(Debug, Clone)]
+struct Beats {
+    counts: [u32; LEVELS],
+    counters: [u32; LEVELS],
     cycle: u64,
-    /// Number of the alu instruction.
-    job: usize,
-    write: bool,
+    interval: u64,
+    left: u64,
 }
 
-/// All touches of every word (lanes are not told apart).
-#[derive(Default)]
-struct Words(BTreeMap<(Pad, i64), Vec<Touch>>);
-
-impl Words {
-    fn touch(&mut self, word: (Pad, i64), cycle: u64, job: usize, write: bool) {
-        self.0.entry(word).or_default().push(Touch { cycle, job, write });
+impl Beats {
+    fn new(first: u64, interval: u32, counts: [u32; LEVELS]) -> Beats {
+        Beats { counts, counters: [0; LEVELS], cycle: first, interval: u64::from(interval), left: beats(&counts) }
     }
+}
 
-    fn check(mut self) {
-        for ((pad, at), touches) in &mut self.0 {
-            touches.sort_unstable();
-            let mut latest = 0;
-            for touch in touches.iter() {
-                if touch.write {
-                    latest = latest.max(touch.job);
-                } else {
-                    let Touch { cycle, job, .. } = touch;
-                    assert!(
-                        latest <= *job,
-                        "cycle {cycle}: instruction {job} reads {pad}[{at}] after instruction {latest} wrote it"
-                    );
-                }
-            }
-            let mut earliest = usize::MAX;
-            for touch in touches.iter().rev() {
-                if touch.write {
-                    earliest = earliest.min(touch.job);
-                } else {
-                    let Touch { cycle, job, .. } = touch;
-                    assert!(
-                        earliest >= *job,
-                        "cycle {cycle}: instruction {job} reads {pad}[{at}] before instruction {earliest} has written it"
-                    );
-                }
-            }
+impl Iterator for Beats {
+    type Item = (u64, [u32; LEVELS]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            return None;
         }
+        let this = (self.cycle, self.counters);
+        self.left -= 1;
+        self.cycle += self.interval;
+        for level in (0..LEVELS).rev() {
+            self.counters[level] += 1;
+            if self.counters[level] < self.counts[level] {
+                break;
+            }
+            self.counters[level] = 0;
+        }
+        Some(this)
     }
 }
 
@@ -116,95 +62,198 @@ fn beats(counts: &[u32; LEVELS]) -> u64 {
     counts.iter().map(|&n| u64::from(n)).product()
 }
 
-/// Everything that happens, cycle by cycle and word by word.
-#[derive(Default)]
-struct Replay {
-    cycles: BTreeMap<u64, Cycle>,
-    words: Words,
-    /// Root beats that divide, in order.
-    quotients: Vec<(Unit, u64)>,
-    /// First cycle in which all streams are ready to start again.
+/// The instructions of a stream, each with the cycle of its first beat; and the first cycle in which the stream could start again.
+fn timed<I: Copy>(
+    instructions: impl Iterator<Item = I>,
+    pace: impl Fn(&I) -> (u32, u32, u64),
+) -> (Vec<(u64, I)>, u64) {
+    let (mut now, mut idle) = (0, 0);
+    let timed = instructions.map(|instruction| {
+        let (delay, interval, beats) = pace(&instruction);
+        let first = now + u64::from(delay);
+        let last = first + (beats - 1) * u64::from(interval);
+        (now, idle) = (last + 1, last + 3);
+        (first, instruction)
+    });
+    (timed.collect(), idle)
+}
+
+/// A word of a pad.
+type Word = (Pad, usize);
+
+/// The highest address of each pad: addresses count modulo its size.
+#[derive(Debug, Clone, Copy)]
+struct Highest([i64; 4]);
+
+impl Highest {
+    fn of(machine: &Machine) -> Highest {
+        Highest(Pad::ALL.map(|pad| (1 << pad_bits(machine, pad)) - 1))
+    }
+
+    fn word(&self, pad: Pad, address: &Address, counters: &[u32; LEVELS]) -> Word {
+        let offset: i64 = address.strides.iter().zip(counters).map(|(&s, &k)| i64::from(s) * i64::from(k)).sum();
+        (pad, ((i64::from(address.base) + offset) & self.0[pad as usize]) as usize)
+    }
+}
+
+fn reads(instruction: &AluInstruction) -> impl Iterator<Item = Pad> {
+    // A product with the constant 0 reads nothing that matters.
+    let a = (instruction.b != Factor::Immediate || instruction.immediate_b != 0).then_some(instruction.a);
+    let b = if let Factor::Pad(pad) = instruction.b { Some(pad) } else { None };
+    let c = if let Start::Pad(pad) = instruction.c { Some(pad) } else { None };
+    a.into_iter().chain(b).chain(c)
+}
+
+/// Whether a beat ends a sum.
+fn is_last(instruction: &AluInstruction, counters: &[u32; LEVELS]) -> bool {
+    let summed = LEVELS - instruction.reduce as usize;
+    (summed..LEVELS).all(|level| counters[level] + 1 == instruction.counts[level])
+}
+
+/// A word that is written: by which alu instruction's result, and when.
+#[derive(Debug, Clone, Copy)]
+struct Write {
+    cycle: u64,
+    job: u32,
+    word: Word,
+}
+
+/// The streams of one step, with the cycles of their instructions.
+struct Streams {
+    alu: Vec<(u64, AluInstruction)>,
+    root: Vec<(u64, RootInstruction)>,
+    moves: Vec<(u64, MoveInstruction)>,
+    /// First cycle in which all are ready to start again.
     idle: u64,
 }
 
-impl Replay {
-    /// One step that begins in cycle `from`; its instructions are numbered from `job`.
-    fn step(&mut self, image: &Image, from: u64, job: usize) {
-        let machine = &image.machine;
-        let step = image.alu.iter().take_while(|i| !i.emit);
-        let mut now = from;
-        for (number, instruction) in step.clone().enumerate() {
-            now += u64::from(instruction.delay);
-            for beat in 0..beats(&instruction.counts) {
-                let t = now + beat * u64::from(instruction.interval);
-                self.alu_beat(machine, instruction, &point(&instruction.counts, beat), t, job + number);
-            }
-            now += (beats(&instruction.counts) - 1) * u64::from(instruction.interval) + 1;
-        }
-        let mut now = from;
-        for instruction in &image.root {
-            now += u64::from(instruction.delay);
-            for beat in 0..u64::from(instruction.count) {
-                let t = now + beat * u64::from(instruction.interval);
-                self.at(t).roots.push(instruction.unit);
-                let result = t + timing::root_result(machine, instruction.unit, instruction.function.as_ref());
-                if matches!(instruction.function, Some(RootFunction::Divide(_))) {
-                    self.quotients.push((instruction.unit, t));
-                }
-                match instruction.unit {
-                    Unit::Row => self.at(result).row_results += 1,
-                    Unit::Global => self.at(result).global_results += 1,
-                }
-                self.idle = self.idle.max(t + 3);
-            }
-            now += u64::from(instruction.count - 1) * u64::from(instruction.interval) + 1;
-        }
-        let mut now = from;
-        let senders = step.enumerate().filter(|(_, i)| i.tree).map(|(number, _)| job + number);
-        for (job, instruction) in senders.zip(&image.moves) {
-            now += u64::from(instruction.delay);
-            for beat in 0..beats(&instruction.counts) {
-                let t = now + beat * u64::from(instruction.interval);
-                let counters = point(&instruction.counts, beat);
-                let at = word(machine, instruction.pad, &instruction.destination, &counters);
-                self.at(t).moves.push(instruction.source);
-                self.at(t).writes.push((instruction.pad, at));
-                self.words.touch((instruction.pad, at), t, job, true);
-                self.idle = self.idle.max(t + 3);
-            }
-            now += (beats(&instruction.counts) - 1) * u64::from(instruction.interval) + 1;
-        }
+impl Streams {
+    fn of(image: &Image) -> Streams {
+        let step = image.alu.iter().take_while(|i| !i.emit).copied();
+        let (alu, alu_idle) = timed(step, |i| (i.delay, i.interval, beats(&i.counts)));
+        let (root, root_idle) = timed(image.root.iter().copied(), |i| (i.delay, i.interval, u64::from(i.count)));
+        let (moves, move_idle) = timed(image.moves.iter().copied(), |i| (i.delay, i.interval, beats(&i.counts)));
+        Streams { alu, root, moves, idle: alu_idle.max(root_idle).max(move_idle) }
     }
 
-    fn alu_beat(
-        &mut self,
-        machine: &Machine,
-        instruction: &AluInstruction,
-        counters: &[u32; LEVELS],
-        t: u64,
-        job: usize,
-    ) {
-        let summed = LEVELS - instruction.reduce as usize;
-        let last = (summed..LEVELS).all(|l| counters[l] + 1 == instruction.counts[l]);
-        for pad in reads(instruction) {
-            let at = word(machine, pad, &instruction.reads[pad as usize], counters);
-            self.at(t).reads.push((pad, at));
-            self.words.touch((pad, at), t, job, false);
-        }
-        if let (Some(pad), true) = (instruction.write, last) {
-            let at = word(machine, pad, &instruction.destination, counters);
-            self.at(t + timing::ALU_WRITE).writes.push((pad, at));
-            self.words.touch((pad, at), t + timing::ALU_WRITE, job, true);
-        }
-        if instruction.tree && last {
-            self.at(t + timing::alu_to_root(machine, Unit::Row)).row_sums += 1;
-            self.at(t + timing::alu_to_root(machine, Unit::Global)).global_sums += 1;
-        }
-        self.idle = self.idle.max(t + 3);
+    /// Alu beats of two steps: cycle, number of the instruction over both, the instruction, counters.
+    fn alu_beats(&self, length: u64) -> impl Iterator<Item = (u64, u32, &AluInstruction, [u32; LEVELS])> {
+        let steps = [(0, 0), (length, self.alu.len() as u32)];
+        steps.into_iter().flat_map(move |(from, job)| {
+            (0..).zip(&self.alu).flat_map(move |(number, (first, instruction))| {
+                let beats = Beats::new(from + first, instruction.interval, instruction.counts);
+                beats.map(move |(cycle, counters)| (cycle, job + number, instruction, counters))
+            })
+        })
     }
 
-    fn at(&mut self, cycle: u64) -> &mut Cycle {
-        self.cycles.entry(cycle).or_default()
+    fn root_beats(&self, length: u64) -> impl Iterator<Item = (u64, &RootInstruction)> {
+        [0, length].into_iter().flat_map(move |from| {
+            self.root.iter().flat_map(move |(first, instruction)| {
+                let cycle = move |beat| from + first + u64::from(beat) * u64::from(instruction.interval);
+                (0..instruction.count).map(move |beat| (cycle(beat), instruction))
+            })
+        })
+    }
+
+    fn move_beats(&self, length: u64) -> impl Iterator<Item = (u64, &MoveInstruction, [u32; LEVELS])> {
+        [0, length].into_iter().flat_map(move |from| {
+            self.moves.iter().flat_map(move |(first, instruction)| {
+                let beats = Beats::new(from + first, instruction.interval, instruction.counts);
+                beats.map(move |(cycle, counters)| (cycle, instruction, counters))
+            })
+        })
+    }
+
+    /// When an instruction of two steps gives a sum to the trees: cycle, number of the instruction.
+    fn sums(&self, length: u64) -> impl Iterator<Item = (u64, u32)> {
+        let steps = [(0, 0), (length, self.alu.len() as u32)];
+        steps.into_iter().flat_map(move |(from, job)| {
+            let senders = (0..).zip(&self.alu).filter(|(_, (_, instruction))| instruction.tree);
+            senders.flat_map(move |(number, (first, instruction))| {
+                let (outer, inner) = instruction.counts.split_at(LEVELS - instruction.reduce as usize);
+                let product = |counts: &[u32]| counts.iter().map(|&n| u64::from(n)).product::<u64>();
+                let (interval, summed) = (u64::from(instruction.interval), product(inner));
+                (1..=product(outer)).map(move |n| (from + first + (n * summed - 1) * interval, job + number))
+            })
+        })
+    }
+
+    /// What comes over the buses, in order: each sum of the alu through the root beat and the move beat that take it.
+    fn bus_writes(&self, machine: &Machine, length: u64) -> impl Iterator<Item = Write> {
+        let (highest, mut sums) = (Highest::of(machine), self.sums(length));
+        let (mut roots, mut moves) = (self.root_beats(length), self.move_beats(length));
+        // When each kind of root began its last quotient.
+        let mut quotients = [None; 2];
+        std::iter::from_fn(move || {
+            let (sum, root, moved) = (sums.next(), roots.next(), moves.next());
+            let (Some((t, job)), Some((at, root)), Some((cycle, moved, counters))) = (sum, root, moved) else {
+                assert!(sum.is_none() && root.is_none(), "every sum is taken by a root beat");
+                assert!(moved.is_none(), "every root result is taken by a move beat");
+                return None;
+            };
+            let present = t + timing::alu_to_root(machine, root.unit);
+            assert_eq!(at, present, "cycle {at}: a root beat needs one sum, that of instruction {job}");
+            let result = at + timing::root_result(machine, root.unit, root.function.as_ref());
+            assert_eq!(
+                (cycle, moved.source),
+                (result, root.unit),
+                "cycle {cycle}: a move beat needs one result, that of instruction {job}"
+            );
+            if matches!(root.function, Some(RootFunction::Divide(_))) {
+                let last = &mut quotients[usize::from(root.unit == Unit::Global)];
+                if let Some(since) = last.replace(at) {
+                    let free = since + timing::division_interval(machine);
+                    assert!(at >= free, "cycle {at}: the divider is busy since {since}");
+                }
+            }
+            Some(Write { cycle, job, word: highest.word(moved.pad, &moved.destination, &counters) })
+        })
+    }
+}
+
+/// What is known of a word: the last instruction, plus one, that wrote it and that read it (lanes are not told apart).
+#[derive(Debug, Clone, Copy, Default)]
+struct Known {
+    written: u32,
+    read: u32,
+}
+
+/// All pads, and when each was written last.
+struct Pads {
+    words: [Vec<Known>; 4],
+    busy: [Option<u64>; 4],
+}
+
+impl Pads {
+    fn new(machine: &Machine) -> Pads {
+        let words = Pad::ALL.map(|pad| vec![Known::default(); 1 << pad_bits(machine, pad)]);
+        Pads { words, busy: [None; 4] }
+    }
+
+    fn write(&mut self, Write { cycle, job, word: (pad, at) }: Write) {
+        let before = self.busy[pad as usize].replace(cycle);
+        assert!(before != Some(cycle), "cycle {cycle}: two writes of {pad:?}");
+        let known = &mut self.words[pad as usize][at];
+        let Known { written, read } = *known;
+        assert!(
+            read <= job + 1,
+            "cycle {cycle}: instruction {job} writes {pad}[{at}], which instruction {} has read before",
+            read.saturating_sub(1)
+        );
+        // Results for other lanes of the word may land in any order.
+        known.written = written.max(job + 1);
+    }
+
+    fn read(&mut self, cycle: u64, job: u32, (pad, at): Word) {
+        let known = &mut self.words[pad as usize][at];
+        let written = known.written;
+        assert!(
+            written <= job + 1,
+            "cycle {cycle}: instruction {job} reads {pad}[{at}] after instruction {} wrote it",
+            written.saturating_sub(1)
+        );
+        known.read = known.read.max(job + 1);
     }
 }
 
@@ -213,54 +262,46 @@ impl Replay {
 /// # Panics
 /// When a law is broken.
 pub fn verify(image: &Image) {
-    let step = image.alu.iter().take_while(|i| !i.emit);
-    if step.clone().map(|i| beats(&i.counts)).sum::<u64>() > REPLAYED_BEATS {
-        return;
-    }
-    let length = u64::from(image.step_length);
-    let mut replay = Replay::default();
-    replay.step(image, 0, 0);
-    let idle = replay.idle;
+    let (machine, length) = (&image.machine, u64::from(image.step_length));
+    let streams = Streams::of(image);
+    let idle = streams.idle;
     assert!(idle <= length, "the step is {length} cycles long, but its streams are busy for {idle}");
-    replay.step(image, length, step.count());
-    check(&replay.cycles);
-    check_quotients(&replay.quotients, timing::division_interval(&image.machine));
-    replay.words.check();
-}
-
-fn check_quotients(beats: &[(Unit, u64)], interval: u64) {
-    for unit in [Unit::Row, Unit::Global] {
-        let cycles: Vec<u64> = beats.iter().filter(|beat| beat.0 == unit).map(|beat| beat.1).collect();
-        for pair in cycles.windows(2) {
-            assert!(pair[1] >= pair[0] + interval, "cycle {}: the divider is busy since {}", pair[1], pair[0]);
+    let (mut pads, highest) = (Pads::new(machine), Highest::of(machine));
+    let mut from_bus = streams.bus_writes(machine, length).peekable();
+    // Results on their way to the write ports of their own PEs.
+    let mut inside: VecDeque<Write> = VecDeque::new();
+    for (t, job, instruction, counters) in streams.alu_beats(length) {
+        land(&mut pads, &mut inside, &mut from_bus, t);
+        for pad in reads(instruction) {
+            let at = highest.word(pad, &instruction.reads[pad as usize], &counters);
+            let written = inside.front().into_iter().chain(from_bus.peek());
+            for write in written.filter(|write| write.cycle == t) {
+                assert!(write.word != at, "cycle {t}: {:?} is read while it is written", at);
+            }
+            pads.read(t, job, at);
+        }
+        if let (Some(pad), true) = (instruction.write, is_last(instruction, &counters)) {
+            let word = highest.word(pad, &instruction.destination, &counters);
+            inside.push_back(Write { cycle: t + timing::ALU_WRITE, job, word });
         }
     }
+    land(&mut pads, &mut inside, &mut from_bus, u64::MAX);
 }
 
-fn check(cycles: &BTreeMap<u64, Cycle>) {
-    // Sums appear at both trees; those the roots take are counted once over the whole step.
-    let (mut sums, mut taken, mut results, mut moved) = (0, 0, 0, 0);
-    for (t, cycle) in cycles {
-        let mut ports = HashSet::new();
-        for &(pad, at) in &cycle.writes {
-            assert!(ports.insert(pad), "cycle {t}: two writes of {pad:?}");
-            assert!(!cycle.reads.contains(&(pad, at)), "cycle {t}: {pad:?}[{at}] is read while it is written");
+/// Let everything land that is written before a cycle, in the order of time.
+fn land(
+    pads: &mut Pads,
+    inside: &mut VecDeque<Write>,
+    from_bus: &mut std::iter::Peekable<impl Iterator<Item = Write>>,
+    before: u64,
+) {
+    loop {
+        let next = |write: Option<&Write>| write.map_or(u64::MAX, |write| write.cycle);
+        let (own, bus) = (next(inside.front()), next(from_bus.peek()));
+        if own.min(bus) >= before {
+            return;
         }
-        assert!(cycle.roots.len() <= 1, "cycle {t}: two root beats");
-        assert!(cycle.moves.len() <= 1, "cycle {t}: two move beats");
-        for unit in &cycle.roots {
-            let present = if *unit == Unit::Row { cycle.row_sums } else { cycle.global_sums };
-            assert_eq!(present, 1, "cycle {t}: a root beat needs one sum");
-        }
-        for unit in &cycle.moves {
-            let present = if *unit == Unit::Row { cycle.row_results } else { cycle.global_results };
-            assert_eq!(present, 1, "cycle {t}: a move beat needs one result");
-        }
-        sums += cycle.row_sums;
-        taken += cycle.roots.len() as u32;
-        results += cycle.row_results + cycle.global_results;
-        moved += cycle.moves.len() as u32;
+        let write = if own <= bus { inside.pop_front() } else { from_bus.next() };
+        pads.write(write.expect("it is there"));
     }
-    assert_eq!(sums, taken, "every sum is taken by a root beat");
-    assert_eq!(results, moved, "every root result is taken by a move beat");
 }

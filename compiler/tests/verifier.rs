@@ -1,0 +1,82 @@
+//! A schedule that is wrong is noticed, whatever is wrong with it: the verifier is the last to look at an image.
+
+use arch::image::Image;
+use arch::machine::MachineSpec;
+use compiler::backend::{Cause, Compiled, compile_fitted, verify};
+use compiler::canonical::{Batch, Keep, Options, Reduction, canonicalise};
+use compiler::fixed::{self, Numbers};
+use compiler::language::{self, Language};
+use compiler::ranges::Ranges;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+/// Backpropagation with these layers, on a grid.
+fn compiled(layers: [f64; 3], size: u32, grid: (u32, u32)) -> Compiled {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs/backpropagation.t");
+    let text = std::fs::read_to_string(path).expect("a program");
+    let set = ["l1", "l2", "l3"].map(str::to_owned).into_iter().zip(layers).collect();
+    let dialect = language::Options { set, ..language::Options::default() };
+    let (program, _) = language::parse(Language::Tabla, &text, &dialect).expect("a good program");
+    let batch = Batch { size, reduction: Reduction::Mean };
+    let options = Options { keep: Keep::Training { predictions: Vec::new() }, batch };
+    let canonical = canonicalise(&program, &options).expect("it can be batched");
+    let ranges = Ranges { tensors: vec![Some((-1.0, 1.0)); canonical.tensors.len()] };
+    let (lowered, _) = fixed::lower(&canonical, &ranges, &Numbers::of_width(16)).expect("numbers fit");
+    let spec = MachineSpec { pus: Some(grid.0), pes_per_pu: Some(grid.1), ..MachineSpec::default() };
+    compile_fitted(&lowered, &spec, &|_| 0).expect("it fits")
+}
+
+/// What the verifier says of an image with a fault in it; `None`: nothing.
+fn complaint(image: &Image, fault: impl FnOnce(&mut Image)) -> Option<String> {
+    let mut wrong = image.clone();
+    fault(&mut wrong);
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let said = catch_unwind(AssertUnwindSafe(|| verify(&wrong)));
+    std::panic::set_hook(hook);
+    let said = said.err()?;
+    let text = said.downcast_ref::<&str>().map(|&text| text.to_owned());
+    Some(said.downcast_ref::<String>().cloned().or(text).unwrap_or_default())
+}
+
+/// In a step of 41,000 cycles in which nothing waits, and in a short one.
+#[test]
+fn every_fault_is_noticed() {
+    let early = [compiled([784.0, 784.0, 10.0], 16, (16, 32)), compiled([64.0, 128.0, 10.0], 1, (8, 8))];
+    let early: usize = early.iter().map(faults).sum();
+    assert!(early > 0, "nothing waits for an operand");
+}
+
+/// Try all faults; how many of them were operands that are not there yet.
+fn faults(compiled: &Compiled) -> usize {
+    let image = &compiled.image;
+    assert_eq!(complaint(image, |_| {}), None, "it is right as it is");
+    let noticed = |what: &str, words: &str, fault: &dyn Fn(&mut Image)| {
+        let said = complaint(image, fault).unwrap_or_else(|| panic!("{what} goes unnoticed"));
+        assert!(said.contains(words), "{what}: {said}");
+    };
+    // Whatever a root or a bus does a cycle later, it misses what it was to take.
+    for number in 0..image.root.len() {
+        noticed("a late root", "a root beat needs one sum", &|image| image.root[number].delay += 1);
+    }
+    for number in 0..image.moves.len() {
+        noticed("a late bus", "a move beat needs one result", &|image| image.moves[number].delay += 1);
+    }
+    noticed("a lost result", "a move beat needs one result", &|image| image.moves.truncate(image.moves.len() - 1));
+    // The root's beats are one more than the sums.
+    noticed("a sum too few", "", &|image| image.root.last_mut().unwrap().count += 1);
+    noticed("a short step", "its streams are busy", &|image| image.step_length /= 2);
+    // An instruction that waits for an operand must not start before that is there.
+    let waiting: Vec<usize> = (0..compiled.steps.len())
+        .filter(|&n| matches!(compiled.steps[n].cause, Some(Cause::Operand(_))) && image.alu[n].delay > 0)
+        .collect();
+    for &number in &waiting {
+        // The instructions after it keep their cycles.
+        noticed("an early operand", "", &|image| {
+            image.alu[number].delay -= 1;
+            if let Some(next) = image.alu.get_mut(number + 1) {
+                next.delay += 1;
+            }
+        });
+    }    waiting.len()
+}
