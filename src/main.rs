@@ -29,6 +29,7 @@
 //! | `resources` | what a grid takes of a device, estimated |
 //! | `hardware` | the hardware of a project on its board |
 //! | `failure` | what can go wrong, and its exit code |
+//! | `bug` | panics become failures |
 //! | `render` | diagnostics for people and for programs |
 //! | `testbench` | the first samples as a self-checking simulation that needs nothing of ours |
 //! | `wave` | what the array does, as a file for a wave viewer |
@@ -38,6 +39,7 @@
 
 mod arguments;
 mod board;
+mod bug;
 mod charts;
 mod checkpoint;
 mod commands;
@@ -83,46 +85,44 @@ fn unused_out() -> failure::Failure {
 
 fn main() -> ExitCode {
     interrupt::install();
-    let report = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        report(panic);
-        output::error_line("this is a bug of tabla-gen; please report it with the command, the config and the program");
-    }));
     let arguments = Arguments::parse();
     let talk = output::Talk::new(&arguments.global);
-    let done = match &arguments.command {
-        Some(command) if arguments.global.out.is_some() && !command.writes_a_folder() => Err(unused_out()),
-        None => {
-            let target = Target { program: arguments.program.clone(), ..Target::default() };
-            commands::build::run(&arguments.global, &target, &talk)
-        }
-        Some(Command::Build(target)) => commands::build::run(&arguments.global, target, &talk),
-        Some(Command::Check(options)) => commands::check::run(&arguments.global, options, &talk),
-        Some(Command::Eval(options)) => commands::eval::run(&arguments.global, options, &talk),
-        Some(Command::Train(options)) => commands::train::run(&arguments.global, options, &talk),
-        Some(Command::Predict(options)) => commands::predict::run(&arguments.global, options, &talk),
-        Some(Command::Weights(options)) => commands::weights::run(&arguments.global, options, &talk),
-        Some(Command::Run(options)) => commands::run::run(&arguments.global, options, &talk),
-        Some(Command::Sim(options)) => commands::sim::run(&arguments.global, options, &talk),
-        Some(Command::Synth(target)) => commands::synth::run(&arguments.global, target, &talk),
-        Some(Command::Bitstream(target)) => commands::bitstream::run(&arguments.global, target, &talk),
-        Some(Command::Explain(target)) => commands::explain::run(&arguments.global, target, &talk),
-        Some(Command::Report(options)) => commands::report::run(&arguments.global, options, &talk),
-        Some(Command::Bench(options)) => commands::bench::run(&arguments.global, options, &talk),
-        Some(Command::Accuracy(options)) => commands::accuracy::run(&arguments.global, options, &talk),
-        Some(Command::Explore(options)) => commands::explore::run(&arguments.global, options, &talk),
-        Some(Command::Graph(options)) => commands::graph::run(&arguments.global, options, &talk),
-        Some(Command::Init(options)) => commands::init::run(&arguments.global, options, &talk),
-        Some(Command::Man) => commands::man::run(&arguments.global, &talk),
-        Some(Command::Schema(options)) => commands::schema::run(&arguments.global, options),
-        Some(Command::Doctor) => commands::doctor::run(&arguments.global, &talk),
-        Some(Command::Completions(options)) => commands::completions::run(options),
-    };
-    match done {
+    match bug::caught(|| run(&arguments, &talk)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             render::failure(&failure, &arguments.global, &talk);
             ExitCode::from(failure.exit_code())
         }
+    }
+}
+
+fn run(arguments: &Arguments, talk: &output::Talk) -> Result<(), failure::Failure> {
+    match &arguments.command {
+        Some(command) if arguments.global.out.is_some() && !command.writes_a_folder() => Err(unused_out()),
+        None => {
+            let target = Target { program: arguments.program.clone(), ..Target::default() };
+            commands::build::run(&arguments.global, &target, talk)
+        }
+        Some(Command::Build(target)) => commands::build::run(&arguments.global, target, talk),
+        Some(Command::Check(options)) => commands::check::run(&arguments.global, options, talk),
+        Some(Command::Eval(options)) => commands::eval::run(&arguments.global, options, talk),
+        Some(Command::Train(options)) => commands::train::run(&arguments.global, options, talk),
+        Some(Command::Predict(options)) => commands::predict::run(&arguments.global, options, talk),
+        Some(Command::Weights(options)) => commands::weights::run(&arguments.global, options, talk),
+        Some(Command::Run(options)) => commands::run::run(&arguments.global, options, talk),
+        Some(Command::Sim(options)) => commands::sim::run(&arguments.global, options, talk),
+        Some(Command::Synth(target)) => commands::synth::run(&arguments.global, target, talk),
+        Some(Command::Bitstream(target)) => commands::bitstream::run(&arguments.global, target, talk),
+        Some(Command::Explain(target)) => commands::explain::run(&arguments.global, target, talk),
+        Some(Command::Report(options)) => commands::report::run(&arguments.global, options, talk),
+        Some(Command::Bench(options)) => commands::bench::run(&arguments.global, options, talk),
+        Some(Command::Accuracy(options)) => commands::accuracy::run(&arguments.global, options, talk),
+        Some(Command::Explore(options)) => commands::explore::run(&arguments.global, options, talk),
+        Some(Command::Graph(options)) => commands::graph::run(&arguments.global, options, talk),
+        Some(Command::Init(options)) => commands::init::run(&arguments.global, options, talk),
+        Some(Command::Man) => commands::man::run(&arguments.global, talk),
+        Some(Command::Schema(options)) => commands::schema::run(&arguments.global, options),
+        Some(Command::Doctor) => commands::doctor::run(&arguments.global, talk),
+        Some(Command::Completions(options)) => commands::completions::run(options),
     }
 }

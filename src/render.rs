@@ -20,8 +20,12 @@ pub fn failure(failure: &Failure, global: &Global, talk: &Talk) {
         | Failure::Tool(message)
         | Failure::File(message)
         | Failure::Bug(message) => {
-            let internal =
-                if matches!(failure, Failure::Bug(_)) { " (a bug of tabla-gen; please report it)" } else { "" };
+            let internal = match failure {
+                Failure::Bug(_) => {
+                    " (a bug of tabla-gen: please report it with the command, the config and the program)"
+                }
+                _ => "",
+            };
             let message = format!("{message}{internal}");
             output::error_line(&format!("error: {}", visible(&message)));
             // A mismatch stands in the result, and stdout holds one document only.
