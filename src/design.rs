@@ -104,7 +104,7 @@ impl Design {
     pub fn of(project: &Project, basis: Basis, ranges: &NamedRanges, talk: &Talk) -> Result<Design, Failure> {
         let Basis { samples, schedule, programs, start } = basis;
         let lowered = Lowered::new(project, &programs, ranges, talk)?;
-        let images = Images::compile(project, &lowered)?;
+        let images = programs.images(project, &samples.program, &lowered, ranges)?;
         Ok(Design { samples, schedule, lowered, images, start })
     }
 

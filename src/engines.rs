@@ -6,7 +6,7 @@
 
 use crate::arguments::EngineName;
 use crate::failure::Failure;
-use crate::images::{Images, Lowered};
+use crate::images::{self, Images, Lowered};
 use crate::output::Talk;
 use crate::project::Project;
 use crate::samples::Samples;
@@ -37,6 +37,9 @@ pub struct Programs {
     pub rest: Option<Program>,
     /// The prediction for one sample.
     pub predict: Program,
+    /// How many samples `full` takes.
+    batch: usize,
+    reduction: canonical::Reduction,
 }
 
 /// Smallest and largest value by tensor name.
@@ -48,18 +51,11 @@ impl Programs {
     /// # Errors
     /// The program cannot be batched, or needs what canonical form does not have.
     pub fn new(project: &Project, samples: &Samples, schedule: &Schedule) -> Result<Programs, Failure> {
-        let training = |size: usize| {
-            let reduction = match schedule.reduction {
-                Reduction::Mean => canonical::Reduction::Mean,
-                Reduction::Sum => canonical::Reduction::Sum,
-            };
-            let batch = Batch { size: size as u32, reduction };
-            canonicalise(
-                project,
-                &samples.program,
-                &canonical::Options { keep: Keep::Training { predictions: Vec::new() }, batch },
-            )
+        let reduction = match schedule.reduction {
+            Reduction::Mean => canonical::Reduction::Mean,
+            Reduction::Sum => canonical::Reduction::Sum,
         };
+        let training = |size: usize| training(project, &samples.program, size, reduction);
         let left = schedule.left_over(samples.train.len());
         let rest = left > 0 && schedule.reduction == Reduction::Sum;
         let full = training(schedule.batch)?;
@@ -70,6 +66,39 @@ impl Programs {
             full,
             rest: if rest { Some(training(left)?) } else { None },
             predict: prediction_program(project, &samples.program, &samples.signature)?,
+            batch: schedule.batch,
+            reduction,
+        })
+    }
+
+    /// Images of all of them; where a batch does not fit, the message names one that does.
+    ///
+    /// # Errors
+    /// As [`Images::compile`].
+    pub fn images(
+        &self,
+        project: &Project,
+        program: &Program,
+        lowered: &Lowered,
+        ranges: &NamedRanges,
+    ) -> Result<Images, Failure> {
+        Images::compile(project, lowered).map_err(|failure| match failure {
+            Failure::DoesNotFit { source, mut diagnostics } if self.batch > 1 => {
+                let fits = |size: usize| {
+                    training(project, program, size, self.reduction)
+                        .is_ok_and(|program| images::fits(project, &program, ranges))
+                };
+                let advice = match largest(self.batch, fits) {
+                    0 => "; not even one sample at a time fits".to_owned(),
+                    1 => "; one sample at a time (batch = 1) fits".to_owned(),
+                    size => format!("; a batch of {size} fits"),
+                };
+                if let Some(help) = diagnostics.first_mut().and_then(|diagnostic| diagnostic.help.as_mut()) {
+                    help.push_str(&advice);
+                }
+                Failure::DoesNotFit { source, diagnostics }
+            }
+            other => other,
         })
     }
 
@@ -98,6 +127,27 @@ impl Programs {
     pub fn observer(&self, signature: &Signature) -> Box<dyn Engine> {
         reals(&self.predict, signature)
     }
+}
+
+/// A training step of so many samples.
+fn training(
+    project: &Project,
+    program: &Program,
+    size: usize,
+    reduction: canonical::Reduction,
+) -> Result<Program, Failure> {
+    let batch = Batch { size: size as u32, reduction };
+    canonicalise(project, program, &canonical::Options { keep: Keep::Training { predictions: Vec::new() }, batch })
+}
+
+/// The largest number below `limit` that fits, where smaller ones fit better; 0 if none does.
+fn largest(limit: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, limit);
+    while high - low > 1 {
+        let middle = usize::midpoint(low, high);
+        if fits(middle) { low = middle } else { high = middle }
+    }
+    low
 }
 
 /// Weights that grow without bound have no binary point.
@@ -187,7 +237,12 @@ pub fn lower(
     talk: &Talk,
 ) -> Result<(Engines, Lowered), Failure> {
     let lowered = Lowered::new(project, programs, ranges, talk)?;
-    let images = images(name, project, &lowered)?;
+    let images = match name {
+        EngineName::Golden | EngineName::Fixed => None,
+        EngineName::Array | EngineName::Rtl | EngineName::Board => {
+            Some(programs.images(project, &samples.program, &lowered, ranges)?)
+        }
+    };
     let mut rung = Rung::new(name, &lowered, images.as_ref(), Some(talk))?;
     (rung.stalls, rung.board) = (options.stalls, options.board);
     if let (Some(board), Some(image)) = (rung.board, rung.image(Which::Full)) {

@@ -187,6 +187,12 @@ pub fn fitted(project: &Project, program: &fixed::Program) -> Result<Compiled, F
         .map_err(|refusal| refused(project, program, refusal))
 }
 
+/// Whether a program fits the config's machine.
+pub fn fits(project: &Project, program: &tensor::Program, ranges: &NamedRanges) -> bool {
+    let lowered = lower(project, program, ranges, &BTreeMap::new());
+    lowered.is_ok_and(|(program, _)| backend::compile_fitted(&program, &project.config.spec, &|_| 0).is_ok())
+}
+
 /// Make the depths that the user left open large enough for `machine`.
 fn widen(common: &mut MachineSpec, user: &MachineSpec, machine: &Machine) {
     let wider = |known: &mut Option<u32>, user: Option<u32>, needed: u32| {

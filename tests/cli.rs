@@ -294,6 +294,25 @@ fn broken_toml_unknown_key_impossible_grid() {
     fails(&["--config", "no_such_config", LOGISTIC], 6, &["no_such_config", "built in are"]);
 }
 
+/// What does not fit in one batch may fit in a smaller one, and the message says in which: that one fits, one more does not.
+#[test]
+fn a_batch_that_is_too_large_says_which_one_fits() {
+    let folder = folder();
+    let small = text(&folder, "small.toml", "[machine]\npus = 1\npes_per_pu = 2\ndata_depth = 64\n");
+    let with = |batch: &str| {
+        run(&["train", LOGISTIC, "--data", CANCER, "--config", &small, "--batch", batch, "--epochs", "1", "--engine", "array"])
+    };
+    let refused = with("32");
+    assert_eq!(refused.code, 4, "{}", refused.stderr);
+    assert!(refused.stderr.contains("words of data scratchpad where the machine has 64"), "{}", refused.stderr);
+    let advice = refused.stderr.replace('\n', " ");
+    let size = advice.split("a batch of ").nth(1).and_then(|rest| rest.split(' ').next()).expect("it names a batch");
+    let size: u32 = size.parse().expect("a number");
+    assert!((2..32).contains(&size), "{size}");
+    assert_eq!(with(&size.to_string()).code, 0, "a batch of {size}");
+    assert_eq!(with(&(size + 1).to_string()).code, 4, "a batch of {size} is the largest");
+}
+
 #[test]
 fn a_program_that_is_too_large_says_what_would_do() {
     let folder = folder();

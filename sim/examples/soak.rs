@@ -1,7 +1,8 @@
 //! Random programs on the whole ladder for as long as one wants; `scripts/soak` starts it.
 //!
-//!     soak SEED SECONDS STATE FOUND
+//!     soak SEED SECONDS STATE FOUND [array]
 //!
+//! With `array` the generated hardware stays out of it, and ten times as many programs climb in the same time.
 //! Trial `n` of a seed is always the same program. The file STATE holds the number of the next trial, so that a run goes on where the
 //! last one ended; a program that falls is made small and written into the folder FOUND. Exit code 1 if one fell.
 
@@ -19,8 +20,10 @@ use std::time::{Duration, Instant};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [seed, seconds, state, found] = arguments.as_slice() else {
-        return Err("soak SEED SECONDS STATE FOUND".into());
+    let (seed, seconds, state, found, with_hardware) = match arguments.as_slice() {
+        [seed, seconds, state, found] => (seed, seconds, state, found, true),
+        [seed, seconds, state, found, array] if array == "array" => (seed, seconds, state, found, false),
+        _ => return Err("soak SEED SECONDS STATE FOUND [array]".into()),
     };
     let (seed, seconds): (u64, u64) = (seed.parse()?, seconds.parse()?);
     let (state, found) = (Path::new(state), Path::new(found));
@@ -31,8 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     // A panic is one more way to fall; shrinking would say it a thousand times.
     std::panic::set_hook(Box::new(|_| {}));
     let begin = Instant::now();
-    let hardware: Vec<Hardware> =
-        [hardware(2, 4, 16), hardware(3, 5, 16), hardware(1, 2, 24)].into_iter().map(Hardware::build).collect();
+    let built = [hardware(2, 4, 16), hardware(3, 5, 16), hardware(1, 2, 24)];
+    let hardware: Vec<Hardware> = built.into_iter().filter(|_| with_hardware).map(Hardware::build).collect();
     let first = number;
     let (mut climbed, mut refused, mut fell) = (0u64, 0u64, 0u64);
     let end = begin + Duration::from_secs(seconds);
