@@ -168,3 +168,15 @@ fn outer_product() {
         shapes: &[("a", &[3]), ("b", &[5])],
     });
 }
+
+/// What nothing reads does not come in: the label of a prediction.
+#[test]
+fn a_prediction_has_no_labels() {
+    let text = "mu = 0.1; model_input x[9]; model_output y; model w[9]; gradient g[9] -> w; iterator i[0:9];
+                h = sum[i](w[i] * x[i]); d = h - y; g[i] = d * x[i];";
+    let streamed = |result: &str| -> Vec<String> {
+        image(&canonical(Language::Tabla, text, &[], result)).tensors.into_iter().map(|tensor| tensor.name).collect()
+    };
+    assert_eq!(streamed("h"), ["w", "x", "h"]);
+    assert_eq!(streamed("d"), ["w", "x", "y", "d"]);
+}

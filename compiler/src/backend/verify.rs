@@ -4,7 +4,8 @@
 //! 2. Every root beat meets the sum of exactly one alu beat, every move beat the result of exactly one root beat, and
 //!    every sum and every result is used, in the order in which the alu makes them.
 //! 3. No PE reads a word in the cycle in which it is written.
-//! 4. Words are read and written in program order: a beat sees what all jobs before its own wrote, and nothing of the jobs after.
+//! 4. Words are read and written in program order: a beat sees what all jobs before its own wrote, and nothing of the jobs after; of two
+//!    results for one word of a PE the later job's stays.
 //! 5. A root begins a quotient only when it has finished the one before.
 //! 6. All streams are idle, and have fetched their first instruction again, when the next step starts.
 //!
@@ -15,7 +16,7 @@
 
 use arch::image::Image;
 use arch::isa::{
-    Address, AluInstruction, Factor, LEVELS, MoveInstruction, Pad, RootFunction, RootInstruction, Start, pad_bits,
+    Address, AluInstruction, Factor, LEVELS, Mask, MoveInstruction, Pad, RootFunction, RootInstruction, Start, pad_bits,
 };
 use arch::machine::Machine;
 use arch::timing::{self, Unit};
@@ -110,12 +111,33 @@ fn is_last(instruction: &AluInstruction, counters: &[u32; LEVELS]) -> bool {
     (summed..LEVELS).all(|level| counters[level] + 1 == instruction.counts[level])
 }
 
-/// A word that is written: by which alu instruction's result, and when.
+/// Which PEs take a result.
 #[derive(Debug, Clone, Copy)]
-struct Write {
+struct Lanes<'a> {
+    mask: &'a Mask,
+    counts: &'a [u32; LEVELS],
+    counters: [u32; LEVELS],
+}
+
+impl Lanes<'_> {
+    fn taken(&self, machine: &Machine) -> Vec<bool> {
+        let mut taken = vec![false; machine.pes() as usize];
+        self.mask.fill(machine.pus(), machine.pes_per_pu(), self.counts, &self.counters, &mut taken);
+        taken
+    }
+
+    fn meet(&self, other: &Lanes<'_>, machine: &Machine) -> bool {
+        self.taken(machine).into_iter().zip(other.taken(machine)).any(|(one, other)| one && other)
+    }
+}
+
+/// A word that is written: by which alu instruction's result, when, and in which PEs.
+#[derive(Debug, Clone, Copy)]
+struct Write<'a> {
     cycle: u64,
     job: u32,
     word: Word,
+    lanes: Lanes<'a>,
 }
 
 /// The streams of one step, with the cycles of their instructions.
@@ -180,7 +202,7 @@ impl Streams {
     }
 
     /// What comes over the buses, in order: each sum of the alu through the root beat and the move beat that take it.
-    fn bus_writes(&self, machine: &Machine, length: u64) -> impl Iterator<Item = Write> {
+    fn bus_writes(&self, machine: &Machine, length: u64) -> impl Iterator<Item = Write<'_>> {
         let (highest, mut sums) = (Highest::of(machine), self.sums(length));
         let (mut roots, mut moves) = (self.root_beats(length), self.move_beats(length));
         // When each kind of root began its last quotient.
@@ -207,42 +229,53 @@ impl Streams {
                     assert!(at >= free, "cycle {at}: the divider is busy since {since}");
                 }
             }
-            Some(Write { cycle, job, word: highest.word(moved.pad, &moved.destination, &counters) })
+            let lanes = Lanes { mask: &moved.mask, counts: &moved.counts, counters };
+            Some(Write { cycle, job, word: highest.word(moved.pad, &moved.destination, &counters), lanes })
         })
     }
 }
 
-/// What is known of a word: the last instruction, plus one, that wrote it and that read it (lanes are not told apart).
+/// What is known of a word: the last instruction, plus one, that wrote it, where, and that read it (wherever).
 #[derive(Debug, Clone, Copy, Default)]
-struct Known {
+struct Known<'a> {
     written: u32,
     read: u32,
+    lanes: Option<Lanes<'a>>,
 }
 
 /// All pads, and when each was written last.
-struct Pads {
-    words: [Vec<Known>; 4],
+struct Pads<'a> {
+    machine: &'a Machine,
+    words: [Vec<Known<'a>>; 4],
     busy: [Option<u64>; 4],
 }
 
-impl Pads {
-    fn new(machine: &Machine) -> Pads {
+impl<'a> Pads<'a> {
+    fn new(machine: &'a Machine) -> Pads<'a> {
         let words = Pad::ALL.map(|pad| vec![Known::default(); 1 << pad_bits(machine, pad)]);
-        Pads { words, busy: [None; 4] }
+        Pads { machine, words, busy: [None; 4] }
     }
 
-    fn write(&mut self, Write { cycle, job, word: (pad, at) }: Write) {
-        let before = self.busy[pad as usize].replace(cycle);
-        assert!(before != Some(cycle), "cycle {cycle}: two writes of {pad:?}");
+    fn write(&mut self, Write { cycle, job, word: (pad, at), lanes }: Write<'a>) {
+        let busy = self.busy[pad as usize].replace(cycle);
+        assert!(busy != Some(cycle), "cycle {cycle}: two writes of {pad:?}");
         let known = &mut self.words[pad as usize][at];
-        let Known { written, read } = *known;
+        let Known { written, read, lanes: before } = *known;
         assert!(
             read <= job + 1,
             "cycle {cycle}: instruction {job} writes {pad}[{at}], which instruction {} has read before",
             read.saturating_sub(1)
         );
-        // Results for other lanes of the word may land in any order.
-        known.written = written.max(job + 1);
+        if job + 1 < written {
+            // Results for other lanes of the word may land in any order.
+            assert!(
+                before.is_none_or(|before| !before.meet(&lanes, self.machine)),
+                "cycle {cycle}: instruction {job} writes {pad}[{at}] after instruction {}",
+                written - 1
+            );
+        } else {
+            (known.written, known.lanes) = (job + 1, Some(lanes));
+        }
     }
 
     fn read(&mut self, cycle: u64, job: u32, (pad, at): Word) {
@@ -269,7 +302,7 @@ pub fn verify(image: &Image) {
     let (mut pads, highest) = (Pads::new(machine), Highest::of(machine));
     let mut from_bus = streams.bus_writes(machine, length).peekable();
     // Results on their way to the write ports of their own PEs.
-    let mut inside: VecDeque<Write> = VecDeque::new();
+    let mut inside: VecDeque<Write<'_>> = VecDeque::new();
     for (t, job, instruction, counters) in streams.alu_beats(length) {
         land(&mut pads, &mut inside, &mut from_bus, t);
         for pad in reads(instruction) {
@@ -282,21 +315,22 @@ pub fn verify(image: &Image) {
         }
         if let (Some(pad), true) = (instruction.write, is_last(instruction, &counters)) {
             let word = highest.word(pad, &instruction.destination, &counters);
-            inside.push_back(Write { cycle: t + timing::ALU_WRITE, job, word });
+            let lanes = Lanes { mask: &instruction.mask, counts: &instruction.counts, counters };
+            inside.push_back(Write { cycle: t + timing::ALU_WRITE, job, word, lanes });
         }
     }
     land(&mut pads, &mut inside, &mut from_bus, u64::MAX);
 }
 
 /// Let everything land that is written before a cycle, in the order of time.
-fn land(
-    pads: &mut Pads,
-    inside: &mut VecDeque<Write>,
-    from_bus: &mut std::iter::Peekable<impl Iterator<Item = Write>>,
+fn land<'a>(
+    pads: &mut Pads<'a>,
+    inside: &mut VecDeque<Write<'a>>,
+    from_bus: &mut std::iter::Peekable<impl Iterator<Item = Write<'a>>>,
     before: u64,
 ) {
     loop {
-        let next = |write: Option<&Write>| write.map_or(u64::MAX, |write| write.cycle);
+        let next = |write: Option<&Write<'_>>| write.map_or(u64::MAX, |write| write.cycle);
         let (own, bus) = (next(inside.front()), next(from_bus.peek()));
         if own.min(bus) >= before {
             return;
