@@ -11,7 +11,7 @@ use crate::output::Talk;
 use crate::project::Project;
 use crate::records::Records;
 use crate::render;
-use arch::{Code, Diagnostic, Span};
+use arch::Span;
 use compiler::backend::Compiled;
 use compiler::canonical::{Batch, Keep, Options, canonicalise};
 use compiler::fixed::{self, NumberReport};

@@ -5,7 +5,10 @@
 //! made of that block; `tests/resources` holds what yosys made of whole grids, which the estimate must meet.
 
 use crate::config::Microcode;
-use arch::isa::{AluInstruction, Instruction, LoadInstruction, MoveInstruction, RootInstruction};
+use arch::isa::{
+    AluInstruction, COUNT_BITS, DELAY_BITS, INTERVAL_BITS, Instruction, LoadInstruction, MoveInstruction,
+    RootInstruction,
+};
 use arch::machine::{Machine, MachineSpec};
 use fpga::board::Resources;
 use fpga::yosys::Family;
@@ -116,6 +119,9 @@ const ULTRASCALE: Costs = Costs {
     ..ECP5
 };
 
+/// Chunks of 32 bits at the beginning of an instruction of the alu stream that hold delay, interval and counts.
+const PACING_CHUNKS: u32 = (1 + DELAY_BITS + INTERVAL_BITS + 4 * COUNT_BITS).div_ceil(32);
+
 fn costs(family: Option<Family>) -> &'static Costs {
     match family {
         None | Some(Family::Ecp5) => &ECP5,
@@ -174,7 +180,14 @@ pub fn estimate(machine: &Machine, family: Option<Family>) -> Estimate {
     let program = |bits: u32| costs.memories.chunked(depth, bits);
     let alu = AluInstruction::layout(machine).bits;
     // The widest program is put into block memories on ECP5 (`fpga::yosys`).
-    let alu = if matches!(family, None | Some(Family::Ecp5)) { (u64::from(alu.div_ceil(32)), 0) } else { program(alu) };
+    // The chunks that pace lie in tables while they are shallow.
+    let alu = match family {
+        None | Some(Family::Ecp5) => {
+            let early = if depth <= 64 { PACING_CHUNKS } else { 0 };
+            (u64::from(alu.div_ceil(32) - early), costs.memories.chunked(depth, 32 * early).1)
+        }
+        _ => program(alu),
+    };
     let others = [
         RootInstruction::layout(machine).bits,
         MoveInstruction::layout(machine).bits,

