@@ -96,7 +96,9 @@ module host_link #(
 
     wire [15:0] wanted = value[63:48];
     wire [15:0] waiting = {{(15 - BUFFER_LOG2){1'b0}}, ready};
-    wire [15:0] most = waiting < WORDS_PER_FRAME ? waiting : WORDS_PER_FRAME;
+    // What a frame could take, of the cycle before: a word that has just come waits for the next request.
+    reg [15:0] most;
+    always @(posedge clock) most <= waiting < WORDS_PER_FRAME ? waiting : WORDS_PER_FRAME;
     wire known = command == HELLO || command == WRITE || command == READ || command == INPUT || command == OUTPUT;
     wire whole = command == HELLO ? length == 9'd0
         : command == WRITE ? length[2:0] == 3'd0
