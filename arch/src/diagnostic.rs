@@ -119,6 +119,8 @@ codes! {
     WarnUnused = "W-UNUSED",
     /// A statement reads elements it writes.
     WarnSelfRef = "W-SELFREF",
+    /// A value is computed twice.
+    WarnRepeated = "W-REPEATED",
     /// Something about the numbers deserves attention.
     WarnNumber = "W-NUMBER",
 }

@@ -6,6 +6,8 @@
 //! | safety | it never reads or writes outside of a tensor: law 3 of tensor IR holds, and the evaluator has no fault |
 //! | padding | with every extent rounded up to a multiple of a vector length, and zeros there, it means the same, and zeros stay |
 //! | dead code | what is reported as dead reaches no output, and nothing else |
+//! | aliasing | what is not reported depends on no element of its target but its own: it could be stored at once |
+//! | common subexpressions | what is written twice, with the same definitions reaching it, is reported |
 //!
 //! The grid is such a vector machine: every program also runs on rows of 1 to 16 PEs, word by word as `fixed` says.
 
@@ -323,4 +325,96 @@ fn values_that_are_missing_are_found_before_the_run() {
             assert_eq!(errors[0].code.as_str(), "E-OUTPUT", "{text}");
         }
     }
+}
+
+/// The program of one statement alone, and its warnings.
+fn alone(random: &Random, number: usize) -> (String, Program, Vec<String>) {
+    let whole = random.text(1);
+    let declarations: String = whole.lines().filter(|line| line.starts_with("var")).map(|l| format!("{l}\n")).collect();
+    let Statement { target, text, .. } = &random.statements[number];
+    let text = format!("{declarations}{} = {text}\n", random.variables[*target].0);
+    let (program, warnings) = parse(Language::Rink, &text, &Options::default()).expect("it is well-typed");
+    (text, program, warnings.iter().map(|warning| warning.code.as_str().to_owned()).collect())
+}
+
+#[test]
+fn statements_without_a_warning_could_be_stored_element_by_element() {
+    let (mut warned, mut seen, mut quiet) = (0, 0, 0);
+    for seed in 0..1200 {
+        let mut random = Random::program(seed, false);
+        let values = random.values();
+        for number in 0..random.statements.len() {
+            let (text, program, warnings) = alone(&random, number);
+            let Statement { target, reads, .. } = &random.statements[number];
+            if !reads.contains(target) {
+                assert!(!warnings.contains(&"W-SELFREF".to_owned()), "{text}");
+                continue;
+            }
+            let name = &random.variables[*target].0;
+            let initial = named(&random, &values);
+            let before = evaluate(&program, &text, &initial);
+            // An element that follows another one's old value cannot be computed after that was stored.
+            let follows = (0..values[*target].len()).any(|changed| {
+                let mut other = initial.clone();
+                other.get_mut(name).expect("it is declared")[changed] += 1.0;
+                let after = evaluate(&program, &text, &other);
+                let mut pairs = before[name].iter().zip(&after[name]).enumerate();
+                pairs.any(|(element, (a, b))| element != changed && a != b)
+            });
+            let reported = warnings.contains(&"W-SELFREF".to_owned());
+            assert!(reported || !follows, "{text}");
+            warned += usize::from(reported);
+            seen += usize::from(follows);
+            quiet += usize::from(!reported);
+        }
+    }
+    println!("{warned} statements with a warning, {seen} of them for values that were seen, {quiet} without");
+    assert!(seen > 20 && quiet > 20 && warned < 3 * seen, "{warned} {seen} {quiet}");
+}
+
+/// The expressions in parentheses of a statement, each variable with the number of its assignments so far.
+fn parts(text: &str, assigned: &BTreeMap<String, usize>) -> Vec<String> {
+    let (mut open, mut found) = (Vec::new(), Vec::new());
+    for (at, character) in text.char_indices() {
+        match character {
+            '(' => open.push(at),
+            ')' => {
+                let words = text[open.pop().expect("it is balanced")..=at].split_inclusive([' ', '(', ')']);
+                let version = |word: &str| {
+                    let name = word.trim_end_matches([' ', '(', ')']);
+                    format!("{word}@{}", assigned.get(name).copied().unwrap_or(0))
+                };
+                found.push(words.map(version).collect());
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_written_twice_is_reported() {
+    let (mut twice, mut once) = (0, 0);
+    for seed in 0..400 {
+        let random = Random::program(seed, false);
+        let (_, warnings) = parse(Language::Rink, &random.text(1), &Options::default()).expect("it is well-typed");
+        let lost = warnings.iter().any(|warning| warning.code.as_str() == "W-DEAD");
+        let reported = warnings.iter().any(|warning| warning.code.as_str() == "W-REPEATED");
+        let (mut known, mut assigned, mut repeated) = (BTreeSet::new(), BTreeMap::new(), false);
+        for statement in &random.statements {
+            for part in parts(&statement.text, &assigned) {
+                // An exchange is no computation.
+                let pair = part.rfind('[').filter(|_| part.ends_with("])@0"));
+                let exchange = pair.is_some_and(|pair| part[..pair].ends_with("^ @0"));
+                repeated |= !exchange && !known.insert(part);
+            }
+            *assigned.entry(random.variables[statement.target].0.clone()).or_insert(0) += 1;
+        }
+        // What is dead is not computed, so nothing is computed twice for it.
+        assert!(lost || reported || !repeated, "{}", random.text(1));
+        twice += usize::from(repeated && !lost);
+        once += usize::from(!reported);
+    }
+    println!("{twice} programs with repetitions, {once} without a warning");
+    assert!(twice > 10 && once > 100, "{twice} {once}");
 }

@@ -46,6 +46,7 @@ pub(super) struct Statement<'s> {
 pub(super) struct Expression<'s> {
     pub(super) first: Operand<'s>,
     pub(super) tails: Vec<Tail<'s>>,
+    pub(super) span: Span,
 }
 
 /// A variable or an expression in parentheses.
@@ -61,6 +62,8 @@ pub(super) struct Tail<'s> {
     pub(super) form: Form<'s>,
     /// The operator.
     pub(super) span: Span,
+    /// Where its right side ends.
+    pub(super) end: usize,
 }
 
 /// The operators.

@@ -2,17 +2,21 @@
 //!
 //! ```text
 //!  text ──lexer──▶ tokens ──parser──▶ declarations, statements ──lower──▶ tensor IR
-//!                                                             types, index maps composed
+//!                                                             types, analyses, index maps composed
 //! ```
 
+mod analysis;
 mod ast;
 mod lexer;
 mod lower;
 mod parser;
+mod reports;
+mod types;
 
 use super::preprocessor::{self, Expanded, Host};
 use super::{Options, Parsed, in_source_order};
 use crate::tensor;
+use reports::Reports;
 
 /// Read a program in the tensor model language.
 ///
@@ -34,9 +38,9 @@ fn read(expanded: &Expanded) -> Parsed {
     if !errors.is_empty() {
         return Err(in_source_order(errors, options));
     }
-    let mut diagnostics = Vec::new();
-    let program = lower::lower(&source, options, &mut diagnostics);
-    let diagnostics = in_source_order(diagnostics, options);
+    let mut reports = Reports::up_to(4 * options.limits.errors);
+    let program = lower::lower(&source, options, &mut reports);
+    let diagnostics = in_source_order(reports.diagnostics, options);
     if diagnostics.first().is_some_and(|diagnostic| !diagnostic.code.is_warning()) {
         return Err(diagnostics);
     }

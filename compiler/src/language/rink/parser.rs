@@ -147,16 +147,19 @@ where
             Token::Symbol('/') => Operator::Div, Token::Symbol('#') => Operator::Outer,
         };
         let pair = number.then(number).delimited_by(symbol('['), symbol(']'));
-        let located = |form, place: SimpleSpan| Tail { form, span: span(place) };
         let binary = operator
             .map_with(|operator, extra| (operator, extra.span()))
             .then(operand.clone())
-            .map(move |((operator, place), operand)| located(Form::Binary(operator, operand), place));
+            .map(|((operator, place), operand)| (Form::Binary(operator, operand), place));
         let sign = |character: char| symbol(character).map_with(|_, extra| extra.span());
-        let contract = sign('.').then(pair).map(move |(place, (m, n))| located(Form::Contract(m, n), place));
-        let exchange = sign('^').then(pair).map(move |(place, (m, n))| located(Form::Exchange(m, n), place));
-        let tail = choice((binary, contract, exchange)).labelled("an operator");
-        operand.then(tail.repeated().collect()).map(|(first, tails)| Expression { first, tails }).boxed()
+        let contract = sign('.').then(pair).map(|(place, (m, n))| (Form::Contract(m, n), place));
+        let exchange = sign('^').then(pair).map(|(place, (m, n))| (Form::Exchange(m, n), place));
+        let tail = choice((binary, contract, exchange))
+            .map_with(|(form, place), extra| (form, place, extra.span()))
+            .map(|(form, place, all): (_, _, SimpleSpan)| Tail { form, span: span(place), end: all.end })
+            .labelled("an operator");
+        let whole = operand.then(tail.repeated().collect());
+        whole.map_with(|(first, tails), extra| Expression { first, tails, span: span(extra.span()) }).boxed()
     });
     let statement = name.then_ignore(symbol('=')).then(expression).map_with(|(target, value), extra| Statement {
         target,

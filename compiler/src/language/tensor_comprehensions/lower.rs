@@ -10,7 +10,7 @@
 //! Every function is first lowered with made-up sizes: that finds all errors that need none. Then the entry is lowered with its sizes.
 //! Calls are inlined, their tensors being named `f.T`.
 
-use super::ast::{Declaration, Extent, Function, Name, Statement};
+use super::ast::{Declaration, Extent, Function, Name, Outcome, Statement};
 use super::functions;
 use super::ranges::{Explanation, Range};
 use super::scope::{Scope, View};
@@ -20,7 +20,7 @@ use crate::tensor::{Program, Role, Tensor, TensorId};
 use arch::{Code, Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Statements that calls may expand to.
+/// Statements that the calls of a file may expand to.
 const MOST_STATEMENTS: usize = 1 << 16;
 
 /// Translate the entry of a file.
@@ -67,6 +67,8 @@ fn empty() -> Program {
 /// The state of a translation.
 pub(super) struct Lowering<'s, 'a> {
     functions: &'a [Function<'s>],
+    /// The place of each function, the first of its name.
+    places: BTreeMap<&'s str, usize>,
     pub(super) options: &'a Options,
     /// Sizes are made up: what depends on them is no error.
     pub(super) rough: bool,
@@ -89,8 +91,10 @@ pub(super) type Lowered = (Program, Vec<Diagnostic>, Vec<Explanation>);
 
 impl<'s, 'a> Lowering<'s, 'a> {
     fn new(functions: &'a [Function<'s>], options: &'a Options, rough: bool) -> Lowering<'s, 'a> {
+        let places = functions.iter().enumerate().rev().map(|(place, function)| (function.name.text, place)).collect();
         Lowering {
             functions,
+            places,
             options,
             rough,
             visible: 0,
@@ -124,7 +128,7 @@ impl<'s, 'a> Lowering<'s, 'a> {
 
     /// Whether a name is a function of the file.
     pub(super) fn is_function(&self, name: &str) -> bool {
-        self.functions.iter().any(|function| function.name.text == name)
+        self.places.contains_key(name)
     }
 
     fn check_names(&mut self) {
@@ -285,6 +289,9 @@ impl<'s, 'a> Lowering<'s, 'a> {
         let mut seen = BTreeSet::new();
         for result in &function.results {
             let name = result.name();
+            if let Outcome::Annotated(declaration) = result {
+                scope.stated.entry(name.text).or_insert_with(|| declaration.clone());
+            }
             if !seen.insert(name.text) {
                 self.report(
                     Diagnostic::new(Code::Redef, name.span, format!("the result `{}` is named twice", name.text))
@@ -296,7 +303,7 @@ impl<'s, 'a> Lowering<'s, 'a> {
             }
         }
         for statement in &function.statements {
-            self.statements += 1;
+            self.statements += usize::from(self.depth > 0);
             if self.statements > MOST_STATEMENTS {
                 self.report(
                     Diagnostic::new(
@@ -310,11 +317,11 @@ impl<'s, 'a> Lowering<'s, 'a> {
             }
             match statement {
                 Statement::Assign(assign) => match self.called(assign, scope) {
-                    Some((callee, arguments)) => self.call(&[assign.target], callee, &arguments, function, scope),
-                    None => self.assign(assign, function, scope),
+                    Some((callee, arguments)) => self.call(&[assign.target], callee, &arguments, scope),
+                    None => self.assign(assign, scope),
                 },
                 Statement::Call { targets, function: callee, arguments } => {
-                    self.call(targets, *callee, arguments, function, scope);
+                    self.call(targets, *callee, arguments, scope);
                 }
             }
         }
@@ -351,16 +358,9 @@ impl<'s, 'a> Lowering<'s, 'a> {
     }
 
     /// Inline a call.
-    fn call(
-        &mut self,
-        targets: &[Name<'s>],
-        callee: Name<'s>,
-        arguments: &[Name<'s>],
-        caller: &Function<'s>,
-        scope: &mut Scope<'s>,
-    ) {
+    fn call(&mut self, targets: &[Name<'s>], callee: Name<'s>, arguments: &[Name<'s>], scope: &mut Scope<'s>) {
         let functions = self.functions;
-        let Some(place) = functions.iter().position(|function| function.name.text == callee.text) else {
+        let Some(&place) = self.places.get(callee.text) else {
             self.undefined(callee, "function", scope);
             return;
         };
@@ -406,7 +406,7 @@ impl<'s, 'a> Lowering<'s, 'a> {
             let Some(view) = inner.tensors.get(result.name().text) else { continue };
             if self.check_target(*target, scope) && self.check_domain(*target, &view.domain, scope) {
                 let view = View { span: target.span, parameter: false, ..view.clone() };
-                self.assign_view(*target, view, caller, scope);
+                self.assign_view(*target, view, scope);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What the names of a function stand for while it is lowered.
 
+use super::ast::Declaration;
 use super::ranges::Range;
 use super::types::Type;
 use crate::language::nearest;
@@ -27,6 +28,8 @@ pub(super) struct Scope<'s> {
     pub(super) tensors: BTreeMap<&'s str, View>,
     /// Assigned names, in the order of their first assignment.
     pub(super) assigned: Vec<&'s str>,
+    /// What the head of the function states about its results.
+    pub(super) stated: BTreeMap<&'s str, Declaration<'s>>,
     /// Put before the names of its tensors: empty for the entry, `f.` for a call of `f`.
     pub(super) prefix: String,
 }
@@ -39,10 +42,10 @@ impl<'s> Scope<'s> {
 
     /// A name now stands for a tensor.
     pub(super) fn assign(&mut self, name: &'s str, view: View) {
-        if !self.assigned.contains(&name) {
+        // Parameters are never assigned.
+        if self.tensors.insert(name, view).is_none() {
             self.assigned.push(name);
         }
-        self.tensors.insert(name, view);
     }
 
     /// The known name that looks most like this one.

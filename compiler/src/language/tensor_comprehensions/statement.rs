@@ -1,8 +1,6 @@
 //! One statement: its index variables and their ranges, the tensor it makes, its Nest.
 
-use super::ast::{
-    Assign, Binary, Clause, Expression, Extent, Form, Function, Name, Operator, Outcome, Prefix, Reduction,
-};
+use super::ast::{Assign, Binary, Clause, Expression, Extent, Form, Name, Operator, Prefix, Reduction};
 use super::lower::Lowering;
 use super::ranges::{self, Explanation, Failure, Range};
 use super::scope::{Scope, View};
@@ -13,11 +11,18 @@ use arch::{Code, Diagnostic};
 
 impl<'s> Lowering<'s, '_> {
     /// `target(index) operator value where clauses`
-    pub(super) fn assign(&mut self, assign: &Assign<'s>, function: &Function<'s>, scope: &mut Scope<'s>) {
+    pub(super) fn assign(&mut self, assign: &Assign<'s>, scope: &mut Scope<'s>) {
         let target = assign.target;
         let mut good = self.check_target(target, scope);
         let mut frame = Frame::default();
         let index = assign.index.as_deref().unwrap_or_default();
+        let most = self.options.limits.rank;
+        if let Some(beyond) = index.get(most) {
+            let message = format!("`{}` has {} dimensions", target.text, index.len());
+            let label = format!("at most {most}");
+            self.report(Diagnostic::new(Code::Limit, beyond.span, message).with_label(label));
+            return;
+        }
         for name in index {
             good &= self.check_index(*name, &frame, scope);
             frame.variables.push(*name);
@@ -60,7 +65,7 @@ impl<'s> Lowering<'s, '_> {
                     .with_help("outside the program its first element is element 0; state a range with `where` to choose another"),
             );
         }
-        self.write(assign, value, frame, &ranges, function, scope);
+        self.write(assign, value, frame, &ranges, scope);
     }
 
     /// Make the tensor and the Nest.
@@ -70,7 +75,6 @@ impl<'s> Lowering<'s, '_> {
         value: Value,
         mut frame: Frame<'s>,
         ranges: &[Range],
-        function: &Function<'s>,
         scope: &mut Scope<'s>,
     ) {
         let (target, free) = (assign.target, assign.index.as_ref().map_or(0, Vec::len));
@@ -82,7 +86,7 @@ impl<'s> Lowering<'s, '_> {
         let mut node = value.node;
         let (mut aggregate, mut start, mut in_place) = (Aggregate::Assign, Start::Identity, None);
         if let Operator::Reduce { reduction, initialise } = assign.operator {
-            let old = if initialise { None } else { self.old_contents(assign, value, &domain, function, scope) };
+            let old = if initialise { None } else { self.old_contents(assign, value, &domain, scope) };
             if !initialise && old.is_none() {
                 return;
             }
@@ -98,7 +102,7 @@ impl<'s> Lowering<'s, '_> {
                 node = frame.body.push(Node::Binary(operator_of(reduction), old, node));
             }
         }
-        if let Some(annotated) = self.annotation(target, &domain, kind, function, scope) {
+        if let Some(annotated) = self.annotation(target, &domain, kind, scope) {
             kind = annotated;
         }
         let span = assign.span;
@@ -146,7 +150,6 @@ impl<'s> Lowering<'s, '_> {
         assign: &Assign<'s>,
         value: Value,
         domain: &[Range],
-        function: &Function<'s>,
         scope: &Scope<'s>,
     ) -> Option<(TensorId, super::types::Type)> {
         let target = assign.target;
@@ -174,7 +177,7 @@ impl<'s> Lowering<'s, '_> {
             .with_label("no earlier assignment")
             .with_help("write `!` after the operator to start from nothing"),
         );
-        let kind = self.annotation(target, domain, value.kind, function, scope).unwrap_or(value.kind);
+        let kind = self.annotation(target, domain, value.kind, scope).unwrap_or(value.kind);
         let tensor = self.tensor(target.text, Self::shape(domain), kind, Role::InOut, target.span);
         Some((tensor, kind))
     }
@@ -218,9 +221,9 @@ impl<'s> Lowering<'s, '_> {
     }
 
     /// The result a call gives to a name of the caller.
-    pub(super) fn assign_view(&mut self, target: Name<'s>, view: View, function: &Function<'s>, scope: &mut Scope<'s>) {
+    pub(super) fn assign_view(&mut self, target: Name<'s>, view: View, scope: &mut Scope<'s>) {
         let domain = view.domain.clone();
-        let _ = self.annotation(target, &domain, view.kind, function, scope);
+        let _ = self.annotation(target, &domain, view.kind, scope);
         scope.assign(target.text, view);
     }
 
@@ -251,13 +254,9 @@ impl<'s> Lowering<'s, '_> {
         target: Name<'s>,
         domain: &[Range],
         kind: super::types::Type,
-        function: &Function<'s>,
         scope: &Scope<'s>,
     ) -> Option<super::types::Type> {
-        let stated = function.results.iter().find_map(|result| match result {
-            Outcome::Annotated(declaration) if declaration.name.text == target.text => Some(declaration),
-            _ => None,
-        })?;
+        let stated = scope.stated.get(target.text)?;
         let fault = |code: Code, message: String| {
             Diagnostic::new(code, target.span, message).with_note(stated.name.span, "declared here")
         };
@@ -309,7 +308,7 @@ impl<'s> Lowering<'s, '_> {
                 good = false;
                 continue;
             };
-            let variable = frame.variable_or_new(*name);
+            let Some(variable) = self.index_variable(*name, frame) else { return false };
             if from >= to {
                 let span = name.span;
                 self.report_sized(

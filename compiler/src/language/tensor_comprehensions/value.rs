@@ -36,6 +36,9 @@ pub(super) struct Value {
     pub(super) kind: Type,
 }
 
+/// Index variables that a statement may have, as a multiple of the dimensions of a tensor.
+const LOOPS: usize = 4;
+
 /// Integers in index arithmetic stay below this, so that no sum of products overflows.
 const LARGEST: i64 = 1 << 28;
 
@@ -43,15 +46,6 @@ impl<'s> Frame<'s> {
     /// The iterator of an index variable.
     pub(super) fn variable(&self, name: &str) -> Option<IterId> {
         self.variables.iter().position(|known| known.text == name).map(IterId)
-    }
-
-    /// The iterator of an index variable, which may be new.
-    pub(super) fn variable_or_new(&mut self, name: Name<'s>) -> IterId {
-        self.variable(name.text).unwrap_or_else(|| {
-            self.variables.push(name);
-            self.stated.push(None);
-            IterId(self.variables.len() - 1)
-        })
     }
 
     fn push(&mut self, node: Node, kind: Type) -> Value {
@@ -213,8 +207,24 @@ impl<'s> Lowering<'s, '_> {
             return self.access(view, name, &[], scope, frame);
         }
         self.forbid_function_name(name)?;
-        let iterator = frame.variable_or_new(name);
+        let iterator = self.index_variable(name, frame)?;
         Some(frame.push(Node::Iterator(iterator), INT))
+    }
+
+    /// The iterator of an index variable, which may be new.
+    pub(super) fn index_variable(&mut self, name: Name<'s>, frame: &mut Frame<'s>) -> Option<IterId> {
+        if let Some(known) = frame.variable(name.text) {
+            return Some(known);
+        }
+        let most = LOOPS * self.options.limits.rank;
+        if frame.variables.len() >= most {
+            let message = format!("a statement has at most {most} index variables");
+            self.report(Diagnostic::new(Code::Limit, name.span, message).with_label("one more"));
+            return None;
+        }
+        frame.variables.push(name);
+        frame.stated.push(None);
+        Some(IterId(frame.variables.len() - 1))
     }
 
     /// A name of a function cannot be something else.

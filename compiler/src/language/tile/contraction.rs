@@ -8,11 +8,14 @@
 //! ```
 
 use super::ast::{Expression, Form as Syntax, Name, Operator, Statement};
-use super::lower::Lowering;
+use super::lower::{Lowering, Numbered};
 use super::scope::Entry;
 use super::space::{self, Condition, Form, LARGEST, Space, gcd};
 use crate::tensor::{Affine, Aggregate, Binary, Body, Guard, IterId, Iterator, Nest, Node, NodeId, Start, TensorId};
 use arch::{Code, Diagnostic, Span};
+
+/// Index variables that a contraction may have, as a multiple of the dimensions of a tensor.
+const LOOPS: usize = 4;
 
 /// An index over the rationals: `form / divisor`, in lowest terms.
 #[derive(Debug, Clone)]
@@ -48,12 +51,16 @@ struct Indices<'s> {
 }
 
 impl<'s> Indices<'s> {
-    fn variable(&mut self, name: &'s str) -> usize {
+    /// The number of a variable; `None` if there are too many.
+    fn variable(&mut self, name: &'s str, most: usize) -> Option<usize> {
         if let Some(&(_, number)) = self.known.iter().find(|(known, _)| *known == name) {
-            return number;
+            return Some(number);
+        }
+        if self.known.len() >= most {
+            return None;
         }
         self.known.push((name, self.names.len()));
-        self.fresh(name.to_string())
+        Some(self.fresh(name.to_string()))
     }
 
     fn fresh(&mut self, name: String) -> usize {
@@ -110,7 +117,7 @@ impl<'s> Lowering<'s, '_> {
         (target, index, operator): (Name<'s>, &[Expression<'s>], &str),
         value: &Expression<'s>,
         span: Span,
-        later: &[&Statement<'s>],
+        later: &[Numbered<'_, 's>],
     ) -> Option<()> {
         let aggregation = self.aggregation(operator, target.span)?;
         let shape = match self.lookup(target)? {
@@ -290,7 +297,15 @@ impl<'s> Lowering<'s, '_> {
         let ratio = match &expression.form {
             Syntax::Integer(value) => Ratio::new(Form::constant(i128::from(*value)), 1),
             Syntax::Name(name) => match self.lookup(*name)? {
-                Entry::Index => Ratio::new(Form::variable(indices.variable(name.text)), 1),
+                Entry::Index => {
+                    let most = LOOPS * self.limits().rank;
+                    let Some(variable) = indices.variable(name.text, most) else {
+                        let message = format!("a contraction has at most {most} index variables");
+                        self.report(Diagnostic::new(Code::Limit, name.span, message).with_label("one more"));
+                        return None;
+                    };
+                    Ratio::new(Form::variable(variable), 1)
+                }
                 Entry::Integer(value) => Ratio::new(Form::constant(i128::from(value)), 1),
                 Entry::Unbound => return self.size(expression).and(None),
                 Entry::Broken => return None,
@@ -356,13 +371,13 @@ impl<'s> Lowering<'s, '_> {
     fn constraints(
         &mut self,
         target: Name<'s>,
-        later: &[&Statement<'s>],
+        later: &[Numbered<'_, 's>],
         shape: &[u32],
         indices: &mut Indices<'s>,
         named: usize,
     ) -> Option<Unwritten> {
         let mut unwritten = Unwritten::Zero;
-        for statement in later {
+        for (_, statement) in later {
             match statement {
                 Statement::Assign { targets, .. } if targets.iter().any(|name| name.text == target.text) => break,
                 Statement::Method { object, method, arguments } if object.text == target.text => match method.text {

@@ -47,6 +47,9 @@ pub(super) fn lower(functions: &[Function], options: &Options) -> Result<(Progra
     if wrong { Err(lowering.diagnostics) } else { Ok((lowering.program, lowering.diagnostics)) }
 }
 
+/// A statement and its number in the function.
+pub(super) type Numbered<'e, 's> = (usize, &'e Statement<'s>);
+
 /// The state of a translation.
 pub(super) struct Lowering<'s, 'a> {
     options: &'a Options,
@@ -180,7 +183,7 @@ impl<'s> Lowering<'s, '_> {
             self.set(parameter.text, entry);
         }
         let last = function.statements.len().saturating_sub(1);
-        let mut about: BTreeMap<&str, Vec<(usize, &Statement<'s>)>> = BTreeMap::new();
+        let mut about: BTreeMap<&str, Vec<Numbered<'_, 's>>> = BTreeMap::new();
         for (number, statement) in function.statements.iter().enumerate() {
             let names = match statement {
                 Statement::Assign { targets, .. } => targets.as_slice(),
@@ -200,14 +203,14 @@ impl<'s> Lowering<'s, '_> {
                 return;
             }
             returned |= matches!(statement, Statement::Return(..));
-            let later: Vec<&Statement<'s>> = match statement {
+            let later = match statement {
                 Statement::Contract { target, .. } => {
-                    let own = about.get(target.text).into_iter().flatten();
-                    own.filter(|(other, _)| *other > number).map(|(_, statement)| *statement).collect()
+                    let own = about.get(target.text).map_or(&[][..], Vec::as_slice);
+                    &own[own.partition_point(|(other, _)| *other <= number)..]
                 }
-                _ => Vec::new(),
+                _ => &[],
             };
-            self.statement(statement, &later);
+            self.statement(statement, later);
         }
         if !returned {
             self.report(
@@ -230,7 +233,7 @@ impl<'s> Lowering<'s, '_> {
     }
 
     /// `later`: what follows about the target of a contraction.
-    fn statement(&mut self, statement: &Statement<'s>, later: &[&Statement<'s>]) {
+    fn statement(&mut self, statement: &Statement<'s>, later: &[Numbered<'_, 's>]) {
         match statement {
             Statement::Assign { targets, values, span } => self.assign(targets, values, *span),
             Statement::Method { object, method, arguments } => self.method(*object, *method, arguments),

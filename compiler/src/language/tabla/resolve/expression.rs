@@ -144,6 +144,12 @@ impl<'s> Resolver<'s, '_> {
         subscripts: &[Bound<'s>],
         bound: Option<&[IteratorId]>,
     ) -> Option<Vec<Subscript>> {
+        let most = self.options.limits.rank;
+        if let Some(beyond) = subscripts.get(most) {
+            let message = format!("{} subscripts", subscripts.len());
+            self.report(Diagnostic::new(Code::Limit, beyond.span(), message).with_label(format!("at most {most}")));
+            return None;
+        }
         let resolved: Vec<_> = subscripts.iter().map(|subscript| self.subscript(subscript, bound)).collect();
         resolved.into_iter().collect()
     }
