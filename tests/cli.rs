@@ -300,7 +300,10 @@ fn a_batch_that_is_too_large_says_which_one_fits() {
     let folder = folder();
     let small = text(&folder, "small.toml", "[machine]\npus = 1\npes_per_pu = 2\ndata_depth = 64\n");
     let with = |batch: &str| {
-        run(&["train", LOGISTIC, "--data", CANCER, "--config", &small, "--batch", batch, "--epochs", "1", "--engine", "array"])
+        run(&[
+            "train", LOGISTIC, "--data", CANCER, "--config", &small, "--batch", batch, "--epochs", "1", "--engine",
+            "array",
+        ])
     };
     let refused = with("32");
     assert_eq!(refused.code, 4, "{}", refused.stderr);

@@ -78,5 +78,6 @@ fn faults(compiled: &Compiled) -> usize {
                 next.delay += 1;
             }
         });
-    }    waiting.len()
+    }
+    waiting.len()
 }

@@ -7,11 +7,14 @@
 
 mod languages;
 
+use arch::machine::MachineSpec;
+use compiler::backend::Axis;
 use compiler::language::Language;
 use languages::{Outcome, cases, climb, climb_text, machines};
 use serde_json::json;
 use sim::array::Array;
 use sim::grid::Stalls;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -107,4 +110,38 @@ fn what_cannot_run_is_refused_by_name() {
             Outcome::Climbs(_) => panic!("accepted: {text}"),
         }
     }
+}
+
+/// What is read at sums of indices lies inside the PEs or, as windows, anywhere.
+#[test]
+fn windows_change_no_word() {
+    let spec = MachineSpec {
+        pus: Some(2),
+        pes_per_pu: Some(4),
+        model_depth: Some(1024),
+        data_depth: Some(1024),
+        temporary_depth: Some(1024),
+        program_depth: Some(1024),
+        divider: Some(true),
+        ..MachineSpec::default()
+    };
+    let (mut climbs, mut axes, mut programs) = (0, BTreeSet::new(), BTreeSet::new());
+    for case in cases(&["tc", "tile"]) {
+        let Outcome::Climbs(best) = climb(&case, &spec) else { continue };
+        for number in 0..48 {
+            let Some(climb) = best.elsewhere(number) else { continue };
+            let windows = climb.compiled.placement.iter().filter(|(name, _)| name.contains(".at"));
+            let windows: Vec<Axis> = windows.flat_map(|(_, axes)| axes.clone()).collect();
+            if windows.is_empty() {
+                continue;
+            }
+            axes.extend(windows);
+            programs.insert(case.file.clone());
+            climbs += 1;
+            let agreement = climb.run(Array::new(&climb.image().machine), Stalls::none());
+            assert!(agreement.is_ok(), "{}, placement {number}: {}", case.file, agreement.unwrap_err());
+        }
+    }
+    println!("{climbs} climbs of {} programs, on {axes:?}", programs.len());
+    assert!(programs.len() >= 8 && climbs >= 100 && axes.len() == 4, "{climbs} {programs:?} {axes:?}");
 }

@@ -3,12 +3,13 @@
 use super::allocate::Home;
 use super::board::Window;
 use super::job::{Access, Job, Sink, Source, StorageId};
-use super::pieces::Pieces;
+use super::pieces::{Piece, Pieces};
 use super::schedule::Schedule;
 use super::select::Storage;
 use super::streams;
 use crate::fixed::{Program, Role};
-use arch::image::{Entries, Feed, Image, StreamTensor};
+use crate::tensor::{Affine, IterId};
+use arch::image::{Entries, Feed, FeedDimension, Image, StreamTensor};
 use arch::isa::{
     Address, AluInstruction, DELAY_BITS, Factor, Instruction, LEVELS, LoadInstruction, MoveInstruction, Pad,
     RootInstruction, Start,
@@ -221,11 +222,21 @@ pub(super) fn encode(
 }
 
 /// What a piece of a tensor carries, as elements of the whole tensor.
-fn of_whole(mut feed: Feed, origin: &[i64]) -> Feed {
-    for (dimension, origin) in feed.dimensions.iter_mut().zip(origin) {
-        dimension.offset += origin;
-    }
-    feed
+fn of_whole(feed: Feed, piece: &Piece) -> Feed {
+    let own = &feed.dimensions;
+    let dimension = |form: &Affine| {
+        let mut whole = FeedDimension { offset: form.offset, ..FeedDimension::default() };
+        for &(IterId(dimension), coefficient) in &form.terms {
+            let FeedDimension { offset, levels, lane } = own[dimension];
+            whole.offset += coefficient * offset;
+            whole.lane += coefficient * lane;
+            for (sum, stride) in whole.levels.iter_mut().zip(levels) {
+                *sum += coefficient * stride;
+            }
+        }
+        whole
+    };
+    Feed { dimensions: piece.index.iter().map(dimension).collect(), ..feed }
 }
 
 /// The stream tensor of a program tensor; made when first needed.
@@ -261,7 +272,7 @@ fn load_routine(
         let carried = stream_tensor(image, program, piece.of.0);
         for (instruction, feed) in streams::load(&decided.storages[tensor], decided.homes[tensor], carried, &machine) {
             image.load.push(instruction);
-            feeds.push(of_whole(feed, &piece.origin));
+            feeds.push(of_whole(feed, piece));
         }
     }
     match image.load.last_mut() {
@@ -289,7 +300,7 @@ fn emit_routine(
         for (job, feed) in streams::emit(&decided.storages[tensor], StorageId(tensor), carried, &machine) {
             image.comments.push((job.what.clone(), 0));
             image.alu.push(alu(&job, decided.homes, &machine));
-            feeds.push(of_whole(feed, &piece.origin));
+            feeds.push(of_whole(feed, piece));
         }
     }
     if let Some(first) = image.alu.get_mut(entry as usize) {

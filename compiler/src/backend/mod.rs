@@ -22,6 +22,7 @@ mod select;
 mod streams;
 mod trace;
 mod verify;
+mod windows;
 
 use pieces::Pieces;
 
@@ -30,7 +31,7 @@ pub use board::Cause;
 pub use place::{Axis, Placement};
 pub use verify::verify;
 
-use crate::fixed::{Kind, Program};
+use crate::fixed::{Kind, Program, Role};
 use arch::image::Image;
 
 use arch::machine::{Machine, MachineSpec};
@@ -223,6 +224,7 @@ fn search(program: &Program, machine: &Machine, choice: Choice) -> Result<Found,
     let mut best: Option<(Built, usize)> = None;
     let mut alternatives: Vec<Alternative> = Vec::new();
     let mut variants = Pieces::variants(program, machine);
+    let most_loads = MOST_LOADS.min(machine.program_depth() as usize);
     for (number, pieces) in variants.iter().enumerate() {
         let mut scheduled = 0;
         let mut placements = place::place(&pieces.program, machine);
@@ -245,7 +247,13 @@ fn search(program: &Program, machine: &Machine, choice: Choice) -> Result<Found,
             if enough || far {
                 break;
             }
-            match build(&pieces.program, &placement, machine, available)? {
+            let built = match build(&pieces.program, &placement, machine, available) {
+                // Windows of many dimensions take many instructions to load or many loops; the program as it is has to do then.
+                Err(_) if number > 0 => Err(Words::default()),
+                Ok(Ok(built)) if number > 0 && built.loads(machine) > most_loads => Err(built.allocation.words),
+                other => other?,
+            };
+            match built {
                 Ok(built) => {
                     scheduled += 1;
                     alternatives.push(built.alternative());
@@ -272,6 +280,9 @@ fn search(program: &Program, machine: &Machine, choice: Choice) -> Result<Found,
 /// Placements of a program that are scheduled, of those with the least estimated cost.
 const SCHEDULED_PLACEMENTS: usize = 6;
 
+/// Instructions that may load the tensors of a program that is not as it was written.
+const MOST_LOADS: usize = 64;
+
 /// A program that is placed, scheduled and has its addresses.
 struct Built {
     storages: Vec<select::Storage>,
@@ -282,6 +293,13 @@ struct Built {
 }
 
 impl Built {
+    /// Instructions that load what arrives with every step.
+    fn loads(&self, machine: &Machine) -> usize {
+        let inputs =
+            self.storages.iter().zip(&self.allocation.homes).filter(|(storage, _)| storage.role == Role::Input);
+        inputs.map(|(storage, &home)| streams::load(storage, home, 0, machine).len()).sum()
+    }
+
     fn alternative(&self) -> Alternative {
         let placement = self.storages.iter().map(|s| (s.name.clone(), s.axes.clone())).collect();
         Alternative { placement, step: self.schedule.length, load: self.load }

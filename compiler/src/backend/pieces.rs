@@ -8,7 +8,7 @@
 
 use super::place::{Classes, for_each_access};
 use crate::fixed::{Kind, Operand, Operation, Program, Role, Tensor};
-use crate::tensor::{Affine, TensorId};
+use crate::tensor::{Affine, IterId, TensorId};
 use arch::machine::Machine;
 use std::collections::BTreeMap;
 
@@ -16,8 +16,24 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) of: TensorId,
-    /// Index of its first element.
-    pub(super) origin: Vec<i64>,
+    /// For each dimension of the original its index, as a form over the dimensions of this tensor.
+    pub(super) index: Vec<Affine>,
+}
+
+impl Piece {
+    fn whole(id: usize, tensor: &Tensor) -> Piece {
+        Piece { of: TensorId(id), index: (0..tensor.shape.len()).map(|d| Affine::iterator(IterId(d))).collect() }
+    }
+
+    /// The piece that begins at this index of one of its dimensions.
+    fn behind(&self, dimension: usize, at: i64) -> Piece {
+        let mut rest = self.clone();
+        for form in &mut rest.index {
+            let own = form.terms.iter().find(|term| term.0.0 == dimension);
+            form.offset += own.map_or(0, |&(_, coefficient)| coefficient * at);
+        }
+        rest
+    }
 }
 
 /// A program of pieces of another one's tensors.
@@ -37,7 +53,7 @@ impl Pieces {
         }
         let kept: Vec<usize> =
             (0..read.len()).filter(|&id| read[id] || program.tensors[id].role != Role::Input).collect();
-        let piece = |&id: &usize| Piece { of: TensorId(id), origin: vec![0; program.tensors[id].shape.len()] };
+        let piece = |&id: &usize| Piece::whole(id, &program.tensors[id]);
         let number = |id: TensorId| kept.binary_search(&id.0).ok().map(TensorId);
         let renumbered = |tensor, index: &[Affine]| (number(tensor).expect("it is read or written"), index.to_vec());
         let result = Program {
@@ -49,10 +65,19 @@ impl Pieces {
         Pieces { program: result, pieces: kept.iter().map(piece).collect() }
     }
 
-    /// The program, and what it becomes when every index that can be cut at a multiple of the grid is.
+    /// The program as it is and with windows ([`super::windows`]), and what each becomes when every index that can be cut at a
+    /// multiple of the grid is.
     pub(super) fn variants(program: &Program, machine: &Machine) -> Vec<Pieces> {
-        let whole = Pieces::whole(program);
-        let mut cut = whole.clone();
+        let mut variants = vec![Pieces::whole(program)];
+        variants.extend(super::windows::variants(&variants[0]));
+        let cut: Vec<Pieces> = variants.iter().filter_map(|whole| whole.evenly(machine)).collect();
+        variants.extend(cut);
+        variants
+    }
+
+    /// Cut wherever the grid would not be filled evenly; `None` where it would be, or cannot be.
+    fn evenly(&self, machine: &Machine) -> Option<Pieces> {
+        let mut cut = self.clone();
         let mut done = 0;
         loop {
             let classes = Classes::of(&cut.program);
@@ -62,7 +87,7 @@ impl Pieces {
                 None => done += 1,
             }
         }
-        if cut.program == whole.program { vec![whole] } else { vec![whole, cut] }
+        (cut.program != self.program).then_some(cut)
     }
 
     /// Cut one class of indices; `None` where that is not possible.
@@ -99,10 +124,9 @@ impl Pieces {
             if let Role::Parameter(_) | Role::Output = tensor.role {
                 return None;
             }
-            let (mut rest, mut piece) = (tensor.clone(), self.pieces[id].clone());
+            let (mut rest, piece) = (tensor.clone(), self.pieces[id].behind(dimension, at));
             rest.name = named(&result.program.tensors, &tensor.name, ".rest");
             rest.shape[dimension] -= at as u32;
-            piece.origin[dimension] += at;
             result.program.tensors[id].shape[dimension] = at as u32;
             rests.insert(id, TensorId(result.program.tensors.len()));
             result.program.tensors.push(rest);
@@ -179,7 +203,7 @@ fn pick(
 }
 
 /// An operation with other tensors.
-fn rewritten(
+pub(super) fn rewritten(
     operation: &Operation,
     mut replace: impl FnMut(TensorId, &[Affine]) -> (TensorId, Vec<Affine>),
 ) -> Operation {

@@ -88,9 +88,10 @@ struct Touched {
 impl Touched {
     fn of(job: &Job, machine: &Machine) -> Touched {
         let write = job.write();
-        let lanes = job.written_parts(machine).into_iter().flat_map(|(part, extent)| {
-            write.map(|access| (Trace::of_part(job, access, Touch::First, &part), extent))
-        });
+        let lanes = job
+            .written_parts(machine)
+            .into_iter()
+            .flat_map(|(part, extent)| write.map(|access| (Trace::of_part(job, access, Touch::First, &part), extent)));
         Touched { words: Words::of(job, machine), lanes: lanes.collect() }
     }
 
@@ -100,9 +101,8 @@ impl Touched {
 
     /// Whether both write the same word of some PE.
     fn writes_with(&self, later: &Touched) -> bool {
-        let overlap = |own: &Extent, other: &Extent| {
-            own.iter().zip(other).all(|(own, other)| own.0 < other.1 && other.0 < own.1)
-        };
+        let overlap =
+            |own: &Extent, other: &Extent| own.iter().zip(other).all(|(own, other)| own.0 < other.1 && other.0 < own.1);
         self.lanes.iter().any(|(own, lanes)| {
             later.lanes.iter().any(|(other, others)| overlap(lanes, others) && behind(own, other).is_some())
         })

@@ -176,9 +176,7 @@ fn meet(shift: i64, first: &[Dimension], second: &[Dimension]) -> Option<i64> {
     let inner = span(&first[1..]);
     let from = ((shift - inner).max(0) + a.stride - 1).div_euclid(a.stride);
     let to = (shift + reach.1).div_euclid(a.stride).min(a.count - 1);
-    (from..=to)
-        .filter_map(|step| Some(meet(shift - a.stride * step, &first[1..], second)? + a.slope * step))
-        .max()
+    (from..=to).filter_map(|step| Some(meet(shift - a.stride * step, &first[1..], second)? + a.slope * step)).max()
 }
 
 /// [`meet`] of two boxes whose outermost strides are equal.
@@ -231,8 +229,11 @@ impl Pace {
     /// What of it is not before a cycle, counted from that cycle.
     pub(super) fn from(self, cycle: u64) -> Option<Pace> {
         let gone = cycle.saturating_sub(self.first).div_ceil(self.step);
-        (gone < self.count)
-            .then(|| Pace { first: self.first + gone * self.step - cycle, count: self.count - gone, ..self })
+        (gone < self.count).then(|| Pace {
+            first: self.first + gone * self.step - cycle,
+            count: self.count - gone,
+            ..self
+        })
     }
 
     /// By how many cycles to shift it, at least, for it to meet `other`, which it meets, no more.

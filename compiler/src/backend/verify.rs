@@ -64,10 +64,7 @@ fn beats(counts: &[u32; LEVELS]) -> u64 {
 }
 
 /// The instructions of a stream, each with the cycle of its first beat; and the first cycle in which the stream could start again.
-fn timed<I: Copy>(
-    instructions: impl Iterator<Item = I>,
-    pace: impl Fn(&I) -> (u32, u32, u64),
-) -> (Vec<(u64, I)>, u64) {
+fn timed<I: Copy>(instructions: impl Iterator<Item = I>, pace: impl Fn(&I) -> (u32, u32, u64)) -> (Vec<(u64, I)>, u64) {
     let (mut now, mut idle) = (0, 0);
     let timed = instructions.map(|instruction| {
         let (delay, interval, beats) = pace(&instruction);

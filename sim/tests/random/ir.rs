@@ -1,6 +1,6 @@
 //! Random programs of tensor IR: what the languages can say and TABLA cannot.
 //!
-//!     o[i, j] (+)= expression of a[2*i + k], b[j], c[3 - k], iterators bound or summed over, minimum and maximum
+//!     o[i, j] (+)= expression of a[i + k], b[2*j], c[3 - k], iterators bound or summed over, minimum and maximum
 //!
 //! All results cover their tensors, all reads lie inside, so a program has a meaning by construction.
 
@@ -50,6 +50,16 @@ impl Builder<'_> {
                     let room = last - (high - low);
                     let shift = if room > 0 && stride == 1 { self.tape.below(room as usize + 1) as i64 } else { 0 };
                     choices.push(Affine::constant(shift - low).plus(stride, &this));
+                }
+            }
+        }
+        // Windows: a sum of two iterators that fits.
+        for (n, first) in iterators.iter().enumerate() {
+            for (m, second) in iterators.iter().enumerate().skip(n + 1) {
+                let (low, high) = (first.low + second.low, first.high + second.high - 2);
+                if high - low <= last {
+                    let sum = Affine::iterator(IterId(n)).plus(1, &Affine::iterator(IterId(m)));
+                    choices.push(Affine::constant(-low).plus(1, &sum));
                 }
             }
         }
