@@ -45,10 +45,20 @@ pub enum Failure {
     Bug(String),
 }
 
+/// Whether a diagnostic is about a name in the arguments, which the program does not define.
+fn is_setting(diagnostic: &Diagnostic) -> bool {
+    diagnostic.code == Code::Undef && diagnostic.span.is_none() && diagnostic.message.starts_with("--set ")
+}
+
 impl Failure {
     /// The exit code of the process.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Failure::Diagnostics { diagnostics, .. }
+                if !diagnostics.is_empty() && diagnostics.iter().all(is_setting) =>
+            {
+                2
+            }
             Failure::Diagnostics { .. } => 1,
             Failure::Usage(_) => 2,
             Failure::Mismatch(_) => 3,

@@ -66,6 +66,7 @@ impl Function {
     /// # Errors
     /// Whatever is wrong with any of them.
     pub fn new(project: &Project, target: &Target, talk: &Talk) -> Result<Function, Failure> {
+        project.is_program()?;
         if let Some(data) = &target.data {
             let message = format!("--data {}: a function has records, given by --inputs", data.display());
             return Err(Failure::Usage(message));

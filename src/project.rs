@@ -7,8 +7,10 @@ use crate::failure::{Failure, Source};
 use crate::library;
 use crate::output::Talk;
 use crate::render;
+use crate::settings;
 use compiler::language::{self, Language, Options};
 use compiler::tensor::Program;
+use sim::train::settings::Settings;
 use std::path::{Path, PathBuf};
 
 /// What a subcommand works on.
@@ -105,6 +107,7 @@ impl Project {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn parse_quietly(&self, defaults: &[(String, f64)]) -> Result<(Program, Vec<arch::Diagnostic>), Failure> {
+        self.is_program()?;
         language::parse(self.language, &self.source.text, &self.options(defaults))
             .map_err(|diagnostics| Failure::about(&self.source, diagnostics))
     }
@@ -142,6 +145,32 @@ impl Project {
                 LimitName::Points => limits.points = value,
                 LimitName::Errors => limits.errors = small,
             }
+        }
+        Ok(())
+    }
+
+    /// What training needs and the program does not say.
+    ///
+    /// # Errors
+    /// The language has no model, or the file beside the program is missing or wrong.
+    pub fn settings(&self) -> Result<Settings, Failure> {
+        if self.language != Language::Tabla {
+            let (file, language) = (&self.source.name, self.language.name());
+            let message =
+                format!("{file} has no model to train: programs in {language} keep no values from step to step");
+            return Err(Failure::Usage(message + "; `eval`, `build` and `sim` run functions"));
+        }
+        Ok(settings::read(&self.path)?.0)
+    }
+
+    /// Refuse a file that is no program but text with variables.
+    ///
+    /// # Errors
+    /// It is one.
+    pub fn is_program(&self) -> Result<(), Failure> {
+        if self.language == Language::Preprocessor {
+            let file = &self.source.name;
+            return Err(Failure::Usage(format!("{file} has definitions and text, but no program; `eval` expands it")));
         }
         Ok(())
     }

@@ -9,7 +9,6 @@ use crate::failure::{Failure, Source};
 use crate::images;
 use crate::output::Talk;
 use crate::project::Project;
-use crate::settings;
 use arch::{Code, Diagnostic};
 use compiler::tensor::{Program, Role};
 use sim::data::fields::{Encoding, Rows};
@@ -291,7 +290,7 @@ pub const LARGEST_MADE_UP: f64 = 2.0;
 /// # Errors
 /// Whatever is wrong with data, settings or program.
 pub fn for_image(project: &Project, target: &Target, size: f64, talk: &Talk) -> Result<Samples, Failure> {
-    let (settings, _) = settings::read(&project.path)?;
+    let settings = project.settings()?;
     let configured = project.beside_config(project.config.build.data.as_ref()).filter(|_| project.configured);
     let built_in = project.config_source.as_ref().is_some_and(|(path, _)| !path.is_file());
     match target.data.clone().or(configured) {

@@ -97,3 +97,53 @@ fn errors_at_variables_have_a_note_at_the_definition() {
     let notes = failed["diagnostics"][0]["notes"].to_string();
     assert!(notes.contains("it stands for 0"), "{failed}");
 }
+
+/// `--set` reaches the variables of every language; a name that nothing defines is a wrong argument.
+#[test]
+fn settings_reach_variables_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "; sizes\n$n = 4\n$half = !calc($n 2 /)\n$list = [$n, \"a\"]\nuse $half {\n$inner = 3\n in $inner }\n";
+    let file_of = |name: &str, text: &str| file(folder.path(), name, text);
+    let variables = file_of("a.pp", text);
+    let expanded = |more: &[&str]| done(&[&["eval", &variables, "--format", "json"][..], more].concat()).json();
+    let expected = serde_json::json!({
+        "schema_version": 1, "defs": {"n": 4, "half": 2, "list": [4, "a"]}, "expanded": "\n\n\n\nuse 2 {\n\n in 3 }\n"
+    });
+    assert_eq!(expanded(&[]), expected);
+    let set = expanded(&["--set", "n=10"]);
+    assert_eq!(set["defs"], serde_json::json!({"n": 10, "half": 5, "list": [10, "a"]}));
+    assert!(set["expanded"].as_str().unwrap().contains("use 5"), "{set}");
+    fails(&["eval", &variables, "--set", "hafl=1"], 2, &["--set hafl", "did you mean `half`?"]);
+
+    let programs = [
+        ("s.t", "$size = 2\nmodel_input x[$size];\na = x[0];\n"),
+        ("s.tc", "$size = 2\ndef f(float(N) x) -> (a) { a(i) = x(i) * $size }\n"),
+        ("s.tile", "$size = 2\ndef f(x, stride):\n  return x * $size + stride\n"),
+        ("s.tml", "$size = 2\nvar x : [$size]\n"),
+    ];
+    let inputs = file(folder.path(), "in.json", r#"{"x": [1.0, 2.0], "stride": 1}"#);
+    for (name, text) in programs {
+        let program = file_of(name, text);
+        done(&["check", &program, "--inputs", &inputs, "--set", "size=3"]);
+        fails(&["check", &program, "--inputs", &inputs, "--set", "siez=3"], 2, &["--set siez"]);
+    }
+    // Integer parameters of Tile and sizes of Tensor Comprehensions are set by name.
+    done(&["check", &file_of("s.tile", programs[2].1), "--inputs", &inputs, "--set", "stride=3"]);
+    done(&["check", &file_of("s.tc", programs[1].1), "--inputs", &inputs, "--set", "N=2"]);
+}
+
+/// Only TABLA has values that are kept from step to step.
+#[test]
+fn what_has_no_model_is_not_trained() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = file(folder.path(), "conv.tc", CONVOLUTION);
+    for command in ["train", "predict"] {
+        let model: &[&str] = if command == "predict" { &["--load", "model.json"] } else { &[] };
+        let arguments = [&[command, &program, "--data", "examples/breast_cancer.csv"][..], model].concat();
+        fails(&arguments, 2, &["conv.tc has no model to train", "Tensor Comprehensions", "`eval`, `build` and `sim`"]);
+    }
+    let text = file(folder.path(), "a.pp", "$n = 4\nuse $n\n");
+    for command in ["build", "explain", "sim", "graph"] {
+        fails(&[command, &text], 2, &["no program", "`eval` expands it"]);
+    }
+}

@@ -39,6 +39,7 @@ struct Arrow {
 /// Print the graph.
 pub fn run(global: &Global, options: &Graph, talk: &Talk) -> Result<(), Failure> {
     let project = Project::open(global, options.program.as_deref())?;
+    project.is_program()?;
     let records = Records::read(options.inputs.as_deref())?;
     let reading = Options { entry: options.entry.clone(), ..project.options(&[]) };
     let (program, warnings) =

@@ -8,14 +8,13 @@ use crate::model_file::{self, ModelFile};
 use crate::output::{self, Talk};
 use crate::project::Project;
 use crate::samples::{self, Samples, read_table};
-use crate::settings;
 use serde_json::{Value, json};
 use sim::train::predict;
 
 /// Predict every row of the data.
 pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failure> {
     let project = Project::open(global, options.program.as_deref())?;
-    let (settings, _) = settings::read(&project.path)?;
+    let settings = project.settings()?;
     let file = ModelFile::load(&options.model)?;
     let set: Vec<(String, f64)> = file.set.iter().map(|(name, &value)| (name.clone(), value)).collect();
     let program = project.parse(&set, talk)?;

@@ -13,7 +13,6 @@ use crate::render;
 use crate::report::{self, numbers_text};
 use crate::samples::{self, Choice, Samples};
 use crate::serial::Board;
-use crate::settings;
 use crate::training::{Achieved, Outcome, Training};
 use serde_json::{Value, json};
 use sim::train::engine::{Comparison, Model};
@@ -94,7 +93,7 @@ impl Prepared {
     /// # Errors
     /// Whatever is wrong with them.
     pub fn new(project: &Project, options: &Train, talk: &Talk) -> Result<Prepared, Failure> {
-        let (settings, _) = settings::read(&project.path)?;
+        let settings = project.settings()?;
         let settings = with_options(settings, options);
         let loaded = options.load.as_deref().map(|path| ModelFile::load(path).map(|file| (path, file))).transpose()?;
         let choice = Choice {

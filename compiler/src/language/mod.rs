@@ -20,7 +20,7 @@ pub mod tensor_comprehensions;
 pub mod tile;
 
 use crate::tensor::Program;
-use arch::Diagnostic;
+use arch::{Code, Diagnostic};
 
 pub use nearest::nearest;
 
@@ -128,6 +128,20 @@ pub fn parse(language: Language, text: &str, options: &Options) -> Parsed {
         Language::Preprocessor => preprocessor::preprocess(text, options).map(|_| (Program::default(), Vec::new())),
         Language::Tile => tile::parse(text, options),
     }
+}
+
+/// Complaints about what `--set` gives to names that the program does not define, with those that it does.
+fn unknown_settings(options: &Options, defined: &[&str]) -> Vec<Diagnostic> {
+    let unknown = options.set.iter().filter(|(name, _)| !defined.contains(&name.as_str()));
+    let complaint = |(name, _): &(String, f64)| {
+        let message = format!("--set {name}: the program defines no `{name}` that could be set");
+        let diagnostic = Diagnostic::global(Code::Undef, message);
+        match nearest(name, defined.iter().copied()) {
+            Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
+            None => diagnostic,
+        }
+    };
+    unknown.map(complaint).collect()
 }
 
 /// In source order, what has no place last; if there are errors, only these, and not more than the limit.

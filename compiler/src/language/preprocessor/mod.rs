@@ -11,7 +11,7 @@ mod calculator;
 mod scan;
 mod value;
 
-use super::{Options, in_source_order};
+use super::{Options, in_source_order, unknown_settings};
 use arch::{Code, Diagnostic, Span};
 use scan::{Scan, Use};
 use std::borrow::Cow;
@@ -51,11 +51,19 @@ pub(super) struct Expanded<'t> {
     pub(super) text: Cow<'t, str>,
     uses: BTreeMap<usize, Use>,
     pub(super) errors: Vec<Diagnostic>,
+    /// Names of the global definitions.
+    pub(super) defined: Vec<String>,
     /// The options without what `--set` has given to `$` variables.
     pub(super) options: Cow<'t, Options>,
 }
 
 impl Expanded<'_> {
+    /// Complaints about what `--set` gives to names that are neither defined here nor `known` to the host.
+    pub(super) fn unknown_settings<'n>(&'n self, known: impl Iterator<Item = &'n str>) -> Vec<Diagnostic> {
+        let defined: Vec<&str> = self.defined.iter().map(String::as_str).chain(known).collect();
+        unknown_settings(&self.options, &defined)
+    }
+
     /// What the variable at a place stands for; `None` if it is undefined (and reported).
     pub(super) fn value(&self, place: usize) -> Option<&Value> {
         self.uses.get(&place).map(|found| &found.value)
@@ -74,8 +82,8 @@ impl Expanded<'_> {
 /// Evaluate the definitions in a host's text.
 pub(super) fn expand<'t>(text: &'t str, host: Host, options: &'t Options) -> Expanded<'t> {
     if !text.contains('$') && !text.contains("!calc") {
-        let (uses, errors) = (BTreeMap::new(), Vec::new());
-        return Expanded { text: Cow::Borrowed(text), uses, errors, options: Cow::Borrowed(options) };
+        let (uses, errors, defined) = (BTreeMap::new(), Vec::new(), Vec::new());
+        return Expanded { text: Cow::Borrowed(text), uses, errors, defined, options: Cow::Borrowed(options) };
     }
     let scan = Scan::run(text, host, options);
     let mut bytes = text.as_bytes().to_vec();
@@ -92,6 +100,7 @@ pub(super) fn expand<'t>(text: &'t str, host: Host, options: &'t Options) -> Exp
         text: Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
         uses: scan.uses,
         errors: scan.errors,
+        defined: scan.globals.into_iter().map(|(name, _)| name).collect(),
         options: Cow::Owned(options),
     }
 }
@@ -117,9 +126,9 @@ pub struct Preprocessed {
 pub fn preprocess(text: &str, options: &Options) -> Result<Preprocessed, Vec<Diagnostic>> {
     let scan = Scan::run(text, Host::None, options);
     let mut errors = scan.errors;
-    for (name, _) in options.set.iter().filter(|(name, _)| !scan.set.contains(name)) {
-        errors.push(Diagnostic::global(Code::Undef, format!("--set {name}: the file does not define `${name}`")));
-    }
+    let globals = scan.globals.iter().map(|(name, _)| name.as_str());
+    let defined: Vec<&str> = globals.chain(scan.set.iter().map(String::as_str)).collect();
+    errors.extend(unknown_settings(options, &defined));
     if !errors.is_empty() {
         return Err(in_source_order(errors, options));
     }

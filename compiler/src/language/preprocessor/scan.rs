@@ -6,8 +6,10 @@ use crate::language::{Options, nearest};
 use arch::{Code, Diagnostic, Span};
 use std::collections::BTreeMap;
 
-/// Values nest no deeper.
+/// Values nest no deeper, whether in one definition or through variables.
 const DEPTH: usize = 64;
+/// Numbers and characters that all uses of variables may stand for together: a list of lists of lists grows quickly.
+const COPIED: usize = 1 << 22;
 
 /// What a pass finds.
 pub(super) struct Scan<'t> {
@@ -16,7 +18,9 @@ pub(super) struct Scan<'t> {
     options: &'t Options,
     at: usize,
     /// Definitions, the global scope first.
-    scopes: Vec<BTreeMap<String, (Value, Span)>>,
+    scopes: Vec<BTreeMap<String, Definition>>,
+    /// Numbers and characters that uses stand for so far.
+    copied: usize,
     /// Opening braces.
     regions: Vec<usize>,
     in_function: bool,
@@ -29,6 +33,16 @@ pub(super) struct Scan<'t> {
     /// Names that `--set` has given.
     pub(super) set: Vec<String>,
     pub(super) errors: Vec<Diagnostic>,
+}
+
+/// A variable where it is defined.
+struct Definition {
+    value: Value,
+    place: Span,
+    /// Numbers and characters in it.
+    size: usize,
+    /// Lists inside each other.
+    depth: usize,
 }
 
 /// A variable where it is used.
@@ -50,6 +64,7 @@ impl<'t> Scan<'t> {
             options,
             at: 0,
             scopes: vec![BTreeMap::new()],
+            copied: 0,
             regions: Vec::new(),
             in_function: false,
             globals: Vec::new(),
@@ -99,6 +114,12 @@ impl<'t> Scan<'t> {
                 _ if self.rest().starts_with(self.host.comment()) => {
                     self.comment();
                     continue;
+                }
+                '{' if self.host.has_regions() && self.regions.len() == self.options.limits.depth => {
+                    let span = Span::new(self.at, self.at + 1);
+                    let message = format!("more than {} nested regions", self.options.limits.depth);
+                    self.error(Diagnostic::new(Code::Limit, span, message).with_label("one more"));
+                    return;
                 }
                 '{' if self.host.has_regions() => {
                     self.regions.push(self.at);
@@ -219,19 +240,33 @@ impl<'t> Scan<'t> {
             );
             return;
         }
-        let definition = self.lookup(name).map(|(_, place)| *place);
-        if let (Some(value), Some(definition)) = (self.value_of(name, Span::new(start, after)), definition) {
+        let definition = self.lookup(name).map(|definition| definition.place);
+        if let (Some(value), Some(definition)) = (self.value_of(name, Span::new(start, after), 0), definition) {
             self.uses.insert(start, Use { end: after, value, definition });
         }
     }
 
-    fn lookup(&self, name: &str) -> Option<&(Value, Span)> {
+    fn lookup(&self, name: &str) -> Option<&Definition> {
         self.scopes.iter().rev().find_map(|scope| scope.get(name))
     }
 
-    fn value_of(&mut self, name: &str, span: Span) -> Option<Value> {
-        if let Some((value, _)) = self.lookup(name) {
-            return Some(value.clone());
+    /// What a variable stands for, inside so many lists.
+    fn value_of(&mut self, name: &str, span: Span, around: usize) -> Option<Value> {
+        if let Some(Definition { value, size, depth, .. }) = self.lookup(name) {
+            let (copied, nested) = (self.copied.saturating_add(*size), around + depth);
+            if copied <= COPIED && nested <= DEPTH {
+                let value = value.clone();
+                self.copied = copied;
+                return Some(value);
+            }
+            let diagnostic = if nested > DEPTH {
+                Diagnostic::new(Code::Limit, span, format!("values nest deeper than {DEPTH}"))
+            } else {
+                let message = format!("variables stand for more than {COPIED} numbers and characters");
+                Diagnostic::new(Code::Limit, span, message)
+            };
+            self.error(diagnostic.with_label("here"));
+            return None;
         }
         let diagnostic = Diagnostic::new(Code::Undef, span, format!("`${name}` is not defined here"))
             .with_label("no definition above");
@@ -276,7 +311,7 @@ impl<'t> Scan<'t> {
                 self.at += self.rest().find('\n').unwrap_or(self.rest().len());
             }
         }
-        if let Some(&(_, first)) = self.lookup(name) {
+        if let Some(&Definition { place: first, .. }) = self.lookup(name) {
             self.error(
                 Diagnostic::new(Code::Redef, place, format!("`${name}` is defined twice"))
                     .with_label("second definition")
@@ -300,7 +335,8 @@ impl<'t> Scan<'t> {
             self.globals.push((name.to_string(), value.clone()));
         }
         if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(name.to_string(), (value, place));
+            let (size, depth) = (value.size(), value.depth());
+            scope.insert(name.to_string(), Definition { value, place, size, depth });
         }
     }
 
@@ -315,7 +351,7 @@ impl<'t> Scan<'t> {
         match self.next()? {
             '$' => {
                 let name = self.name()?;
-                self.value_of(name, self.span_from(start))
+                self.value_of(name, self.span_from(start), depth)
             }
             '"' => {
                 let body = &self.rest()[1..];
@@ -422,7 +458,7 @@ impl<'t> Scan<'t> {
                 '\n' => break,
                 '$' => {
                     let name = self.name()?;
-                    text += &self.value_of(name, self.span_from(start))?.to_string();
+                    text += &self.value_of(name, self.span_from(start), 0)?.to_string();
                     continue;
                 }
                 '<' => open += 1,
@@ -514,7 +550,7 @@ impl<'t> Scan<'t> {
             } else if c == '$' {
                 let name = self.name()?;
                 let span = self.span_from(start);
-                match self.value_of(name, span)? {
+                match self.value_of(name, span, 0)? {
                     Value::Integer(value) => stack.push(value),
                     other => {
                         let message = format!("a calculation is made of integers, `${name}` is {}", other.kind());

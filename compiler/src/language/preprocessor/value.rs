@@ -32,6 +32,27 @@ impl Value {
             Value::Type(_) => "a type",
         }
     }
+
+    /// Numbers and characters in it.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Value::Bool(_) | Value::Integer(_) | Value::Float(_) => 1,
+            Value::Text(text) | Value::Type(text) => 1 + text.len(),
+            Value::List(values) => 1 + values.iter().map(Value::size).sum::<usize>(),
+            Value::Dictionary(entries) => {
+                1 + entries.iter().map(|(name, value)| name.len() + value.size()).sum::<usize>()
+            }
+        }
+    }
+
+    /// Lists and dictionaries inside each other.
+    pub(super) fn depth(&self) -> usize {
+        match self {
+            Value::List(values) => 1 + values.iter().map(Value::depth).max().unwrap_or(0),
+            Value::Dictionary(entries) => 1 + entries.iter().map(|(_, value)| value.depth()).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
 }
 
 impl std::fmt::Display for Value {

@@ -35,6 +35,7 @@ fn read(expanded: &Expanded) -> Parsed {
         errors.iter().filter_map(|error| Some(error.span?.start)).take(options.limits.errors).collect();
     let (source, unread) = parser::parse(text, &tokens, &dropped, &options.limits);
     errors.extend(unread);
+    errors.extend(expanded.unknown_settings(std::iter::empty()));
     if !errors.is_empty() {
         return Err(in_source_order(errors, options));
     }

@@ -54,6 +54,12 @@ fn read(source: &Expanded) -> Result<lower::Lowered, Vec<Diagnostic>> {
         errors.iter().filter_map(|error| Some(error.span?.start)).take(options.limits.errors).collect();
     let (functions, unread) = parser::parse(text, &tokens, &dropped, &options.limits);
     errors.extend(unread);
+    let extents = functions.iter().flat_map(|function| &function.parameters).flat_map(|parameter| &parameter.extents);
+    let sizes = extents.filter_map(|extent| match extent {
+        ast::Extent::Name(name) => Some(name.text),
+        ast::Extent::Integer(..) => None,
+    });
+    errors.extend(source.unknown_settings(sizes));
     if !errors.is_empty() {
         return Err(in_source_order(errors, options));
     }

@@ -40,6 +40,8 @@ fn read(expanded: &Expanded) -> Parsed {
         errors.iter().filter_map(|error| Some(error.span?.start)).take(options.limits.errors).collect();
     let (functions, unread) = parser::parse(text, &lines, &dropped, &options.limits);
     errors.extend(unread);
+    let parameters = functions.iter().flat_map(|function| &function.parameters);
+    errors.extend(expanded.unknown_settings(parameters.map(|parameter| parameter.text)));
     if !errors.is_empty() {
         return Err(in_source_order(errors, options));
     }
