@@ -171,11 +171,32 @@ fn long_and_deep_texts_are_read_without_overflow() {
         each(40, |n| format!("def f{}(float(N) A) -> (B) {{ C = f{n}(A) B = f{n}(C) }}\n", n + 1)),
         each(20_000, |n| format!("a[{}] = 1;\n", 2 * n)),
         each(5_000, |n| format!("a{n} = b{n};\n")),
+        // Lists in lists, deep and wide; regions in regions.
+        each(20_000, |n| format!("$a{n} = [$a{}]\n", n.saturating_sub(1))),
+        each(40, |n| format!("$a{n} = [$a{0}, $a{0}]\n", n.saturating_sub(1))),
+        format!("$a = [{}1]\n{}", long("1, ", 50_000), long("$a\n", 10_000)),
+        format!("$a = 1\n{}", long("{\n$a\n", 50_000)),
+        // One access of many indices.
+        format!(
+            "iterator i[0:2]{};a{} = 1;",
+            each(20_000, |n| format!(", i{n}[0:2]")),
+            each(20_000, |n| format!("[i{n}]"))
+        ),
+        format!("def f(float(N) A) -> (O) {{ O(i) +=! A(i{}) }}", each(50_000, |n| format!(" + i{n}"))),
+        format!(
+            "def f(A):\n  {} = TensorIndexes(9999)\n  O = TensorOutput(3)\n  O[i1] += A[i1{}]\n",
+            each(9_999, |n| format!("{}i{n}", if n == 0 { "" } else { ", " })),
+            each(9_999, |n| format!(" + i{n}"))
+        ),
+        format!("var A : [2 2] A = A{}", long(" # A . [2 3]", 50_000)),
     ];
     for text in texts {
         for &language in Language::ALL {
             let start = Instant::now();
             let _ = parse(language, &text, &Options::default());
+            if language == Language::Rink {
+                let _ = parse(language, &text, &Options { rink_left: true, ..Options::default() });
+            }
             let begin: String = text.chars().take(50).collect();
             eprintln!("{language:?} {:?} {begin:?}", start.elapsed());
         }
