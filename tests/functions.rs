@@ -113,7 +113,7 @@ fn settings_reach_variables_and_nothing_else() {
     let set = expanded(&["--set", "n=10"]);
     assert_eq!(set["defs"], serde_json::json!({"n": 10, "half": 5, "list": [10, "a"]}));
     assert!(set["expanded"].as_str().unwrap().contains("use 5"), "{set}");
-    fails(&["eval", &variables, "--set", "hafl=1"], 2, &["--set hafl", "did you mean `half`?"]);
+    fails(&["eval", &variables, "--set", "haf=1"], 2, &["--set haf", "did you mean `half`?"]);
 
     let programs = [
         ("s.t", "$size = 2\nmodel_input x[$size];\na = x[0];\n"),

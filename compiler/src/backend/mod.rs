@@ -249,8 +249,8 @@ fn search(program: &Program, machine: &Machine, choice: Choice) -> Result<Found,
             }
             let built = match build(&pieces.program, &placement, machine, available) {
                 // Windows of many dimensions take many instructions to load or many loops; the program as it is has to do then.
-                Err(_) if number > 0 => Err(Words::default()),
-                Ok(Ok(built)) if number > 0 && built.loads(machine) > most_loads => Err(built.allocation.words),
+                Err(_) if number > 0 => Err(NEVER),
+                Ok(Ok(built)) if number > 0 && built.loads(machine) > most_loads => Err(NEVER),
                 other => other?,
             };
             match built {
@@ -282,6 +282,9 @@ const SCHEDULED_PLACEMENTS: usize = 6;
 
 /// Instructions that may load the tensors of a program that is not as it was written.
 const MOST_LOADS: usize = 64;
+
+/// More words than any machine has: what is never the closest to fitting.
+const NEVER: Words = Words { model: 1 << 30, data: 1 << 30, temporary: 1 << 30 };
 
 /// A program that is placed, scheduled and has its addresses.
 struct Built {

@@ -13,6 +13,7 @@
 
 mod expected;
 mod nearest;
+mod nesting;
 pub mod preprocessor;
 pub mod rink;
 pub mod tabla;

@@ -14,6 +14,7 @@ use super::ast::{Declaration, Expression, Form, Name, Number, Operand, Operator,
 use super::lexer::{Located, Token};
 use crate::language::Limits;
 use crate::language::expected::Expected;
+use crate::language::nesting::{self, Bracket};
 use arch::{Code, Diagnostic, Span};
 use chumsky::input::ValueInput;
 use chumsky::prelude::*;
@@ -61,21 +62,12 @@ fn next_line(text: &str, tokens: &[Located], at: usize) -> Option<usize> {
 }
 
 fn too_deep(tokens: &[Located], limits: &Limits) -> Option<Diagnostic> {
-    let mut depth = 0usize;
-    for (token, place) in tokens {
-        match token {
-            Token::Symbol('(') => depth += 1,
-            Token::Symbol(')') => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > limits.depth {
-            let message = format!("more than {} nested parentheses", limits.depth);
-            return Some(
-                Diagnostic::new(Code::Limit, span(*place), message).with_help("assign inner parts to variables"),
-            );
-        }
-    }
-    None
+    let brackets = tokens.iter().map(|&(token, place)| match token {
+        Token::Symbol('(') => (Bracket::Opens, place),
+        Token::Symbol(')') => (Bracket::Closes, place),
+        _ => (Bracket::None, place),
+    });
+    nesting::too_deep(brackets, "parentheses", "assign inner parts to variables", limits)
 }
 
 fn explain(text: &str, tokens: &[Located], at: usize, error: &Rich<Token>) -> Diagnostic {

@@ -20,7 +20,8 @@ use super::ast::{Bound, Declared, Expression, Form, Item, Iterator, Name, Operat
 use super::lexer::{Located, Token};
 use super::mistakes;
 use crate::language::Limits;
-use arch::{Code, Diagnostic, Span};
+use crate::language::nesting::{self, Bracket};
+use arch::{Diagnostic, Span};
 use chumsky::input::ValueInput;
 use chumsky::prelude::*;
 
@@ -70,22 +71,12 @@ pub(super) fn parse<'s>(
 
 /// Refuse an item whose parentheses nest too deeply for the recursive parts of the tool.
 fn too_deep(statement: &[Located], limits: &Limits) -> Option<Diagnostic> {
-    let mut depth = 0usize;
-    for (token, place) in statement {
-        match token {
-            Token::Symbol('(') => depth += 1,
-            Token::Symbol(')') => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > limits.depth {
-            let span = Span::new(place.start, place.end);
-            return Some(
-                Diagnostic::new(Code::Limit, span, format!("more than {} nested parentheses", limits.depth))
-                    .with_help("assign inner parts to names of their own"),
-            );
-        }
-    }
-    None
+    let brackets = statement.iter().map(|&(token, place)| match token {
+        Token::Symbol('(') => (Bracket::Opens, place),
+        Token::Symbol(')') => (Bracket::Closes, place),
+        _ => (Bracket::None, place),
+    });
+    nesting::too_deep(brackets, "parentheses", "assign inner parts to names of their own", limits)
 }
 
 fn span(place: SimpleSpan) -> Span {

@@ -13,6 +13,7 @@ mod ast;
 mod contraction;
 pub mod edsl;
 mod elementwise;
+mod indices;
 mod lexer;
 mod lower;
 mod parser;

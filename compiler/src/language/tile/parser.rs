@@ -13,6 +13,7 @@ use super::ast::{Expression, Form, Function, Name, Operator, Statement};
 use super::lexer::{Line, Token};
 use crate::language::Limits;
 use crate::language::expected::Expected;
+use crate::language::nesting::{self, Bracket};
 use arch::{Code, Diagnostic, Span};
 use chumsky::input::ValueInput;
 use chumsky::prelude::*;
@@ -102,19 +103,12 @@ fn unsupported(text: &str, line: &Line) -> Option<Diagnostic> {
 }
 
 fn too_deep(line: &Line, limits: &Limits) -> Option<Diagnostic> {
-    let mut depth = 0usize;
-    for (token, place) in &line.tokens {
-        match token {
-            Token::Symbol("(" | "[" | "{") => depth += 1,
-            Token::Symbol(")" | "]" | "}") => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > limits.depth {
-            let message = format!("more than {} nested brackets", limits.depth);
-            return Some(Diagnostic::new(Code::Limit, span(*place), message).with_help("assign inner parts to names"));
-        }
-    }
-    None
+    let brackets = line.tokens.iter().map(|&(token, place)| match token {
+        Token::Symbol("(" | "[" | "{") => (Bracket::Opens, place),
+        Token::Symbol(")" | "]" | "}") => (Bracket::Closes, place),
+        _ => (Bracket::None, place),
+    });
+    nesting::too_deep(brackets, "brackets", "assign inner parts to names", limits)
 }
 
 fn explain(text: &str, line: &Line, error: &Rich<Token>) -> Diagnostic {
