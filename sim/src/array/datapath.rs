@@ -190,7 +190,8 @@ impl<A: Sum> Lanes<A> {
         let i = &beat.instruction;
         let counters = &beat.counters;
         let pes = self.pes;
-        let reduction = LEVELS - i.reduce as usize;
+        // Microcode may ask for more levels than there are; the hardware takes that for all of them.
+        let reduction = LEVELS.saturating_sub(usize::from(i.reduce));
         let first = counters[reduction..].iter().all(|&k| k == 0);
         let last = counters[reduction..].iter().zip(&i.counts[reduction..]).all(|(&k, &n)| k + 1 == n);
         self.mask(&i.mask, &i.counts, counters);

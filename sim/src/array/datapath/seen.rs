@@ -25,7 +25,7 @@ impl<A: Sum> Lanes<A> {
     pub(super) fn see_operands(&mut self, beat: &Beat<AluInstruction>, bank: u32) {
         let Some(mut seen) = self.seen.take() else { return };
         let i = &beat.instruction;
-        let first = beat.counters[LEVELS - i.reduce as usize..].iter().all(|&k| k == 0);
+        let first = beat.counters[LEVELS.saturating_sub(usize::from(i.reduce))..].iter().all(|&k| k == 0);
         let word = |pad: Pad, pe: usize| {
             let bank = if pad == Pad::Data { bank as usize * self.machine.data_depth() as usize } else { 0 };
             self.pads[pad as usize]
