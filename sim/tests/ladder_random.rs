@@ -106,6 +106,54 @@ fn words_do_not_depend_on_the_placement() {
     assert!(kinds.len() >= 4, "{kinds:?}");
 }
 
+/// Elements of a tensor differ, also where the tape has ended, and so do samples.
+#[test]
+fn values_tell_elements_apart() {
+    let program = random::program(&tape::random(1, 5, 100));
+    let largest = program.samples.iter().flat_map(|sample| sample.values()).max_by_key(|values| values.len()).unwrap();
+    let different: std::collections::BTreeSet<i64> = largest.iter().map(|value| (value * 16.0) as i64).collect();
+    assert!(largest.len() > 20 && different.len() * 4 > largest.len().min(64), "{largest:?}");
+    assert_ne!(program.samples[0], program.samples[1]);
+}
+
+/// The generator says what the language has; each of these in more than a few of the programs that climb.
+#[test]
+fn the_generator_uses_the_language() {
+    let texts: Vec<String> = (0..200).map(|number| random::program(&tape::random(1, number, 150)).text).collect();
+    for word in [
+        "sum[",
+        "norm[",
+        "pi[",
+        "sigmoid(",
+        "gaussian(",
+        " < ",
+        " > ",
+        "gradient gw",
+        "gradient gv",
+        "model v",
+        "t0[p",
+        "0.3",
+    ] {
+        let count = texts.iter().filter(|text| text.contains(word)).count();
+        assert!(count >= 10, "only {count} of 200 programs have {word}");
+    }
+    let again = |text: &String| {
+        let targets =
+            text.lines().filter_map(|line| line.split(['[', ' ']).next()).filter(|name| name.starts_with('t'));
+        let targets: Vec<&str> = targets.collect();
+        targets.len() > targets.iter().collect::<std::collections::BTreeSet<_>>().len()
+    };
+    assert!(texts.iter().filter(|text| again(text)).count() >= 20, "re-assignment");
+    let rank = |rank: usize| {
+        move |text: &&String| {
+            text.lines().any(|line| line.starts_with("model_input") && line.matches('[').count() == rank)
+        }
+    };
+    for wanted in 0..=3 {
+        assert!(texts.iter().filter(rank(wanted)).count() >= 20, "rank {wanted}");
+    }
+}
+
 /// A test that refuses everything proves nothing.
 #[test]
 fn most_random_programs_are_accepted() {

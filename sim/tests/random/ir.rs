@@ -176,9 +176,8 @@ pub(crate) fn program(tape: &[u16]) -> (Program, Values, Vec<Values>) {
     }
     let program = builder.program;
     let mut tape = builder.tape;
-    let mut values = |id: TensorId| -> Vec<f64> {
-        (0..elements(&program.tensors[id.0].shape)).map(|_| (tape.below(65) as f64 - 32.0) / 16.0).collect()
-    };
+    let mut values =
+        |id: TensorId| -> Vec<f64> { (0..elements(&program.tensors[id.0].shape)).map(|_| tape.value()).collect() };
     let model = Values::from([("w".to_owned(), values(state))]);
     let mut sample = || inputs.iter().map(|&id| (program.tensors[id.0].name.clone(), values(id))).collect();
     let samples = (0..3).map(|_| sample()).collect();

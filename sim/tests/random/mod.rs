@@ -237,7 +237,7 @@ pub(crate) fn program(tape: &[u16]) -> RandomProgram {
     let extents = generator.extents.clone();
     let mut values = |known: &Known| -> (String, Vec<f64>) {
         let elements: usize = known.classes.iter().map(|&class| extents[class] as usize).product();
-        (known.name.clone(), (0..elements).map(|_| (generator.below(65) as f64 - 32.0) / 16.0).collect())
+        (known.name.clone(), (0..elements).map(|_| generator.tape.value()).collect())
     };
     let model = models.iter().map(&mut values).collect();
     let samples = (0..3).map(|_| given.iter().map(&mut values).collect()).collect();

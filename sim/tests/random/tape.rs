@@ -9,17 +9,32 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 #[derive(Debug, Clone)]
 pub(crate) struct Tape<'a> {
     rest: std::slice::Iter<'a, u16>,
+    /// Values taken behind the end.
+    beyond: u64,
 }
 
 impl<'a> Tape<'a> {
     /// From its beginning.
     pub(crate) fn new(numbers: &'a [u16]) -> Tape<'a> {
-        Tape { rest: numbers.iter() }
+        Tape { rest: numbers.iter(), beyond: 0 }
     }
 
     /// A number below `n`; 0 when the tape has ended.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         usize::from(self.rest.next().copied().unwrap_or(0)) % n.max(1)
+    }
+
+    /// A value of an element, between -2 and 2. Behind the end of the tape they go on being different from each other, unlike decisions:
+    /// a tensor of equal elements would look right wherever its elements were.
+    pub(crate) fn value(&mut self) -> f64 {
+        let number = self.rest.next().map_or_else(
+            || {
+                self.beyond += 1;
+                self.beyond.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
+            },
+            |&number| u64::from(number),
+        );
+        ((number % 65) as f64 - 32.0) / 16.0
     }
 }
 
