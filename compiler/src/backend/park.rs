@@ -1,6 +1,8 @@
-//! Results that come over a bus land in temporaries; weights lie elsewhere, so such a result is parked and copied.
+//! Results that come over a bus land in temporaries; weights lie elsewhere, so such a result is parked and copied. So is a product
+//! that reads what it writes: its chain begins by writing 1.
 //!
-//!     w = sigmoid(x)     =>     w.4 = sigmoid(x);   w = w.4
+//!     w = sigmoid(x)         =>     w.4 = sigmoid(x);        w = w.4
+//!     w = pi[i](w)           =>     w.4 = pi[i](w);          w = w.4
 
 use super::cost::{Route, route};
 use super::place::{Axis, Placement};
@@ -10,7 +12,12 @@ use crate::tensor::{IterId, TensorId};
 use arch::isa::Finish;
 use arch::machine::Machine;
 
-/// Park every result that is a weight and does not stay inside its PE.
+/// Whether an operation is a chain of products that reads what it writes.
+fn is_product_of_itself(operation: &Operation) -> bool {
+    matches!(&operation.kind, Kind::Product { factor: Operand::Read { tensor, .. }, .. } if *tensor == operation.out)
+}
+
+/// Park every result that is a weight and does not stay inside its PE, and every product that reads itself.
 pub(super) fn results(program: &mut Program, placement: &mut Placement, machine: &Machine) {
     let mut number = 0;
     while number < program.operations.len() {
@@ -19,7 +26,8 @@ pub(super) fn results(program: &mut Program, placement: &mut Placement, machine:
         let state = &program.tensors[operation.out.0];
         let home = placement.tensors[operation.out.0].clone();
         let seam = Seam::of(operation, axes, &home, machine).ok().flatten();
-        if state.role == Role::State && route(operation, axes, seam) != Route::Inside {
+        let from_bus = state.role == Role::State && route(operation, axes, seam) != Route::Inside;
+        if from_bus || is_product_of_itself(operation) {
             let parked = TensorId(program.tensors.len());
             // The copy runs where the weight lies.
             let place = |n: usize| -> Axis {
