@@ -3,20 +3,20 @@
 
 #[path = "axi/mod.rs"]
 mod bus;
+#[path = "logistic/mod.rs"]
+mod logistic;
 
 use arch::axi::{self, Behind, WINDOW};
 use arch::machine::{Machine, MachineSpec};
 use arch::registers::{self, Access};
 use arch::tools::Toolbox;
 use bus::{AxiGrid, Bus, Response, Transfer};
-use compiler::canonical::{Batch, Keep, Options};
-use compiler::language::{self, Language};
 use hdl::shell;
+use logistic::climb;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
 use sim::verilator::{self, Library};
 use std::collections::BTreeMap;
 
@@ -145,25 +145,14 @@ fn accesses_are_answered_as_the_map_says() {
     }
 }
 
-const PROGRAM: &str =
-    "mu = 0.25; m = 12; model_input x[m]; model_output y; model w[m]; gradient g[m] -> w; iterator i[0:m];
-h = sum[i](w[i] * x[i]); h = sigmoid(h); d = h - y; g[i] = d * x[i];";
-
-fn climb(spec: &MachineSpec) -> Climb {
-    let (program, _) = language::parse(Language::Tabla, PROGRAM, &language::Options::default()).unwrap();
-    let wave = |n: usize| (0..12).map(|i| f64::from((i * n + 3 * n) as u32 % 17) / 8.0 - 1.0).collect::<Vec<_>>();
-    let step = |n: usize| Values::from([("x".to_owned(), wave(n)), ("y".to_owned(), vec![f64::from(n as u32 % 2)])]);
-    let model = Values::from([("w".to_owned(), wave(5))]);
-    let steps: Vec<Values> = (0..20).map(step).collect();
-    let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
-    Climb::new(&program, &options, &model, &steps, spec).unwrap()
-}
+/// Steps of a run.
+const STEPS: usize = 20;
 
 /// One, two, four transfers per beat; words of a byte, two and four; an odd number of lanes.
 #[test]
 fn a_program_runs_behind_axi_as_on_the_array() {
     for spec in [spec(8, 16, 16), spec(8, 24, 16), spec(3, 16, 3), spec(2, 16, 1)] {
-        let climb = climb(&spec);
+        let climb = climb(&spec, STEPS);
         let machine = &climb.image().machine;
         let library = library(machine);
         let array = climb.run(Array::new(machine), Stalls::none()).unwrap();
@@ -178,7 +167,7 @@ fn a_program_runs_behind_axi_as_on_the_array() {
 #[test]
 fn reset_in_the_middle_leaves_nothing_behind() {
     let spec = spec(4, 16, 8);
-    let climb = climb(&spec);
+    let climb = climb(&spec, STEPS);
     let machine = &climb.image().machine;
     let mut bus = Bus::new(machine, &library(machine), 4, 30);
     let mut random = ChaCha8Rng::seed_from_u64(9);
@@ -209,7 +198,7 @@ fn reset_in_the_middle_leaves_nothing_behind() {
 #[test]
 fn packets() {
     let spec = spec(8, 16, 16);
-    let climb = climb(&spec);
+    let climb = climb(&spec, STEPS);
     let machine = &climb.image().machine;
     let library = library(machine);
     let mut grid = AxiGrid::new(Bus::new(machine, &library, 5, 40));

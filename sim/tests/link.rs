@@ -1,17 +1,18 @@
 //! The link to a board: the hardware against its model, byte by byte, and the host against both, over good lines and bad ones.
 
+#[path = "logistic/mod.rs"]
+mod logistic;
+
 use arch::link::{self, Command, FLAG, Status};
 use arch::machine::{Machine, MachineSpec};
 use arch::registers;
 use arch::tools::Toolbox;
-use compiler::canonical::{Batch, Keep, Options};
-use compiler::language::{self, Language};
 use hdl::shell::{self, Pll};
+use logistic::climb;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
 use sim::grid::{Grid, Stalls};
-use sim::ladder::{Climb, Values};
 use sim::link::{Board, Link, LinkError, LinkedGrid, Patience, Shared, Wire};
 use sim::verilator::{self, BoardDevice, Library};
 use std::collections::VecDeque;
@@ -240,25 +241,13 @@ fn patience() -> Patience {
     Patience { reply: Duration::from_millis(5), attempts: 40, progress: Duration::from_secs(10) }
 }
 
-const PROGRAM: &str =
-    "mu = 0.25; m = 12; model_input x[m]; model_output y; model w[m]; gradient g[m] -> w; iterator i[0:m];
-h = sum[i](w[i] * x[i]); h = sigmoid(h); d = h - y; g[i] = d * x[i];";
-
-/// A program with enough steps to fill the buffers several times.
-fn climb(spec: &MachineSpec) -> Climb {
-    let (program, _) = language::parse(Language::Tabla, PROGRAM, &language::Options::default()).unwrap();
-    let wave = |n: usize| (0..12).map(|i| f64::from((i * n + 3 * n) as u32 % 17) / 8.0 - 1.0).collect::<Vec<_>>();
-    let step = |n: usize| Values::from([("x".to_owned(), wave(n)), ("y".to_owned(), vec![f64::from(n as u32 % 2)])]);
-    let model = Values::from([("w".to_owned(), wave(5))]);
-    let steps: Vec<Values> = (0..60).map(step).collect();
-    let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
-    Climb::new(&program, &options, &model, &steps, spec).unwrap()
-}
+/// Enough steps to fill the buffers several times.
+const STEPS: usize = 60;
 
 #[test]
 fn a_program_runs_over_the_link_as_on_the_array() {
     for spec in [spec(2, 4, 16), spec(1, 2, 24)] {
-        let climb = climb(&spec);
+        let climb = climb(&spec, STEPS);
         let machine = &climb.image().machine;
         let array = climb.run(Array::new(machine), Stalls::none()).unwrap();
         let link = Link::open(Line::new(machine, 0), patience()).unwrap();
@@ -272,7 +261,7 @@ fn a_program_runs_over_the_link_as_on_the_array() {
 
 #[test]
 fn a_bad_line_changes_nothing() {
-    let climb = climb(&spec(2, 4, 16));
+    let climb = climb(&spec(2, 4, 16), STEPS);
     let machine = &climb.image().machine;
     let link = Link::open(Line::new(machine, 2), patience()).unwrap();
     assert!(climb.run(LinkedGrid::new(link), Stalls::none()).unwrap().words > 700);
@@ -280,7 +269,7 @@ fn a_bad_line_changes_nothing() {
 
 #[test]
 fn users_of_one_board_take_turns() {
-    let climb = climb(&spec(2, 4, 16));
+    let climb = climb(&spec(2, 4, 16), STEPS);
     let link = Link::open(Line::new(&climb.image().machine, 0), patience()).unwrap();
     let shared = Shared::new(LinkedGrid::new(link));
     let (mut one, mut two) = (shared.handle(), shared.handle());
@@ -299,7 +288,7 @@ fn what_goes_wrong_is_told() {
     assert!(matches!(open(cut), LinkError::Line(_)));
 
     // Unplugged in the middle of a run: the grid is dead, and says why.
-    let climb = climb(&spec(1, 2, 16));
+    let climb = climb(&spec(1, 2, 16), STEPS);
     let line = Line { cut_after: 3000, ..Line::new(&climb.image().machine, 0) };
     let mut grid = LinkedGrid::new(Link::open(line, patience()).unwrap());
     assert!(climb.run(&mut grid, Stalls::none()).is_err());
