@@ -91,7 +91,7 @@ impl Touched {
         let lanes = job
             .written_parts(machine)
             .into_iter()
-            .flat_map(|(part, extent)| write.map(|access| (Trace::of_part(job, access, Touch::First, &part), extent)));
+            .filter_map(|(part, extent)| write.map(|access| (Trace::of_part(job, access, Touch::First, &part), extent)));
         Touched { words: Words::of(job, machine), lanes: lanes.collect() }
     }
 

@@ -306,7 +306,7 @@ pub fn verify(image: &Image) {
             let at = highest.word(pad, &instruction.reads[pad as usize], &counters);
             let written = inside.front().into_iter().chain(from_bus.peek());
             for write in written.filter(|write| write.cycle == t) {
-                assert!(write.word != at, "cycle {t}: {:?} is read while it is written", at);
+                assert!(write.word != at, "cycle {t}: {at:?} is read while it is written");
             }
             pads.read(t, job, at);
         }

@@ -154,13 +154,10 @@ impl<'s> Values<'s> {
     fn operand(&mut self, operand: &Operand<'s>, repeated: &mut Vec<Repeated>) -> usize {
         match operand {
             Operand::Group(inner) => self.expression(inner, repeated),
-            Operand::Name(name) => match self.variables.get(name.text) {
-                Some(&value) => value,
-                None => {
-                    let value = self.fresh();
-                    self.variables.insert(name.text, value);
-                    value
-                }
+            Operand::Name(name) => if let Some(&value) = self.variables.get(name.text) { value } else {
+                let value = self.fresh();
+                self.variables.insert(name.text, value);
+                value
             },
         }
     }

@@ -42,7 +42,7 @@ const LOOPS: usize = 4;
 /// Integers in index arithmetic stay below this, so that no sum of products overflows.
 const LARGEST: i64 = 1 << 28;
 
-impl<'s> Frame<'s> {
+impl Frame<'_> {
     /// The iterator of an index variable.
     pub(super) fn variable(&self, name: &str) -> Option<IterId> {
         self.variables.iter().position(|known| known.text == name).map(IterId)
