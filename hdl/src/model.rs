@@ -3,7 +3,7 @@
 //! Slow (it runs every block's Rust code until nothing changes), but it needs no other tool, and it checks that the two
 //! descriptions of the leaf blocks, Rust and Verilog, say the same: tests run it beside the other simulators.
 
-use crate::Design;
+use crate::{Design, Leaves};
 use crate::grid::Grid;
 use rust_hdl::prelude::*;
 
@@ -43,7 +43,7 @@ impl Model {
     /// A grid before its reset.
     pub fn new<'a>(design: impl Into<Design<'a>>) -> Model {
         let design = design.into();
-        let mut grid = Grid::new(design);
+        let mut grid = Grid::new(design, Leaves::Generic);
         grid.connect_all();
         Model { grid, word: design.machine().word() }
     }
