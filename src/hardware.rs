@@ -11,7 +11,8 @@ use arch::tools::Toolbox;
 use arch::{Code, Diagnostic, Machine};
 use fpga::board::{Board as Facts, Device};
 use fpga::flow::{FlowError, OpenFlow};
-use fpga::yosys::{self, Netlist, YosysError};
+use fpga::yosys::{self, Family, Netlist, YosysError};
+use hdl::Leaves;
 use hdl::shell::{self, Pll};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -52,7 +53,9 @@ impl<'a> Hardware<'a> {
     /// # Errors
     /// The board's clocks are impossible.
     pub fn design(&self, design: hdl::Design<'_>) -> Result<Rtl, Failure> {
-        let Some(io) = &self.facts.io else { return Ok(hdl::elaborate(design)) };
+        let Some(io) = &self.facts.io else {
+            return Ok(hdl::elaborate_with(design, leaves(self.facts.device.family())));
+        };
         let pll = match self.facts.device {
             Device::Ecp5 { .. } => Pll::Ecp5,
             Device::Ice40 { .. } => Pll::Ice40,
@@ -163,6 +166,14 @@ impl<'a> Hardware<'a> {
             "types": netlist.types,
         });
         (text, document)
+    }
+}
+
+/// The cells that a grid for a family names.
+pub fn leaves(family: Family) -> Leaves {
+    match family {
+        Family::UltraScalePlus => Leaves::UltraScalePlus,
+        Family::Ecp5 | Family::Ice40UltraPlus | Family::Gw1n | Family::Gw2a | Family::Series7 => Leaves::Generic,
     }
 }
 

@@ -44,10 +44,9 @@ impl Amounts {
         self.0
     }
 
-    /// The amounts of a sequence; no shift at all if it is empty.
-    pub fn of(amounts: impl IntoIterator<Item = u32>) -> Amounts {
-        let bits = amounts.into_iter().filter(|&amount| amount < ALL).fold(0, |bits, amount| bits | 1 << amount);
-        Amounts::from_bits(bits).unwrap_or(Amounts::NONE)
+    /// The amounts of a sequence. `None` if it is empty.
+    pub fn of(amounts: impl IntoIterator<Item = u32>) -> Option<Amounts> {
+        Amounts::from_bits(amounts.into_iter().filter(|&amount| amount < ALL).fold(0, |bits, amount| bits | 1 << amount))
     }
 
     /// What either does.
@@ -83,8 +82,7 @@ impl TryFrom<Vec<u32>> for Amounts {
     fn try_from(amounts: Vec<u32>) -> Result<Amounts, AmountsError> {
         match amounts.iter().find(|&&amount| amount >= ALL) {
             Some(&large) => Err(AmountsError::Large(large)),
-            None if amounts.is_empty() => Err(AmountsError::Empty),
-            None => Ok(Amounts::of(amounts)),
+            None => Amounts::of(amounts).ok_or(AmountsError::Empty),
         }
     }
 }
@@ -119,7 +117,7 @@ mod tests {
         assert_eq!(Amounts::try_from(vec![3, 64]), Err(AmountsError::Large(64)));
         assert_eq!((Amounts::ANY.listed(), Amounts::ANY.to_string()), (None, "any".to_owned()));
         assert_eq!(Amounts::try_from((0..64).collect::<Vec<u32>>()), Ok(Amounts::ANY));
-        assert_eq!(Amounts::of([]), Amounts::NONE);
+        assert_eq!(Amounts::of([]), None);
         assert_eq!(Amounts::NONE.index_bits(), 1);
     }
 }

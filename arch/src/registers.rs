@@ -272,8 +272,8 @@ mod tests {
                 model_depth: Some(1 << 16),
                 table_entries: Some(table_entries),
                 divider: Some(table_entries > 64),
-                shifts: (table_entries > 0).then_some(Amounts::of([0, 31, 32, 63])),
-                root_shifts: Some(Amounts::of([table_entries >> 5])),
+                shifts: Amounts::of([0, 31, 32, 63]),
+                root_shifts: Amounts::of([table_entries >> 5]),
                 ..MachineSpec::default()
             };
             let machine = Machine::try_from(spec).unwrap();

@@ -52,7 +52,9 @@ impl Family {
             Family::Ice40UltraPlus => "read_verilog -lib +/ice40/cells_sim.v\n",
             Family::Gw1n => "read_verilog -lib +/gowin/cells_sim.v +/gowin/cells_xtra_gw1n.v\n",
             Family::Gw2a => "read_verilog -lib +/gowin/cells_sim.v +/gowin/cells_xtra_gw2a.v\n",
-            Family::UltraScalePlus | Family::Series7 => "",
+            Family::UltraScalePlus | Family::Series7 => {
+                "read_verilog -lib +/xilinx/cells_sim.v +/xilinx/cells_xtra.v\n"
+            }
         }
     }
 

@@ -10,7 +10,7 @@ fn main() {
     let mut spec = MachineSpec { pus: number(0), pes_per_pu: number(1), word: number(2), ..MachineSpec::default() };
     let mut leaves = hdl::Leaves::Generic;
     for (key, text) in arguments.iter().filter_map(|argument| argument.split_once('=')) {
-        let amounts = || Some(Amounts::of(text.split(',').filter_map(|amount| amount.parse().ok())));
+        let amounts = || Amounts::of(text.split(',').filter_map(|amount| amount.parse().ok()));
         let value = text.parse().ok();
         match key {
             "alignments" => spec.alignments = amounts(),
