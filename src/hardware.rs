@@ -5,7 +5,7 @@
 use crate::failure::{Failure, Source};
 use crate::output::Talk;
 use crate::project::Project;
-use crate::resources;
+use crate::resources::{self, Estimate};
 use arch::rtl::Rtl;
 use arch::tools::Toolbox;
 use arch::{Code, Diagnostic, Machine};
@@ -141,11 +141,20 @@ impl<'a> Hardware<'a> {
     /// A synthesised netlist against its device, for people and for programs.
     pub fn synthesis_report(&self, machine: &Machine, netlist: &Netlist) -> (String, Value) {
         let taken = self.taken(netlist);
-        let mut text =
-            format!("{machine} on {} ({})\n\ncells       used  available\n", self.facts.title, self.facts.part);
-        for (name, used, available) in &taken {
+        let Estimate { lut, ff, dsp, bram } = resources::estimate(machine, Some(self.facts.device.family()));
+        let estimated = [lut, ff, dsp, bram];
+        let mut text = format!(
+            "{machine}, accumulator {} bits, on {} ({})\nalignments {}; shifts {}; shifts of roots {}\n\ncells       used  available            estimated\n",
+            machine.accumulator(),
+            self.facts.title,
+            self.facts.part,
+            machine.alignments(),
+            machine.shifts(),
+            machine.root_shifts(),
+        );
+        for ((name, used, available), estimated) in taken.iter().zip(estimated) {
             let percent = 100.0 * *used as f64 / (*available).max(1) as f64;
-            text += &format!("{name:5} {used:10} {available:10}   {percent:5.1} %\n");
+            text += &format!("{name:5} {used:10} {available:10}   {percent:5.1} % {estimated:10}\n");
         }
         let pes = f64::from(machine.pes());
         let per_pe = |used: u64| used as f64 / pes;
@@ -156,8 +165,9 @@ impl<'a> Hardware<'a> {
             per_pe(taken[2].1),
             per_pe(taken[3].1)
         );
-        let cells =
-            taken.iter().map(|(name, used, available)| json!({ "name": name, "used": used, "available": available }));
+        let cells = taken.iter().zip(estimated).map(|((name, used, available), estimated)| {
+            json!({ "name": name, "used": used, "available": available, "estimated": estimated })
+        });
         let document = json!({
             "board": self.project.board.name,
             "part": self.facts.part,

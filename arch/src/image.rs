@@ -101,6 +101,9 @@ impl Image {
         let writes = self.control_writes().into_iter();
         let bytes = writes.flat_map(|(address, data)| [address.to_le_bytes(), data.to_le_bytes()].concat());
         bytes.fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)).max(1)
+    }
+}
+
 impl AluInstruction {
     /// By how many places the start of its sums is shifted, if there is one.
     pub fn needed_alignment(&self) -> Option<u32> {

@@ -40,7 +40,8 @@ impl Family {
             Family::Ice40UltraPlus => "synth_ice40 -dsp -device u",
             Family::Gw1n => "synth_gowin -nowidelut -family gw1n",
             Family::Gw2a => "synth_gowin -nowidelut -family gw2a",
-            Family::UltraScalePlus => "synth_xilinx -family xcup",
+            // ABC's newer mapper counts tables as we do; the older one prices them by their inputs.
+            Family::UltraScalePlus => "synth_xilinx -abc9 -family xcup",
             Family::Series7 => "synth_xilinx -family xc7",
         }
     }

@@ -120,7 +120,7 @@ pub(crate) struct RootUnit {
     pub(crate) tables: Vec<TableWrite<In>>,
     pub(crate) result: Wide<Out>,
     pub(crate) saturated: Signal<Out, Bit>,
-    code: AmountCode,
+    shift_code: AmountCode,
     code_t1: Delay,
     shifter: Shifter,
     plain_t2: FlagDelay,
@@ -147,7 +147,7 @@ impl RootUnit {
             tables: (0..functions).map(|_| TableWrite::new(&|name| widths.beat(name))).collect(),
             result: Wide::new(word),
             saturated: Signal::default(),
-            code: AmountCode::new(widths.root_shifts),
+            shift_code: AmountCode::new(widths.root_shifts),
             code_t1: Delay::new(code_bits(widths.root_shifts), 1),
             shifter: Shifter::new(accumulator, word, widths.root_shifts),
             plain_t2: FlagDelay::new(2),
@@ -166,12 +166,12 @@ impl RootUnit {
 
     fn wire(&mut self, wiring: &mut Wiring) {
         wires!(self, wiring;
-            code.amount = beat.shift;
+            shift_code.amount = beat.shift;
             code_t1.clock = clock;
-            code_t1.d = code.code;
+            code_t1.d = shift_code.code;
             shifter.clock = clock;
             shifter.value = sum;
-            shifter.code = code.code;
+            shifter.code = shift_code.code;
             shifter.code_later = code_t1.q;
             plain_t2.clock = clock;
             plain_t2.reset = reset;

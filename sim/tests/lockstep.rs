@@ -582,8 +582,8 @@ fn cells_of_ultrascale() {
 /// The Rust side of every block, which rust-hdl's simulator runs.
 #[test]
 fn blocks_simulate_as_their_text_does() {
-    let [few, ..] = few_amounts();
-    for (spec, seeds) in [(grid(1, 2, 9), 0..6), (grid(2, 3, 16), 0..3), (few, 0..3)] {
+    let [.., few] = few_amounts();
+    for (spec, seeds) in [(grid(1, 2, 9), 0..6), (grid(2, 3, 16), 0..3), (few, 0..2)] {
         let machine = Machine::try_from(spec).expect("a valid grid");
         for seed in seeds {
             compare(&machine, Modelled::new(&machine), seed);
