@@ -136,22 +136,15 @@ const ECP5: Costs = Costs {
     sequencer: Block { lut: Linear::new(0.0, 0.0, 3_700.0), ff: Linear::new(0.0, 0.0, 3_300.0) },
 };
 
-const GOWIN: Costs = Costs {
-    memories: Memories { shapes: LARGE, shallow: &[(64, 16, 4, 4)] },
-    pe: Shifted {
-        constant: Block { lut: Linear::new(13.5, 2.5, 61.0), ff: Linear::new(8.0, 2.0, 38.0) },
-        barrel: Block { lut: Linear::new(20.0, 7.0, 100.0), ff: Linear::new(8.0, 2.0, 58.0) },
-    },
-    ..ECP5
-};
+const GOWIN: Costs = Costs { memories: Memories { shapes: LARGE, shallow: &[(64, 16, 4, 4)] }, ..ECP5 };
 
 /// No memories of tables; the multiplier's block holds the operands and the product.
 const ICE40: Costs = Costs {
     multiplier: 16,
     memories: Memories { shapes: SMALL, shallow: &[] },
     pe: Shifted {
-        constant: Block { lut: Linear::new(12.9, 2.5, 61.0), ff: Linear::new(5.0, 2.0, 38.0) },
-        barrel: Block { lut: Linear::new(17.6, 6.6, 120.0), ff: Linear::new(5.0, 2.0, 58.0) },
+        constant: Block { lut: Linear::new(12.9, 2.5, 61.0), ff: Linear::new(4.0, 2.0, 10.0) },
+        barrel: Block { lut: Linear::new(17.6, 6.6, 120.0), ff: Linear::new(4.0, 2.0, 42.0) },
     },
     function: Block { lut: Linear::new(17.0, 0.0, 231.0), ff: Linear::new(10.0, 0.0, 140.0) },
     ..ECP5
@@ -161,7 +154,7 @@ const ICE40: Costs = Costs {
 const ULTRASCALE: Costs = Costs {
     memories: XILINX,
     pe: Shifted {
-        constant: Block { lut: Linear::new(8.0, 0.3, 16.0), ff: Linear::new(5.0, 0.0, 29.0) },
+        constant: Block { lut: Linear::new(10.0, 0.5, 18.0), ff: Linear::new(5.0, 0.0, 29.0) },
         barrel: Block { lut: Linear::new(15.0, 3.8, 20.0), ff: Linear::new(5.0, 0.0, 49.0) },
     },
     root: Shifted {
@@ -345,17 +338,27 @@ mod tests {
     }
 
     /// What yosys 0.70 made of whole grids: rows, columns, word, accumulator, depths of model, data, temporaries, programs,
-    /// tables and FIFO; then LUT, FF, DSP and block memories.
-    const MEASURED: &[(Family, [u32; 10], [u64; 4])] = &[
-        (Family::Ecp5, [1, 16, 16, 40, 256, 256, 16, 32, 512, 16], [19_147, 9_560, 18, 47]),
-        (Family::UltraScalePlus, [16, 32, 16, 48, 1024, 512, 32, 64, 1024, 32], [363_428, 190_626, 529, 1_075]),
+    /// tables and FIFO; alignments, shifts, shifts of roots; then LUT, FF, DSP and block memories.
+    type Measured = (Family, [u32; 10], [&'static [u32]; 3], [u64; 4]);
+    const MEASURED: &[Measured] = &[
+        ECP5_MEASURED,
+        (
+            Family::UltraScalePlus,
+            [16, 32, 16, 48, 1024, 512, 32, 16, 512, 32],
+            [&[0, 14, 15, 16], &[0, 12, 15, 16], &[0, 16]],
+            [194_500, 105_666, 529, 1_041],
+        ),
+        ZCU_MEASURED,
     ];
 
     #[test]
     fn estimates_are_near_what_yosys_makes() {
         let near = |estimate: u64, measured: u64, percent: u64| estimate.abs_diff(measured) * 100 <= percent * measured;
-        for &(family, parameters, [lut, ff, dsp, bram]) in MEASURED {
-            let machine = machine(parameters);
+        for &(family, parameters, amounts, [lut, ff, dsp, bram]) in MEASURED {
+            let [alignments, shifts, root_shifts] = amounts.map(|list| Amounts::of(list.iter().copied()));
+            let spec =
+                MachineSpec { alignments, shifts, root_shifts, ..MachineSpec::from(machine(parameters)) };
+            let machine = Machine::try_from(spec).unwrap();
             let found = estimate(&machine, Some(family));
             assert!(near(found.lut, lut, 20) && near(found.ff, ff, 20), "{family:?} {machine}: {found:?}, {lut} {ff}");
             assert!(
