@@ -341,14 +341,18 @@ mod tests {
     /// tables and FIFO; alignments, shifts, shifts of roots; then LUT, FF, DSP and block memories.
     type Measured = (Family, [u32; 10], [&'static [u32]; 3], [u64; 4]);
     const MEASURED: &[Measured] = &[
-        ECP5_MEASURED,
         (
             Family::UltraScalePlus,
             [16, 32, 16, 48, 1024, 512, 32, 16, 512, 32],
             [&[0, 14, 15, 16], &[0, 12, 15, 16], &[0, 16]],
             [194_500, 105_666, 529, 1_041],
         ),
-        ZCU_MEASURED,
+        (
+            Family::UltraScalePlus,
+            [16, 32, 16, 36, 1024, 512, 16, 16, 512, 32],
+            [&[16], &[0, 15, 16], &[16]],
+            [168_316, 98_358, 529, 1_041],
+        ),
     ];
 
     #[test]

@@ -182,7 +182,7 @@ impl Found {
         let decided = encode::Decided { pieces: &self.pieces, storages, homes: &allocation.homes, schedule };
         let image = encode::encode(program, machine, decided, line_of);
         check_programs(&image)?;
-    check_shifts(&image)?;
+        check_shifts(&image)?;
         Ok(image)
     }
 
