@@ -360,8 +360,7 @@ mod tests {
         let near = |estimate: u64, measured: u64, percent: u64| estimate.abs_diff(measured) * 100 <= percent * measured;
         for &(family, parameters, amounts, [lut, ff, dsp, bram]) in MEASURED {
             let [alignments, shifts, root_shifts] = amounts.map(|list| Amounts::of(list.iter().copied()));
-            let spec =
-                MachineSpec { alignments, shifts, root_shifts, ..MachineSpec::from(machine(parameters)) };
+            let spec = MachineSpec { alignments, shifts, root_shifts, ..MachineSpec::from(machine(parameters)) };
             let machine = Machine::try_from(spec).unwrap();
             let found = estimate(&machine, Some(family));
             assert!(near(found.lut, lut, 20) && near(found.ff, ff, 20), "{family:?} {machine}: {found:?}, {lut} {ff}");

@@ -411,7 +411,10 @@ fn the_tool_works_in_an_empty_folder() {
     // The grid can do what its program needs, and little more.
     let config = written("config.toml");
     for key in ["alignments", "shifts", "root_shifts"] {
-        let list = config.lines().find_map(|line| line.strip_prefix(&format!("# {key} = ["))).unwrap_or_else(|| panic!("{key} in {config}"));
+        let list = config
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("# {key} = [")))
+            .unwrap_or_else(|| panic!("{key} in {config}"));
         assert!(list.split(',').count() <= 4, "{key} = [{list}");
     }
 }

@@ -69,7 +69,8 @@ fn a_division_has_a_divider_and_is_refused_without() {
 #[test]
 fn shifts_that_the_machine_lacks_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let program = file(folder.path(), "product.tml", "var input a : [3]\nvar input b : [3]\nvar output c : [3]\nc = a * b\n");
+    let program =
+        file(folder.path(), "product.tml", "var input a : [3]\nvar input b : [3]\nvar output c : [3]\nc = a * b\n");
     let inputs = file(folder.path(), "in.json", r#"{"a": [1.0, -3.0, 0.5], "b": [0.25, 2.0, -1.5]}"#);
     let with = |amounts: &str| {
         let text = format!("[machine]\npus = 1\npes_per_pu = 2\n{amounts}");

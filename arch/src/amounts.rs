@@ -46,7 +46,9 @@ impl Amounts {
 
     /// The amounts of a sequence. `None` if it is empty.
     pub fn of(amounts: impl IntoIterator<Item = u32>) -> Option<Amounts> {
-        Amounts::from_bits(amounts.into_iter().filter(|&amount| amount < ALL).fold(0, |bits, amount| bits | 1 << amount))
+        Amounts::from_bits(
+            amounts.into_iter().filter(|&amount| amount < ALL).fold(0, |bits, amount| bits | 1 << amount),
+        )
     }
 
     /// What either does.

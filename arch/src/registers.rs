@@ -308,9 +308,7 @@ mod tests {
         let entries =
             format!("| {ENTRY_STEP_ALU:#04x}, {ENTRY_STEP_ROOT:#04x}, {ENTRY_STEP_MOVE:#04x} | entry_step_alu,");
         assert!(page.contains(&entries));
-        for ([low, high], name) in
-            [(ALIGNMENTS, "alignments"), (SHIFTS, "shifts"), (ROOT_SHIFTS, "root_shifts")]
-        {
+        for ([low, high], name) in [(ALIGNMENTS, "alignments"), (SHIFTS, "shifts"), (ROOT_SHIFTS, "root_shifts")] {
             assert!(page.contains(&format!("| {low:#04x}, {high:#04x} | {name} |")), "{name}");
         }
         assert!(page.contains(&format!("| {ENTRY_EMIT_STEP:#04x}, {ENTRY_EMIT_MODEL:#04x} | entry_emit_step,")));

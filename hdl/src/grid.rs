@@ -7,7 +7,6 @@
 //! rust-hdl signals hold at most 127 bits, so the words of the input beat are single ports here; `tabla`, a module of
 //! plain text, joins them to the port `in_data` of [`arch::rtl::Rtl::grid_ports`].
 
-use crate::{Design, Leaves};
 use crate::beats::{FunctionBeat, RootBeat, Widths};
 use crate::mask::{ColumnHeads, GroupMask, RowMask};
 use crate::memory::CHUNK_BITS;
@@ -19,6 +18,7 @@ use crate::sequencer::Sequencer;
 use crate::signal::{Number, Wide};
 use crate::tree::AdderTree;
 use crate::wiring::{Wiring, comment, structural, wires};
+use crate::{Design, Leaves};
 use arch::number::ceil_log2;
 use arch::registers::ADDRESS_BITS;
 use rust_hdl::prelude::*;
@@ -34,12 +34,7 @@ struct LaneSelect {
 
 impl LaneSelect {
     fn new(word: u32) -> Self {
-        LaneSelect {
-            scatter: Signal::default(),
-            lane: Wide::new(word),
-            lane0: Wide::new(word),
-            word: Wide::new(word),
-        }
+        LaneSelect { scatter: Signal::default(), lane: Wide::new(word), lane0: Wide::new(word), word: Wide::new(word) }
     }
 }
 

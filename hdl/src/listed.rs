@@ -250,7 +250,13 @@ impl Logic for Clamp {
             let out = &mut self.clamped;
             let limit = if sign { word_min(word) } else { word_max(word) };
             let negative = self.negative.val();
-            out.word.next = if negative { 0 } else if outside { limit } else { floor };
+            out.word.next = if negative {
+                0
+            } else if outside {
+                limit
+            } else {
+                floor
+            };
             out.up.next = if negative { sign } else { up && !outside && !full };
             out.saturated.next = !negative && (over || (sign != (floor < 0)) != (up && full));
         }

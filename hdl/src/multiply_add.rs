@@ -124,7 +124,11 @@ end",
 
 /// One block: its A, B, C, M and P registers are those of the page.
 fn dsp48e2(word: u32, width: u32) -> String {
-    let unused = if width < DSP48E2.1 { format!("wire unused_total = &total[{}:{width}];\n", DSP48E2.1 - 1) } else { String::new() };
+    let unused = if width < DSP48E2.1 {
+        format!("wire unused_total = &total[{}:{width}];\n", DSP48E2.1 - 1)
+    } else {
+        String::new()
+    };
     format!(
         "// multiply_add: one DSP48E2, which multiplies, adds or subtracts, and accumulates.
 wire [47:0] total;

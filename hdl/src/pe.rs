@@ -144,7 +144,8 @@ impl Logic for OperandSelect {
         let pads = Pad::ALL.map(|pad| ["model", "data", "t0", "t1"][pad as usize]);
         let [first, second, third, fourth] = pads;
         let joined = |operand: &str| {
-            let gated = pads.iter().enumerate().map(|(n, pad)| format!("({{{word}{{select_{operand}[{n}]}}}} & {pad})"));
+            let gated =
+                pads.iter().enumerate().map(|(n, pad)| format!("({{{word}{{select_{operand}[{n}]}}}} & {pad})"));
             gated.chain([format!("immediate_{operand}")]).collect::<Vec<_>>().join(" | ")
         };
         Verilog::Custom(format!(

@@ -40,7 +40,11 @@ pub(crate) fn chosen(number: &str, choices: &[String]) -> String {
             _ => {
                 let (low, high) = choices.split_at(half);
                 let below = bit.saturating_sub(1);
-                format!("{number}[{bit}] ? {} : {}", braced(&among(number, high, below)), braced(&among(number, low, below)))
+                format!(
+                    "{number}[{bit}] ? {} : {}",
+                    braced(&among(number, high, below)),
+                    braced(&among(number, low, below))
+                )
             }
         }
     }

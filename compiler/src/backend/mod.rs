@@ -424,8 +424,10 @@ fn check_shifts(image: &Image) -> Result<(), Refusal> {
     for (key, has, needed, uses) in kinds {
         if let Some((amount, what, line)) = uses.into_iter().find(|&(amount, ..)| !has.contains(amount)) {
             let place = if line == 0 { String::new() } else { format!(" (line {line})") };
-            let message = format!("`{what}`{place} shifts by {amount}, which the machine does not do: its {key} are {has}");
-            let list: Vec<String> = needed.into_iter().flat_map(Amounts::iter).map(|amount| amount.to_string()).collect();
+            let message =
+                format!("`{what}`{place} shifts by {amount}, which the machine does not do: its {key} are {has}");
+            let list: Vec<String> =
+                needed.into_iter().flat_map(Amounts::iter).map(|amount| amount.to_string()).collect();
             let help = format!(
                 "`{key} = [{}]` in the [machine] table would do; left out, a grid for a board gets what its program needs",
                 list.join(", ")
