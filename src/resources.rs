@@ -399,10 +399,12 @@ mod tests {
             let config = crate::config::Config::parse(&source).unwrap();
             let board = crate::board::Board::find(&config.board, &path, &source).unwrap();
             let facts = board.facts().unwrap();
-            // Depths that follow from the program are small.
+            // Depths and shifters that follow from the program are small.
             let spec = MachineSpec {
                 temporary_depth: config.spec.temporary_depth.or(Some(16)),
                 program_depth: config.spec.program_depth.or(Some(32)),
+                alignments: config.spec.alignments.or(Amounts::of([0, 14, 15, 16])),
+                shifts: config.spec.shifts.or(Amounts::of([0, 14, 15, 16])),
                 ..config.spec
             };
             let machine = Machine::try_from(spec).unwrap();
