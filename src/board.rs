@@ -9,6 +9,7 @@ use crate::config::{BoardOptions, Microcode, from_toml, value_span};
 use crate::failure::{Failure, Source};
 use crate::library::{self, BOARDS};
 use crate::resources;
+use arch::amounts::Amounts;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine};
 use compiler::language::nearest;
@@ -78,7 +79,7 @@ impl Board {
 }
 
 impl Board {
-    /// The machine with as many PUs as the board holds, by estimate. Depths that the program is going to decide count as small.
+    /// The machine with as many PUs as the board holds, by estimate. Depths and shifters that the program is going to decide count as small.
     ///
     /// # Errors
     /// No board is named, or not even one PU fits.
@@ -95,6 +96,9 @@ impl Board {
             data_depth: small(spec.data_depth),
             temporary_depth: small(spec.temporary_depth),
             program_depth: small(spec.program_depth),
+            alignments: spec.alignments.or(Amounts::of(USUAL_SHIFTS)),
+            shifts: spec.shifts.or(Amounts::of(USUAL_SHIFTS)),
+            root_shifts: spec.root_shifts.or(Amounts::of(USUAL_SHIFTS)),
             ..spec.clone()
         };
         let family = facts.device.family();
@@ -115,6 +119,8 @@ impl Board {
 
 /// Words of a memory whose depth is not known yet.
 const SMALL_DEPTH: u32 = 64;
+/// Shift amounts of a program that is not known yet: few programs need more.
+const USUAL_SHIFTS: [u32; 4] = [0, 14, 15, 16];
 
 fn locate(name: &str, config: &Path) -> Option<PathBuf> {
     let folder = config.parent().unwrap_or(Path::new(""));

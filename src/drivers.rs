@@ -2,11 +2,13 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `rtl/tabla_axi.v` | the shell around the grid of `rtl/tabla.v` |
+//! | `rtl/tabla_device.v` | the grid of `rtl/tabla.v` with cells of the device, for its tools |
+//! | `rtl/tabla_axi.v` | the shell around it |
 //! | `vivado.tcl` | project, block design, bitstream |
 //! | `driver/tabla.py` | driver for PYNQ |
 //! | `driver/tabla.h` | registers for C |
 
+use crate::hardware::leaves;
 use crate::output::Files;
 use crate::project::Project;
 use arch::Machine;
@@ -17,12 +19,15 @@ use hdl::shell;
 /// Add them, if the board is one of these.
 pub fn add(files: &mut Files, project: &Project, machine: &Machine) {
     let Some(facts) = project.board.facts().filter(|facts| matches!(facts.device, Device::Xcup {})) else { return };
+    let grid = hdl::elaborate_with(machine, leaves(facts.device.family()));
+    let device = format!("rtl/{}_device.v", grid.top);
+    files.add(device.clone(), grid.verilog);
     files.add(format!("rtl/{}.v", shell::AXI_TOP), shell::axi_shell(machine));
     let script = vivado::Project {
         part: &facts.part,
         board: &format!("xilinx.com:{}", project.board.name),
         clock_mhz: project.board.clock_mhz,
-        sources: &["rtl/tabla.v".to_owned(), format!("rtl/{}.v", shell::AXI_TOP)],
+        sources: &[device, format!("rtl/{}.v", shell::AXI_TOP)],
         top: shell::AXI_TOP,
     };
     files.add(vivado::SCRIPT, vivado::script(machine, &script));

@@ -5,13 +5,14 @@
 use crate::failure::{Failure, Source};
 use crate::output::Talk;
 use crate::project::Project;
-use crate::resources;
+use crate::resources::{self, Estimate};
 use arch::rtl::Rtl;
 use arch::tools::Toolbox;
 use arch::{Code, Diagnostic, Machine};
 use fpga::board::{Board as Facts, Device};
 use fpga::flow::{FlowError, OpenFlow};
-use fpga::yosys::{self, Netlist, YosysError};
+use fpga::yosys::{self, Family, Netlist, YosysError};
+use hdl::Leaves;
 use hdl::shell::{self, Pll};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -52,7 +53,9 @@ impl<'a> Hardware<'a> {
     /// # Errors
     /// The board's clocks are impossible.
     pub fn design(&self, design: hdl::Design<'_>) -> Result<Rtl, Failure> {
-        let Some(io) = &self.facts.io else { return Ok(hdl::elaborate(design)) };
+        let Some(io) = &self.facts.io else {
+            return Ok(hdl::elaborate_with(design, leaves(self.facts.device.family())));
+        };
         let pll = match self.facts.device {
             Device::Ecp5 { .. } => Pll::Ecp5,
             Device::Ice40 { .. } => Pll::Ice40,
@@ -138,11 +141,20 @@ impl<'a> Hardware<'a> {
     /// A synthesised netlist against its device, for people and for programs.
     pub fn synthesis_report(&self, machine: &Machine, netlist: &Netlist) -> (String, Value) {
         let taken = self.taken(netlist);
-        let mut text =
-            format!("{machine} on {} ({})\n\ncells       used  available\n", self.facts.title, self.facts.part);
-        for (name, used, available) in &taken {
+        let Estimate { lut, ff, dsp, bram } = resources::estimate(machine, Some(self.facts.device.family()));
+        let estimated = [lut, ff, dsp, bram];
+        let mut text = format!(
+            "{machine}, accumulator {} bits, on {} ({})\nalignments {}; shifts {}; shifts of roots {}\n\ncells       used  available            estimated\n",
+            machine.accumulator(),
+            self.facts.title,
+            self.facts.part,
+            machine.alignments(),
+            machine.shifts(),
+            machine.root_shifts(),
+        );
+        for ((name, used, available), estimated) in taken.iter().zip(estimated) {
             let percent = 100.0 * *used as f64 / (*available).max(1) as f64;
-            text += &format!("{name:5} {used:10} {available:10}   {percent:5.1} %\n");
+            text += &format!("{name:5} {used:10} {available:10}   {percent:5.1} % {estimated:10}\n");
         }
         let pes = f64::from(machine.pes());
         let per_pe = |used: u64| used as f64 / pes;
@@ -153,8 +165,9 @@ impl<'a> Hardware<'a> {
             per_pe(taken[2].1),
             per_pe(taken[3].1)
         );
-        let cells =
-            taken.iter().map(|(name, used, available)| json!({ "name": name, "used": used, "available": available }));
+        let cells = taken.iter().zip(estimated).map(|((name, used, available), estimated)| {
+            json!({ "name": name, "used": used, "available": available, "estimated": estimated })
+        });
         let document = json!({
             "board": self.project.board.name,
             "part": self.facts.part,
@@ -163,6 +176,14 @@ impl<'a> Hardware<'a> {
             "types": netlist.types,
         });
         (text, document)
+    }
+}
+
+/// The cells that a grid for a family names.
+pub fn leaves(family: Family) -> Leaves {
+    match family {
+        Family::UltraScalePlus => Leaves::UltraScalePlus,
+        Family::Ecp5 | Family::Ice40UltraPlus | Family::Gw1n | Family::Gw2a | Family::Series7 => Leaves::Generic,
     }
 }
 

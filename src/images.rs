@@ -6,7 +6,9 @@ use crate::failure::Failure;
 use crate::output::Talk;
 use crate::project::Project;
 use crate::render;
+use arch::amounts::Amounts;
 use arch::diagnostic::line_column;
+use arch::image::Image;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine, Span};
 use compiler::backend::{self, Compiled, Refusal};
@@ -133,8 +135,10 @@ impl Images {
     /// # Errors
     /// The program does not fit (with the smallest machine that would do), or the machine cannot do it.
     pub fn compile(project: &Project, lowered: &Lowered) -> Result<Images, Failure> {
-        let programs = [lowered.full.as_ref(), lowered.rest.as_ref(), Some(&lowered.predict)];
+        let narrow = Narrow::of(project, lowered);
+        let programs = [narrow.full.as_ref(), narrow.rest.as_ref(), Some(&narrow.predict)];
         let mut common = project.config.spec.clone();
+        common.accumulator = narrow.accumulator;
         if common.table_entries.is_none() {
             // Without functions the grid has no function units; with some, at least the smallest memory.
             let entries =
@@ -144,7 +148,8 @@ impl Images {
             common.table_entries = Some(if most == 0 && !divides { 0 } else { most.max(64) });
         }
         for program in programs.into_iter().flatten() {
-            let machine = fitted(project, program)?.image.machine;
+            let spec = MachineSpec { accumulator: narrow.accumulator, ..project.config.spec.clone() };
+            let machine = fitted_to(project, program, &spec)?.image.machine;
             widen(&mut common, &project.config.spec, &machine);
         }
         let common = Machine::try_from(common).map_err(|error| {
@@ -155,13 +160,61 @@ impl Images {
             backend::compile(program, &common, &line_of).map_err(|refusal| refused(project, program, refusal))
         };
         let optional = |program: &Option<fixed::Program>| program.as_ref().map(compile).transpose();
-        Ok(Images {
-            full: optional(&lowered.full)?,
-            rest: optional(&lowered.rest)?,
-            predict: compile(&lowered.predict)?,
-            machine: common,
-        })
+        let (mut full, mut rest, mut predict) =
+            (optional(&narrow.full)?, optional(&narrow.rest)?, compile(&narrow.predict)?);
+        let all = full.iter_mut().chain(&mut rest).chain([&mut predict]);
+        let machine = with_shifters(project, all.map(|compiled| &mut compiled.image).collect());
+        Ok(Images { full, rest, predict, machine })
     }
+}
+
+/// The programs of a training for a board, with accumulators no wider than they need; as they are, where the config says how
+/// wide they shall be, or names no board.
+struct Narrow {
+    full: Option<fixed::Program>,
+    rest: Option<fixed::Program>,
+    predict: fixed::Program,
+    /// What the machine is to have.
+    accumulator: Option<u32>,
+}
+
+impl Narrow {
+    fn of(project: &Project, lowered: &Lowered) -> Narrow {
+        let (mut full, mut rest, mut predict) = (lowered.full.clone(), lowered.rest.clone(), lowered.predict.clone());
+        let mut accumulator = project.config.spec.accumulator;
+        let mut programs: Vec<&mut fixed::Program> = full.iter_mut().chain(&mut rest).chain([&mut predict]).collect();
+        if project.board.facts().is_some() || accumulator.is_some() {
+            let needed = programs.iter().map(|program| program.narrowest_accumulator()).max();
+            let width = accumulator.or(needed).unwrap_or_default();
+            for program in &mut programs {
+                program.accumulator = program.accumulator.min(width.max(program.narrowest_accumulator()));
+            }
+            accumulator = Some(width);
+        }
+        Narrow { full, rest, predict, accumulator }
+    }
+}
+
+/// Give the machine of some images, which is the same for all, the shifters that they need: a machine for a board, where its config
+/// does not list the amounts.
+fn with_shifters(project: &Project, mut images: Vec<&mut Image>) -> Machine {
+    let union = |amounts: fn(&Image) -> Option<Amounts>| {
+        images.iter().filter_map(|image| amounts(image)).reduce(Amounts::or).unwrap_or(Amounts::NONE)
+    };
+    let machine = images[0].machine.clone();
+    if project.board.facts().is_none() {
+        return machine;
+    }
+    let given = &project.config.spec;
+    let spec = MachineSpec {
+        alignments: given.alignments.or(Some(union(Image::alignments))),
+        shifts: given.shifts.or(Some(union(Image::shifts))),
+        root_shifts: given.root_shifts.or(Some(union(Image::root_shifts))),
+        ..MachineSpec::from(machine)
+    };
+    let machine = Machine::try_from(spec).expect("shifters make no machine impossible");
+    images.iter_mut().for_each(|image| image.machine = machine.clone());
+    machine
 }
 
 /// Source line of a span; 0 where there is none.
@@ -178,12 +231,18 @@ pub fn by_line(project: &Project, counts: &[(Span, u64)]) -> BTreeMap<usize, u64
     lines
 }
 
-/// Compile for the config's machine, with depths as needed where it says nothing.
+/// Compile for the config's machine, with depths and shifters as needed where it says nothing.
 ///
 /// # Errors
 /// As [`Images::compile`].
 pub fn fitted(project: &Project, program: &fixed::Program) -> Result<Compiled, Failure> {
-    backend::compile_fitted(program, &project.config.spec, &|span| line_of(project, span))
+    let mut compiled = fitted_to(project, program, &project.config.spec)?;
+    with_shifters(project, vec![&mut compiled.image]);
+    Ok(compiled)
+}
+
+fn fitted_to(project: &Project, program: &fixed::Program, spec: &MachineSpec) -> Result<Compiled, Failure> {
+    backend::compile_fitted(program, spec, &|span| line_of(project, span))
         .map_err(|refusal| refused(project, program, refusal))
 }
 

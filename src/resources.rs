@@ -5,6 +5,7 @@
 //! made of that block; `tests/resources` holds what yosys made of whole grids, which the estimate must meet.
 
 use crate::config::Microcode;
+use arch::amounts::Amounts;
 use arch::isa::{
     AluInstruction, COUNT_BITS, DELAY_BITS, INTERVAL_BITS, Instruction, LoadInstruction, MoveInstruction,
     RootInstruction,
@@ -55,8 +56,39 @@ struct Block {
 struct Memories {
     /// Widths and depths of a block memory.
     shapes: &'static [(u64, u64)],
-    /// Deepest memory that is made of look-up tables, and what a group of its words takes: words, bits, tables.
-    shallow: Option<(u64, u64, u64, u64)>,
+    /// Memories that are made of look-up tables, shallowest first: deepest of a kind, and what a group of its words takes: words, bits,
+    /// tables.
+    shallow: &'static [(u64, u64, u64, u64)],
+}
+
+/// Look-up tables and flip-flops of a block with shifters.
+struct Shifted {
+    /// With shifts that never change.
+    constant: Block,
+    /// With barrels.
+    barrel: Block,
+}
+
+/// Amounts and bits of a shifter.
+type Shifter = (Amounts, u32);
+
+impl Shifted {
+    fn lut(&self, machine: &Machine, choices: [f64; 3], shifters: &[Shifter]) -> f64 {
+        let (constant, barrel) = (self.constant.lut.of(machine), self.barrel.lut.of(machine));
+        let more = shifters.iter().map(|&(amounts, bits)| match amounts.listed().map(|list| list.len()) {
+            None => (barrel - constant) / shifters.len() as f64,
+            Some(1) => 0.0,
+            Some(2) => choices[0] * f64::from(bits),
+            Some(3..=4) => choices[1] * f64::from(bits),
+            Some(_) => choices[2] * f64::from(bits),
+        });
+        constant + more.sum::<f64>()
+    }
+
+    fn ff(&self, machine: &Machine, shifters: &[Shifter]) -> f64 {
+        let barrel = shifters.iter().any(|(amounts, _)| amounts.listed().is_none());
+        if barrel { self.barrel.ff.of(machine) } else { self.constant.ff.of(machine) }
+    }
 }
 
 /// What the blocks of a family take.
@@ -64,9 +96,11 @@ struct Costs {
     /// Operand bits of a multiplier.
     multiplier: u64,
     memories: Memories,
-    pe: Block,
+    pe: Shifted,
     /// A root unit without a function, and what a function unit adds.
-    root: Block,
+    root: Shifted,
+    /// Tables per bit of a shifter that chooses between 2, up to 4, up to 8 amounts.
+    choices: [f64; 3],
     function: Block,
     /// What a PU has beside PEs and root: registers of what is broadcast, its tree apart; once, and per PE.
     pu: Block,
@@ -80,40 +114,54 @@ const LARGE: &[(u64, u64)] = &[(36, 512), (18, 1024), (9, 2048), (4, 4096), (2, 
 /// 4 kbit, as on iCE40.
 const SMALL: &[(u64, u64)] = &[(16, 256), (8, 512), (4, 1024), (2, 2048)];
 
-/// Deepest memory that `UltraScale+` and 7 series make of look-up tables, and the bits of 64 words in a group of them.
-const XILINX: Memories = Memories { shapes: LARGE, shallow: Some((64, 64, 7, 8)) };
+/// What `UltraScale+` and 7 series make of look-up tables.
+const XILINX: Memories = Memories { shapes: LARGE, shallow: &[(32, 32, 14, 8), (64, 64, 7, 8)] };
 
 /// 16 words of 4 bits: four tables hold them, two of the slice beside write them.
 const ECP5: Costs = Costs {
     multiplier: 18,
-    memories: Memories { shapes: LARGE, shallow: Some((64, 16, 4, 6)) },
-    pe: Block { lut: Linear::new(18.3, 8.7, 50.0), ff: Linear::new(8.0, 2.0, 25.0) },
-    root: Block { lut: Linear::new(9.0, 2.5, 0.0), ff: Linear::new(3.5, 0.0, 14.0) },
+    memories: Memories { shapes: LARGE, shallow: &[(64, 16, 4, 6)] },
+    pe: Shifted {
+        constant: Block { lut: Linear::new(12.9, 2.5, 61.0), ff: Linear::new(8.0, 2.0, 38.0) },
+        barrel: Block { lut: Linear::new(18.3, 6.6, 120.0), ff: Linear::new(8.0, 2.0, 58.0) },
+    },
+    root: Shifted {
+        constant: Block { lut: Linear::new(4.5, 0.8, 0.0), ff: Linear::new(3.5, 0.0, 14.0) },
+        barrel: Block { lut: Linear::new(9.0, 2.5, 30.0), ff: Linear::new(3.5, 0.0, 20.0) },
+    },
+    choices: [0.6, 1.8, 3.0],
     function: Block { lut: Linear::new(14.0, 0.0, 280.0), ff: Linear::new(12.6, 0.0, 148.0) },
     pu: Block { lut: Linear::new(0.0, 0.0, 86.0), ff: Linear::new(0.0, 0.0, 350.0) },
     pu_per_pe: Block { lut: Linear::new(1.0, 0.0, 0.0), ff: Linear::new(1.0, 0.0, 0.0) },
     sequencer: Block { lut: Linear::new(0.0, 0.0, 3_700.0), ff: Linear::new(0.0, 0.0, 3_300.0) },
 };
 
-const GOWIN: Costs = Costs {
-    memories: Memories { shapes: LARGE, shallow: Some((64, 16, 4, 4)) },
-    pe: Block { lut: Linear::new(20.0, 9.2, 26.0), ff: Linear::new(8.0, 2.0, 25.0) },
-    ..ECP5
-};
+const GOWIN: Costs = Costs { memories: Memories { shapes: LARGE, shallow: &[(64, 16, 4, 4)] }, ..ECP5 };
 
 /// No memories of tables; the multiplier's block holds the operands and the product.
 const ICE40: Costs = Costs {
     multiplier: 16,
-    memories: Memories { shapes: SMALL, shallow: None },
-    pe: Block { lut: Linear::new(17.6, 8.7, 53.0), ff: Linear::new(5.0, 2.0, 25.0) },
+    memories: Memories { shapes: SMALL, shallow: &[] },
+    pe: Shifted {
+        constant: Block { lut: Linear::new(12.9, 2.5, 61.0), ff: Linear::new(4.0, 2.0, 10.0) },
+        barrel: Block { lut: Linear::new(17.6, 6.6, 120.0), ff: Linear::new(4.0, 2.0, 42.0) },
+    },
     function: Block { lut: Linear::new(17.0, 0.0, 231.0), ff: Linear::new(10.0, 0.0, 140.0) },
     ..ECP5
 };
 
+/// One DSP48E2 multiplies, adds and accumulates, and holds operands, product and sum.
 const ULTRASCALE: Costs = Costs {
     memories: XILINX,
-    pe: Block { lut: Linear::new(15.0, 6.5, 31.0), ff: Linear::new(8.0, 2.0, 19.0) },
-    root: Block { lut: Linear::new(8.0, 2.0, 0.0), ff: Linear::new(3.5, 0.0, 14.0) },
+    pe: Shifted {
+        constant: Block { lut: Linear::new(10.0, 0.5, 18.0), ff: Linear::new(5.0, 0.0, 29.0) },
+        barrel: Block { lut: Linear::new(15.0, 3.8, 20.0), ff: Linear::new(5.0, 0.0, 49.0) },
+    },
+    root: Shifted {
+        constant: Block { lut: Linear::new(4.0, 0.6, 0.0), ff: Linear::new(3.5, 0.0, 14.0) },
+        barrel: Block { lut: Linear::new(8.0, 2.0, 20.0), ff: Linear::new(3.5, 0.0, 20.0) },
+    },
+    choices: [0.9, 1.1, 2.2],
     function: Block { lut: Linear::new(20.0, 0.0, 78.0), ff: Linear::new(12.6, 0.0, 148.0) },
     sequencer: Block { lut: Linear::new(0.0, 0.0, 2_600.0), ff: Linear::new(0.0, 0.0, 3_300.0) },
     ..ECP5
@@ -135,13 +183,13 @@ impl Memories {
     /// Block memories and look-up tables of a memory of `depth` words.
     fn of(&self, depth: u32, bits: u32) -> (u64, u64) {
         let (depth, bits) = (u64::from(depth), u64::from(bits));
-        match self.shallow {
-            Some((deepest, words, group, tables)) if depth <= deepest => {
+        match self.shallow.iter().find(|(deepest, ..)| depth <= *deepest) {
+            Some(&(_, words, group, tables)) => {
                 let groups = depth.div_ceil(words);
                 // More groups than one need a multiplexer.
                 (0, groups * bits.div_ceil(group) * tables + bits * (groups - 1))
             }
-            _ => {
+            None => {
                 let shapes = self.shapes.iter().map(|&(wide, deep)| bits.div_ceil(wide) * depth.div_ceil(deep));
                 (shapes.min().unwrap_or(0), 0)
             }
@@ -152,6 +200,16 @@ impl Memories {
     fn chunked(&self, depth: u32, bits: u32) -> (u64, u64) {
         let chunks = (0..bits.div_ceil(32)).map(|chunk| self.of(depth, (bits - 32 * chunk).min(32)));
         chunks.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+}
+
+/// What an accumulator takes outside the block that multiplies, where that block could hold it.
+fn accumulate(machine: &Machine, family: Option<Family>) -> f64 {
+    let (word, accumulator) = (f64::from(machine.word()), f64::from(machine.accumulator()));
+    match family {
+        Some(Family::UltraScalePlus) if machine.word() <= 18 && machine.accumulator() <= 48 => 0.0,
+        Some(Family::UltraScalePlus | Family::Series7) => accumulator + 2.0 * word,
+        _ => 0.0,
     }
 }
 
@@ -195,22 +253,30 @@ pub fn estimate(machine: &Machine, family: Option<Family>) -> Estimate {
     ];
     let programs = others.map(program).into_iter().fold(alu, |a, b| (a.0 + b.0, a.1 + b.1));
 
-    let of = |part: fn(&Block) -> &Linear| {
+    let in_pe = [(machine.alignments(), machine.accumulator()), (machine.shifts(), word + 1)];
+    let in_root = [(machine.root_shifts(), word + 2)];
+    let of = |pe: f64, root: f64, part: fn(&Block) -> &Linear| {
         let cells = |block: &Block| part(block).of(machine);
         let function = if functions { cells(&costs.function) } else { 0.0 };
-        let sum = pes as f64 * (cells(&costs.pe) + cells(&costs.pu_per_pe))
-            + roots as f64 * (cells(&costs.root) + function)
+        let sum = pes as f64 * (pe + cells(&costs.pu_per_pe))
+            + roots as f64 * (root + function)
             + rows as f64 * cells(&costs.pu)
             + cells(&costs.sequencer);
         sum.round() as u64
     };
+    let lut = of(
+        costs.pe.lut(machine, costs.choices, &in_pe) + accumulate(machine, family),
+        costs.root.lut(machine, costs.choices, &in_root),
+        |block| &block.lut,
+    );
+    let ff = of(costs.pe.ff(machine, &in_pe), costs.root.ff(machine, &in_root), |block| &block.ff);
     // A node of a tree per PE but one of each row, and per row but one.
     let tree = (pes - 1) * accumulator;
     Estimate {
         dsp: pes * square(word) + if functions { roots * square(word + 2) } else { 0 },
         bram: pes * pads.0 + roots * table.0 + programs.0,
-        lut: of(|block| &block.lut) + tree + pes * pads.1 + roots * table.1 + programs.1,
-        ff: of(|block| &block.ff) + tree,
+        lut: lut + tree + pes * pads.1 + roots * table.1 + programs.1,
+        ff: ff + tree,
     }
 }
 
@@ -272,17 +338,36 @@ mod tests {
     }
 
     /// What yosys 0.70 made of whole grids: rows, columns, word, accumulator, depths of model, data, temporaries, programs,
-    /// tables and FIFO; then LUT, FF, DSP and block memories.
-    const MEASURED: &[(Family, [u32; 10], [u64; 4])] = &[
-        (Family::Ecp5, [1, 16, 16, 40, 256, 256, 16, 32, 512, 16], [19_147, 9_560, 18, 47]),
-        (Family::UltraScalePlus, [16, 32, 16, 48, 1024, 512, 32, 64, 1024, 32], [363_428, 190_626, 529, 1_075]),
+    /// tables and FIFO; alignments, shifts, shifts of roots; then LUT, FF, DSP and block memories.
+    type Measured = (Family, [u32; 10], [&'static [u32]; 3], [u64; 4]);
+    const MEASURED: &[Measured] = &[
+        (
+            Family::Ecp5,
+            [1, 16, 16, 40, 256, 256, 16, 32, 512, 16],
+            [&[16], &[0, 15, 16], &[16]],
+            [15_675, 9_662, 18, 46],
+        ),
+        (
+            Family::UltraScalePlus,
+            [16, 32, 16, 48, 1024, 512, 32, 16, 512, 32],
+            [&[0, 14, 15, 16], &[0, 12, 15, 16], &[0, 16]],
+            [194_500, 105_666, 529, 1_041],
+        ),
+        (
+            Family::UltraScalePlus,
+            [16, 32, 16, 36, 1024, 512, 16, 16, 512, 32],
+            [&[16], &[0, 15, 16], &[16]],
+            [168_316, 98_358, 529, 1_041],
+        ),
     ];
 
     #[test]
     fn estimates_are_near_what_yosys_makes() {
         let near = |estimate: u64, measured: u64, percent: u64| estimate.abs_diff(measured) * 100 <= percent * measured;
-        for &(family, parameters, [lut, ff, dsp, bram]) in MEASURED {
-            let machine = machine(parameters);
+        for &(family, parameters, amounts, [lut, ff, dsp, bram]) in MEASURED {
+            let [alignments, shifts, root_shifts] = amounts.map(|list| Amounts::of(list.iter().copied()));
+            let spec = MachineSpec { alignments, shifts, root_shifts, ..MachineSpec::from(machine(parameters)) };
+            let machine = Machine::try_from(spec).unwrap();
             let found = estimate(&machine, Some(family));
             assert!(near(found.lut, lut, 20) && near(found.ff, ff, 20), "{family:?} {machine}: {found:?}, {lut} {ff}");
             assert!(
@@ -314,10 +399,12 @@ mod tests {
             let config = crate::config::Config::parse(&source).unwrap();
             let board = crate::board::Board::find(&config.board, &path, &source).unwrap();
             let facts = board.facts().unwrap();
-            // Depths that follow from the program are small.
+            // Depths and shifters that follow from the program are small.
             let spec = MachineSpec {
                 temporary_depth: config.spec.temporary_depth.or(Some(16)),
                 program_depth: config.spec.program_depth.or(Some(32)),
+                alignments: config.spec.alignments.or(Amounts::of([0, 14, 15, 16])),
+                shifts: config.spec.shifts.or(Amounts::of([0, 14, 15, 16])),
                 ..config.spec
             };
             let machine = Machine::try_from(spec).unwrap();

@@ -123,7 +123,10 @@ impl Board {
                 differences.join(", ")
             )));
         }
-        (config.spec, config.machine) = (there, self.machine.clone());
+        // Binary points are chosen as they were when the grid was built, which may have narrowed its accumulators afterwards.
+        let chosen_for = MachineSpec { accumulator: config.spec.accumulator, ..there.clone() };
+        config.machine = Machine::try_from(chosen_for).unwrap_or_else(|_| self.machine.clone());
+        config.spec = there;
         Ok(())
     }
 }

@@ -404,8 +404,19 @@ fn the_tool_works_in_an_empty_folder() {
     command.current_dir(folder.path());
     let ran = finish(command);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stdout.contains("16 x 16 PEs"), "{}", ran.stdout);
-    assert!(folder.path().join("out/zcu102/rtl/tabla.v").is_file());
+    assert!(ran.stdout.contains("16 x 32 PEs"), "{}", ran.stdout);
+    let written = |name: &str| std::fs::read_to_string(folder.path().join("out/zcu102").join(name)).unwrap();
+    // The text for simulation, and the one for the device.
+    assert!(!written("rtl/tabla.v").contains("DSP48E2") && written("rtl/tabla_device.v").contains("DSP48E2"));
+    // The grid can do what its program needs, and little more.
+    let config = written("config.toml");
+    for key in ["alignments", "shifts", "root_shifts"] {
+        let list = config
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("# {key} = [")))
+            .unwrap_or_else(|| panic!("{key} in {config}"));
+        assert!(list.split(',').count() <= 4, "{key} = [{list}");
+    }
 }
 
 #[test]

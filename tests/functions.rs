@@ -65,6 +65,35 @@ fn a_division_has_a_divider_and_is_refused_without() {
     fails(&arguments, 1, &["E-BACKEND", "`c` is a quotient", "divider = true"]);
 }
 
+/// Amounts that the machine does not do are refused, with those that would do; without a list it does any.
+#[test]
+fn shifts_that_the_machine_lacks_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let program =
+        file(folder.path(), "product.tml", "var input a : [3]\nvar input b : [3]\nvar output c : [3]\nc = a * b\n");
+    let inputs = file(folder.path(), "in.json", r#"{"a": [1.0, -3.0, 0.5], "b": [0.25, 2.0, -1.5]}"#);
+    let with = |amounts: &str| {
+        let text = format!("[machine]\npus = 1\npes_per_pu = 2\n{amounts}");
+        file(folder.path(), "few.toml", &text)
+    };
+    let eval = |config: &str| {
+        ["eval", &program, "--inputs", &inputs, "--engine", "array", "--config", config].map(str::to_owned)
+    };
+    let any = done(&eval(&with("")).each_ref().map(String::as_str));
+    let refused = run(&eval(&with("shifts = [63]\n")).each_ref().map(String::as_str));
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    for part in ["E-BACKEND", "which the machine does not do: its shifts are 63", "`shifts = ["] {
+        assert!(refused.stderr.contains(part), "{part} in {}", refused.stderr);
+    }
+    // The list that it names does.
+    let start = refused.stderr.find("`shifts = [").unwrap() + 1;
+    let list = refused.stderr[start..].split('`').next().unwrap();
+    let few = done(&eval(&with(list)).each_ref().map(String::as_str));
+    assert_eq!(any.stdout, few.stdout);
+    fails(&eval(&with("shifts = []\n")).each_ref().map(String::as_str), 1, &["E-CONFIG", "at least one amount"]);
+    fails(&eval(&with("alignments = [64]\n")).each_ref().map(String::as_str), 1, &["E-CONFIG", "between 0 and 63"]);
+}
+
 #[test]
 fn limits_and_readings_can_be_changed() {
     let folder = tempfile::tempdir().unwrap();

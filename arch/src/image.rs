@@ -1,7 +1,10 @@
 //! What is loaded into a grid: programs, tables, entries, and how the host packs and unpacks the streams.
 
+use crate::amounts::Amounts;
 use crate::function::FunctionTable;
-use crate::isa::{AluInstruction, Instruction, LEVELS, LoadInstruction, MoveInstruction, RootInstruction};
+use crate::isa::{
+    AluInstruction, Finish, Instruction, LEVELS, LoadInstruction, MoveInstruction, RootFunction, RootInstruction, Start,
+};
 use crate::machine::Machine;
 use crate::registers::{self, Region};
 
@@ -98,6 +101,43 @@ impl Image {
         let writes = self.control_writes().into_iter();
         let bytes = writes.flat_map(|(address, data)| [address.to_le_bytes(), data.to_le_bytes()].concat());
         bytes.fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)).max(1)
+    }
+}
+
+impl AluInstruction {
+    /// By how many places the start of its sums is shifted, if there is one.
+    pub fn needed_alignment(&self) -> Option<u32> {
+        let starts = !matches!((self.c, self.immediate_c), (Start::Zero, _) | (Start::Immediate, 0));
+        starts.then_some(self.align)
+    }
+
+    /// By how many places its sums are shifted, if a PE makes words of them.
+    pub fn needed_shift(&self) -> Option<u32> {
+        (self.write.is_some() && self.finish == Finish::Round).then_some(self.shift)
+    }
+}
+
+impl RootInstruction {
+    /// By how many places the sums of a tree are shifted, if the root makes words of them.
+    pub fn needed_shift(&self) -> Option<u32> {
+        (!matches!(self.function, Some(RootFunction::Divide(_)))).then_some(self.shift)
+    }
+}
+
+impl Image {
+    /// By how many places PEs must be able to shift starts. `None`: nothing depends on it.
+    pub fn alignments(&self) -> Option<Amounts> {
+        Amounts::of(self.alu.iter().filter_map(AluInstruction::needed_alignment))
+    }
+
+    /// By how many places PEs must be able to shift sums.
+    pub fn shifts(&self) -> Option<Amounts> {
+        Amounts::of(self.alu.iter().filter_map(AluInstruction::needed_shift))
+    }
+
+    /// By how many places roots must be able to shift sums.
+    pub fn root_shifts(&self) -> Option<Amounts> {
+        Amounts::of(self.root.iter().filter_map(RootInstruction::needed_shift))
     }
 }
 

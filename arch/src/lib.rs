@@ -17,6 +17,7 @@
 //! | [`children`] | those of them that are running |
 //! | [`diagnostic`] | what the user did wrong, and where |
 
+pub mod amounts;
 pub mod axi;
 pub mod children;
 pub mod diagnostic;

@@ -1,5 +1,6 @@
 //! The parameters of one grid, checked: a `Machine` cannot be impossible.
 
+use crate::amounts::Amounts;
 use crate::number::ceil_log2;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,12 @@ pub struct MachineSpec {
     pub output_fifo: Option<u32>,
     /// Whether root units have dividers; default: if the program divides. They need function units beside them.
     pub divider: Option<bool>,
+    /// By how many places a PE can shift the start of a sum to the left; default: any.
+    pub alignments: Option<Amounts>,
+    /// By how many places a PE can shift a sum to the right; default: any.
+    pub shifts: Option<Amounts>,
+    /// By how many places a root can shift a sum to the right; default: any.
+    pub root_shifts: Option<Amounts>,
 }
 
 /// One grid.
@@ -49,6 +56,9 @@ pub struct Machine {
     table_entries: u32,
     output_fifo: u32,
     divider: bool,
+    alignments: Amounts,
+    shifts: Amounts,
+    root_shifts: Amounts,
 }
 
 /// Why a set of parameters is no machine.
@@ -113,6 +123,9 @@ impl TryFrom<MachineSpec> for Machine {
             table_entries,
             output_fifo: depth("output_fifo", spec.output_fifo, 32, 4, 4096)?,
             divider,
+            alignments: spec.alignments.unwrap_or(Amounts::ANY),
+            shifts: spec.shifts.unwrap_or(Amounts::ANY),
+            root_shifts: spec.root_shifts.unwrap_or(Amounts::ANY),
         })
     }
 }
@@ -132,6 +145,9 @@ impl From<Machine> for MachineSpec {
             table_entries: Some(machine.table_entries),
             output_fifo: Some(machine.output_fifo),
             divider: Some(machine.divider),
+            alignments: (machine.alignments != Amounts::ANY).then_some(machine.alignments),
+            shifts: (machine.shifts != Amounts::ANY).then_some(machine.shifts),
+            root_shifts: (machine.root_shifts != Amounts::ANY).then_some(machine.root_shifts),
         }
     }
 }
@@ -207,6 +223,21 @@ impl Machine {
     /// Whether every root unit has a divider.
     pub fn divider(&self) -> bool {
         self.divider
+    }
+
+    /// By how many places a PE can shift the start of a sum to the left.
+    pub fn alignments(&self) -> Amounts {
+        self.alignments
+    }
+
+    /// By how many places a PE can shift a sum to the right.
+    pub fn shifts(&self) -> Amounts {
+        self.shifts
+    }
+
+    /// By how many places a root can shift a sum to the right.
+    pub fn root_shifts(&self) -> Amounts {
+        self.root_shifts
     }
 
     /// Levels of a row tree: `ceil(log2(pes_per_pu))`, at least 1.

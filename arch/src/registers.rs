@@ -1,5 +1,6 @@
 //! The control port's map: one table for the RTL, the simulators, drivers and the manual.
 
+use crate::amounts::Amounts;
 use crate::machine::{Machine, MachineSpec};
 
 /// Address bits of the control port.
@@ -71,6 +72,12 @@ pub const DEPTHS: u32 = 0x13;
 /// Read only: words of a beat in bits 7..0, log2 of the output FIFO in 15..8, log2 of the table entries in 23..16
 /// (0 = none), bit 24: there are dividers.
 pub const STREAMS: u32 = 0x14;
+/// Read only: bit n says whether PEs shift the start of a sum to the left by n places; low half, then high half.
+pub const ALIGNMENTS: [u32; 2] = [0x16, 0x17];
+/// Read only: bit n says whether PEs shift a sum to the right by n places; low half, then high half.
+pub const SHIFTS: [u32; 2] = [0x18, 0x19];
+/// Read only: bit n says whether roots shift a sum to the right by n places; low half, then high half.
+pub const ROOT_SHIFTS: [u32; 2] = [0x1a, 0x1b];
 
 /// Read only: which image is part of this grid ([`crate::Image::identity`]); 0: none, programs are loaded.
 pub const IMAGE: u32 = 0x15;
@@ -160,26 +167,55 @@ pub const REGISTERS: &[Register] = {
             Read,
             "the program that is part of this grid, where programs, tables, entries and step_length cannot be written; 0: none, they can",
         ),
+        register(ALIGNMENTS[0], "alignments_low", Read, "bit n: PEs shift the start of a sum to the left by n places"),
+        register(ALIGNMENTS[1], "alignments_high", Read, "the same for 32 + n places"),
+        register(SHIFTS[0], "shifts_low", Read, "bit n: PEs shift a sum to the right by n places"),
+        register(SHIFTS[1], "shifts_high", Read, "the same for 32 + n places"),
+        register(ROOT_SHIFTS[0], "root_shifts_low", Read, "bit n: roots shift a sum to the right by n places"),
+        register(ROOT_SHIFTS[1], "root_shifts_high", Read, "the same for 32 + n places"),
     ]
 };
 
+/// Numbers of the registers that say what grid this is.
+pub const DESCRIPTION: [u32; 11] = [
+    IDENTITY,
+    GRID,
+    WIDTHS,
+    DEPTHS,
+    STREAMS,
+    ALIGNMENTS[0],
+    ALIGNMENTS[1],
+    SHIFTS[0],
+    SHIFTS[1],
+    ROOT_SHIFTS[0],
+    ROOT_SHIFTS[1],
+];
+
 /// The registers that say what grid this is: numbers and values.
-pub fn description(machine: &Machine) -> [(u32, u32); 5] {
+pub fn description(machine: &Machine) -> [(u32, u32); DESCRIPTION.len()] {
     let log2 = |depth: u32| depth.checked_ilog2().unwrap_or(0);
     let depths = [machine.model_depth(), machine.data_depth(), machine.temporary_depth(), machine.program_depth()];
-    [
-        (IDENTITY, IDENTITY_VALUE),
-        (GRID, machine.pus() << 16 | machine.pes_per_pu()),
-        (WIDTHS, machine.word() << 16 | machine.accumulator()),
-        (DEPTHS, depths.iter().rev().fold(0, |value, &depth| value << 8 | log2(depth))),
-        (
-            STREAMS,
+    let low = |amounts: Amounts| amounts.bits() as u32;
+    let high = |amounts: Amounts| (amounts.bits() >> 32) as u32;
+    let value = |number: u32| match number {
+        IDENTITY => IDENTITY_VALUE,
+        GRID => machine.pus() << 16 | machine.pes_per_pu(),
+        WIDTHS => machine.word() << 16 | machine.accumulator(),
+        DEPTHS => depths.iter().rev().fold(0, |value, &depth| value << 8 | log2(depth)),
+        STREAMS => {
             machine.stream_words()
                 | log2(machine.output_fifo()) << 8
                 | log2(machine.table_entries()) << 16
-                | u32::from(machine.divider()) << 24,
-        ),
-    ]
+                | u32::from(machine.divider()) << 24
+        }
+        _ if number == ALIGNMENTS[0] => low(machine.alignments()),
+        _ if number == ALIGNMENTS[1] => high(machine.alignments()),
+        _ if number == SHIFTS[0] => low(machine.shifts()),
+        _ if number == SHIFTS[1] => high(machine.shifts()),
+        _ if number == ROOT_SHIFTS[0] => low(machine.root_shifts()),
+        _ => high(machine.root_shifts()),
+    };
+    DESCRIPTION.map(|number| (number, value(number)))
 }
 
 /// The grid that these registers describe. `None` when it is no grid of ours.
@@ -191,6 +227,7 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
     let log2 = |register: u32, byte: u32| Some(1u32.checked_shl(register >> (8 * byte) & 0xff).unwrap_or(0));
     let ((pus, pes_per_pu), (word, accumulator)) = (halves(read(GRID)), halves(read(WIDTHS)));
     let (depths, streams) = (read(DEPTHS), read(STREAMS));
+    let amounts = |[low, high]: [u32; 2]| Amounts::from_bits(u64::from(read(low)) | u64::from(read(high)) << 32);
     let spec = MachineSpec {
         pus,
         pes_per_pu,
@@ -204,6 +241,9 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
         table_entries: if streams.to_le_bytes()[2] == 0 { Some(0) } else { log2(streams, 2) },
         output_fifo: log2(streams, 1),
         divider: Some(streams >> 24 & 1 == 1),
+        alignments: Some(amounts(ALIGNMENTS)?),
+        shifts: Some(amounts(SHIFTS)?),
+        root_shifts: Some(amounts(ROOT_SHIFTS)?),
     };
     Machine::try_from(spec).ok()
 }
@@ -215,7 +255,7 @@ mod tests {
     #[test]
     fn the_table_is_in_order_and_complete() {
         assert!(REGISTERS.windows(2).all(|pair| pair[0].number < pair[1].number));
-        assert_eq!(REGISTERS.len(), 18);
+        assert_eq!(REGISTERS.len(), 24);
         assert!(
             REGISTERS.iter().find(|r| r.number == IDENTITY).unwrap().meaning.contains(&format!("{IDENTITY_VALUE:#x}"))
         );
@@ -232,6 +272,8 @@ mod tests {
                 model_depth: Some(1 << 16),
                 table_entries: Some(table_entries),
                 divider: Some(table_entries > 64),
+                shifts: Amounts::of([0, 31, 32, 63]),
+                root_shifts: Amounts::of([table_entries >> 5]),
                 ..MachineSpec::default()
             };
             let machine = Machine::try_from(spec).unwrap();
@@ -266,6 +308,9 @@ mod tests {
         let entries =
             format!("| {ENTRY_STEP_ALU:#04x}, {ENTRY_STEP_ROOT:#04x}, {ENTRY_STEP_MOVE:#04x} | entry_step_alu,");
         assert!(page.contains(&entries));
+        for ([low, high], name) in [(ALIGNMENTS, "alignments"), (SHIFTS, "shifts"), (ROOT_SHIFTS, "root_shifts")] {
+            assert!(page.contains(&format!("| {low:#04x}, {high:#04x} | {name} |")), "{name}");
+        }
         assert!(page.contains(&format!("| {ENTRY_EMIT_STEP:#04x}, {ENTRY_EMIT_MODEL:#04x} | entry_emit_step,")));
         assert!(page.contains(&format!("{IDENTITY_VALUE:#x}")));
     }

@@ -40,7 +40,8 @@ impl Family {
             Family::Ice40UltraPlus => "synth_ice40 -dsp -device u",
             Family::Gw1n => "synth_gowin -nowidelut -family gw1n",
             Family::Gw2a => "synth_gowin -nowidelut -family gw2a",
-            Family::UltraScalePlus => "synth_xilinx -family xcup",
+            // ABC's newer mapper counts tables as we do; the older one prices them by their inputs.
+            Family::UltraScalePlus => "synth_xilinx -abc9 -family xcup",
             Family::Series7 => "synth_xilinx -family xc7",
         }
     }
@@ -52,7 +53,9 @@ impl Family {
             Family::Ice40UltraPlus => "read_verilog -lib +/ice40/cells_sim.v\n",
             Family::Gw1n => "read_verilog -lib +/gowin/cells_sim.v +/gowin/cells_xtra_gw1n.v\n",
             Family::Gw2a => "read_verilog -lib +/gowin/cells_sim.v +/gowin/cells_xtra_gw2a.v\n",
-            Family::UltraScalePlus | Family::Series7 => "",
+            Family::UltraScalePlus | Family::Series7 => {
+                "read_verilog -lib +/xilinx/cells_sim.v +/xilinx/cells_xtra.v\n"
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! Writes the Verilog of a grid: `cargo run -p hdl --example verilog -- ROWS COLUMNS WORD [key=value ...]`.
 
+use arch::amounts::Amounts;
 use arch::machine::{Machine, MachineSpec};
 use std::io::Write;
 
@@ -7,9 +8,15 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |n: usize| arguments.get(n).and_then(|text| text.parse().ok());
     let mut spec = MachineSpec { pus: number(0), pes_per_pu: number(1), word: number(2), ..MachineSpec::default() };
-    for (key, value) in arguments.iter().filter_map(|argument| argument.split_once('=')) {
-        let value = value.parse().ok();
+    let mut leaves = hdl::Leaves::Generic;
+    for (key, text) in arguments.iter().filter_map(|argument| argument.split_once('=')) {
+        let amounts = || Amounts::of(text.split(',').filter_map(|amount| amount.parse().ok()));
+        let value = text.parse().ok();
         match key {
+            "alignments" => spec.alignments = amounts(),
+            "shifts" => spec.shifts = amounts(),
+            "root_shifts" => spec.root_shifts = amounts(),
+            "leaves" if text == "xcup" => leaves = hdl::Leaves::UltraScalePlus,
             "accumulator" => spec.accumulator = value,
             "stream_words" => spec.stream_words = value,
             "model_depth" => spec.model_depth = value,
@@ -22,5 +29,5 @@ fn main() {
         }
     }
     let machine = Machine::try_from(spec).unwrap_or_else(|error| panic!("{error}"));
-    std::io::stdout().write_all(hdl::elaborate(&machine).verilog.as_bytes()).expect("stdout takes text");
+    std::io::stdout().write_all(hdl::elaborate_with(&machine, leaves).verilog.as_bytes()).expect("stdout takes text");
 }

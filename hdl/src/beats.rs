@@ -5,9 +5,10 @@
 //! The `..Pacing` and `..Fields` bundles of a stream name together every field of its [`arch::isa::Layout`]; widths come from
 //! there.
 
-use crate::Design;
 use crate::bundle::bundle;
 use crate::fixed::Fixed;
+use crate::{Design, Leaves};
+use arch::amounts::Amounts;
 use arch::isa::{AluInstruction, Instruction, Layout, LoadInstruction, MoveInstruction, RootInstruction};
 use arch::number::ceil_log2;
 
@@ -171,6 +172,12 @@ bundle! {
 pub(crate) struct Widths {
     pub(crate) word: u32,
     pub(crate) accumulator: u32,
+    /// Shift amounts of PEs and roots.
+    pub(crate) alignments: Amounts,
+    pub(crate) shifts: Amounts,
+    pub(crate) root_shifts: Amounts,
+    /// Cells that blocks may name.
+    pub(crate) leaves: Leaves,
     /// Dividers in each root unit: 0 or 1.
     pub(crate) dividers: usize,
     /// Address bits of the model pad.
@@ -195,13 +202,17 @@ pub(crate) struct Widths {
 }
 
 impl Widths {
-    pub(crate) fn new(design: Design<'_>) -> Self {
+    pub(crate) fn new(design: Design<'_>, leaves: Leaves) -> Self {
         let machine = design.machine();
         let alu = AluInstruction::layout(machine);
         let root = RootInstruction::layout(machine);
         Widths {
             word: machine.word(),
             accumulator: machine.accumulator(),
+            alignments: machine.alignments(),
+            shifts: machine.shifts(),
+            root_shifts: machine.root_shifts(),
+            leaves,
             dividers: machine.divider().into(),
             model: alu.field("model_base").bits,
             data: alu.field("data_base").bits + 1,

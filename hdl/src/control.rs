@@ -69,7 +69,7 @@ assign entry_chunk = address[0 +: {ENTRY_CHUNK_BITS}];",
 }
 
 /// Addresses of what can be read, in the order of [`ReadSelect`]'s values.
-const READABLE: [u32; 18] = [
+const READABLE: [u32; 24] = [
     registers::CONTROL,
     registers::STEPS,
     registers::CYCLES_LOW,
@@ -88,6 +88,12 @@ const READABLE: [u32; 18] = [
     registers::DEPTHS,
     registers::STREAMS,
     registers::IMAGE,
+    registers::ALIGNMENTS[0],
+    registers::ALIGNMENTS[1],
+    registers::SHIFTS[0],
+    registers::SHIFTS[1],
+    registers::ROOT_SHIFTS[0],
+    registers::ROOT_SHIFTS[1],
 ];
 
 /// The register at an address, 0 where there is none. A leaf: one `case` is a third of the logic of a chain of `if`.
@@ -220,6 +226,8 @@ pub(crate) struct ControlRegisters {
     depths: Number,
     streams: Number,
     image: Number,
+    /// Alignments, shifts, shifts of roots: low half, high half.
+    amounts: Vec<Number>,
     busy_bit: Number,
     done_bit: Number,
     saturated_bit: Number,
@@ -297,6 +305,11 @@ impl ControlRegisters {
             depths: described(registers::DEPTHS),
             streams: described(registers::STREAMS),
             image: value(fixed.map_or(0, Fixed::identity)),
+            amounts: [registers::ALIGNMENTS, registers::SHIFTS, registers::ROOT_SHIFTS]
+                .into_iter()
+                .flatten()
+                .map(described)
+                .collect(),
             busy_bit: value(registers::BUSY),
             done_bit: value(registers::DONE),
             saturated_bit: value(registers::SATURATED),
@@ -422,6 +435,12 @@ impl Logic for ControlRegisters {
         self.select.values[15].next = self.depths.val();
         self.select.values[16].next = self.streams.val();
         self.select.values[17].next = self.image.val();
+        self.select.values[18].next = self.amounts[0].val();
+        self.select.values[19].next = self.amounts[1].val();
+        self.select.values[20].next = self.amounts[2].val();
+        self.select.values[21].next = self.amounts[3].val();
+        self.select.values[22].next = self.amounts[4].val();
+        self.select.values[23].next = self.amounts[5].val();
         self.answer.d.next = self.select.value.val();
     }
 }

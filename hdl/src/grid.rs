@@ -7,7 +7,6 @@
 //! rust-hdl signals hold at most 127 bits, so the words of the input beat are single ports here; `tabla`, a module of
 //! plain text, joins them to the port `in_data` of [`arch::rtl::Rtl::grid_ports`].
 
-use crate::Design;
 use crate::beats::{FunctionBeat, RootBeat, Widths};
 use crate::mask::{ColumnHeads, GroupMask, RowMask};
 use crate::memory::CHUNK_BITS;
@@ -18,10 +17,37 @@ use crate::root::RootUnit;
 use crate::sequencer::Sequencer;
 use crate::signal::{Number, Wide};
 use crate::tree::AdderTree;
-use crate::wiring::{Wiring, structural, wires};
+use crate::wiring::{Wiring, comment, structural, wires};
+use crate::{Design, Leaves};
 use arch::number::ceil_log2;
 use arch::registers::ADDRESS_BITS;
 use rust_hdl::prelude::*;
+
+/// What the PEs of a lane of the input stream take: their lane, or lane 0.
+#[derive(LogicBlock)]
+struct LaneSelect {
+    scatter: Signal<In, Bit>,
+    lane: Wide<In>,
+    lane0: Wide<In>,
+    word: Wide<Out>,
+}
+
+impl LaneSelect {
+    fn new(word: u32) -> Self {
+        LaneSelect { scatter: Signal::default(), lane: Wide::new(word), lane0: Wide::new(word), word: Wide::new(word) }
+    }
+}
+
+impl Logic for LaneSelect {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("lane_select: the word of a transfer that PEs take: their own lane, or lane 0.");
+        self.word.next = self.lane0.val();
+        if self.scatter.val() {
+            self.word.next = self.lane.val();
+        }
+    }
+}
 
 #[derive(LogicBlock)]
 pub(crate) struct Grid {
@@ -38,8 +64,9 @@ pub(crate) struct Grid {
     pub(crate) out_valid: Signal<Out, Bit>,
     pub(crate) out_ready: Signal<In, Bit>,
     sequencer: Sequencer,
-    /// The input, until the PUs choose their lanes.
+    /// The input, until its mask is known.
     lanes: Vec<Delay>,
+    lane_selects: Vec<LaneSelect>,
     alu_columns: ColumnHeads,
     move_columns: ColumnHeads,
     load_columns: ColumnHeads,
@@ -62,8 +89,8 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    pub(crate) fn new(design: Design<'_>) -> Self {
-        let (machine, widths) = (design.machine(), &Widths::new(design));
+    pub(crate) fn new(design: Design<'_>, leaves: Leaves) -> Self {
+        let (machine, widths) = (design.machine(), &Widths::new(design, leaves));
         let functions = usize::from(machine.table_entries() > 0);
         let beat = |name: &str| widths.beat(name);
         let (rows, lanes) = (machine.pus(), machine.stream_words());
@@ -86,6 +113,7 @@ impl Grid {
             out_ready: Signal::default(),
             sequencer: Sequencer::new(machine, widths, functions),
             lanes: (0..lanes).map(|_| Delay::new(widths.word, arch::timing::LOAD_WRITE as u32 - 1)).collect(),
+            lane_selects: (0..lanes).map(|_| LaneSelect::new(widths.word)).collect(),
             alu_columns: ColumnHeads::new(widths),
             move_columns: ColumnHeads::new(widths),
             load_columns: ColumnHeads::new(widths),
@@ -143,6 +171,9 @@ impl Grid {
             wires!(self, wiring;
                 lanes[l].clock = clock;
                 lanes[l].d = in_data[l];
+                lane_selects[l].scatter = sequencer.scatter;
+                lane_selects[l].lane = lanes[l].q;
+                lane_selects[l].lane0 = lanes[0].q;
             );
         }
     }
@@ -212,8 +243,6 @@ impl Grid {
             pus[r].move_mask = move_masks[r].mask;
             pus[r].load = sequencer.load;
             pus[r].load_mask = group_masks[r].taken;
-            pus[r].scatter = sequencer.scatter;
-            pus[r].lane0 = lanes[0].q;
             pus[r].root = sequencer.row_root;
             pus[r].global_word = global_bus.q;
             pus[r].global_saturated = global_saturated.q;
@@ -223,7 +252,7 @@ impl Grid {
         let columns = self.pus[r].lanes.len();
         for c in 0..columns {
             let lane = (r * columns + c) % self.lanes.len();
-            wires!(self, wiring; pus[r].lanes[c] = lanes[lane].q;);
+            wires!(self, wiring; pus[r].lanes[c] = lane_selects[lane].word;);
         }
         for f in 0..self.function_now.len() {
             wires!(self, wiring;

@@ -10,8 +10,8 @@
 //! | `signal` `bundle` `wiring` `register` | what blocks are made of |
 //! | `emit` | blocks to Verilog: equal blocks become one module |
 //! | `fixed` | a program that is part of the hardware |
-//! | `arithmetic` `memory` | leaves with their own text |
-//! | `pe` `pipeline` `tree` `function` `root` `pu` | the data path, from the PE outwards |
+//! | `arithmetic` `multiply_add` `shift` `listed` `memory` | leaves with their own text |
+//! | `narrow` `pe` `pipeline` `tree` `function` `root` `pu` | the data path, from the PE outwards |
 //! | `beats` `stream` `mask` `streams` `loader` | instruction streams |
 //! | `control` `run` `sequencer` `output` | control port, runs, emission |
 //! | `grid` | all of it |
@@ -29,10 +29,13 @@ mod emit;
 mod fixed;
 mod function;
 mod grid;
+mod listed;
 mod loader;
 mod mask;
 mod memory;
 mod model;
+mod multiply_add;
+mod narrow;
 mod output;
 mod pe;
 mod pipeline;
@@ -42,6 +45,7 @@ mod root;
 mod run;
 mod sequencer;
 pub mod shell;
+mod shift;
 mod signal;
 mod stream;
 mod streams;
@@ -88,11 +92,26 @@ impl<'a> From<&'a Image> for Design<'a> {
     }
 }
 
-/// The hardware of a grid.
+/// Which cells of a device family leaves may name, where generic text maps badly. They compute the same in the same cycles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Leaves {
+    /// None: text for every tool, and for simulation.
+    #[default]
+    Generic,
+    /// AMD `UltraScale+`: DSP48E2.
+    UltraScalePlus,
+}
+
+/// The hardware of a grid, in text for every tool.
 pub fn elaborate<'a>(design: impl Into<Design<'a>>) -> Rtl {
+    elaborate_with(design, Leaves::Generic)
+}
+
+/// The hardware of a grid for a device family.
+pub fn elaborate_with<'a>(design: impl Into<Design<'a>>, leaves: Leaves) -> Rtl {
     let design = design.into();
     let machine = design.machine();
-    let mut grid = grid::Grid::new(design);
+    let mut grid = grid::Grid::new(design, leaves);
     grid.connect_all();
     // What a fixed program never does is taken away in each copy of a block by itself.
     let shared = matches!(design, Design::Loadable(_));

@@ -3,8 +3,8 @@
 //! Slow (it runs every block's Rust code until nothing changes), but it needs no other tool, and it checks that the two
 //! descriptions of the leaf blocks, Rust and Verilog, say the same: tests run it beside the other simulators.
 
-use crate::Design;
 use crate::grid::Grid;
+use crate::{Design, Leaves};
 use rust_hdl::prelude::*;
 
 /// What the ports of a grid are given for one cycle.
@@ -43,7 +43,7 @@ impl Model {
     /// A grid before its reset.
     pub fn new<'a>(design: impl Into<Design<'a>>) -> Model {
         let design = design.into();
-        let mut grid = Grid::new(design);
+        let mut grid = Grid::new(design, Leaves::Generic);
         grid.connect_all();
         Model { grid, word: design.machine().word() }
     }

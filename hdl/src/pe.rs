@@ -1,21 +1,23 @@
 //! Processing engine.
 //!
 //!     t        t+1            t+2         t+3          t+4           t+5      t+6      t+7
-//!          ┌─────────┐    ┌─────────┐  ┌──────────┐  ┌────────────┐  ┌────────┐ ┌──────┐ ┌───────┐
-//!     ───▶ │ 4 pads  │ ─▶ │ select  │─▶│ multiply │─▶│ accumulate │─▶│ coarse │▶│ fine │▶│ round │─▶ pads
-//!          └─────────┘    └─────────┘  │ align    │  └────────────┘  │ shift  │ └──────┘ └───────┘
-//!                                      └──────────┘         │        └────────┘
+//!          ┌─────────┐    ┌─────────┐  ┌──────────┐  ┌────────────┐  ┌─────────────────────────┐
+//!     ───▶ │ 4 pads  │ ─▶ │ select  │─▶│ multiply │─▶│ accumulate │─▶│ narrow: shift and round │─▶ pads
+//!          └─────────┘    └─────────┘  │ align    │  └────────────┘  └─────────────────────────┘
+//!                                      └──────────┘         │
 //!                                                           └──────▶ row tree
 //!
 //! No instruction memory, no decoder, no number of its own: all PEs are one module. Control comes staged from the PU's
 //! [`crate::pipeline`]; a field name ends with the cycle in which it is used.
 
-use crate::arithmetic::{Accumulate, Align, CoarseShift, FINE_BITS, FineShift, Multiply, RoundStage};
 use crate::beats::Widths;
 use crate::bundle::bundle;
 use crate::memory::Scratchpad;
+use crate::multiply_add::MultiplyAdd;
+use crate::narrow::Narrow;
 use crate::register::Delay;
-use crate::signal::Wide;
+use crate::shift::{Align, code_bits};
+use crate::signal::{GetBit, Wide};
 use crate::wiring::{Wiring, comment, structural, wires};
 use arch::isa::Pad;
 use rust_hdl::prelude::*;
@@ -23,36 +25,53 @@ use rust_hdl::prelude::*;
 bundle! {
     /// Control of one beat, each part in the cycle in which a PE needs it.
     PeControl {
-        bits: pad_b_t1, pad_c_t1, valid_t3, first_t3, subtract_t3, negative_t6, write_model_t7, write_t0_t7, write_t1_t7;
+        bits: valid_t3, first_t3, subtract_t3, negative_t5, write_model_t7, write_t0_t7, write_t1_t7;
         words: model_address, data_address, t0_address, t1_address, a_t1, b_t1, c_t1, immediate_b_t1, immediate_c_t1,
-            align_t2, shift_t4, fine_t5, model_destination_t7, temporary_destination_t7;
+            align_t2, shift_t4, shift_t5;
     }
 }
 
 bundle! {
-    /// A bus write.
+    /// A bus write, but for its address.
     BusWrite {
         bits: write_t0, write_t1;
-        words: address, word;
+        words: word;
+    }
+}
+
+bundle! {
+    /// Write addresses of the pads, whoever writes: the same in all PEs of a PU.
+    WriteAddresses {
+        bits: ;
+        words: model, data, t0, t1;
+    }
+}
+
+/// Widths of [`WriteAddresses`].
+pub(crate) fn address_width(widths: &Widths, name: &str) -> u32 {
+    match name {
+        "model" => widths.model,
+        "data" => widths.data,
+        _ => widths.temporary,
     }
 }
 
 /// Widths of [`PeControl`] and [`BusWrite`].
 pub(crate) fn pe_width(widths: &Widths, name: &str) -> u32 {
     match name {
-        "model_destination_t7" => widths.model,
-        "temporary_destination_t7" | "address" => widths.temporary,
         "word" => widths.word,
-        "fine_t5" => FINE_BITS,
-        "a_t1" | "b_t1" | "c_t1" => PAD_BITS,
+        "align_t2" => code_bits(widths.alignments),
+        "shift_t4" | "shift_t5" => code_bits(widths.shifts),
+        "a_t1" => PAD_BITS,
+        "b_t1" | "c_t1" => IMMEDIATE,
         _ => widths.beat(name.rsplit_once("_t").map_or(name, |(field, _)| field)),
     }
 }
 
-/// The operands of a beat: t+1 to t+2.
+/// The operands of a beat, at t+1; `c` is registered here, `a` and `b` where they are multiplied.
 ///
-/// A PE outside the mask adds nothing to its sum: its `a` and `c` are zero, so its product and its start are. An operand that is
-/// no pad is an immediate, and an immediate that is not used is zero, so that both can be joined.
+/// A PE outside the mask adds nothing to its sum: its `a` and `c` are zero, so its product and its start are. Pads that are not
+/// chosen and an immediate that is not used are zero, so that all can be joined.
 #[derive(LogicBlock)]
 struct OperandSelect {
     clock: Signal<In, Clock>,
@@ -64,12 +83,11 @@ struct OperandSelect {
     immediate_c: Wide<In>,
     /// The mask admits this PE.
     admitted: Signal<In, Bit>,
-    /// Numbers of pads.
+    /// Number of a pad.
     select_a: Wide<In>,
+    /// One bit per pad.
     select_b: Wide<In>,
     select_c: Wide<In>,
-    pad_b: Signal<In, Bit>,
-    pad_c: Signal<In, Bit>,
     a: Wide<Out>,
     b: Wide<Out>,
     c: Wide<Out>,
@@ -78,12 +96,11 @@ struct OperandSelect {
 /// Code of an immediate operand; codes below it are pads, those above it nothing.
 pub(crate) const IMMEDIATE: u32 = 4;
 /// Bits of the number of a pad.
-const PAD_BITS: u32 = IMMEDIATE.ilog2();
+pub(crate) const PAD_BITS: u32 = IMMEDIATE.ilog2();
 
 impl OperandSelect {
     fn new(widths: &Widths) -> Self {
         let word = || Wide::signed(widths.word);
-        let select = || Wide::new(PAD_BITS);
         OperandSelect {
             clock: Signal::default(),
             model: word(),
@@ -93,11 +110,9 @@ impl OperandSelect {
             immediate_b: word(),
             immediate_c: word(),
             admitted: Signal::default(),
-            select_a: select(),
-            select_b: select(),
-            select_c: select(),
-            pad_b: Signal::default(),
-            pad_c: Signal::default(),
+            select_a: Wide::new(PAD_BITS),
+            select_b: Wide::new(IMMEDIATE),
+            select_c: Wide::new(IMMEDIATE),
             a: Wide::signed(widths.word),
             b: Wide::signed(widths.word),
             c: Wide::signed(widths.word),
@@ -107,14 +122,16 @@ impl OperandSelect {
 
 impl Logic for OperandSelect {
     fn update(&mut self) {
+        let pads = [self.model.val(), self.data.val(), self.t0.val(), self.t1.val()];
+        let joined = |select: i128, immediate: i128| {
+            let chosen = pads.iter().enumerate().filter(|&(pad, _)| select.get_bit(pad));
+            chosen.fold(immediate, |word, (_, pad)| word | pad)
+        };
+        self.a.next = pads[self.select_a.val() as usize];
+        self.b.next = joined(self.select_b.val(), self.immediate_b.val());
         if self.clock.pos_edge() {
-            let pads = [self.model.val(), self.data.val(), self.t0.val(), self.t1.val()];
-            let pad = |number: i128, used: bool| if used { pads[number as usize] } else { 0 };
-            let admitted = self.admitted.val();
-            self.a.next = pad(self.select_a.val(), admitted);
-            self.b.next = pad(self.select_b.val(), self.pad_b.val()) | self.immediate_b.val();
-            let c = pad(self.select_c.val(), self.pad_c.val()) | self.immediate_c.val();
-            self.c.next = if admitted { c } else { 0 };
+            let c = joined(self.select_c.val(), self.immediate_c.val());
+            self.c.next = if self.admitted.val() { c } else { 0 };
         }
     }
     fn connect(&mut self) {
@@ -124,65 +141,51 @@ impl Logic for OperandSelect {
     }
     fn hdl(&self) -> Verilog {
         let word = self.a.width();
-        let name = |pad: Pad| ["model", "data", "t0", "t1"][pad as usize];
-        let [first, second, third, fourth] = Pad::ALL.map(name);
-        let pads = |operand: &str| {
-            let select = format!("select_{operand}");
-            format!(
-                "wire [{}:0] pads_{operand} = {select}[1] ? ({select}[0] ? {fourth} : {third}) : ({select}[0] ? {second} : {first});\n",
-                word - 1
-            )
+        let pads = Pad::ALL.map(|pad| ["model", "data", "t0", "t1"][pad as usize]);
+        let [first, second, third, fourth] = pads;
+        let joined = |operand: &str| {
+            let gated =
+                pads.iter().enumerate().map(|(n, pad)| format!("({{{word}{{select_{operand}[{n}]}}}} & {pad})"));
+            gated.chain([format!("immediate_{operand}")]).collect::<Vec<_>>().join(" | ")
         };
-        let joined = |operand: &str| format!("({{{word}{{pad_{operand}}}}} & pads_{operand}) | immediate_{operand}");
         Verilog::Custom(format!(
-            "// operand_select: operands a, b, c from pads and immediates; outside the mask a and c are 0, which adds nothing.
-{}{}{}always @(posedge clock) begin
-    a <= pads_a;
-    b <= {};
+            "// operand_select: operands a, b, c from pads and immediates; outside the mask c is 0.
+assign a = select_a[1] ? (select_a[0] ? {fourth} : {third}) : (select_a[0] ? {second} : {first});
+assign b = {};
+always @(posedge clock) begin
     c <= {};
-    if (!admitted) begin
-        a <= {word}'d0;
-        c <= {word}'d0;
-    end
+    if (!admitted) c <= {word}'d0;
 end",
-            pads("a"),
-            pads("b"),
-            pads("c"),
             joined("b"),
             joined("c"),
         ))
     }
 }
 
-/// Write port of a pad that two may write: the result of the alu, and the bus or the loader.
+/// Write port of a pad that two may write: the result of the alu, and the bus or the loader. Its address is decided for all PEs
+/// of a PU at once.
 #[derive(LogicBlock)]
 struct WritePort {
     alu_write: Signal<In, Bit>,
     alu_admitted: Signal<In, Bit>,
-    alu_address: Wide<In>,
     alu_word: Wide<In>,
     other_write: Signal<In, Bit>,
     other_admitted: Signal<In, Bit>,
-    other_address: Wide<In>,
     other_word: Wide<In>,
     write: Signal<Out, Bit>,
-    address: Wide<Out>,
     word: Wide<Out>,
 }
 
 impl WritePort {
-    fn new(address: u32, word: u32) -> Self {
+    fn new(word: u32) -> Self {
         WritePort {
             alu_write: Signal::default(),
             alu_admitted: Signal::default(),
-            alu_address: Wide::new(address),
             alu_word: Wide::new(word),
             other_write: Signal::default(),
             other_admitted: Signal::default(),
-            other_address: Wide::new(address),
             other_word: Wide::new(word),
             write: Signal::default(),
-            address: Wide::new(address),
             word: Wide::new(word),
         }
     }
@@ -194,10 +197,8 @@ impl Logic for WritePort {
         comment!("write_port: write port of a pad, for results and for the bus or the loader; never both in a cycle.");
         self.write.next =
             (self.alu_write.val() && self.alu_admitted.val()) || (self.other_write.val() && self.other_admitted.val());
-        self.address.next = self.alu_address.val();
         self.word.next = self.alu_word.val();
         if self.other_write.val() {
-            self.address.next = self.other_address.val();
             self.word.next = self.other_word.val();
         }
     }
@@ -255,8 +256,7 @@ pub(crate) struct ProcessingEngine {
     pub(crate) bus_admitted: Signal<In, Bit>,
     pub(crate) load_write_model: Signal<In, Bit>,
     pub(crate) load_write_data: Signal<In, Bit>,
-    pub(crate) load_model_address: Wide<In>,
-    pub(crate) load_data_address: Wide<In>,
+    pub(crate) addresses: WriteAddresses<In>,
     pub(crate) load_admitted: Signal<In, Bit>,
     pub(crate) load_word: Wide<In>,
     /// To the row tree; t+4.
@@ -268,12 +268,9 @@ pub(crate) struct ProcessingEngine {
     t0: Scratchpad,
     t1: Scratchpad,
     select: OperandSelect,
-    multiply: Multiply,
     aligner: Align,
-    accumulate: Accumulate,
-    coarse: CoarseShift,
-    fine: FineShift,
-    round: RoundStage,
+    multiply_add: MultiplyAdd,
+    narrow: Narrow,
     admitted_t1: Delay,
     admitted_t7: Delay,
     gates: Gates,
@@ -294,8 +291,7 @@ impl ProcessingEngine {
             bus_admitted: Signal::default(),
             load_write_model: Signal::default(),
             load_write_data: Signal::default(),
-            load_model_address: Wide::new(widths.model),
-            load_data_address: Wide::new(widths.data),
+            addresses: WriteAddresses::new(&|name| address_width(widths, name)),
             load_admitted: Signal::default(),
             load_word: Wide::new(word),
             tree: Wide::new(accumulator),
@@ -305,18 +301,15 @@ impl ProcessingEngine {
             t0: Scratchpad::new(widths.temporary, word),
             t1: Scratchpad::new(widths.temporary, word),
             select: OperandSelect::new(widths),
-            multiply: Multiply::new(word, word),
-            aligner: Align::new(word, widths.beat("align"), accumulator),
-            accumulate: Accumulate::new(2 * word, accumulator),
-            coarse: CoarseShift::new(accumulator, widths.beat("shift"), word),
-            fine: FineShift::new(accumulator, word),
-            round: RoundStage::new(word),
+            aligner: Align::new(word, accumulator, widths.alignments),
+            multiply_add: MultiplyAdd::new(word, accumulator, widths.leaves),
+            narrow: Narrow::new(accumulator, word, widths.shifts),
             admitted_t1: Delay::new(1, 1),
             admitted_t7: Delay::new(1, 6),
             gates: Gates::new(),
-            model_port: WritePort::new(widths.model, word),
-            t0_port: WritePort::new(widths.temporary, word),
-            t1_port: WritePort::new(widths.temporary, word),
+            model_port: WritePort::new(word),
+            t0_port: WritePort::new(word),
+            t1_port: WritePort::new(word),
             _wiring: Wiring::default(),
         }
     }
@@ -326,22 +319,22 @@ impl ProcessingEngine {
             model.clock = clock;
             model.read_address = control.model_address;
             model.write = model_port.write;
-            model.write_address = model_port.address;
+            model.write_address = addresses.model;
             model.write_data = model_port.word;
             data.clock = clock;
             data.read_address = control.data_address;
             data.write = gates.data_write;
-            data.write_address = load_data_address;
+            data.write_address = addresses.data;
             data.write_data = load_word;
             t0.clock = clock;
             t0.read_address = control.t0_address;
             t0.write = t0_port.write;
-            t0.write_address = t0_port.address;
+            t0.write_address = addresses.t0;
             t0.write_data = t0_port.word;
             t1.clock = clock;
             t1.read_address = control.t1_address;
             t1.write = t1_port.write;
-            t1.write_address = t1_port.address;
+            t1.write_address = addresses.t1;
             t1.write_data = t1_port.word;
 
             select.clock = clock;
@@ -355,29 +348,21 @@ impl ProcessingEngine {
             select.select_a = control.a_t1;
             select.select_b = control.b_t1;
             select.select_c = control.c_t1;
-            select.pad_b = control.pad_b_t1;
-            select.pad_c = control.pad_c_t1;
-            multiply.clock = clock;
-            multiply.a = select.a;
-            multiply.b = select.b;
-            aligner.clock = clock;
             aligner.c = select.c;
             aligner.places = control.align_t2;
-            accumulate.clock = clock;
-            accumulate.valid = control.valid_t3;
-            accumulate.first = control.first_t3;
-            accumulate.subtract = control.subtract_t3;
-            accumulate.start = aligner.aligned;
-            accumulate.product = multiply.product;
-            coarse.clock = clock;
-            coarse.value = accumulate.sum;
-            coarse.shift = control.shift_t4;
-            fine.clock = clock;
-            fine.part = coarse.part;
-            fine.shift = control.fine_t5;
-            round.clock = clock;
-            round.shifted = fine.shifted;
-            round.negative = control.negative_t6;
+            multiply_add.clock = clock;
+            multiply_add.a = select.a;
+            multiply_add.b = select.b;
+            multiply_add.admitted = admitted_t1.q;
+            multiply_add.start = aligner.aligned;
+            multiply_add.valid = control.valid_t3;
+            multiply_add.first = control.first_t3;
+            multiply_add.subtract = control.subtract_t3;
+            narrow.clock = clock;
+            narrow.sum = multiply_add.sum;
+            narrow.code = control.shift_t4;
+            narrow.code_later = control.shift_t5;
+            narrow.negative = control.negative_t5;
 
             admitted_t1.clock = clock;
             admitted_t1.d = admitted;
@@ -385,37 +370,31 @@ impl ProcessingEngine {
             admitted_t7.d = admitted_t1.q;
             gates.load_write = load_write_data;
             gates.load_admitted = load_admitted;
-            gates.saturated_t7 = round.saturated;
+            gates.saturated_t7 = narrow.saturated;
             gates.admitted_t7 = admitted_t7.q;
             gates.write_model_t7 = control.write_model_t7;
             gates.write_t0_t7 = control.write_t0_t7;
             gates.write_t1_t7 = control.write_t1_t7;
-            tree = accumulate.sum;
+            tree = multiply_add.sum;
             saturated = gates.saturated;
 
             model_port.alu_write = control.write_model_t7;
             model_port.alu_admitted = admitted_t7.q;
-            model_port.alu_address = control.model_destination_t7;
-            model_port.alu_word = round.word;
+            model_port.alu_word = narrow.word;
             model_port.other_write = load_write_model;
             model_port.other_admitted = load_admitted;
-            model_port.other_address = load_model_address;
             model_port.other_word = load_word;
             t0_port.alu_write = control.write_t0_t7;
             t0_port.alu_admitted = admitted_t7.q;
-            t0_port.alu_address = control.temporary_destination_t7;
-            t0_port.alu_word = round.word;
+            t0_port.alu_word = narrow.word;
             t0_port.other_write = bus.write_t0;
             t0_port.other_admitted = bus_admitted;
-            t0_port.other_address = bus.address;
             t0_port.other_word = bus.word;
             t1_port.alu_write = control.write_t1_t7;
             t1_port.alu_admitted = admitted_t7.q;
-            t1_port.alu_address = control.temporary_destination_t7;
-            t1_port.alu_word = round.word;
+            t1_port.alu_word = narrow.word;
             t1_port.other_write = bus.write_t1;
             t1_port.other_admitted = bus_admitted;
-            t1_port.other_address = bus.address;
             t1_port.other_word = bus.word;
         );
     }

@@ -1,11 +1,11 @@
 //! Delays the control of a beat once per PU, so that PEs hold only data.
 //!
-//!     beat (t) ──▶ addresses (t), selects (t+1), align (t+2), accumulate (t+3), shift (t+4, t+5), finish (t+6), write (t+7)
+//!     beat (t) ──▶ addresses (t), selects (t+1), align (t+2), accumulate (t+3), shift (t+4, t+5), finish (t+5), write (t+7)
 
-use crate::arithmetic::FINE_BITS;
 use crate::beats::{AluBeat, Widths};
 use crate::pe::{IMMEDIATE, PeControl, pe_width};
 use crate::register::{Delay, FlagDelay};
+use crate::shift::{AmountCode, code_bits};
 use crate::signal::Wide;
 use crate::wiring::{Wiring, comment, structural, wires};
 use rust_hdl::prelude::*;
@@ -53,7 +53,7 @@ impl Logic for Qualify {
     }
 }
 
-/// Which operands are pads, and the immediates, 0 where they are not used.
+/// Which pads operands `b` and `c` are, one bit each, and the immediates, 0 where they are not used.
 #[derive(LogicBlock)]
 struct OperandDecode {
     clock: Signal<In, Clock>,
@@ -61,8 +61,8 @@ struct OperandDecode {
     c: Wide<In>,
     immediate_b: Wide<In>,
     immediate_c: Wide<In>,
-    pad_b: Signal<Out, Bit>,
-    pad_c: Signal<Out, Bit>,
+    pads_b: Wide<Out>,
+    pads_c: Wide<Out>,
     held_b: Wide<Out>,
     held_c: Wide<Out>,
 }
@@ -76,8 +76,8 @@ impl OperandDecode {
             c: Wide::new(widths.beat("c")),
             immediate_b: Wide::new(word),
             immediate_c: Wide::new(word),
-            pad_b: Signal::default(),
-            pad_c: Signal::default(),
+            pads_b: Wide::new(IMMEDIATE),
+            pads_c: Wide::new(IMMEDIATE),
             held_b: Wide::new(word),
             held_c: Wide::new(word),
         }
@@ -88,28 +88,35 @@ impl Logic for OperandDecode {
     fn update(&mut self) {
         if self.clock.pos_edge() {
             let immediate = i128::from(IMMEDIATE);
-            self.pad_b.next = self.b.val() < immediate;
-            self.pad_c.next = self.c.val() < immediate;
+            let pads = |code: i128| if code < immediate { 1 << code } else { 0 };
+            self.pads_b.next = pads(self.b.val());
+            self.pads_c.next = pads(self.c.val());
             self.held_b.next = if self.b.val() < immediate { 0 } else { self.immediate_b.val() };
             self.held_c.next = if self.c.val() == immediate { self.immediate_c.val() } else { 0 };
         }
     }
     fn connect(&mut self) {
-        self.pad_b.connect();
-        self.pad_c.connect();
+        self.pads_b.connect();
+        self.pads_c.connect();
         self.held_b.connect();
         self.held_c.connect();
     }
     fn hdl(&self) -> Verilog {
         let (bits_b, bits_c, word) = (self.b.width(), self.c.width(), self.held_b.width());
+        let pads = |operand: &str, bits: u32| {
+            let each = (0..IMMEDIATE).rev().map(|pad| format!("{operand} == {bits}'d{pad}"));
+            each.collect::<Vec<_>>().join(", ")
+        };
         Verilog::Custom(format!(
-            "// operand_decode: which operands of a beat are pads; immediates that are not used are 0.
+            "// operand_decode: which pads operands are, one bit each; immediates that are not used are 0.
 always @(posedge clock) begin
-    pad_b <= b < {bits_b}'d{IMMEDIATE};
-    pad_c <= c < {bits_c}'d{IMMEDIATE};
+    pads_b <= {{{}}};
+    pads_c <= {{{}}};
     held_b <= b < {bits_b}'d{IMMEDIATE} ? {word}'d0 : immediate_b;
     held_c <= c == {bits_c}'d{IMMEDIATE} ? immediate_c : {word}'d0;
-end"
+end",
+            pads("b", bits_b),
+            pads("c", bits_c)
         ))
     }
 }
@@ -123,17 +130,19 @@ pub(crate) struct ControlPipeline {
     pub(crate) control: PeControl<Out>,
     /// The accumulators hold sums for the tree; t+4.
     pub(crate) tree_t4: Signal<Out, Bit>,
+    /// Where the result is going to be written; t+6.
+    pub(crate) destination_t6: Wide<Out>,
     qualify: Qualify,
     a: Delay,
-    b: Delay,
-    c: Delay,
     operands: OperandDecode,
+    align_code: AmountCode,
+    shift_code: AmountCode,
     align: Delay,
     valid: FlagDelay,
     first: FlagDelay,
     subtract: FlagDelay,
     shift: Delay,
-    fine: Delay,
+    shift_later: Delay,
     tree: FlagDelay,
     negative: FlagDelay,
     write_model: FlagDelay,
@@ -145,7 +154,6 @@ pub(crate) struct ControlPipeline {
 
 impl ControlPipeline {
     pub(crate) fn new(widths: &Widths) -> Self {
-        let delay = |name: &str, cycles| Delay::new(widths.beat(name), cycles);
         let write = arch::timing::ALU_WRITE as u32;
         ControlPipeline {
             clock: Signal::default(),
@@ -153,23 +161,24 @@ impl ControlPipeline {
             beat: AluBeat::new(&|name| widths.beat(name)),
             control: PeControl::new(&|name| pe_width(widths, name)),
             tree_t4: Signal::default(),
+            destination_t6: Wide::new(widths.beat("destination")),
             qualify: Qualify::new(),
             a: Delay::new(pe_width(widths, "a_t1"), 1),
-            b: Delay::new(pe_width(widths, "b_t1"), 1),
-            c: Delay::new(pe_width(widths, "c_t1"), 1),
             operands: OperandDecode::new(widths),
-            align: delay("align", 2),
+            align_code: AmountCode::new(widths.alignments),
+            shift_code: AmountCode::new(widths.shifts),
+            align: Delay::new(code_bits(widths.alignments), 2),
             valid: FlagDelay::new(3),
             first: FlagDelay::new(3),
             subtract: FlagDelay::new(3),
-            shift: delay("shift", 4),
-            fine: Delay::new(FINE_BITS, 1),
+            shift: Delay::new(code_bits(widths.shifts), 4),
+            shift_later: Delay::new(code_bits(widths.shifts), 1),
             tree: FlagDelay::new(4),
-            negative: FlagDelay::new(6),
+            negative: FlagDelay::new(5),
             write_model: FlagDelay::new(write),
             write_t0: FlagDelay::new(write),
             write_t1: FlagDelay::new(write),
-            destination: delay("destination", write),
+            destination: Delay::new(widths.beat("destination"), write - 1),
             _wiring: Wiring::default(),
         }
     }
@@ -189,23 +198,18 @@ impl ControlPipeline {
             a.clock = clock;
             a.d = beat.a;
             control.a_t1 = a.q;
-            b.clock = clock;
-            b.d = beat.b;
-            control.b_t1 = b.q;
-            c.clock = clock;
-            c.d = beat.c;
-            control.c_t1 = c.q;
             operands.clock = clock;
             operands.b = beat.b;
             operands.c = beat.c;
             operands.immediate_b = beat.immediate_b;
             operands.immediate_c = beat.immediate_c;
-            control.pad_b_t1 = operands.pad_b;
-            control.pad_c_t1 = operands.pad_c;
+            control.b_t1 = operands.pads_b;
+            control.c_t1 = operands.pads_c;
             control.immediate_b_t1 = operands.held_b;
             control.immediate_c_t1 = operands.held_c;
             align.clock = clock;
-            align.d = beat.align;
+            align_code.amount = beat.align;
+            align.d = align_code.code;
             control.align_t2 = align.q;
             valid.clock = clock;
             valid.reset = reset;
@@ -220,11 +224,12 @@ impl ControlPipeline {
             subtract.d = beat.subtract;
             control.subtract_t3 = subtract.q;
             shift.clock = clock;
-            shift.d = beat.shift;
+            shift_code.amount = beat.shift;
+            shift.d = shift_code.code;
             control.shift_t4 = shift.q;
-            fine.clock = clock;
-            fine.d = shift.q;
-            control.fine_t5 = fine.q;
+            shift_later.clock = clock;
+            shift_later.d = shift.q;
+            control.shift_t5 = shift_later.q;
             tree.clock = clock;
             tree.reset = reset;
             tree.d = qualify.give_tree;
@@ -232,7 +237,7 @@ impl ControlPipeline {
             negative.clock = clock;
             negative.reset = reset;
             negative.d = beat.negative;
-            control.negative_t6 = negative.q;
+            control.negative_t5 = negative.q;
             write_model.clock = clock;
             write_model.reset = reset;
             write_model.d = qualify.give_model;
@@ -247,8 +252,7 @@ impl ControlPipeline {
             control.write_t1_t7 = write_t1.q;
             destination.clock = clock;
             destination.d = beat.destination;
-            control.model_destination_t7 = destination.q;
-            control.temporary_destination_t7 = destination.q;
+            destination_t6 = destination.q;
         );
     }
 }

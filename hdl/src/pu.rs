@@ -7,7 +7,7 @@
 //! The row's number is known outside only: masks arrive as one bit per PE, so all PUs are one module.
 
 use crate::beats::{AluBeat, FunctionBeat, LoadBeat, MoveBeat, RootBeat, TableWrite, Widths};
-use crate::pe::{BusWrite, ProcessingEngine, pe_width};
+use crate::pe::{BusWrite, ProcessingEngine, WriteAddresses, address_width, pe_width};
 use crate::pipeline::ControlPipeline;
 use crate::register::{Flag, Register, Stage};
 use crate::root::RootUnit;
@@ -16,47 +16,74 @@ use crate::tree::RowTree;
 use crate::wiring::{Wiring, comment, structural, wires};
 use rust_hdl::prelude::*;
 
-/// Which lane of the input stream a PE takes, and its register.
+/// Where pads are written in the next cycle: the destination of a result, or what the loader or a bus says.
+///
+/// One of them for all PEs of a PU: only whether a PE writes is its own business.
 #[derive(LogicBlock)]
-struct LaneSelect {
+struct WriteAddress {
     clock: Signal<In, Clock>,
-    scatter: Signal<In, Bit>,
-    lane: Wide<In>,
-    lane0: Wide<In>,
-    word: Wide<Out>,
-    held: Register,
+    /// One cycle ahead: the loader is going to write the model, the bus the temporaries.
+    load_model: Signal<In, Bit>,
+    bus_t0: Signal<In, Bit>,
+    bus_t1: Signal<In, Bit>,
+    loaded: Wide<In>,
+    loaded_data: Wide<In>,
+    moved: Wide<In>,
+    result: Wide<In>,
+    addresses: WriteAddresses<Out>,
 }
 
-impl LaneSelect {
-    fn new(word: u32) -> Self {
-        LaneSelect {
+impl WriteAddress {
+    fn new(widths: &Widths) -> Self {
+        WriteAddress {
             clock: Signal::default(),
-            scatter: Signal::default(),
-            lane: Wide::new(word),
-            lane0: Wide::new(word),
-            word: Wide::new(word),
-            held: Register::new(word),
+            load_model: Signal::default(),
+            bus_t0: Signal::default(),
+            bus_t1: Signal::default(),
+            loaded: Wide::new(widths.model),
+            loaded_data: Wide::new(widths.data),
+            moved: Wide::new(widths.temporary),
+            result: Wide::new(widths.beat("destination")),
+            addresses: WriteAddresses::new(&|name| address_width(widths, name)),
         }
     }
 }
 
-impl Logic for LaneSelect {
-    #[hdl_gen]
+impl Logic for WriteAddress {
     fn update(&mut self) {
-        comment!("lane_select: the word of a transfer that a PE takes: its own lane, or lane 0.");
-        clock!(self, clock, held);
-        self.word.next = self.held.q.val();
-        self.held.d.next = self.lane0.val();
-        if self.scatter.val() {
-            self.held.d.next = self.lane.val();
+        if self.clock.pos_edge() {
+            let (moved, result) = (self.moved.val(), self.result.val());
+            let out = &mut self.addresses;
+            out.model.next = if self.load_model.val() { self.loaded.val() } else { result };
+            out.data.next = self.loaded_data.val();
+            out.t0.next = if self.bus_t0.val() { moved } else { result };
+            out.t1.next = if self.bus_t1.val() { moved } else { result };
         }
+    }
+    fn connect(&mut self) {
+        self.addresses.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let low = |bits: u32| if bits == self.result.width() { String::new() } else { format!("[{}:0]", bits - 1) };
+        let (model, temporary) = (low(self.loaded.width()), low(self.moved.width()));
+        Verilog::Custom(format!(
+            "// write_address: where pads are written in the next cycle: by a result, the loader or a bus.
+always @(posedge clock) begin
+    addresses$model <= load_model ? loaded : result{model};
+    addresses$data <= loaded_data;
+    addresses$t0 <= bus_t0 ? moved : result{temporary};
+    addresses$t1 <= bus_t1 ? moved : result{temporary};
+end"
+        ))
     }
 }
 
 /// What the bus of a PU carries to its PEs: the row's result or the global one.
 #[derive(LogicBlock)]
 struct BusSelect {
-    beat: MoveBeat<In>,
+    write_t0: Signal<In, Bit>,
+    write_t1: Signal<In, Bit>,
+    global: Signal<In, Bit>,
     mask: Wide<In>,
     row: Wide<In>,
     row_saturated: Signal<In, Bit>,
@@ -72,7 +99,9 @@ struct BusSelect {
 impl BusSelect {
     fn new(widths: &Widths) -> Self {
         BusSelect {
-            beat: MoveBeat::new(&|_| widths.temporary),
+            write_t0: Signal::default(),
+            write_t1: Signal::default(),
+            global: Signal::default(),
             mask: Wide::new(widths.columns),
             row: Wide::new(widths.word),
             row_saturated: Signal::default(),
@@ -90,17 +119,16 @@ impl Logic for BusSelect {
     #[hdl_gen]
     fn update(&mut self) {
         comment!("bus_select: the word on the bus of a PU: the result of its own root or of the global one.");
-        self.bus.write_t0.next = self.beat.write_t0.val();
-        self.bus.write_t1.next = self.beat.write_t1.val();
-        self.bus.address.next = self.beat.destination.val();
+        self.bus.write_t0.next = self.write_t0.val();
+        self.bus.write_t1.next = self.write_t1.val();
         self.bus.word.next = self.row.val();
         self.word_saturated.next = self.row_saturated.val();
-        if self.beat.global.val() {
+        if self.global.val() {
             self.bus.word.next = self.global_word.val();
             self.word_saturated.next = self.global_saturated.val();
         }
         self.saturated.next = self.word_saturated.val()
-            && (self.beat.write_t0.val() || self.beat.write_t1.val())
+            && (self.write_t0.val() || self.write_t1.val())
             && self.mask.val() != self.nobody.val();
     }
 }
@@ -142,10 +170,8 @@ pub(crate) struct ProcessingUnit {
     pub(crate) move_mask: Wide<In>,
     pub(crate) load: LoadBeat<In>,
     pub(crate) load_mask: Wide<In>,
-    pub(crate) scatter: Signal<In, Bit>,
-    /// Lane of each PE.
+    /// What the loader would write into each PE.
     pub(crate) lanes: Vec<Wide<In>>,
-    pub(crate) lane0: Wide<In>,
     pub(crate) root: RootBeat<In>,
     /// One if there are function units.
     pub(crate) function: Vec<FunctionBeat<In>>,
@@ -156,14 +182,18 @@ pub(crate) struct ProcessingUnit {
     pub(crate) saturated: Signal<Out, Bit>,
     alu_now: Stage<AluBeat<In>, AluBeat<Out>>,
     alu_mask_now: Register,
-    move_now: Stage<MoveBeat<In>, MoveBeat<Out>>,
+    move_t0_now: Flag,
+    move_t1_now: Flag,
+    move_global_now: Flag,
     move_mask_now: Register,
-    load_now: Stage<LoadBeat<In>, LoadBeat<Out>>,
+    load_model_now: Flag,
+    load_data_now: Flag,
     load_mask_now: Register,
+    write_address: WriteAddress,
     root_now: Stage<RootBeat<In>, RootBeat<Out>>,
     function_now: Vec<Stage<FunctionBeat<In>, FunctionBeat<Out>>>,
     pipeline: ControlPipeline,
-    lane_selects: Vec<LaneSelect>,
+    lanes_now: Vec<Register>,
     bus: BusSelect,
     pes: Vec<ProcessingEngine>,
     row_tree: RowTree,
@@ -189,9 +219,7 @@ impl ProcessingUnit {
             move_mask: Wide::new(columns),
             load: LoadBeat::new(&load),
             load_mask: Wide::new(columns),
-            scatter: Signal::default(),
             lanes: (0..columns).map(|_| Wide::new(widths.word)).collect(),
-            lane0: Wide::new(widths.word),
             root: RootBeat::new(&beat),
             function: (0..functions).map(|_| FunctionBeat::new(&beat)).collect(),
             tables: (0..functions).map(|_| TableWrite::new(&beat)).collect(),
@@ -201,14 +229,18 @@ impl ProcessingUnit {
             saturated: Signal::default(),
             alu_now: Stage::new(AluBeat::new(&beat), AluBeat::new(&beat)),
             alu_mask_now: Register::new(columns),
-            move_now: Stage::new(MoveBeat::new(&moves), MoveBeat::new(&moves)),
+            move_t0_now: Flag::new(),
+            move_t1_now: Flag::new(),
+            move_global_now: Flag::new(),
             move_mask_now: Register::new(columns),
-            load_now: Stage::new(LoadBeat::new(&load), LoadBeat::new(&load)),
+            load_model_now: Flag::new(),
+            load_data_now: Flag::new(),
             load_mask_now: Register::new(columns),
+            write_address: WriteAddress::new(widths),
             root_now: Stage::new(RootBeat::new(&beat), RootBeat::new(&beat)),
             function_now: (0..functions).map(|_| function_stage()).collect(),
             pipeline: ControlPipeline::new(widths),
-            lane_selects: (0..columns).map(|_| LaneSelect::new(widths.word)).collect(),
+            lanes_now: (0..columns).map(|_| Register::new(widths.word)).collect(),
             bus: BusSelect::new(widths),
             pes: (0..columns).map(|_| ProcessingEngine::new(widths)).collect(),
             row_tree: RowTree::new(columns, widths.accumulator),
@@ -227,14 +259,23 @@ impl ProcessingUnit {
             alu_now.d = alu;
             alu_mask_now.clock = clock;
             alu_mask_now.d = alu_mask;
-            move_now.clock = clock;
-            move_now.reset = reset;
-            move_now.d = moves;
+            move_t0_now.clock = clock;
+            move_t0_now.reset = reset;
+            move_t0_now.d = moves.write_t0;
+            move_t1_now.clock = clock;
+            move_t1_now.reset = reset;
+            move_t1_now.d = moves.write_t1;
+            move_global_now.clock = clock;
+            move_global_now.reset = reset;
+            move_global_now.d = moves.global;
             move_mask_now.clock = clock;
             move_mask_now.d = move_mask;
-            load_now.clock = clock;
-            load_now.reset = reset;
-            load_now.d = load;
+            load_model_now.clock = clock;
+            load_model_now.reset = reset;
+            load_model_now.d = load.write_model;
+            load_data_now.clock = clock;
+            load_data_now.reset = reset;
+            load_data_now.d = load.write_data;
             load_mask_now.clock = clock;
             load_mask_now.d = load_mask;
             root_now.clock = clock;
@@ -244,13 +285,23 @@ impl ProcessingUnit {
             pipeline.clock = clock;
             pipeline.reset = reset;
             pipeline.beat = alu_now.q;
+            write_address.clock = clock;
+            write_address.load_model = load.write_model;
+            write_address.bus_t0 = moves.write_t0;
+            write_address.bus_t1 = moves.write_t1;
+            write_address.loaded = load.model_address;
+            write_address.loaded_data = load.data_address;
+            write_address.moved = moves.destination;
+            write_address.result = pipeline.destination_t6;
             row_tree.clock = clock;
             row_tree.give = pipeline.tree_t4;
             row_root.clock = clock;
             row_root.reset = reset;
             row_root.sum = row_tree.sum;
             row_root.beat = root_now.q;
-            bus.beat = move_now.q;
+            bus.write_t0 = move_t0_now.q;
+            bus.write_t1 = move_t1_now.q;
+            bus.global = move_global_now.q;
             bus.mask = move_mask_now.q;
             bus.row = row_root.result;
             bus.row_saturated = row_root.saturated;
@@ -270,21 +321,18 @@ impl ProcessingUnit {
         let columns = self.pes.len();
         for c in 0..columns {
             wires!(self, wiring;
-                lane_selects[c].clock = clock;
-                lane_selects[c].scatter = scatter;
-                lane_selects[c].lane = lanes[c];
-                lane_selects[c].lane0 = lane0;
+                lanes_now[c].clock = clock;
+                lanes_now[c].d = lanes[c];
                 pes[c].clock = clock;
                 pes[c].control = pipeline.control;
                 pes[c].admitted = alu_mask_now.q bit c;
                 pes[c].bus = bus.bus;
                 pes[c].bus_admitted = move_mask_now.q bit c;
-                pes[c].load_write_model = load_now.q.write_model;
-                pes[c].load_write_data = load_now.q.write_data;
-                pes[c].load_model_address = load_now.q.model_address;
-                pes[c].load_data_address = load_now.q.data_address;
+                pes[c].load_write_model = load_model_now.q;
+                pes[c].load_write_data = load_data_now.q;
+                pes[c].addresses = write_address.addresses;
                 pes[c].load_admitted = load_mask_now.q bit c;
-                pes[c].load_word = lane_selects[c].word;
+                pes[c].load_word = lanes_now[c].q;
                 row_tree.terms[c] = pes[c].tree;
                 saturation.flags[c] = pes[c].saturated;
             );

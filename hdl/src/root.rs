@@ -1,16 +1,17 @@
 //! Root unit: rounds the sum of a tree to a word, and optionally applies a function.
 //!
-//!     sum (t) ──▶ coarse shift (t+1) ──▶ fine shift (t+2) ──┬──▶ round (t+3) ──────┬──▶ result
+//!     sum (t) ──▶ shifter (t+1, t+2) ───────────────────────┬──▶ round (t+3) ──────┬──▶ result
 //!                                                           ├──▶ function (t+8) ───┤
 //!         └──▶ divider (t+2W+4) ──────────────────────────────────────────────────┘
 //!
 //! All give 0 when nothing arrives, so that the result is any of them.
 
-use crate::arithmetic::{CoarseShift, FINE_BITS, FineShift, RootRound};
+use crate::arithmetic::RootRound;
 use crate::beats::{FunctionBeat, RootBeat, TableWrite, Widths};
 use crate::divider::Divider;
 use crate::function::FunctionUnit;
 use crate::register::{Delay, FlagDelay};
+use crate::shift::{AmountCode, Shifter, code_bits};
 use crate::signal::Wide;
 use crate::wiring::{Wiring, comment, structural, wires};
 use rust_hdl::prelude::*;
@@ -119,9 +120,9 @@ pub(crate) struct RootUnit {
     pub(crate) tables: Vec<TableWrite<In>>,
     pub(crate) result: Wide<Out>,
     pub(crate) saturated: Signal<Out, Bit>,
-    coarse: CoarseShift,
-    fine_t1: Delay,
-    fine: FineShift,
+    shift_code: AmountCode,
+    code_t1: Delay,
+    shifter: Shifter,
     plain_t2: FlagDelay,
     round: RootRound,
     splits: Vec<RootSplit>,
@@ -146,9 +147,9 @@ impl RootUnit {
             tables: (0..functions).map(|_| TableWrite::new(&|name| widths.beat(name))).collect(),
             result: Wide::new(word),
             saturated: Signal::default(),
-            coarse: CoarseShift::new(accumulator, widths.beat("shift"), word),
-            fine_t1: Delay::new(FINE_BITS, 1),
-            fine: FineShift::new(accumulator, word),
+            shift_code: AmountCode::new(widths.root_shifts),
+            code_t1: Delay::new(code_bits(widths.root_shifts), 1),
+            shifter: Shifter::new(accumulator, word, widths.root_shifts),
             plain_t2: FlagDelay::new(2),
             round: RootRound::new(word),
             splits: (0..functions).map(|_| RootSplit::new()).collect(),
@@ -165,18 +166,17 @@ impl RootUnit {
 
     fn wire(&mut self, wiring: &mut Wiring) {
         wires!(self, wiring;
-            coarse.clock = clock;
-            coarse.value = sum;
-            coarse.shift = beat.shift;
-            fine_t1.clock = clock;
-            fine_t1.d = beat.shift;
-            fine.clock = clock;
-            fine.part = coarse.part;
-            fine.shift = fine_t1.q;
+            shift_code.amount = beat.shift;
+            code_t1.clock = clock;
+            code_t1.d = shift_code.code;
+            shifter.clock = clock;
+            shifter.value = sum;
+            shifter.code = shift_code.code;
+            shifter.code_later = code_t1.q;
             plain_t2.clock = clock;
             plain_t2.reset = reset;
             round.clock = clock;
-            round.shifted = fine.shifted;
+            round.shifted = shifter.shifted;
             round.arrives = plain_t2.q;
         );
         if self.units.is_empty() {
@@ -199,7 +199,7 @@ impl RootUnit {
                 units[0].table_base = function_beat[0].table_base;
                 units[0].table_log2 = function_beat[0].table_log2;
                 units[0].segment_shift = function_beat[0].segment_shift;
-                units[0].shifted = fine.shifted;
+                units[0].shifted = shifter.shifted;
                 joins[0].word = round.word;
                 joins[0].word_saturated = round.saturated;
                 joins[0].value = units[0].result;

@@ -208,3 +208,17 @@ impl Block for Number {
         probe.visit_atom(name, self);
     }
 }
+
+/// One clock edge after the inputs have settled.
+#[cfg(test)]
+pub(crate) fn clocked<B: Block>(block: &mut B, clock: impl Fn(&mut B) -> &mut Signal<In, Clock>) {
+    for level in [false, true] {
+        clock(block).next.clk = level;
+        loop {
+            block.update_all();
+            if !block.has_changed() {
+                break;
+            }
+        }
+    }
+}

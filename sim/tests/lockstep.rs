@@ -4,6 +4,7 @@
 //! Programs are random, within what docs/machine.md allows: results go to `model` and `t0`, the bus writes `t1`, and what
 //! reaches a unit in one cycle comes from one instruction. At the end of each run every word of every pad is emitted.
 
+use arch::amounts::Amounts;
 use arch::division::{Rounding, most_places};
 use arch::isa::{
     Address, AluInstruction, Below, Factor, Finish, Instruction, LEVELS, LoadInstruction, Mask, MoveInstruction,
@@ -14,7 +15,7 @@ use arch::registers::{self, Region};
 use arch::rtl::Rtl;
 use arch::timing::{self, Unit};
 use arch::tools::Toolbox;
-use hdl::{Inputs, Model};
+use hdl::{Inputs, Leaves, Model};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
@@ -42,6 +43,15 @@ impl Random {
 
     fn chance(&mut self, percent: u32) -> bool {
         self.below(100) < percent
+    }
+
+    /// A shift amount of a machine; where it does any, mostly between `low` and `high`.
+    fn amount(&mut self, amounts: Amounts, low: u32, high: u32) -> u32 {
+        match amounts.listed() {
+            Some(list) => list[self.below(list.len() as u32) as usize],
+            None if self.chance(80) => self.range(low, high).min(63),
+            None => self.below(64),
+        }
     }
 
     /// A word of `width` bits, often an extreme one.
@@ -135,8 +145,8 @@ impl Generator<'_> {
                 _ => Start::Pad(pad(random)),
             },
             subtract: random.chance(30),
-            align: if random.chance(80) { random.below(word) } else { random.below(64) },
-            shift: if random.chance(80) { random.range(word / 2, 2 * word).min(63) } else { random.below(64) },
+            align: random.amount(self.machine.alignments(), 0, word - 1),
+            shift: random.amount(self.machine.shifts(), word / 2, 2 * word),
             finish: if random.chance(85) { Finish::Round } else { Finish::Negative },
             immediate_b: random.word(word),
             immediate_c: random.word(word),
@@ -167,7 +177,7 @@ impl Generator<'_> {
             interval: if random.chance(70) { 1 } else { random.range(1, 4) },
             count: random.range(1, 40),
             unit: if random.chance(50) { Unit::Row } else { Unit::Global },
-            shift: random.range(word / 2, 2 * word + 2).min(63),
+            shift: random.amount(self.machine.root_shifts(), word / 2, 2 * word + 2),
             function: None,
             end: false,
         };
@@ -531,10 +541,49 @@ fn no_functions_and_smallest_memories() {
     check(spec, 0..200);
 }
 
+/// Shifters that do a few amounts only.
+fn few_amounts() -> [MachineSpec; 3] {
+    let few = |spec: MachineSpec, alignments: &[u32], shifts: &[u32], root_shifts: &[u32]| MachineSpec {
+        alignments: Amounts::of(alignments.iter().copied()),
+        shifts: Amounts::of(shifts.iter().copied()),
+        root_shifts: Amounts::of(root_shifts.iter().copied()),
+        ..spec
+    };
+    [
+        few(MachineSpec { accumulator: Some(40), ..grid(2, 4, 16) }, &[0, 5, 15, 33], &[0, 3, 16, 30], &[14, 16]),
+        few(grid(1, 2, 9), &[8], &[7], &[9]),
+        few(grid(1, 3, 24), &[0, 23, 63], &[0, 1, 12, 23, 24, 40, 46, 63], &[0, 1, 2, 30, 50]),
+    ]
+}
+
+#[test]
+fn a_few_shift_amounts() {
+    for spec in few_amounts() {
+        check(spec, 0..100);
+    }
+}
+
+/// The same sums from a multiplier block that is named, by a model of what its manual says.
+#[test]
+fn cells_of_ultrascale() {
+    let model = include_str!("lockstep/dsp48e2.v");
+    let machine = Machine::try_from(few_amounts()[0].clone()).expect("a valid grid");
+    let mut rtl = hdl::elaborate_with(&machine, Leaves::UltraScalePlus);
+    assert!(rtl.verilog.contains("DSP48E2"));
+    rtl.verilog += model;
+    check_rtl(&machine, &rtl, 0..100);
+    let (right, wrong) = (".RSTA(~admitted)", ".RSTA(1'b0)");
+    assert!(rtl.verilog.contains(right), "the text has changed");
+    rtl.verilog = rtl.verilog.replace(right, wrong);
+    let found = std::panic::catch_unwind(|| check_rtl(&machine, &rtl, 0..100));
+    assert!(found.is_err(), "PEs outside the mask added something and nobody noticed");
+}
+
 /// The Rust side of every block, which rust-hdl's simulator runs.
 #[test]
 fn blocks_simulate_as_their_text_does() {
-    for (spec, seeds) in [(grid(1, 2, 9), 0..6), (grid(2, 3, 16), 0..3)] {
+    let [.., few] = few_amounts();
+    for (spec, seeds) in [(grid(1, 2, 9), 0..6), (grid(2, 3, 16), 0..3), (few, 0..2)] {
         let machine = Machine::try_from(spec).expect("a valid grid");
         for seed in seeds {
             compare(&machine, Modelled::new(&machine), seed);
@@ -596,7 +645,7 @@ fn generated_text_has_no_warnings() {
     });
     let smallest = MachineSpec { table_entries: Some(0), divider: None, program_depth: Some(4), ..grid(1, 1, 8) };
     let dividing = [grid(1, 1, 8), grid(2, 3, 24)];
-    for spec in specs.into_iter().chain([smallest]).chain(dividing) {
+    for spec in specs.into_iter().chain([smallest]).chain(dividing).chain(few_amounts()) {
         let machine = Machine::try_from(spec).expect("a valid grid");
         let rtl = hdl::elaborate(&machine);
         lint(&rtl, hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{machine}: {error}"));

@@ -32,8 +32,9 @@ pub use place::{Axis, Placement};
 pub use verify::verify;
 
 use crate::fixed::{Kind, Program, Role};
+use arch::amounts::Amounts;
 use arch::image::Image;
-
+use arch::isa::AluInstruction;
 use arch::machine::{Machine, MachineSpec};
 use arch::{Code, Diagnostic};
 
@@ -181,6 +182,7 @@ impl Found {
         let decided = encode::Decided { pieces: &self.pieces, storages, homes: &allocation.homes, schedule };
         let image = encode::encode(program, machine, decided, line_of);
         check_programs(&image)?;
+        check_shifts(&image)?;
         Ok(image)
     }
 
@@ -402,6 +404,38 @@ fn check_programs(image: &Image) -> Result<(), Refusal> {
         let message = format!("an instruction does not fit its microcode word: {error}");
         Refusal::unsupported(Diagnostic::global(Code::Backend, message))
     })
+}
+
+/// Every shift must be one that the machine does.
+fn check_shifts(image: &Image) -> Result<(), Refusal> {
+    let machine = &image.machine;
+    let of_alu = |needed: fn(&AluInstruction) -> Option<u32>| {
+        let amounts = image.alu.iter().zip(&image.comments);
+        amounts.filter_map(move |(instruction, (what, line))| Some((needed(instruction)?, what.as_str(), *line)))
+    };
+    let of_root = image.root.iter().filter_map(|root| Some((root.needed_shift()?, "a root", 0)));
+    let alignments: Vec<_> = of_alu(AluInstruction::needed_alignment).collect();
+    let shifts: Vec<_> = of_alu(AluInstruction::needed_shift).collect();
+    let kinds = [
+        ("alignments", machine.alignments(), image.alignments(), alignments),
+        ("shifts", machine.shifts(), image.shifts(), shifts),
+        ("root_shifts", machine.root_shifts(), image.root_shifts(), of_root.collect()),
+    ];
+    for (key, has, needed, uses) in kinds {
+        if let Some((amount, what, line)) = uses.into_iter().find(|&(amount, ..)| !has.contains(amount)) {
+            let place = if line == 0 { String::new() } else { format!(" (line {line})") };
+            let message =
+                format!("`{what}`{place} shifts by {amount}, which the machine does not do: its {key} are {has}");
+            let list: Vec<String> =
+                needed.into_iter().flat_map(Amounts::iter).map(|amount| amount.to_string()).collect();
+            let help = format!(
+                "`{key} = [{}]` in the [machine] table would do; left out, a grid for a board gets what its program needs",
+                list.join(", ")
+            );
+            return Err(Refusal::unsupported(Diagnostic::global(Code::Backend, message).with_help(help)));
+        }
+    }
+    Ok(())
 }
 
 /// Why each job waits: the schedule, replayed.

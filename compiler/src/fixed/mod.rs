@@ -59,6 +59,35 @@ pub struct Program {
     pub names: Vec<(String, TensorId)>,
 }
 
+impl Program {
+    /// The narrowest accumulator that holds every final sum, as far as formats prove it; where only ranges do, it is the one that
+    /// the program was made for. At least two words wide.
+    pub fn narrowest_accumulator(&self) -> u32 {
+        let least = self.operations.iter().map(|operation| self.sum_bits(operation)).max().unwrap_or(0);
+        least.clamp(2 * self.word, self.accumulator.max(2 * self.word))
+    }
+
+    /// Bits of the largest sum of an operation.
+    fn sum_bits(&self, operation: &Operation) -> u32 {
+        let largest = |operand: &Operand| match operand {
+            Operand::Read { .. } => 1u128 << (self.word - 1),
+            Operand::Constant { word, .. } => u128::from(word.unsigned_abs()),
+        };
+        match &operation.kind {
+            Kind::MultiplyAdd { start, align, product, .. } => {
+                let terms: u128 = operation.iterators[operation.free..].iter().map(|i| i.extent() as u128).product();
+                let start = start.as_ref().map_or(0, |operand| largest(operand) << align);
+                let sum = product.as_ref().map_or(0, |(a, b)| terms.saturating_mul(largest(a) * largest(b)));
+                // As many bits as the bound has, and the sign.
+                u128::BITS - start.saturating_add(sum).leading_zeros() + 1
+            }
+            Kind::Product { .. } | Kind::Function { .. } => 2 * self.word,
+            // Dividend and divisor in one sum.
+            Kind::Divide { .. } => 2 * self.word + 2,
+        }
+    }
+}
+
 /// One tensor of words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {

@@ -136,7 +136,7 @@ impl<W: Wire> Link<W> {
         if version != link::VERSION {
             return Err(LinkError::Protocol(format!("version {version}, not {}", link::VERSION)));
         }
-        let numbers = [registers::IDENTITY, registers::GRID, registers::WIDTHS, registers::DEPTHS, registers::STREAMS];
+        let numbers = registers::DESCRIPTION;
         let values = link.read(&numbers)?;
         let value = |number| numbers.iter().position(|&at| at == number).map_or(0, |at| values[at]);
         link.machine = registers::described(value).ok_or(LinkError::Identity(values[0]))?;

@@ -1,0 +1,50 @@
+
+// The multiplier block of UltraScale+ as its manual (UG579) describes it, as far as generated text uses it: A, B, C, M and P registered,
+// Z = 0, P or C, X and Y = 0 or the product, Z + X + Y or Z - X - Y.
+module DSP48E2 (
+    input wire CLK,
+    input wire [29:0] A, ACIN,
+    input wire [17:0] B, BCIN,
+    input wire [47:0] C, PCIN,
+    input wire [26:0] D,
+    input wire [8:0] OPMODE,
+    input wire [3:0] ALUMODE,
+    input wire [4:0] INMODE,
+    input wire [2:0] CARRYINSEL,
+    input wire CARRYIN, CARRYCASCIN, MULTSIGNIN,
+    input wire CEA1, CEA2, CEB1, CEB2, CEC, CEM, CEP, CED, CEAD, CEINMODE, CECTRL, CEALUMODE, CECARRYIN,
+    input wire RSTA, RSTB, RSTC, RSTM, RSTP, RSTD, RSTINMODE, RSTCTRL, RSTALUMODE, RSTALLCARRYIN,
+    output reg [47:0] P,
+    output wire [29:0] ACOUT,
+    output wire [17:0] BCOUT,
+    output wire [47:0] PCOUT,
+    output wire [3:0] CARRYOUT,
+    output wire CARRYCASCOUT, MULTSIGNOUT, OVERFLOW, UNDERFLOW, PATTERNDETECT, PATTERNBDETECT,
+    output wire [7:0] XOROUT
+);
+    parameter USE_MULT = "MULTIPLY", AMULTSEL = "A", BMULTSEL = "B", A_INPUT = "DIRECT", B_INPUT = "DIRECT", USE_SIMD = "ONE48";
+    parameter integer AREG = 1, ACASCREG = 1, BREG = 1, BCASCREG = 1, CREG = 1, MREG = 1, PREG = 1, ADREG = 1, DREG = 1;
+    parameter integer INMODEREG = 1, OPMODEREG = 1, ALUMODEREG = 1, CARRYINREG = 1, CARRYINSELREG = 1;
+
+    initial begin
+        if (AREG != 1 || BREG != 1 || CREG != 1 || MREG != 1 || PREG != 1) $fatal(1, "data registers");
+        if (ADREG != 0 || DREG != 0 || INMODEREG != 0 || OPMODEREG != 0 || ALUMODEREG != 0) $fatal(1, "control registers");
+    end
+
+    reg signed [29:0] a;
+    reg signed [17:0] b;
+    reg [47:0] c;
+    reg signed [44:0] m;
+    wire signed [26:0] factor = a[26:0];
+    wire [47:0] product = OPMODE[3:0] == 4'b0101 ? {{3{m[44]}}, m} : 48'd0;
+    wire [47:0] z = OPMODE[6:4] == 3'b010 ? P : OPMODE[6:4] == 3'b011 ? c : 48'd0;
+    always @(posedge CLK) begin
+        if (RSTA) a <= 30'd0; else if (CEA2) a <= A;
+        if (RSTB) b <= 18'd0; else if (CEB2) b <= B;
+        if (RSTC) c <= 48'd0; else if (CEC) c <= C;
+        if (RSTM) m <= 45'd0; else if (CEM) m <= factor * b;
+        if (RSTP) P <= 48'd0; else if (CEP) P <= ALUMODE == 4'b0011 ? z - product : z + product;
+    end
+    assign {ACOUT, BCOUT, PCOUT, CARRYOUT, XOROUT} = 108'd0;
+    assign {CARRYCASCOUT, MULTSIGNOUT, OVERFLOW, UNDERFLOW, PATTERNDETECT, PATTERNBDETECT} = 6'd0;
+endmodule
