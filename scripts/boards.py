@@ -1,4 +1,4 @@
-"""Write docs/boards.md from the results that scripts/boards left in out/boards; rows without a new result stay."""
+"""Write docs/boards.md from the results that scripts/boards left in out/boards; rows without one stay."""
 
 import json
 import re
@@ -43,8 +43,13 @@ def main():
     for file in sorted(Path("out/boards").glob("*/result.json")):
         text = file.read_text()
         result = json.loads(text) if text.strip() else {}
+        name = file.parent.name
         if "summary" in result or "synthesis" in result:
-            rows[file.parent.name] = row(file.parent.name, result)
+            rows[name] = row(name, result)
+        elif result.get("diagnostics"):
+            # What failed takes the place of what was there.
+            message = result["diagnostics"][0]["message"].replace("\n", " ").replace("|", "/")
+            rows[name] = [name, "-", f"no bitstream: {message}"] + ["-"] * (len(COLUMNS) - 3)
     lines = [f"| {' | '.join(COLUMNS)} |", re.sub(r"[^|]+", "---", f"|{'|'.join(COLUMNS)}|")]
     lines += [f"| {' | '.join(fields)} |" for _, fields in sorted(rows.items())]
     PAGE.write_text(HEAD + "\n".join(lines) + "\n")

@@ -3,6 +3,7 @@
 //! Text and JSON are two views of one [`Report`].
 
 use crate::board::Board;
+use crate::config::Microcode;
 use crate::project::Project;
 use crate::resources::{self, Estimate};
 use arch::image::Feed;
@@ -168,7 +169,11 @@ impl Report {
             cycles,
             lines: lines(sources),
             memories: memories(compiled),
-            resources: resources(machine, board),
+            // What a fixed program never does is taken away: that is not estimated.
+            resources: match sources.project.config.build.microcode {
+                Microcode::Ram => resources(machine, board),
+                Microcode::Rom => Vec::new(),
+            },
             numbers: numbers(sources.numbers),
             saturations: saturations(sources),
             measured_on: sources.measured_on.clone(),
@@ -219,7 +224,13 @@ impl Report {
         for memory in &self.memories {
             text.push_str(&format!("{:20} {:8} {:10}\n", memory.name, memory.used, memory.available));
         }
-        text.push_str("\nresources           estimated  available\n");
+        if self.resources.is_empty() {
+            text.push_str(
+                "\nresources: the program is part of the hardware; what is left of it after synthesis, `synth` says\n",
+            );
+        } else {
+            text.push_str("\nresources           estimated  available\n");
+        }
         for resource in &self.resources {
             let available = resource.available.map_or(String::from("-"), |available| {
                 format!("{available} ({:.1} %)", 100.0 * resource.estimated as f64 / available.max(1) as f64)

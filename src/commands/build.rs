@@ -160,8 +160,7 @@ fn complete(project: &Project, image: &Image, report: Report, mut files: Files, 
         format!("{LICENCE}\nThis holds for every file in this folder but program.{extension}, which is your own.\n"),
     );
     let overfull = report.overfull();
-    // What a fixed program takes is not known before synthesis.
-    if !overfull.is_empty() && fixed.is_none() {
+    if !overfull.is_empty() {
         let board = &project.board.name;
         talk.say(format!("warning: by estimate the grid is too large for {board}: {}", overfull.join(", ")));
     }
