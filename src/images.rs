@@ -164,7 +164,7 @@ impl Images {
             (optional(&narrow.full)?, optional(&narrow.rest)?, compile(&narrow.predict)?);
         let all = full.iter_mut().chain(&mut rest).chain([&mut predict]);
         let machine = with_shifters(project, all.map(|compiled| &mut compiled.image).collect());
-        Ok(Images { full, rest, predict, machine })
+        Ok(Images { machine, full, rest, predict })
     }
 }
 
@@ -197,7 +197,7 @@ impl Narrow {
 
 /// Give the machine of some images, which is the same for all, the shifters that they need: a machine for a board, where its config
 /// does not list the amounts.
-fn with_shifters(project: &Project, mut images: Vec<&mut Image>) -> Machine {
+fn with_shifters(project: &Project, images: Vec<&mut Image>) -> Machine {
     let union = |amounts: fn(&Image) -> Option<Amounts>| {
         images.iter().filter_map(|image| amounts(image)).reduce(Amounts::or).unwrap_or(Amounts::NONE)
     };
@@ -213,7 +213,9 @@ fn with_shifters(project: &Project, mut images: Vec<&mut Image>) -> Machine {
         ..MachineSpec::from(machine)
     };
     let machine = Machine::try_from(spec).expect("shifters make no machine impossible");
-    images.iter_mut().for_each(|image| image.machine = machine.clone());
+    for image in images {
+        image.machine = machine.clone();
+    }
     machine
 }
 

@@ -183,16 +183,13 @@ impl Memories {
     /// Block memories and look-up tables of a memory of `depth` words.
     fn of(&self, depth: u32, bits: u32) -> (u64, u64) {
         let (depth, bits) = (u64::from(depth), u64::from(bits));
-        match self.shallow.iter().find(|(deepest, ..)| depth <= *deepest) {
-            Some(&(_, words, group, tables)) => {
-                let groups = depth.div_ceil(words);
-                // More groups than one need a multiplexer.
-                (0, groups * bits.div_ceil(group) * tables + bits * (groups - 1))
-            }
-            None => {
-                let shapes = self.shapes.iter().map(|&(wide, deep)| bits.div_ceil(wide) * depth.div_ceil(deep));
-                (shapes.min().unwrap_or(0), 0)
-            }
+        if let Some(&(_, words, group, tables)) = self.shallow.iter().find(|(deepest, ..)| depth <= *deepest) {
+            let groups = depth.div_ceil(words);
+            // More groups than one need a multiplexer.
+            (0, groups * bits.div_ceil(group) * tables + bits * (groups - 1))
+        } else {
+            let shapes = self.shapes.iter().map(|&(wide, deep)| bits.div_ceil(wide) * depth.div_ceil(deep));
+            (shapes.min().unwrap_or(0), 0)
         }
     }
 

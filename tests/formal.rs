@@ -45,6 +45,7 @@ fn designs() -> (String, String) {
         table_entries: Some(0),
         output_fifo: Some(4),
         divider: None,
+        ..MachineSpec::default()
     };
     let grid = hdl::elaborate(&Machine::try_from(spec).unwrap()).verilog;
     ([shell::link_modules(), shell::axi_modules()].join("\n"), grid)

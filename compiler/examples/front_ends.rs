@@ -168,7 +168,7 @@ fn main() {
     let options = Options { shapes: vec![("x".to_owned(), vec![4])], limits, ..Options::default() };
     let given: Vec<f64> = std::env::args().skip(1).filter_map(|size| size.parse().ok()).collect();
     let sizes = if given.is_empty() { vec![1.0, 2.0, 4.0] } else { given };
-    let heads: String = sizes.iter().map(|size| format!(" {size:>5} MB |")).collect();
+    let heads = sizes.iter().map(|size| format!(" {size:>5} MB |")).collect::<Vec<_>>().concat();
     println!("| language | lines are |{heads}\n|---|---|{}", "---:|".repeat(sizes.len()));
     for &language in Language::ALL {
         for (lines, name) in KINDS {

@@ -137,7 +137,7 @@ fn add(known: &mut Vec<Trace>, more: &[Trace], start: u64, touch: Touch) {
     for trace in more {
         let trace = trace.clone().later(start);
         match known.iter_mut().find(|other| other.is_shifted(&trace)) {
-            Some(same) => same.keep(trace, touch),
+            Some(same) => same.keep(&trace, touch),
             None => known.push(trace),
         }
     }

@@ -222,8 +222,8 @@ pub(super) fn encode(
 }
 
 /// What a piece of a tensor carries, as elements of the whole tensor.
-fn of_whole(feed: Feed, piece: &Piece) -> Feed {
-    let own = &feed.dimensions;
+fn of_whole(mut feed: Feed, piece: &Piece) -> Feed {
+    let own = std::mem::take(&mut feed.dimensions);
     let dimension = |form: &Affine| {
         let mut whole = FeedDimension { offset: form.offset, ..FeedDimension::default() };
         for &(IterId(dimension), coefficient) in &form.terms {

@@ -88,10 +88,9 @@ struct Touched {
 impl Touched {
     fn of(job: &Job, machine: &Machine) -> Touched {
         let write = job.write();
-        let lanes = job
-            .written_parts(machine)
-            .into_iter()
-            .filter_map(|(part, extent)| write.map(|access| (Trace::of_part(job, access, Touch::First, &part), extent)));
+        let lanes = job.written_parts(machine).into_iter().filter_map(|(part, extent)| {
+            write.map(|access| (Trace::of_part(job, access, Touch::First, &part), extent))
+        });
         Touched { words: Words::of(job, machine), lanes: lanes.collect() }
     }
 

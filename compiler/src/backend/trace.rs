@@ -113,7 +113,7 @@ impl Trace {
     }
 
     /// Of this and a [shifted](Trace::is_shifted) one, keep the one that counts.
-    pub(super) fn keep(&mut self, other: Trace, touch: Touch) {
+    pub(super) fn keep(&mut self, other: &Trace, touch: Touch) {
         self.time = if touch == Touch::Last { self.time.max(other.time) } else { self.time.min(other.time) };
     }
 

@@ -154,11 +154,15 @@ impl<'s> Values<'s> {
     fn operand(&mut self, operand: &Operand<'s>, repeated: &mut Vec<Repeated>) -> usize {
         match operand {
             Operand::Group(inner) => self.expression(inner, repeated),
-            Operand::Name(name) => if let Some(&value) = self.variables.get(name.text) { value } else {
-                let value = self.fresh();
-                self.variables.insert(name.text, value);
-                value
-            },
+            Operand::Name(name) => {
+                if let Some(&value) = self.variables.get(name.text) {
+                    value
+                } else {
+                    let value = self.fresh();
+                    self.variables.insert(name.text, value);
+                    value
+                }
+            }
         }
     }
 
