@@ -70,7 +70,7 @@ fn ice40() {
 
 #[test]
 fn another_grid_is_noticed() {
-    let (right, wrong) = ("{from, 1'b1} + {addend, subtract}", "{from, 1'b0} + {addend, subtract}");
+    let (right, wrong) = ("{addend, subtract} + {from, 1'b1}", "{addend, subtract} + {from, 1'b0}");
     let damage = |text: String| {
         assert!(text.contains(right), "the text has changed");
         text.replace(right, wrong)
