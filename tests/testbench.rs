@@ -94,7 +94,7 @@ fn a_function_has_a_testbench() {
 }
 
 /// What a grid multiplies, and what it would be wrong to.
-const PRODUCT: (&str, &str) = ("product <= a * ", "product <= 1 + a * ");
+const PRODUCT: (&str, &str) = ("product <= held_a * ", "product <= 1 + held_a * ");
 
 /// Nothing that the user calls something reaches a Makefile, a script or a core.
 #[test]
