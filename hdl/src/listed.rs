@@ -152,7 +152,7 @@ fn losses_text(amounts: u32) -> String {
     )
 }
 
-/// Second stage for roots: what [`FineShift`] gives.
+/// Second stage for roots: what [`crate::shift::FineShift`] gives.
 #[derive(LogicBlock)]
 pub(crate) struct Settle {
     pub(crate) clock: Signal<In, Clock>,
