@@ -1,17 +1,19 @@
 //! Grids whose program is part of the hardware climb the ladder like others, and nothing else can be put into them.
 
+mod modelled;
+
 use arch::machine::MachineSpec;
 use arch::registers::{self, Region};
 use arch::rtl::Rtl;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::language::{self, Language};
 use compiler::tensor::Role;
-use hdl::{Inputs, Model};
+use modelled::Modelled;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
 use sim::driver::Driver;
-use sim::grid::{CycleResult, Grid, Lockstep, Stalls};
+use sim::grid::{Grid, Lockstep, Stalls};
 use sim::ladder::{Climb, Values};
 use sim::verilator::{GridDevice, Library};
 use std::path::Path;
@@ -117,32 +119,10 @@ fn a_wrong_constant_is_found() {
     assert!(run.is_err() || pair.mismatch().is_some());
 }
 
-/// The blocks in rust-hdl's simulator.
-struct Modelled(Model);
-
-impl Grid for Modelled {
-    fn control_write(&mut self, address: u32, data: u32) {
-        self.0.cycle(&Inputs { control_write: Some((address, data)), ..Inputs::default() });
-    }
-    fn control_read(&mut self, address: u32) -> u32 {
-        self.0.cycle(&Inputs { control_address: address, ..Inputs::default() });
-        self.0.outputs().control_read
-    }
-    fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
-        let inputs = Inputs { in_data: input.map(<[i64]>::to_vec), out_ready: output_ready, ..Inputs::default() };
-        let seen = self.0.cycle(&inputs);
-        CycleResult { input_taken: input.is_some() && seen.in_ready, output: seen.out.filter(|_| output_ready) }
-    }
-}
-
 #[test]
 fn blocks_with_contents_simulate_as_their_text_does() {
     let climb = climb("logistic.t", &[("m", 5.0)], &spec(1, 2, 32, 64));
-    let mut model = Model::new(climb.image());
-    for _ in 0..2 {
-        model.cycle(&Inputs { reset: true, ..Inputs::default() });
-    }
-    let mut pair = Lockstep::new(Array::fixed(climb.image()), Modelled(model));
+    let mut pair = Lockstep::new(Array::fixed(climb.image()), Modelled::new(climb.image()));
     overwrite(&mut pair);
     let run = climb.run(&mut pair, Stalls::none());
     assert!(pair.mismatch().is_none(), "{}", pair.mismatch().unwrap());

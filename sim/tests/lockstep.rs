@@ -4,6 +4,8 @@
 //! Programs are random, within what docs/machine.md allows: results go to `model` and `t0`, the bus writes `t1`, and what
 //! reaches a unit in one cycle comes from one instruction. At the end of each run every word of every pad is emitted.
 
+mod modelled;
+
 use arch::amounts::Amounts;
 use arch::division::{Rounding, most_places};
 use arch::isa::{
@@ -15,11 +17,12 @@ use arch::registers::{self, Region};
 use arch::rtl::Rtl;
 use arch::timing::{self, Unit};
 use arch::tools::Toolbox;
-use hdl::{Inputs, Leaves, Model};
+use hdl::Leaves;
+use modelled::Modelled;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
-use sim::grid::{CycleResult, Grid, Host, Lockstep, Stalls};
+use sim::grid::{Grid, Host, Lockstep, Stalls};
 use sim::verilator::{GridDevice, Library, Options, lint};
 
 /// What the roots of a program do.
@@ -393,36 +396,6 @@ fn write_program<I: Instruction>(grid: &mut impl Grid, machine: &Machine, region
             let address = region.base() + number as u32 * registers::INSTRUCTION_CHUNKS + chunk as u32;
             grid.control_write(address, bits);
         }
-    }
-}
-
-/// The hardware in rust-hdl's simulator.
-struct Modelled(Model);
-
-impl Modelled {
-    fn new(machine: &Machine) -> Modelled {
-        let mut model = Model::new(machine);
-        for _ in 0..2 {
-            model.cycle(&Inputs { reset: true, ..Inputs::default() });
-        }
-        Modelled(model)
-    }
-}
-
-impl Grid for Modelled {
-    fn control_write(&mut self, address: u32, data: u32) {
-        self.0.cycle(&Inputs { control_write: Some((address, data)), ..Inputs::default() });
-    }
-
-    fn control_read(&mut self, address: u32) -> u32 {
-        self.0.cycle(&Inputs { control_address: address, ..Inputs::default() });
-        self.0.outputs().control_read
-    }
-
-    fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
-        let in_data = input.map(<[i64]>::to_vec);
-        let outputs = self.0.cycle(&Inputs { in_data, out_ready: output_ready, ..Inputs::default() });
-        CycleResult { input_taken: input.is_some() && outputs.in_ready, output: outputs.out.filter(|_| output_ready) }
     }
 }
 
