@@ -3,11 +3,11 @@
 use hdl::{Design, Inputs, Model};
 use sim::grid::{CycleResult, Grid};
 
-pub struct Modelled(Model);
+pub(crate) struct Modelled(Model);
 
 impl Modelled {
     /// A grid after its reset.
-    pub fn new<'a>(design: impl Into<Design<'a>>) -> Modelled {
+    pub(crate) fn new<'a>(design: impl Into<Design<'a>>) -> Modelled {
         let mut model = Model::new(design);
         for _ in 0..2 {
             model.cycle(&Inputs { reset: true, ..Inputs::default() });
