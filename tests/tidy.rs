@@ -1,5 +1,6 @@
 //! House rules that the compiler does not check. Each rule is one test; its message says what to do.
 
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
@@ -187,6 +188,33 @@ fn every_error_code_has_a_test() {
         }
     }
     assert_none(&untested, "each code is named by a test or by a conformance program");
+}
+
+/// A fault that cannot be put in any more, or of which nothing is known, shows nothing.
+#[test]
+fn every_deliberate_fault_stands_and_is_caught() {
+    let read = |name: &str| fs::read_to_string(root().join(name)).unwrap();
+    let faults: toml::Table = toml::from_str(&read("tests/mutations.toml")).unwrap();
+    let results: serde_json::Value = serde_json::from_str(&read("tests/mutations.json")).unwrap();
+    let (mut stale, mut names) = (String::new(), BTreeSet::new());
+    for fault in faults["fault"].as_array().unwrap() {
+        let part = |part: &str| fault[part].as_str().unwrap();
+        let (name, file) = (part("name"), part("file"));
+        if !names.insert(name) {
+            let _ = writeln!(stale, "{name}: twice");
+        }
+        let stands = read(file).matches(part("before")).count();
+        if stands != 1 {
+            let _ = writeln!(stale, "{name}: stands {stands} times in {file}");
+        }
+        let identity = Sha256::digest(["file", "before", "after", "test"].map(part).join("\0"));
+        let identity: String = identity.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        if results[name]["verdict"] != "caught" || results[name]["fault"] != identity.as_str() {
+            let _ = writeln!(stale, "{name}: not known to be caught");
+        }
+    }
+    assert!(names.len() >= 30);
+    assert_none(&stale, "run scripts/mutate NAME for each fault of tests/mutations.toml that changed");
 }
 
 /// The shell commands of a page: the lines of each block ```` ```sh ```` that follows a line `<!-- test -->`.

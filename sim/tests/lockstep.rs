@@ -134,7 +134,7 @@ impl Generator<'_> {
         let destination = self.address(write.unwrap_or(Pad::T0), &counts);
         let mask = self.mask();
         let random = &mut self.random;
-        AluInstruction {
+        let instruction = AluInstruction {
             delay: random.below(12),
             interval: if random.chance(70) { 1 } else { random.range(1, 4) },
             counts,
@@ -159,6 +159,32 @@ impl Generator<'_> {
             emit: false,
             mask,
             end: false,
+        };
+        if self.random.chance(10) { self.at_the_limit(instruction) } else { instruction }
+    }
+
+    /// Makes sums between the largest word and the next: rounding must not carry them over. They come about where `a` is an
+    /// extreme word.
+    fn at_the_limit(&self, instruction: AluInstruction) -> AluInstruction {
+        let (word, machine) = (self.machine.word(), self.machine);
+        let (largest, smallest) = ((1 << (word - 1)) - 1, -(1 << (word - 1)));
+        // largest * 2^align + a * b, in units of 2^shift: largest + largest / 2^(word - 1), or largest / 2 + 2^(word - 2).
+        let ways = [(word - 1, word - 1, 1), (word - 1, word, smallest)];
+        let way = ways
+            .into_iter()
+            .find(|&(align, shift, _)| machine.alignments().contains(align) && machine.shifts().contains(shift));
+        let Some((align, shift, immediate_b)) = way else { return instruction };
+        AluInstruction {
+            reduce: 0,
+            b: Factor::Immediate,
+            c: Start::Immediate,
+            subtract: false,
+            finish: Finish::Round,
+            align,
+            shift,
+            immediate_b,
+            immediate_c: largest,
+            ..instruction
         }
     }
 
@@ -590,6 +616,9 @@ fn reset_in_the_middle_of_a_run() {
         let load = generator.load_all(Pad::Model);
         let dump = AluInstruction { end: true, ..generator.dump(Pad::Model) };
         let mut grid = Lockstep::new(Array::new(&machine), device);
+        for _ in 0..8 {
+            assert!(!grid.cycle(Some(&beat), true).input_taken, "seed {seed}: takes input before it is told to");
+        }
         write_program(&mut grid, &machine, Region::Load, &[load]);
         write_program(&mut grid, &machine, Region::Alu, &[dump]);
         grid.control_write(registers::ENTRY_LOAD_MODEL, registers::ENTRY_ENABLE);
