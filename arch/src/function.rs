@@ -279,7 +279,7 @@ pub fn evaluate(usage: &TableUse, word: u32, x: i64, entry: impl Fn(usize) -> (i
         let segment = (normal >> segment_shift) & ((1 << log2) - 1);
         ((i64::from(lead) << log2) + segment, normal & ((1 << segment_shift) - 1))
     } else {
-        let (q, fraction, half) = (x >> segment_shift, x & ((1 << segment_shift) - 1), 1i64 << (log2 - 1));
+        let (q, fraction, half) = (x >> segment_shift, x & ((1 << segment_shift) - 1), (1i64 << log2) >> 1);
         let (q, fraction) = if q >= half {
             (half - 1, (1 << segment_shift) - 1)
         } else if q < -half {

@@ -290,7 +290,7 @@ impl<A: Sum> Lanes<A> {
         }
         let table = &self.tables;
         let base = usage.base as usize;
-        evaluate(usage, self.machine.word(), x, |entry| table[(base + entry) % table.len()])
+        evaluate(usage, self.machine.word(), x, |entry| table[base.wrapping_add(entry) % table.len()])
     }
 
     fn root(&mut self, root: &RootInstruction) {
