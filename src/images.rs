@@ -268,6 +268,9 @@ fn widen(common: &mut MachineSpec, user: &MachineSpec, machine: &Machine) {
     if user.divider.is_none() {
         common.divider = Some(common.divider.unwrap_or(false) || machine.divider());
     }
+    if user.extremes.is_none() {
+        common.extremes = Some(common.extremes.unwrap_or(false) || machine.extremes());
+    }
 }
 
 /// What to tell the user when there is no image: if larger memories would do, which.

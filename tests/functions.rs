@@ -65,6 +65,18 @@ fn a_division_has_a_divider_and_is_refused_without() {
     fails(&arguments, 1, &["E-BACKEND", "`c` is a quotient", "divider = true"]);
 }
 
+#[test]
+fn a_maximum_has_trees_that_compare_and_is_refused_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = file(folder.path(), "most.tc", "def f(float(N) A) -> (m) { m max=! A(i) }\n");
+    let inputs = file(folder.path(), "in.json", r#"{"A": [-1.5, 0.25, -3.0, 0.125, -7.0]}"#);
+    let values = done(&["eval", &program, "--inputs", &inputs, "--engine", "array", "--format", "json"]).json();
+    assert_eq!(values["values"]["m"], serde_json::json!(0.25));
+    let config = file(folder.path(), "none.toml", "[machine]\npus = 1\npes_per_pu = 2\nextremes = false\n");
+    let arguments = ["eval", &program, "--inputs", &inputs, "--engine", "array", "--config", &config];
+    fails(&arguments, 1, &["E-BACKEND", "`m` is the largest or smallest of several values", "extremes = true"]);
+}
+
 /// Amounts that the machine does not do are refused, with those that would do; without a list it does any.
 #[test]
 fn shifts_that_the_machine_lacks_are_refused() {

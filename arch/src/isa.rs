@@ -188,7 +188,51 @@ pub enum Finish {
     Negative,
 }
 
-/// One vector instruction of the alu stream: `result = finish((start << align) ± sum(a * b))`.
+/// What an accumulator does with a product, and a node of a tree with its two inputs.
+///
+/// Bit 0 of the field is also the sign of a product that is added; bit 1, comparing, is part of machines with extremes only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Combine {
+    /// Sum of the products.
+    Add = 0,
+    /// Less the products; trees add.
+    Subtract = 1,
+    /// The largest of start and products.
+    Maximum = 2,
+    /// The smallest of start and products.
+    Minimum = 3,
+}
+
+impl Combine {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Combine; 4] = [Combine::Add, Combine::Subtract, Combine::Maximum, Combine::Minimum];
+
+    /// Whether values are compared instead of added.
+    pub fn compares(self) -> bool {
+        matches!(self, Combine::Maximum | Combine::Minimum)
+    }
+
+    /// What changes no result: where nothing is, this is, in accumulators of so many bits.
+    pub fn identity(self, accumulator: u32) -> i128 {
+        match self {
+            Combine::Add | Combine::Subtract => 0,
+            Combine::Maximum => word_min(accumulator),
+            Combine::Minimum => word_max(accumulator),
+        }
+    }
+
+    /// Two partial results as one, as a node of a tree does it.
+    pub fn join(self, one: i128, other: i128) -> i128 {
+        match self {
+            Combine::Add | Combine::Subtract => one.wrapping_add(other),
+            Combine::Maximum => one.max(other),
+            Combine::Minimum => one.min(other),
+        }
+    }
+}
+
+/// One vector instruction of the alu stream: `result = finish((start << align) ± sum(a * b))`, or the largest or smallest of
+/// these instead of the sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(clippy::struct_excessive_bools, reason = "they are bits of the instruction")]
 pub struct AluInstruction {
@@ -198,7 +242,7 @@ pub struct AluInstruction {
     pub interval: u32,
     /// Loop counts, outermost first, at least 1.
     pub counts: [u32; LEVELS],
-    /// How many innermost levels are summed over.
+    /// How many innermost levels are combined to one result.
     pub reduce: u8,
     /// Read address of each pad.
     pub reads: [Address; 4],
@@ -208,8 +252,8 @@ pub struct AluInstruction {
     pub b: Factor,
     /// Start of the accumulation.
     pub c: Start,
-    /// Subtract the products.
-    pub subtract: bool,
+    /// How products are combined, in the PE and in the trees.
+    pub combine: Combine,
     /// Left shift of `c`.
     pub align: u32,
     /// Right shift of the accumulator.
@@ -226,7 +270,7 @@ pub struct AluInstruction {
     pub destination: Address,
     /// Give the accumulator to the row tree.
     pub tree: bool,
-    /// Send the sum over all PEs to the output FIFO; beats wait for space.
+    /// Send what the trees make of all PEs to the output FIFO; beats wait for space.
     pub emit: bool,
     /// Which PEs write and feed the tree.
     pub mask: Mask,

@@ -32,6 +32,8 @@ pub struct MachineSpec {
     pub output_fifo: Option<u32>,
     /// Whether root units have dividers; default: if the program divides. They need function units beside them.
     pub divider: Option<bool>,
+    /// Whether accumulators and trees compare as well as add; default: if the program has maxima or minima of several values.
+    pub extremes: Option<bool>,
     /// By how many places a PE can shift the start of a sum to the left; default: any.
     pub alignments: Option<Amounts>,
     /// By how many places a PE can shift a sum to the right; default: any.
@@ -56,6 +58,7 @@ pub struct Machine {
     table_entries: u32,
     output_fifo: u32,
     divider: bool,
+    extremes: bool,
     alignments: Amounts,
     shifts: Amounts,
     root_shifts: Amounts,
@@ -123,6 +126,7 @@ impl TryFrom<MachineSpec> for Machine {
             table_entries,
             output_fifo: depth("output_fifo", spec.output_fifo, 32, 4, 4096)?,
             divider,
+            extremes: spec.extremes.unwrap_or(false),
             alignments: spec.alignments.unwrap_or(Amounts::ANY),
             shifts: spec.shifts.unwrap_or(Amounts::ANY),
             root_shifts: spec.root_shifts.unwrap_or(Amounts::ANY),
@@ -145,6 +149,7 @@ impl From<Machine> for MachineSpec {
             table_entries: Some(machine.table_entries),
             output_fifo: Some(machine.output_fifo),
             divider: Some(machine.divider),
+            extremes: Some(machine.extremes),
             alignments: (machine.alignments != Amounts::ANY).then_some(machine.alignments),
             shifts: (machine.shifts != Amounts::ANY).then_some(machine.shifts),
             root_shifts: (machine.root_shifts != Amounts::ANY).then_some(machine.root_shifts),
@@ -223,6 +228,11 @@ impl Machine {
     /// Whether every root unit has a divider.
     pub fn divider(&self) -> bool {
         self.divider
+    }
+
+    /// Whether accumulators and trees take the largest or smallest as well as the sum.
+    pub fn extremes(&self) -> bool {
+        self.extremes
     }
 
     /// By how many places a PE can shift the start of a sum to the left.

@@ -70,7 +70,7 @@ pub const WIDTHS: u32 = 0x12;
 /// Read only: log2 of the depths: model in bits 7..0, data in 15..8, temporary in 23..16, program in 31..24.
 pub const DEPTHS: u32 = 0x13;
 /// Read only: words of a beat in bits 7..0, log2 of the output FIFO in 15..8, log2 of the table entries in 23..16
-/// (0 = none), bit 24: there are dividers.
+/// (0 = none), bit 24: there are dividers, bit 25: accumulators and trees compare.
 pub const STREAMS: u32 = 0x14;
 /// Read only: bit n says whether PEs shift the start of a sum to the left by n places; low half, then high half.
 pub const ALIGNMENTS: [u32; 2] = [0x16, 0x17];
@@ -159,7 +159,7 @@ pub const REGISTERS: &[Register] = {
             STREAMS,
             "streams",
             Read,
-            "words of a beat in bits 7..0, log2 of the output FIFO in 15..8, log2 of the table entries in 23..16 (0 = no tables), bit 24: there are dividers",
+            "words of a beat in bits 7..0, log2 of the output FIFO in 15..8, log2 of the table entries in 23..16 (0 = no tables), bit 24: there are dividers, bit 25: accumulators and trees compare",
         ),
         register(
             IMAGE,
@@ -207,6 +207,7 @@ pub fn description(machine: &Machine) -> [(u32, u32); DESCRIPTION.len()] {
                 | log2(machine.output_fifo()) << 8
                 | log2(machine.table_entries()) << 16
                 | u32::from(machine.divider()) << 24
+                | u32::from(machine.extremes()) << 25
         }
         _ if number == ALIGNMENTS[0] => low(machine.alignments()),
         _ if number == ALIGNMENTS[1] => high(machine.alignments()),
@@ -241,6 +242,7 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
         table_entries: if streams.to_le_bytes()[2] == 0 { Some(0) } else { log2(streams, 2) },
         output_fifo: log2(streams, 1),
         divider: Some(streams >> 24 & 1 == 1),
+        extremes: Some(streams >> 25 & 1 == 1),
         alignments: Some(amounts(ALIGNMENTS)?),
         shifts: Some(amounts(SHIFTS)?),
         root_shifts: Some(amounts(ROOT_SHIFTS)?),
@@ -272,6 +274,7 @@ mod tests {
                 model_depth: Some(1 << 16),
                 table_entries: Some(table_entries),
                 divider: Some(table_entries > 64),
+                extremes: Some(table_entries == 64),
                 shifts: Amounts::of([0, 31, 32, 63]),
                 root_shifts: Amounts::of([table_entries >> 5]),
                 ..MachineSpec::default()

@@ -1,6 +1,6 @@
 //! The arithmetic of accumulators and words, one pipeline register per leaf.
 //!
-//!     MultiplyAdd ──▶ Shifter ──▶ RoundStage, RootRound, or Clamp and Step ──▶ word          Multiply, Add: elsewhere
+//!     MultiplyAdd ──▶ Shifter ──▶ RoundStage, RootRound, or Clamp and Step ──▶ word          Multiply: elsewhere
 //!
 //! Leaves with their own text: rust-hdl's expressions know neither products of unequal widths nor run-time shifts.
 //! `update` computes the same with the functions of [`arch::number`] where there is one.
@@ -182,68 +182,5 @@ end",
             rounding_text(word),
             word - 1,
         ))
-    }
-}
-
-/// A node of an adder tree.
-#[derive(LogicBlock)]
-pub(crate) struct Add {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) a: Wide<In>,
-    pub(crate) b: Wide<In>,
-    pub(crate) sum: Wide<Out>,
-}
-
-impl Add {
-    pub(crate) fn new(width: u32) -> Self {
-        Add { clock: Signal::default(), a: Wide::new(width), b: Wide::new(width), sum: Wide::new(width) }
-    }
-}
-
-impl Logic for Add {
-    fn update(&mut self) {
-        if self.clock.pos_edge() {
-            self.sum.next = self.a.val() + self.b.val();
-        }
-    }
-    fn connect(&mut self) {
-        self.sum.connect();
-    }
-    fn hdl(&self) -> Verilog {
-        Verilog::Custom(format!("{}\nalways @(posedge clock) sum <= a + b;", crate::emit::IN_PLACE))
-    }
-}
-
-/// A node of the first level of a row's tree.
-#[derive(LogicBlock)]
-pub(crate) struct GatedAdd {
-    pub(crate) clock: Signal<In, Clock>,
-    /// Else the sum is 0.
-    pub(crate) give: Signal<In, Bit>,
-    pub(crate) a: Wide<In>,
-    pub(crate) b: Wide<In>,
-    pub(crate) sum: Wide<Out>,
-}
-
-impl GatedAdd {
-    pub(crate) fn new(width: u32) -> Self {
-        let (clock, give) = (Signal::default(), Signal::default());
-        GatedAdd { clock, give, a: Wide::new(width), b: Wide::new(width), sum: Wide::new(width) }
-    }
-}
-
-impl Logic for GatedAdd {
-    fn update(&mut self) {
-        if self.clock.pos_edge() {
-            self.sum.next = if self.give.val() { self.a.val() + self.b.val() } else { 0 };
-        }
-    }
-    fn connect(&mut self) {
-        self.sum.connect();
-    }
-    fn hdl(&self) -> Verilog {
-        let width = self.sum.width();
-        let head = crate::emit::IN_PLACE;
-        Verilog::Custom(format!("{head}\nalways @(posedge clock) sum <= give ? a + b : {width}'d0;"))
     }
 }

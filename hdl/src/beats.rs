@@ -23,8 +23,8 @@ bundle! {
 bundle! {
     /// What its beats are made of.
     AluFields {
-        bits: subtract, negative, tree, flat;
-        words: reduce,
+        bits: negative, tree, flat;
+        words: reduce, combine,
             model_base, model_delta0, model_delta1, model_delta2, model_delta3,
             data_base, data_delta0, data_delta1, data_delta2, data_delta3,
             t0_base, t0_delta0, t0_delta1, t0_delta2, t0_delta3,
@@ -122,8 +122,8 @@ bundle! {
 bundle! {
     /// One beat of the alu stream.
     AluBeat {
-        bits: valid, first, last, subtract, negative, tree, write_model, write_t0, write_t1;
-        words: model_address, data_address, t0_address, t1_address, a, b, c, align, shift, immediate_b, immediate_c,
+        bits: valid, first, last, negative, tree, write_model, write_t0, write_t1;
+        words: model_address, data_address, t0_address, t1_address, a, b, c, combine, align, shift, immediate_b, immediate_c,
             destination;
     }
 }
@@ -180,6 +180,8 @@ pub(crate) struct Widths {
     pub(crate) leaves: Leaves,
     /// Dividers in each root unit: 0 or 1.
     pub(crate) dividers: usize,
+    /// Whether accumulators and trees compare as well as add.
+    pub(crate) extremes: bool,
     /// Address bits of the model pad.
     pub(crate) model: u32,
     /// Address bits of the data pad, with the bank bit.
@@ -214,6 +216,7 @@ impl Widths {
             root_shifts: machine.root_shifts(),
             leaves,
             dividers: machine.divider().into(),
+            extremes: machine.extremes(),
             model: alu.field("model_base").bits,
             data: alu.field("data_base").bits + 1,
             temporary: alu.field("t0_base").bits,

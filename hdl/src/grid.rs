@@ -124,7 +124,7 @@ impl Grid {
             load_masks: row_masks(),
             group_masks: (0..rows).map(group_mask).collect(),
             pus: (0..rows).map(|_| ProcessingUnit::new(widths, functions)).collect(),
-            global_tree: AdderTree::new(rows, widths.accumulator),
+            global_tree: AdderTree::new(rows, widths.accumulator, widths.extremes),
             global_now: Stage::new(RootBeat::new(&beat), RootBeat::new(&beat)),
             function_now: (0..functions).map(|_| function_stage()).collect(),
             global_root: RootUnit::new(widths, functions),
@@ -278,6 +278,9 @@ impl Grid {
             global_saturated.reset = reset;
             global_saturated.d = global_root.saturated;
         );
+        for n in 0..self.global_tree.combine.len() {
+            wires!(self, wiring; global_tree.combine[n] = pus[0].tree_combine[n];);
+        }
         for f in 0..self.function_now.len() {
             wires!(self, wiring;
                 function_now[f].clock = clock;

@@ -11,7 +11,7 @@
 //! | `emit` | blocks to Verilog: equal blocks become one module |
 //! | `fixed` | a program that is part of the hardware |
 //! | `arithmetic` `multiply_add` `shift` `listed` `memory` | leaves with their own text |
-//! | `narrow` `pe` `pipeline` `tree` `function` `root` `pu` | the data path, from the PE outwards |
+//! | `narrow` `pe` `pipeline` `node` `tree` `function` `root` `pu` | the data path, from the PE outwards |
 //! | `beats` `stream` `mask` `streams` `loader` | instruction streams |
 //! | `control` `run` `sequencer` `output` | control port, runs, emission |
 //! | `grid` | all of it |
@@ -36,6 +36,7 @@ mod memory;
 mod model;
 mod multiply_add;
 mod narrow;
+mod node;
 mod output;
 mod pe;
 mod pipeline;

@@ -1,4 +1,4 @@
-//! Multiply and add: the sum of a PE.
+//! Multiply and add: the sum of a PE, or the largest or smallest of its products.
 //!
 //!     a, b (t+1) ──▶ registers (t+2) ──▶ product (t+3) ──▶ sum (t+4)
 //!                     start (t+2) ──▶ register (t+3) ──────┘
@@ -7,11 +7,17 @@
 //! that out by themselves, the block is named: [`Leaves`] says for which family.
 
 use crate::Leaves;
+use crate::node::COMBINE_BITS;
+use crate::pe::StartControl;
 use crate::signal::Wide;
+use arch::isa::Combine;
 use arch::number::wrap;
 use rust_hdl::prelude::*;
 
 /// `sum = (first ? start : sum) ± a * b`, modulo the sum's width; only in valid beats. Outside the mask `a` is 0.
+///
+/// On machines with extremes also the larger or the smaller of `first ? start : sum` and `a * b`, where `start` is the least or the
+/// greatest number there is if there is none, or outside the mask, where `a * b` does not count.
 #[derive(LogicBlock)]
 pub(crate) struct MultiplyAdd {
     pub(crate) clock: Signal<In, Clock>,
@@ -25,7 +31,10 @@ pub(crate) struct MultiplyAdd {
     /// The rest: t+3.
     pub(crate) valid: Signal<In, Bit>,
     pub(crate) first: Signal<In, Bit>,
-    pub(crate) subtract: Signal<In, Bit>,
+    /// [`Combine`]; its high bit on machines with extremes only.
+    pub(crate) combine: Wide<In>,
+    /// One on machines with extremes.
+    pub(crate) starts: Vec<StartControl<In>>,
     pub(crate) sum: Wide<Out>,
     _leaves: Leaves,
     _held: Held,
@@ -38,13 +47,17 @@ struct Held {
     b: i128,
     product: i128,
     start: i128,
+    /// Where values are compared: the mask admitted the PE, for `a`; for `product`.
+    admitted: bool,
+    counts: bool,
 }
 
 /// Operand and sum bits of a DSP48E2.
 const DSP48E2: (u32, u32) = (18, 48);
 
 impl MultiplyAdd {
-    pub(crate) fn new(word: u32, accumulator: u32, leaves: Leaves) -> Self {
+    pub(crate) fn new(word: u32, accumulator: u32, extremes: bool, leaves: Leaves) -> Self {
+        let starts = || StartControl::new(&|_| COMBINE_BITS);
         MultiplyAdd {
             clock: Signal::default(),
             a: Wide::signed(word),
@@ -53,7 +66,8 @@ impl MultiplyAdd {
             start: Wide::signed(accumulator),
             valid: Signal::default(),
             first: Signal::default(),
-            subtract: Signal::default(),
+            combine: Wide::new(if extremes { COMBINE_BITS } else { 1 }),
+            starts: (0..u32::from(extremes)).map(|_| starts()).collect(),
             sum: Wide::signed(accumulator),
             _leaves: leaves,
             _held: Held::default(),
@@ -69,17 +83,30 @@ pub(crate) fn extended(name: &str, from: u32, to: u32) -> String {
 impl Logic for MultiplyAdd {
     fn update(&mut self) {
         if self.clock.pos_edge() {
-            let Held { a, b, product, start } = self._held;
+            let Held { a, b, product, start, admitted, counts } = self._held;
+            let width = self.sum.width();
+            let code = |code: i128| Combine::ALL[code as usize];
             if self.valid.val() {
                 let from = if self.first.val() { start } else { self.sum.val() };
-                let total = if self.subtract.val() { from - product } else { from + product };
-                self.sum.next = wrap(total, self.sum.width());
+                let total = match code(self.combine.val()) {
+                    Combine::Add => from + product,
+                    Combine::Subtract => from - product,
+                    _ if !counts => from,
+                    compares => compares.join(from, product),
+                };
+                self.sum.next = wrap(total, width);
             }
+            let starts = |control: &StartControl<In>| {
+                let (combine, starts) = (code(control.combine_t2.val()), control.starts_t2.val());
+                if starts && admitted { self.start.val() } else { combine.identity(width) }
+            };
             self._held = Held {
                 a: if self.admitted.val() { self.a.val() } else { 0 },
                 b: self.b.val(),
                 product: a * b,
-                start: self.start.val(),
+                start: self.starts.first().map_or(self.start.val(), starts),
+                admitted: self.admitted.val(),
+                counts: admitted,
             };
         }
     }
@@ -90,6 +117,7 @@ impl Logic for MultiplyAdd {
         let (word, width) = (self.a.width(), self.sum.width());
         let fits = |(factor, sum): (u32, u32)| word <= factor && width <= sum;
         Verilog::Custom(match self._leaves {
+            _ if !self.starts.is_empty() => comparing(word, width),
             Leaves::UltraScalePlus if fits(DSP48E2) => dsp48e2(word, width),
             Leaves::Generic | Leaves::UltraScalePlus => generic(word, width),
         })
@@ -103,6 +131,7 @@ reg signed [{word_last}:0] held_a;
 reg signed [{word_last}:0] held_b;
 reg signed [{product_last}:0] product;
 reg signed [{last}:0] held_start;
+wire subtract = combine[0];
 wire [{last}:0] wide = {extended};
 wire [{last}:0] from = first ? held_start : sum;
 wire [{last}:0] addend = wide ^ {{{width}{{subtract}}}};
@@ -118,6 +147,49 @@ end",
         word_last = word - 1,
         product_last = 2 * word - 1,
         last = width - 1,
+        extended = extended("product", 2 * word, width),
+    )
+}
+
+/// The same, and what a product is compared with takes the carry chain, too: where the difference is negative the product is the larger one.
+fn comparing(word: u32, width: u32) -> String {
+    format!(
+        "// multiply_add: adds or subtracts a product, or takes the larger or smaller of sum and product; one carry chain does all.
+reg signed [{word_last}:0] held_a;
+reg signed [{word_last}:0] held_b;
+reg signed [{product_last}:0] product;
+reg signed [{last}:0] held_start;
+reg held_admitted;
+reg counts;
+reg least;
+reg greatest;
+wire subtract = combine[0];
+wire compare = combine[1];
+// Nothing to begin with, at t+2: the start is 0 then.
+wire vacant = starts$0$combine_t2[1] & ~(held_admitted & starts$0$starts_t2);
+wire [{last}:0] start_or_end = held_start | {{least, {{{last}{{greatest}}}}}};
+wire [{last}:0] wide = {extended};
+wire [{last}:0] from = first ? start_or_end : sum;
+wire negated = subtract | compare;
+wire [{width}:0] addend = {{wide[{last}], wide}} ^ {{{bits}{{negated}}}};
+wire [{bits}:0] total = {{addend, negated}} + {{from[{last}], from, 1'b1}};
+wire take = counts & (total[{bits}] ^ subtract);
+always @(posedge clock) begin
+    held_a <= a;
+    if (!admitted) held_a <= {word}'d0;
+    held_b <= b;
+    held_admitted <= admitted;
+    product <= held_a * held_b;
+    held_start <= start;
+    counts <= held_admitted;
+    least <= vacant & ~starts$0$combine_t2[0];
+    greatest <= vacant & starts$0$combine_t2[0];
+    if (valid) sum <= !compare ? total[{width}:1] : take ? wide : from;
+end",
+        word_last = word - 1,
+        product_last = 2 * word - 1,
+        last = width - 1,
+        bits = width + 1,
         extended = extended("product", 2 * word, width),
     )
 }
@@ -140,7 +212,7 @@ DSP48E2 #(
 ) block (
     .CLK(clock), .A({a}), .B({b}), .C({c}), .D(27'd0),
     // Z is C or P; X and Y are the product.
-    .OPMODE({{2'b00, 2'b01, first, 4'b0101}}), .ALUMODE({{2'b00, subtract, subtract}}), .INMODE(5'd0),
+    .OPMODE({{2'b00, 2'b01, first, 4'b0101}}), .ALUMODE({{2'b00, {{2{{combine[0]}}}}}}), .INMODE(5'd0),
     .CARRYIN(1'b0), .CARRYINSEL(3'd0), .ACIN(30'd0), .BCIN(18'd0), .PCIN(48'd0), .CARRYCASCIN(1'b0), .MULTSIGNIN(1'b0),
     .CEA1(1'b0), .CEA2(1'b1), .CEB1(1'b0), .CEB2(1'b1), .CEC(1'b1), .CEM(1'b1), .CEP(valid), .CED(1'b0), .CEAD(1'b0),
     .CEINMODE(1'b0), .CECTRL(1'b0), .CEALUMODE(1'b0), .CECARRYIN(1'b0),
@@ -161,22 +233,67 @@ mod tests {
     use super::*;
     use crate::signal::clocked;
 
+    /// What a beat does: start, a (b is 1), and three conditions.
+    struct Beat {
+        start: Option<i128>,
+        a: i128,
+        admitted: bool,
+        first: bool,
+        combine: Combine,
+        valid: bool,
+    }
+
+    fn beat(block: &mut MultiplyAdd, beat: &Beat) -> i128 {
+        let &Beat { start, a, admitted, first, combine, valid } = beat;
+        (block.a.next, block.b.next, block.admitted.next) = (a, 1, admitted);
+        // What the operands' registers do with the start.
+        block.start.next = if admitted { start.unwrap_or(0) } else { 0 };
+        for control in &mut block.starts {
+            (control.starts_t2.next, control.combine_t2.next) = (start.is_some(), combine as i128);
+        }
+        (block.valid.next, block.first.next, block.combine.next) = (false, false, 0);
+        clocked(block, |b| &mut b.clock);
+        clocked(block, |b| &mut b.clock);
+        (block.valid.next, block.first.next, block.combine.next) = (valid, first, combine as i128);
+        clocked(block, |b| &mut b.clock);
+        block.sum.val()
+    }
+
+    const SUM: Beat = Beat { start: None, a: 1, admitted: true, first: false, combine: Combine::Add, valid: true };
+
     #[test]
     fn sums_wrap() {
-        let mut block = MultiplyAdd::new(8, 20, Leaves::Generic);
+        for extremes in [false, true] {
+            let mut block = MultiplyAdd::new(8, 20, extremes, Leaves::Generic);
+            block.connect_all();
+            let mut next = |new: Beat| beat(&mut block, &new);
+            let first = Beat { start: Some(-(1 << 19)), first: true, combine: Combine::Subtract, ..SUM };
+            assert_eq!(next(first), (1 << 19) - 1);
+            assert_eq!(next(SUM), -(1 << 19));
+            assert_eq!(next(Beat { valid: false, ..SUM }), -(1 << 19), "only valid beats count");
+            assert_eq!(next(Beat { admitted: false, ..SUM }), -(1 << 19), "outside the mask nothing is added");
+            assert_eq!(next(Beat { first: true, a: -3, ..SUM }), -3, "a sum without a start begins with 0");
+        }
+    }
+
+    #[test]
+    fn extremes_begin_with_the_start_or_with_nothing() {
+        let mut block = MultiplyAdd::new(8, 20, true, Leaves::Generic);
         block.connect_all();
-        let mut beat = |start: i128, a: i128, admitted: bool, first: bool, subtract: bool, valid: bool| {
-            (block.a.next, block.b.next, block.admitted.next, block.start.next) = (a, 1, admitted, start);
-            (block.valid.next, block.first.next, block.subtract.next) = (false, false, false);
-            clocked(&mut block, |b| &mut b.clock);
-            clocked(&mut block, |b| &mut b.clock);
-            (block.valid.next, block.first.next, block.subtract.next) = (valid, first, subtract);
-            clocked(&mut block, |b| &mut b.clock);
-            block.sum.val()
-        };
-        assert_eq!(beat(-(1 << 19), 1, true, true, true, true), (1 << 19) - 1);
-        assert_eq!(beat(0, 1, true, false, false, true), -(1 << 19));
-        assert_eq!(beat(0, 1, true, false, false, false), -(1 << 19), "only valid beats count");
-        assert_eq!(beat(0, 1, false, false, false, true), -(1 << 19), "outside the mask nothing is added");
+        let mut next = |new: Beat| beat(&mut block, &new);
+        let (largest, smallest) =
+            (Beat { combine: Combine::Maximum, ..SUM }, Beat { combine: Combine::Minimum, ..SUM });
+        assert_eq!(next(Beat { first: true, a: -100, ..largest }), -100);
+        assert_eq!(next(Beat { a: -101, ..largest }), -100);
+        assert_eq!(next(Beat { a: 7, admitted: false, ..largest }), -100, "outside the mask nothing counts");
+        assert_eq!(next(Beat { a: -1, ..largest }), -1);
+        assert_eq!(next(Beat { first: true, start: Some(9), a: 5, ..largest }), 9);
+        assert_eq!(next(Beat { first: true, start: Some(9), a: 12, ..largest }), 12);
+        assert_eq!(next(Beat { first: true, start: Some(9), admitted: false, ..largest }), -(1 << 19));
+        assert_eq!(next(Beat { first: true, admitted: false, ..smallest }), (1 << 19) - 1);
+        assert_eq!(next(Beat { a: 100, ..smallest }), 100);
+        assert_eq!(next(Beat { a: -128, ..smallest }), -128);
+        assert_eq!(next(Beat { a: 127, ..smallest }), -128);
+        assert_eq!(next(Beat { first: true, start: Some(-9), a: 5, ..smallest }), -9);
     }
 }

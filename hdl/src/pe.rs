@@ -25,9 +25,17 @@ use rust_hdl::prelude::*;
 bundle! {
     /// Control of one beat, each part in the cycle in which a PE needs it.
     PeControl {
-        bits: valid_t3, first_t3, subtract_t3, negative_t5, write_model_t7, write_t0_t7, write_t1_t7;
+        bits: valid_t3, first_t3, negative_t5, write_model_t7, write_t0_t7, write_t1_t7;
         words: model_address, data_address, t0_address, t1_address, a_t1, b_t1, c_t1, immediate_b_t1, immediate_c_t1,
-            align_t2, shift_t4, shift_t5;
+            combine_t3, align_t2, shift_t4, shift_t5;
+    }
+}
+
+bundle! {
+    /// What else a PE must know of a beat where accumulators compare: with what they begin.
+    StartControl {
+        bits: starts_t2;
+        words: combine_t2;
     }
 }
 
@@ -250,6 +258,8 @@ impl Logic for Gates {
 pub(crate) struct ProcessingEngine {
     pub(crate) clock: Signal<In, Clock>,
     pub(crate) control: PeControl<In>,
+    /// One on machines with extremes.
+    pub(crate) starts: Vec<StartControl<In>>,
     /// Mask of the alu beat, at t.
     pub(crate) admitted: Wide<In>,
     pub(crate) bus: BusWrite<In>,
@@ -286,6 +296,9 @@ impl ProcessingEngine {
         ProcessingEngine {
             clock: Signal::default(),
             control: PeControl::new(&|name| pe_width(widths, name)),
+            starts: (0..u32::from(widths.extremes))
+                .map(|_| StartControl::new(&|name| pe_width(widths, name)))
+                .collect(),
             admitted: Wide::new(1),
             bus: BusWrite::new(&|name| pe_width(widths, name)),
             bus_admitted: Signal::default(),
@@ -302,7 +315,7 @@ impl ProcessingEngine {
             t1: Scratchpad::new(widths.temporary, word),
             select: OperandSelect::new(widths),
             aligner: Align::new(word, accumulator, widths.alignments),
-            multiply_add: MultiplyAdd::new(word, accumulator, widths.leaves),
+            multiply_add: MultiplyAdd::new(word, accumulator, widths.extremes, widths.leaves),
             narrow: Narrow::new(accumulator, word, widths.shifts),
             admitted_t1: Delay::new(1, 1),
             admitted_t7: Delay::new(1, 6),
@@ -357,7 +370,7 @@ impl ProcessingEngine {
             multiply_add.start = aligner.aligned;
             multiply_add.valid = control.valid_t3;
             multiply_add.first = control.first_t3;
-            multiply_add.subtract = control.subtract_t3;
+            multiply_add.combine = control.combine_t3;
             narrow.clock = clock;
             narrow.sum = multiply_add.sum;
             narrow.code = control.shift_t4;
@@ -397,6 +410,9 @@ impl ProcessingEngine {
             t1_port.other_admitted = bus_admitted;
             t1_port.other_word = bus.word;
         );
+        for n in 0..self.starts.len() {
+            wires!(self, wiring; multiply_add.starts[n] = starts[n];);
+        }
     }
 }
 structural!(ProcessingEngine, "processing_engine: four pads and c + a*b; row and column are decided outside.");

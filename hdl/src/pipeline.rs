@@ -3,10 +3,10 @@
 //!     beat (t) ──▶ addresses (t), selects (t+1), align (t+2), accumulate (t+3), shift (t+4, t+5), finish (t+5), write (t+7)
 
 use crate::beats::{AluBeat, Widths};
-use crate::pe::{IMMEDIATE, PeControl, pe_width};
+use crate::pe::{IMMEDIATE, PeControl, StartControl, pe_width};
 use crate::register::{Delay, FlagDelay};
 use crate::shift::{AmountCode, code_bits};
-use crate::signal::Wide;
+use crate::signal::{Number, Wide};
 use crate::wiring::{Wiring, comment, structural, wires};
 use rust_hdl::prelude::*;
 
@@ -121,6 +121,29 @@ end",
     }
 }
 
+/// Whether an accumulator begins with anything; else it begins with what changes no result.
+#[derive(LogicBlock)]
+struct StartDecode {
+    c: Wide<In>,
+    starts: Signal<Out, Bit>,
+    immediate: Number,
+}
+
+impl StartDecode {
+    fn new(widths: &Widths) -> Self {
+        let bits = widths.beat("c");
+        StartDecode { c: Wide::new(bits), starts: Signal::default(), immediate: Number::new(IMMEDIATE, bits) }
+    }
+}
+
+impl Logic for StartDecode {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("start_decode: operand c is a pad or the immediate.");
+        self.starts.next = self.c.val() <= self.immediate.val();
+    }
+}
+
 /// From a beat to the staged control of PEs.
 #[derive(LogicBlock)]
 pub(crate) struct ControlPipeline {
@@ -128,6 +151,10 @@ pub(crate) struct ControlPipeline {
     pub(crate) reset: Signal<In, Bit>,
     pub(crate) beat: AluBeat<In>,
     pub(crate) control: PeControl<Out>,
+    /// One on machines with extremes.
+    pub(crate) starts: Vec<StartControl<Out>>,
+    /// How the trees combine what the accumulators hold; t+4. One on machines with extremes.
+    pub(crate) combine_t4: Vec<Wide<Out>>,
     /// The accumulators hold sums for the tree; t+4.
     pub(crate) tree_t4: Signal<Out, Bit>,
     /// Where the result is going to be written; t+6.
@@ -140,7 +167,11 @@ pub(crate) struct ControlPipeline {
     align: Delay,
     valid: FlagDelay,
     first: FlagDelay,
-    subtract: FlagDelay,
+    combine: Delay,
+    combine_later: Delay,
+    tree_combine: Vec<Delay>,
+    start_decode: Vec<StartDecode>,
+    started: Vec<FlagDelay>,
     shift: Delay,
     shift_later: Delay,
     tree: FlagDelay,
@@ -155,11 +186,15 @@ pub(crate) struct ControlPipeline {
 impl ControlPipeline {
     pub(crate) fn new(widths: &Widths) -> Self {
         let write = arch::timing::ALU_WRITE as u32;
+        let combine = widths.beat("combine");
+        let extremes = 0..u32::from(widths.extremes);
         ControlPipeline {
             clock: Signal::default(),
             reset: Signal::default(),
             beat: AluBeat::new(&|name| widths.beat(name)),
             control: PeControl::new(&|name| pe_width(widths, name)),
+            starts: extremes.clone().map(|_| StartControl::new(&|name| pe_width(widths, name))).collect(),
+            combine_t4: extremes.clone().map(|_| Wide::new(combine)).collect(),
             tree_t4: Signal::default(),
             destination_t6: Wide::new(widths.beat("destination")),
             qualify: Qualify::new(),
@@ -170,7 +205,11 @@ impl ControlPipeline {
             align: Delay::new(code_bits(widths.alignments), 2),
             valid: FlagDelay::new(3),
             first: FlagDelay::new(3),
-            subtract: FlagDelay::new(3),
+            combine: Delay::new(combine, 2),
+            combine_later: Delay::new(combine, 1),
+            tree_combine: extremes.clone().map(|_| Delay::new(combine, 1)).collect(),
+            start_decode: extremes.clone().map(|_| StartDecode::new(widths)).collect(),
+            started: extremes.map(|_| FlagDelay::new(2)).collect(),
             shift: Delay::new(code_bits(widths.shifts), 4),
             shift_later: Delay::new(code_bits(widths.shifts), 1),
             tree: FlagDelay::new(4),
@@ -219,10 +258,11 @@ impl ControlPipeline {
             first.reset = reset;
             first.d = beat.first;
             control.first_t3 = first.q;
-            subtract.clock = clock;
-            subtract.reset = reset;
-            subtract.d = beat.subtract;
-            control.subtract_t3 = subtract.q;
+            combine.clock = clock;
+            combine.d = beat.combine;
+            combine_later.clock = clock;
+            combine_later.d = combine.q;
+            control.combine_t3 = combine_later.q;
             shift.clock = clock;
             shift_code.amount = beat.shift;
             shift.d = shift_code.code;
@@ -254,6 +294,19 @@ impl ControlPipeline {
             destination.d = beat.destination;
             destination_t6 = destination.q;
         );
+        for n in 0..self.starts.len() {
+            wires!(self, wiring;
+                start_decode[n].c = beat.c;
+                started[n].clock = clock;
+                started[n].reset = reset;
+                started[n].d = start_decode[n].starts;
+                starts[n].starts_t2 = started[n].q;
+                starts[n].combine_t2 = combine.q;
+                tree_combine[n].clock = clock;
+                tree_combine[n].d = combine_later.q;
+                combine_t4[n] = tree_combine[n].q;
+            );
+        }
     }
 }
 structural!(ControlPipeline, "control_pipeline: control of a beat, delayed once for all PEs of a PU.");

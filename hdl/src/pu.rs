@@ -179,6 +179,8 @@ pub(crate) struct ProcessingUnit {
     pub(crate) global_word: Wide<In>,
     pub(crate) global_saturated: Signal<In, Bit>,
     pub(crate) tree: Wide<Out>,
+    /// How the row's results are to be combined. One on machines with extremes.
+    pub(crate) tree_combine: Vec<Wide<Out>>,
     pub(crate) saturated: Signal<Out, Bit>,
     alu_now: Stage<AluBeat<In>, AluBeat<Out>>,
     alu_mask_now: Register,
@@ -226,6 +228,7 @@ impl ProcessingUnit {
             global_word: Wide::new(widths.word),
             global_saturated: Signal::default(),
             tree: Wide::new(widths.accumulator),
+            tree_combine: (0..u32::from(widths.extremes)).map(|_| Wide::new(beat("combine"))).collect(),
             saturated: Signal::default(),
             alu_now: Stage::new(AluBeat::new(&beat), AluBeat::new(&beat)),
             alu_mask_now: Register::new(columns),
@@ -243,7 +246,7 @@ impl ProcessingUnit {
             lanes_now: (0..columns).map(|_| Register::new(widths.word)).collect(),
             bus: BusSelect::new(widths),
             pes: (0..columns).map(|_| ProcessingEngine::new(widths)).collect(),
-            row_tree: RowTree::new(columns, widths.accumulator),
+            row_tree: RowTree::new(columns, widths.accumulator, widths.extremes),
             row_root: RootUnit::new(widths, functions),
             // One more than PEs: the bus.
             saturation: AnyOf::new(columns + 1),
@@ -309,6 +312,12 @@ impl ProcessingUnit {
             bus.global_saturated = global_saturated;
             tree = row_tree.sum;
         );
+        for n in 0..self.tree_combine.len() {
+            wires!(self, wiring;
+                row_tree.combine[n] = pipeline.combine_t4[n];
+                tree_combine[n] = row_tree.combined[n];
+            );
+        }
         for f in 0..self.function.len() {
             wires!(self, wiring;
                 function_now[f].clock = clock;
@@ -336,6 +345,9 @@ impl ProcessingUnit {
                 row_tree.terms[c] = pes[c].tree;
                 saturation.flags[c] = pes[c].saturated;
             );
+            for n in 0..self.tree_combine.len() {
+                wires!(self, wiring; pes[c].starts[n] = pipeline.starts[n];);
+            }
         }
         wires!(self, wiring;
             saturation.flags[columns] = bus.saturated;

@@ -265,7 +265,7 @@ impl AluStream {
             beat.valid = advance.q.step;
             beat.first = decode.first;
             beat.last = decode.last;
-            beat.subtract = work.q.subtract;
+            beat.combine = work.q.combine;
             beat.negative = work.q.negative;
             beat.tree = work.q.tree;
             beat.write_model = decode.write_model;

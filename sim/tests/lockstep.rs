@@ -9,8 +9,8 @@ mod modelled;
 use arch::amounts::Amounts;
 use arch::division::{Rounding, most_places};
 use arch::isa::{
-    Address, AluInstruction, Below, Factor, Finish, Instruction, LEVELS, LoadInstruction, Mask, MoveInstruction,
-    NO_LEVEL, Pad, RootFunction, RootInstruction, Segments, Start, TableUse, pad_bits,
+    Address, AluInstruction, Below, Combine, Factor, Finish, Instruction, LEVELS, LoadInstruction, Mask,
+    MoveInstruction, NO_LEVEL, Pad, RootFunction, RootInstruction, Segments, Start, TableUse, pad_bits,
 };
 use arch::machine::{Machine, MachineSpec};
 use arch::registers::{self, Region};
@@ -147,7 +147,12 @@ impl Generator<'_> {
                 1 => Start::Immediate,
                 _ => Start::Pad(pad(random)),
             },
-            subtract: random.chance(30),
+            combine: match random.below(if self.machine.extremes() { 100 } else { 50 }) {
+                0..35 => Combine::Add,
+                35..50 => Combine::Subtract,
+                50..75 => Combine::Maximum,
+                _ => Combine::Minimum,
+            },
             align: random.amount(self.machine.alignments(), 0, word - 1),
             shift: random.amount(self.machine.shifts(), word / 2, 2 * word),
             finish: if random.chance(85) { Finish::Round } else { Finish::Negative },
@@ -270,7 +275,7 @@ impl Generator<'_> {
             a: pad,
             b: Factor::Immediate,
             c: Start::Zero,
-            subtract: false,
+            combine: Combine::Add,
             align: 0,
             shift: 0,
             finish: Finish::Round,
@@ -500,9 +505,14 @@ fn grid(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
     }
 }
 
+/// A grid that also takes the largest or smallest.
+fn comparing(spec: MachineSpec) -> MachineSpec {
+    MachineSpec { extremes: Some(true), ..spec }
+}
+
 #[test]
 fn one_pe() {
-    check(MachineSpec { accumulator: Some(96), ..grid(1, 1, 8) }, 0..200);
+    check(comparing(MachineSpec { accumulator: Some(96), ..grid(1, 1, 8) }), 0..200);
 }
 
 #[test]
@@ -517,12 +527,12 @@ fn two_rows() {
 
 #[test]
 fn odd_numbers() {
-    check(grid(3, 5, 16), 0..200);
+    check(comparing(grid(3, 5, 16)), 0..200);
 }
 
 #[test]
 fn widest_words() {
-    check(MachineSpec { stream_words: Some(6), ..grid(2, 3, 32) }, 0..200);
+    check(comparing(MachineSpec { stream_words: Some(6), ..grid(2, 3, 32) }), 0..200);
 }
 
 #[test]
@@ -582,7 +592,7 @@ fn cells_of_ultrascale() {
 #[test]
 fn blocks_simulate_as_their_text_does() {
     let [.., few] = few_amounts();
-    for (spec, seeds) in [(grid(1, 2, 9), 0..6), (grid(2, 3, 16), 0..3), (few, 0..2)] {
+    for (spec, seeds) in [(grid(1, 2, 9), 0..6), (comparing(grid(2, 3, 16)), 0..3), (few, 0..2)] {
         let machine = Machine::try_from(spec).expect("a valid grid");
         for seed in seeds {
             compare(&machine, Modelled::new(&machine), seed);
@@ -646,7 +656,7 @@ fn generated_text_has_no_warnings() {
         ..MachineSpec::default()
     });
     let smallest = MachineSpec { table_entries: Some(0), divider: None, program_depth: Some(4), ..grid(1, 1, 8) };
-    let dividing = [grid(1, 1, 8), grid(2, 3, 24)];
+    let dividing = [grid(1, 1, 8), comparing(grid(2, 3, 24)), comparing(grid(1, 1, 9)), comparing(grid(5, 1, 16))];
     for spec in specs.into_iter().chain([smallest]).chain(dividing).chain(few_amounts()) {
         let machine = Machine::try_from(spec).expect("a valid grid");
         let rtl = hdl::elaborate(&machine);

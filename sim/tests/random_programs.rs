@@ -1,6 +1,6 @@
 //! Random programs: canonical form means the same, fixed-point form is close, sums do not depend on their order.
 
-use arch::isa::Finish;
+use arch::isa::{Combine, Finish};
 use arch::number::{round_half_even, saturate, wrap};
 use compiler::canonical::padding::{self, Padding};
 use compiler::canonical::{Batch, Keep, Options as CanonicalOptions, canonicalise};
@@ -168,7 +168,7 @@ proptest! {
         words in proptest::collection::vec(-32768..=32767i64, 30),
         (rows, columns) in (1..=5u32, 1..=6u32),
         (align, shift) in (0..=20u32, 0..=30u32),
-        (subtract, negative) in (any::<bool>(), any::<bool>()),
+        (combine, negative) in (proptest::sample::select(Combine::ALL.to_vec()), any::<bool>()),
         accumulator in proptest::sample::select(vec![32u32, 48, 64, 80]),
     ) {
         let finish = if negative { Finish::Negative } else { Finish::Round };
@@ -199,7 +199,7 @@ proptest! {
                     align,
                     product: Some((read(0, &[&i, &j]), read(1, &[&j]))),
                     scale: 0,
-                    subtract,
+                    combine,
                     shift,
                     finish,
                 },
@@ -218,13 +218,16 @@ proptest! {
         engine.step();
         let mut saturations = 0;
         for row in 0..rows {
-            // From the last product to the first, wrapping after each, the start added at the end.
-            let mut sum = 0i128;
+            // From the last product to the first, wrapping after each, the start at the end.
+            let mut sum = combine.identity(accumulator);
             for column in (0..columns).rev() {
                 let product = i128::from(a[row * columns + column]) * i128::from(b[column]);
-                sum = wrap(if subtract { sum - product } else { sum + product }, accumulator);
+                sum = match combine {
+                    Combine::Subtract => wrap(sum - product, accumulator),
+                    combine => wrap(combine.join(sum, product), accumulator),
+                };
             }
-            sum = wrap(sum + (i128::from(s[row]) << align), accumulator);
+            sum = wrap(combine.join(sum, i128::from(s[row]) << align), accumulator);
             let (word, saturated) = match finish {
                 Finish::Round => saturate(round_half_even(sum, shift), 16),
                 Finish::Negative => (i64::from(sum < 0), false),

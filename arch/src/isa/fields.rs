@@ -3,8 +3,8 @@
 //!     struct ──visit──▶ (name, bits, value) ... ──pack──▶ 32-bit chunks      and back
 
 use super::{
-    Address, AluInstruction, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, Pad, RootFunction,
-    RootInstruction, Start, TableUse,
+    Address, AluInstruction, Combine, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, Pad,
+    RootFunction, RootInstruction, Start, TableUse,
 };
 use super::{Below, Segments};
 use crate::division::Rounding;
@@ -313,7 +313,7 @@ impl Instruction for AluInstruction {
             a: Pad::Model,
             b: Factor::Immediate,
             c: Start::Zero,
-            subtract: false,
+            combine: Combine::Add,
             align: 0,
             shift: 0,
             finish: Finish::Round,
@@ -360,7 +360,10 @@ impl Instruction for AluInstruction {
             4 => Start::Immediate,
             _ => Start::Zero,
         };
-        flag(walk, "subtract", &mut self.subtract);
+        // Only machines with extremes have the bit that says comparing.
+        let mut combine = self.combine as u32;
+        walk.unsigned("combine", 1 + u32::from(machine.extremes()), &mut combine);
+        self.combine = Combine::ALL[combine as usize % Combine::ALL.len()];
         walk.unsigned("align", SHIFT_BITS, &mut self.align);
         walk.unsigned("shift", SHIFT_BITS, &mut self.shift);
         let mut negative = self.finish == Finish::Negative;
@@ -502,7 +505,7 @@ mod tests {
             a: Pad::T1,
             b: Factor::Pad(Pad::Data),
             c: Start::Pad(Pad::Model),
-            subtract: true,
+            combine: Combine::Subtract,
             align: 13,
             shift: 40,
             finish: Finish::Negative,

@@ -3,12 +3,12 @@
 //!     +3 alu  4 x 8 (sum 8)  t0[2] = round((model[0+1k3] << 8) - data[0+8k2+1k3] * t1[5] >> 12)  columns 0..5 at k2
 
 use super::{
-    Address, AluInstruction, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, NO_LEVEL, Pad,
+    Address, AluInstruction, Combine, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, NO_LEVEL, Pad,
     RootFunction, RootInstruction, Segments, Start, TableUse,
 };
 use crate::division::Rounding;
 use crate::timing::Unit;
-use std::fmt::{Display, Formatter, Result, Write};
+use std::fmt::{Display, Formatter, Result};
 
 impl Display for Pad {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
@@ -75,32 +75,43 @@ impl Display for AluInstruction {
         write!(f, "+{} alu  ", self.delay)?;
         loops(f, &self.counts)?;
         if self.reduce > 0 {
-            write!(f, " (sum over the last {})", self.reduce)?;
+            let what = match self.combine {
+                Combine::Add | Combine::Subtract => "sum",
+                Combine::Maximum => "max",
+                Combine::Minimum => "min",
+            };
+            write!(f, " ({what} over the last {})", self.reduce)?;
         }
         if self.interval > 1 {
             write!(f, " every {}", self.interval)?;
         }
         let read = |pad: Pad| format!("{pad}[{}]", self.reads[pad as usize]);
-        let mut value = String::new();
-        match self.c {
-            Start::Zero => {}
-            Start::Pad(pad) => write!(value, "({} << {}) ", read(pad), self.align)?,
-            Start::Immediate => write!(value, "({} << {}) ", self.immediate_c, self.align)?,
-        }
+        let start = match self.c {
+            Start::Zero => None,
+            Start::Pad(pad) => Some(format!("({} << {})", read(pad), self.align)),
+            Start::Immediate => Some(format!("({} << {})", self.immediate_c, self.align)),
+        };
         let b = match self.b {
             Factor::Pad(pad) => read(pad),
             Factor::Immediate => self.immediate_b.to_string(),
         };
-        write!(value, "{} {} * {b}", if self.subtract { '-' } else { '+' }, read(self.a))?;
+        let product = format!("{} * {b}", read(self.a));
+        let start = |separator: &str| start.map_or(String::new(), |start| start + separator);
+        let value = match self.combine {
+            Combine::Add => format!("{}+ {product}", start(" ")),
+            Combine::Subtract => format!("{}- {product}", start(" ")),
+            Combine::Maximum => format!("max({}{product})", start(", ")),
+            Combine::Minimum => format!("min({}{product})", start(", ")),
+        };
         match self.write {
             Some(pad) => write!(f, "  {pad}[{}] = ", self.destination)?,
             None if self.emit => f.write_str("  out = ")?,
             None => f.write_str("  tree = ")?,
         }
         match (self.finish, self.tree) {
-            (_, true) => f.write_str(value.trim_start())?,
-            (Finish::Round, false) => write!(f, "round({} >> {})", value.trim_start(), self.shift)?,
-            (Finish::Negative, false) => write!(f, "negative({})", value.trim_start())?,
+            (_, true) => f.write_str(&value)?,
+            (Finish::Round, false) => write!(f, "round({value} >> {})", self.shift)?,
+            (Finish::Negative, false) => write!(f, "negative({value})")?,
         }
         write!(f, "{}{}", self.mask, if self.end { "  end" } else { "" })
     }

@@ -78,7 +78,7 @@ fn alu(job: &Job, homes: &[Home], machine: &Machine) -> AluInstruction {
         a,
         b,
         c,
-        subtract: job.subtract,
+        combine: job.combine,
         align: job.align,
         shift: job.shift,
         finish: job.finish,

@@ -8,7 +8,7 @@
 use super::job::{Access, Job, Sink, Source};
 use super::select::{Selection, Storage};
 use crate::fixed::Role;
-use arch::isa::{Finish, RootFunction};
+use arch::isa::{Combine, Finish, RootFunction};
 
 /// Whether `function` does nothing but apply a table to every word that `sum` writes.
 fn follows(sum: &Job, function: &Job) -> bool {
@@ -21,7 +21,7 @@ fn follows(sum: &Job, function: &Job) -> bool {
     };
     let results = sum.loops.len() - sum.reduce;
     let written = Access { strides: write.strides[..results].to_vec(), ..write.clone() };
-    let plain = function.b == Source::Word(1) && function.c.is_none() && !function.subtract;
+    let plain = function.b == Source::Word(1) && function.c.is_none() && function.combine == Combine::Add;
     sum.finish == Finish::Round
         && plain
         && function.reduce == 0

@@ -8,7 +8,7 @@
 use super::place::Axis;
 use super::seam::Walk;
 use arch::Span;
-use arch::isa::{Finish, LEVELS, Mask, NO_LEVEL, RootFunction};
+use arch::isa::{Combine, Finish, LEVELS, Mask, NO_LEVEL, RootFunction};
 use arch::machine::Machine;
 use arch::timing::Unit;
 
@@ -189,7 +189,7 @@ pub(super) struct Job {
     pub(super) a: Option<Access>,
     pub(super) b: Source,
     pub(super) c: Option<Source>,
-    pub(super) subtract: bool,
+    pub(super) combine: Combine,
     pub(super) align: u32,
     pub(super) shift: u32,
     pub(super) finish: Finish,
@@ -210,7 +210,7 @@ impl Job {
             a: Some(source),
             b: Source::Word(1),
             c: None,
-            subtract: false,
+            combine: Combine::Add,
             align: 0,
             shift: 0,
             finish: Finish::Round,

@@ -31,7 +31,7 @@ pub use board::Cause;
 pub use place::{Axis, Placement};
 pub use verify::verify;
 
-use crate::fixed::{Kind, Program, Role};
+use crate::fixed::{Kind, Operation, Program, Role};
 use arch::amounts::Amounts;
 use arch::image::Image;
 use arch::isa::AluInstruction;
@@ -220,6 +220,15 @@ fn search(program: &Program, machine: &Machine, choice: Choice) -> Result<Found,
             format!("`{}` is a quotient, and the machine has no dividers", program.tensors[division.out.0].name);
         let diagnostic = Diagnostic::new(Code::Backend, division.span, message).with_label("divided here");
         return Err(Refusal::unsupported(diagnostic.with_help("`divider = true` in the [machine] table adds them")));
+    }
+    if let Some(extreme) = program.operations.iter().find(|operation| compares(operation))
+        && !machine.extremes()
+    {
+        let name = &program.tensors[extreme.out.0].name;
+        let message = format!("`{name}` is the largest or smallest of several values, and the machine only adds");
+        let diagnostic = Diagnostic::new(Code::Backend, extreme.span, message).with_label("compared here");
+        let help = "`extremes = true` in the [machine] table lets accumulators and trees compare";
+        return Err(Refusal::unsupported(diagnostic.with_help(help)));
     }
     let available = allocate::available(machine);
     let mut closest: Option<(u64, Words)> = None;
@@ -483,7 +492,16 @@ pub fn needs_divider(program: &Program) -> bool {
     program.operations.iter().any(|operation| matches!(operation.kind, Kind::Divide { .. }))
 }
 
-/// Compile for a machine whose scratchpad and program depths and dividers, where the specification leaves them out, are what the program needs.
+fn compares(operation: &Operation) -> bool {
+    matches!(operation.kind, Kind::MultiplyAdd { combine, .. } if combine.compares())
+}
+
+/// Whether a program has maxima or minima of several values.
+pub fn needs_extremes(program: &Program) -> bool {
+    program.operations.iter().any(compares)
+}
+
+/// Compile for a machine whose scratchpad and program depths, dividers and extremes, where the specification leaves them out, are what the program needs.
 ///
 /// # Errors
 /// As [`compile`]; a specification that is no machine is a diagnostic, too.
@@ -501,6 +519,7 @@ pub fn compile_fitted(
         temporary_depth: spec.temporary_depth.or(Some(1 << 16)),
         program_depth: spec.program_depth.or(Some(2048)),
         divider: spec.divider.or(Some(needs_divider(program))),
+        extremes: spec.extremes.or(Some(needs_extremes(program))),
         ..spec.clone()
     };
     let roomy = machine(largest)?;
@@ -516,6 +535,7 @@ pub fn compile_fitted(
         temporary_depth: spec.temporary_depth.or(Some(used.temporary.max(16))),
         program_depth: spec.program_depth.or(Some(longest.max(16))),
         divider: spec.divider.or(Some(needs_divider(program))),
+        extremes: spec.extremes.or(Some(needs_extremes(program))),
         ..spec.clone()
     };
     // Nothing but depths differs: what was found is what would be found.

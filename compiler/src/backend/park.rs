@@ -9,7 +9,7 @@ use super::place::{Axis, Placement};
 use super::seam::Seam;
 use crate::fixed::{Kind, Operand, Operation, Program, Role, Tensor};
 use crate::tensor::{IterId, TensorId};
-use arch::isa::Finish;
+use arch::isa::{Combine, Finish};
 use arch::machine::Machine;
 
 /// Whether an operation is a chain of products that reads what it writes.
@@ -45,7 +45,7 @@ pub(super) fn results(program: &mut Program, placement: &mut Placement, machine:
                     align: 0,
                     product: None,
                     scale: 0,
-                    subtract: false,
+                    combine: Combine::Add,
                     shift: 0,
                     finish: Finish::Round,
                 },

@@ -180,7 +180,10 @@ fn classes(program: &Program, seams: &[(usize, usize)]) -> Classes {
         // What the trees cannot do is summed (or chained) inside the PE.
         let inside = match &operation.kind {
             Kind::Product { .. } => true,
-            Kind::MultiplyAdd { start, finish, .. } => start.is_some() || *finish == Finish::Negative,
+            // Every PE would add the start; the largest of several that start alike is the same.
+            Kind::MultiplyAdd { start, combine, finish, .. } => {
+                start.is_some() && !combine.compares() || *finish == Finish::Negative
+            }
             Kind::Divide { .. } | Kind::Function { .. } => false,
         };
         if inside {

@@ -14,7 +14,7 @@ use crate::fixed::{Kind, Operand, Operation, Program, Role, Tensor};
 use crate::tensor::{Affine, IterId, Iterator, TensorId};
 use arch::division::divide;
 use arch::function::FunctionTable;
-use arch::isa::{Finish, RootFunction};
+use arch::isa::{Combine, Finish, RootFunction};
 use arch::machine::Machine;
 use arch::number::{round_half_even, saturate};
 use arch::timing::{self, Unit};
@@ -121,7 +121,7 @@ fn isolate_constants(program: &Program, placement: &Placement) -> (Program, Plac
                     align: 0,
                     scale: 0,
                     product: Some((Operand::Read { tensor: *tensor, index: slice_index }, one)),
-                    subtract: false,
+                    combine: Combine::Add,
                     shift: 0,
                     finish: Finish::Round,
                 },
@@ -196,7 +196,7 @@ fn spell_out_constants(program: &mut Program, placement: &mut Placement) {
                         align: 0,
                         scale: 0,
                         product: None,
-                        subtract: false,
+                        combine: Combine::Add,
                         shift: 0,
                         finish: Finish::Round,
                     },
@@ -399,7 +399,7 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
         a: None,
         b: Source::Word(0),
         c: None,
-        subtract: false,
+        combine: Combine::Add,
         align: 0,
         shift: 0,
         finish: Finish::Round,
@@ -425,8 +425,8 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
     }
     match &operation.kind {
         // `scale` moves binary points only: `align` and `shift` have taken it up.
-        Kind::MultiplyAdd { start, align, product, subtract, shift, finish, scale: _ } => {
-            let mut job = Job { align: *align, shift: *shift, finish: *finish, subtract: *subtract, ..base };
+        Kind::MultiplyAdd { start, align, product, combine, shift, finish, scale: _ } => {
+            let mut job = Job { align: *align, shift: *shift, finish: *finish, combine: *combine, ..base };
             job.c = start.as_ref().map(|s| context.source(s));
             job.what = format!("{name} {}", if product.is_some() { "multiply-add" } else { "copy" });
             if let Some((a, b)) = product {
@@ -496,13 +496,22 @@ fn constant_result(operation: &Operation, word_bits: u32, tables: &[FunctionTabl
     };
     let points: i128 = operation.iterators[operation.free..].iter().map(|i| i128::from(i.extent())).product();
     match &operation.kind {
-        Kind::MultiplyAdd { start, align, product, subtract, shift, finish, .. } => {
-            let start = start.as_ref().map_or(Some(0), word)? << align;
-            let product = match product {
-                Some((a, b)) => word(a)? * word(b)? * points,
-                None => 0,
+        Kind::MultiplyAdd { start, align, product, combine, shift, finish, .. } => {
+            let start = match start {
+                Some(start) => Some(word(start)? << align),
+                None => None,
             };
-            let sum = if *subtract { start - product } else { start + product };
+            let product = match product {
+                Some((a, b)) => Some(word(a)? * word(b)?),
+                None => None,
+            };
+            let sum = match combine {
+                Combine::Add => start.unwrap_or(0) + product.unwrap_or(0) * points,
+                Combine::Subtract => start.unwrap_or(0) - product.unwrap_or(0) * points,
+                Combine::Maximum | Combine::Minimum => {
+                    start.into_iter().chain(product).reduce(|one, other| combine.join(one, other))?
+                }
+            };
             Some(match finish {
                 Finish::Negative => i64::from(sum < 0),
                 Finish::Round => saturate(round_half_even(sum, *shift), word_bits).0,

@@ -4,6 +4,7 @@ use super::expr::Expr;
 use super::flow::{Flow, fresh_name};
 use super::primitive::{Atom, Primitive};
 use crate::tensor::{Affine, Aggregate, IterId, Iterator, Nest, Program, Role, Start, Tensor, TensorId};
+use arch::isa::Combine;
 
 /// Updates with more elements than this are long compared with the way of one value through the grid.
 const SMALL: u64 = 256;
@@ -63,7 +64,7 @@ impl Chain {
         if !simple(nest) || !(2..=SMALL).contains(&points) || nest.free != nest.iterators.len() {
             return None;
         }
-        let Some(Primitive::MultiplyAdd { start: Some(Atom::Read(before, at)), product, scale, subtract, negative }) =
+        let Some(Primitive::MultiplyAdd { start: Some(Atom::Read(before, at)), product, scale, combine, negative }) =
             Primitive::of(nest)
         else {
             return None;
@@ -85,12 +86,13 @@ impl Chain {
             start: Some(start),
             product: Some((Atom::Read(other, other_at), Atom::Constant(rate))),
             scale: 0,
-            subtract: minus,
+            combine: difference_combine,
             negative: false,
         }) = Primitive::of(&program.nests[difference])
         else {
             return None;
         };
+        let minus = difference_combine == Combine::Subtract;
         let shared = Chain {
             update,
             difference,
@@ -102,7 +104,7 @@ impl Chain {
             factor: (factor, index),
             before: (before, at),
             scale,
-            subtract,
+            subtract: combine == Combine::Subtract,
         };
         let Atom::Read(start_of, _) = &start else { return None };
         if rate == 1.0 {
@@ -117,12 +119,13 @@ impl Chain {
             start: None,
             product: Some((early @ Atom::Read(..), Atom::Constant(same))),
             scale: 0,
-            subtract: early_negative,
+            combine: early_combine,
             negative: false,
         }) = Primitive::of(&program.nests[scaled])
         else {
             return None;
         };
+        let early_negative = early_combine == Combine::Subtract;
         let late = private(program, &flow, other)?;
         let chain = Chain { scaled: Some(scaled), late, early, early_negative, ..shared };
         (same == rate && !minus && simple(&program.nests[scaled])).then_some(chain).filter(|c| c.in_time(&flow))

@@ -3,6 +3,7 @@
 use super::expr::Expr;
 use super::flow::Flow;
 use super::linear::terms;
+use super::logic::{choose, less};
 use crate::tensor::{Aggregate, Binary, Function, Nest, Program, Role, Start, Unary};
 
 /// Compute what is constant, drop what does nothing, and bring constants to their readers.
@@ -54,7 +55,8 @@ fn constant_of(nest: &Nest) -> Option<f64> {
     }
 }
 
-/// A sum over an iterator that nothing depends on is a multiplication, a product of equal constants is a power.
+/// A sum over an iterator that nothing depends on is a multiplication, a product of equal constants is a power, and the largest of
+/// equal values is each of them.
 fn drop_idle_iterators(nest: &mut Nest) {
     if let (Aggregate::Mul, Expr::Constant(value)) = (nest.aggregate, Expr::from_body(&nest.body))
         && nest.guards.is_empty()
@@ -65,17 +67,19 @@ fn drop_idle_iterators(nest: &mut Nest) {
         nest.body = Expr::Constant(libm::pow(value, times as f64)).to_body();
         return;
     }
-    if nest.aggregate != Aggregate::Add || !nest.guards.is_empty() {
+    if !matches!(nest.aggregate, Aggregate::Add | Aggregate::Max | Aggregate::Min) || !nest.guards.is_empty() {
         return;
     }
     let body = Expr::from_body(&nest.body);
     let used = body.iterators();
     let idle: Vec<usize> =
         (nest.free..nest.iterators.len()).filter(|&i| !used.contains(&crate::tensor::IterId(i))).collect();
-    if idle.is_empty() {
+    let times: u64 = idle.iter().map(|&i| nest.iterators[i].extent()).product();
+    let sum = nest.aggregate == Aggregate::Add;
+    // Of no points there is no largest one.
+    if idle.is_empty() || times == 0 && !sum {
         return;
     }
-    let times: u64 = idle.iter().map(|&i| nest.iterators[i].extent()).product();
     let mut with = Vec::new();
     let mut kept = Vec::new();
     for (i, iterator) in nest.iterators.iter().enumerate() {
@@ -87,15 +91,20 @@ fn drop_idle_iterators(nest: &mut Nest) {
         }
     }
     let mut value = body.substitute(&with);
-    if times != 1 {
+    if times != 1 && sum {
         value = Expr::mul(Expr::Constant(times as f64), value);
     }
     nest.iterators = kept;
     if nest.iterators.len() == nest.free {
+        let with = |start: Expr, value: Expr| match nest.aggregate {
+            Aggregate::Max => choose(less(start.clone(), value.clone()), value, start),
+            Aggregate::Min => choose(less(start.clone(), value.clone()), start, value),
+            _ => Expr::add(start, value),
+        };
         value = match &nest.start {
             Start::Identity => value,
-            Start::Fill(start) => Expr::add(Expr::Constant(*start), value),
-            Start::Element { tensor, index } => Expr::add(Expr::Read(*tensor, index.clone()), value),
+            Start::Fill(start) => with(Expr::Constant(*start), value),
+            Start::Element { tensor, index } => with(Expr::Read(*tensor, index.clone()), value),
         };
         nest.start = Start::Identity;
         nest.aggregate = Aggregate::Assign;

@@ -6,7 +6,6 @@
 //! | [`update`] | gradient descent as nests, for one sample or a batch |
 //! | [`dead`] | removes what nobody asks for |
 //! | [`boxes`] | conditions on iterators become bounds |
-//! | [`extremes`] | maximum and minimum of several values, half against half |
 //! | [`logic`] | comparison, choice and logic as arithmetic on 0 and 1, rounding and library functions by simpler ones |
 //! | [`fold`] | computes what is constant |
 //! | [`fuse`] | moves definitions to where they are used |
@@ -30,7 +29,6 @@ pub mod contents;
 pub mod dead;
 pub mod duplicate;
 mod expr;
-pub mod extremes;
 mod flow;
 pub mod fold;
 pub mod fuse;
@@ -105,7 +103,6 @@ pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec
     program = update::lower_descents(&program, options.batch);
     program = dead::remove_dead_nests(&program);
     program = boxes::split_boxes(&program);
-    program = extremes::unroll_extremes(&program);
     program = split::name_operands(&program);
     program = logic::rewrite_logic(&program);
     program = settle(program, fold::fold_constants);

@@ -73,6 +73,8 @@ fn harmless(program: &Program, tensors: &[Vec<bool>], nest: &Nest, iterator: Ite
     }
     let free = iterator.0 < nest.free;
     match Primitive::of(nest) {
+        // A zero may be the largest.
+        Some(Primitive::MultiplyAdd { combine, .. }) if combine.compares() && iterator.0 >= nest.free => false,
         Some(Primitive::MultiplyAdd { start, product, .. }) => {
             let nothing_added = product.as_ref().is_none_or(|(a, b)| zero(a) || zero(b));
             let nothing_there = start.as_ref().is_none_or(&zero);

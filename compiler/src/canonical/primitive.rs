@@ -5,6 +5,7 @@
 //! | assign | `p`, `-p`, `s`, `s + p`, `s - p` | multiply-add |
 //! | assign | one of these `< 0` | multiply-add, finished by its sign |
 //! | add | `p`, `-p` (start as the nest says) | multiply-add |
+//! | max, min | `p` (start as the nest says) | multiply-add that compares |
 //! | mul | `s` | product |
 //! | assign | `s / s`, `floor(s / s)`, `floor(s)` | division |
 //! | assign | `f(s)` | function |
@@ -14,6 +15,7 @@
 use super::expr::{Expr, substitute};
 use super::linear::is_power_of_two;
 use crate::tensor::{Affine, Aggregate, Binary, Function, IterId, Nest, Start, TensorId, Unary};
+use arch::isa::Combine;
 
 /// An operand of a primitive nest.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,16 +29,16 @@ pub enum Atom {
 /// What a primitive nest computes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Primitive {
-    /// `start ± sum(2^scale * a * b)`
+    /// `start ± sum(2^scale * a * b)`, or the largest or smallest of start and products
     MultiplyAdd {
         /// Where accumulation starts.
         start: Option<Atom>,
-        /// What is added up.
+        /// What is added up or compared.
         product: Option<(Atom, Atom)>,
         /// Exponent of the power of two that the products are multiplied with.
         scale: i32,
-        /// Subtract the products.
-        subtract: bool,
+        /// How the products are combined.
+        combine: Combine,
         /// The result is 1 if the sum is negative, else 0.
         negative: bool,
     },
@@ -77,21 +79,27 @@ impl Primitive {
                 Expr::Binary(Binary::Lt, sum, zero) if **zero == Expr::Constant(0.0) => linear(sum, true),
                 _ => linear(&body, false),
             },
-            Aggregate::Add => {
+            Aggregate::Add | Aggregate::Max | Aggregate::Min => {
                 let start = match &nest.start {
                     Start::Identity => None,
                     Start::Fill(value) => Some(Atom::Constant(*value)),
                     Start::Element { tensor, index } => Some(Atom::Read(*tensor, index.clone())),
                 };
-                let (subtract, body) = match &body {
-                    Expr::Unary(Unary::Neg, a) => (true, &**a),
-                    other => (false, other),
+                let (combine, body) = match (nest.aggregate, &body) {
+                    (Aggregate::Max, body) => (Combine::Maximum, body),
+                    (Aggregate::Min, body) => (Combine::Minimum, body),
+                    (_, Expr::Unary(Unary::Neg, a)) => (Combine::Subtract, &**a),
+                    (_, body) => (Combine::Add, body),
                 };
+                // Of no points there is a sum, but no largest one.
+                if combine.compares() && nest.iterators.iter().any(|iterator| iterator.extent() == 0) {
+                    return None;
+                }
                 let (product, scale) = product(body)?;
-                Some(Primitive::MultiplyAdd { start, product: Some(product), scale, subtract, negative: false })
+                Some(Primitive::MultiplyAdd { start, product: Some(product), scale, combine, negative: false })
             }
             Aggregate::Mul if nest.start == Start::Identity => Some(Primitive::Product(atom(&body)?)),
-            _ => None,
+            Aggregate::Mul => None,
         }
     }
 }
@@ -155,7 +163,8 @@ fn linear(body: &Expr, negative: bool) -> Option<Primitive> {
         Some(p) => product(p).map(|(factors, scale)| (Some(factors), scale))?,
         None => (None, 0),
     };
-    Some(Primitive::MultiplyAdd { start, product, scale, subtract, negative })
+    let combine = if subtract { Combine::Subtract } else { Combine::Add };
+    Some(Primitive::MultiplyAdd { start, product, scale, combine, negative })
 }
 
 /// The two factors and the exponent of a power of two. A constant factor comes second.

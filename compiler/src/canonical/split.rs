@@ -177,7 +177,8 @@ impl Splitter {
                 }
                 self.summed(expr, &place)
             }
-            Aggregate::Mul | Aggregate::Min | Aggregate::Max => self.atom(expr, &place),
+            Aggregate::Min | Aggregate::Max => self.compared(expr, &place),
+            Aggregate::Mul => self.atom(expr, &place),
         };
         self.push(Nest { body: body.to_body(), ..nest.clone() });
     }
@@ -216,6 +217,15 @@ impl Splitter {
             Ok([term]) => term_expr(&self.reduced(term, place)),
             Err(terms) if terms.is_empty() => Expr::Constant(0.0),
             Err(_) => self.atom(e, place),
+        }
+    }
+
+    /// The body of a maximum or minimum: one product. What is negated is computed before: the largest of these is not what the
+    /// smallest of the others makes.
+    fn compared(&mut self, e: Expr, place: &Place) -> Expr {
+        match <[Term; 1]>::try_from(terms(&e)) {
+            Ok([term]) if term.coefficient > 0.0 => term_expr(&self.reduced(term, place)),
+            _ => self.atom(e, place),
         }
     }
 

@@ -16,7 +16,7 @@
 use super::{Kind, Operand, Operation, Program, Role};
 use crate::tensor::Affine;
 use arch::division::Rounding;
-use arch::isa::Finish;
+use arch::isa::{Combine, Finish};
 use std::fmt::{Display, Formatter, Result};
 
 impl Display for Program {
@@ -60,9 +60,14 @@ impl Display for Line<'_> {
         let reduction: Vec<String> =
             iterators[*free..].iter().map(|i| format!("{}:{}..{}", i.name, i.low, i.high)).collect();
         match kind {
-            Kind::MultiplyAdd { start, align, product, scale, subtract, shift, finish } => {
+            Kind::MultiplyAdd { start, align, product, scale, combine, shift, finish } => {
                 if *finish == Finish::Negative {
                     write!(f, "negative( ")?;
+                }
+                match combine {
+                    Combine::Add | Combine::Subtract => {}
+                    Combine::Maximum => write!(f, "max( ")?,
+                    Combine::Minimum => write!(f, "min( ")?,
                 }
                 if let Some(start) = start {
                     write!(f, "{}", self.operand(start))?;
@@ -71,22 +76,27 @@ impl Display for Line<'_> {
                     }
                 }
                 if let Some((a, b)) = product {
-                    let sign = match (start.is_some(), subtract) {
-                        (true, true) => " - ",
-                        (true, false) => " + ",
-                        (false, true) => "-",
-                        (false, false) => "",
+                    let sign = match (start.is_some(), combine) {
+                        (true, Combine::Add) => " + ",
+                        (true, Combine::Subtract) => " - ",
+                        (true, Combine::Maximum | Combine::Minimum) => ", ",
+                        (false, Combine::Subtract) => "-",
+                        (false, _) => "",
                     };
                     let product = format!("{}*{}", self.operand(a), self.operand(b));
                     let product = if *scale == 0 { product } else { format!("{product} * 2^{scale}") };
                     if reduction.is_empty() {
                         write!(f, "{sign}{product}")?;
                     } else {
-                        write!(f, "{sign}sum {} ( {product} )", reduction.join(" "))?;
+                        let sum = if combine.compares() { "all" } else { "sum" };
+                        write!(f, "{sign}{sum} {} ( {product} )", reduction.join(" "))?;
                     }
                 }
                 if start.is_none() && product.is_none() {
                     write!(f, "0")?;
+                }
+                if combine.compares() {
+                    write!(f, " )")?;
                 }
                 if *finish == Finish::Negative {
                     write!(f, " )")?;

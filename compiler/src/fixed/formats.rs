@@ -5,7 +5,7 @@
 //! Lowering a fraction costs accuracy, so a constant's binary point (which is free) moves first.
 
 use crate::canonical::primitive::{Atom, Primitive};
-use crate::tensor::{Element, Function, Nest, Program, Role, TensorId};
+use crate::tensor::{Aggregate, Element, Function, Nest, Program, Role, TensorId};
 use arch::division::most_places;
 use arch::function::FunctionTable;
 use arch::number::{quantise, to_f64, word_max, word_min};
@@ -596,13 +596,13 @@ impl<'a> Formats<'a> {
                 }
             }
         };
+        let extreme = matches!(nest.aggregate, Aggregate::Max | Aggregate::Min);
         let bound = |by_range: bool| {
             let start = start.map_or(0.0, |atom| {
                 libm::ldexp(largest(atom, points.start, by_range), (points.product - points.start).clamp(-64, 200))
             });
-            let sum =
-                product.map_or(0.0, |(a, b)| count * largest(a, points.a, by_range) * largest(b, points.b, by_range));
-            start + sum
+            let product = product.map_or(0.0, |(a, b)| largest(a, points.a, by_range) * largest(b, points.b, by_range));
+            if extreme { start.max(product) } else { start + count * product }
         };
         if bound(false) <= limit {
             return (true, true);

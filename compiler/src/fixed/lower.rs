@@ -7,7 +7,7 @@ use crate::ranges::Ranges;
 use crate::tensor::{self, Affine, Aggregate, Nest, Node, Start, TensorId, Unary};
 use arch::division::Rounding;
 use arch::function::FunctionTable;
-use arch::isa::Finish;
+use arch::isa::{Combine, Finish};
 use arch::number::quantise;
 use arch::{Code, Diagnostic};
 
@@ -168,8 +168,8 @@ fn refuse(program: &tensor::Program, nest: &Nest, what: &str) -> Diagnostic {
 /// What keeps a nest from being an operation.
 fn culprit(nest: &Nest) -> String {
     match nest.aggregate {
-        Aggregate::Min => return "the smallest of several values".into(),
-        Aggregate::Max => return "the largest of several values".into(),
+        Aggregate::Min => return "the smallest of no values".into(),
+        Aggregate::Max => return "the largest of no values".into(),
         Aggregate::Mul if nest.start != Start::Identity => return "a product that starts at a given value".into(),
         _ => {}
     }
@@ -258,7 +258,7 @@ impl Lowering<'_> {
 
     fn operation(&mut self, formats: &mut Formats, nest: &Nest, primitive: &Primitive) -> Operation {
         let kind = match primitive {
-            Primitive::MultiplyAdd { start, product, scale, subtract, negative } => {
+            Primitive::MultiplyAdd { start, product, scale, combine, negative } => {
                 let points = formats.points(nest.out, start.as_ref(), product.as_ref(), *scale, *negative);
                 let (_, proved) = formats.covered(nest, start.as_ref(), product.as_ref(), *scale, *negative);
                 if !proved {
@@ -276,7 +276,7 @@ impl Lowering<'_> {
                     nest,
                     (start.as_ref(), product.as_ref()),
                     &points,
-                    (*scale, *subtract, *negative),
+                    (*scale, *combine, *negative),
                 )
             }
             Primitive::Product(factor) => {
@@ -325,7 +325,7 @@ impl Lowering<'_> {
         nest: &Nest,
         (start, product): (Option<&Atom>, Option<&(Atom, Atom)>),
         points: &Points,
-        (scale, subtract, negative): (i32, bool, bool),
+        (scale, combine, negative): (i32, Combine, bool),
     ) -> Kind {
         let shift = if negative { 0 } else { points.product - formats.fraction(nest.out) };
         Kind::MultiplyAdd {
@@ -333,7 +333,7 @@ impl Lowering<'_> {
             align: if start.is_some() { (points.product - points.start) as u32 } else { 0 },
             product: product.map(|(a, b)| (self.operand(a, points.a), self.operand(b, points.b))),
             scale,
-            subtract,
+            combine,
             shift: shift as u32,
             finish: if negative { Finish::Negative } else { Finish::Round },
         }
@@ -366,7 +366,7 @@ impl Lowering<'_> {
                 align: 0,
                 product: None,
                 scale: 0,
-                subtract: false,
+                combine: Combine::Add,
                 shift: 0,
                 finish: Finish::Round,
             },

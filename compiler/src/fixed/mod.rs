@@ -2,7 +2,8 @@
 //!
 //! Every [`Operation`] is what one vector instruction of the array can do:
 //!
-//!     MultiplyAdd   out = finish( (start << align) ± sum over reduction points of a * b ),  each product worth a * b * 2^scale
+//!     MultiplyAdd   out = finish( (start << align) ± sum over reduction points of a * b ),  each product worth a * b * 2^scale;
+//!                   or the largest or smallest of start and products
 //!     Product       out = left-to-right chain  p = round(p * a), starting at the first a
 //!     Divide        out = finish( (a << places) / b )
 //!     Function      out = table(a)
@@ -40,7 +41,7 @@ use crate::tensor::{Affine, Iterator, TensorId};
 use arch::Span;
 use arch::division::Rounding;
 use arch::function::FunctionTable;
-use arch::isa::Finish;
+use arch::isa::{Combine, Finish};
 
 /// A program with every rounding decided.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,12 +75,17 @@ impl Program {
             Operand::Constant { word, .. } => u128::from(word.unsigned_abs()),
         };
         match &operation.kind {
-            Kind::MultiplyAdd { start, align, product, .. } => {
+            Kind::MultiplyAdd { start, align, product, combine, .. } => {
                 let terms: u128 = operation.iterators[operation.free..].iter().map(|i| i.extent() as u128).product();
                 let start = start.as_ref().map_or(0, |operand| largest(operand) << align);
-                let sum = product.as_ref().map_or(0, |(a, b)| terms.saturating_mul(largest(a) * largest(b)));
+                let product = product.as_ref().map_or(0, |(a, b)| largest(a) * largest(b));
+                let bound = if combine.compares() {
+                    start.max(product)
+                } else {
+                    start.saturating_add(terms.saturating_mul(product))
+                };
                 // As many bits as the bound has, and the sign.
-                u128::BITS - start.saturating_add(sum).leading_zeros() + 1
+                u128::BITS - bound.leading_zeros() + 1
             }
             Kind::Product { .. } | Kind::Function { .. } => 2 * self.word,
             // Dividend and divisor in one sum.
@@ -140,7 +146,7 @@ pub struct Operation {
 pub enum Kind {
     /// `finish((start << align) ± sum(a * b))`
     MultiplyAdd {
-        /// Where accumulation starts; `None` = 0. Its index mentions free iterators only.
+        /// Where accumulation starts; `None`: there is nothing before the first product. Its index mentions free iterators only.
         start: Option<Operand>,
         /// Left shift of the start.
         align: u32,
@@ -149,8 +155,8 @@ pub enum Kind {
         /// Exponent of a power of two that every product is multiplied with by moving the binary point: a constant factor
         /// of the source that costs nothing. It is already part of `align` and `shift`.
         scale: i32,
-        /// Subtract the products.
-        subtract: bool,
+        /// How start and products are combined.
+        combine: Combine,
         /// Right shift of the accumulator.
         shift: u32,
         /// How the accumulator becomes a word.

@@ -92,12 +92,13 @@ fn formats(program: &Program, operation: &Operation) {
         Operand::Constant { fraction, .. } => *fraction,
     };
     match &operation.kind {
-        Kind::MultiplyAdd { start, align, product, scale, shift, finish, .. } => {
+        Kind::MultiplyAdd { start, align, product, scale, combine, shift, finish } => {
             let sum = match (product, start) {
                 (Some((a, b)), _) => fraction(a) + fraction(b) - scale,
                 (None, Some(start)) => fraction(start) + *align as i32,
                 (None, None) => out.fraction + *shift as i32,
             };
+            assert!(!combine.compares() || product.is_some(), "{}: something is compared", out.name);
             assert!(*align <= 63 && *shift <= 63, "{}: shifts", out.name);
             assert!(!matches!(product, Some((Operand::Constant { .. }, _))), "{}: the first factor is read", out.name);
             if let Some(start) = start {

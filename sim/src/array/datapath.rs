@@ -10,8 +10,8 @@ use super::watch::PuView;
 use arch::division::{divide, operands};
 use arch::function::evaluate;
 use arch::isa::{
-    Address, AluInstruction, Factor, Finish, LEVELS, Mask, MoveInstruction, Pad, RootFunction, RootInstruction, Start,
-    TableUse,
+    Address, AluInstruction, Combine, Factor, Finish, LEVELS, Mask, MoveInstruction, Pad, RootFunction,
+    RootInstruction, Start, TableUse,
 };
 use arch::machine::Machine;
 use arch::number::{NARROW, round_and_saturate, round_half_even, saturate, wrap};
@@ -49,6 +49,8 @@ trait Sum: Copy + Default + std::fmt::Debug + 'static {
     fn shifted(word: i64, by: u32) -> Self;
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
+    /// The accumulator with these bits.
+    fn wrapped(sum: i128) -> Self;
     fn exact(self, accumulator: u32) -> i128;
     /// Divided by `2^shift`, rounded and saturated to `word` bits; and whether it saturated.
     fn rounded(self, accumulator: u32, shift: u32, word: u32) -> (i64, bool);
@@ -72,6 +74,9 @@ macro_rules! sum {
             }
             fn minus(self, other: $type) -> $type {
                 self.wrapping_sub(other)
+            }
+            fn wrapped(sum: i128) -> $type {
+                sum as $type
             }
             fn exact(self, accumulator: u32) -> i128 {
                 wrap(self as i128, accumulator)
@@ -103,12 +108,21 @@ struct Landing {
     taken: Vec<bool>,
 }
 
-/// Sums of one beat on their way through the trees: one per row.
+/// What one beat sends through the trees: a partial result per row.
 #[derive(Debug)]
 struct TreeSums {
     row_cycle: u64,
     rows: Vec<i128>,
+    combine: Combine,
     emit: bool,
+}
+
+impl TreeSums {
+    /// What the global tree makes of the rows.
+    fn global(&self) -> i128 {
+        let combine = self.combine;
+        self.rows.iter().copied().reduce(|one, other| combine.join(one, other)).expect("there is at least one row")
+    }
 }
 
 #[derive(Debug)]
@@ -196,6 +210,8 @@ impl<A: Sum> Lanes<A> {
         let last = counters[reduction..].iter().zip(&i.counts[reduction..]).all(|(&k, &n)| k + 1 == n);
         self.mask(&i.mask, &i.counts, counters);
         self.see_operands(beat, bank);
+        let width = self.machine.accumulator();
+        let nothing = A::wrapped(i.combine.identity(width));
         let mut sums = std::mem::take(&mut self.accumulators);
         let words = |pad: Pad| {
             let bank = if pad == Pad::Data { bank as usize * self.machine.data_depth() as usize } else { 0 };
@@ -204,7 +220,7 @@ impl<A: Sum> Lanes<A> {
         };
         if first {
             match i.c {
-                Start::Zero => sums.fill(A::default()),
+                Start::Zero => sums.fill(nothing),
                 Start::Immediate => sums.fill(A::shifted(i.immediate_c, i.align)),
                 Start::Pad(pad) => {
                     for (sum, &c) in sums.iter_mut().zip(words(pad)) {
@@ -213,20 +229,32 @@ impl<A: Sum> Lanes<A> {
                 }
             }
             for (sum, _) in sums.iter_mut().zip(&self.taken).filter(|&(_, &taken)| !taken) {
-                *sum = A::default();
+                *sum = nothing;
             }
         }
-        let combine = if i.subtract { A::minus } else { A::plus };
         let lanes = sums.iter_mut().zip(words(i.a)).zip(&self.taken);
-        match i.b {
-            Factor::Immediate => {
+        // Outside the mask a product is 0, which is nothing to a sum.
+        let add = if i.combine == Combine::Subtract { A::minus } else { A::plus };
+        let compare = |sum: A, product: A| A::wrapped(i.combine.join(sum.exact(width), product.exact(width)));
+        match (i.b, i.combine.compares()) {
+            (Factor::Immediate, false) => {
                 for ((sum, &a), &taken) in lanes {
-                    *sum = combine(*sum, A::product(if taken { a } else { 0 }, i.immediate_b));
+                    *sum = add(*sum, A::product(if taken { a } else { 0 }, i.immediate_b));
                 }
             }
-            Factor::Pad(pad) => {
+            (Factor::Pad(pad), false) => {
                 for (((sum, &a), &taken), &b) in lanes.zip(words(pad)) {
-                    *sum = combine(*sum, A::product(if taken { a } else { 0 }, b));
+                    *sum = add(*sum, A::product(if taken { a } else { 0 }, b));
+                }
+            }
+            (Factor::Immediate, true) => {
+                for ((sum, &a), _) in lanes.filter(|&(_, &taken)| taken) {
+                    *sum = compare(*sum, A::product(a, i.immediate_b));
+                }
+            }
+            (Factor::Pad(pad), true) => {
+                for (((sum, &a), _), &b) in lanes.zip(words(pad)).filter(|&((_, &taken), _)| taken) {
+                    *sum = compare(*sum, A::product(a, b));
                 }
             }
         }
@@ -242,10 +270,19 @@ impl<A: Sum> Lanes<A> {
         let width = self.machine.accumulator();
         if i.tree {
             let rows = self.accumulators.chunks(self.machine.pes_per_pu() as usize);
-            let rows =
-                rows.map(|sums| sums.iter().fold(A::default(), |row, &sum| row.plus(sum)).exact(width)).collect();
+            let join = |sums: &[A]| {
+                let all = sums.iter().copied();
+                let joined = if i.combine.compares() {
+                    let exact = all.map(|sum| sum.exact(width));
+                    exact.reduce(|one, other| i.combine.join(one, other)).map(A::wrapped)
+                } else {
+                    all.reduce(A::plus)
+                };
+                joined.expect("there is at least one column").exact(width)
+            };
+            let rows = rows.map(join).collect();
             let row_cycle = self.now + timing::alu_to_root(&self.machine, Unit::Row);
-            self.trees.push_back(TreeSums { row_cycle, rows, emit: i.emit });
+            self.trees.push_back(TreeSums { row_cycle, rows, combine: i.combine, emit: i.emit });
         }
         let Some(pad) = i.write else { return };
         let word = self.machine.word();
@@ -299,15 +336,15 @@ impl<A: Sum> Lanes<A> {
             Unit::Row => self.trees.iter().find(|s| s.row_cycle == self.now),
             Unit::Global => self.trees.iter().find(|s| s.row_cycle + levels == self.now),
         };
-        let rows = arrived.map_or_else(|| vec![0; self.machine.pus() as usize], |s| s.rows.clone());
         let lands = self.now + timing::root_result(&self.machine, root.unit, root.function.as_ref());
         match root.unit {
             Unit::Row => {
+                let rows = arrived.map_or_else(|| vec![0; self.machine.pus() as usize], |s| s.rows.clone());
                 let words = rows.into_iter().map(|sum| self.root_word(sum, root)).collect();
                 self.row_bus.push_back((lands, words));
             }
             Unit::Global => {
-                let sum = wrap(rows.iter().sum(), self.machine.accumulator());
+                let sum = wrap(arrived.map_or(0, TreeSums::global), self.machine.accumulator());
                 let word = self.root_word(sum, root);
                 self.global_bus.push_back((lands, word));
             }
@@ -395,7 +432,7 @@ impl<A: Sum> Datapath for Lanes<A> {
         while self.trees.front().is_some_and(|s| s.row_cycle + levels <= self.now) {
             let sums = self.trees.pop_front().expect("just checked");
             if sums.emit {
-                self.fifo.push_back(wrap(sums.rows.iter().sum(), self.machine.word()) as i64);
+                self.fifo.push_back(wrap(sums.global(), self.machine.word()) as i64);
             }
         }
         while self.row_bus.front().is_some_and(|b| b.0 <= self.now) {

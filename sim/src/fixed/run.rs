@@ -2,7 +2,7 @@
 
 use arch::division::{Rounding, divide};
 use arch::function::FunctionTable;
-use arch::isa::Finish;
+use arch::isa::{Combine, Finish};
 use arch::number::{round_half_even, saturate, wrap};
 use compiler::fixed::{Kind, Operand, Operation, Program};
 use compiler::tensor::Affine;
@@ -35,7 +35,7 @@ enum Action {
         start: Option<Source>,
         align: u32,
         product: Option<(Source, Source)>,
-        subtract: bool,
+        combine: Combine,
         shift: u32,
         finish: Finish,
     },
@@ -80,11 +80,11 @@ impl Compiled {
             },
         };
         let action = match &operation.kind {
-            Kind::MultiplyAdd { start, align, product, subtract, shift, finish, .. } => Action::MultiplyAdd {
+            Kind::MultiplyAdd { start, align, product, combine, shift, finish, .. } => Action::MultiplyAdd {
                 start: start.as_ref().map(source),
                 align: *align,
                 product: product.as_ref().map(|(a, b)| (source(a), source(b))),
-                subtract: *subtract,
+                combine: *combine,
                 shift: *shift,
                 finish: *finish,
             },
@@ -118,16 +118,24 @@ impl Compiled {
         let mut point = vec![0usize; self.extents.len()];
         loop {
             let (result, saturated) = match &self.action {
-                Action::MultiplyAdd { start, align, product, subtract, shift, finish } => {
-                    let start = start.as_ref().map_or(0, |s| s.at(memory, &point));
-                    let sum = if program.accumulator <= 64 {
+                Action::MultiplyAdd { start, align, product, combine, shift, finish } => {
+                    let start = start.as_ref().map(|s| s.at(memory, &point));
+                    let negate = *combine == Combine::Subtract;
+                    let sum = if combine.compares() {
+                        let extreme = product
+                            .as_ref()
+                            .map(|factors| i128::from(self.extreme(factors, *combine, memory, &mut point)));
+                        let start = start.map(|start| i128::from(start) << align);
+                        let all = start.into_iter().chain(extreme);
+                        all.reduce(|one, other| combine.join(one, other)).expect("something is compared")
+                    } else if program.accumulator <= 64 {
                         let sum = self.sum64(product.as_ref(), memory, &mut point);
-                        let sum = if *subtract { sum.wrapping_neg() } else { sum };
-                        i128::from(start.wrapping_shl(*align).wrapping_add(sum))
+                        let sum = if negate { sum.wrapping_neg() } else { sum };
+                        i128::from(start.unwrap_or(0).wrapping_shl(*align).wrapping_add(sum))
                     } else {
                         let sum = self.sum128(product.as_ref(), memory, &mut point);
-                        let sum = if *subtract { sum.wrapping_neg() } else { sum };
-                        (i128::from(start) << align).wrapping_add(sum)
+                        let sum = if negate { sum.wrapping_neg() } else { sum };
+                        (i128::from(start.unwrap_or(0)) << align).wrapping_add(sum)
                     };
                     let sum = wrap(sum, program.accumulator);
                     match finish {
@@ -209,6 +217,21 @@ impl Compiled {
             }
         });
         sum
+    }
+
+    /// The largest or smallest product. Words have at most 32 bits: a product fits 64.
+    fn extreme(&self, factors: &(Source, Source), combine: Combine, memory: &[Vec<i64>], point: &mut [usize]) -> i64 {
+        if self.free == self.extents.len() {
+            return factors.0.at(memory, point) * factors.1.at(memory, point);
+        }
+        let mut found: Option<i64> = None;
+        self.runs(factors, memory, point, |a, b, count| {
+            let products = (0..count).map(|k| a.get(k) * b.get(k));
+            let best = if combine == Combine::Maximum { products.max() } else { products.min() };
+            let both = found.into_iter().chain(best);
+            found = if combine == Combine::Maximum { both.max() } else { both.min() };
+        });
+        found.expect("there is at least one point")
     }
 
     fn product(

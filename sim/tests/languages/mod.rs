@@ -31,6 +31,7 @@ pub fn machines() -> Vec<MachineSpec> {
         program_depth: Some(128),
         table_entries: Some(2048),
         divider: Some(true),
+        extremes: Some(true),
         ..MachineSpec::default()
     };
     vec![grid(1, 2, 24), grid(2, 4, 16)]

@@ -117,12 +117,10 @@ impl Builder<'_> {
             iterators.truncate(free);
         }
         let summed = iterators.len() > free;
-        // A maximum of many is refused; a few are enough to try it.
-        let few = iterators[free..].iter().map(|iterator| iterator.high - iterator.low).product::<i64>() <= 8;
         let aggregate = match (summed, self.tape.below(6)) {
             (false, _) => Aggregate::Assign,
-            (true, 4) if few => Aggregate::Max,
-            (true, 5) if few => Aggregate::Min,
+            (true, 4) => Aggregate::Max,
+            (true, 5) => Aggregate::Min,
             _ => Aggregate::Add,
         };
         let mut body = Body::default();
