@@ -25,6 +25,7 @@ fn main() {
             "program_depth" => spec.program_depth = value,
             "table_entries" => spec.table_entries = value,
             "output_fifo" => spec.output_fifo = value,
+            "extremes" => spec.extremes = text.parse().ok(),
             _ => panic!("no parameter {key}"),
         }
     }
