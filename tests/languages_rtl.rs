@@ -7,7 +7,8 @@
 mod languages;
 
 use arch::Machine;
-use languages::{Outcome, cases, climb, machines};
+use compiler::language::Language;
+use languages::{Outcome, cases, climb, climb_text, extremes, machines};
 use sim::array::Array;
 use sim::grid::{Lockstep, Stalls};
 use sim::verilator::{GridDevice, Library};
@@ -34,6 +35,18 @@ fn programs_of_the_other_languages_run_on_the_rtl() {
                     Ok(agreement) => words += agreement.words,
                     Err(fall) => failures.push(format!("{} on {machine}: {fall}", case.file)),
                 }
+            }
+        }
+        // Maxima and minima inside PEs, over rows, columns and all PEs.
+        for (text, inputs) in extremes() {
+            let Outcome::Climbs(best) = climb_text(Language::TensorComprehensions, text, &inputs, None, &spec) else {
+                panic!("refused: {text}")
+            };
+            for climb in (0..12).filter_map(|number| best.elsewhere(number)) {
+                let mut pair = Lockstep::new(Array::new(&machine), GridDevice::new(&library, &machine));
+                let agreement = climb.run(&mut pair, Stalls::none());
+                assert!(pair.mismatch().is_none(), "{text} on {machine}: {}", pair.mismatch().expect("just seen"));
+                words += agreement.unwrap_or_else(|fall| panic!("{text} on {machine}: {fall}")).words;
             }
         }
         println!("{programs} of {} programs on {machine}", cases.len());

@@ -10,7 +10,7 @@ mod languages;
 use arch::machine::MachineSpec;
 use compiler::backend::Axis;
 use compiler::language::Language;
-use languages::{Outcome, cases, climb, climb_text, machines};
+use languages::{Outcome, cases, climb, climb_text, extremes, machines};
 use serde_json::json;
 use sim::array::Array;
 use sim::grid::Stalls;
@@ -150,34 +150,10 @@ fn windows_change_no_word() {
 /// Maxima and minima lie where sums do: inside a PE, over rows, columns, all PEs, with and without a start, of words and of products.
 #[test]
 fn extremes_do_not_depend_on_the_placement() {
-    let values = |n: usize, m: usize| -> Vec<Vec<f64>> {
-        let element = |i: usize, k: usize| ((i * 37 + k * 101) % 64) as f64 / 16.0 - 5.0;
-        (0..n).map(|i| (0..m).map(|k| element(i, k)).collect()).collect()
-    };
-    let flat = |n: usize| values(1, n).remove(0);
-    let programs = [
-        ("def f(float(N) A) -> (m) { m max=! A(i) }", json!({ "A": flat(37) })),
-        ("def f(float(N) A) -> (m) { m min=! A(i) }", json!({ "A": flat(19) })),
-        ("def f(float(N, M) A) -> (O) { O(i) max=! A(i, k) }", json!({ "A": values(7, 11) })),
-        ("def f(float(N, M) A) -> (O) { O(k) min=! A(i, k) }", json!({ "A": values(9, 5) })),
-        (
-            "def f(float(N, M) A, float(M) B) -> (O) { O(i) max=! A(i, k) * B(k) }",
-            json!({ "A": values(6, 9), "B": flat(9) }),
-        ),
-        (
-            "def f(float(N, M) A, float(N) B) -> (O) {\n  O(i) = B(i) + 1\n  O(i) min= 0.5 * A(i, k)\n}",
-            json!({ "A": values(6, 9), "B": flat(6) }),
-        ),
-        ("def f(float(N) A) -> (O) { O(i) max=! A(2 * i + k) where k in 0:2 }", json!({ "A": flat(34) })),
-        (
-            "def f(float(N, M) A) -> (O, m) {\n  m(i) max=! A(i, k)\n  O(i, k) = A(i, k) - m(i)\n}",
-            json!({ "A": values(5, 8) }),
-        ),
-    ];
     let mut axes = BTreeSet::new();
     let mut climbs = 0;
     for spec in [&machines()[1], &MachineSpec { pus: Some(3), pes_per_pu: Some(5), ..machines()[1].clone() }] {
-        for (text, inputs) in &programs {
+        for (text, inputs) in &extremes() {
             let best = match climb_text(Language::TensorComprehensions, text, inputs, None, spec) {
                 Outcome::Climbs(best) => best,
                 Outcome::Refused(why) => panic!("{why}: {text}"),

@@ -7,7 +7,7 @@ use arch::machine::MachineSpec;
 use arch::number::to_f64;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::language::{self, Language};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sim::eval::{read_inputs, with_shapes_of};
 use sim::ladder::{Climb, Values};
 use std::path::{Path, PathBuf};
@@ -35,6 +35,35 @@ pub fn machines() -> Vec<MachineSpec> {
         ..MachineSpec::default()
     };
     vec![grid(1, 2, 24), grid(2, 4, 16)]
+}
+
+/// Programs of Tensor Comprehensions about maxima and minima, with and without a start, of words and of products; and inputs. All
+/// values are multiples of 1/32.
+pub fn extremes() -> Vec<(&'static str, Value)> {
+    let values = |n: usize, m: usize| -> Vec<Vec<f64>> {
+        let element = |i: usize, k: usize| ((i * 37 + k * 101) % 64) as f64 / 16.0 - 5.0;
+        (0..n).map(|i| (0..m).map(|k| element(i, k)).collect()).collect()
+    };
+    let flat = |n: usize| values(1, n).remove(0);
+    vec![
+        ("def f(float(N) A) -> (m) { m max=! A(i) }", json!({ "A": flat(37) })),
+        ("def f(float(N) A) -> (m) { m min=! A(i) }", json!({ "A": flat(19) })),
+        ("def f(float(N, M) A) -> (O) { O(i) max=! A(i, k) }", json!({ "A": values(7, 11) })),
+        ("def f(float(N, M) A) -> (O) { O(k) min=! A(i, k) }", json!({ "A": values(9, 5) })),
+        (
+            "def f(float(N, M) A, float(M) B) -> (O) { O(i) max=! A(i, k) * B(k) }",
+            json!({ "A": values(6, 9), "B": flat(9) }),
+        ),
+        (
+            "def f(float(N, M) A, float(N) B) -> (O) {\n  O(i) = B(i) + 1\n  O(i) min= 0.5 * A(i, k)\n}",
+            json!({ "A": values(6, 9), "B": flat(6) }),
+        ),
+        ("def f(float(N) A) -> (O) { O(i) max=! A(2 * i + k) where k in 0:2 }", json!({ "A": flat(34) })),
+        (
+            "def f(float(N, M) A) -> (O, m) {\n  m(i) max=! A(i, k)\n  O(i, k) = A(i, k) - m(i)\n}",
+            json!({ "A": values(5, 8) }),
+        ),
+    ]
 }
 
 /// One positive program of the manifest.
