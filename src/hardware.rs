@@ -139,9 +139,9 @@ impl<'a> Hardware<'a> {
     }
 
     /// A synthesised netlist against its device, for people and for programs.
-    pub fn synthesis_report(&self, machine: &Machine, netlist: &Netlist) -> (String, Value) {
-        let taken = self.taken(netlist);
-        let Estimate { lut, ff, dsp, bram } = resources::estimate(machine, Some(self.facts.device.family()));
+    pub fn synthesis_report(&self, design: hdl::Design<'_>, netlist: &Netlist) -> (String, Value) {
+        let (machine, taken) = (design.machine(), self.taken(netlist));
+        let Estimate { lut, ff, dsp, bram } = resources::estimate(design, Some(self.facts.device.family()));
         let estimated = [lut, ff, dsp, bram];
         let mut text = format!(
             "{machine}, accumulator {} bits, on {} ({})\nalignments {}; shifts {}; shifts of roots {}\n\ncells       used  available            estimated\n",

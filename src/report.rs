@@ -7,7 +7,7 @@ use crate::config::Microcode;
 use crate::project::Project;
 use crate::resources::{self, Estimate};
 use arch::image::Feed;
-use arch::{Image, Machine, Span};
+use arch::{Image, Span};
 use compiler::backend::Compiled;
 use compiler::fixed::{NumberReport, Program, Role};
 use serde::Serialize;
@@ -169,10 +169,9 @@ impl Report {
             cycles,
             lines: lines(sources),
             memories: memories(compiled),
-            // What a fixed program never does is taken away: that is not estimated.
             resources: match sources.project.config.build.microcode {
-                Microcode::Ram => resources(machine, board),
-                Microcode::Rom => Vec::new(),
+                Microcode::Ram => resources(machine.into(), board),
+                Microcode::Rom => resources(image.into(), board),
             },
             numbers: numbers(sources.numbers),
             saturations: saturations(sources),
@@ -309,9 +308,8 @@ fn memories(compiled: &Compiled) -> Vec<Memory> {
     ]
 }
 
-fn resources(machine: &Machine, board: &Board) -> Vec<Resource> {
-    let Estimate { dsp, bram, lut, ff } =
-        resources::estimate(machine, board.facts().map(|facts| facts.device.family()));
+fn resources(design: hdl::Design<'_>, board: &Board) -> Vec<Resource> {
+    let Estimate { dsp, bram, lut, ff } = resources::estimate(design, board.facts().map(|facts| facts.device.family()));
     let has = |part: fn(&fpga::board::Resources) -> u64| board.facts().map(|facts| part(&facts.resources));
     vec![
         Resource { name: "DSP", estimated: dsp, available: has(|r| r.dsp) },

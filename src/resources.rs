@@ -2,10 +2,11 @@
 //!
 //! Multipliers and block memories follow from the structure of the machine (docs/machine.md). Look-up tables and flip-flops of
 //! each kind of block are linear in the bits of a word and of an accumulator, with coefficients fitted per family on what yosys
-//! made of that block; `tests/resources` holds what yosys made of whole grids, which the estimate must meet.
+//! made of that block. The tests hold what yosys made of whole grids, which the estimate must meet; `tests/estimates.rs` asks it again.
 
 use crate::config::Microcode;
 use arch::amounts::Amounts;
+use arch::image::Image;
 use arch::isa::{
     AluInstruction, COUNT_BITS, DELAY_BITS, INTERVAL_BITS, Instruction, LoadInstruction, MoveInstruction,
     RootInstruction,
@@ -13,6 +14,7 @@ use arch::isa::{
 use arch::machine::{Machine, MachineSpec};
 use fpga::board::Resources;
 use fpga::yosys::Family;
+use hdl::Design;
 use serde::Serialize;
 
 /// Cells of a grid.
@@ -59,6 +61,8 @@ struct Memories {
     /// Memories that are made of look-up tables, shallowest first: deepest of a kind, and what a group of its words takes: words, bits,
     /// tables.
     shallow: &'static [(u64, u64, u64, u64)],
+    /// Deeper memories with no more bits than this are made of tables, too.
+    small: u64,
 }
 
 /// Look-up tables and flip-flops of a block with shifters.
@@ -107,6 +111,9 @@ struct Costs {
     pu_per_pe: Block,
     /// Sequencer, masks, queue.
     sequencer: Block,
+    /// The same and the programs, where these are part of the hardware; function units know their shifts there.
+    fixed_sequencer: Block,
+    fixed_function: Block,
 }
 
 /// 18 kbit, as on ECP5, Gowin and `UltraScale+`.
@@ -115,12 +122,12 @@ const LARGE: &[(u64, u64)] = &[(36, 512), (18, 1024), (9, 2048), (4, 4096), (2, 
 const SMALL: &[(u64, u64)] = &[(16, 256), (8, 512), (4, 1024), (2, 2048)];
 
 /// What `UltraScale+` and 7 series make of look-up tables.
-const XILINX: Memories = Memories { shapes: LARGE, shallow: &[(32, 32, 14, 8), (64, 64, 7, 8)] };
+const XILINX: Memories = Memories { shapes: LARGE, shallow: &[(32, 32, 14, 8), (64, 64, 7, 8)], small: 2048 };
 
 /// 16 words of 4 bits: four tables hold them, two of the slice beside write them.
 const ECP5: Costs = Costs {
     multiplier: 18,
-    memories: Memories { shapes: LARGE, shallow: &[(64, 16, 4, 6)] },
+    memories: Memories { shapes: LARGE, shallow: &[(64, 16, 4, 6)], small: 0 },
     pe: Shifted {
         constant: Block { lut: Linear::new(12.9, 2.5, 61.0), ff: Linear::new(8.0, 2.0, 38.0) },
         barrel: Block { lut: Linear::new(18.3, 6.6, 120.0), ff: Linear::new(8.0, 2.0, 58.0) },
@@ -134,19 +141,22 @@ const ECP5: Costs = Costs {
     pu: Block { lut: Linear::new(0.0, 0.0, 86.0), ff: Linear::new(0.0, 0.0, 350.0) },
     pu_per_pe: Block { lut: Linear::new(1.0, 0.0, 0.0), ff: Linear::new(1.0, 0.0, 0.0) },
     sequencer: Block { lut: Linear::new(0.0, 0.0, 3_700.0), ff: Linear::new(0.0, 0.0, 3_300.0) },
+    fixed_sequencer: Block { lut: Linear::new(0.0, 0.0, 2_280.0), ff: Linear::new(0.0, 0.0, 1_190.0) },
+    fixed_function: Block { lut: Linear::new(0.0, 0.0, 140.0), ff: Linear::new(0.0, 0.0, 144.0) },
 };
 
-const GOWIN: Costs = Costs { memories: Memories { shapes: LARGE, shallow: &[(64, 16, 4, 4)] }, ..ECP5 };
+const GOWIN: Costs = Costs { memories: Memories { shapes: LARGE, shallow: &[(64, 16, 4, 4)], small: 1024 }, ..ECP5 };
 
 /// No memories of tables; the multiplier's block holds the operands and the product.
 const ICE40: Costs = Costs {
     multiplier: 16,
-    memories: Memories { shapes: SMALL, shallow: &[] },
+    memories: Memories { shapes: SMALL, shallow: &[], small: 0 },
     pe: Shifted {
         constant: Block { lut: Linear::new(12.9, 2.5, 61.0), ff: Linear::new(4.0, 2.0, 10.0) },
         barrel: Block { lut: Linear::new(17.6, 6.6, 120.0), ff: Linear::new(4.0, 2.0, 42.0) },
     },
     function: Block { lut: Linear::new(17.0, 0.0, 231.0), ff: Linear::new(10.0, 0.0, 140.0) },
+    fixed_sequencer: Block { lut: Linear::new(0.0, 0.0, 1_730.0), ff: Linear::new(0.0, 0.0, 1_040.0) },
     ..ECP5
 };
 
@@ -167,6 +177,9 @@ const ULTRASCALE: Costs = Costs {
     ..ECP5
 };
 
+/// Bytes of a frame that the host link holds.
+const PAYLOAD_BYTES: u32 = 512;
+
 /// Chunks of 32 bits at the beginning of an instruction of the alu stream that hold delay, interval and counts.
 const PACING_CHUNKS: u32 = (1 + DELAY_BITS + INTERVAL_BITS + 4 * COUNT_BITS).div_ceil(32);
 
@@ -183,7 +196,8 @@ impl Memories {
     /// Block memories and look-up tables of a memory of `depth` words.
     fn of(&self, depth: u32, bits: u32) -> (u64, u64) {
         let (depth, bits) = (u64::from(depth), u64::from(bits));
-        if let Some(&(_, words, group, tables)) = self.shallow.iter().find(|(deepest, ..)| depth <= *deepest) {
+        let shallow = self.shallow.iter().find(|(deepest, ..)| depth <= *deepest || depth * bits <= self.small);
+        if let Some(&(_, words, group, tables)) = shallow {
             let groups = depth.div_ceil(words);
             // More groups than one need a multiplexer.
             (0, groups * bits.div_ceil(group) * tables + bits * (groups - 1))
@@ -210,9 +224,18 @@ fn accumulate(machine: &Machine, family: Option<Family>) -> f64 {
     }
 }
 
-/// Multipliers for a product of two words.
-fn multipliers(costs: &Costs, bits: u32) -> u64 {
-    u64::from(bits).div_ceil(costs.multiplier).pow(2)
+/// Multipliers for a product of two words of these widths.
+fn multipliers(costs: &Costs, a: u32, b: u32) -> u64 {
+    u64::from(a).div_ceil(costs.multiplier) * u64::from(b).div_ceil(costs.multiplier)
+}
+
+/// Block memories of the host link, where the board has one: what it receives, and a buffer in either direction.
+fn link(machine: &Machine, family: Option<Family>, costs: &Costs) -> u64 {
+    if matches!(family, Some(Family::UltraScalePlus | Family::Series7)) {
+        return 0;
+    }
+    let buffer = costs.memories.of(arch::link::BUFFER_WORDS, machine.word());
+    costs.memories.of(PAYLOAD_BYTES, 8).0 + 2 * buffer.0
 }
 
 /// Block memories and look-up tables of the memories of a PE.
@@ -221,16 +244,57 @@ fn pads(machine: &Machine, costs: &Costs) -> (u64, u64) {
     pads.map(|depth| costs.memories.of(depth, machine.word())).into_iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
 }
 
+/// What is known of a grid's programs.
+#[derive(Debug, Clone, Copy)]
+struct Control {
+    /// They are part of the hardware.
+    fixed: bool,
+    /// Root units that have a function unit.
+    functions: u64,
+    /// Bits of an entry of the function tables.
+    entry: u32,
+}
+
+impl Control {
+    fn of(machine: &Machine, microcode: Microcode) -> Control {
+        let roots = u64::from(machine.pus()) + 1;
+        Control {
+            fixed: microcode == Microcode::Rom,
+            functions: if machine.table_entries() > 0 { roots } else { 0 },
+            entry: 2 * (machine.word() + 2),
+        }
+    }
+
+    /// Synthesis takes away what the program never uses.
+    fn fixed(image: &Image) -> Control {
+        let bits = |value: i64| 65 - value.abs_diff(-i64::from(value < 0)).leading_zeros();
+        let entries = image.tables.iter().flat_map(|table| &table.entries);
+        let widest = entries.fold((0, 0), |(base, delta), entry| (bits(entry.0).max(base), bits(entry.1).max(delta)));
+        let control = Control::of(&image.machine, Microcode::Rom);
+        let functions = if image.tables.is_empty() { 0 } else { control.functions };
+        Control { functions, entry: widest.0 + widest.1, ..control }
+    }
+}
+
 /// Estimate a grid on a family; without one it counts as ECP5.
-pub fn estimate(machine: &Machine, family: Option<Family>) -> Estimate {
+pub fn estimate<'a>(design: impl Into<Design<'a>>, family: Option<Family>) -> Estimate {
+    match design.into() {
+        Design::Loadable(machine) => cells(machine, family, Control::of(machine, Microcode::Ram)),
+        Design::Fixed(image) => cells(&image.machine, family, Control::fixed(image)),
+    }
+}
+
+fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimate {
     let costs = costs(family);
     let (pes, rows) = (u64::from(machine.pes()), u64::from(machine.pus()));
     let (word, accumulator) = (machine.word(), u64::from(machine.accumulator()));
-    let functions = machine.table_entries() > 0;
     let roots = rows + 1;
-    let square = |bits: u32| multipliers(costs, bits);
     let pads = pads(machine, costs);
-    let table = if functions { costs.memories.chunked(machine.table_entries(), 2 * (word + 2)) } else { (0, 0) };
+    let table = if control.fixed {
+        costs.memories.of(machine.table_entries(), control.entry)
+    } else {
+        costs.memories.chunked(machine.table_entries(), control.entry)
+    };
     let depth = machine.program_depth();
     let program = |bits: u32| costs.memories.chunked(depth, bits);
     let alu = AluInstruction::layout(machine).bits;
@@ -249,16 +313,22 @@ pub fn estimate(machine: &Machine, family: Option<Family>) -> Estimate {
         LoadInstruction::layout(machine).bits,
     ];
     let programs = others.map(program).into_iter().fold(alu, |a, b| (a.0 + b.0, a.1 + b.1));
+    let (programs, sequencer, function) = if control.fixed {
+        ((0, 0), &costs.fixed_sequencer, &costs.fixed_function)
+    } else {
+        (programs, &costs.sequencer, &costs.function)
+    };
+    let queue = costs.memories.of(machine.output_fifo(), word).0 + link(machine, family, costs);
 
     let in_pe = [(machine.alignments(), machine.accumulator()), (machine.shifts(), word + 1)];
     let in_root = [(machine.root_shifts(), word + 2)];
     let of = |pe: f64, root: f64, part: fn(&Block) -> &Linear| {
         let cells = |block: &Block| part(block).of(machine);
-        let function = if functions { cells(&costs.function) } else { 0.0 };
         let sum = pes as f64 * (pe + cells(&costs.pu_per_pe))
-            + roots as f64 * (root + function)
+            + roots as f64 * root
+            + control.functions as f64 * cells(function)
             + rows as f64 * cells(&costs.pu)
-            + cells(&costs.sequencer);
+            + cells(sequencer);
         sum.round() as u64
     };
     let lut = of(
@@ -270,25 +340,16 @@ pub fn estimate(machine: &Machine, family: Option<Family>) -> Estimate {
     // A node of a tree per PE but one of each row, and per row but one.
     let tree = (pes - 1) * accumulator;
     Estimate {
-        dsp: pes * square(word) + if functions { roots * square(word + 2) } else { 0 },
-        bram: pes * pads.0 + roots * table.0 + programs.0,
-        lut: lut + tree + pes * pads.1 + roots * table.1 + programs.1,
+        dsp: pes * multipliers(costs, word, word) + control.functions * multipliers(costs, word + 2, word),
+        bram: pes * pads.0 + control.functions * table.0 + programs.0 + queue,
+        lut: lut + tree + pes * pads.1 + control.functions * table.1 + programs.1,
         ff: ff + tree,
     }
 }
 
 /// What a device has too little of, as `needed NAME of available`.
-///
-/// A fixed program has no memories, and what it never does is taken away: only multipliers and memories of PEs can be told then.
 pub fn lacks(machine: &Machine, family: Family, has: &Resources, microcode: Microcode) -> Vec<String> {
-    let Estimate { dsp, bram, lut, ff } = match microcode {
-        Microcode::Ram => estimate(machine, Some(family)),
-        Microcode::Rom => {
-            let pads = pads(machine, costs(Some(family)));
-            let pes = u64::from(machine.pes());
-            Estimate { dsp: pes * multipliers(costs(Some(family)), machine.word()), bram: pes * pads.0, lut: 0, ff: 0 }
-        }
-    };
+    let Estimate { dsp, bram, lut, ff } = cells(machine, Some(family), Control::of(machine, microcode));
     let kinds = [("LUT", lut, has.lut), ("FF", ff, has.ff), ("DSP", dsp, has.dsp), ("BRAM", bram, has.bram)];
     let short = kinds.into_iter().filter(|&(_, needed, available)| needed > available);
     short.map(|(name, needed, available)| format!("about {needed} {name} of {available}")).collect()

@@ -37,7 +37,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     };
     files.write(&out)?;
     let netlist = hardware.synthesise(built.design(), talk)?;
-    let (text, synthesis) = hardware.synthesis_report(machine, &netlist);
+    let (text, synthesis) = hardware.synthesis_report(built.design(), &netlist);
     let mut makefile = Files::new();
     makefile.add("Makefile", flow.makefile(SEEDS[0], &hardware.facts.programmer));
     makefile.write(&hardware.folder)?;

@@ -1,6 +1,7 @@
 //! `explore`: the same training step on many machines: cycles, resources, and which machines are beaten by no other.
 
 use crate::arguments::{Explore, Global, Target};
+use crate::config::Microcode;
 use crate::design::{Basis, Design};
 use crate::failure::Failure;
 use crate::jobs;
@@ -95,8 +96,13 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
         };
         let cycles = design.cycles_per_sample()?;
         let board = &project.board;
-        let Estimate { dsp, bram, lut, .. } =
-            resources::estimate(&design.images.machine, board.facts().map(|facts| facts.device.family()));
+        let family = board.facts().map(|facts| facts.device.family());
+        let Estimate { dsp, bram, lut, .. } = match project.config.build.microcode {
+            Microcode::Ram => resources::estimate(&design.images.machine, family),
+            Microcode::Rom => {
+                resources::estimate(&design.images.full.as_ref().unwrap_or(&design.images.predict).image, family)
+            }
+        };
         point.cycles_per_sample = Some(cycles);
         point.samples_per_second = Some(board.clock_mhz * 1e6 / cycles);
         (point.dsp, point.bram, point.lut) = (Some(dsp), Some(bram), Some(lut));

@@ -15,7 +15,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     let hardware = Hardware::new(&project, &project.out_folder(global))?;
     let built = build::everything(&project, target, talk)?;
     let netlist = hardware.synthesise(built.design(), talk)?;
-    let (text, document) = hardware.synthesis_report(&built.machine, &netlist);
+    let (text, document) = hardware.synthesis_report(built.design(), &netlist);
     output::either(
         global.format,
         || text,
