@@ -106,6 +106,8 @@ struct Costs {
     /// Tables per bit of a shifter that chooses between 2, up to 4, up to 8 amounts.
     choices: [f64; 3],
     function: Block,
+    /// What comparing adds to a PE, and to a node of a tree.
+    comparing: [Block; 2],
     /// What a PU has beside PEs and root: registers of what is broadcast, its tree apart; once, and per PE.
     pu: Block,
     pu_per_pe: Block,
@@ -138,6 +140,10 @@ const ECP5: Costs = Costs {
     },
     choices: [0.6, 1.8, 3.0],
     function: Block { lut: Linear::new(14.0, 0.0, 280.0), ff: Linear::new(12.6, 0.0, 148.0) },
+    comparing: [
+        Block { lut: Linear::new(0.0, 2.0, 35.0), ff: Linear::new(0.0, 0.0, 4.0) },
+        Block { lut: Linear::new(0.0, 3.0, 1.0), ff: Linear::new(0.0, 0.0, 0.0) },
+    ],
     pu: Block { lut: Linear::new(0.0, 0.0, 86.0), ff: Linear::new(0.0, 0.0, 350.0) },
     pu_per_pe: Block { lut: Linear::new(1.0, 0.0, 0.0), ff: Linear::new(1.0, 0.0, 0.0) },
     sequencer: Block { lut: Linear::new(0.0, 0.0, 3_700.0), ff: Linear::new(0.0, 0.0, 3_300.0) },
@@ -160,7 +166,7 @@ const ICE40: Costs = Costs {
     ..ECP5
 };
 
-/// One DSP48E2 multiplies, adds and accumulates, and holds operands, product and sum.
+/// One DSP48E2 multiplies, adds and accumulates, and holds operands, product and sum; where values are compared, it only multiplies.
 const ULTRASCALE: Costs = Costs {
     memories: XILINX,
     pe: Shifted {
@@ -173,6 +179,10 @@ const ULTRASCALE: Costs = Costs {
     },
     choices: [0.9, 1.1, 2.2],
     function: Block { lut: Linear::new(20.0, 0.0, 78.0), ff: Linear::new(12.6, 0.0, 148.0) },
+    comparing: [
+        Block { lut: Linear::new(0.0, 3.9, 6.0), ff: Linear::new(0.0, 2.0, 68.0) },
+        Block { lut: Linear::new(0.0, 1.0, 0.0), ff: Linear::new(0.0, 0.0, 0.0) },
+    ],
     sequencer: Block { lut: Linear::new(0.0, 0.0, 2_600.0), ff: Linear::new(0.0, 0.0, 3_300.0) },
     ..ECP5
 };
@@ -324,7 +334,14 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
     let in_root = [(machine.root_shifts(), word + 2)];
     let of = |pe: f64, root: f64, part: fn(&Block) -> &Linear| {
         let cells = |block: &Block| part(block).of(machine);
+        let comparing = if machine.extremes() {
+            let [in_pe, in_node] = &costs.comparing;
+            pes as f64 * cells(in_pe) + (pes - 1) as f64 * cells(in_node)
+        } else {
+            0.0
+        };
         let sum = pes as f64 * (pe + cells(&costs.pu_per_pe))
+            + comparing
             + roots as f64 * root
             + control.functions as f64 * cells(function)
             + rows as f64 * cells(&costs.pu)

@@ -59,6 +59,23 @@ fn of_ultrascale_plus() {
     ));
 }
 
+/// Accumulators and trees take the largest and smallest, too.
+#[test]
+fn of_grids_that_compare() {
+    let compares = ("[machine]", "[machine]\nextremes = true");
+    let few = [compares, ("pes_per_pu = 16", "pes_per_pu = 4"), ("stream_words = 8", "stream_words = 4")];
+    is_near(&synthesise("ulx3s-25f.toml", &few));
+    is_near(&synthesise(
+        "zcu102.toml",
+        &[
+            compares,
+            ("pus = 16", "pus = 2"),
+            ("pes_per_pu = 32", "pes_per_pu = 4"),
+            ("stream_words = 16", "stream_words = 8"),
+        ],
+    ));
+}
+
 /// The program is part of the hardware; the grids of docs/boards.md.
 #[test]
 fn of_fixed_programs() {
