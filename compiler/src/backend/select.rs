@@ -428,7 +428,13 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
         Kind::MultiplyAdd { start, align, product, combine, shift, finish, scale: _ } => {
             let mut job = Job { align: *align, shift: *shift, finish: *finish, combine: *combine, ..base };
             job.c = start.as_ref().map(|s| context.source(s));
-            job.what = format!("{name} {}", if product.is_some() { "multiply-add" } else { "copy" });
+            let what = match combine {
+                Combine::Maximum => "maximum",
+                Combine::Minimum => "minimum",
+                _ if product.is_some() => "multiply-add",
+                _ => "copy",
+            };
+            job.what = format!("{name} {what}");
             if let Some((a, b)) = product {
                 match (context.source(a), context.source(b)) {
                     (Source::Access(a), b) => (job.a, job.b) = (Some(a), b),
