@@ -46,29 +46,13 @@ fn of_ecp5() {
     ));
 }
 
-#[test]
-fn of_gowin() {
-    is_near(&synthesise("tangnano20k.toml", &[("pes_per_pu = 8", "pes_per_pu = 4")]));
-}
-
-#[test]
-fn of_ultrascale_plus() {
-    is_near(&synthesise(
-        "zcu102.toml",
-        &[("pus = 16", "pus = 2"), ("pes_per_pu = 32", "pes_per_pu = 4"), ("stream_words = 16", "stream_words = 8")],
-    ));
-}
-
 /// Accumulators and trees take the largest and smallest, too.
 #[test]
-fn of_grids_that_compare() {
-    let compares = ("[machine]", "[machine]\nextremes = true");
-    let few = [compares, ("pes_per_pu = 16", "pes_per_pu = 4"), ("stream_words = 8", "stream_words = 4")];
-    is_near(&synthesise("ulx3s-25f.toml", &few));
+fn of_ultrascale_plus_that_compares() {
     is_near(&synthesise(
         "zcu102.toml",
         &[
-            compares,
+            ("[machine]", "[machine]\nextremes = true"),
             ("pus = 16", "pus = 2"),
             ("pes_per_pu = 32", "pes_per_pu = 4"),
             ("stream_words = 16", "stream_words = 8"),
