@@ -10,7 +10,7 @@ use crate::failure::{Failure, Source};
 use crate::library::{self, BOARDS};
 use crate::resources;
 use arch::amounts::Amounts;
-use arch::machine::MachineSpec;
+use arch::machine::{MOST_LINES, MachineSpec};
 use arch::{Code, Diagnostic, Machine};
 use compiler::language::nearest;
 use fpga::board::Board as Facts;
@@ -103,7 +103,7 @@ impl Board {
         };
         let family = facts.device.family();
         let fits = |machine: &Machine| resources::lacks(machine, family, &facts.resources, microcode).is_empty();
-        let machines = (1..=64).rev().filter_map(|pus| Machine::try_from(with(pus)).ok());
+        let machines = (1..=MOST_LINES).rev().filter_map(|pus| Machine::try_from(with(pus)).ok());
         let Some(found) = machines.into_iter().find(fits) else {
             let message = format!("not even one PU fits {}", facts.title);
             return Err(Failure::DoesNotFit {

@@ -6,7 +6,7 @@
 //! nearest known one.
 
 use crate::failure::Source;
-use arch::machine::MachineSpec;
+use arch::machine::{MOST_LINES, MachineSpec};
 use arch::{Code, Diagnostic, Machine, Span};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -36,7 +36,7 @@ pub struct Config {
     pub program: Option<PathBuf>,
     /// The grid as the file gives it; what is left out follows from the program.
     pub spec: MachineSpec,
-    /// `pus = "auto"`: as many as the board holds. Until the board is known, there is one.
+    /// `pus = "auto"`: as many as the board holds. Until the board is known, as few as make a machine.
     pub pus_by_board: bool,
     /// The grid with the defaults of what is left out.
     pub machine: Machine,
@@ -121,7 +121,13 @@ impl Config {
     /// impossible machine.
     pub fn parse(source: &Source) -> Result<Config, Vec<Diagnostic>> {
         let (text, pus_by_board) = without_auto(&source.text);
-        let file: ConfigFile = from_toml(&text).map_err(|error| vec![error])?;
+        let mut file: ConfigFile = from_toml(&text).map_err(|error| vec![error])?;
+        if pus_by_board {
+            // Words of a transfer need not fit one PU.
+            let with = |pus: u32| MachineSpec { pus: Some(pus), ..file.machine.clone() };
+            let possible = (1..=MOST_LINES).map(with).find(|spec| Machine::try_from(spec.clone()).is_ok());
+            file.machine = possible.unwrap_or(file.machine);
+        }
         let machine = Machine::try_from(file.machine.clone()).map_err(|error| {
             let message = format!("the machine is impossible: {error}");
             let span = value_span(&source.text, &["machine", error.key]);
@@ -286,6 +292,8 @@ mod tests {
     fn the_board_may_decide_the_number_of_pus() {
         let config = Config::parse(&source("[machine]\npus = \"auto\"\npes_per_pu = 4\n")).unwrap();
         assert!(config.pus_by_board && config.machine.pes() == 4);
+        let wide = Config::parse(&source("[machine]\npus = \"auto\"\npes_per_pu = 8\nstream_words = 16\n")).unwrap();
+        assert_eq!(wide.machine.pes(), 16);
         assert!(!Config::parse(&source("[machine]\npus = 2\n")).unwrap().pus_by_board);
         let (_, _, place) = error("[machine]\npus = \"auto\"\nword = 99\n");
         assert_eq!(place, (3, 8));

@@ -11,7 +11,7 @@ use arch::isa::{
     AluInstruction, COUNT_BITS, DELAY_BITS, INTERVAL_BITS, Instruction, LoadInstruction, MoveInstruction,
     RootInstruction,
 };
-use arch::machine::{Machine, MachineSpec};
+use arch::machine::{MOST_LINES, Machine, MachineSpec};
 use fpga::board::Resources;
 use fpga::yosys::Family;
 use hdl::Design;
@@ -383,7 +383,7 @@ pub fn largest(machine: &Machine, family: Family, has: &Resources, microcode: Mi
         };
         Machine::try_from(spec).ok().filter(|machine| lacks(machine, family, has, microcode).is_empty())
     };
-    let grids = (1..=64).flat_map(|pus| (1..=64).map(move |pes_per_pu| (pus, pes_per_pu)));
+    let grids = (1..=MOST_LINES).flat_map(|pus| (1..=MOST_LINES).map(move |pes_per_pu| (pus, pes_per_pu)));
     let size = |&(pus, pes_per_pu): &(u32, u32)| (pus * pes_per_pu, std::cmp::Reverse(pus.abs_diff(pes_per_pu)));
     let mut grids: Vec<(u32, u32)> = grids.collect();
     grids.sort_by_key(size);
@@ -485,6 +485,13 @@ mod tests {
             let machine = Machine::try_from(spec).unwrap();
             let lacks = lacks(&machine, facts.device.family(), &facts.resources, config.build.microcode);
             assert!(lacks.is_empty(), "{name}: {lacks:?}");
+            // With as many PUs as fit there are no fewer.
+            let rows = format!("pus = {}\n", machine.pus());
+            assert!(source.text.contains(&rows), "{name}");
+            let source = crate::failure::Source { text: source.text.replace(&rows, "pus = \"auto\"\n"), ..source };
+            let config = crate::config::Config::parse(&source).unwrap();
+            let filled = board.fill(&config.spec, config.build.microcode, &source).unwrap();
+            assert!(filled.pus() >= machine.pus(), "{name}: {filled}");
         }
     }
 }

@@ -76,6 +76,9 @@ pub struct MachineError {
     pub reason: String,
 }
 
+/// Most rows of a grid, and most columns.
+pub const MOST_LINES: u32 = 64;
+
 fn within(key: &'static str, value: u32, low: u32, high: u32) -> Result<u32, MachineError> {
     if (low..=high).contains(&value) {
         Ok(value)
@@ -88,8 +91,8 @@ impl TryFrom<MachineSpec> for Machine {
     type Error = MachineError;
 
     fn try_from(spec: MachineSpec) -> Result<Machine, MachineError> {
-        let pus = within("pus", spec.pus.unwrap_or(8), 1, 64)?;
-        let pes_per_pu = within("pes_per_pu", spec.pes_per_pu.unwrap_or(8), 1, 64)?;
+        let pus = within("pus", spec.pus.unwrap_or(8), 1, MOST_LINES)?;
+        let pes_per_pu = within("pes_per_pu", spec.pes_per_pu.unwrap_or(8), 1, MOST_LINES)?;
         let pes = pus * pes_per_pu;
         let word = within("word", spec.word.unwrap_or(16), 8, 32)?;
         let default_accumulator = if word <= 16 { 48 } else { 80 };
