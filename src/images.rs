@@ -265,6 +265,7 @@ fn widen(common: &mut MachineSpec, user: &MachineSpec, machine: &Machine) {
     wider(&mut common.data_depth, user.data_depth, machine.data_depth());
     wider(&mut common.temporary_depth, user.temporary_depth, machine.temporary_depth());
     wider(&mut common.program_depth, user.program_depth, machine.program_depth());
+    wider(&mut common.gradient_depth, user.gradient_depth, machine.gradient_depth());
     if user.divider.is_none() {
         common.divider = Some(common.divider.unwrap_or(false) || machine.divider());
     }
@@ -284,6 +285,7 @@ fn refused(project: &Project, program: &fixed::Program, refusal: Refusal) -> Fai
         data_depth: None,
         temporary_depth: None,
         program_depth: None,
+        gradient_depth: None,
         ..project.config.spec.clone()
     };
     let mut diagnostic = *diagnostic;

@@ -33,6 +33,12 @@ pub fn explain(compiled: &Compiled) -> String {
         ));
     }
     text.push_str(&format!("\n{} cycles from step to step\n", compiled.image.step_length));
+    if let Some(samples) = compiled.tile {
+        text.push_str(&format!(
+            "a batch is {} steps of {samples} samples: it does not fit the data pads as a whole\n",
+            compiled.image.tiles
+        ));
+    }
     text
 }
 

@@ -63,6 +63,8 @@ struct Cycles {
     mac_utilisation: f64,
     /// Schedule of one step, without waits for input.
     step_length: u32,
+    /// Steps of a batch.
+    tiles: u32,
     multiply_adds_per_sample: f64,
     input_words_per_sample: f64,
     samples_per_second: f64,
@@ -145,6 +147,7 @@ impl Report {
             distance: sources.cycles_per_sample / bounds.larger().max(f64::MIN_POSITIVE),
             mac_utilisation: bounds.work / sources.cycles_per_sample,
             step_length: image.step_length,
+            tiles: image.tiles,
             multiply_adds_per_sample: macs as f64 / batch,
             input_words_per_sample: words as f64 / batch,
             samples_per_second: board.clock_mhz * 1e6 / sources.cycles_per_sample,
@@ -210,6 +213,9 @@ impl Report {
             "bandwidth bound     {:10.2}   ({:.0} words, {} per cycle)\n",
             cycles.bandwidth_bound, cycles.input_words_per_sample, machine.stream_words
         ));
+        if cycles.tiles > 1 {
+            text.push_str(&format!("tiles of a batch    {:10}\n", cycles.tiles));
+        }
         text.push_str(&format!("distance to bound   {:10.2}\n", cycles.distance));
         text.push_str(&format!("MAC utilisation     {:9.1} %\n", 100.0 * cycles.mac_utilisation));
         text.push_str("\ncycles by source line\n  cycles  multiply-adds   line\n");
@@ -296,7 +302,7 @@ fn memories(compiled: &Compiled) -> Vec<Memory> {
     let memory =
         |name, used: usize, available: u32| Memory { name, used: used as u64, available: u64::from(available) };
     let entries = image.tables.iter().map(|table| table.entries.len()).sum();
-    vec![
+    let mut memories = vec![
         memory("model pad", used.model as usize, machine.model_depth()),
         memory("data pad (per bank)", used.data as usize, machine.data_depth()),
         memory("temporary pads", used.temporary as usize, machine.temporary_depth()),
@@ -305,7 +311,11 @@ fn memories(compiled: &Compiled) -> Vec<Memory> {
         memory("move program", image.moves.len(), machine.program_depth()),
         memory("load program", image.load.len(), machine.program_depth()),
         memory("function tables", entries, machine.table_entries()),
-    ]
+    ];
+    if machine.gradient_depth() > 0 {
+        memories.push(memory("gradient pad", used.gradient as usize, machine.gradient_depth()));
+    }
+    memories
 }
 
 fn resources(design: hdl::Design<'_>, board: &Board) -> Vec<Resource> {
@@ -386,6 +396,7 @@ pub fn layout(image: &Image, program: &Program) -> serde_json::Value {
         "word_bits": image.machine.word(),
         "stream_words": image.machine.stream_words(),
         "step_length": image.step_length,
+        "tiles": image.tiles,
         "entries": {
             "step_alu": entries.step_alu, "step_root": entries.step_root, "step_move": entries.step_move,
             "step_load": entries.step_load, "emit_step": entries.emit_step, "emit_model": entries.emit_model,

@@ -190,6 +190,10 @@ const ULTRASCALE: Costs = Costs {
 /// Bytes of a frame that the host link holds.
 const PAYLOAD_BYTES: u32 = 512;
 
+/// Where a sum starts, in a PE with a gradient pad; and the tile counter with what the streams have for it.
+const RESUME: Block = Block { lut: Linear::new(0.0, 1.0, 0.0), ff: Linear::new(0.0, 0.0, 0.0) };
+const TILES: Block = Block { lut: Linear::new(0.0, 0.0, 200.0), ff: Linear::new(0.0, 0.0, 150.0) };
+
 /// Chunks of 32 bits at the beginning of an instruction of the alu stream that hold delay, interval and counts.
 const PACING_CHUNKS: u32 = (1 + DELAY_BITS + INTERVAL_BITS + 4 * COUNT_BITS).div_ceil(32);
 
@@ -251,7 +255,12 @@ fn link(machine: &Machine, family: Option<Family>, costs: &Costs) -> u64 {
 /// Block memories and look-up tables of the memories of a PE.
 fn pads(machine: &Machine, costs: &Costs) -> (u64, u64) {
     let pads = [machine.model_depth(), 2 * machine.data_depth(), machine.temporary_depth(), machine.temporary_depth()];
-    pads.map(|depth| costs.memories.of(depth, machine.word())).into_iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+    let pads = pads.map(|depth| costs.memories.of(depth, machine.word()));
+    let gradient = match machine.gradient_depth() {
+        0 => (0, 0),
+        depth => costs.memories.of(depth, machine.accumulator()),
+    };
+    pads.into_iter().fold(gradient, |a, b| (a.0 + b.0, a.1 + b.1))
 }
 
 /// What is known of a grid's programs.
@@ -332,6 +341,10 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
 
     let in_pe = [(machine.alignments(), machine.accumulator()), (machine.shifts(), word + 1)];
     let in_root = [(machine.root_shifts(), word + 2)];
+    let tiles = |part: fn(&Block) -> &Linear| {
+        let cells = pes as f64 * part(&RESUME).of(machine) + part(&TILES).of(machine);
+        if machine.gradient_depth() > 0 { cells } else { 0.0 }
+    };
     let of = |pe: f64, root: f64, part: fn(&Block) -> &Linear| {
         let cells = |block: &Block| part(block).of(machine);
         let comparing = if machine.extremes() {
@@ -345,7 +358,8 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
             + roots as f64 * root
             + control.functions as f64 * cells(function)
             + rows as f64 * cells(&costs.pu)
-            + cells(sequencer);
+            + cells(sequencer)
+            + tiles(part);
         sum.round() as u64
     };
     let lut = of(

@@ -294,17 +294,26 @@ fn broken_toml_unknown_key_impossible_grid() {
     fails(&["--config", "no_such_config", LOGISTIC], 6, &["no_such_config", "built in are"]);
 }
 
-/// What does not fit in one batch may fit in a smaller one, and the message says in which: that one fits, one more does not.
+/// What does not fit in one batch runs in tiles, with the same weights. Where there are no gradient pads it may fit in a smaller one, and the
+/// message says in which: that one fits, one more does not.
 #[test]
 fn a_batch_that_is_too_large_says_which_one_fits() {
     let folder = folder();
     let small = text(&folder, "small.toml", "[machine]\npus = 1\npes_per_pu = 2\ndata_depth = 64\n");
-    let with = |batch: &str| {
+    let none = "[machine]\npus = 1\npes_per_pu = 2\ndata_depth = 64\ngradient_depth = 0\n";
+    let none = text(&folder, "none.toml", none);
+    let trained = |batch: &str, config: &str| {
         run(&[
-            "train", LOGISTIC, "--data", CANCER, "--config", &small, "--batch", batch, "--epochs", "1", "--engine",
+            "train", LOGISTIC, "--data", CANCER, "--config", config, "--batch", batch, "--epochs", "1", "--engine",
             "array",
         ])
     };
+    // The array is compared with whole batches in every word.
+    let tiled = trained("32", &small);
+    assert_eq!(tiled.code, 0, "{}", tiled.stderr);
+    let explained = done(&["explain", LOGISTIC, "--data", CANCER, "--config", &small, "--batch", "32"]);
+    assert!(explained.stdout.contains("a batch is 8 steps of 4 samples"), "{}", explained.stdout);
+    let with = |batch: &str| trained(batch, &none);
     let refused = with("32");
     assert_eq!(refused.code, 4, "{}", refused.stderr);
     assert!(refused.stderr.contains("words of data scratchpad where the machine has 64"), "{}", refused.stderr);

@@ -92,6 +92,29 @@ fn tabla_programs_run_on_the_rtl() {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
+/// The same on hardware with gradient pads, whose data pads are too small for a batch.
+#[test]
+fn random_programs_run_in_tiles_on_the_rtl() {
+    let spec = MachineSpec { data_depth: Some(16), gradient_depth: Some(64), ..hardware(2, 4, 16) };
+    let hardware = Hardware::build(spec);
+    let found = Path::new(env!("CARGO_MANIFEST_DIR")).join("sim/tests/random/found");
+    let mut climbed = 0;
+    for number in 0..40 {
+        let tape = tape::random(8, number, 120);
+        match of_tape(false, &tape).run_in_tiles(&hardware.spec, Some(&hardware)) {
+            Verdict::Climbed(climbs) => climbed += climbs,
+            Verdict::Refused(_) => {}
+            Verdict::Fell(_) => {
+                let name = format!("rtl-tiles-{number}");
+                let again = |trial: &random::trial::Trial| trial.run_in_tiles(&hardware.spec, Some(&hardware));
+                panic!("{}", keep(false, &tape, &found, &name, again));
+            }
+        }
+    }
+    println!("{climbed} climbs in tiles");
+    assert!(climbed >= 10, "{climbed} climbs in tiles");
+}
+
 /// Random programs on hardware, with stalls, aborts and resets; one that falls is made small and kept where the tests replay it.
 #[test]
 fn random_programs_run_on_the_rtl() {

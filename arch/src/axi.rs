@@ -102,7 +102,7 @@ pub const REGISTERS: [AxiRegister; 16] = {
             "streams",
             Read,
             Grid(registers::STREAMS),
-            "words of a beat, log2 of the output FIFO, log2 of the table entries (0 = none), 8 bits each, words lowest; bit 24: there are dividers, bit 25: accumulators and trees compare",
+            "words of a beat, log2 of the output FIFO, log2 of the table entries (0 = none), 8 bits each, words lowest; bit 24: there are dividers, bit 25: accumulators and trees compare; bits 31..27: log2 of the gradient pads' depth (0 = none)",
         ),
     ]
 };

@@ -29,9 +29,12 @@ pub struct Image {
     pub step_length: u32,
     /// How the host packs the model: one feed per load instruction of `entries.load_model`, in order.
     pub model_in: Vec<Feed>,
-    /// How the host packs one step's input: one feed per load instruction of `entries.step_load`, in order.
+    /// Steps that make one batch: its tiles, which run one after the other. Only on machines with gradient pads it is more than 1.
+    pub tiles: u32,
+    /// How the host packs the input of one batch: tile by tile, one feed per load instruction of `entries.step_load`, in order.
     pub step_in: Vec<Feed>,
-    /// What each emission instruction of `entries.emit_step` sends, in order.
+    /// What is sent for one batch: tile by tile, what each emission instruction of `entries.emit_step` sends, in order. A result
+    /// that is no tile's own is meant as it is after the last one.
     pub step_out: Vec<Feed>,
     /// What each emission instruction of `entries.emit_model` sends, in order.
     pub model_out: Vec<Feed>,
@@ -89,6 +92,9 @@ impl Image {
             writes.push((register, entry.map_or(0, |number| registers::ENTRY_ENABLE | number)));
         }
         writes.push((registers::STEP_LENGTH, self.step_length));
+        if machine.gradient_depth() > 0 {
+            writes.push((registers::TILES, self.tiles));
+        }
         writes
     }
 

@@ -8,7 +8,9 @@
 mod fields;
 mod text;
 
-pub use fields::{COUNT_BITS, DELAY_BITS, Field, Fits, INTERVAL_BITS, Instruction, Layout, SHIFT_BITS, pad_bits};
+pub use fields::{
+    COUNT_BITS, DELAY_BITS, Field, Fits, INTERVAL_BITS, Instruction, Layout, SHIFT_BITS, gradient_bits, pad_bits,
+};
 
 use crate::division::Rounding;
 use crate::number::{word_max, word_min};
@@ -231,6 +233,19 @@ impl Combine {
     }
 }
 
+/// In which tiles of a batch the result of an instruction counts (docs/machine.md section 8). Anything but `Every` needs a
+/// machine with gradient pads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tiles {
+    /// In every tile.
+    Every,
+    /// In the last tile of a batch: nothing is written in the others.
+    Last,
+    /// In the last tile, and it is a sum over all of them: between tiles it waits at full width in the gradient pad, at this
+    /// address. Strides of levels that are summed over are 0.
+    Park(Address),
+}
+
 /// One vector instruction of the alu stream: `result = finish((start << align) ± sum(a * b))`, or the largest or smallest of
 /// these instead of the sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -274,6 +289,8 @@ pub struct AluInstruction {
     pub emit: bool,
     /// Which PEs write and feed the tree.
     pub mask: Mask,
+    /// In which tiles of a batch the result counts.
+    pub tiles: Tiles,
     /// Last instruction of its routine.
     pub end: bool,
 }
@@ -367,6 +384,8 @@ pub struct MoveInstruction {
     pub destination: Address,
     /// Which PEs take it.
     pub mask: Mask,
+    /// Only the last tile of a batch writes.
+    pub late: bool,
     /// Last instruction of its routine.
     pub end: bool,
 }

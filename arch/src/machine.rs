@@ -34,6 +34,9 @@ pub struct MachineSpec {
     pub divider: Option<bool>,
     /// Whether accumulators and trees compare as well as add; default: if the program has maxima or minima of several values.
     pub extremes: Option<bool>,
+    /// Words of the gradient scratchpad per PE, which are as wide as the accumulator; 0: none, a batch has to fit the data
+    /// scratchpads as a whole. Default: as many as the program needs.
+    pub gradient_depth: Option<u32>,
     /// By how many places a PE can shift the start of a sum to the left; default: any.
     pub alignments: Option<Amounts>,
     /// By how many places a PE can shift a sum to the right; default: any.
@@ -59,6 +62,7 @@ pub struct Machine {
     output_fifo: u32,
     divider: bool,
     extremes: bool,
+    gradient_depth: u32,
     alignments: Amounts,
     shifts: Amounts,
     root_shifts: Amounts,
@@ -130,6 +134,10 @@ impl TryFrom<MachineSpec> for Machine {
             output_fifo: depth("output_fifo", spec.output_fifo, 32, 4, 4096)?,
             divider,
             extremes: spec.extremes.unwrap_or(false),
+            gradient_depth: match spec.gradient_depth {
+                None | Some(0) => 0,
+                words => depth("gradient_depth", words, 2, 2, 1 << 16)?,
+            },
             alignments: spec.alignments.unwrap_or(Amounts::ANY),
             shifts: spec.shifts.unwrap_or(Amounts::ANY),
             root_shifts: spec.root_shifts.unwrap_or(Amounts::ANY),
@@ -153,6 +161,7 @@ impl From<Machine> for MachineSpec {
             output_fifo: Some(machine.output_fifo),
             divider: Some(machine.divider),
             extremes: Some(machine.extremes),
+            gradient_depth: Some(machine.gradient_depth),
             alignments: (machine.alignments != Amounts::ANY).then_some(machine.alignments),
             shifts: (machine.shifts != Amounts::ANY).then_some(machine.shifts),
             root_shifts: (machine.root_shifts != Amounts::ANY).then_some(machine.root_shifts),
@@ -236,6 +245,11 @@ impl Machine {
     /// Whether accumulators and trees take the largest or smallest as well as the sum.
     pub fn extremes(&self) -> bool {
         self.extremes
+    }
+
+    /// Words of the gradient scratchpad per PE, a power of two, or 0 for a grid that cannot cut batches into tiles.
+    pub fn gradient_depth(&self) -> u32 {
+        self.gradient_depth
     }
 
     /// By how many places a PE can shift the start of a sum to the left.

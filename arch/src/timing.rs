@@ -18,6 +18,15 @@ pub const ALU_TO_ALU: u64 = ALU_WRITE + 1;
 /// Cycles from an ALU beat to its sum in the accumulator, which the row tree adds up.
 pub const ALU_TREE: u64 = 4;
 
+/// Cycles from an ALU beat to its read of the gradient pad: the word is needed where the sum starts.
+pub const PARK_READ: u64 = 1;
+
+/// Cycles from an ALU beat to its accumulator at the write port of the gradient pad.
+pub const PARK_WRITE: u64 = ALU_TREE;
+
+/// Cycles from an ALU beat to the first ALU beat that may resume the sum it parked.
+pub const PARK_TO_PARK: u64 = PARK_WRITE - PARK_READ + 1;
+
 /// Cycles from a move beat to the first ALU beat that may read what it wrote.
 pub const MOVE_TO_ALU: u64 = 1;
 

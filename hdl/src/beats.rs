@@ -9,7 +9,9 @@ use crate::bundle::bundle;
 use crate::fixed::Fixed;
 use crate::{Design, Leaves};
 use arch::amounts::Amounts;
-use arch::isa::{AluInstruction, Instruction, Layout, LoadInstruction, MoveInstruction, RootInstruction};
+use arch::isa::{
+    AluInstruction, Instruction, Layout, LoadInstruction, MoveInstruction, RootInstruction, gradient_bits,
+};
 use arch::number::ceil_log2;
 
 bundle! {
@@ -32,6 +34,14 @@ bundle! {
             a, b, c, align, shift, immediate_b, immediate_c, write,
             destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3,
             row_low, column_low, row_high, column_high, row_level, column_level, pick_row, pick_column;
+    }
+}
+
+bundle! {
+    /// What they do in the tiles of a batch, on grids with gradient pads.
+    TileFields {
+        bits: late, park;
+        words: park_base, park_delta0, park_delta1, park_delta2, park_delta3;
     }
 }
 
@@ -65,6 +75,14 @@ bundle! {
         bits: global, t1, flat;
         words: destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3,
             row_low, column_low, row_high, column_high, row_level, column_level, pick_row, pick_column;
+    }
+}
+
+bundle! {
+    /// What they do in the tiles of a batch, on grids with gradient pads. No other stream has such fields.
+    LateField {
+        bits: late;
+        words: ;
     }
 }
 
@@ -112,6 +130,14 @@ bundle! {
 }
 
 bundle! {
+    /// Which tile of its batch a step is.
+    TileFlags {
+        bits: first, last;
+        words: ;
+    }
+}
+
+bundle! {
     /// Effective bounds and picks of a beat.
     MaskBeat {
         bits: flat, pick_row, pick_column;
@@ -125,6 +151,14 @@ bundle! {
         bits: valid, first, last, negative, tree, write_model, write_t0, write_t1;
         words: model_address, data_address, t0_address, t1_address, a, b, c, combine, align, shift, immediate_b, immediate_c,
             destination;
+    }
+}
+
+bundle! {
+    /// What it has to do with the gradient pads: whether its sum starts where the tile before left it, whether the next tile goes on with it.
+    TileBeat {
+        bits: resume, keep;
+        words: address;
     }
 }
 
@@ -182,6 +216,10 @@ pub(crate) struct Widths {
     pub(crate) dividers: usize,
     /// Whether accumulators and trees compare as well as add.
     pub(crate) extremes: bool,
+    /// Gradient pads in each PE, and everything that belongs to them: 0 or 1.
+    pub(crate) gradients: usize,
+    /// Their address bits.
+    pub(crate) gradient: u32,
     /// Address bits of the model pad.
     pub(crate) model: u32,
     /// Address bits of the data pad, with the bank bit.
@@ -217,6 +255,8 @@ impl Widths {
             leaves,
             dividers: machine.divider().into(),
             extremes: machine.extremes(),
+            gradients: (machine.gradient_depth() > 0).into(),
+            gradient: gradient_bits(machine),
             model: alu.field("model_base").bits,
             data: alu.field("data_base").bits + 1,
             temporary: alu.field("t0_base").bits,

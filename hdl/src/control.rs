@@ -69,7 +69,7 @@ assign entry_chunk = address[0 +: {ENTRY_CHUNK_BITS}];",
 }
 
 /// Addresses of what can be read, in the order of [`ReadSelect`]'s values.
-const READABLE: [u32; 24] = [
+const READABLE: [u32; 25] = [
     registers::CONTROL,
     registers::STEPS,
     registers::CYCLES_LOW,
@@ -94,6 +94,7 @@ const READABLE: [u32; 24] = [
     registers::SHIFTS[1],
     registers::ROOT_SHIFTS[0],
     registers::ROOT_SHIFTS[1],
+    registers::TILES,
 ];
 
 /// The register at an address, 0 where there is none. A leaf: one `case` is a third of the logic of a chain of `if`.
@@ -140,15 +141,15 @@ always @(*)
 
 /// A register that the program decides; a constant where the program is part of the hardware.
 #[derive(LogicBlock)]
-struct Setting {
-    clock: Signal<In, Clock>,
-    d: Wide<In>,
-    q: Wide<Out>,
+pub(crate) struct Setting {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) d: Wide<In>,
+    pub(crate) q: Wide<Out>,
     _fixed: Option<u32>,
 }
 
 impl Setting {
-    fn new(fixed: Option<u32>) -> Self {
+    pub(crate) fn new(fixed: Option<u32>) -> Self {
         Setting { clock: Signal::default(), d: Wide::new(CHUNK_BITS), q: Wide::new(CHUNK_BITS), _fixed: fixed }
     }
 }
@@ -182,6 +183,8 @@ pub(crate) struct ControlRegisters {
     pub(crate) saturated: Signal<In, Bit>,
     pub(crate) cycles_low: Wide<In>,
     pub(crate) cycles_high: Wide<In>,
+    /// The register of [`crate::tiles`]; 0 where there is none.
+    pub(crate) tiles: Wide<In>,
     pub(crate) read: Wide<Out>,
     pub(crate) start: Signal<Out, Bit>,
     pub(crate) steps: Wide<Out>,
@@ -261,6 +264,7 @@ impl ControlRegisters {
             saturated: Signal::default(),
             cycles_low: Wide::new(CHUNK_BITS),
             cycles_high: Wide::new(CHUNK_BITS),
+            tiles: Wide::new(CHUNK_BITS),
             read: Wide::new(CHUNK_BITS),
             start: Signal::default(),
             steps: Wide::new(CHUNK_BITS),
@@ -441,6 +445,7 @@ impl Logic for ControlRegisters {
         self.select.values[21].next = self.amounts[3].val();
         self.select.values[22].next = self.amounts[4].val();
         self.select.values[23].next = self.amounts[5].val();
+        self.select.values[24].next = self.tiles.val();
         self.answer.d.next = self.select.value.val();
     }
 }

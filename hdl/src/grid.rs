@@ -254,6 +254,9 @@ impl Grid {
             let lane = (r * columns + c) % self.lanes.len();
             wires!(self, wiring; pus[r].lanes[c] = lane_selects[lane].word;);
         }
+        for t in 0..self.sequencer.tiles.len() {
+            wires!(self, wiring; pus[r].tiles[t] = sequencer.tiles[t];);
+        }
         for f in 0..self.function_now.len() {
             wires!(self, wiring;
                 pus[r].function[f] = sequencer.function[f];

@@ -50,6 +50,7 @@ mod shift;
 mod signal;
 mod stream;
 mod streams;
+mod tiles;
 mod tree;
 mod wiring;
 

@@ -2,7 +2,7 @@
 //!
 //!     in_valid & in_ready ──▶ loops ──▶ register ──▶ beat ──▶ write after two more registers
 
-use crate::beats::{Advance, LoadBeat, LoadFields, LoadPacing, LoopCounters, LoopEnds, MaskBeat, Widths};
+use crate::beats::{Advance, LateField, LoadBeat, LoadFields, LoadPacing, LoopCounters, LoopEnds, MaskBeat, Widths};
 use crate::mask::{LevelPick, MaskUnit, wire_mask};
 use crate::memory::{CHUNK_BITS, INSTRUCTION_CHUNK_BITS, ProgramMemory};
 use crate::register::{Flag, Register, Stage};
@@ -298,7 +298,7 @@ pub(crate) struct Loader {
     pub(crate) scatter: Signal<Out, Bit>,
     pub(crate) pick_group: Signal<Out, Bit>,
     pub(crate) picked_group: Wide<Out>,
-    microcode: ProgramMemory<LoadPacing<Out>, LoadFields<Out>>,
+    microcode: ProgramMemory<LoadPacing<Out>, LoadFields<Out>, LateField<Out>>,
     control: LoadControl,
     loops: LoopNest,
     work: Stage<LoadFields<In>, LoadFields<Out>>,
@@ -351,6 +351,7 @@ impl Loader {
                 &widths.load,
                 [LoadPacing::new(&field), LoadPacing::new(&field)],
                 LoadFields::new(&field),
+                None,
             ),
             control: LoadControl::new(widths),
             loops: LoopNest::new(widths),

@@ -216,7 +216,7 @@ impl Logic for TableMemory {
 ///
 /// A program that is part of the hardware has no memory: every bit of a field is a function of the instruction's number.
 #[derive(LogicBlock)]
-pub(crate) struct ProgramMemory<P: Bundle, F: Bundle> {
+pub(crate) struct ProgramMemory<P: Bundle, F: Bundle, T: Bundle> {
     pub(crate) clock: Signal<In, Clock>,
     pub(crate) write: Signal<In, Bit>,
     pub(crate) write_index: Wide<In>,
@@ -233,6 +233,8 @@ pub(crate) struct ProgramMemory<P: Bundle, F: Bundle> {
     pub(crate) pacing: P,
     /// Of the current instruction: what its beats are made of.
     pub(crate) fields: F,
+    /// What they do in the tiles of a batch: one, or none.
+    pub(crate) tiles: Vec<T>,
     _layout: Layout,
     _name: &'static str,
     _chunks: Vec<Vec<u32>>,
@@ -241,8 +243,8 @@ pub(crate) struct ProgramMemory<P: Bundle, F: Bundle> {
     _fixed: bool,
 }
 
-impl<P: Bundle, F: Bundle> ProgramMemory<P, F> {
-    /// A program of `2^index_bits` instructions; the two kinds of bundles hold every field of the layout under its name.
+impl<P: Bundle, F: Bundle, T: Bundle> ProgramMemory<P, F, T> {
+    /// A program of `2^index_bits` instructions; the kinds of bundles hold every field of the layout under its name.
     pub(crate) fn new(
         name: &'static str,
         region: Region,
@@ -250,8 +252,11 @@ impl<P: Bundle, F: Bundle> ProgramMemory<P, F> {
         layout: &Layout,
         pacing: [P; 2],
         fields: F,
+        tiles: Option<T>,
     ) -> Self {
-        let named = P::BITS.len() + P::WORDS.len() + F::BITS.len() + F::WORDS.len();
+        let tiles = Vec::from_iter(tiles);
+        let in_tiles = tiles.len() * (T::BITS.len() + T::WORDS.len());
+        let named = P::BITS.len() + P::WORDS.len() + F::BITS.len() + F::WORDS.len() + in_tiles;
         assert_eq!(layout.fields.len(), named, "fields of the {name} stream");
         let (write, write_index, write_chunk, write_data) = chunk_port!(widths.index, INSTRUCTION_CHUNK_BITS);
         let (depth, chunks) = (1 << widths.index, layout.chunks() as usize);
@@ -269,6 +274,7 @@ impl<P: Bundle, F: Bundle> ProgramMemory<P, F> {
             ahead,
             pacing,
             fields,
+            tiles,
             _fixed: contents.is_some(),
             _chunks: filled(contents.unwrap_or_default(), depth, chunks),
             _shown: vec![0; chunks],
@@ -299,11 +305,12 @@ impl<P: Bundle, F: Bundle> ProgramMemory<P, F> {
         let last = self.read_index.width() - 1;
         let mut columns = Columns::default();
         let mut assigns = String::new();
-        let bundles: [(&str, &str, [&[&str]; 2]); 3] = [
+        let mut bundles: Vec<(&str, &str, [&[&str]; 2])> = vec![
             ("ahead", "ahead_index", [P::BITS, P::WORDS]),
             ("pacing", "current_index", [P::BITS, P::WORDS]),
             ("fields", "current_index", [F::BITS, F::WORDS]),
         ];
+        bundles.extend(self.tiles.iter().map(|_| ("tiles$0", "current_index", [T::BITS, T::WORDS])));
         for (bundle, index, names) in bundles {
             for name in names.into_iter().flatten() {
                 assigns += &format!("assign {bundle}${name} = {};\n", self.fixed_field(name, index, &mut columns));
@@ -324,13 +331,15 @@ end
     }
 }
 
-impl<P: Bundle, F: Bundle> Logic for ProgramMemory<P, F> {
+impl<P: Bundle, F: Bundle, T: Bundle> Logic for ProgramMemory<P, F, T> {
     fn update(&mut self) {
         if self.clock.pos_edge() {
             if self.load.val() {
                 let (pacing, fields) = (self.values::<P>(), self.values::<F>());
                 self.pacing.drive(&mut pacing.into_iter());
                 self.fields.drive(&mut fields.into_iter());
+                let tiles = self.tiles.first().map_or(Vec::new(), |_| self.values::<T>());
+                self.tiles.iter_mut().for_each(|bundle| bundle.drive(&mut tiles.iter().copied()));
             }
             if self.read.val() {
                 self._shown = self._chunks[self.read_index.val() as usize].clone();
@@ -349,6 +358,7 @@ impl<P: Bundle, F: Bundle> Logic for ProgramMemory<P, F> {
         self.ahead.claim();
         self.pacing.claim();
         self.fields.claim();
+        self.tiles.iter_mut().for_each(crate::wiring::Lines::claim);
     }
     fn hdl(&self) -> Verilog {
         if self._fixed {
@@ -378,6 +388,9 @@ impl<P: Bundle, F: Bundle> Logic for ProgramMemory<P, F> {
         }
         for name in F::BITS.iter().chain(F::WORDS) {
             text += &format!("    fields${name} <= {};\n", slice(name));
+        }
+        for name in self.tiles.iter().flat_map(|_| T::BITS.iter().chain(T::WORDS)) {
+            text += &format!("    tiles$0${name} <= {};\n", slice(name));
         }
         Verilog::Custom(text + "end")
     }

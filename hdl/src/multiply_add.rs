@@ -98,7 +98,7 @@ impl Logic for MultiplyAdd {
             }
             let starts = |control: &StartControl<In>| {
                 let (combine, starts) = (code(control.combine_t2.val()), control.starts_t2.val());
-                if starts && admitted { self.start.val() } else { combine.identity(width) }
+                if starts && admitted || !combine.compares() { self.start.val() } else { combine.identity(width) }
             };
             self._held = Held {
                 a: if self.admitted.val() { self.a.val() } else { 0 },

@@ -7,6 +7,9 @@
 //!                                      └──────────┘         │
 //!                                                           └──────▶ row tree
 //!
+//! A grid for batches in tiles has a fifth pad as wide as the accumulator ([`crate::tiles`]): sums go there at t+4 instead of to
+//! a pad, and start from there at t+2.
+//!
 //! No instruction memory, no decoder, no number of its own: all PEs are one module. Control comes staged from the PU's
 //! [`crate::pipeline`]; a field name ends with the cycle in which it is used.
 
@@ -18,6 +21,7 @@ use crate::narrow::Narrow;
 use crate::register::Delay;
 use crate::shift::{Align, code_bits};
 use crate::signal::{GetBit, Wide};
+use crate::tiles::{ParkControl, StartSelect};
 use crate::wiring::{Wiring, comment, structural, wires};
 use arch::isa::Pad;
 use rust_hdl::prelude::*;
@@ -269,6 +273,8 @@ pub(crate) struct ProcessingEngine {
     pub(crate) addresses: WriteAddresses<In>,
     pub(crate) load_admitted: Signal<In, Bit>,
     pub(crate) load_word: Wide<In>,
+    /// One if there is a gradient pad.
+    pub(crate) park: Vec<ParkControl<In>>,
     /// To the row tree; t+4.
     pub(crate) tree: Wide<Out>,
     /// A saturated result is written; t+7.
@@ -277,6 +283,8 @@ pub(crate) struct ProcessingEngine {
     data: Scratchpad,
     t0: Scratchpad,
     t1: Scratchpad,
+    gradient: Vec<Scratchpad>,
+    start_select: Vec<StartSelect>,
     select: OperandSelect,
     aligner: Align,
     multiply_add: MultiplyAdd,
@@ -293,6 +301,7 @@ pub(crate) struct ProcessingEngine {
 impl ProcessingEngine {
     pub(crate) fn new(widths: &Widths) -> Self {
         let (word, accumulator) = (widths.word, widths.accumulator);
+        let gradients = 0..widths.gradients;
         ProcessingEngine {
             clock: Signal::default(),
             control: PeControl::new(&|name| pe_width(widths, name)),
@@ -307,12 +316,15 @@ impl ProcessingEngine {
             addresses: WriteAddresses::new(&|name| address_width(widths, name)),
             load_admitted: Signal::default(),
             load_word: Wide::new(word),
+            park: gradients.clone().map(|_| ParkControl::new(&|_| widths.gradient)).collect(),
             tree: Wide::new(accumulator),
             saturated: Signal::default(),
             model: Scratchpad::new(widths.model, word),
             data: Scratchpad::new(widths.data, word),
             t0: Scratchpad::new(widths.temporary, word),
             t1: Scratchpad::new(widths.temporary, word),
+            gradient: gradients.clone().map(|_| Scratchpad::new(widths.gradient, accumulator)).collect(),
+            start_select: gradients.map(|_| StartSelect::new(accumulator)).collect(),
             select: OperandSelect::new(widths),
             aligner: Align::new(word, accumulator, widths.alignments),
             multiply_add: MultiplyAdd::new(word, accumulator, widths.extremes, widths.leaves),
@@ -367,7 +379,6 @@ impl ProcessingEngine {
             multiply_add.a = select.a;
             multiply_add.b = select.b;
             multiply_add.admitted = admitted_t1.q;
-            multiply_add.start = aligner.aligned;
             multiply_add.valid = control.valid_t3;
             multiply_add.first = control.first_t3;
             multiply_add.combine = control.combine_t3;
@@ -412,6 +423,22 @@ impl ProcessingEngine {
         );
         for n in 0..self.starts.len() {
             wires!(self, wiring; multiply_add.starts[n] = starts[n];);
+        }
+        if self.gradient.is_empty() {
+            wires!(self, wiring; multiply_add.start = aligner.aligned;);
+        }
+        for g in 0..self.gradient.len() {
+            wires!(self, wiring;
+                gradient[g].clock = clock;
+                gradient[g].read_address = park[g].read_address_t1;
+                gradient[g].write = park[g].write_t4;
+                gradient[g].write_address = park[g].write_address_t4;
+                gradient[g].write_data = multiply_add.sum;
+                start_select[g].resume = park[g].resume_t2;
+                start_select[g].parked = gradient[g].read_data;
+                start_select[g].aligned = aligner.aligned;
+                multiply_add.start = start_select[g].start;
+            );
         }
     }
 }

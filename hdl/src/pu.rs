@@ -6,12 +6,13 @@
 //!
 //! The row's number is known outside only: masks arrive as one bit per PE, so all PUs are one module.
 
-use crate::beats::{AluBeat, FunctionBeat, LoadBeat, MoveBeat, RootBeat, TableWrite, Widths};
+use crate::beats::{AluBeat, FunctionBeat, LoadBeat, MoveBeat, RootBeat, TableWrite, TileBeat, Widths};
 use crate::pe::{BusWrite, ProcessingEngine, WriteAddresses, address_width, pe_width};
 use crate::pipeline::ControlPipeline;
 use crate::register::{Flag, Register, Stage};
 use crate::root::RootUnit;
 use crate::signal::{Number, Wide};
+use crate::tiles::{ParkPipeline, ResumedStart};
 use crate::tree::RowTree;
 use crate::wiring::{Wiring, comment, structural, wires};
 use rust_hdl::prelude::*;
@@ -166,6 +167,8 @@ pub(crate) struct ProcessingUnit {
     pub(crate) reset: Signal<In, Bit>,
     pub(crate) alu: AluBeat<In>,
     pub(crate) alu_mask: Wide<In>,
+    /// One if there are gradient pads.
+    pub(crate) tiles: Vec<TileBeat<In>>,
     pub(crate) moves: MoveBeat<In>,
     pub(crate) move_mask: Wide<In>,
     pub(crate) load: LoadBeat<In>,
@@ -184,6 +187,10 @@ pub(crate) struct ProcessingUnit {
     pub(crate) saturated: Signal<Out, Bit>,
     alu_now: Stage<AluBeat<In>, AluBeat<Out>>,
     alu_mask_now: Register,
+    tiles_now: Vec<Stage<TileBeat<In>, TileBeat<Out>>>,
+    parking: Vec<ParkPipeline>,
+    /// One on machines with extremes.
+    resumed: Vec<ResumedStart>,
     move_t0_now: Flag,
     move_t1_now: Flag,
     move_global_now: Flag,
@@ -212,11 +219,14 @@ impl ProcessingUnit {
         let moves = |_: &str| widths.temporary;
         let columns = widths.columns;
         let function_stage = || Stage::new(FunctionBeat::new(&beat), FunctionBeat::new(&beat));
+        let parked = |_: &str| widths.gradient;
+        let tiles = 0..widths.gradients;
         ProcessingUnit {
             clock: Signal::default(),
             reset: Signal::default(),
             alu: AluBeat::new(&beat),
             alu_mask: Wide::new(columns),
+            tiles: tiles.clone().map(|_| TileBeat::new(&parked)).collect(),
             moves: MoveBeat::new(&moves),
             move_mask: Wide::new(columns),
             load: LoadBeat::new(&load),
@@ -232,6 +242,9 @@ impl ProcessingUnit {
             saturated: Signal::default(),
             alu_now: Stage::new(AluBeat::new(&beat), AluBeat::new(&beat)),
             alu_mask_now: Register::new(columns),
+            tiles_now: tiles.clone().map(|_| Stage::new(TileBeat::new(&parked), TileBeat::new(&parked))).collect(),
+            parking: tiles.clone().map(|_| ParkPipeline::new(widths)).collect(),
+            resumed: tiles.filter(|_| widths.extremes).map(|_| ResumedStart::new()).collect(),
             move_t0_now: Flag::new(),
             move_t1_now: Flag::new(),
             move_global_now: Flag::new(),
@@ -328,6 +341,27 @@ impl ProcessingUnit {
             );
         }
         let columns = self.pes.len();
+        for t in 0..self.tiles.len() {
+            wires!(self, wiring;
+                tiles_now[t].clock = clock;
+                tiles_now[t].reset = reset;
+                tiles_now[t].d = tiles[t];
+                parking[t].clock = clock;
+                parking[t].reset = reset;
+                parking[t].valid = alu_now.q.valid;
+                parking[t].last = alu_now.q.last;
+                parking[t].beat = tiles_now[t].q;
+            );
+            for n in 0..self.resumed.len() {
+                wires!(self, wiring;
+                    resumed[n].resume = parking[t].control.resume_t2;
+                    resumed[n].combine = pipeline.starts[n].combine_t2;
+                );
+            }
+            for c in 0..columns {
+                wires!(self, wiring; pes[c].park[t] = parking[t].control;);
+            }
+        }
         for c in 0..columns {
             wires!(self, wiring;
                 lanes_now[c].clock = clock;
@@ -346,7 +380,12 @@ impl ProcessingUnit {
                 saturation.flags[c] = pes[c].saturated;
             );
             for n in 0..self.tree_combine.len() {
-                wires!(self, wiring; pes[c].starts[n] = pipeline.starts[n];);
+                wires!(self, wiring; pes[c].starts[n].starts_t2 = pipeline.starts[n].starts_t2;);
+                if self.resumed.is_empty() {
+                    wires!(self, wiring; pes[c].starts[n].combine_t2 = pipeline.starts[n].combine_t2;);
+                } else {
+                    wires!(self, wiring; pes[c].starts[n].combine_t2 = resumed[n].given;);
+                }
             }
         }
         wires!(self, wiring;

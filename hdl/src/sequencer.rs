@@ -2,14 +2,15 @@
 //!
 //!     control port ──▶ registers ──▶ run ──starts──▶ streams ──▶ register ──▶ PUs, heads, global root
 
-use crate::beats::{AluBeat, FunctionBeat, LoadBeat, MaskBeat, MoveBeat, RootBeat, TableWrite, Widths};
+use crate::beats::{AluBeat, FunctionBeat, LoadBeat, MaskBeat, MoveBeat, RootBeat, TableWrite, TileBeat, Widths};
 use crate::control::{AddressParts, ControlRegisters};
 use crate::loader::Loader;
 use crate::memory::CHUNK_BITS;
 use crate::register::{Flag, Register, Stage};
 use crate::run::RunControl;
-use crate::signal::Wide;
+use crate::signal::{Number, Wide};
 use crate::streams::{AluStream, MoveStream, RootStream};
+use crate::tiles::{TileCounter, TileRegister};
 use crate::wiring::{Wiring, structural, wires};
 use arch::Machine;
 use arch::registers::ADDRESS_BITS;
@@ -35,6 +36,8 @@ pub(crate) struct Sequencer {
     pub(crate) emitted: Signal<Out, Bit>,
     pub(crate) alu: AluBeat<Out>,
     pub(crate) alu_mask: MaskBeat<Out>,
+    /// One if there are gradient pads.
+    pub(crate) tiles: Vec<TileBeat<Out>>,
     pub(crate) moves: MoveBeat<Out>,
     pub(crate) move_mask: MaskBeat<Out>,
     pub(crate) load: LoadBeat<Out>,
@@ -50,12 +53,17 @@ pub(crate) struct Sequencer {
     parts: AddressParts,
     registers: ControlRegisters,
     run: RunControl,
+    tile_registers: Vec<TileRegister>,
+    /// What is read of that register where there is none.
+    no_tiles: Vec<Number>,
+    tile_counters: Vec<TileCounter>,
     alu_stream: AluStream,
     root_stream: RootStream,
     move_stream: MoveStream,
     loader: Loader,
     alu_next: Stage<AluBeat<In>, AluBeat<Out>>,
     alu_mask_next: Stage<MaskBeat<In>, MaskBeat<Out>>,
+    tiles_next: Vec<Stage<TileBeat<In>, TileBeat<Out>>>,
     move_next: Stage<MoveBeat<In>, MoveBeat<Out>>,
     move_mask_next: Stage<MaskBeat<In>, MaskBeat<Out>>,
     load_next: Stage<LoadBeat<In>, LoadBeat<Out>>,
@@ -78,6 +86,8 @@ impl Sequencer {
         let root_stage = || Stage::new(RootBeat::new(&beat), RootBeat::new(&beat));
         let function_stage = || Stage::new(FunctionBeat::new(&beat), FunctionBeat::new(&beat));
         let table_stage = || Stage::new(TableWrite::new(&beat), TableWrite::new(&beat));
+        let parked = |_: &str| widths.gradient;
+        let tiles = 0..widths.gradients;
         Sequencer {
             clock: Signal::default(),
             reset: Signal::default(),
@@ -93,6 +103,7 @@ impl Sequencer {
             emitted: Signal::default(),
             alu: AluBeat::new(&beat),
             alu_mask: MaskBeat::new(&beat),
+            tiles: tiles.clone().map(|_| TileBeat::new(&parked)).collect(),
             moves: MoveBeat::new(&moves),
             move_mask: MaskBeat::new(&beat),
             load: LoadBeat::new(&beat),
@@ -107,12 +118,16 @@ impl Sequencer {
             parts: AddressParts::new(widths),
             registers: ControlRegisters::new(machine, widths),
             run: RunControl::new(widths),
+            tile_registers: tiles.clone().map(|_| TileRegister::new(widths)).collect(),
+            no_tiles: (widths.gradients..1).map(|_| Number::new(0, CHUNK_BITS)).collect(),
+            tile_counters: tiles.clone().map(|_| TileCounter::new()).collect(),
             alu_stream: AluStream::new(widths),
             root_stream: RootStream::new(widths),
             move_stream: MoveStream::new(widths),
             loader: Loader::new(widths),
             alu_next: Stage::new(AluBeat::new(&beat), AluBeat::new(&beat)),
             alu_mask_next: mask_stage(),
+            tiles_next: tiles.map(|_| Stage::new(TileBeat::new(&parked), TileBeat::new(&parked))).collect(),
             move_next: Stage::new(MoveBeat::new(&moves), MoveBeat::new(&moves)),
             move_mask_next: mask_stage(),
             load_next: Stage::new(LoadBeat::new(&beat), LoadBeat::new(&beat)),
@@ -271,6 +286,30 @@ impl Sequencer {
             global_root_next.d = root_stream.global_beat;
             global_root = global_root_next.q;
         );
+        for t in 0..self.no_tiles.len() {
+            wires!(self, wiring; registers.tiles = no_tiles[t];);
+        }
+        for t in 0..self.tile_counters.len() {
+            wires!(self, wiring;
+                tile_counters[t].clock = clock;
+                tile_counters[t].reset = reset;
+                tile_counters[t].started = run.started;
+                tile_counters[t].stepped = run.bank_free;
+                tile_counters[t].tiles = tile_registers[t].tiles;
+                tile_registers[t].clock = clock;
+                tile_registers[t].reset = reset;
+                tile_registers[t].write = control_write;
+                tile_registers[t].address = control_address;
+                tile_registers[t].data = control_data;
+                registers.tiles = tile_registers[t].tiles;
+                alu_stream.tile[t] = tile_counters[t].flags;
+                move_stream.last_tile[t] = tile_counters[t].flags.last;
+                tiles_next[t].clock = clock;
+                tiles_next[t].reset = reset;
+                tiles_next[t].d = alu_stream.tile_beat[t];
+                tiles[t] = tiles_next[t].q;
+            );
+        }
         for f in 0..self.function.len() {
             wires!(self, wiring;
                 function_next[f].clock = clock;

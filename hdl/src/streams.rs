@@ -5,8 +5,8 @@
 //! The sequencer registers all outputs again.
 
 use crate::beats::{
-    Advance, AluBeat, AluFields, AluPacing, FunctionBeat, LoopCounters, LoopEnds, MaskBeat, MoveBeat, MoveFields,
-    MovePacing, RootBeat, RootFields, RootPacing, Widths,
+    Advance, AluBeat, AluFields, AluPacing, FunctionBeat, LateField, LoopCounters, LoopEnds, MaskBeat, MoveBeat,
+    MoveFields, MovePacing, RootBeat, RootFields, RootPacing, TileBeat, TileFields, TileFlags, Widths,
 };
 use crate::mask::{MaskUnit, wire_mask};
 use crate::memory::{CHUNK_BITS, INSTRUCTION_CHUNK_BITS, ProgramMemory};
@@ -15,6 +15,7 @@ use crate::signal::{Number, Wide};
 use crate::stream::{
     AddressGenerator, BankAddress, LoopNest, Pacer, wire_destination, wire_loops, wire_pacer, wire_program,
 };
+use crate::tiles::{LateGate, TileGate};
 use crate::wiring::{Wiring, comment, structural, wires};
 use arch::registers::Region;
 use rust_hdl::prelude::*;
@@ -138,13 +139,20 @@ pub(crate) struct AluStream {
     pub(crate) start: Signal<In, Bit>,
     pub(crate) entry: Wide<In>,
     pub(crate) bank: Signal<In, Bit>,
+    /// One if there are gradient pads.
+    pub(crate) tile: Vec<TileFlags<In>>,
     pub(crate) credit: Signal<In, Bit>,
     pub(crate) busy: Signal<Out, Bit>,
     pub(crate) emitted: Signal<Out, Bit>,
     pub(crate) beat: AluBeat<Out>,
     pub(crate) mask_beat: MaskBeat<Out>,
-    microcode: ProgramMemory<AluPacing<Out>, AluFields<Out>>,
+    pub(crate) tile_beat: Vec<TileBeat<Out>>,
+    microcode: ProgramMemory<AluPacing<Out>, AluFields<Out>, TileFields<Out>>,
     work: Stage<AluFields<In>, AluFields<Out>>,
+    tile_work: Vec<Stage<TileFields<In>, TileFields<Out>>>,
+    tile_now: Vec<Stage<TileFlags<In>, TileFlags<Out>>>,
+    tile_gates: Vec<TileGate>,
+    parks: Vec<AddressGenerator>,
     ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
     counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
     advance: Stage<Advance<In>, Advance<Out>>,
@@ -167,6 +175,8 @@ impl AluStream {
     pub(crate) fn new(widths: &Widths) -> Self {
         let field = |name: &str| widths.alu.field(name).bits;
         let beat = |name: &str| widths.beat(name);
+        let tiles = 0..widths.gradients;
+        let tile_work = |_| Stage::new(TileFields::new(&field), TileFields::new(&field));
         AluStream {
             clock: Signal::default(),
             reset: Signal::default(),
@@ -177,11 +187,13 @@ impl AluStream {
             start: Signal::default(),
             entry: Wide::new(widths.index),
             bank: Signal::default(),
+            tile: tiles.clone().map(|_| TileFlags::new(&beat)).collect(),
             credit: Signal::default(),
             busy: Signal::default(),
             emitted: Signal::default(),
             beat: AluBeat::new(&|name| widths.beat(name)),
             mask_beat: MaskBeat::new(&|name| widths.beat(name)),
+            tile_beat: tiles.clone().map(|_| TileBeat::new(&|_| widths.gradient)).collect(),
             microcode: ProgramMemory::new(
                 "alu",
                 Region::Alu,
@@ -189,8 +201,13 @@ impl AluStream {
                 &widths.alu,
                 [AluPacing::new(&field), AluPacing::new(&field)],
                 AluFields::new(&field),
+                (widths.gradients > 0).then(|| TileFields::new(&field)),
             ),
             work: Stage::new(AluFields::new(&field), AluFields::new(&field)),
+            tile_work: tiles.clone().map(tile_work).collect(),
+            tile_now: tiles.clone().map(|_| Stage::new(TileFlags::new(&beat), TileFlags::new(&beat))).collect(),
+            tile_gates: tiles.clone().map(|_| TileGate::new()).collect(),
+            parks: tiles.map(|_| AddressGenerator::new(widths.gradient)).collect(),
             ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
             counters: Stage::new(LoopCounters::new(&beat), LoopCounters::new(&beat)),
             advance: Stage::new(Advance::new(&beat), Advance::new(&beat)),
@@ -268,9 +285,6 @@ impl AluStream {
             beat.combine = work.q.combine;
             beat.negative = work.q.negative;
             beat.tree = work.q.tree;
-            beat.write_model = decode.write_model;
-            beat.write_t0 = decode.write_t0;
-            beat.write_t1 = decode.write_t1;
             beat.model_address = model.address;
             beat.data_address = data_bank.address;
             beat.t0_address = t0.address;
@@ -285,6 +299,46 @@ impl AluStream {
             beat.destination = destination.address;
         );
         wire_destination!(self, wiring);
+        if self.tile_gates.is_empty() {
+            wires!(self, wiring;
+                beat.write_model = decode.write_model;
+                beat.write_t0 = decode.write_t0;
+                beat.write_t1 = decode.write_t1;
+            );
+        }
+        for t in 0..self.tile_gates.len() {
+            self.wire_tiles(wiring, t);
+        }
+    }
+
+    fn wire_tiles(&mut self, wiring: &mut Wiring, t: usize) {
+        wires!(self, wiring;
+            tile_work[t].clock = clock;
+            tile_work[t].reset = reset;
+            tile_work[t].d = microcode.tiles[t];
+            tile_now[t].clock = clock;
+            tile_now[t].reset = reset;
+            tile_now[t].d = tile[t];
+            tile_gates[t].flags = tile_now[t].q;
+            tile_gates[t].late = tile_work[t].q.late;
+            tile_gates[t].park = tile_work[t].q.park;
+            tile_gates[t].write_model = decode.write_model;
+            tile_gates[t].write_t0 = decode.write_t0;
+            tile_gates[t].write_t1 = decode.write_t1;
+            beat.write_model = tile_gates[t].give_model;
+            beat.write_t0 = tile_gates[t].give_t0;
+            beat.write_t1 = tile_gates[t].give_t1;
+            parks[t].clock = clock;
+            parks[t].advance = advance.q;
+            parks[t].base = tile_work[t].q.park_base;
+            parks[t].delta0 = tile_work[t].q.park_delta0;
+            parks[t].delta1 = tile_work[t].q.park_delta1;
+            parks[t].delta2 = tile_work[t].q.park_delta2;
+            parks[t].delta3 = tile_work[t].q.park_delta3;
+            tile_beat[t].resume = tile_gates[t].resume;
+            tile_beat[t].keep = tile_gates[t].keep;
+            tile_beat[t].address = parks[t].address;
+        );
     }
 }
 structural!(AluStream, "alu_stream: microcode to beats of the PEs.");
@@ -329,10 +383,15 @@ pub(crate) struct MoveStream {
     pub(crate) program_data: Wide<In>,
     pub(crate) start: Signal<In, Bit>,
     pub(crate) entry: Wide<In>,
+    /// One if there are gradient pads.
+    pub(crate) last_tile: Vec<Signal<In, Bit>>,
     pub(crate) beat: MoveBeat<Out>,
     pub(crate) mask_beat: MaskBeat<Out>,
-    microcode: ProgramMemory<MovePacing<Out>, MoveFields<Out>>,
+    microcode: ProgramMemory<MovePacing<Out>, MoveFields<Out>, LateField<Out>>,
     work: Stage<MoveFields<In>, MoveFields<Out>>,
+    tile_work: Vec<Stage<LateField<In>, LateField<Out>>>,
+    last_tile_now: Vec<Flag>,
+    late_gates: Vec<LateGate>,
     ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
     counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
     advance: Stage<Advance<In>, Advance<Out>>,
@@ -350,6 +409,8 @@ impl MoveStream {
         let field = |name: &str| widths.moves.field(name).bits;
         let beat = |name: &str| widths.beat(name);
         let bits = widths.moves.field("destination_base").bits;
+        let tiles = 0..widths.gradients;
+        let tile_work = |_| Stage::new(LateField::new(&field), LateField::new(&field));
         MoveStream {
             clock: Signal::default(),
             reset: Signal::default(),
@@ -359,6 +420,7 @@ impl MoveStream {
             program_data: Wide::new(CHUNK_BITS),
             start: Signal::default(),
             entry: Wide::new(widths.index),
+            last_tile: tiles.clone().map(|_| Signal::default()).collect(),
             beat: MoveBeat::new(&|_| bits),
             mask_beat: MaskBeat::new(&|name| widths.beat(name)),
             microcode: ProgramMemory::new(
@@ -368,8 +430,12 @@ impl MoveStream {
                 &widths.moves,
                 [MovePacing::new(&field), MovePacing::new(&field)],
                 MoveFields::new(&field),
+                (widths.gradients > 0).then(|| LateField::new(&field)),
             ),
             work: Stage::new(MoveFields::new(&field), MoveFields::new(&field)),
+            tile_work: tiles.clone().map(tile_work).collect(),
+            last_tile_now: tiles.clone().map(|_| Flag::new()).collect(),
+            late_gates: tiles.map(|_| LateGate::new()).collect(),
             ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
             counters: Stage::new(LoopCounters::new(&beat), LoopCounters::new(&beat)),
             advance: Stage::new(Advance::new(&beat), Advance::new(&beat)),
@@ -395,11 +461,31 @@ impl MoveStream {
             decode.issue = advance.q.step;
             decode.t1 = work.q.t1;
             pacer.hold = never;
-            beat.write_t0 = decode.write_t0;
-            beat.write_t1 = decode.write_t1;
             beat.global = work.q.global;
             beat.destination = destination.address;
         );
+        if self.late_gates.is_empty() {
+            wires!(self, wiring;
+                beat.write_t0 = decode.write_t0;
+                beat.write_t1 = decode.write_t1;
+            );
+        }
+        for t in 0..self.late_gates.len() {
+            wires!(self, wiring;
+                tile_work[t].clock = clock;
+                tile_work[t].reset = reset;
+                tile_work[t].d = microcode.tiles[t];
+                last_tile_now[t].clock = clock;
+                last_tile_now[t].reset = reset;
+                last_tile_now[t].d = last_tile[t];
+                late_gates[t].last = last_tile_now[t].q;
+                late_gates[t].late = tile_work[t].q.late;
+                late_gates[t].write_t0 = decode.write_t0;
+                late_gates[t].write_t1 = decode.write_t1;
+                beat.write_t0 = late_gates[t].give_t0;
+                beat.write_t1 = late_gates[t].give_t1;
+            );
+        }
     }
 }
 structural!(MoveStream, "move_stream: microcode to bus writes of the PEs.");
@@ -516,7 +602,7 @@ pub(crate) struct RootStream {
     /// For the global root.
     pub(crate) global_beat: RootBeat<Out>,
     pub(crate) function_beat: FunctionBeat<Out>,
-    microcode: ProgramMemory<RootPacing<Out>, RootFields<Out>>,
+    microcode: ProgramMemory<RootPacing<Out>, RootFields<Out>, LateField<Out>>,
     work: Stage<RootFields<In>, RootFields<Out>>,
     issued: Flag,
     decode: RootDecode,
@@ -548,6 +634,7 @@ impl RootStream {
                 &widths.root,
                 [RootPacing::new(&field), RootPacing::new(&field)],
                 RootFields::new(&field),
+                None,
             ),
             work: Stage::new(RootFields::new(&field), RootFields::new(&field)),
             issued: Flag::new(),

@@ -23,7 +23,7 @@ pub struct Stuck(pub String);
 pub struct Run<'a> {
     /// Load these weights first.
     pub load_model: Option<&'a Words>,
-    /// Inputs of the steps.
+    /// Inputs of the steps, each a whole batch.
     pub steps: &'a [Words],
     /// Send the weights at the end.
     pub emit_model: bool,
@@ -32,7 +32,7 @@ pub struct Run<'a> {
 /// What a run gave.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// Per step, what it emitted, by tensor.
+    /// Per batch, what it emitted, by tensor.
     pub steps: Vec<Words>,
     /// The weights, if they were asked for, by tensor.
     pub model: Words,
@@ -104,7 +104,7 @@ impl<G: Grid> Driver<G> {
         let expected = self.expected(&run);
         let mut beats = Beats::new(&self.image, &run);
         let mut outcome = Outcome::default();
-        Self::start(&mut self.grid, &run);
+        Self::start(&mut self.grid, &run, self.image.tiles);
         // Longer than any wait inside a run: a step, and stalls.
         let patience = 4 * u64::from(self.image.step_length) + 10_000;
         let mut idle = 0u64;
@@ -147,8 +147,8 @@ impl<G: Grid> Driver<G> {
         Ok(outcome)
     }
 
-    fn start(grid: &mut G, run: &Run<'_>) {
-        grid.control_write(registers::STEPS, run.steps.len() as u32);
+    fn start(grid: &mut G, run: &Run<'_>, tiles: u32) {
+        grid.control_write(registers::STEPS, run.steps.len() as u32 * tiles);
         let load = if run.load_model.is_some() { registers::START_LOAD_MODEL } else { 0 };
         let emit = if run.emit_model { registers::START_EMIT_MODEL } else { 0 };
         grid.control_write(registers::CONTROL, registers::START | load | emit);
@@ -157,7 +157,7 @@ impl<G: Grid> Driver<G> {
     /// Begin a run and go away in the middle of it, after so many cycles.
     pub fn abandon(mut self, run: Run<'_>, cycles: u64) {
         let mut beats = Beats::new(&self.image, &run);
-        Self::start(&mut self.grid, &run);
+        Self::start(&mut self.grid, &run, self.image.tiles);
         let mut beat = beats.next();
         for cycle in 0..cycles {
             if self.grid.cycle(beat.as_deref(), cycle % 2 == 0).input_taken {

@@ -48,6 +48,27 @@ fn random_programs_climb_the_ladder() {
     assert!(climbed >= 30, "{climbed} of 60");
 }
 
+/// Batches that do not fit the data pads, with aborts and resets in the middle of one; all names are emitted, tile by tile.
+#[test]
+fn random_programs_climb_in_tiles() {
+    let mut climbed = 0;
+    for number in 0..40 {
+        let tape = tape::random(7, number, 40 + (number * 7 % 140) as usize);
+        for spec in [grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)] {
+            match of_tape(false, &tape).run_in_tiles(&spec, None) {
+                Verdict::Climbed(climbs) => climbed += climbs,
+                Verdict::Refused(_) => {}
+                Verdict::Fell(_) => {
+                    let name = format!("tiles-{number}");
+                    panic!("{}", keep(false, &tape, &found(), &name, |trial| trial.run_in_tiles(&spec, None)));
+                }
+            }
+        }
+    }
+    println!("{climbed} climbs in tiles");
+    assert!(climbed >= 60, "{climbed} climbs in tiles");
+}
+
 #[test]
 fn words_do_not_depend_on_the_grid() {
     let grids = [grid(1, 1, 16), grid(1, 5, 16), grid(4, 1, 16), grid(4, 4, 16), grid(8, 8, 16)];

@@ -10,7 +10,8 @@ use arch::amounts::Amounts;
 use arch::division::{Rounding, most_places};
 use arch::isa::{
     Address, AluInstruction, Below, Combine, Factor, Finish, Instruction, LEVELS, LoadInstruction, Mask,
-    MoveInstruction, NO_LEVEL, Pad, RootFunction, RootInstruction, Segments, Start, TableUse, pad_bits,
+    MoveInstruction, NO_LEVEL, Pad, RootFunction, RootInstruction, Segments, Start, TableUse, Tiles, gradient_bits,
+    pad_bits,
 };
 use arch::machine::{Machine, MachineSpec};
 use arch::registers::{self, Region};
@@ -125,6 +126,21 @@ impl Generator<'_> {
         }
     }
 
+    /// What an instruction does in the tiles of a batch. Addresses may walk inside a sum here: a sum resumes what lies at its first
+    /// beat's and is parked at its last beat's.
+    fn tiles(&mut self, counts: &[u32; LEVELS]) -> Tiles {
+        let bits = gradient_bits(self.machine);
+        match self.random.below(if bits == 0 { 1 } else { 4 }) {
+            0 => Tiles::Every,
+            1 => Tiles::Last,
+            _ => {
+                let stride = |count: u32, random: &mut Random| if count == 1 { 0 } else { random.below(5) as i32 - 2 };
+                let strides = counts.map(|count| stride(count, &mut self.random));
+                Tiles::Park(Address { base: self.random.below(1 << bits), strides })
+            }
+        }
+    }
+
     fn alu(&mut self) -> AluInstruction {
         let counts = self.counts();
         let word = self.machine.word();
@@ -133,6 +149,7 @@ impl Generator<'_> {
         let write = [None, Some(Pad::Model), Some(Pad::T0)][self.random.below(3) as usize];
         let destination = self.address(write.unwrap_or(Pad::T0), &counts);
         let mask = self.mask();
+        let tiles = self.tiles(&counts);
         let random = &mut self.random;
         let instruction = AluInstruction {
             delay: random.below(12),
@@ -163,6 +180,7 @@ impl Generator<'_> {
             tree: random.chance(70),
             emit: false,
             mask,
+            tiles,
             end: false,
         };
         if self.random.chance(10) { self.at_the_limit(instruction) } else { instruction }
@@ -244,6 +262,7 @@ impl Generator<'_> {
             pad: Pad::T1,
             destination: self.address(Pad::T1, &counts),
             mask: self.mask(),
+            late: gradient_bits(self.machine) > 0 && self.random.chance(50),
             end: false,
         }
     }
@@ -286,6 +305,7 @@ impl Generator<'_> {
             tree: true,
             emit: true,
             mask: Mask { pick_row: 0, pick_column: 1, ..Mask::all(self.machine.pus(), self.machine.pes_per_pu()) },
+            tiles: Tiles::Every,
             end: false,
         }
     }
@@ -437,7 +457,12 @@ fn run(grid: &mut Lockstep<Array, impl Grid>, machine: &Machine, generator: &mut
     write_program(grid, machine, Region::Root, &programs.root);
     write_program(grid, machine, Region::Move, &programs.moves);
     write_program(grid, machine, Region::Load, &programs.load);
-    let steps = u64::from(generator.random.below(4));
+    let tiled = machine.gradient_depth() > 0;
+    let steps = u64::from(generator.random.below(if tiled { 9 } else { 4 }));
+    if tiled {
+        // The last batch of a run may be cut off.
+        grid.control_write(registers::TILES, generator.random.below(4));
+    }
     grid.control_write(registers::STEPS, steps as u32);
     grid.control_write(registers::STEP_LENGTH, programs.step_length as u32);
     for &(register, value) in &programs.entries {
@@ -512,7 +537,7 @@ fn comparing(spec: &MachineSpec) -> MachineSpec {
 
 #[test]
 fn one_pe() {
-    check(comparing(&MachineSpec { accumulator: Some(96), ..grid(1, 1, 8) }), 0..200);
+    check(comparing(&MachineSpec { accumulator: Some(96), gradient_depth: Some(2), ..grid(1, 1, 8) }), 0..200);
 }
 
 #[test]
@@ -527,7 +552,7 @@ fn two_rows() {
 
 #[test]
 fn odd_numbers() {
-    check(comparing(&grid(3, 5, 16)), 0..200);
+    check(comparing(&MachineSpec { gradient_depth: Some(8), ..grid(3, 5, 16) }), 0..200);
 }
 
 #[test]
@@ -559,7 +584,12 @@ fn few_amounts() -> [MachineSpec; 3] {
         ..spec
     };
     [
-        few(MachineSpec { accumulator: Some(40), ..grid(2, 4, 16) }, &[0, 5, 15, 33], &[0, 3, 16, 30], &[14, 16]),
+        few(
+            MachineSpec { accumulator: Some(40), gradient_depth: Some(4), ..grid(2, 4, 16) },
+            &[0, 5, 15, 33],
+            &[0, 3, 16, 30],
+            &[14, 16],
+        ),
         few(grid(1, 2, 9), &[8], &[7], &[9]),
         few(grid(1, 3, 24), &[0, 23, 63], &[0, 1, 12, 23, 24, 40, 46, 63], &[0, 1, 2, 30, 50]),
     ]
@@ -592,7 +622,8 @@ fn cells_of_ultrascale() {
 #[test]
 fn blocks_simulate_as_their_text_does() {
     let [.., few] = few_amounts();
-    for (spec, seeds) in [(grid(1, 2, 9), 0..6), (comparing(&grid(2, 3, 16)), 0..3), (few, 0..2)] {
+    let tiled = MachineSpec { gradient_depth: Some(4), ..grid(2, 3, 16) };
+    for (spec, seeds) in [(grid(1, 2, 9), 0..6), (comparing(&tiled), 0..5), (few, 0..2)] {
         let machine = Machine::try_from(spec).expect("a valid grid");
         for seed in seeds {
             compare(&machine, Modelled::new(&machine), seed);
@@ -603,7 +634,8 @@ fn blocks_simulate_as_their_text_does() {
 /// A reset in mid-run, then a run that depends on nothing from before it.
 #[test]
 fn reset_in_the_middle_of_a_run() {
-    let machine = Machine::try_from(grid(2, 4, 16)).expect("a valid grid");
+    let machine = MachineSpec { gradient_depth: Some(4), ..grid(2, 4, 16) };
+    let machine = Machine::try_from(machine).expect("a valid grid");
     let library = Library::build(&hdl::elaborate(&machine), &Options::default()).expect("the grid compiles");
     for seed in 0..20 {
         let mut device = GridDevice::new(&library, &machine);
@@ -613,6 +645,7 @@ fn reset_in_the_middle_of_a_run() {
         write_program(&mut device, &machine, Region::Alu, &programs.alu);
         write_program(&mut device, &machine, Region::Load, &programs.load);
         device.control_write(registers::STEPS, 3);
+        device.control_write(registers::TILES, 2);
         for &(register, value) in &programs.entries {
             device.control_write(register, value);
         }
@@ -656,7 +689,8 @@ fn generated_text_has_no_warnings() {
         ..MachineSpec::default()
     });
     let smallest = MachineSpec { table_entries: Some(0), divider: None, program_depth: Some(4), ..grid(1, 1, 8) };
-    let dividing = [grid(1, 1, 8), comparing(&grid(2, 3, 24)), comparing(&grid(1, 1, 9)), comparing(&grid(5, 1, 16))];
+    let tiled = MachineSpec { gradient_depth: Some(16), ..grid(2, 3, 24) };
+    let dividing = [grid(1, 1, 8), comparing(&tiled), comparing(&grid(1, 1, 9)), comparing(&grid(5, 1, 16))];
     for spec in specs.into_iter().chain([smallest]).chain(dividing).chain(few_amounts()) {
         let machine = Machine::try_from(spec).expect("a valid grid");
         let rtl = hdl::elaborate(&machine);

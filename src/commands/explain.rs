@@ -75,6 +75,7 @@ fn document(compiled: &Compiled) -> Value {
         "placement": axes(&compiled.placement),
         "alternatives": compiled.alternatives.iter().map(alternative).collect::<Vec<_>>(),
         "step_length": compiled.image.step_length,
+        "tiles": compiled.image.tiles,
         "instructions": compiled.steps.iter().map(step).collect::<Vec<_>>(),
     })
 }

@@ -4,7 +4,7 @@
 
 use super::{
     Address, AluInstruction, Combine, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, Pad,
-    RootFunction, RootInstruction, Start, TableUse,
+    RootFunction, RootInstruction, Start, TableUse, Tiles,
 };
 use super::{Below, Segments};
 use crate::division::Rounding;
@@ -71,6 +71,8 @@ trait Walk {
     fn signed(&mut self, name: &str, bits: u32, value: &mut i64);
     /// A value that is only known modulo `2^bits`.
     fn modular(&mut self, name: &str, bits: u32, value: &mut i64);
+    /// A field that this machine does not have: its value can only be 0.
+    fn absent(&mut self, name: &str, value: u32);
 }
 
 /// An instruction kind.
@@ -136,6 +138,7 @@ impl Walk for Lister {
     fn modular(&mut self, name: &str, bits: u32, _: &mut i64) {
         self.add(name, bits);
     }
+    fn absent(&mut self, _: &str, _: u32) {}
 }
 
 struct Packer {
@@ -173,6 +176,9 @@ impl Walk for Packer {
     fn modular(&mut self, _: &str, bits: u32, value: &mut i64) {
         self.push(bits, *value);
     }
+    fn absent(&mut self, name: &str, value: u32) {
+        self.check(name, 0, i64::from(value), 0, 0);
+    }
 }
 
 struct Unpacker<'a> {
@@ -204,6 +210,7 @@ impl Walk for Unpacker<'_> {
     fn modular(&mut self, _: &str, bits: u32, value: &mut i64) {
         *value = self.take_signed(bits);
     }
+    fn absent(&mut self, _: &str, _: u32) {}
 }
 
 fn flag(walk: &mut dyn WalkFields, name: &str, value: &mut bool) {
@@ -275,6 +282,20 @@ pub fn pad_bits(machine: &Machine, pad: Pad) -> u32 {
     ceil_log2(u64::from(depth)).max(1)
 }
 
+/// Address bits of the gradient pad; 0 where there is none.
+pub fn gradient_bits(machine: &Machine) -> u32 {
+    ceil_log2(u64::from(machine.gradient_depth().max(1)))
+}
+
+/// Whether only the last tile writes; nowhere else where there are no tiles.
+fn late(walk: &mut dyn WalkFields, machine: &Machine, late: &mut bool) {
+    if gradient_bits(machine) == 0 {
+        walk.absent("late", u32::from(*late));
+    } else {
+        flag(walk, "late", late);
+    }
+}
+
 fn widest_pad_bits(machine: &Machine) -> u32 {
     Pad::ALL.into_iter().map(|pad| pad_bits(machine, pad)).max().unwrap_or(1)
 }
@@ -324,6 +345,7 @@ impl Instruction for AluInstruction {
             tree: false,
             emit: false,
             mask: NO_MASK,
+            tiles: Tiles::Every,
             end: false,
         }
     }
@@ -379,6 +401,24 @@ impl Instruction for AluInstruction {
         flag(walk, "tree", &mut self.tree);
         flag(walk, "emit", &mut self.emit);
         mask(walk, machine, &mut self.mask);
+        let mut is_late = self.tiles == Tiles::Last;
+        late(walk, machine, &mut is_late);
+        let (mut parks, mut parked) = match self.tiles {
+            Tiles::Park(address) => (true, address),
+            Tiles::Every | Tiles::Last => (false, NO_ADDRESS),
+        };
+        let bits = gradient_bits(machine);
+        if bits == 0 {
+            walk.absent("park", u32::from(parks));
+        } else {
+            flag(walk, "park", &mut parks);
+            address(walk, "park", bits, &self.counts, &mut parked);
+        }
+        self.tiles = match (parks, is_late) {
+            (true, _) => Tiles::Park(parked),
+            (false, true) => Tiles::Last,
+            (false, false) => Tiles::Every,
+        };
     }
 }
 
@@ -436,6 +476,7 @@ impl Instruction for MoveInstruction {
             pad: Pad::T0,
             destination: NO_ADDRESS,
             mask: NO_MASK,
+            late: false,
             end: false,
         }
     }
@@ -451,6 +492,7 @@ impl Instruction for MoveInstruction {
         self.pad = if t1 { Pad::T1 } else { Pad::T0 };
         address(walk, "destination", pad_bits(machine, Pad::T0), &self.counts, &mut self.destination);
         mask(walk, machine, &mut self.mask);
+        late(walk, machine, &mut self.late);
     }
 }
 
@@ -485,6 +527,7 @@ impl Instruction for LoadInstruction {
 mod tests {
     use super::*;
     use crate::isa::NO_LEVEL;
+    use crate::machine::MachineSpec;
 
     fn machine() -> Machine {
         Machine::grid(3, 5, 24).expect("a valid grid")
@@ -526,6 +569,7 @@ mod tests {
                 pick_row: NO_LEVEL,
                 pick_column: 1,
             },
+            tiles: Tiles::Every,
             end: true,
         }
     }
@@ -537,6 +581,24 @@ mod tests {
         let chunks = instruction.encode(&machine).expect("it fits");
         assert_eq!(chunks.len(), AluInstruction::layout(&machine).chunks() as usize);
         assert_eq!(AluInstruction::decode(&machine, &chunks), instruction);
+    }
+
+    #[test]
+    fn tiles_need_gradient_pads() {
+        let spec = MachineSpec { gradient_depth: Some(20), ..MachineSpec::from(machine()) };
+        let tiled = Machine::try_from(spec).expect("a valid grid");
+        let address = Address { base: 31, strides: [-6, 2, 0, 0] };
+        for (tiles, field) in [(Tiles::Every, None), (Tiles::Last, Some("late")), (Tiles::Park(address), Some("park"))]
+        {
+            let instruction = AluInstruction { tiles, ..an_instruction() };
+            let chunks = instruction.encode(&tiled).expect("it fits");
+            assert_eq!(AluInstruction::decode(&tiled, &chunks), instruction);
+            let refused = instruction.encode(&machine()).err().map(|error| (error.field, error.bits));
+            assert_eq!(refused, field.map(|field| (field.to_owned(), 0)));
+        }
+        let moves = MoveInstruction { late: true, ..MoveInstruction::blank() };
+        assert!(MoveInstruction::decode(&tiled, &moves.encode(&tiled).expect("it fits")).late);
+        assert!(moves.encode(&machine()).is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use super::{
     Address, AluInstruction, Combine, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, NO_LEVEL, Pad,
-    RootFunction, RootInstruction, Segments, Start, TableUse,
+    RootFunction, RootInstruction, Segments, Start, TableUse, Tiles,
 };
 use crate::division::Rounding;
 use crate::timing::Unit;
@@ -113,7 +113,13 @@ impl Display for AluInstruction {
             (Finish::Round, false) => write!(f, "round({value} >> {})", self.shift)?,
             (Finish::Negative, false) => write!(f, "negative({value})")?,
         }
-        write!(f, "{}{}", self.mask, if self.end { "  end" } else { "" })
+        write!(f, "{}", self.mask)?;
+        match self.tiles {
+            Tiles::Every => {}
+            Tiles::Last => f.write_str("  in the last tile")?,
+            Tiles::Park(address) => write!(f, "  over all tiles, in gradient[{address}]")?,
+        }
+        f.write_str(if self.end { "  end" } else { "" })
     }
 }
 
@@ -148,7 +154,8 @@ impl Display for MoveInstruction {
         write!(f, "+{} move  ", self.delay)?;
         loops(f, &self.counts)?;
         write!(f, " every {}  {}[{}] = {} bus", self.interval, self.pad, self.destination, self.source)?;
-        write!(f, "{}{}", self.mask, if self.end { "  end" } else { "" })
+        let late = if self.late { "  in the last tile" } else { "" };
+        write!(f, "{}{late}{}", self.mask, if self.end { "  end" } else { "" })
     }
 }
 

@@ -19,13 +19,18 @@ pub struct Words {
     pub data: u32,
     /// The fuller of the two temporary pads.
     pub temporary: u32,
+    /// Gradient pad.
+    pub gradient: u32,
 }
 
 impl Words {
     /// Words that are missing where so many are available.
     pub(super) fn beyond(self, available: Words) -> u64 {
         let over = |need: u32, have: u32| u64::from(need.saturating_sub(have));
-        over(self.model, available.model) + over(self.data, available.data) + over(self.temporary, available.temporary)
+        over(self.model, available.model)
+            + over(self.data, available.data)
+            + over(self.temporary, available.temporary)
+            + over(self.gradient, available.gradient)
     }
 }
 
@@ -53,7 +58,12 @@ pub(super) struct Allocation {
 
 /// The words a machine has.
 pub(super) fn available(machine: &Machine) -> Words {
-    Words { model: machine.model_depth(), data: machine.data_depth(), temporary: machine.temporary_depth() }
+    Words {
+        model: machine.model_depth(),
+        data: machine.data_depth(),
+        temporary: machine.temporary_depth(),
+        gradient: machine.gradient_depth(),
+    }
 }
 
 /// Pads that a storage may have: temporaries written from the bus cannot lie in the model pad.
@@ -210,6 +220,13 @@ fn lifetimes(storages: &[Storage], jobs: &[Job]) -> Vec<Option<(usize, usize)>> 
     lives
 }
 
+/// One past the last word of the gradient pad in which sums of a job wait.
+fn parked_end(job: &Job) -> Option<u32> {
+    let parked = job.parked()?;
+    let steps = job.loops.iter().zip(&parked.strides).map(|(&count, stride)| i64::from(count - 1) * stride);
+    Some((parked.offset + steps.sum::<i64>()) as u32 + 1)
+}
+
 /// Give every storage an address in its pad, for jobs in the order in which they are issued.
 pub(super) fn allocate(storages: &[Storage], pads: &[Pad], jobs: &[Job]) -> Allocation {
     let lives = lifetimes(storages, jobs);
@@ -248,6 +265,7 @@ pub(super) fn allocate(storages: &[Storage], pads: &[Pad], jobs: &[Job]) -> Allo
         model: tops[Pad::Model as usize],
         data: tops[Pad::Data as usize],
         temporary: tops[Pad::T0 as usize].max(tops[Pad::T1 as usize]),
+        gradient: jobs.iter().filter_map(parked_end).max().unwrap_or(0),
     };
     Allocation { homes, words }
 }

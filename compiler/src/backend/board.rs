@@ -104,6 +104,8 @@ pub(super) struct Words {
     pub(super) read: Vec<(usize, Vec<Trace>)>,
     /// The storage that is written.
     pub(super) written: Option<Written>,
+    /// Words of the gradient pad: when each is read, and when it can be read again.
+    parked: [Vec<Trace>; 2],
 }
 
 /// When the words of a storage are written.
@@ -128,7 +130,12 @@ impl Words {
             readable: times(access, Touch::Last),
             first: times(access, Touch::First),
         });
-        Words { read, written }
+        let parked = |touch, later| -> Vec<Trace> {
+            let traces = job.parked().map(|access| Trace::of(job, access, touch));
+            traces.into_iter().flatten().map(|trace| trace.later(later)).collect()
+        };
+        let parked = [parked(Touch::First, 0), parked(Touch::Last, timing::PARK_TO_PARK)];
+        Words { read, written, parked }
     }
 }
 
@@ -153,6 +160,8 @@ pub(super) struct Board<'a> {
     readable: Vec<Vec<Trace>>,
     /// Per storage: when its words are read. Of several times the first counts.
     read: Vec<Vec<Trace>>,
+    /// Words of the gradient pad: when each is read, and when the next tile may read it. No two jobs share one.
+    parked: [Vec<Trace>; 2],
     /// Per pad: when its write port is taken.
     ports: [Vec<Pace>; 4],
     /// First cycle in which the alu stream is free.
@@ -172,6 +181,7 @@ impl<'a> Board<'a> {
             pads,
             readable: vec![Vec::new(); storages.len()],
             read: vec![Vec::new(); storages.len()],
+            parked: Default::default(),
             ports: Default::default(),
             alu: 0,
             root: 0,
@@ -242,6 +252,9 @@ impl<'a> Board<'a> {
         for (storage, read) in &words.read {
             add(&mut self.read[*storage], read, start, Touch::First);
         }
+        for (known, more) in self.parked.iter_mut().zip(&words.parked) {
+            known.extend(more.iter().map(|trace| trace.clone().later(start)));
+        }
         let slot = Slot {
             alu: shape.alu.later(start),
             root: shape.root.map(|w| w.later(start)),
@@ -278,6 +291,9 @@ impl<'a> Board<'a> {
         for ((_, readable), read) in words.filter(|((storage, _), _)| storage.role == Role::State) {
             length = length.max(behind(readable, read).unwrap_or(0).max(0) as u64);
         }
+        // The next tile goes on with a sum when it is there.
+        let [resumed, parked] = &self.parked;
+        length = length.max(behind(parked, resumed).unwrap_or(0).max(0) as u64);
         // The first quotient of a step waits for the last one of the step before.
         if let Some(Window { first, last }) = self.quotients {
             length = length.max(last + timing::division_interval(self.machine) - first);

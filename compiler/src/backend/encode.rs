@@ -2,17 +2,18 @@
 
 use super::allocate::Home;
 use super::board::Window;
-use super::job::{Access, Job, Sink, Source, StorageId};
+use super::job::{Access, Counts, Job, Sink, Source, StorageId};
 use super::pieces::{Piece, Pieces};
 use super::schedule::Schedule;
 use super::select::Storage;
 use super::streams;
+use super::tile::Tiled;
 use crate::fixed::{Program, Role};
 use crate::tensor::{Affine, IterId};
 use arch::image::{Entries, Feed, FeedDimension, Image, StreamTensor};
 use arch::isa::{
     Address, AluInstruction, DELAY_BITS, Factor, Instruction, LEVELS, LoadInstruction, MoveInstruction, Pad,
-    RootInstruction, Start,
+    RootInstruction, Start, Tiles,
 };
 use arch::machine::Machine;
 
@@ -25,12 +26,16 @@ fn counts(job: &Job) -> [u32; LEVELS] {
 }
 
 fn address(access: &Access, home: Home) -> Address {
+    address_from(access, home.base)
+}
+
+fn address_from(access: &Access, from: u32) -> Address {
     let mut strides = [0; LEVELS];
     let base = LEVELS - access.strides.len();
     for (level, &stride) in access.strides.iter().enumerate() {
         strides[base + level] = stride as i32;
     }
-    Address { base: home.base + access.offset as u32, strides }
+    Address { base: from + access.offset as u32, strides }
 }
 
 fn mask(lanes: &super::job::Lanes, job: &Job, machine: &Machine) -> arch::isa::Mask {
@@ -89,6 +94,11 @@ fn alu(job: &Job, homes: &[Home], machine: &Machine) -> AluInstruction {
         tree: !matches!(job.sink, Sink::Pad(_)),
         emit: job.sink == Sink::Output,
         mask: mask(&job.lanes, job, machine),
+        tiles: match &job.counts {
+            Counts::Every => Tiles::Every,
+            Counts::Last => Tiles::Last,
+            Counts::Over(access) => Tiles::Park(address_from(access, 0)),
+        },
         end: false,
     }
 }
@@ -122,6 +132,7 @@ fn followers(job: &Job, homes: &[Home], machine: &Machine) -> Option<(RootInstru
         pad: home.pad,
         destination: address(&written, home),
         mask: mask(lanes, &outer, machine),
+        late: job.counts != Counts::Every,
         end: false,
     };
     Some((root, moves))
@@ -151,6 +162,8 @@ pub(super) struct Decided<'a> {
     /// Where each storage lies.
     pub(super) homes: &'a [Home],
     pub(super) schedule: &'a Schedule,
+    /// If a step is a tile.
+    pub(super) tiled: Option<&'a Tiled>,
 }
 
 /// Make the image.
@@ -186,6 +199,7 @@ pub(super) fn encode(
         tables: program.tables.clone(),
         entries: Entries::default(),
         step_length: schedule.length as u32,
+        tiles: decided.tiled.map_or(1, |tiled| tiled.tiles),
         model_in: Vec::new(),
         step_in: Vec::new(),
         step_out: Vec::new(),
@@ -213,12 +227,34 @@ pub(super) fn encode(
     let outputs = streamed(&|role| *role == Role::Output);
     let states = streamed(&|role| *role == Role::State);
     (image.entries.load_model, image.model_in) = load_routine(&mut image, program, decided, &model);
-    (image.entries.step_load, image.step_in) = load_routine(&mut image, program, decided, &inputs);
+    let (entry, feeds) = load_routine(&mut image, program, decided, &inputs);
+    (image.entries.step_load, image.step_in) = (entry, tile_by_tile(feeds, decided.tiled, program, &image));
     // Emission waits until the last results of the step have landed.
     let wait = schedule.landed.saturating_sub(schedule.length) as u32;
-    (image.entries.emit_step, image.step_out) = emit_routine(&mut image, program, decided, &outputs, wait);
+    let (entry, feeds) = emit_routine(&mut image, program, decided, &outputs, wait);
+    (image.entries.emit_step, image.step_out) = (entry, tile_by_tile(feeds, decided.tiled, program, &image));
     (image.entries.emit_model, image.model_out) = emit_routine(&mut image, program, decided, &states, wait);
     image
+}
+
+/// What the same instructions carry for each tile of a batch.
+fn tile_by_tile(feeds: Vec<Feed>, tiled: Option<&Tiled>, program: &Program, image: &Image) -> Vec<Feed> {
+    let Some(tiled) = tiled else { return feeds };
+    let dimension_of = |feed: &Feed| {
+        let name = &image.tensors[feed.tensor].name;
+        let tensor = program.tensors.iter().position(|tensor| tensor.name == *name).expect("it is the program's");
+        tiled.dimensions[tensor]
+    };
+    let of_tile = |number: u32| {
+        feeds.iter().map(move |feed| {
+            let mut feed = feed.clone();
+            if let Some(dimension) = dimension_of(&feed) {
+                feed.dimensions[dimension].offset += i64::from(number * tiled.size);
+            }
+            feed
+        })
+    };
+    (0..tiled.tiles).flat_map(of_tile).collect()
 }
 
 /// What a piece of a tensor carries, as elements of the whole tensor.

@@ -173,6 +173,18 @@ pub(super) enum Sink {
     Output,
 }
 
+/// In which tiles of a batch the result of a job counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Counts {
+    /// In all.
+    Every,
+    /// In the last one.
+    Last,
+    /// In the last one, as a sum over all of them, which waits in the gradient pad: the offset is the address there, the storage
+    /// whatever is written.
+    Over(Access),
+}
+
 /// One vector instruction and what follows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Job {
@@ -195,6 +207,8 @@ pub(super) struct Job {
     pub(super) finish: Finish,
     /// PEs that write or feed the tree.
     pub(super) lanes: Lanes,
+    /// In which tiles of a batch it counts.
+    pub(super) counts: Counts,
     pub(super) sink: Sink,
 }
 
@@ -215,6 +229,7 @@ impl Job {
             shift: 0,
             finish: Finish::Round,
             lanes: Lanes::default(),
+            counts: Counts::Every,
             sink,
         }
     }
@@ -237,11 +252,19 @@ impl Job {
         if let Some(Source::Access(access)) = &mut self.c {
             all.push(access);
         }
+        if let Counts::Over(access) = &mut self.counts {
+            all.push(access);
+        }
         match &mut self.sink {
             Sink::Pad(access) | Sink::Tree { write: access, .. } => all.push(access),
             Sink::Output => {}
         }
         all
+    }
+
+    /// The words of the gradient pad in which its sums wait for the next tile.
+    pub(super) fn parked(&self) -> Option<&Access> {
+        if let Counts::Over(access) = &self.counts { Some(access) } else { None }
     }
 
     /// What is written, if it stays in the grid.

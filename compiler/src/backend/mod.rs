@@ -20,11 +20,13 @@ mod schedule;
 mod seam;
 mod select;
 mod streams;
+mod tile;
 mod trace;
 mod verify;
 mod windows;
 
 use pieces::Pieces;
+use tile::Tiled;
 
 pub use allocate::Words;
 pub use board::Cause;
@@ -49,6 +51,8 @@ pub struct Compiled {
     pub steps: Vec<Step>,
     /// Scratchpad words in use, per PE.
     pub used: Words,
+    /// Samples of a tile, where the batch runs in tiles ([`Image::tiles`] of them).
+    pub tile: Option<u32>,
     /// What else was scheduled, best first; the one that was chosen is the first.
     pub alternatives: Vec<Alternative>,
 }
@@ -168,6 +172,7 @@ struct Found {
     pieces: Pieces,
     built: Built,
     alternatives: Vec<Alternative>,
+    tiled: Option<Tiled>,
 }
 
 impl Found {
@@ -179,11 +184,22 @@ impl Found {
         line_of: &dyn Fn(arch::Span) -> usize,
     ) -> Result<Image, Refusal> {
         let Built { storages, schedule, allocation, .. } = &self.built;
-        let decided = encode::Decided { pieces: &self.pieces, storages, homes: &allocation.homes, schedule };
+        let decided = encode::Decided {
+            pieces: &self.pieces,
+            storages,
+            homes: &allocation.homes,
+            schedule,
+            tiled: self.tiled.as_ref(),
+        };
         let image = encode::encode(program, machine, decided, line_of);
         check_programs(&image)?;
         check_shifts(&image)?;
         Ok(image)
+    }
+
+    /// Cycles of all its tiles.
+    fn cycles_of_batch(&self) -> u64 {
+        self.built.cycles * self.tiled.as_ref().map_or(1, |tiled| u64::from(tiled.tiles))
     }
 
     /// Everything about an image of it, which is verified here.
@@ -195,6 +211,7 @@ impl Found {
             placement: chosen.placement,
             steps: steps(&image, &self.built.schedule, &causes(&self.built, &image.machine)),
             used: self.built.allocation.words,
+            tile: self.tiled.map(|tiled| tiled.size),
             alternatives: self.alternatives,
             image,
         }
@@ -230,6 +247,73 @@ fn search(program: &Program, machine: &Machine, choice: Choice) -> Result<Found,
         let help = "`extremes = true` in the [machine] table lets accumulators and trees compare";
         return Err(Refusal::unsupported(diagnostic.with_help(help)));
     }
+    let least = tile::least_data(program, machine.pes());
+    let whole = || search_as(program, None, machine, choice);
+    // What cannot fit need not be tried, unless for the message.
+    let refusal = match (least <= u64::from(machine.data_depth())).then(whole) {
+        Some(Ok(found)) => return Ok(found),
+        Some(Err(refusal @ Refusal::Unsupported(_))) => return Err(refusal),
+        Some(Err(refusal)) => Some(refusal),
+        None => None,
+    };
+    let why = match in_tiles(program, machine, choice) {
+        Ok(found) => return Ok(found),
+        Err(why) => why,
+    };
+    let refusal = match refusal.map_or_else(whole, Err) {
+        Ok(found) => return Ok(found),
+        Err(refusal) => refusal,
+    };
+    Err(match (refusal, why) {
+        (Refusal::DoesNotFit { mut diagnostic, needed }, Some(why)) => {
+            let help = diagnostic.help.take().unwrap_or_default();
+            diagnostic.help = Some(format!("{help}; {why}"));
+            Refusal::DoesNotFit { diagnostic, needed }
+        }
+        (refusal, _) => refusal,
+    })
+}
+
+/// Place and schedule a program whose batch does not fit as a whole in the largest tiles that do; or why that is not possible, if there is
+/// something to say.
+fn in_tiles(program: &Program, machine: &Machine, choice: Choice) -> Result<Found, Option<String>> {
+    let batch = tile::batch(program).ok_or(None)?;
+    let cannot = |why: tile::Whole| Some(format!("the batch cannot be cut into tiles: {}", why.why));
+    tile::cut(program, batch).map_err(cannot)?;
+    if machine.gradient_depth() == 0 {
+        return Err(Some("with `gradient_depth` in the [machine] table it could run in tiles".to_owned()));
+    }
+    let found = |size: u32| {
+        let tiled = tile::cut(program, size).ok()?;
+        let may_fit = tile::least_data(&tiled.program, machine.pes()) <= u64::from(machine.data_depth());
+        may_fit.then(|| search_as(&tiled.program, Some(&tiled), machine, choice).ok())?
+    };
+    // Smaller tiles fit better: those at `small` do, those before `large` do not.
+    let sizes = tile::sizes(batch);
+    let (mut large, mut small) = (0, sizes.len() - 1);
+    let mut best = found(sizes[small]).ok_or_else(|| Some("not even tiles of one sample fit".to_owned()))?;
+    while large < small {
+        let middle = usize::midpoint(large, small);
+        match found(sizes[middle]) {
+            Some(larger) => (best, small) = (larger, middle),
+            None => large = middle + 1,
+        }
+    }
+    // A few samples may lie better than many.
+    let smaller = sizes[small..].iter().skip(1).take(SMALLER_TILES);
+    for next in smaller.filter_map(|&size| found(size)) {
+        if next.cycles_of_batch() < best.cycles_of_batch() {
+            best = next;
+        }
+    }
+    Ok(best)
+}
+
+/// Sizes of tiles below the largest that fits that are tried.
+const SMALLER_TILES: usize = 6;
+
+/// Place and schedule a program as it is, which may be one tile's.
+fn search_as(program: &Program, tiled: Option<&Tiled>, machine: &Machine, choice: Choice) -> Result<Found, Refusal> {
     let available = allocate::available(machine);
     let mut closest: Option<(u64, Words)> = None;
     let mut best: Option<(Built, usize)> = None;
@@ -258,7 +342,7 @@ fn search(program: &Program, machine: &Machine, choice: Choice) -> Result<Found,
             if enough || far {
                 break;
             }
-            let built = match build(&pieces.program, &placement, machine, available) {
+            let built = match build(&pieces.program, tiled.is_some(), &placement, machine, available) {
                 // Windows of many dimensions take many instructions to load or many loops; the program as it is has to do then.
                 Err(_) if number > 0 => Err(NEVER),
                 Ok(Ok(built)) if number > 0 && built.loads(machine) > most_loads => Err(NEVER),
@@ -285,7 +369,7 @@ fn search(program: &Program, machine: &Machine, choice: Choice) -> Result<Found,
         let (_, needed) = closest.expect("placing everything locally is always possible");
         return Err(too_large(machine, available, needed));
     };
-    Ok(Found { pieces: variants.swap_remove(number), built, alternatives })
+    Ok(Found { pieces: variants.swap_remove(number), built, alternatives, tiled: tiled.cloned() })
 }
 
 /// Placements of a program that are scheduled, of those with the least estimated cost.
@@ -295,7 +379,7 @@ const SCHEDULED_PLACEMENTS: usize = 6;
 const MOST_LOADS: usize = 64;
 
 /// More words than any machine has: what is never the closest to fitting.
-const NEVER: Words = Words { model: 1 << 30, data: 1 << 30, temporary: 1 << 30 };
+const NEVER: Words = Words { model: 1 << 30, data: 1 << 30, temporary: 1 << 30, gradient: 1 << 30 };
 
 /// A program that is placed, scheduled and has its addresses.
 struct Built {
@@ -322,7 +406,7 @@ impl Built {
     /// Less is better.
     fn merit(&self) -> (u64, u64, u32, usize) {
         let words = self.allocation.words;
-        let all = words.model + 2 * words.data + 2 * words.temporary;
+        let all = words.model + 2 * words.data + 2 * words.temporary + 3 * words.gradient;
         (self.cycles, self.schedule.length, all, self.schedule.jobs.len())
     }
 }
@@ -330,11 +414,12 @@ impl Built {
 /// Schedule one placement; `Err` inside: the words it would need.
 fn build(
     program: &Program,
+    tiled: bool,
     placement: &Placement,
     machine: &Machine,
     available: Words,
 ) -> Result<Result<Built, Words>, Refusal> {
-    let mut selection = select::select(program, placement, machine);
+    let mut selection = select::select(program, placement, machine, tiled);
     fuse::fuse_functions(&mut selection);
     let mut jobs = Vec::new();
     for job in selection.jobs.into_iter().flat_map(|job| seam::expand(job, machine)) {
@@ -373,6 +458,7 @@ fn too_large(machine: &Machine, available: Words, needed: Words) -> Refusal {
         ("model", needed.model, available.model),
         ("data", needed.data, available.data),
         ("temporary", needed.temporary, available.temporary),
+        ("gradient", needed.gradient, available.gradient),
     ];
     let short = || pads.into_iter().filter(|&(_, need, have)| need > have);
     let list = |each: &dyn Fn((&str, u32, u32)) -> String| short().map(each).collect::<Vec<_>>().join(", ");
@@ -501,7 +587,16 @@ pub fn needs_extremes(program: &Program) -> bool {
     program.operations.iter().any(compares)
 }
 
-/// Compile for a machine whose scratchpad and program depths, dividers and extremes, where the specification leaves them out, are what the program needs.
+/// Depths of the gradient pads that are tried where the specification leaves them out: first as many bits as the data pads have. A
+/// placement that is a little faster, but keeps the sums of a whole model in every PE, is not worth them.
+fn gradient_depths(spec: &MachineSpec, machine: &Machine) -> Vec<u32> {
+    let bits = 2 * machine.data_depth() * machine.word() / machine.accumulator();
+    let first = (bits.next_power_of_two() / 2).max(16);
+    spec.gradient_depth.map_or_else(|| vec![first, 4 * first, 1 << 16], |depth| vec![depth])
+}
+
+/// Compile for a machine whose scratchpad and program depths, dividers, extremes and gradient pads, where the specification leaves them
+/// out, are what the program needs.
 ///
 /// # Errors
 /// As [`compile`]; a specification that is no machine is a diagnostic, too.
@@ -522,8 +617,18 @@ pub fn compile_fitted(
         extremes: spec.extremes.or(Some(needs_extremes(program))),
         ..spec.clone()
     };
-    let roomy = machine(largest)?;
-    let found = search(program, &roomy, Choice::Best)?;
+    let mut tried: Option<Result<(Found, Machine), Refusal>> = None;
+    for gradient_depth in gradient_depths(spec, &machine(largest.clone())?) {
+        let roomy = machine(MachineSpec { gradient_depth: Some(gradient_depth), ..largest.clone() })?;
+        match search(program, &roomy, Choice::Best) {
+            Err(refusal @ Refusal::DoesNotFit { .. }) => tried = Some(Err(refusal)),
+            other => {
+                tried = Some(other.map(|found| (found, roomy)));
+                break;
+            }
+        }
+    }
+    let (found, roomy) = tried.expect("one depth at least is tried")?;
     let image = found.image(program, &roomy, line_of)?;
     let used = found.built.allocation.words;
     let instructions = [image.alu.len(), image.root.len(), image.moves.len(), image.load.len()];
@@ -536,6 +641,7 @@ pub fn compile_fitted(
         program_depth: spec.program_depth.or(Some(longest.max(16))),
         divider: spec.divider.or(Some(needs_divider(program))),
         extremes: spec.extremes.or(Some(needs_extremes(program))),
+        gradient_depth: spec.gradient_depth.or(Some(if used.gradient == 0 { 0 } else { used.gradient.max(16) })),
         ..spec.clone()
     };
     // Nothing but depths differs: what was found is what would be found.

@@ -7,9 +7,10 @@
 //! tensor of its own, as a sum over one lane.
 
 use super::cost::{Route, local_words, route};
-use super::job::{Access, Bound, Job, Lanes, Sink, Source, StorageId};
+use super::job::{Access, Bound, Counts, Job, Lanes, Sink, Source, StorageId};
 use super::place::{Axis, Placement};
 use super::seam::{Seam, Turn, Walk, last_columns};
+use super::tile::{self, Tile};
 use crate::fixed::{Kind, Operand, Operation, Program, Role, Tensor};
 use crate::tensor::{Affine, IterId, Iterator, TensorId};
 use arch::division::divide;
@@ -353,14 +354,22 @@ impl Context<'_> {
 }
 
 /// Turn a placed program into jobs.
-pub(super) fn select(program: &Program, placement: &Placement, machine: &Machine) -> Selection {
+///
+/// Where steps are `tiled`, each sum over a batch gets words of the gradient pad.
+pub(super) fn select(program: &Program, placement: &Placement, machine: &Machine, tiled: bool) -> Selection {
     let (mut program, mut placement) = isolate_constants(program, placement);
     spell_out_constants(&mut program, &mut placement);
     super::park::results(&mut program, &mut placement, machine);
     let storages: Vec<Storage> =
         program.tensors.iter().zip(&placement.tensors).map(|(t, axes)| Storage::new(t, axes, machine)).collect();
+    let tiles = if tiled {
+        tile::tiles(&program).unwrap_or_else(|whole| panic!("{} in a program that has been cut", whole.why))
+    } else {
+        vec![Tile::Every; program.operations.len()]
+    };
+    let mut parked = 0;
     let mut jobs = Vec::new();
-    for (operation, axes) in program.operations.iter().zip(&placement.iterators) {
+    for ((operation, axes), tile) in program.operations.iter().zip(&placement.iterators).zip(tiles) {
         if operation.iterators.iter().any(|i| i.high <= i.low) {
             continue;
         }
@@ -380,9 +389,30 @@ pub(super) fn select(program: &Program, placement: &Placement, machine: &Machine
             .map(|i| if i < operation.free { i } else { inner + i - operation.free })
             .collect();
         let context = Context { machine, storages: &storages, operation, axes, loop_of, loops, column_loop, seam };
+        let first = jobs.len();
         select_one(&context, route, &program, &mut jobs);
+        for job in &mut jobs[first..] {
+            job.counts = match tile {
+                Tile::Every => Counts::Every,
+                Tile::Last => Counts::Last,
+                Tile::Over => Counts::Over(parked_words(job, operation.out, &mut parked)),
+            };
+        }
     }
     Selection { storages, jobs }
+}
+
+/// Words of the gradient pad for the results of a job, one each; `used` words are taken.
+fn parked_words(job: &Job, out: TensorId, used: &mut i64) -> Access {
+    let mut strides = vec![0; job.loops.len()];
+    let mut step = 1;
+    for level in (0..job.loops.len() - job.reduce).rev() {
+        strides[level] = step;
+        step *= i64::from(job.loops[level]);
+    }
+    let offset = *used;
+    *used += step;
+    Access { storage: StorageId(out.0), offset, strides }
 }
 
 fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut Vec<Job>) {
@@ -404,6 +434,7 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
         shift: 0,
         finish: Finish::Round,
         lanes: context.write_lanes(),
+        counts: Counts::Every,
         sink: Sink::Pad(write.clone()),
     };
     let through_tree = |job: Job, unit: Unit, shift: u32, function| {

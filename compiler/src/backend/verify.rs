@@ -7,7 +7,9 @@
 //! 4. Words are read and written in program order: a beat sees what all jobs before its own wrote, and nothing of the jobs after; of two
 //!    results for one word of a PE the later job's stays.
 //! 5. A root begins a quotient only when it has finished the one before.
-//! 6. All streams are idle, and have fetched their first instruction again, when the next step starts.
+//! 6. A word of the gradient pad belongs to one sum of the step, has one address in all its beats, and is there when the next tile reads it.
+//!    What a late instruction gives the trees is written late.
+//! 7. All streams are idle, and have fetched their first instruction again, when the next step starts.
 //!
 //! Two steps are replayed, the second one as soon as the first one's length allows: what the first has still on its way
 //! must not trouble the second. Every beat of every stream is looked at once, in the order of time, so the work grows with the length
@@ -16,7 +18,8 @@
 
 use arch::image::Image;
 use arch::isa::{
-    Address, AluInstruction, Factor, LEVELS, Mask, MoveInstruction, Pad, RootFunction, RootInstruction, Start, pad_bits,
+    Address, AluInstruction, Factor, LEVELS, Mask, MoveInstruction, Pad, RootFunction, RootInstruction, Start, Tiles,
+    gradient_bits, pad_bits,
 };
 use arch::machine::Machine;
 use arch::timing::{self, Unit};
@@ -226,6 +229,8 @@ impl Streams {
                     assert!(at >= free, "cycle {at}: the divider is busy since {since}");
                 }
             }
+            let late = self.alu[job as usize % self.alu.len()].1.tiles != Tiles::Every;
+            assert_eq!(moved.late, late, "cycle {cycle}: instruction {job} and its move count in the same tiles");
             let lanes = Lanes { mask: &moved.mask, counts: &moved.counts, counters };
             Some(Write { cycle, job, word: highest.word(moved.pad, &moved.destination, &counters), lanes })
         })
@@ -287,6 +292,49 @@ impl<'a> Pads<'a> {
     }
 }
 
+/// The sum that a word of the gradient pad belongs to (instruction of the step, and its loops that are not summed over), and the
+/// cycle from which on the next tile may read it.
+type Parked = (u32, [u32; LEVELS], u64);
+
+/// The gradient pads.
+struct Gradients {
+    words: Vec<Option<Parked>>,
+    /// Instructions of a step.
+    step: u32,
+}
+
+impl Gradients {
+    fn new(machine: &Machine, step: u32) -> Gradients {
+        Gradients { words: vec![None; 1 << gradient_bits(machine)], step }
+    }
+
+    fn beat(&mut self, t: u64, job: u32, instruction: &AluInstruction, counters: &[u32; LEVELS]) {
+        let Tiles::Park(address) = instruction.tiles else { return };
+        let summed = LEVELS - instruction.reduce as usize;
+        let mut sum = *counters;
+        sum[summed..].fill(0);
+        for (&stride, &count) in address.strides[summed..].iter().zip(&instruction.counts[summed..]) {
+            assert!(stride == 0 || count == 1, "instruction {job} changes the gradient word inside a sum");
+        }
+        let offset: i64 = address.strides.iter().zip(counters).map(|(&s, &k)| i64::from(s) * i64::from(k)).sum();
+        let at = (i64::from(address.base) + offset).rem_euclid(self.words.len() as i64) as usize;
+        let (number, own) = (job % self.step, counters[summed..].iter().all(|&k| k == 0));
+        match &mut self.words[at] {
+            Some((owner, theirs, readable)) => {
+                assert_eq!((number, sum), (*owner, *theirs), "cycle {t}: gradient[{at}] belongs to another sum");
+                assert!(
+                    job < self.step || !own || t >= *readable,
+                    "cycle {t}: instruction {job} reads gradient[{at}] before cycle {readable}"
+                );
+            }
+            free => *free = Some((number, sum, 0)),
+        }
+        if is_last(instruction, counters) {
+            self.words[at] = Some((number, sum, t + timing::PARK_TO_PARK));
+        }
+    }
+}
+
 /// Replay two steps of an image and check the laws of the module head.
 ///
 /// # Panics
@@ -300,6 +348,7 @@ pub fn verify(image: &Image) {
     let mut from_bus = streams.bus_writes(machine, length).peekable();
     // Results on their way to the write ports of their own PEs.
     let mut inside: VecDeque<Write<'_>> = VecDeque::new();
+    let mut gradients = Gradients::new(machine, streams.alu.len() as u32);
     for (t, job, instruction, counters) in streams.alu_beats(length) {
         land(&mut pads, &mut inside, &mut from_bus, t);
         for pad in reads(instruction) {
@@ -310,6 +359,7 @@ pub fn verify(image: &Image) {
             }
             pads.read(t, job, at);
         }
+        gradients.beat(t, job, instruction, &counters);
         if let (Some(pad), true) = (instruction.write, is_last(instruction, &counters)) {
             let word = highest.word(pad, &instruction.destination, &counters);
             let lanes = Lanes { mask: &instruction.mask, counts: &instruction.counts, counters };

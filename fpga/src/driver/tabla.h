@@ -39,7 +39,7 @@ static inline void tabla_load(volatile void *base, const struct tabla_write *wri
         tabla_set(base, TABLA_WINDOW + 4u * writes[n].address, writes[n].data);
 }
 
-/* Start a run of `steps` steps. The input and output streams are fed by DMA; the output's packet ends after `output_words`. */
+/* Start a run of `steps` steps; a batch is as many as `tiles` in its layout.json says. The input and output streams are fed by DMA; the output's packet ends after `output_words`. */
 static inline void tabla_start(volatile void *base, uint32_t steps, int load_model, int emit_model, uint32_t output_words)
 {
     tabla_set(base, TABLA_STEPS, steps);

@@ -34,6 +34,8 @@ class Layout:
         if layout["word_bits"] != WORD_BITS or layout["stream_words"] != STREAM_WORDS:
             raise DriverError("the program was made for another grid than this driver")
         self.tensors = {tensor["name"]: tensor for tensor in layout["tensors"]}
+        # A step here is a batch; the grid counts its tiles.
+        self.tiles = layout["tiles"]
         self.emits_steps = layout["entries"]["emit_step"] is not None
         self.emits_model = layout["entries"]["emit_model"] is not None
         self.loads_model = layout["entries"]["load_model"] is not None
@@ -191,7 +193,7 @@ class Accelerator:
         receive = self.allocate(shape=(expected,), dtype=LANE) if expected else None
         send = self.allocate(shape=(len(words),), dtype=LANE) if len(words) else None
         self.registers.read(STATUS)
-        self.registers.write(STEPS, steps)
+        self.registers.write(STEPS, steps * self.layout.tiles)
         self.registers.write(RUN_FLAGS, int(load_model) | int(emit_model) << 1)
         self.registers.write(OUTPUT_WORDS, expected)
         if receive is not None:

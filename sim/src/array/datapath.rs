@@ -11,7 +11,7 @@ use arch::division::{divide, operands};
 use arch::function::evaluate;
 use arch::isa::{
     Address, AluInstruction, Combine, Factor, Finish, LEVELS, Mask, MoveInstruction, Pad, RootFunction,
-    RootInstruction, Start, TableUse,
+    RootInstruction, Start, TableUse, Tiles, gradient_bits,
 };
 use arch::machine::Machine;
 use arch::number::{NARROW, round_and_saturate, round_half_even, saturate, wrap};
@@ -132,6 +132,10 @@ struct Lanes<A> {
     now: u64,
     pads: [Vec<i64>; 4],
     accumulators: Vec<A>,
+    /// Gradient pads: sums that wait for the next tile.
+    gradients: Vec<A>,
+    /// Sums on their way there: when they land, and where.
+    parking: VecDeque<(u64, usize, Vec<A>)>,
     /// Beats on their way from the sequencer, one slot per distribution stage.
     waiting: VecDeque<(Beats, Option<Vec<i64>>)>,
     landings: VecDeque<Landing>,
@@ -168,6 +172,8 @@ impl<A: Sum> Lanes<A> {
                 pad(machine.temporary_depth()),
             ],
             accumulators: vec![A::default(); pes],
+            gradients: vec![A::default(); machine.gradient_depth() as usize * pes],
+            parking: VecDeque::new(),
             waiting: VecDeque::new(),
             landings: VecDeque::new(),
             spare: Vec::new(),
@@ -200,7 +206,14 @@ impl<A: Sum> Lanes<A> {
         mask.fill(pus, columns, counts, counters, &mut self.taken);
     }
 
-    fn alu(&mut self, beat: &Beat<AluInstruction>, bank: u32) {
+    /// First PE's place of a word of the gradient pads; `None` where there are none.
+    fn parked(&self, tiles: &Tiles, counters: &[u32; LEVELS]) -> Option<usize> {
+        let Tiles::Park(address) = tiles else { return None };
+        Some(at(address, counters, 1 << gradient_bits(&self.machine)) * self.pes)
+    }
+
+    fn alu(&mut self, beat: &Beat<AluInstruction>, beats: &Beats) {
+        let bank = beats.compute_bank;
         let i = &beat.instruction;
         let counters = &beat.counters;
         let pes = self.pes;
@@ -218,7 +231,11 @@ impl<A: Sum> Lanes<A> {
             let from = (bank + at(&i.reads[pad as usize], counters, self.depth(pad))) * pes;
             &self.pads[pad as usize][from..from + pes]
         };
-        if first {
+        let parked = self.parked(&i.tiles, counters);
+        if let (true, Some(from), false) = (first, parked, beats.first_tile) {
+            // A sum that goes on does so in every PE, whatever the mask of this beat.
+            sums.copy_from_slice(&self.gradients[from..from + pes]);
+        } else if first {
             match i.c {
                 Start::Zero => sums.fill(nothing),
                 Start::Immediate => sums.fill(A::shifted(i.immediate_c, i.align)),
@@ -261,11 +278,14 @@ impl<A: Sum> Lanes<A> {
         self.accumulators = sums;
         self.see_sums();
         if last {
-            self.finish(beat);
+            if let (Some(from), false) = (parked, beats.last_tile) {
+                self.parking.push_back((self.now + timing::PARK_WRITE, from, self.accumulators.clone()));
+            }
+            self.finish(beat, beats.last_tile);
         }
     }
 
-    fn finish(&mut self, beat: &Beat<AluInstruction>) {
+    fn finish(&mut self, beat: &Beat<AluInstruction>, last_tile: bool) {
         let i = &beat.instruction;
         let width = self.machine.accumulator();
         if i.tree {
@@ -284,7 +304,7 @@ impl<A: Sum> Lanes<A> {
             let row_cycle = self.now + timing::alu_to_root(&self.machine, Unit::Row);
             self.trees.push_back(TreeSums { row_cycle, rows, combine: i.combine, emit: i.emit });
         }
-        let Some(pad) = i.write else { return };
+        let Some(pad) = i.write.filter(|_| last_tile || i.tiles == Tiles::Every) else { return };
         let word = self.machine.word();
         let (mut words, mut taken) = self.spare.pop().unwrap_or_default();
         words.clear();
@@ -351,8 +371,11 @@ impl<A: Sum> Lanes<A> {
         }
     }
 
-    fn moves(&mut self, beat: &Beat<MoveInstruction>) {
+    fn moves(&mut self, beat: &Beat<MoveInstruction>, last_tile: bool) {
         let i = &beat.instruction;
+        if i.late && !last_tile {
+            return;
+        }
         self.mask(&i.mask, &i.counts, &beat.counters);
         let columns = self.machine.pes_per_pu() as usize;
         let from = at(&i.destination, &beat.counters, self.depth(i.pad)) * self.pes;
@@ -402,15 +425,19 @@ impl<A: Sum> Datapath for Lanes<A> {
         self.waiting.push_back((*beats, input.map(<[i64]>::to_vec)));
         if self.waiting.len() > timing::DISTRIBUTION as usize {
             let (beats, input) = self.waiting.pop_front().expect("just checked");
-            // Reads of this cycle see what landed before it.
+            // Reads of this cycle see what landed before it; those of gradient pads are a cycle later.
+            while self.parking.front().is_some_and(|parking| parking.0 < self.now + timing::PARK_READ) {
+                let (_, from, sums) = self.parking.pop_front().expect("just checked");
+                self.gradients[from..from + sums.len()].copy_from_slice(&sums);
+            }
             if let Some(beat) = &beats.alu {
-                self.alu(beat, beats.compute_bank);
+                self.alu(beat, &beats);
             }
             if let Some(root) = &beats.root {
                 self.root(root);
             }
             if let Some(beat) = &beats.moves {
-                self.moves(beat);
+                self.moves(beat, beats.last_tile);
             }
             if let Some(input) = &input {
                 self.load(&beats, input);
@@ -468,6 +495,7 @@ impl<A: Sum> Datapath for Lanes<A> {
     fn reset(&mut self) {
         self.waiting.clear();
         self.landings.clear();
+        self.parking.clear();
         self.trees.clear();
         self.row_bus.clear();
         self.global_bus.clear();

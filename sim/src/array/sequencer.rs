@@ -25,6 +25,10 @@ pub(super) struct Beats {
     pub(super) compute_bank: u32,
     /// Bank the loader fills.
     pub(super) load_bank: u32,
+    /// The step is the first tile of a batch.
+    pub(super) first_tile: bool,
+    /// It is the last one.
+    pub(super) last_tile: bool,
 }
 
 /// What a statically timed stream has to know of its instructions.
@@ -249,6 +253,9 @@ pub(super) struct Sequencer {
     steps_left: u32,
     timer: u32,
     bank: usize,
+    /// Tiles left of the batch, this one included; 0 counts as 1.
+    tiles_left: u32,
+    first_tile: bool,
     credits: u32,
     cycles: u64,
     done: bool,
@@ -275,6 +282,8 @@ impl Sequencer {
             steps_left: 0,
             timer: 0,
             bank: 0,
+            tiles_left: 0,
+            first_tile: true,
             credits: machine.output_fifo(),
             cycles: 0,
             done: false,
@@ -328,6 +337,7 @@ impl Sequencer {
         seen.steps_left = self.steps_left;
         seen.timer = self.timer;
         seen.bank = self.bank as u32;
+        seen.tile = [self.first_tile, self.is_last_tile()];
         seen.load_bank = self.load_bank as u32;
         seen.full = self.full;
         seen.credits = self.credits;
@@ -336,7 +346,8 @@ impl Sequencer {
     }
 
     pub(super) fn write_register(&mut self, number: u32, data: u32) {
-        if (registers::STEPS..=registers::ENTRY_LOAD_MODEL).contains(&number)
+        let last = if self.machine.gradient_depth() > 0 { registers::TILES } else { registers::ENTRY_LOAD_MODEL };
+        if (registers::STEPS..=last).contains(&number)
             && number != registers::CYCLES_LOW
             && number != registers::CYCLES_HIGH
         {
@@ -388,6 +399,7 @@ impl Sequencer {
         self.emit_model = flags & registers::START_EMIT_MODEL != 0;
         self.steps_left = self.register(registers::STEPS);
         self.bank = 0;
+        self.begin_batch();
         self.cycles = 0;
         self.done = false;
         self.state = RunState::Prime;
@@ -401,6 +413,15 @@ impl Sequencer {
 
     pub(super) fn input_ready(&self) -> bool {
         !self.load.idle()
+    }
+
+    /// The next step is the first tile of a batch.
+    fn begin_batch(&mut self) {
+        (self.tiles_left, self.first_tile) = (self.register(registers::TILES), true);
+    }
+
+    fn is_last_tile(&self) -> bool {
+        self.tiles_left <= 1
     }
 
     fn bank_full(&self, bank: usize) -> bool {
@@ -417,7 +438,13 @@ impl Sequencer {
 
     /// One cycle: what is issued in it, and the state of the next one.
     pub(super) fn cycle(&mut self, input_taken: bool, popped: bool) -> Beats {
-        let mut beats = Beats { compute_bank: self.bank as u32, load_bank: self.load_bank as u32, ..Beats::default() };
+        let mut beats = Beats {
+            compute_bank: self.bank as u32,
+            load_bank: self.load_bank as u32,
+            first_tile: self.first_tile,
+            last_tile: self.is_last_tile(),
+            ..Beats::default()
+        };
         if self.state != RunState::Idle {
             self.cycles += 1;
         }
@@ -467,6 +494,11 @@ impl Sequencer {
                     freed = Some(self.bank);
                     let last = self.steps_left == 1;
                     self.bank = 1 - self.bank;
+                    if self.is_last_tile() {
+                        self.begin_batch();
+                    } else {
+                        (self.tiles_left, self.first_tile) = (self.tiles_left - 1, false);
+                    }
                     self.steps_left -= 1;
                     if self.enabled(registers::ENTRY_EMIT_STEP) {
                         self.alu.start(self.register(registers::ENTRY_EMIT_STEP));

@@ -21,6 +21,8 @@ pub struct Observation {
     pub timer: u32,
     /// Bank that is computed on.
     pub bank: u32,
+    /// Whether the step is the first tile of its batch, and whether it is the last one.
+    pub tile: [bool; 2],
     /// Bank that is filled.
     pub load_bank: u32,
     /// Which banks are full.

@@ -153,6 +153,10 @@ pub fn all(image: &Image, source: &str, pu: u32) -> Vec<Signal> {
     sequencer.bits("steps_left", 32, |m| m.seen.steps_left.into());
     sequencer.bits("timer", 32, |m| m.seen.timer.into());
     sequencer.bits("bank", 1, |m| m.seen.bank.into());
+    if machine.gradient_depth() > 0 {
+        sequencer.bit("first_tile", |m| m.seen.tile[0]);
+        sequencer.bit("last_tile", |m| m.seen.tile[1]);
+    }
     sequencer.bits("load_bank", 1, |m| m.seen.load_bank.into());
     sequencer.bit("full0", |m| m.seen.full[0]);
     sequencer.bit("full1", |m| m.seen.full[1]);

@@ -78,6 +78,17 @@ pub(crate) enum Verdict {
     Fell(String),
 }
 
+/// Two steps of `size` samples each, all different.
+fn batches(samples: &[Values], size: u32) -> Vec<Values> {
+    let scaled = |(number, sample): (usize, &Values)| -> Values {
+        let factor = 1.0 - (number / samples.len()) as f64 / 16.0;
+        let scale = |values: &Vec<f64>| values.iter().map(|value| value * factor).collect();
+        sample.iter().map(|(name, values)| (name.clone(), scale(values))).collect()
+    };
+    let all: Vec<Values> = samples.iter().cycle().enumerate().take(2 * size as usize).map(scaled).collect();
+    all.chunks(size as usize).flat_map(|batch| steps(batch, size)).collect()
+}
+
 /// The trial that a tape makes.
 pub(crate) fn of_tape(is_ir: bool, tape: &[u16]) -> Trial {
     if is_ir { Trial::Ir(tape.to_vec()) } else { Trial::Tabla(program(tape)) }
@@ -164,6 +175,42 @@ impl Trial {
             Some(why) if climbed == 0 => Verdict::Refused(why),
             _ => Verdict::Climbed(climbed),
         }
+    }
+
+    /// Climb with batches that run in tiles: on a grid whose data pads hold a part of each batch, or on `hardware` as it is.
+    pub(crate) fn run_in_tiles(&self, spec: &MachineSpec, hardware: Option<&Hardware>) -> Verdict {
+        self.caught(|trial| trial.climb_in_tiles(spec, hardware))
+    }
+
+    fn climb_in_tiles(&self, spec: &MachineSpec, hardware: Option<&Hardware>) -> Verdict {
+        let (program, model, samples, _) = match self.parts() {
+            Ok((.., false)) => return Verdict::Refused("it has no gradient".to_owned()),
+            Ok(parts) => parts,
+            Err(why) => return Verdict::Refused(why),
+        };
+        let mut climbed = 0;
+        for (size, reduction) in [(6, Reduction::Mean), (12, Reduction::Sum)] {
+            let options = Options { keep: Keep::AllNames, batch: Batch { size, reduction } };
+            let steps = batches(&samples, size);
+            let new = |spec: &MachineSpec| Climb::new(&program, &options, &model, &steps, spec);
+            let specs: Vec<MachineSpec> = if let Some(hardware) = hardware {
+                vec![hardware.spec.clone()]
+            } else {
+                let whole = MachineSpec { data_depth: Some(1 << 15), gradient_depth: Some(0), ..spec.clone() };
+                let Ok(whole) = new(&whole) else { continue };
+                let part = |share: u32| (whole.compiled.used.data / share).max(2).next_power_of_two() / 2;
+                let with = |depth: u32| MachineSpec { data_depth: Some(depth.max(2)), ..spec.clone() };
+                [1, 3, 6].map(|share| with(part(share))).to_vec()
+            };
+            for climb in specs.iter().filter_map(|spec| new(spec).ok()).filter(|climb| climb.image().tiles > 1) {
+                if let Err(why) = everything(&climb, hardware) {
+                    let image = climb.image();
+                    return Verdict::Fell(format!("batch {size} in {} tiles on {}: {why}", image.tiles, image.machine));
+                }
+                climbed += 1;
+            }
+        }
+        Verdict::Climbed(climbed)
     }
 
     /// What a file in `found/` holds.

@@ -1,0 +1,250 @@
+//! Tiles: a batch that does not fit the data pads, as several steps of one program.
+//!
+//!     h[b] = sum[i](w[i] * x[b,i])             b in 0..T       in every tile
+//!     s[i] = sum[b](d[b] * x[b,i])             b in 0..T       over all tiles: waits in the gradient pad at full width
+//!     w[i] = w[i] - 0.3 * s[i]                                 in the last tile
+//!
+//! The samples of a batch are the first dimension of its inputs. What has such a dimension is a tile's own; sums over it are parked
+//! ([`Tile::Over`]); what follows from them, and every weight, is written in the last tile ([`Tile::Last`]). Sums over a batch
+//! start, end and are rounded as if it were one step, so no bit changes. What needs such a sum and gives one value per sample would
+//! have to see the batch twice: that cannot be done.
+
+use super::place::{Classes, for_each_access};
+use crate::fixed::{Kind, Operation, Program, Role};
+use crate::tensor::TensorId;
+use arch::Span;
+use std::collections::BTreeSet;
+
+/// When the results of an operation count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tile {
+    /// In every tile.
+    Every,
+    /// In the last tile of a batch.
+    Last,
+    /// In the last tile, as a sum over all of them.
+    Over,
+}
+
+/// Why a batch cannot be cut into tiles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Whole {
+    /// In words that follow "the batch cannot be cut into tiles: ".
+    pub(super) why: String,
+    /// Where.
+    pub(super) span: Span,
+}
+
+/// The classes of the samples' indices.
+fn samples(program: &Program, classes: &Classes) -> BTreeSet<usize> {
+    let inputs = program.tensors.iter().zip(&classes.tensors).filter(|(tensor, _)| tensor.role == Role::Input);
+    inputs.filter_map(|(_, own)| own.first().copied()).collect()
+}
+
+/// Samples of a batch: the extent of the first dimension of all inputs.
+pub(super) fn batch(program: &Program) -> Option<u32> {
+    let mut extents =
+        program.tensors.iter().filter(|tensor| tensor.role == Role::Input).map(|tensor| tensor.shape.first().copied());
+    let first = extents.next()??;
+    (first > 1 && extents.all(|extent| extent == Some(first))).then_some(first)
+}
+
+/// When the results of each operation count, if steps are tiles.
+///
+/// # Errors
+/// What needs all samples of a batch at once.
+pub(super) fn tiles(program: &Program) -> Result<Vec<Tile>, Whole> {
+    let classes = Classes::of(program);
+    let samples = samples(program, &classes);
+    // Tensors that have their values in the last tile only.
+    let mut late = vec![false; program.tensors.len()];
+    let mut tiles = Vec::new();
+    for (operation, own) in program.operations.iter().zip(&classes.iterators) {
+        let whole = |what: &str| {
+            let why = format!("`{}` {what}", program.tensors[operation.out.0].name);
+            Whole { why, span: operation.span }
+        };
+        let (free, summed) = own.split_at(operation.free);
+        let of_samples = |classes: &[usize]| classes.iter().filter(|class| samples.contains(class)).count();
+        let (free, summed) = (of_samples(free), of_samples(summed));
+        let mut reads_late = false;
+        for_each_access(operation, |tensor, _, written| reads_late |= !written && late[tensor.0]);
+        if free + summed > 1 {
+            return Err(whole("combines samples with each other"));
+        }
+        let sums = matches!(operation.kind, Kind::MultiplyAdd { .. });
+        tiles.push(match (free, summed) {
+            (1, _) if reads_late => return Err(whole("needs a result of the whole batch for each of its samples")),
+            (1, _) => Tile::Every,
+            (_, 1) if !sums => return Err(whole("is a product over the batch, which is rounded at every step")),
+            (_, 1) if reads_late => return Err(whole("sums up what needs a result of the whole batch")),
+            (_, 1) => Tile::Over,
+            _ if reads_late || program.tensors[operation.out.0].role == Role::State => Tile::Last,
+            _ => Tile::Every,
+        });
+        late[operation.out.0] |= tiles.last() != Some(&Tile::Every);
+    }
+    Ok(tiles)
+}
+
+/// A program for one tile of its batch.
+#[derive(Debug, Clone)]
+pub(super) struct Tiled {
+    /// The program of a tile; tensors are numbered as in that of the batch.
+    pub(super) program: Program,
+    /// Samples of a tile.
+    pub(super) size: u32,
+    /// Tiles of a batch.
+    pub(super) tiles: u32,
+    /// For each tensor its dimension of samples, if it has one.
+    pub(super) dimensions: Vec<Option<usize>>,
+}
+
+/// Make the tiles of a program's batch, each with `size` samples.
+///
+/// # Errors
+/// What needs all samples of a batch at once.
+pub(super) fn cut(program: &Program, size: u32) -> Result<Tiled, Whole> {
+    tiles(program)?;
+    let whole = batch(program).unwrap_or(size);
+    let classes = Classes::of(program);
+    let samples = samples(program, &classes);
+    let mut result = program.clone();
+    let mut dimensions = Vec::new();
+    for (tensor, own) in result.tensors.iter_mut().zip(&classes.tensors) {
+        let dimension = own.iter().position(|class| samples.contains(class));
+        if let Some(dimension) = dimension {
+            let kept = matches!(tensor.role, Role::State | Role::Parameter(_));
+            let once = own.iter().filter(|class| samples.contains(class)).count() == 1;
+            if kept || !once || tensor.shape[dimension] != whole {
+                let why = format!("`{}` has an index that runs over the samples and over something else", tensor.name);
+                return Err(Whole { why, span: tensor.span });
+            }
+            tensor.shape[dimension] = size;
+        }
+        dimensions.push(dimension);
+    }
+    for (operation, own) in result.operations.iter_mut().zip(&classes.iterators) {
+        for (iterator, _) in operation.iterators.iter_mut().zip(own).filter(|(_, class)| samples.contains(class)) {
+            if (iterator.low, iterator.high) != (0, i64::from(whole)) {
+                let why = format!("`{}` picks samples by their number", program.tensors[operation.out.0].name);
+                return Err(Whole { why, span: operation.span });
+            }
+            iterator.high = i64::from(size);
+        }
+        numbered(program, &classes, &samples, operation)?;
+    }
+    crate::fixed::verify(&result);
+    Ok(Tiled { program: result, size, tiles: whole / size, dimensions })
+}
+
+/// Refuse an operation that reads or writes a sample by its number.
+fn numbered(
+    program: &Program,
+    classes: &Classes,
+    samples: &BTreeSet<usize>,
+    operation: &Operation,
+) -> Result<(), Whole> {
+    let mut found: Option<TensorId> = None;
+    for_each_access(operation, |tensor, index, _| {
+        let mut forms = index.iter().zip(&classes.tensors[tensor.0]);
+        if forms.any(|(form, class)| samples.contains(class) && form.as_iterator().is_none()) {
+            found = Some(tensor);
+        }
+    });
+    found.map_or(Ok(()), |tensor| {
+        let why = format!("a sample of `{}` is picked by its number", program.tensors[tensor.0].name);
+        Err(Whole { why, span: operation.span })
+    })
+}
+
+/// The sizes that tiles of a batch can have, largest first.
+pub(super) fn sizes(batch: u32) -> Vec<u32> {
+    (1..batch).rev().filter(|&size| batch.is_multiple_of(size)).collect()
+}
+
+/// Words that the inputs take in each bank of a PE at least, however they lie: so many samples are no use to try.
+pub(super) fn least_data(program: &Program, pes: u32) -> u64 {
+    let inputs = program.tensors.iter().filter(|tensor| tensor.role == Role::Input);
+    inputs.map(|tensor| tensor.shape.iter().map(|&n| u64::from(n)).product::<u64>().div_ceil(u64::from(pes))).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixed::{Operand, Tensor};
+    use crate::tensor::{Affine, IterId, Iterator};
+    use arch::isa::{Combine, Finish};
+
+    fn tensor(name: &str, shape: &[u32], role: Role) -> Tensor {
+        Tensor { name: name.to_owned(), shape: shape.to_vec(), role, fraction: 8, span: Span::default() }
+    }
+
+    fn read(tensor: usize, index: &[usize]) -> Operand {
+        let index = index.iter().map(|&i| Affine::iterator(IterId(i))).collect();
+        Operand::Read { tensor: TensorId(tensor), index }
+    }
+
+    fn operation(extents: &[i64], free: usize, out: usize, index: &[usize], factors: [Operand; 2]) -> Operation {
+        let iterator = |&high: &i64| Iterator { name: String::new(), low: 0, high };
+        let [a, b] = factors;
+        let product = Some((a, b));
+        Operation {
+            iterators: extents.iter().map(iterator).collect(),
+            free,
+            out: TensorId(out),
+            out_index: index.iter().map(|&i| Affine::iterator(IterId(i))).collect(),
+            kind: Kind::MultiplyAdd {
+                start: None,
+                align: 0,
+                product,
+                scale: 0,
+                combine: Combine::Add,
+                shift: 8,
+                finish: Finish::Round,
+            },
+            span: Span::default(),
+        }
+    }
+
+    /// `h[b] = sum[i](w[i] * x[b,i]); s[i] = sum[b](h[b] * x[b,i]); w[i] = s[i] * c`, in batches of 6.
+    fn program() -> Program {
+        let tensors = vec![
+            tensor("x", &[6, 3], Role::Input),
+            tensor("w", &[3], Role::State),
+            tensor("h", &[6], Role::Temporary),
+            tensor("s", &[3], Role::Temporary),
+            tensor("c", &[], Role::Parameter(vec![1])),
+        ];
+        let operations = vec![
+            operation(&[6, 3], 1, 2, &[0], [read(1, &[1]), read(0, &[0, 1])]),
+            operation(&[3, 6], 1, 3, &[0], [read(2, &[1]), read(0, &[1, 0])]),
+            operation(&[3], 1, 1, &[0], [read(3, &[0]), read(4, &[])]),
+        ];
+        Program { word: 16, accumulator: 48, tensors, operations, tables: Vec::new(), names: Vec::new() }
+    }
+
+    #[test]
+    fn sums_over_the_samples_wait() {
+        assert_eq!(batch(&program()), Some(6));
+        assert_eq!(tiles(&program()), Ok(vec![Tile::Every, Tile::Over, Tile::Last]));
+        let cut = cut(&program(), 2).expect("it can be cut");
+        assert_eq!((cut.size, cut.tiles), (2, 3));
+        assert_eq!(cut.dimensions, [Some(0), None, Some(0), None, None]);
+        assert_eq!(
+            cut.program.tensors.iter().map(|t| t.shape.clone()).collect::<Vec<_>>(),
+            [vec![2, 3], vec![3], vec![2], vec![3], vec![]]
+        );
+        assert_eq!(sizes(6), [3, 2, 1]);
+    }
+
+    #[test]
+    fn what_would_see_the_batch_twice_is_refused() {
+        let mut program = program();
+        // Every sample is compared with the sum over all.
+        program.tensors.push(tensor("d", &[6, 3], Role::Output));
+        program.operations.push(operation(&[6, 3], 2, 5, &[0, 1], [read(0, &[0, 1]), read(3, &[1])]));
+        let whole = tiles(&program).expect_err("it needs all samples");
+        assert!(whole.why.contains("`d` needs a result of the whole batch"), "{}", whole.why);
+    }
+}

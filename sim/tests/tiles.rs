@@ -1,0 +1,134 @@
+//! Batches in tiles: data pads too small for a batch as a whole give the same words as it does.
+
+use arch::machine::MachineSpec;
+use compiler::canonical::{Batch, Keep, Options, Reduction};
+use compiler::language::{self, Language};
+use compiler::tensor::{Program, Role};
+use sim::array::Array;
+use sim::benchmarks::{self, Prepared, Run};
+use sim::grid::Stalls;
+use sim::ladder::{Climb, Values};
+use std::path::Path;
+
+fn program(file: &str, set: &[(&str, u32)]) -> Program {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs").join(file);
+    let text = std::fs::read_to_string(path).unwrap();
+    let set = set.iter().map(|&(name, value)| (name.to_owned(), f64::from(value))).collect();
+    let dialect = language::Options { set, ..language::Options::default() };
+    language::parse(Language::Tabla, &text, &dialect).unwrap().0
+}
+
+/// Values that differ from element to element, in -0.5..0.5.
+fn made_up(elements: usize, salt: usize) -> Vec<f64> {
+    (0..elements).map(|k| (((k + 1) * 7919 + salt * 104_729) % 64) as f64 / 64.0 - 0.5).collect()
+}
+
+fn values(program: &Program, batch: u32, steps: usize) -> (Values, Vec<Values>) {
+    let (mut model, mut inputs) = (Values::new(), vec![Values::new(); steps]);
+    for (salt, tensor) in program.tensors.iter().enumerate() {
+        let elements = tensor.shape.iter().product::<u32>() as usize;
+        match tensor.role {
+            Role::State => drop(model.insert(tensor.name.clone(), made_up(elements, salt))),
+            Role::Input | Role::Label => {
+                for (n, step) in inputs.iter_mut().enumerate() {
+                    step.insert(tensor.name.clone(), made_up(elements * batch as usize, salt + n));
+                }
+            }
+            _ => {}
+        }
+    }
+    (model, inputs)
+}
+
+fn spec(pus: u32, pes_per_pu: u32, data_depth: u32) -> MachineSpec {
+    MachineSpec { pus: Some(pus), pes_per_pu: Some(pes_per_pu), data_depth: Some(data_depth), ..MachineSpec::default() }
+}
+
+fn climb(
+    program: &Program,
+    size: u32,
+    reduction: Reduction,
+    predictions: &[&str],
+    spec: &MachineSpec,
+) -> Result<Climb, String> {
+    let predictions = predictions.iter().map(|&name| name.to_owned()).collect();
+    let options = Options { keep: Keep::Training { predictions }, batch: Batch { size, reduction } };
+    let (model, steps) = values(program, size, 3);
+    Climb::new(program, &options, &model, &steps, spec).map_err(|errors| format!("{errors:?}"))
+}
+
+/// The published algorithms with data pads that hold a fraction of their batch.
+#[test]
+fn batches_in_tiles_give_the_same_words() {
+    let files = ["linear.t", "logistic.t", "svm.t", "backpropagation.t", "recommender.t"];
+    let (mut tiled, mut elsewhere, mut through_trees) = (0, 0, 0);
+    for file in files {
+        let program = program(file, &[]);
+        for (pus, pes_per_pu) in [(1, 2), (2, 4), (3, 5)] {
+            for (size, reduction) in [(12, Reduction::Mean), (30, Reduction::Sum), (64, Reduction::Mean)] {
+                let whole = climb(&program, size, reduction, &[], &spec(pus, pes_per_pu, 1 << 15)).unwrap();
+                assert_eq!((whole.image().tiles, whole.image().machine.gradient_depth()), (1, 0), "{file}");
+                let data = whole.compiled.used.data;
+                let name = format!("{file}, batch {size} on {pus} x {pes_per_pu}");
+                for depth in [data / 2, data / 5].map(|depth| (depth + 1).next_power_of_two() / 2) {
+                    let Ok(climb) = climb(&program, size, reduction, &[], &spec(pus, pes_per_pu, depth.max(2))) else {
+                        println!("{name}: {depth} words of data are too few");
+                        continue;
+                    };
+                    let image = climb.image();
+                    if image.tiles == 1 {
+                        continue;
+                    }
+                    let trees = image.alu.iter().any(|i| i.tree && matches!(i.tiles, arch::isa::Tiles::Park(_)));
+                    through_trees += usize::from(trees);
+                    tiled += 1;
+                    for stalls in [Stalls::none(), Stalls::seeded(3, 20, 20)] {
+                        let fall = |fall| panic!("{name}, {} tiles: {fall}", image.tiles);
+                        climb.run(Array::new(&image.machine), stalls).unwrap_or_else(fall);
+                    }
+                    for other in (1..40).step_by(7).filter_map(|number| climb.elsewhere(number)) {
+                        let fall = |fall| panic!("{name}, {} tiles, elsewhere: {fall}", other.image().tiles);
+                        other.run(Array::new(&image.machine), Stalls::none()).unwrap_or_else(fall);
+                        elsewhere += 1;
+                    }
+                }
+            }
+        }
+    }
+    println!("{tiled} tiled images, {through_trees} with sums through trees, {elsewhere} elsewhere");
+    assert!(tiled >= 40, "{tiled} images in tiles");
+    assert!(through_trees >= 5, "{through_trees} images add up a batch in the trees");
+    assert!(elsewhere >= 40, "{elsewhere} climbs with other placements");
+}
+
+/// Large batches on 8 x 8 PEs: cycles per sample in the steady state, as a whole and with less and less room for samples.
+#[test]
+fn tiles_cost_little() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs");
+    let benchmarks = benchmarks::read(&std::fs::read_to_string(folder.join("benchmarks.toml")).unwrap()).unwrap();
+    for (name, batch, depths, most) in [
+        ("linear_784", 1024, &[1u32 << 14, 4096, 1024, 256][..], 1.03),
+        ("backprop_64_128_10", 1024, &[1u32 << 14, 1024, 512, 256, 128][..], 1.12),
+    ] {
+        let benchmark = benchmarks.iter().find(|benchmark| benchmark.name == name).unwrap();
+        let text = std::fs::read_to_string(folder.join(&benchmark.program)).unwrap();
+        let mut whole = None;
+        for &depth in depths {
+            let run = Run { batch, data_depth: Some(depth), ..benchmark.runs[0].clone() };
+            let prepared = Prepared::new(benchmark, &run, &text).unwrap_or_else(|errors| panic!("{name}: {errors:?}"));
+            let (compiled, image) = (&prepared.climb.compiled, prepared.climb.image());
+            let cycles = prepared.cycles_per_sample(|| Array::new(&image.machine)).unwrap();
+            println!(
+                "{name}, batch {batch}, {depth} words of data: {} tiles, {} words of gradient, {cycles:.2} cycles per sample",
+                image.tiles, compiled.used.gradient
+            );
+            assert_eq!(image.tiles == 1, whole.is_none(), "{name}: {depth}");
+            let whole = *whole.get_or_insert(cycles);
+            assert!(
+                cycles <= most * whole,
+                "{name} in {} tiles: {cycles} cycles per sample, {whole} before",
+                image.tiles
+            );
+        }
+    }
+}
