@@ -53,8 +53,9 @@ impl<'a> Hardware<'a> {
     /// # Errors
     /// The board's clocks are impossible.
     pub fn design(&self, design: hdl::Design<'_>) -> Result<Rtl, Failure> {
+        let leaves = leaves(self.facts.device.family());
         let Some(io) = &self.facts.io else {
-            return Ok(hdl::elaborate_with(design, leaves(self.facts.device.family())));
+            return Ok(hdl::elaborate_with(design, leaves));
         };
         let pll = match self.facts.device {
             Device::Ecp5 { .. } => Pll::Ecp5,
@@ -73,7 +74,7 @@ impl<'a> Hardware<'a> {
             lit_by_one: io.leds_lit == 1,
             pressed_is_one: io.button_pressed == 1,
         };
-        shell::board(design, &board).map_err(|error| self.about_the_board(error.to_string()))
+        shell::board_with(design, &board, leaves).map_err(|error| self.about_the_board(error.to_string()))
     }
 
     /// A mistake in what the configuration says of the board.
@@ -183,7 +184,8 @@ impl<'a> Hardware<'a> {
 pub fn leaves(family: Family) -> Leaves {
     match family {
         Family::UltraScalePlus => Leaves::UltraScalePlus,
-        Family::Ecp5 | Family::Ice40UltraPlus | Family::Gw1n | Family::Gw2a | Family::Series7 => Leaves::Generic,
+        Family::Ecp5 => Leaves::Ecp5,
+        Family::Ice40UltraPlus | Family::Gw1n | Family::Gw2a | Family::Series7 => Leaves::Generic,
     }
 }
 

@@ -6,6 +6,7 @@ use arch::tools::Toolbox;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::language::{self, Language};
 use fpga::yosys::{Family, synthesise};
+use hdl::Leaves;
 use sim::array::Array;
 use sim::grid::{Lockstep, Stalls};
 use sim::ladder::{Climb, Values};
@@ -43,7 +44,8 @@ fn climb(spec: &MachineSpec) -> Climb {
 /// The batch on the array and on the netlist of `family`; whether they agreed.
 fn trains(family: Family, damage: impl Fn(String) -> String) -> Result<u64, String> {
     let machine = Machine::try_from(spec()).unwrap();
-    let rtl = hdl::elaborate(&machine);
+    let leaves = if family == Family::Ecp5 { Leaves::Ecp5 } else { Leaves::Generic };
+    let rtl = hdl::elaborate_with(&machine, leaves);
     let damaged = arch::rtl::Rtl { verilog: damage(rtl.verilog.clone()), ..rtl.clone() };
     let folder = tempfile::tempdir().unwrap();
     let toolbox = Toolbox::default();

@@ -285,12 +285,16 @@ pub fn synthesise(rtl: &Rtl, family: Family, folder: &Path, toolbox: &Toolbox) -
 }
 
 /// Modules that the design calls shared are mapped once, however many of them there are.
+///
+/// Cells that the design names know that their module was not there when the text was read. Yosys reads it again once it is,
+/// which happens in `hierarchy`; but later the mapper makes modules of its own of them, and what is mapped by then would be lost.
 fn script(top: &str, family: Family) -> String {
     let (cells, synthesis, hints) = (family.cells(), family.command(), family.hints());
     format!(
         "read_verilog -noautowire design.v\n\
          {cells}\
          hierarchy -check -top {top}\n\
+         setattr -unset reprocess_after */c:*\n\
          setattr -mod -set keep_hierarchy 1 A:shared\n\
          proc\n\
          check -assert\n\

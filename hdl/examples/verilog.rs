@@ -17,6 +17,7 @@ fn main() {
             "shifts" => spec.shifts = amounts(),
             "root_shifts" => spec.root_shifts = amounts(),
             "leaves" if text == "xcup" => leaves = hdl::Leaves::UltraScalePlus,
+            "leaves" if text == "ecp5" => leaves = hdl::Leaves::Ecp5,
             "accumulator" => spec.accumulator = value,
             "stream_words" => spec.stream_words = value,
             "model_depth" => spec.model_depth = value,

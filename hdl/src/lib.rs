@@ -102,6 +102,8 @@ pub enum Leaves {
     Generic,
     /// AMD `UltraScale+`: DSP48E2.
     UltraScalePlus,
+    /// Lattice ECP5: MULT18X18D.
+    Ecp5,
 }
 
 /// The hardware of a grid, in text for every tool.

@@ -44,6 +44,8 @@ pub(crate) struct RunControl {
     pub(crate) start_alu: Signal<Out, Bit>,
     pub(crate) start_root: Signal<Out, Bit>,
     pub(crate) start_move: Signal<Out, Bit>,
+    /// A stream may be started in this cycle: state ready, or the end of a step.
+    pub(crate) may_start: Signal<Out, Bit>,
     pub(crate) alu_entry: Wide<Out>,
     /// Bank of the data pads that the streams read.
     pub(crate) bank: Signal<Out, Bit>,
@@ -118,6 +120,7 @@ impl RunControl {
             start_alu: Signal::default(),
             start_root: Signal::default(),
             start_move: Signal::default(),
+            may_start: Signal::default(),
             alu_entry: Wide::new(widths.index),
             bank: Signal::default(),
             bank_free: Signal::default(),
@@ -280,6 +283,8 @@ impl Logic for RunControl {
             self.timer.d.next = self.step_length.val() - self.one.val();
             self.time_is_up.d.next = self.step_length.val() == self.one.val();
         }
+        self.may_start.next = self.state.q.val() == self.ready.val()
+            || (self.state.q.val() == self.step.val() && self.time_is_up.q.val());
         self.start_alu.next = (self.step_now.val() && self.step_alu_enabled.val()) || self.emit_now.val();
         self.start_root.next = self.step_now.val() && self.step_root_enabled.val();
         self.start_move.next = self.step_now.val() && self.step_move_enabled.val();

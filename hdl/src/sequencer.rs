@@ -199,6 +199,7 @@ impl Sequencer {
             alu_stream.program_chunk = parts.instruction_chunk;
             alu_stream.program_data = control_data;
             alu_stream.start = run.start_alu;
+            alu_stream.may_start = run.may_start;
             alu_stream.entry = run.alu_entry;
             alu_stream.bank = run.bank;
             alu_stream.credit = credit;
@@ -210,6 +211,7 @@ impl Sequencer {
             root_stream.program_chunk = parts.instruction_chunk;
             root_stream.program_data = control_data;
             root_stream.start = run.start_root;
+            root_stream.may_start = run.may_start;
             root_stream.entry = registers.step_root;
             move_stream.clock = clock;
             move_stream.reset = reset;
@@ -218,6 +220,7 @@ impl Sequencer {
             move_stream.program_chunk = parts.instruction_chunk;
             move_stream.program_data = control_data;
             move_stream.start = run.start_move;
+            move_stream.may_start = run.may_start;
             move_stream.entry = registers.step_move;
             loader.clock = clock;
             loader.reset = reset;

@@ -13,7 +13,7 @@ mod pll;
 pub use axi::{AXI_TOP, axi, axi_modules, axi_shell};
 pub use pll::Pll;
 
-use crate::{Design, TOP};
+use crate::{Design, Leaves, TOP};
 use arch::link::{self, Command, Status};
 use arch::rtl::{Direction, Port, Rtl};
 use arch::{Machine, registers};
@@ -104,11 +104,19 @@ impl Board {
     }
 }
 
-/// Grid and shell: the whole design of a board, with top module [`BOARD_TOP`].
+/// Grid and shell: the whole design of a board, with top module [`BOARD_TOP`], in text for every tool.
 ///
 /// # Errors
 /// The board's clocks are impossible.
 pub fn board<'a>(design: impl Into<Design<'a>>, board: &Board) -> Result<Rtl, ShellError> {
+    board_with(design, board, Leaves::Generic)
+}
+
+/// The whole design of a board for the device family that is on it.
+///
+/// # Errors
+/// The board's clocks are impossible.
+pub fn board_with<'a>(design: impl Into<Design<'a>>, board: &Board, leaves: Leaves) -> Result<Rtl, ShellError> {
     let design = design.into();
     let top = board_text(design.machine(), board)?;
     let port = |name: &str, direction, width| Port { name: name.to_owned(), direction, width };
@@ -119,7 +127,7 @@ pub fn board<'a>(design: impl Into<Design<'a>>, board: &Board) -> Result<Rtl, Sh
         port("uart_tx", Direction::Output, 1),
         port("led", Direction::Output, board.leds.max(1)),
     ];
-    let grid = crate::elaborate(design).verilog;
+    let grid = crate::elaborate_with(design, leaves).verilog;
     Ok(Rtl { top: BOARD_TOP.to_owned(), verilog: [grid, link_modules(), top].join("\n"), ports })
 }
 

@@ -7,9 +7,10 @@
 //! The program memory is always one instruction ahead: while an instruction is current, it shows the one that comes
 //! after it, which after the last one, and while the stream is idle, is the next entry.
 //!
-//! Whether a beat is the last one of its instruction decides what is fetched next, in the same cycle. So that this way is
-//! short, nothing on it is compared: that a loop is in its last iteration and that a delay is over are bits, found out in the
-//! cycle before, and the number of the instruction to be fetched does not depend on it, only whether it is fetched.
+//! Whether a beat is the last one of its instruction decides what is fetched next, in the same cycle; so does a start. So that
+//! these ways are short, nothing on them is compared: that a loop is in its last iteration and that a delay is over are bits, found
+//! out in the cycle before, and the number of the instruction to be fetched does not depend on them, only whether it is fetched.
+//! Where there may be a start, the instruction after the entry is chosen in advance, and fetched if it happens.
 
 use crate::beats::{Advance, LoopCounters, LoopEnds, Widths};
 use crate::register::{Flag, Register};
@@ -49,8 +50,10 @@ impl Logic for Widen {
 pub(crate) struct Pacer {
     pub(crate) clock: Signal<In, Clock>,
     pub(crate) reset: Signal<In, Bit>,
-    /// Start at `entry`, which was read in the cycle before.
+    /// Start at `entry`, which was read in an earlier cycle.
     pub(crate) start: Signal<In, Bit>,
+    /// There may be a start in this cycle: known early, unlike `start`.
+    pub(crate) may_start: Signal<In, Bit>,
     pub(crate) entry: Wide<In>,
     pub(crate) is_end: Signal<In, Bit>,
     /// The instruction ahead is the last one.
@@ -82,6 +85,8 @@ pub(crate) struct Pacer {
     /// The interval at the width of a delay.
     pause: Widen,
     finishes: Signal<Local, Bit>,
+    /// What comes next is the entry.
+    at_end: Signal<Local, Bit>,
     zero: Number,
     one: Number,
     two: Number,
@@ -95,6 +100,7 @@ impl Pacer {
             clock: Signal::default(),
             reset: Signal::default(),
             start: Signal::default(),
+            may_start: Signal::default(),
             entry: Wide::new(widths.index),
             is_end: Signal::default(),
             next_is_end: Signal::default(),
@@ -115,6 +121,7 @@ impl Pacer {
             due: Flag::new(),
             pause: Widen::new(interval, time),
             finishes: Signal::default(),
+            at_end: Signal::default(),
             zero: Number::new(0, time),
             one: Number::new(1, time),
             two: Number::new(2, time),
@@ -161,9 +168,10 @@ impl Logic for Pacer {
             self.running.d.next = true;
         }
 
-        self.read.next = self.load.val() || self.is_end.val() || !self.running.q.val();
+        self.at_end.next = (self.is_end.val() || !self.running.q.val()) && !self.may_start.val();
+        self.read.next = self.load.val() || self.at_end.val();
         self.read_index.next = self.after.q.val();
-        if self.next_is_end.val() || (!self.start.val() && (self.is_end.val() || !self.running.q.val())) {
+        if self.next_is_end.val() || self.at_end.val() {
             self.read_index.next = self.entry.val();
         }
         self.after.d.next = self.after.q.val();
@@ -456,6 +464,7 @@ macro_rules! wire_pacer {
             pacer.clock = clock;
             pacer.reset = reset;
             pacer.start = start;
+            pacer.may_start = may_start;
             pacer.entry = entry;
             pacer.is_end = microcode.pacing.end;
             pacer.next_is_end = microcode.ahead.end;

@@ -137,6 +137,7 @@ pub(crate) struct AluStream {
     pub(crate) program_chunk: Wide<In>,
     pub(crate) program_data: Wide<In>,
     pub(crate) start: Signal<In, Bit>,
+    pub(crate) may_start: Signal<In, Bit>,
     pub(crate) entry: Wide<In>,
     pub(crate) bank: Signal<In, Bit>,
     /// One if there are gradient pads.
@@ -185,6 +186,7 @@ impl AluStream {
             program_chunk: Wide::new(INSTRUCTION_CHUNK_BITS),
             program_data: Wide::new(CHUNK_BITS),
             start: Signal::default(),
+            may_start: Signal::default(),
             entry: Wide::new(widths.index),
             bank: Signal::default(),
             tile: tiles.clone().map(|_| TileFlags::new(&beat)).collect(),
@@ -382,6 +384,7 @@ pub(crate) struct MoveStream {
     pub(crate) program_chunk: Wide<In>,
     pub(crate) program_data: Wide<In>,
     pub(crate) start: Signal<In, Bit>,
+    pub(crate) may_start: Signal<In, Bit>,
     pub(crate) entry: Wide<In>,
     /// One if there are gradient pads.
     pub(crate) last_tile: Vec<Signal<In, Bit>>,
@@ -419,6 +422,7 @@ impl MoveStream {
             program_chunk: Wide::new(INSTRUCTION_CHUNK_BITS),
             program_data: Wide::new(CHUNK_BITS),
             start: Signal::default(),
+            may_start: Signal::default(),
             entry: Wide::new(widths.index),
             last_tile: tiles.clone().map(|_| Signal::default()).collect(),
             beat: MoveBeat::new(&|_| bits),
@@ -596,6 +600,7 @@ pub(crate) struct RootStream {
     pub(crate) program_chunk: Wide<In>,
     pub(crate) program_data: Wide<In>,
     pub(crate) start: Signal<In, Bit>,
+    pub(crate) may_start: Signal<In, Bit>,
     pub(crate) entry: Wide<In>,
     /// For the roots of the rows.
     pub(crate) row_beat: RootBeat<Out>,
@@ -623,6 +628,7 @@ impl RootStream {
             program_chunk: Wide::new(INSTRUCTION_CHUNK_BITS),
             program_data: Wide::new(CHUNK_BITS),
             start: Signal::default(),
+            may_start: Signal::default(),
             entry: Wide::new(widths.index),
             row_beat: RootBeat::new(&|name| widths.beat(name)),
             global_beat: RootBeat::new(&|name| widths.beat(name)),

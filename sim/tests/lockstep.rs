@@ -602,20 +602,30 @@ fn a_few_shift_amounts() {
     }
 }
 
-/// The same sums from a multiplier block that is named, by a model of what its manual says.
-#[test]
-fn cells_of_ultrascale() {
-    let model = include_str!("lockstep/dsp48e2.v");
+/// The same sums from a multiplier block that is named, by a model of what its manual says; then with `right` made `wrong`.
+fn check_cells(leaves: Leaves, cell: &str, model: &str, (right, wrong): (&str, &str)) {
     let machine = Machine::try_from(few_amounts()[0].clone()).expect("a valid grid");
-    let mut rtl = hdl::elaborate_with(&machine, Leaves::UltraScalePlus);
-    assert!(rtl.verilog.contains("DSP48E2"));
+    let mut rtl = hdl::elaborate_with(&machine, leaves);
+    assert!(rtl.verilog.contains(cell));
     rtl.verilog += model;
     check_rtl(&machine, &rtl, 0..100);
-    let (right, wrong) = (".RSTA(~admitted)", ".RSTA(1'b0)");
     assert!(rtl.verilog.contains(right), "the text has changed");
     rtl.verilog = rtl.verilog.replace(right, wrong);
     let found = std::panic::catch_unwind(|| check_rtl(&machine, &rtl, 0..100));
     assert!(found.is_err(), "PEs outside the mask added something and nobody noticed");
+}
+
+#[test]
+fn cells_of_ultrascale() {
+    let model = include_str!("lockstep/dsp48e2.v");
+    check_cells(Leaves::UltraScalePlus, "DSP48E2", model, (".RSTA(~admitted)", ".RSTA(1'b0)"));
+}
+
+/// The model is the one that netlists are simulated with.
+#[test]
+fn cells_of_ecp5() {
+    let model = include_str!("../../fpga/src/cells/ecp5.v");
+    check_cells(Leaves::Ecp5, "MULT18X18D", model, (".RST0(~admitted)", ".RST0(1'b0)"));
 }
 
 /// The Rust side of every block, which rust-hdl's simulator runs.

@@ -184,7 +184,7 @@ module DP16KD (
     assign {DOB17, DOB16, DOB15, DOB14, DOB13, DOB12, DOB11, DOB10, DOB9, DOB8, DOB7, DOB6, DOB5, DOB4, DOB3, DOB2, DOB1, DOB0} = DATA_WIDTH_B == 36 ? out_B[35:18] : out_B[17:0];
 endmodule
 
-// Multiplier, 18 x 18 bits. Registers use CLK0, CE0 and RST0.
+// Multiplier, 18 x 18 bits. Registers use CLK0 and CE0; each has a reset of its own choice.
 module MULT18X18D (
     input A0, A1, A2, A3, A4, A5, A6, A7, A8, A9,
     input A10, A11, A12, A13, A14, A15, A16, A17,
@@ -242,6 +242,10 @@ module MULT18X18D (
 
     wire signed [18:0] a_in = {SIGNEDA & A17, A17, A16, A15, A14, A13, A12, A11, A10, A9, A8, A7, A6, A5, A4, A3, A2, A1, A0};
     wire signed [18:0] b_in = {SIGNEDB & B17, B17, B16, B15, B14, B13, B12, B11, B10, B9, B8, B7, B6, B5, B4, B3, B2, B1, B0};
+    wire a_reset = REG_INPUTA_RST == "RST0" ? RST0 : REG_INPUTA_RST == "RST1" ? RST1 : REG_INPUTA_RST == "RST2" ? RST2 : RST3;
+    wire b_reset = REG_INPUTB_RST == "RST0" ? RST0 : REG_INPUTB_RST == "RST1" ? RST1 : REG_INPUTB_RST == "RST2" ? RST2 : RST3;
+    wire pipeline_reset = REG_PIPELINE_RST == "RST0" ? RST0 : REG_PIPELINE_RST == "RST1" ? RST1 : REG_PIPELINE_RST == "RST2" ? RST2 : RST3;
+    wire out_reset = REG_OUTPUT_RST == "RST0" ? RST0 : REG_OUTPUT_RST == "RST1" ? RST1 : REG_OUTPUT_RST == "RST2" ? RST2 : RST3;
     reg signed [18:0] a_register = 19'd0;
     reg signed [18:0] b_register = 19'd0;
     wire signed [18:0] a = REG_INPUTA_CLK == "NONE" ? a_in : a_register;
@@ -251,17 +255,14 @@ module MULT18X18D (
     wire [35:0] pipeline = REG_PIPELINE_CLK == "NONE" ? product[35:0] : pipeline_register;
     reg [35:0] out_register = 36'd0;
     always @(posedge CLK0) begin
-        if (RST0) begin
-            a_register <= 19'd0;
-            b_register <= 19'd0;
-            pipeline_register <= 36'd0;
-            out_register <= 36'd0;
-        end else if (CE0) begin
-            a_register <= a_in;
-            b_register <= b_in;
-            pipeline_register <= product[35:0];
-            out_register <= pipeline;
-        end
+        if (a_reset) a_register <= 19'd0;
+        else if (CE0) a_register <= a_in;
+        if (b_reset) b_register <= 19'd0;
+        else if (CE0) b_register <= b_in;
+        if (pipeline_reset) pipeline_register <= 36'd0;
+        else if (CE0) pipeline_register <= product[35:0];
+        if (out_reset) out_register <= 36'd0;
+        else if (CE0) out_register <= pipeline;
     end
     assign {P35, P34, P33, P32, P31, P30, P29, P28, P27, P26, P25, P24, P23, P22, P21, P20, P19, P18, P17, P16, P15, P14, P13, P12, P11, P10, P9, P8, P7, P6, P5, P4, P3, P2, P1, P0} = REG_OUTPUT_CLK == "NONE" ? pipeline : out_register;
     assign SIGNEDP = SIGNEDA | SIGNEDB;
