@@ -5,49 +5,73 @@
 //! Leaves with their own text: rust-hdl's expressions know neither products of unequal widths nor run-time shifts.
 //! `update` computes the same with the functions of [`arch::number`] where there is one.
 
+use crate::Leaves;
 use crate::bundle::bundle;
+use crate::mult18x18d;
+use crate::multiply_add::extended;
 use crate::signal::Wide;
 use arch::number::{saturate, word_max, word_min, wrap};
 use rust_hdl::prelude::*;
 
-/// Full product of two signed words.
+/// Full product of a signed word and one that is never negative, two cycles later.
 #[derive(LogicBlock)]
 pub(crate) struct Multiply {
     pub(crate) clock: Signal<In, Clock>,
-    pub(crate) a: Wide<In>,
-    pub(crate) b: Wide<In>,
+    pub(crate) factor: Wide<In>,
+    /// Never negative.
+    pub(crate) fraction: Wide<In>,
     pub(crate) product: Wide<Out>,
+    _leaves: Leaves,
+    _held: (i128, i128),
 }
 
 impl Multiply {
-    pub(crate) fn new(a: u32, b: u32) -> Self {
-        Multiply { clock: Signal::default(), a: Wide::signed(a), b: Wide::signed(b), product: Wide::signed(a + b) }
-    }
-
-    /// The second factor is never negative.
-    pub(crate) fn by_unsigned(a: u32, b: u32) -> Self {
-        Multiply { b: Wide::new(b), product: Wide::signed(a + b + 1), ..Multiply::new(a, b) }
-    }
-
-    /// Whether it is.
-    fn is_by_unsigned(&self) -> bool {
-        self.product.width() > self.a.width() + self.b.width()
+    pub(crate) fn new(factor: u32, fraction: u32, leaves: Leaves) -> Self {
+        Multiply {
+            clock: Signal::default(),
+            factor: Wide::signed(factor),
+            fraction: Wide::new(fraction),
+            product: Wide::signed(factor + fraction + 1),
+            _leaves: leaves,
+            _held: (0, 0),
+        }
     }
 }
 
 impl Logic for Multiply {
     fn update(&mut self) {
         if self.clock.pos_edge() {
-            self.product.next = self.a.val() * self.b.val();
+            let (a, b) = self._held;
+            self.product.next = a * b;
+            self._held = (self.factor.val(), self.fraction.val());
         }
     }
     fn connect(&mut self) {
         self.product.connect();
     }
     fn hdl(&self) -> Verilog {
-        let b = if self.is_by_unsigned() { "$signed({1'b0, b})" } else { "b" };
+        let (factor, fraction, last) = (self.factor.width(), self.fraction.width(), self.product.width() - 1);
+        let bits = mult18x18d::BITS;
+        if self._leaves == Leaves::Ecp5 && factor <= bits && fraction < bits {
+            let zeros = bits - fraction;
+            let (a, b) = (extended("factor", factor, bits), format!("{{{zeros}'d0, fraction}}"));
+            let block = mult18x18d::text(last + 1, &a, &b, "1'b0");
+            return Verilog::Custom(format!(
+                "// multiply: a full product, one DSP block.\n{block}assign product = block_product[{last}:0];"
+            ));
+        }
+        let b = "$signed({1'b0, b})";
         Verilog::Custom(format!(
-            "// multiply: a full signed product, one DSP block.\nalways @(posedge clock) product <= a * {b};"
+            "// multiply: a full product, one DSP block.
+reg signed [{}:0] a;
+reg [{}:0] b;
+always @(posedge clock) begin
+    a <= factor;
+    b <= fraction;
+end
+always @(posedge clock) product <= a * {b};",
+            factor - 1,
+            fraction - 1
         ))
     }
 }

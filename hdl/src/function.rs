@@ -320,10 +320,12 @@ impl Logic for TableIndex {
             "// table_index: the entry of a segment in a function table; outside the table the first or the last one.
 wire signed [{last}:0] wide = {{{{{spare}{{segment[{top}]}}}}, segment}};
 wire above = uniform & (wide >= $signed(half));
-wire below = uniform & (wide < -$signed(half));
+// In a sum, -half costs no carry chain of its own.
+wire below = uniform & ($signed({{wide[{last}], wide}}) + $signed({{1'b0, half}}) < {sum}'sd0);
 assign index = above ? last : below ? first : {low} + addend;
 always @(posedge clock) held_fraction <= above ? ones : below ? {word}'d0 : fraction;",
             last = half - 1,
+            sum = half + 1,
             spare = half - word,
             top = word - 1,
         ))
@@ -487,10 +489,8 @@ pub(crate) struct FunctionUnit {
     special_t7: Stage<Special<In>, Special<Out>>,
     locate: TableIndex,
     entries: TableMemory,
-    fraction_t6: Delay,
     value_t6: Delay,
     value_t7: Delay,
-    delta_t6: Delay,
     slope: Multiply,
     raise: Raise,
     round: TableRound,
@@ -533,11 +533,9 @@ impl FunctionUnit {
             special_t7: special(),
             locate: TableIndex::new(widths),
             entries: TableMemory::new(widths),
-            fraction_t6: Delay::new(word, 1),
             value_t6: Delay::new(word + 2, 1),
             value_t7: Delay::new(word + 2, 1),
-            delta_t6: Delay::new(word + 2, 1),
-            slope: Multiply::by_unsigned(word + 2, word),
+            slope: Multiply::new(word + 2, word, widths.leaves),
             raise: Raise::new(word),
             round: TableRound::new(word),
             _wiring: Wiring::default(),
@@ -614,15 +612,11 @@ impl FunctionUnit {
             entries.write_data = tables.data;
             entries.read_index = locate.index;
 
-            fraction_t6.clock = clock;
-            fraction_t6.d = locate.held_fraction;
             value_t6.clock = clock;
             value_t6.d = entries.base;
-            delta_t6.clock = clock;
-            delta_t6.d = entries.delta;
             slope.clock = clock;
-            slope.a = delta_t6.q;
-            slope.b = fraction_t6.q;
+            slope.factor = entries.delta;
+            slope.fraction = locate.held_fraction;
             value_t7.clock = clock;
             value_t7.d = value_t6.q;
             raise.clock = clock;

@@ -10,7 +10,7 @@
 //! | `signal` `bundle` `wiring` `register` | what blocks are made of |
 //! | `emit` | blocks to Verilog: equal blocks become one module |
 //! | `fixed` | a program that is part of the hardware |
-//! | `arithmetic` `multiply_add` `shift` `listed` `memory` | leaves with their own text |
+//! | `arithmetic` `multiply_add` `mult18x18d` `shift` `listed` `memory` | leaves with their own text |
 //! | `narrow` `pe` `pipeline` `node` `tree` `function` `root` `pu` | the data path, from the PE outwards |
 //! | `beats` `stream` `mask` `streams` `loader` | instruction streams |
 //! | `control` `run` `sequencer` `output` | control port, runs, emission |
@@ -34,6 +34,7 @@ mod loader;
 mod mask;
 mod memory;
 mod model;
+mod mult18x18d;
 mod multiply_add;
 mod narrow;
 mod node;

@@ -7,6 +7,7 @@
 //! that out by themselves, the block is named: [`Leaves`] says for which family.
 
 use crate::Leaves;
+use crate::mult18x18d;
 use crate::node::COMBINE_BITS;
 use crate::pe::StartControl;
 use crate::signal::Wide;
@@ -117,19 +118,38 @@ impl Logic for MultiplyAdd {
         let (word, width) = (self.a.width(), self.sum.width());
         let fits = |(factor, sum): (u32, u32)| word <= factor && width <= sum;
         Verilog::Custom(match self._leaves {
-            _ if !self.starts.is_empty() => comparing(word, width),
+            leaves if !self.starts.is_empty() => comparing(word, width, leaves),
             Leaves::UltraScalePlus if fits(DSP48E2) => dsp48e2(word, width),
-            Leaves::Generic | Leaves::UltraScalePlus => generic(word, width),
+            leaves => adding(word, width, leaves),
         })
     }
 }
 
-fn generic(word: u32, width: u32) -> String {
+/// `product` of the factors, two cycles later.
+fn product(word: u32, leaves: Leaves) -> String {
+    let (word_last, last) = (word - 1, 2 * word - 1);
+    if leaves == Leaves::Ecp5 && word <= mult18x18d::BITS {
+        let extended = |name| extended(name, word, mult18x18d::BITS);
+        let block = mult18x18d::text(2 * word, &extended("a"), &extended("b"), "~admitted");
+        return format!("{block}wire [{last}:0] product = block_product[{last}:0];");
+    }
+    format!(
+        "reg signed [{word_last}:0] held_a;
+reg signed [{word_last}:0] held_b;
+reg signed [{last}:0] product;
+always @(posedge clock) begin
+    held_a <= a;
+    if (!admitted) held_a <= {word}'d0;
+    held_b <= b;
+    product <= held_a * held_b;
+end"
+    )
+}
+
+fn adding(word: u32, width: u32, leaves: Leaves) -> String {
     format!(
         "// multiply_add: adds or subtracts a product; -p is ~p + 1, and the 1 comes in below, so that one carry chain does both.
-reg signed [{word_last}:0] held_a;
-reg signed [{word_last}:0] held_b;
-reg signed [{product_last}:0] product;
+{product}
 reg signed [{last}:0] held_start;
 wire subtract = combine[0];
 wire [{last}:0] wide = {extended};
@@ -137,27 +157,20 @@ wire [{last}:0] from = first ? held_start : sum;
 wire [{last}:0] addend = wide ^ {{{width}{{subtract}}}};
 wire [{width}:0] total = {{addend, subtract}} + {{from, 1'b1}};
 always @(posedge clock) begin
-    held_a <= a;
-    if (!admitted) held_a <= {word}'d0;
-    held_b <= b;
-    product <= held_a * held_b;
     held_start <= start;
     if (valid) sum <= total[{width}:1];
 end",
-        word_last = word - 1,
-        product_last = 2 * word - 1,
+        product = product(word, leaves),
         last = width - 1,
         extended = extended("product", 2 * word, width),
     )
 }
 
 /// The same, and what a product is compared with takes the carry chain, too: where the difference is negative the product is the larger one.
-fn comparing(word: u32, width: u32) -> String {
+fn comparing(word: u32, width: u32, leaves: Leaves) -> String {
     format!(
         "// multiply_add: adds or subtracts a product, or takes the larger or smaller of sum and product; one carry chain does all.
-reg signed [{word_last}:0] held_a;
-reg signed [{word_last}:0] held_b;
-reg signed [{product_last}:0] product;
+{product}
 reg signed [{last}:0] held_start;
 reg held_admitted;
 reg counts;
@@ -175,19 +188,14 @@ wire [{width}:0] addend = {{wide[{last}], wide}} ^ {{{bits}{{negated}}}};
 wire [{bits}:0] total = {{addend, negated}} + {{from[{last}], from, 1'b1}};
 wire take = counts & (total[{bits}] ^ subtract);
 always @(posedge clock) begin
-    held_a <= a;
-    if (!admitted) held_a <= {word}'d0;
-    held_b <= b;
     held_admitted <= admitted;
-    product <= held_a * held_b;
     held_start <= start;
     counts <= held_admitted;
     least <= vacant & ~starts$0$combine_t2[0];
     greatest <= vacant & starts$0$combine_t2[0];
     if (valid) sum <= !compare ? total[{width}:1] : take ? wide : from;
 end",
-        word_last = word - 1,
-        product_last = 2 * word - 1,
+        product = product(word, leaves),
         last = width - 1,
         bits = width + 1,
         extended = extended("product", 2 * word, width),

@@ -3,7 +3,7 @@
 //!     emitting beat (takes a credit) ──▶ ... trees ... ──▶ push ──▶ FIFO ──▶ pop (returns the credit)
 
 use crate::memory::QueueMemory;
-use crate::register::{FlagDelay, Register};
+use crate::register::{Flag, FlagDelay, Register};
 use crate::signal::{Number, Wide};
 use crate::wiring::{Wiring, comment, structural, wires};
 use rust_hdl::prelude::*;
@@ -26,6 +26,8 @@ struct QueueControl {
     pushed: Register,
     popped: Register,
     credits: Register,
+    /// `credits` is 0.
+    exhausted: Flag,
     none: Number,
     all: Number,
     one: Number,
@@ -49,6 +51,7 @@ impl QueueControl {
             pushed: Register::new(pointer),
             popped: Register::new(pointer),
             credits: Register::new(pointer),
+            exhausted: Flag::new(),
             none: Number::new(0, pointer),
             all: Number::new(1 << address, pointer),
             one: Number::new(1, pointer),
@@ -60,12 +63,13 @@ impl Logic for QueueControl {
     #[hdl_gen]
     fn update(&mut self) {
         comment!("queue_control: pointers of the output FIFO, and credits for its space.");
-        clock!(self, clock, pushed, popped, credits);
+        clock!(self, clock, pushed, popped, credits, exhausted);
+        self.exhausted.reset.next = self.reset.val();
         self.write_address.next = self.pushed.q.val();
         self.read_address.next = self.popped.q.val();
         self.out_valid.next = self.pushed.q.val() != self.popped.q.val();
         self.pop.next = self.out_valid.val() && self.out_ready.val();
-        self.credit.next = self.credits.q.val() != self.none.val();
+        self.credit.next = !self.exhausted.q.val();
         self.all_credits.next = self.credits.q.val() == self.all.val();
         self.pushed.d.next = self.pushed.q.val();
         if self.push.val() {
@@ -76,11 +80,14 @@ impl Logic for QueueControl {
             self.popped.d.next = self.popped.q.val() + self.one.val();
         }
         self.credits.d.next = self.credits.q.val();
+        self.exhausted.d.next = self.exhausted.q.val();
         if self.emitted.val() && !self.pop.val() {
             self.credits.d.next = self.credits.q.val() - self.one.val();
+            self.exhausted.d.next = self.credits.q.val() == self.one.val();
         }
         if self.pop.val() && !self.emitted.val() {
             self.credits.d.next = self.credits.q.val() + self.one.val();
+            self.exhausted.d.next = false;
         }
         if self.reset.val() {
             self.pushed.d.next = self.none.val();

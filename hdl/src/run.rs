@@ -68,6 +68,10 @@ pub(crate) struct RunControl {
     timer: Register,
     /// `timer` is 0.
     time_is_up: Flag,
+    /// `timer` is going to be 0.
+    time_runs_out: Signal<Local, Bit>,
+    /// The state is `ready`, or `step` with `timer` 0.
+    starts: Flag,
     low: Register,
     /// All bits of `low` are set.
     low_is_full: Flag,
@@ -139,6 +143,8 @@ impl RunControl {
             one_left: Flag::new(),
             timer: Register::new(REGISTER_BITS),
             time_is_up: Flag::new(),
+            time_runs_out: Signal::default(),
+            starts: Flag::new(),
             low: Register::new(REGISTER_BITS),
             low_is_full: Flag::new(),
             high: Register::new(REGISTER_BITS),
@@ -168,10 +174,11 @@ impl Logic for RunControl {
     fn update(&mut self) {
         comment!("run_control: the state machine of a run: steps, emissions, status, cycle counter.");
         clock!(self, clock, state, steps_left, timer, low, high, data_bank, wants_load, wants_emit, finished, clipped);
-        clock!(self, clock, none_left, one_left, time_is_up, low_is_full);
+        clock!(self, clock, none_left, one_left, time_is_up, starts, low_is_full);
         self.none_left.reset.next = self.reset.val();
         self.one_left.reset.next = self.reset.val();
         self.time_is_up.reset.next = self.reset.val();
+        self.starts.reset.next = self.reset.val();
         self.low_is_full.reset.next = self.reset.val();
         self.data_bank.reset.next = self.reset.val();
         self.wants_load.reset.next = self.reset.val();
@@ -198,7 +205,8 @@ impl Logic for RunControl {
         self.none_left.d.next = self.none_left.q.val();
         self.one_left.d.next = self.one_left.q.val();
         self.timer.d.next = self.timer.q.val();
-        self.time_is_up.d.next = self.timer.q.val() < self.two.val();
+        self.time_runs_out.next = self.timer.q.val() < self.two.val();
+        self.time_is_up.d.next = self.time_runs_out.val();
         self.low_is_full.d.next = self.low_is_full.q.val();
         self.data_bank.d.next = self.data_bank.q.val();
         self.wants_load.d.next = self.wants_load.q.val();
@@ -283,8 +291,12 @@ impl Logic for RunControl {
             self.timer.d.next = self.step_length.val() - self.one.val();
             self.time_is_up.d.next = self.step_length.val() == self.one.val();
         }
-        self.may_start.next = self.state.q.val() == self.ready.val()
-            || (self.state.q.val() == self.step.val() && self.time_is_up.q.val());
+        // What the state is going to be, without what only a start decides; a step has at least two cycles.
+        self.may_start.next = self.starts.q.val();
+        self.starts.d.next = (self.state.q.val() == self.prime.val() && !self.wants_load.q.val())
+            || (self.state.q.val() == self.wait_model.val() && self.model_done.val())
+            || (self.state.q.val() == self.ready.val() && !self.none_left.q.val() && !self.bank_full.val())
+            || (self.state.q.val() == self.step.val() && !self.time_is_up.q.val() && self.time_runs_out.val());
         self.start_alu.next = (self.step_now.val() && self.step_alu_enabled.val()) || self.emit_now.val();
         self.start_root.next = self.step_now.val() && self.step_root_enabled.val();
         self.start_move.next = self.step_now.val() && self.step_move_enabled.val();

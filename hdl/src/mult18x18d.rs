@@ -1,0 +1,41 @@
+//! The multiplier block of ECP5, with its own registers: synthesisers of our choice never use these by themselves.
+//!
+//!     a, b (t) ──▶ registers (t+1) ──▶ product (t+2)
+
+/// Bits of a factor, signed.
+pub(crate) const BITS: u32 = 18;
+
+/// Text that declares `block_product`, of which `used` bits are read: the product of two expressions of [`BITS`] bits, two cycles
+/// later. `clear` makes `a` zero.
+pub(crate) fn text(used: u32, a: &str, b: &str, clear: &str) -> String {
+    let all = 2 * BITS;
+    let port = |port: &str, name: &str, bits: u32| -> String {
+        let pins: Vec<String> = (0..bits).map(|n| format!(".{port}{n}({name}[{n}])")).collect();
+        pins.chunks(9).map(|line| format!("    {},\n", line.join(", "))).collect()
+    };
+    let unused = if used < all {
+        format!("wire unused_product = &block_product[{}:{used}];\n", all - 1)
+    } else {
+        String::new()
+    };
+    format!(
+        "wire [{factor}:0] factor_a = {a};
+wire [{factor}:0] factor_b = {b};
+wire [{product}:0] block_product;
+{unused}MULT18X18D #(
+    .REG_INPUTA_CLK(\"CLK0\"), .REG_INPUTA_CE(\"CE0\"), .REG_INPUTA_RST(\"RST0\"),
+    .REG_INPUTB_CLK(\"CLK0\"), .REG_INPUTB_CE(\"CE0\"), .REG_INPUTB_RST(\"RST1\"),
+    .REG_OUTPUT_CLK(\"CLK0\"), .REG_OUTPUT_CE(\"CE0\"), .REG_OUTPUT_RST(\"RST1\"),
+    .REG_INPUTC_CLK(\"NONE\"), .REG_PIPELINE_CLK(\"NONE\"), .RESETMODE(\"SYNC\"), .GSR(\"DISABLED\")
+) block (
+{ports_a}{ports_b}{ports_p}    .CLK0(clock), .CE0(1'b1), .RST0({clear}), .RST1(1'b0),
+    .SIGNEDA(1'b1), .SIGNEDB(1'b1), .SOURCEA(1'b0), .SOURCEB(1'b0)
+);
+",
+        factor = BITS - 1,
+        product = all - 1,
+        ports_a = port("A", "factor_a", BITS),
+        ports_b = port("B", "factor_b", BITS),
+        ports_p = port("P", "block_product", all),
+    )
+}
