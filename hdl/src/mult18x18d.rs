@@ -13,11 +13,8 @@ pub(crate) fn text(used: u32, a: &str, b: &str, clear: &str) -> String {
         let pins: Vec<String> = (0..bits).map(|n| format!(".{port}{n}({name}[{n}])")).collect();
         pins.chunks(9).map(|line| format!("    {},\n", line.join(", "))).collect()
     };
-    let unused = if used < all {
-        format!("wire unused_product = &block_product[{}:{used}];\n", all - 1)
-    } else {
-        String::new()
-    };
+    let unused =
+        if used < all { format!("wire unused_product = &block_product[{}:{used}];\n", all - 1) } else { String::new() };
     format!(
         "wire [{factor}:0] factor_a = {a};
 wire [{factor}:0] factor_b = {b};
