@@ -131,15 +131,15 @@ const ECP5: Costs = Costs {
     multiplier: 18,
     memories: Memories { shapes: LARGE, shallow: &[(64, 16, 4, 6)], small: 0 },
     pe: Shifted {
-        constant: Block { lut: Linear::new(12.9, 2.5, 61.0), ff: Linear::new(8.0, 2.0, 38.0) },
-        barrel: Block { lut: Linear::new(18.3, 6.6, 120.0), ff: Linear::new(8.0, 2.0, 58.0) },
+        constant: Block { lut: Linear::new(12.9, 2.5, 61.0), ff: Linear::new(4.0, 2.0, 38.0) },
+        barrel: Block { lut: Linear::new(18.3, 6.6, 120.0), ff: Linear::new(4.0, 2.0, 58.0) },
     },
     root: Shifted {
         constant: Block { lut: Linear::new(4.5, 0.8, 0.0), ff: Linear::new(3.5, 0.0, 14.0) },
         barrel: Block { lut: Linear::new(9.0, 2.5, 30.0), ff: Linear::new(3.5, 0.0, 20.0) },
     },
     choices: [0.6, 1.8, 3.0],
-    function: Block { lut: Linear::new(14.0, 0.0, 280.0), ff: Linear::new(12.6, 0.0, 148.0) },
+    function: Block { lut: Linear::new(14.0, 0.0, 280.0), ff: Linear::new(8.6, 0.0, 143.0) },
     comparing: [
         Block { lut: Linear::new(0.0, 2.0, 35.0), ff: Linear::new(0.0, 0.0, 4.0) },
         Block { lut: Linear::new(0.0, 3.0, 1.0), ff: Linear::new(0.0, 0.0, 0.0) },
@@ -317,10 +317,10 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
     let depth = machine.program_depth();
     let program = |bits: u32| costs.memories.chunked(depth, bits);
     let alu = AluInstruction::layout(machine).bits;
-    // The widest program is put into block memories on ECP5 (`fpga::yosys`).
+    // The widest program is put into block memories on ECP5 (`fpga::yosys`), unless it is very shallow.
     // The chunks that pace lie in tables while they are shallow.
     let alu = match family {
-        None | Some(Family::Ecp5) => {
+        None | Some(Family::Ecp5) if depth > 16 => {
             let early = if depth <= 64 { PACING_CHUNKS } else { 0 };
             (u64::from(alu.div_ceil(32) - early), costs.memories.chunked(depth, 32 * early).1)
         }

@@ -18,8 +18,9 @@ use arch::isa::Layout;
 use arch::registers::{ENTRY_CHUNKS, INSTRUCTION_CHUNKS, Region};
 use rust_hdl::prelude::*;
 
-/// Deepest program whose first chunks are worth look-up tables.
+/// Deepest program whose first chunks are worth look-up tables, and deepest one all of whose chunks are.
 const EARLY_DEPTH: usize = 64;
+const SHALLOW_DEPTH: usize = 16;
 
 /// Bits of one write into programs and tables.
 pub(crate) const CHUNK_BITS: u32 = 32;
@@ -369,11 +370,15 @@ impl<P: Bundle, F: Bundle, T: Bundle> Logic for ProgramMemory<P, F, T> {
             self._name
         );
         // The fields that pace lie in front, but for `emit`, of which only the current instruction's counts. Deep programs
-        // take what memory there is.
+        // take what memory there is; of shallow ones a block memory would be nearly empty, and far from where it is read.
         let end = |name: &&str| self._layout.field(name).lsb + self._layout.field(name).bits;
         let paced = P::BITS.iter().chain(P::WORDS).filter(|name| **name != "emit").map(end).max().unwrap_or(0);
         let depth = self._chunks.len();
-        let early = if depth <= EARLY_DEPTH { paced.div_ceil(CHUNK_BITS) } else { 0 };
+        let early = match depth {
+            ..=SHALLOW_DEPTH => self._layout.chunks(),
+            ..=EARLY_DEPTH => paced.div_ceil(CHUNK_BITS),
+            _ => 0,
+        };
         text += &chunked_text(self._layout.bits, depth, INSTRUCTION_CHUNK_BITS, "read", early);
         let slice = |name: &str| {
             let field = self._layout.field(name);
