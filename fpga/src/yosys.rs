@@ -284,18 +284,23 @@ pub fn synthesise(rtl: &Rtl, family: Family, folder: &Path, toolbox: &Toolbox) -
     Ok(Netlist { file: at("netlist.json"), cells: count(&types, family), types, verilog: at("netlist.v"), family })
 }
 
-/// Modules that the design calls shared are mapped once, however many of them there are.
+/// Modules that the design calls shared are mapped once, however many of them there are, where the family allows.
 ///
 /// Cells that the design names know that their module was not there when the text was read. Yosys reads it again once it is,
 /// which happens in `hierarchy`; but later the mapper makes modules of its own of them, and what is mapped by then would be lost.
 fn script(top: &str, family: Family) -> String {
     let (cells, synthesis, hints) = (family.cells(), family.command(), family.hints());
+    let shared = match family {
+        // Every module that is left would get pads at its ports.
+        Family::Gw1n | Family::Gw2a => "",
+        _ => "setattr -mod -set keep_hierarchy 1 A:shared\n",
+    };
     format!(
         "read_verilog -noautowire design.v\n\
          {cells}\
          hierarchy -check -top {top}\n\
          setattr -unset reprocess_after */c:*\n\
-         setattr -mod -set keep_hierarchy 1 A:shared\n\
+         {shared}\
          proc\n\
          check -assert\n\
          {hints}\
