@@ -374,10 +374,12 @@ impl<P: Bundle, F: Bundle, T: Bundle> Logic for ProgramMemory<P, F, T> {
         let end = |name: &&str| self._layout.field(name).lsb + self._layout.field(name).bits;
         let paced = P::BITS.iter().chain(P::WORDS).filter(|name| **name != "emit").map(end).max().unwrap_or(0);
         let depth = self._chunks.len();
-        let early = match depth {
-            ..=SHALLOW_DEPTH => self._layout.chunks(),
-            ..=EARLY_DEPTH => paced.div_ceil(CHUNK_BITS),
-            _ => 0,
+        let early = if depth <= SHALLOW_DEPTH {
+            self._layout.chunks()
+        } else if depth <= EARLY_DEPTH {
+            paced.div_ceil(CHUNK_BITS)
+        } else {
+            0
         };
         text += &chunked_text(self._layout.bits, depth, INSTRUCTION_CHUNK_BITS, "read", early);
         let slice = |name: &str| {

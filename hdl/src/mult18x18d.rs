@@ -9,9 +9,11 @@ pub(crate) const BITS: u32 = 18;
 /// later. `clear` makes `a` zero.
 pub(crate) fn text(used: u32, a: &str, b: &str, clear: &str) -> String {
     let all = 2 * BITS;
+    // Nine pins a line.
     let port = |port: &str, name: &str, bits: u32| -> String {
         let pins: Vec<String> = (0..bits).map(|n| format!(".{port}{n}({name}[{n}])")).collect();
-        pins.chunks(9).map(|line| format!("    {},\n", line.join(", "))).collect()
+        let lines: Vec<String> = pins.chunks(9).map(|line| line.join(", ")).collect();
+        format!("    {},\n", lines.join(",\n    "))
     };
     let unused =
         if used < all { format!("wire unused_product = &block_product[{}:{used}];\n", all - 1) } else { String::new() };
