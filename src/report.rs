@@ -229,13 +229,7 @@ impl Report {
         for memory in &self.memories {
             text.push_str(&format!("{:20} {:8} {:10}\n", memory.name, memory.used, memory.available));
         }
-        if self.resources.is_empty() {
-            text.push_str(
-                "\nresources: the program is part of the hardware; what is left of it after synthesis, `synth` says\n",
-            );
-        } else {
-            text.push_str("\nresources           estimated  available\n");
-        }
+        text.push_str("\nresources           estimated  available\n");
         for resource in &self.resources {
             let available = resource.available.map_or(String::from("-"), |available| {
                 format!("{available} ({:.1} %)", 100.0 * resource.estimated as f64 / available.max(1) as f64)

@@ -210,6 +210,9 @@ impl Memories {
     /// Block memories and look-up tables of a memory of `depth` words.
     fn of(&self, depth: u32, bits: u32) -> (u64, u64) {
         let (depth, bits) = (u64::from(depth), u64::from(bits));
+        if depth == 0 {
+            return (0, 0);
+        }
         let shallow = self.shallow.iter().find(|(deepest, ..)| depth <= *deepest || depth * bits <= self.small);
         if let Some(&(_, words, group, tables)) = shallow {
             let groups = depth.div_ceil(words);

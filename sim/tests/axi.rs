@@ -70,6 +70,8 @@ impl Map {
             0x04 => 1,
             0x08 | 0x28 => 3,
             0x00 | 0x0c => 0,
+            // A register of grids with gradient pads.
+            _ if place == WINDOW + 4 * registers::TILES => 0,
             _ => u32::MAX,
         }
     }

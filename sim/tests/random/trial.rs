@@ -37,6 +37,7 @@ pub(crate) fn hardware(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
         temporary_depth: Some(128),
         program_depth: Some(64),
         table_entries: Some(2048),
+        gradient_depth: Some(0),
         extremes: Some(true),
         ..grid(pus, pes_per_pu, word)
     }
