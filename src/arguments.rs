@@ -1,11 +1,16 @@
 //! What can be typed.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use compiler::language::Language;
+mod values;
+
+pub use values::{Dialect, EngineName, Format, LanguageName, LimitName, MissingName};
+
+use clap::{Args, Parser, Subcommand};
 use sim::data::file::Reading;
-use sim::data::missing::Missing;
 use std::ops::Range;
 use std::path::PathBuf;
+use values::{
+    parse_gaussian, parse_jobs, parse_limit, parse_range, parse_separator, parse_setting, parse_split, parse_timeout,
+};
 
 const AFTER: &str = "\
 Without a subcommand, builds: `tabla-gen --config configs/zcu102.toml` writes Verilog, microcode, stream layout and report.
@@ -63,55 +68,6 @@ pub struct Global {
     pub verbose: bool,
 }
 
-fn parse_jobs(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|jobs| (1..=1024).contains(jobs)).ok_or_else(|| "between 1 and 1024".to_owned())
-}
-
-fn parse_setting(text: &str) -> Result<(String, f64), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
-    let value = value.trim().parse::<f64>().map_err(|_| format!("`{value}` is not a number"))?;
-    if value.is_finite() { Ok((name.trim().to_owned(), value)) } else { Err("the value must be finite".to_owned()) }
-}
-
-fn parse_gaussian(text: &str) -> Result<(f64, f64), String> {
-    let (mean, deviation) = text.split_once(',').ok_or("write MEAN,DEVIATION")?;
-    match (mean.trim().parse::<f64>(), deviation.trim().parse::<f64>()) {
-        (Ok(mean), Ok(deviation)) if mean.is_finite() && deviation.is_finite() && deviation > 0.0 => {
-            Ok((mean, deviation))
-        }
-        _ => Err("two numbers, the second above 0".to_owned()),
-    }
-}
-
-/// An input language, by the extension of its files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LanguageName {
-    /// TABLA
-    #[value(alias = "tabla")]
-    T,
-    /// Tensor Comprehensions
-    Tc,
-    /// Tile
-    Tile,
-    /// Rink's tensor model language
-    #[value(alias = "rink")]
-    Tml,
-    /// The `$` preprocessor
-    Pp,
-}
-
-impl From<LanguageName> for Language {
-    fn from(name: LanguageName) -> Language {
-        match name {
-            LanguageName::T => Language::Tabla,
-            LanguageName::Tc => Language::TensorComprehensions,
-            LanguageName::Tile => Language::Tile,
-            LanguageName::Tml => Language::Rink,
-            LanguageName::Pp => Language::Preprocessor,
-        }
-    }
-}
-
 /// Which function of a program is read, and how large it may be.
 #[derive(Debug, Clone, Args, Default)]
 pub struct Entry {
@@ -121,73 +77,6 @@ pub struct Entry {
     /// Limit of the tool: depth, rank, elements, `elements_in_all`, points, errors; may be repeated
     #[arg(long, value_name = "NAME=N", value_parser = parse_limit)]
     pub limit: Vec<(LimitName, u64)>,
-}
-
-/// A limit of the tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum LimitName {
-    Depth,
-    Rank,
-    Elements,
-    ElementsInAll,
-    Points,
-    Errors,
-}
-
-fn parse_limit(text: &str) -> Result<(LimitName, u64), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=N")?;
-    let name = LimitName::from_str(name.trim(), false)
-        .map_err(|_| "the limits are depth, rank, elements, elements_in_all, points and errors".to_owned())?;
-    match value.trim().parse::<u64>() {
-        // Deeper nesting than this has no room on the stack.
-        Ok(value) if name == LimitName::Depth && value > 1024 => Err("depth is at most 1024".to_owned()),
-        Ok(value) if value > 0 => Ok((name, value)),
-        _ => Err(format!("`{value}` is no number above 0")),
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    Text,
-    Json,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Dialect {
-    /// The seed language.
-    Seed,
-    /// With decimal numbers.
-    Ext,
-}
-
-/// What runs a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum EngineName {
-    /// Real numbers (f64)
-    Golden,
-    /// Fixed-point words, bit by bit as the hardware computes
-    Fixed,
-    /// The array, cycle by cycle, in Rust
-    Array,
-    /// The generated Verilog, through Verilator, compared with the array
-    Rtl,
-    /// A board behind a serial port, compared with the array
-    #[value(skip)]
-    Board,
-}
-
-impl EngineName {
-    /// The word the user types.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            EngineName::Golden => "golden",
-            EngineName::Fixed => "fixed",
-            EngineName::Array => "array",
-            EngineName::Rtl => "rtl",
-            EngineName::Board => "board",
-        }
-    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -395,46 +284,6 @@ impl DataFile {
     }
 }
 
-fn parse_separator(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        b"tab" | b"\\t" => Ok(b'\t'),
-        [byte] if !byte.is_ascii_alphanumeric() && !b"\".-+\r\n".contains(byte) => Ok(*byte),
-        _ => Err("one character that is part of no number, such as `;`, or `tab`".to_owned()),
-    }
-}
-
-/// What happens to a missing value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum MissingName {
-    /// They are an error
-    #[default]
-    Refuse,
-    /// The mean of the column in the training part
-    Mean,
-    /// The median of the column in the training part
-    Median,
-    /// 0
-    Zero,
-}
-
-impl From<MissingName> for Missing {
-    fn from(name: MissingName) -> Missing {
-        match name {
-            MissingName::Refuse => Missing::Refuse,
-            MissingName::Mean => Missing::Mean,
-            MissingName::Median => Missing::Median,
-            MissingName::Zero => Missing::Zero,
-        }
-    }
-}
-
-fn parse_split(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value > 0.0 && value <= 1.0 => Ok(value),
-        _ => Err("must lie above 0 and be at most 1".to_owned()),
-    }
-}
-
 #[derive(Debug, Args)]
 pub struct Predict {
     /// Program; default: the one the config names
@@ -474,13 +323,6 @@ pub struct Serial {
     /// How long a grid that makes no progress is waited for
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0, value_parser = parse_timeout)]
     pub timeout: f64,
-}
-
-fn parse_timeout(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if (0.001..=1e6).contains(&value) => Ok(value),
-        _ => Err("must lie between 0.001 and 1000000".to_owned()),
-    }
 }
 
 #[derive(Debug, Args)]
@@ -611,13 +453,6 @@ pub struct Sim {
     /// The PU whose PEs are shown
     #[arg(long, value_name = "PU", requires = "wave", default_value_t = 0)]
     pub wave_pu: u32,
-}
-
-fn parse_range(text: &str) -> Result<Range<u64>, String> {
-    let bound = |text: &str| text.trim().parse::<u64>().map_err(|_| format!("`{text}` is no number; write FROM..TO"));
-    let (from, to) = text.split_once("..").ok_or("write FROM..TO; TO itself is outside")?;
-    let range = bound(from)?..bound(to)?;
-    if range.is_empty() { Err("the range is empty; TO itself is outside".to_owned()) } else { Ok(range) }
 }
 
 #[derive(Debug, Args)]

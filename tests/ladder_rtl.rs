@@ -9,7 +9,7 @@ use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::language::{self, Language};
 use random::tape;
-use random::trial::{Hardware, Verdict, hardware, keep, of_tape};
+use random::trial::{Hardware, Verdict, hardware, hardware_for_tiles, keep, of_tape};
 use serde_json::Value;
 use sim::array::Array;
 use sim::eval::read_inputs;
@@ -95,8 +95,7 @@ fn tabla_programs_run_on_the_rtl() {
 /// The same on hardware with gradient pads, whose data pads are too small for a batch.
 #[test]
 fn random_programs_run_in_tiles_on_the_rtl() {
-    let spec = MachineSpec { data_depth: Some(16), gradient_depth: Some(64), ..hardware(2, 4, 16) };
-    let hardware = Hardware::build(spec);
+    let hardware = Hardware::build(hardware_for_tiles(2, 4, 16));
     let found = Path::new(env!("CARGO_MANIFEST_DIR")).join("sim/tests/random/found");
     let mut climbed = 0;
     for number in 0..40 {

@@ -12,7 +12,7 @@
 #[path = "../tests/random/mod.rs"]
 mod random;
 
-use random::trial::{Hardware, Trial, Verdict, grid, hardware, keep, of_tape};
+use random::trial::{Hardware, Trial, Verdict, grid, hardware, hardware_for_tiles, keep, of_tape};
 use std::error::Error;
 use std::fs;
 use std::path::Path;
@@ -36,6 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let begin = Instant::now();
     let built = [hardware(2, 4, 16), hardware(3, 5, 16), hardware(1, 2, 24)];
     let hardware: Vec<Hardware> = built.into_iter().filter(|_| with_hardware).map(Hardware::build).collect();
+    let tiled = with_hardware.then(|| Hardware::build(hardware_for_tiles(2, 4, 16)));
     let first = number;
     let (mut climbed, mut refused, mut fell) = (0u64, 0u64, 0u64);
     let end = begin + Duration::from_secs(seconds);
@@ -46,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let shapes = [(1, 1), (1, 5), (4, 1), (4, 4), (8, 8), (3, 2), (2, 7), (16, 4)];
         let (pus, columns) = shapes[(number / 3 % shapes.len() as u64) as usize];
         let grids = [grid(pus, columns, 8 + (number % 17) as u32), grid(3, 5, 16)];
-        let run = |trial: &Trial| trial.run(&grids, &hardware);
+        let run = |trial: &Trial| trial.run_whole_and_in_tiles(&grids, &hardware, tiled.as_ref());
         let tape = random::tape::random(seed, number, 40 + (number % 160) as usize);
         match run(&of_tape(is_ir, &tape)) {
             Verdict::Climbed(_) => climbed += 1,

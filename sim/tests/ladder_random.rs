@@ -8,7 +8,7 @@ use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::language::{self, Language};
 use random::tape;
-use random::trial::{Hardware, Trial, Verdict, grid, hardware, keep, of_tape};
+use random::trial::{Hardware, Trial, Verdict, grid, hardware, hardware_for_tiles, keep, of_tape};
 use sim::array::Array;
 use sim::grid::Stalls;
 use sim::ladder::Climb;
@@ -198,10 +198,12 @@ fn what_was_found_stays_mended() {
     files.sort();
     assert!(!files.is_empty(), "{} has nothing to replay", folder.display());
     let hardware = [Hardware::build(hardware(2, 4, 16))];
+    let tiled = Hardware::build(hardware_for_tiles(2, 4, 16));
+    let grids = [grid(1, 2, 24), grid(3, 5, 16), grid(8, 8, 16)];
     for file in files {
         let value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
         let trial = Trial::from_json(&value);
-        if let Verdict::Fell(why) = trial.run(&[grid(1, 2, 24), grid(3, 5, 16), grid(8, 8, 16)], &hardware) {
+        if let Verdict::Fell(why) = trial.run_whole_and_in_tiles(&grids, &hardware, Some(&tiled)) {
             panic!("{}: {why}", file.display());
         }
     }

@@ -31,7 +31,12 @@ pub(crate) fn tool(arguments: &[&str]) -> Command {
 
 /// Run, whatever comes of it.
 pub(crate) fn run(arguments: &[&str]) -> Ran {
-    let output = tool(arguments).output().unwrap();
+    finish(tool(arguments))
+}
+
+/// Wait for what a command says.
+pub(crate) fn finish(mut command: Command) -> Ran {
+    let output = command.output().unwrap();
     Ran {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8(output.stdout).unwrap(),
@@ -53,6 +58,7 @@ pub(crate) fn fails(arguments: &[&str], code: i32, words: &[&str]) {
     for word in words {
         assert!(ran.stderr.contains(word), "no {word:?} in\n{}", ran.stderr);
     }
+    assert!(!ran.stderr.contains('\u{1b}'), "colours although stderr is no terminal");
 }
 
 /// A file in a folder; its path.

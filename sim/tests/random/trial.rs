@@ -43,6 +43,11 @@ pub(crate) fn hardware(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
     }
 }
 
+/// The same with gradient pads, and data pads too small for a batch.
+pub(crate) fn hardware_for_tiles(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
+    MachineSpec { data_depth: Some(16), gradient_depth: Some(64), ..hardware(pus, pes_per_pu, word) }
+}
+
 /// Hardware that was built.
 pub(crate) struct Hardware {
     pub(crate) spec: MachineSpec,
@@ -176,6 +181,22 @@ impl Trial {
             Some(why) if climbed == 0 => Verdict::Refused(why),
             _ => Verdict::Climbed(climbed),
         }
+    }
+
+    /// Climb as it is, on all grids, then in batches that run in tiles, on the first of them and on `tiled`. The first fall is the verdict.
+    pub(crate) fn run_whole_and_in_tiles(
+        &self,
+        grids: &[MachineSpec],
+        hardware: &[Hardware],
+        tiled: Option<&Hardware>,
+    ) -> Verdict {
+        let whole = self.run(grids, hardware);
+        let in_tiles = [(&grids[0], None)].into_iter().chain(tiled.map(|tiled| (&tiled.spec, Some(tiled))));
+        let mut verdicts = in_tiles.map(|(spec, hardware)| self.run_in_tiles(spec, hardware));
+        if matches!(whole, Verdict::Fell(_)) {
+            return whole;
+        }
+        verdicts.find(|verdict| matches!(verdict, Verdict::Fell(_))).unwrap_or(whole)
     }
 
     /// Climb with batches that run in tiles: on a grid whose data pads hold a part of each batch, or on `hardware` as it is.

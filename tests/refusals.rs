@@ -1,0 +1,254 @@
+//! What is wrong is said, with its place and the right exit code, and nothing is left behind.
+
+mod tool;
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use tool::{done, fails, file, finish, run, tool};
+
+const LOGISTIC: &str = "programs/logistic.t";
+const CANCER: &str = "examples/breast_cancer.csv";
+
+#[test]
+fn broken_toml_unknown_key_impossible_grid() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = file(folder.path(), "broken.toml", "[machine\npus = 4\n");
+    fails(&["--config", &broken, LOGISTIC], 1, &["E-CONFIG", "broken.toml:1"]);
+    let unknown = file(folder.path(), "unknown.toml", "[machine]\npus = 4\npes_per_pe = 4\n");
+    fails(
+        &["--config", &unknown, LOGISTIC],
+        1,
+        &["E-CONFIG", "unknown key `pes_per_pe`", "did you mean `pes_per_pu`?", "unknown.toml:3:1"],
+    );
+    let impossible = file(folder.path(), "impossible.toml", "[machine]\npus = 400\n");
+    fails(
+        &["--config", &impossible, LOGISTIC],
+        1,
+        &["E-CONFIG", "pus = 400: must lie between 1 and 64", "impossible.toml:2"],
+    );
+    let json = run(&["--config", &unknown, LOGISTIC, "--format", "json"]);
+    assert_eq!(json.code, 1);
+    let diagnostic = &json.json()["diagnostics"][0];
+    assert_eq!((diagnostic["line"].as_u64(), diagnostic["col"].as_u64()), (Some(3), Some(1)));
+    fails(&["--config", "no_such_config", LOGISTIC], 6, &["no_such_config", "built in are"]);
+}
+
+/// What does not fit in one batch runs in tiles, with the same weights. Where there are no gradient pads it may fit in a smaller one, and the
+/// message says in which: that one fits, one more does not.
+#[test]
+fn a_batch_that_is_too_large_says_which_one_fits() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = file(folder.path(), "small.toml", "[machine]\npus = 1\npes_per_pu = 2\ndata_depth = 64\n");
+    let none = "[machine]\npus = 1\npes_per_pu = 2\ndata_depth = 64\ngradient_depth = 0\n";
+    let none = file(folder.path(), "none.toml", none);
+    let trained = |batch: &str, config: &str| {
+        run(&[
+            "train", LOGISTIC, "--data", CANCER, "--config", config, "--batch", batch, "--epochs", "1", "--engine",
+            "array",
+        ])
+    };
+    // The array is compared with whole batches in every word.
+    let tiled = trained("32", &small);
+    assert_eq!(tiled.code, 0, "{}", tiled.stderr);
+    let explained = done(&["explain", LOGISTIC, "--data", CANCER, "--config", &small, "--batch", "32"]);
+    assert!(explained.stdout.contains("a batch is 8 steps of 4 samples"), "{}", explained.stdout);
+    let with = |batch: &str| trained(batch, &none);
+    let refused = with("32");
+    assert_eq!(refused.code, 4, "{}", refused.stderr);
+    assert!(refused.stderr.contains("words of data scratchpad where the machine has 64"), "{}", refused.stderr);
+    let advice = refused.stderr.replace('\n', " ");
+    let size = advice.split("a batch of ").nth(1).and_then(|rest| rest.split(' ').next()).expect("it names a batch");
+    let size: u32 = size.parse().expect("a number");
+    assert!((2..32).contains(&size), "{size}");
+    assert_eq!(with(&size.to_string()).code, 0, "a batch of {size}");
+    assert_eq!(with(&(size + 1).to_string()).code, 4, "a batch of {size} is the largest");
+}
+
+#[test]
+fn a_program_that_is_too_large_says_what_would_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = file(folder.path(), "small.toml", "[machine]\npus = 1\npes_per_pu = 2\nmodel_depth = 8\n");
+    let arguments = ["train", LOGISTIC, "--data", CANCER, "--config", &small];
+    let words = ["E-BACKEND", "16 words of model", "the smallest 1 x 2 grid that would do has model_depth = 16"];
+    fails(&arguments, 4, &words);
+    let out = folder.path().join("out");
+    fails(
+        &["build", LOGISTIC, "--data", CANCER, "--config", &small, "--out", &out.display().to_string()],
+        4,
+        &["E-BACKEND"],
+    );
+    assert!(!out.exists(), "a failed build leaves nothing");
+}
+
+#[test]
+fn data_that_does_not_fit_is_named_by_row_and_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let train = |data: &str, more: &[&str], words: &[&str]| {
+        fails(&[&["train", LOGISTIC, "--data", data, "--config", "tiny"][..], more].concat(), 1, words);
+    };
+    train(CANCER, &["--target", "taget"], &["E-DATA", "no column `taget`", "did you mean `target`?"]);
+    let words = file(folder.path(), "text.csv", "a,b,target\n1,2,0\n3,four,1\nNaN,5,1\n");
+    train(
+        &words,
+        &[],
+        &[
+            "row 2 (line 3), column `b`: `four` is not a number",
+            "row 3 (line 4), column `a`: `NaN` is not a finite number",
+        ],
+    );
+    let label = file(folder.path(), "label.csv", "a,target\n1,0\n2,7\n");
+    train(&label, &[], &["row 2 (line 3), column `target`: the label `7` is not in the coding"]);
+    train(&file(folder.path(), "empty.csv", ""), &[], &["the data file is empty"]);
+    train(&file(folder.path(), "header.csv", "a,b\n"), &[], &["a header but no rows"]);
+    let wrong =
+        ["the program takes 5 input values per sample (x[5]), the data gives 31: 30 feature columns and a bias"];
+    train(CANCER, &["--set", "m=5"], &wrong);
+    fails(&["train", LOGISTIC, "--data", "nowhere.csv"], 6, &["cannot read nowhere.csv"]);
+    let model = folder.path().join("model.json").display().to_string();
+    done(&["train", LOGISTIC, "--data", CANCER, "--save", &model, "--quiet", "--engine", "golden", "--epochs", "1"]);
+    fails(&["predict", LOGISTIC, "--data", &label, "--load", &model], 1, &["no column `mean radius`"]);
+}
+
+#[test]
+fn a_missing_tool_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command =
+        tool(&["train", LOGISTIC, "--data", CANCER, "--config", "tiny", "--engine", "rtl", "--epochs", "1"]);
+    command.env("PATH", folder.path()).env("TABLA_GEN_TOOLS", folder.path()).env_remove("VERILATOR_ROOT");
+    let ran = finish(command);
+    assert_eq!(ran.code, 5, "{}", ran.stderr);
+    assert!(ran.stderr.contains("missing: ") && ran.stderr.contains("scripts/setup"), "{}", ran.stderr);
+}
+
+#[test]
+fn errors_of_programs_and_arguments() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = file(folder.path(), "p.t", "model_input x[3];\nmodel w[3];\nh = x[0] * v;\n");
+    fails(&["check", &program], 1, &["E-UNDEF", "p.t:3:12"]);
+    let json = run(&["eval", &program, "--format", "json"]);
+    assert_eq!(json.code, 1);
+    let json = json.json();
+    let diagnostic = &json["diagnostics"][0];
+    assert_eq!(json["schema_version"], 1);
+    assert_eq!((diagnostic["code"].as_str(), diagnostic["severity"].as_str()), (Some("E-UNDEF"), Some("error")));
+    assert_eq!((diagnostic["line"].as_u64(), diagnostic["col"].as_u64()), (Some(3), Some(12)));
+    fails(&["check", "nowhere.t"], 6, &["cannot read nowhere.t"]);
+    fails(&["check", "README.txt"], 2, &["is no program"]);
+    fails(&[], 2, &["name a program"]);
+    fails(&["train", LOGISTIC], 2, &["--data"]);
+    fails(&["train", LOGISTIC, "--data", CANCER, "--batch", "0"], 2, &["--batch"]);
+    fails(&["train", LOGISTIC, "--data", CANCER, "--batch", "100000"], 2, &["a batch of 100000"]);
+    fails(&["train", LOGISTIC, "--data", CANCER, "--split", "1.5"], 2, &["--split"]);
+    let alone = file(folder.path(), "alone.t", "model_input x;\n");
+    fails(&["train", &alone, "--data", CANCER], 6, &["alone.toml is missing", "[train]"]);
+    file(folder.path(), "p.toml", "[train]\nprediction = \"h\"\nlos = \"squared\"\n");
+    fails(&["train", &program, "--data", CANCER], 1, &["E-CONFIG", "unknown key `los`", "did you mean `loss`?"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_training_says_so() {
+    let arguments = [
+        "train",
+        "programs/backpropagation.t",
+        "--data",
+        "examples/digits.csv",
+        "--epochs",
+        "100000",
+        "--engine",
+        "golden",
+    ];
+    let child = tool(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let signalled = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(signalled.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = file(folder.path(), "file", "");
+    fails(&["--config", "tiny", "--out", &format!("{file}/out")], 6, &["cannot write"]);
+}
+
+#[test]
+fn every_failure_is_a_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = |arguments: &[&str], code: i32| {
+        let ran = run(&[arguments, &["--format", "json"]].concat());
+        assert_eq!(ran.code, code, "{arguments:?}\n{}\n{}", ran.stdout, ran.stderr);
+        let document = ran.json();
+        assert_eq!(
+            (&document["schema_version"], &document["diagnostics"][0]["severity"]),
+            (&1.into(), &"error".into())
+        );
+        document["diagnostics"][0].clone()
+    };
+    let place = |diagnostic: &Value| (diagnostic["line"].as_u64(), diagnostic["col"].as_u64());
+    let missing = first(&["check", "nowhere.t"], 6);
+    assert_eq!(missing["code"], "E-FILE");
+    assert!(missing["message"].as_str().unwrap().contains("cannot read nowhere.t"));
+    let small = file(folder.path(), "small.toml", "[machine]\npus = 1\npes_per_pu = 2\nmodel_depth = 8\n");
+    let large = first(&["train", LOGISTIC, "--data", CANCER, "--config", &small], 4);
+    assert_eq!(large["code"], "E-BACKEND");
+    let message = large["message"].as_str().unwrap();
+    assert!(message.ends_with("per PE it needs 16 words of model scratchpad where the machine has 8"), "{message}");
+    let cells = file(folder.path(), "text.csv", "a,b,target\n1,2,0\n3,four,1\n");
+    let cell = first(&["train", LOGISTIC, "--data", &cells, "--config", "tiny"], 1);
+    assert_eq!((cell["code"].as_str(), place(&cell)), (Some("E-DATA"), (Some(3), Some(3))));
+    let label = file(folder.path(), "label.csv", "a,target\n1,0\n2,7\n");
+    assert_eq!(place(&first(&["train", LOGISTIC, "--data", &label, "--config", "tiny"], 1)), (Some(3), Some(3)));
+    let uneven = file(folder.path(), "uneven.csv", "a,target\n1,0\n2\n");
+    assert_eq!(place(&first(&["train", LOGISTIC, "--data", &uneven, "--config", "tiny"], 1)), (Some(3), Some(1)));
+    let inputs = file(folder.path(), "in.json", "{\"x\": 1,\n \"w\": oops}");
+    let broken = first(&["eval", "tests/conformance/tabla/bench_linear_3.t", "--inputs", &inputs], 1);
+    assert_eq!((broken["code"].as_str(), broken["line"].as_u64()), (Some("E-DATA"), Some(2)));
+    let mut command = tool(&["train", LOGISTIC, "--data", CANCER, "--config", "tiny", "--engine", "rtl"]);
+    command.args(["--epochs", "1", "--format", "json"]);
+    command.env("PATH", folder.path()).env("TABLA_GEN_TOOLS", folder.path()).env_remove("VERILATOR_ROOT");
+    let tool = finish(command);
+    assert_eq!((tool.code, &tool.json()["diagnostics"][0]["code"]), (5, &"E-TOOL".into()));
+}
+
+#[test]
+fn settings_that_would_be_ignored_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = file(folder.path(), "c.toml", "[machine]\npus = 2\npes_per_pu = 4\n[numbers.fractions]\nmodl = 9\n");
+    let program = file(folder.path(), "p.t", fs::read_to_string(LOGISTIC).unwrap());
+    let settings = fs::read_to_string("programs/logistic.toml").unwrap();
+    file(folder.path(), "p.toml", settings.replace("labels = ", "# labels = "));
+    fails(&["train", &program, "--data", CANCER], 1, &["E-CONFIG", "`logistic` needs `labels`", "{ 0 = 0, 1 = 1 }"]);
+    fails(&["train", LOGISTIC, "--data", CANCER, "--config", &config], 1, &["E-CONFIG", "no `modl`", "c.toml:5:8"]);
+    let near = file(folder.path(), "near.toml", "[numbers.fractions]\nweigths = 9\n");
+    let long = fs::read_to_string(LOGISTIC).unwrap().replace("w[", "weights[").replace("-> w", "-> weights");
+    let long = file(folder.path(), "long.t", &long);
+    file(folder.path(), "long.toml", settings);
+    fails(&["train", &long, "--data", CANCER, "--config", &near], 1, &["E-CONFIG", "did you mean `weights`?"]);
+    let wide =
+        file(folder.path(), "wide.toml", "[machine]\nword = 16\n[numbers]\nheadroom = 40\nfractions = { w = 99 }\n");
+    let words = ["headroom = 40", "w = 99: impossible for a word of 16 bits", "-16 to 32 are possible"];
+    fails(&["train", LOGISTIC, "--data", CANCER, "--config", &wide], 1, &words);
+}
+
+#[test]
+fn models_are_neither_written_over_devices_nor_believed_blindly() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["train", LOGISTIC, "--data", CANCER, "--epochs", "1", "--engine", "golden", "--quiet"];
+    fails(&[&arguments[..], &["--save", "/dev/null"]].concat(), 6, &["/dev/null", "is no file"]);
+    let diverging = ["train", "programs/linear.t", "--data", "examples/diabetes.csv", "--engine", "golden", "--quiet"];
+    let model = folder.path().join("diverged.json").display().to_string();
+    let arguments_of_it = ["--set", "mu=5", "--epochs", "200", "--save", &model];
+    fails(&[&diverging[..], &arguments_of_it].concat(), 1, &["the training diverges"]);
+    assert!(!Path::new(&model).exists());
+    let model = folder.path().join("model.json").display().to_string();
+    done(&[&arguments[..], &["--save", &model]].concat());
+    let mut damaged: Value = serde_json::from_str(&fs::read_to_string(&model).unwrap()).unwrap();
+    damaged["encoding"]["standardise"]["mean"] = serde_json::json!([]);
+    let damaged = file(folder.path(), "damaged.json", damaged.to_string());
+    fails(&["predict", LOGISTIC, "--data", CANCER, "--load", &damaged], 1, &["damaged", "differ in number"]);
+}
