@@ -2,7 +2,7 @@
 //!
 //! Multipliers and block memories follow from the structure of the machine (docs/machine.md). Look-up tables and flip-flops of
 //! each kind of block are linear in the bits of a word and of an accumulator, with coefficients fitted per family on what yosys
-//! made of that block. The tests hold what yosys made of whole grids, which the estimate must meet; `tests/estimates.rs` asks it again.
+//! made of that block. The tests hold what yosys made of whole grids, which the estimate must meet; `tests/flows/estimates.rs` asks it again.
 
 use crate::config::Microcode;
 use arch::amounts::Amounts;

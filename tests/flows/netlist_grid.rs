@@ -32,7 +32,7 @@ fn spec() -> MachineSpec {
 
 /// One update of logistic regression from a batch of three samples.
 fn climb(spec: &MachineSpec) -> Climb {
-    let text = include_str!("conformance/tabla/bench_logistic_3.t");
+    let text = include_str!("../conformance/tabla/bench_logistic_3.t");
     let (program, _) = language::parse(Language::Tabla, text, &language::Options::default()).unwrap();
     let values = |pairs: &[(&str, &[f64])]| pairs.iter().map(|(name, v)| ((*name).to_owned(), v.to_vec())).collect();
     let model: Values = values(&[("w", &[0.25, 1.0, 0.5])]);

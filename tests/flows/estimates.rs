@@ -1,8 +1,6 @@
 //! What is said of a grid before synthesis, and what yosys makes of it: DSP and block RAM within 10 %, LUT and FF within 20 %.
 //! What takes yosys longer, the large grids of the ZCU102 among them, was recorded in `src/resources.rs`.
 
-mod tool;
-
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -24,7 +22,7 @@ fn synthesise(name: &str, change: &[(&str, &str)]) -> Value {
     let output = command.current_dir(folder.path()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&[output.stderr, output.stdout].concat()));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    tool::schema::holds(&result, "synth");
+    crate::tool::schema::holds(&result, "synth");
     result
 }
 

@@ -12,7 +12,7 @@ fn lane() -> Rtl {
     let port = |name: &str, direction, width| Port { name: name.to_owned(), direction, width };
     Rtl {
         top: "lane".to_owned(),
-        verilog: include_str!("../fpga/tests/yosys/lane.v").to_owned(),
+        verilog: include_str!("../../fpga/tests/yosys/lane.v").to_owned(),
         ports: vec![
             port("clock", Input, 1),
             port("write", Input, 1),

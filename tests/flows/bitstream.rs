@@ -1,7 +1,5 @@
 //! `synth` and `bitstream` from outside: what they write, and every way in which they refuse.
 
-mod tool;
-
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -80,7 +78,7 @@ fn a_bitstream_for_ecp5() {
     let output = project.run(&["bitstream", "--format", "json"], |_| {});
     fails(&output, 0, &["seed 1"]);
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    tool::schema::holds(&result, "bitstream");
+    crate::tool::schema::holds(&result, "bitstream");
     let summary = &result["summary"];
     assert_eq!((summary["board"].as_str(), summary["clock_mhz"].as_f64()), (Some("ulx3s-25f"), Some(60.0)));
     assert_eq!(summary["synthesis"]["machine"]["word"], 8);
@@ -91,7 +89,7 @@ fn a_bitstream_for_ecp5() {
     assert!(bitstream.len() > 10_000 && bitstream != b"of yesterday");
     let written = fs::read_to_string(project.folder.path().join("out/fpga/summary.json")).unwrap();
     let written_summary: Value = serde_json::from_str(&written).unwrap();
-    tool::schema::holds(&written_summary, "summary");
+    crate::tool::schema::holds(&written_summary, "summary");
     assert_eq!(&written_summary, summary);
     assert!(!written.contains(&project.folder.path().display().to_string()), "no path of this machine");
     assert!(project.has("rtl/tabla.v") && project.has("fpga/design.v") && project.has("fpga/pins.lpf"));
@@ -138,7 +136,7 @@ fn what_the_hardware_takes() {
     let output = project.run(&["synth", "--format", "json"], |_| {});
     fails(&output, 0, &["synthesis of"]);
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    tool::schema::holds(&result, "synth");
+    crate::tool::schema::holds(&result, "synth");
     let lut = &result["synthesis"]["cells"][0];
     let (used, available) = (lut["used"].as_u64().unwrap(), lut["available"].as_u64().unwrap());
     assert!(lut["name"] == "LUT" && (500..available).contains(&used), "{result}");
