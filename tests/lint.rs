@@ -2,6 +2,7 @@
 
 use arch::Machine;
 use arch::tools::Toolbox;
+use hdl::Leaves;
 use sim::verilator::lint;
 
 fn is_clean(pus: u32, pes_per_pu: u32, word: u32) {
@@ -24,4 +25,28 @@ fn two_pus_of_four_pes() {
 #[test]
 fn eight_pus_of_eight_pes() {
     is_clean(8, 8, 16);
+}
+
+/// Text that names blocks of a device, with models of these blocks, which are judged by nobody: they are the device's.
+fn is_clean_with(leaves: Leaves, models: &str, waivers: &str) -> Result<(), String> {
+    let mut rtl = hdl::elaborate_with(&Machine::grid(2, 2, 16).unwrap(), leaves);
+    let first = rtl.verilog.lines().count() + 1;
+    rtl.verilog += models;
+    let last = rtl.verilog.lines().count();
+    let waivers = format!("{}lint_off -file \"design.v\" -lines {first}-{last}\n{waivers}", hdl::lint_waivers());
+    lint(&rtl, &waivers, &Toolbox::default()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn text_for_devices() {
+    // A block has more pins than anybody needs.
+    let open = "lint_off -rule PINMISSING -file \"*\" -match \"*\"\n";
+    let ecp5 = include_str!("../fpga/src/cells/ecp5.v");
+    let ultrascale = include_str!("../sim/tests/lockstep/dsp48e2.v");
+    for (leaves, models) in [(Leaves::Ecp5, ecp5), (Leaves::UltraScalePlus, ultrascale)] {
+        is_clean_with(leaves, models, open).unwrap_or_else(|error| panic!("{leaves:?}: {error}"));
+    }
+    // The waiver is for what is there.
+    let said = is_clean_with(Leaves::Ecp5, ecp5, "").unwrap_err();
+    assert!(said.contains("PINMISSING") && !said.contains("UNUSED"), "{said}");
 }
