@@ -272,6 +272,9 @@ fn widen(common: &mut MachineSpec, user: &MachineSpec, machine: &Machine) {
     if user.extremes.is_none() {
         common.extremes = Some(common.extremes.unwrap_or(false) || machine.extremes());
     }
+    if user.scalar.is_none() {
+        common.scalar = Some(common.scalar.unwrap_or(false) || machine.scalar());
+    }
 }
 
 /// What to tell the user when there is no image: if larger memories would do, which.

@@ -86,6 +86,7 @@ pub fn microcode(image: &Image) -> String {
         ("step: alu", entries.step_alu),
         ("root", entries.step_root),
         ("move", entries.step_move),
+        ("scalar", entries.step_scalar),
         ("load", entries.step_load),
         ("after a step: alu", entries.emit_step),
         ("model out: alu", entries.emit_model),
@@ -97,14 +98,18 @@ pub fn microcode(image: &Image) -> String {
     }
     text.push('\n');
     let none = |_| String::new();
-    program(&mut text, "alu", &image.alu, &|n| match image.comments.get(n) {
+    let comment = |comments: &[(String, usize)], n: usize| match comments.get(n) {
         Some((what, 0)) => format!("    # {what}"),
         Some((what, line)) => format!("    # line {line}: {what}"),
         None => String::new(),
-    });
+    };
+    program(&mut text, "alu", &image.alu, &|n| comment(&image.comments, n));
     program(&mut text, "root", &image.root, &none);
     program(&mut text, "move", &image.moves, &none);
     program(&mut text, "load", &image.load, &none);
+    if image.machine.scalar() {
+        program(&mut text, "scalar", &image.scalar, &|n| comment(&image.scalar_comments, n));
+    }
     for table in &image.tables {
         let (function, entries, base) = (table.function, table.entries.len(), table.usage.base);
         text.push_str(&format!("\ntable {function:?}: {entries} entries from {base}\n"));

@@ -309,6 +309,9 @@ fn memories(compiled: &Compiled) -> Vec<Memory> {
     if machine.gradient_depth() > 0 {
         memories.push(memory("gradient pad", used.gradient as usize, machine.gradient_depth()));
     }
+    if machine.scalar() {
+        memories.push(memory("scalar program", image.scalar.len(), machine.program_depth()));
+    }
     memories
 }
 
@@ -393,6 +396,7 @@ pub fn layout(image: &Image, program: &Program) -> serde_json::Value {
         "tiles": image.tiles,
         "entries": {
             "step_alu": entries.step_alu, "step_root": entries.step_root, "step_move": entries.step_move,
+            "step_scalar": entries.step_scalar,
             "step_load": entries.step_load, "emit_step": entries.emit_step, "emit_model": entries.emit_model,
             "load_model": entries.load_model,
         },

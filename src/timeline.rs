@@ -142,20 +142,21 @@ fn of(seen: &[Observation], image: &Image) -> Timeline {
     let moves =
         window.bars(2, |n| image.moves.get(n).map(|m| (m.to_string(), 0)).unwrap_or_default(), timing::DISTRIBUTION);
     let load = window.bars(3, |n| image.load.get(n).map(|l| (l.to_string(), 0)).unwrap_or_default(), 0);
+    let scalar = window.bars(4, |n| image.scalar_comments.get(n).cloned().unwrap_or_default(), timing::DISTRIBUTION);
     let lane = |unit: &'static str, bars: Vec<Bar>| Lane { unit, busy: busy(&bars), bars };
     let cycles = (last - first) as u64;
-    Timeline {
-        cycles,
-        steps: starts[..starts.len() - 1].iter().map(|&start| (start - first) as u64).collect(),
-        lanes: vec![
-            lane("loader", load),
-            lane("ALU", alu),
-            lane("trees", trees),
-            lane("row roots", row_roots),
-            lane("global root", global_root),
-            lane("buses", moves),
-        ],
+    let mut lanes = vec![
+        lane("loader", load),
+        lane("ALU", alu),
+        lane("trees", trees),
+        lane("row roots", row_roots),
+        lane("global root", global_root),
+        lane("buses", moves),
+    ];
+    if machine.scalar() {
+        lanes.insert(5, lane("scalar unit", scalar));
     }
+    Timeline { cycles, steps: starts[..starts.len() - 1].iter().map(|&start| (start - first) as u64).collect(), lanes }
 }
 
 /// Cycles in which at least one of the bars is there.

@@ -102,7 +102,7 @@ pub const REGISTERS: [AxiRegister; 16] = {
             "streams",
             Read,
             Grid(registers::STREAMS),
-            "words of a beat, log2 of the output FIFO, log2 of the table entries (0 = none), 8 bits each, words lowest; bit 24: there are dividers, bit 25: accumulators and trees compare; bits 31..27: log2 of the gradient pads' depth (0 = none)",
+            "words of a beat, log2 of the output FIFO, log2 of the table entries (0 = none), 8 bits each, words lowest; bit 24: there are dividers, bit 25: accumulators and trees compare, bit 26: there is a scalar unit; bits 31..27: log2 of the gradient pads' depth (0 = none)",
         ),
     ]
 };
@@ -195,6 +195,11 @@ accesses to places that are not listed are answered with SLVERR and change nothi
         (registers::Region::Move, "program of the move stream", registers::INSTRUCTION_CHUNKS),
         (registers::Region::Load, "program of the load stream", registers::INSTRUCTION_CHUNKS),
         (registers::Region::Tables, "function tables", registers::ENTRY_CHUNKS),
+        (
+            registers::Region::Scalar,
+            "program of the scalar stream, where there is a scalar unit",
+            registers::INSTRUCTION_CHUNKS,
+        ),
     ] {
         page +=
             &format!("| {} | {:#x} | {name} | number * {index} + chunk |\n", region as u32, WINDOW + 4 * region.base());

@@ -3,7 +3,8 @@
 use crate::amounts::Amounts;
 use crate::function::FunctionTable;
 use crate::isa::{
-    AluInstruction, Finish, Instruction, LEVELS, LoadInstruction, MoveInstruction, RootFunction, RootInstruction, Start,
+    AluInstruction, Finish, Instruction, LEVELS, LoadInstruction, MoveInstruction, RootFunction, RootInstruction,
+    ScalarInstruction, Start,
 };
 use crate::machine::Machine;
 use crate::registers::{self, Region};
@@ -21,6 +22,8 @@ pub struct Image {
     pub moves: Vec<MoveInstruction>,
     /// Program of the load stream.
     pub load: Vec<LoadInstruction>,
+    /// Program of the scalar stream; empty on machines without a scalar unit.
+    pub scalar: Vec<ScalarInstruction>,
     /// Function tables, one after the other.
     pub tables: Vec<FunctionTable>,
     /// Where the routines start.
@@ -42,6 +45,8 @@ pub struct Image {
     pub tensors: Vec<StreamTensor>,
     /// For each alu instruction what it does, in the program's words, and the source line (0 = none).
     pub comments: Vec<(String, usize)>,
+    /// The same for each scalar instruction.
+    pub scalar_comments: Vec<(String, usize)>,
 }
 
 impl Image {
@@ -70,6 +75,7 @@ impl Image {
         program(&mut writes, machine, Region::Root, &self.root);
         program(&mut writes, machine, Region::Move, &self.moves);
         program(&mut writes, machine, Region::Load, &self.load);
+        program(&mut writes, machine, Region::Scalar, &self.scalar);
         let width = machine.word() + 2;
         let low = |value: i64| (value as u128) & ((1u128 << width) - 1);
         for table in &self.tables {
@@ -80,6 +86,7 @@ impl Image {
             }
         }
         let entries = &self.entries;
+        let enabled = |entry: Option<u32>| entry.map_or(0, |number| registers::ENTRY_ENABLE | number);
         for (register, entry) in [
             (registers::ENTRY_STEP_ALU, entries.step_alu),
             (registers::ENTRY_STEP_ROOT, entries.step_root),
@@ -89,7 +96,10 @@ impl Image {
             (registers::ENTRY_EMIT_MODEL, entries.emit_model),
             (registers::ENTRY_LOAD_MODEL, entries.load_model),
         ] {
-            writes.push((register, entry.map_or(0, |number| registers::ENTRY_ENABLE | number)));
+            writes.push((register, enabled(entry)));
+        }
+        if machine.scalar() {
+            writes.push((registers::ENTRY_STEP_SCALAR, enabled(entries.step_scalar)));
         }
         writes.push((registers::STEP_LENGTH, self.step_length));
         if machine.gradient_depth() > 0 {
@@ -123,6 +133,14 @@ impl AluInstruction {
     }
 }
 
+impl ScalarInstruction {
+    /// By how many places its sums are shifted, if the unit makes words of them.
+    pub fn needed_shift(&self) -> Option<u32> {
+        let used = self.send || self.alu.write.is_some();
+        (used && self.alu.finish == Finish::Round).then_some(self.alu.shift)
+    }
+}
+
 impl RootInstruction {
     /// By how many places the sums of a tree are shifted, if the root makes words of them.
     pub fn needed_shift(&self) -> Option<u32> {
@@ -131,14 +149,21 @@ impl RootInstruction {
 }
 
 impl Image {
+    /// What PEs and the scalar unit compute.
+    fn sums(&self) -> impl Iterator<Item = &AluInstruction> {
+        self.alu.iter().chain(self.scalar.iter().map(|instruction| &instruction.alu))
+    }
+
     /// By how many places PEs must be able to shift starts. `None`: nothing depends on it.
     pub fn alignments(&self) -> Option<Amounts> {
-        Amounts::of(self.alu.iter().filter_map(AluInstruction::needed_alignment))
+        Amounts::of(self.sums().filter_map(AluInstruction::needed_alignment))
     }
 
     /// By how many places PEs must be able to shift sums.
     pub fn shifts(&self) -> Option<Amounts> {
-        Amounts::of(self.alu.iter().filter_map(AluInstruction::needed_shift))
+        let (in_pes, in_unit) = (self.alu.iter(), self.scalar.iter());
+        let of_pes = in_pes.filter_map(AluInstruction::needed_shift);
+        Amounts::of(of_pes.chain(in_unit.filter_map(ScalarInstruction::needed_shift)))
     }
 
     /// By how many places roots must be able to shift sums.
@@ -156,6 +181,8 @@ pub struct Entries {
     pub step_root: Option<u32>,
     /// Step, move stream.
     pub step_move: Option<u32>,
+    /// Step, scalar stream.
+    pub step_scalar: Option<u32>,
     /// Input of one step, load stream.
     pub step_load: Option<u32>,
     /// Emission after each step, alu stream.

@@ -1,6 +1,6 @@
 //! Instructions and their bits.
 //!
-//! Four streams (docs/machine.md). An instruction is a plain struct; [`Layout`] says where each of its fields lies in the
+//! Four streams, and a fifth on machines with a scalar unit (docs/machine.md). An instruction is a plain struct; [`Layout`] says where each of its fields lies in the
 //! microcode word of a given machine; `encode` and `decode` walk the same list of fields, and the RTL slices by it.
 //!
 //! Architecture invariant: `decode(encode(i)) = i` for every instruction that fits the machine.
@@ -295,6 +295,27 @@ pub struct AluInstruction {
     pub end: bool,
 }
 
+/// One vector instruction of the scalar stream (docs/machine.md section 9): an alu instruction of a grid with one PE, whose result
+/// may also go out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ScalarInstruction {
+    /// What is computed. The scalar unit has no model pad (operands there are 0), no tree and no mask: these fields are as
+    /// [`ScalarInstruction::of`] makes them, and others are refused when it is encoded.
+    pub alu: AluInstruction,
+    /// Give the result to the global bus register.
+    pub send: bool,
+}
+
+impl ScalarInstruction {
+    /// This instruction as one of the scalar unit: by its one PE, in every tile.
+    pub fn of(alu: AluInstruction, send: bool) -> ScalarInstruction {
+        ScalarInstruction {
+            alu: AluInstruction { mask: Mask::all(1, 1), tree: false, emit: false, tiles: Tiles::Every, ..alu },
+            send,
+        }
+    }
+}
+
 /// What a root unit does with the sum beside rounding it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RootFunction {
@@ -386,6 +407,8 @@ pub struct MoveInstruction {
     pub mask: Mask,
     /// Only the last tile of a batch writes.
     pub late: bool,
+    /// The scalar unit takes the word of the global bus, too, to the same pad and address.
+    pub scalar: bool,
     /// Last instruction of its routine.
     pub end: bool,
 }
@@ -405,6 +428,8 @@ pub struct LoadInstruction {
     pub pick_group: u8,
     /// Which PEs take it.
     pub mask: Mask,
+    /// The scalar unit takes lane 0, too, to the same address of its data pad; nothing if `pad` is the model pad.
+    pub scalar: bool,
     /// Last instruction of its routine.
     pub end: bool,
 }

@@ -34,6 +34,9 @@ pub struct MachineSpec {
     pub divider: Option<bool>,
     /// Whether accumulators and trees compare as well as add; default: if the program has maxima or minima of several values.
     pub extremes: Option<bool>,
+    /// Whether there is a scalar unit beside the global root, for values that are the same in all PEs; default: if the program's
+    /// schedule gets shorter by it.
+    pub scalar: Option<bool>,
     /// Words of the gradient scratchpad per PE, which are as wide as the accumulator; 0: none, a batch has to fit the data
     /// scratchpads as a whole. Default: as many as the program needs.
     pub gradient_depth: Option<u32>,
@@ -62,6 +65,7 @@ pub struct Machine {
     output_fifo: u32,
     divider: bool,
     extremes: bool,
+    scalar: bool,
     gradient_depth: u32,
     alignments: Amounts,
     shifts: Amounts,
@@ -134,6 +138,7 @@ impl TryFrom<MachineSpec> for Machine {
             output_fifo: depth("output_fifo", spec.output_fifo, 32, 4, 4096)?,
             divider,
             extremes: spec.extremes.unwrap_or(false),
+            scalar: spec.scalar.unwrap_or(false),
             gradient_depth: match spec.gradient_depth {
                 None | Some(0) => 0,
                 words => depth("gradient_depth", words, 2, 2, 1 << 16)?,
@@ -161,6 +166,7 @@ impl From<Machine> for MachineSpec {
             output_fifo: Some(machine.output_fifo),
             divider: Some(machine.divider),
             extremes: Some(machine.extremes),
+            scalar: Some(machine.scalar),
             gradient_depth: Some(machine.gradient_depth),
             alignments: (machine.alignments != Amounts::ANY).then_some(machine.alignments),
             shifts: (machine.shifts != Amounts::ANY).then_some(machine.shifts),
@@ -245,6 +251,11 @@ impl Machine {
     /// Whether accumulators and trees take the largest or smallest as well as the sum.
     pub fn extremes(&self) -> bool {
         self.extremes
+    }
+
+    /// Whether there is a scalar unit beside the global root.
+    pub fn scalar(&self) -> bool {
+        self.scalar
     }
 
     /// Words of the gradient scratchpad per PE, a power of two, or 0 for a grid that cannot cut batches into tiles.

@@ -21,6 +21,8 @@ pub enum Region {
     Load = 4,
     /// Function tables: entry * 4 + chunk.
     Tables = 5,
+    /// Program of the scalar stream.
+    Scalar = 6,
 }
 
 impl Region {
@@ -62,6 +64,8 @@ pub const ENTRY_EMIT_MODEL: u32 = 0x0a;
 pub const ENTRY_LOAD_MODEL: u32 = 0x0b;
 /// Steps that make one batch; 0 counts as 1. Only on grids with gradient pads.
 pub const TILES: u32 = 0x0c;
+/// Entry of the step in the scalar program. Only on grids with a scalar unit.
+pub const ENTRY_STEP_SCALAR: u32 = 0x0d;
 /// Read only: [`IDENTITY_VALUE`].
 pub const IDENTITY: u32 = 0x10;
 /// Read only: pus in bits 31..16, `pes_per_pu` in bits 15..0.
@@ -72,8 +76,8 @@ pub const WIDTHS: u32 = 0x12;
 /// Read only: log2 of the depths: model in bits 7..0, data in 15..8, temporary in 23..16, program in 31..24.
 pub const DEPTHS: u32 = 0x13;
 /// Read only: words of a beat in bits 7..0, log2 of the output FIFO in 15..8, log2 of the table entries in 23..16
-/// (0 = none), bit 24: there are dividers, bit 25: accumulators and trees compare, log2 of the gradient pads' depth in 31..27
-/// (0 = none).
+/// (0 = none), bit 24: there are dividers, bit 25: accumulators and trees compare, bit 26: there is a scalar unit, log2 of the
+/// gradient pads' depth in 31..27 (0 = none).
 pub const STREAMS: u32 = 0x14;
 /// Read only: bit n says whether PEs shift the start of a sum to the left by n places; low half, then high half.
 pub const ALIGNMENTS: [u32; 2] = [0x16, 0x17];
@@ -153,6 +157,12 @@ pub const REGISTERS: &[Register] = {
         register(ENTRY_EMIT_MODEL, "entry_emit_model", ReadWrite, "emission of the model, in the alu program"),
         register(ENTRY_LOAD_MODEL, "entry_load_model", ReadWrite, "input of the model, in the load program"),
         register(TILES, "tiles", ReadWrite, "steps that make one batch, 0 counts as 1; only with gradient pads"),
+        register(
+            ENTRY_STEP_SCALAR,
+            "entry_step_scalar",
+            ReadWrite,
+            "where the step starts in the scalar program; only with a scalar unit",
+        ),
         register(IDENTITY, "identity", Read, "0x54410001"),
         register(GRID, "grid", Read, "pus in bits 31..16, pes_per_pu in bits 15..0"),
         register(WIDTHS, "widths", Read, "word in bits 31..16, accumulator in bits 15..0"),
@@ -166,7 +176,7 @@ pub const REGISTERS: &[Register] = {
             STREAMS,
             "streams",
             Read,
-            "words of a beat in bits 7..0, log2 of the output FIFO in 15..8, log2 of the table entries in 23..16 (0 = no tables), bit 24: there are dividers, bit 25: accumulators and trees compare, log2 of the gradient pads' depth in 31..27 (0 = none)",
+            "words of a beat in bits 7..0, log2 of the output FIFO in 15..8, log2 of the table entries in 23..16 (0 = no tables), bit 24: there are dividers, bit 25: accumulators and trees compare, bit 26: there is a scalar unit, log2 of the gradient pads' depth in 31..27 (0 = none)",
         ),
         register(
             IMAGE,
@@ -215,6 +225,7 @@ pub fn description(machine: &Machine) -> [(u32, u32); DESCRIPTION.len()] {
                 | log2(machine.table_entries()) << 16
                 | u32::from(machine.divider()) << 24
                 | u32::from(machine.extremes()) << 25
+                | u32::from(machine.scalar()) << 26
                 | log2(machine.gradient_depth()) << GRADIENT_LSB
         }
         _ if number == ALIGNMENTS[0] => low(machine.alignments()),
@@ -251,6 +262,7 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
         output_fifo: log2(streams, 1),
         divider: Some(streams >> 24 & 1 == 1),
         extremes: Some(streams >> 25 & 1 == 1),
+        scalar: Some(streams >> 26 & 1 == 1),
         gradient_depth: Some(1u32 << (streams >> GRADIENT_LSB)).filter(|&depth| depth > 1).or(Some(0)),
         alignments: Some(amounts(ALIGNMENTS)?),
         shifts: Some(amounts(SHIFTS)?),
@@ -266,7 +278,7 @@ mod tests {
     #[test]
     fn the_table_is_in_order_and_complete() {
         assert!(REGISTERS.windows(2).all(|pair| pair[0].number < pair[1].number));
-        assert_eq!(REGISTERS.len(), 25);
+        assert_eq!(REGISTERS.len(), 26);
         assert!(
             REGISTERS.iter().find(|r| r.number == IDENTITY).unwrap().meaning.contains(&format!("{IDENTITY_VALUE:#x}"))
         );
@@ -284,6 +296,7 @@ mod tests {
                 table_entries: Some(table_entries),
                 divider: Some(table_entries > 64),
                 extremes: Some(table_entries == 64),
+                scalar: Some(table_entries == 0),
                 gradient_depth: Some(table_entries << 6),
                 shifts: Amounts::of([0, 31, 32, 63]),
                 root_shifts: Amounts::of([table_entries >> 5]),
@@ -310,6 +323,7 @@ mod tests {
             (ENTRY_STEP_LOAD, "entry_step_load"),
             (ENTRY_LOAD_MODEL, "entry_load_model"),
             (TILES, "tiles"),
+            (ENTRY_STEP_SCALAR, "entry_step_scalar"),
             (IDENTITY, "identity"),
             (GRID, "grid"),
             (WIDTHS, "widths"),

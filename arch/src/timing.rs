@@ -1,7 +1,7 @@
 //! Every latency of a grid, in cycles, as docs/machine.md defines them.
 //!
 //! All are relative to the cycle in which a beat reaches its unit, which is the same number of cycles
-//! ([`DISTRIBUTION`]) after its issue for the three static streams; so they hold between issue cycles, too.
+//! ([`DISTRIBUTION`]) after its issue for the static streams; so they hold between issue cycles, too.
 
 use crate::isa::RootFunction;
 use crate::machine::Machine;
@@ -26,6 +26,10 @@ pub const PARK_WRITE: u64 = ALU_TREE;
 
 /// Cycles from an ALU beat to the first ALU beat that may resume the sum it parked.
 pub const PARK_TO_PARK: u64 = PARK_WRITE - PARK_READ + 1;
+
+/// Cycles from a scalar beat to the move beat that writes the result it sent: what was at the unit's write port is in the global bus
+/// register.
+pub const SCALAR_TO_MOVE: u64 = ALU_WRITE + 1;
 
 /// Cycles from a move beat to the first ALU beat that may read what it wrote.
 pub const MOVE_TO_ALU: u64 = 1;

@@ -1,7 +1,7 @@
 //! Bytes as microcode: decode each kind of instruction, show and encode it; then run all of it on a small array, with streams.
 
 use arch::Machine;
-use arch::isa::{AluInstruction, Instruction, LoadInstruction, MoveInstruction, RootInstruction};
+use arch::isa::{AluInstruction, Instruction, LoadInstruction, MoveInstruction, RootInstruction, ScalarInstruction};
 use arch::machine::MachineSpec;
 use arch::registers::{self, Region};
 use sim::array::Array;
@@ -17,7 +17,13 @@ fn round_trip<I: Instruction + Display + Debug>(machine: &Machine, chunks: &[u32
 
 /// Nothing here may panic, whatever the words are.
 pub(crate) fn run(bytes: &[u8]) {
-    let spec = MachineSpec { pus: Some(2), pes_per_pu: Some(3), program_depth: Some(4), ..MachineSpec::default() };
+    let spec = MachineSpec {
+        pus: Some(2),
+        pes_per_pu: Some(3),
+        program_depth: Some(4),
+        scalar: Some(true),
+        ..MachineSpec::default()
+    };
     let machine = Machine::try_from(spec).expect("a possible machine");
     let words: Vec<u32> =
         bytes.chunks(4).map(|chunk| chunk.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte))).collect();
@@ -26,6 +32,7 @@ pub(crate) fn run(bytes: &[u8]) {
     round_trip::<RootInstruction>(&machine, chunks);
     round_trip::<MoveInstruction>(&machine, chunks);
     round_trip::<LoadInstruction>(&machine, chunks);
+    round_trip::<ScalarInstruction>(&machine, chunks);
     let mut array = Array::new(&machine);
     let mut words = words.into_iter();
     for (region, layout) in [
@@ -33,6 +40,7 @@ pub(crate) fn run(bytes: &[u8]) {
         (Region::Root, RootInstruction::layout(&machine)),
         (Region::Move, MoveInstruction::layout(&machine)),
         (Region::Load, LoadInstruction::layout(&machine)),
+        (Region::Scalar, ScalarInstruction::layout(&machine)),
     ] {
         for slot in 0..4 {
             for chunk in 0..layout.chunks() {
@@ -41,7 +49,7 @@ pub(crate) fn run(bytes: &[u8]) {
             }
         }
     }
-    for register in registers::STEP_LENGTH..=registers::ENTRY_LOAD_MODEL {
+    for register in registers::STEP_LENGTH..=registers::ENTRY_STEP_SCALAR {
         array.control_write(register, words.next().unwrap_or(registers::ENTRY_ENABLE | register));
     }
     for _ in 0..64 {

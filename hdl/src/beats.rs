@@ -10,7 +10,8 @@ use crate::fixed::Fixed;
 use crate::{Design, Leaves};
 use arch::amounts::Amounts;
 use arch::isa::{
-    AluInstruction, Instruction, Layout, LoadInstruction, MoveInstruction, RootInstruction, gradient_bits,
+    AluInstruction, Instruction, Layout, LoadInstruction, MoveInstruction, RootInstruction, ScalarInstruction,
+    gradient_bits,
 };
 use arch::number::ceil_log2;
 
@@ -42,6 +43,27 @@ bundle! {
     TileFields {
         bits: late, park;
         words: park_base, park_delta0, park_delta1, park_delta2, park_delta3;
+    }
+}
+
+bundle! {
+    /// What beats of the scalar stream are made of; they are issued as those of the move stream.
+    ScalarFields {
+        bits: negative, send;
+        words: reduce, combine,
+            data_base, data_delta0, data_delta1, data_delta2, data_delta3,
+            t0_base, t0_delta0, t0_delta1, t0_delta2, t0_delta3,
+            t1_base, t1_delta0, t1_delta1, t1_delta2, t1_delta3,
+            a, b, c, align, shift, immediate_b, immediate_c, write,
+            destination_base, destination_delta0, destination_delta1, destination_delta2, destination_delta3;
+    }
+}
+
+bundle! {
+    /// Whether the scalar unit takes a word, too: of moves and loads, on grids that have one.
+    ForScalar {
+        bits: scalar;
+        words: ;
     }
 }
 
@@ -220,6 +242,8 @@ pub(crate) struct Widths {
     pub(crate) gradients: usize,
     /// Their address bits.
     pub(crate) gradient: u32,
+    /// Scalar units, and everything that belongs to them: 0 or 1.
+    pub(crate) scalars: usize,
     /// Address bits of the model pad.
     pub(crate) model: u32,
     /// Address bits of the data pad, with the bank bit.
@@ -237,6 +261,7 @@ pub(crate) struct Widths {
     pub(crate) root: Layout,
     pub(crate) moves: Layout,
     pub(crate) load: Layout,
+    pub(crate) scalar: Layout,
     /// The program, if it is part of the hardware.
     pub(crate) fixed: Option<Fixed>,
 }
@@ -257,6 +282,7 @@ impl Widths {
             extremes: machine.extremes(),
             gradients: (machine.gradient_depth() > 0).into(),
             gradient: gradient_bits(machine),
+            scalars: machine.scalar().into(),
             model: alu.field("model_base").bits,
             data: alu.field("data_base").bits + 1,
             temporary: alu.field("t0_base").bits,
@@ -266,12 +292,33 @@ impl Widths {
             table_index: root.field("table_base").bits,
             moves: MoveInstruction::layout(machine),
             load: LoadInstruction::layout(machine),
+            scalar: ScalarInstruction::layout(machine),
             alu,
             root,
             fixed: match design {
                 Design::Loadable(_) => None,
                 Design::Fixed(image) => Some(Fixed::new(image)),
             },
+        }
+    }
+
+    /// Those of the scalar unit: one PE without a model pad, whose instructions are those of the scalar stream.
+    pub(crate) fn alone(&self) -> Widths {
+        Widths {
+            dividers: 0,
+            gradients: 0,
+            gradient: 0,
+            scalars: 0,
+            model: 1,
+            columns: 1,
+            rows: 1,
+            alu: self.scalar.clone(),
+            root: self.root.clone(),
+            moves: self.moves.clone(),
+            load: self.load.clone(),
+            scalar: self.scalar.clone(),
+            fixed: None,
+            ..*self
         }
     }
 

@@ -22,7 +22,7 @@ pub(crate) struct AddressParts {
     pub(crate) entry_chunk: Wide<Out>,
 }
 
-const REGION_BITS: u32 = 4;
+pub(crate) const REGION_BITS: u32 = 4;
 const REGION_LSB: u32 = ADDRESS_BITS - REGION_BITS;
 
 impl AddressParts {
@@ -97,22 +97,29 @@ const READABLE: [u32; 25] = [
     registers::TILES,
 ];
 
+/// The same of a grid with a scalar unit.
+const READABLE_SCALAR: [u32; 1] = [registers::ENTRY_STEP_SCALAR];
+
 /// The register at an address, 0 where there is none. A leaf: one `case` is a third of the logic of a chain of `if`.
 #[derive(LogicBlock)]
 struct ReadSelect {
     address: Wide<In>,
     values: Vec<Wide<In>>,
+    more: Vec<Wide<In>>,
     value: Wide<Out>,
     _addresses: &'static [u32],
+    _more: &'static [u32],
 }
 
 impl ReadSelect {
-    fn new(addresses: &'static [u32]) -> Self {
+    fn new(addresses: &'static [u32], more: &'static [u32]) -> Self {
         ReadSelect {
             address: Wide::new(ADDRESS_BITS),
             values: addresses.iter().map(|_| Wide::new(CHUNK_BITS)).collect(),
+            more: more.iter().map(|_| Wide::new(CHUNK_BITS)).collect(),
             value: Wide::new(CHUNK_BITS),
             _addresses: addresses,
+            _more: more,
         }
     }
 }
@@ -120,15 +127,19 @@ impl ReadSelect {
 impl Logic for ReadSelect {
     fn update(&mut self) {
         let address = self.address.val();
-        let number = self._addresses.iter().position(|&at| i128::from(at) == address);
-        self.value.next = number.map_or(0, |number| self.values[number].val());
+        let all = self._addresses.iter().zip(&self.values).chain(self._more.iter().zip(&self.more));
+        let found = all.into_iter().find(|&(&at, _)| i128::from(at) == address);
+        self.value.next = found.map_or(0, |(_, value)| value.val());
     }
     fn connect(&mut self) {
         self.value.connect();
     }
     fn hdl(&self) -> Verilog {
-        let case = |(number, at)| format!("        {ADDRESS_BITS}'h{at:x}: value = values${number};\n");
-        let cases: String = self._addresses.iter().enumerate().map(case).collect();
+        let cases_of = |values: &str, addresses: &[u32]| -> String {
+            let case = |(number, at)| format!("        {ADDRESS_BITS}'h{at:x}: value = {values}${number};\n");
+            addresses.iter().enumerate().map(case).collect()
+        };
+        let cases = cases_of("values", self._addresses) + &cases_of("more", self._more);
         Verilog::Custom(format!(
             "// read_select: the register at an address of the control port.
 always @(*)
@@ -185,6 +196,8 @@ pub(crate) struct ControlRegisters {
     pub(crate) cycles_high: Wide<In>,
     /// The register of [`crate::tiles`]; 0 where there is none.
     pub(crate) tiles: Wide<In>,
+    /// The register of [`crate::scalar`], where there is one.
+    pub(crate) step_scalar: Vec<Wide<In>>,
     pub(crate) read: Wide<Out>,
     pub(crate) start: Signal<Out, Bit>,
     pub(crate) steps: Wide<Out>,
@@ -265,6 +278,7 @@ impl ControlRegisters {
             cycles_low: Wide::new(CHUNK_BITS),
             cycles_high: Wide::new(CHUNK_BITS),
             tiles: Wide::new(CHUNK_BITS),
+            step_scalar: (0..widths.scalars).map(|_| Wide::new(CHUNK_BITS)).collect(),
             read: Wide::new(CHUNK_BITS),
             start: Signal::default(),
             steps: Wide::new(CHUNK_BITS),
@@ -291,7 +305,7 @@ impl ControlRegisters {
             held_emit_model: setting(registers::ENTRY_EMIT_MODEL),
             held_load_model: setting(registers::ENTRY_LOAD_MODEL),
             answer: held(),
-            select: ReadSelect::new(&READABLE),
+            select: ReadSelect::new(&READABLE, &READABLE_SCALAR[..widths.scalars]),
             status: Wide::new(CHUNK_BITS),
             at_control: at(registers::CONTROL),
             at_steps: at(registers::STEPS),
@@ -446,6 +460,9 @@ impl Logic for ControlRegisters {
         self.select.values[22].next = self.amounts[4].val();
         self.select.values[23].next = self.amounts[5].val();
         self.select.values[24].next = self.tiles.val();
+        for i in 0..self.step_scalar.len() {
+            self.select.more[i].next = self.step_scalar[i].val();
+        }
         self.answer.d.next = self.select.value.val();
     }
 }

@@ -13,7 +13,8 @@ use crate::memory::CHUNK_BITS;
 use crate::output::Output;
 use crate::pu::{AnyOf, ProcessingUnit};
 use crate::register::{Delay, Flag, Register, Stage};
-use crate::root::RootUnit;
+use crate::root::{RootJoin, RootUnit};
+use crate::scalar::ScalarUnit;
 use crate::sequencer::Sequencer;
 use crate::signal::{Number, Wide};
 use crate::tree::AdderTree;
@@ -85,6 +86,10 @@ pub(crate) struct Grid {
     global_saturated: Flag,
     saturation: AnyOf,
     queue: Output,
+    /// One if there is a scalar unit.
+    scalar_units: Vec<ScalarUnit>,
+    /// What comes to the global bus: from the root or from the scalar unit.
+    scalar_joins: Vec<RootJoin>,
     _wiring: Wiring,
 }
 
@@ -130,8 +135,10 @@ impl Grid {
             global_root: RootUnit::new(widths, functions),
             global_bus: Register::new(widths.word),
             global_saturated: Flag::new(),
-            saturation: AnyOf::new(rows),
+            saturation: AnyOf::new(rows + widths.scalars as u32),
             queue: Output::new(ceil_log2(machine.output_fifo().into()), widths.word, emission),
+            scalar_units: (0..widths.scalars).map(|_| ScalarUnit::new(widths)).collect(),
+            scalar_joins: (0..widths.scalars).map(|_| RootJoin::new(widths.word)).collect(),
             _wiring: Wiring::default(),
         }
     }
@@ -144,6 +151,9 @@ impl Grid {
             self.wire_pu(wiring, r);
         }
         self.wire_global(wiring);
+        for s in 0..self.scalar_units.len() {
+            self.wire_scalar(wiring, s);
+        }
     }
 
     fn wire_ports(&mut self, wiring: &mut Wiring) {
@@ -276,11 +286,15 @@ impl Grid {
             global_root.sum = global_tree.sum;
             global_root.beat = global_now.q;
             global_bus.clock = clock;
-            global_bus.d = global_root.result;
             global_saturated.clock = clock;
             global_saturated.reset = reset;
-            global_saturated.d = global_root.saturated;
         );
+        if self.scalar_units.is_empty() {
+            wires!(self, wiring;
+                global_bus.d = global_root.result;
+                global_saturated.d = global_root.saturated;
+            );
+        }
         for n in 0..self.global_tree.combine.len() {
             wires!(self, wiring; global_tree.combine[n] = pus[0].tree_combine[n];);
         }
@@ -293,6 +307,33 @@ impl Grid {
                 global_root.tables[f] = sequencer.tables[f];
             );
         }
+    }
+
+    fn wire_scalar(&mut self, wiring: &mut Wiring, s: usize) {
+        let rows = self.pus.len();
+        wires!(self, wiring;
+            scalar_units[s].clock = clock;
+            scalar_units[s].reset = reset;
+            scalar_units[s].beat = sequencer.scalar[s];
+            scalar_units[s].send = sequencer.scalar_sends[s];
+            scalar_units[s].move_t0 = sequencer.moves.write_t0;
+            scalar_units[s].move_t1 = sequencer.moves.write_t1;
+            scalar_units[s].move_destination = sequencer.moves.destination;
+            scalar_units[s].move_here = sequencer.scalar_moves[s].scalar;
+            scalar_units[s].load_data = sequencer.load.write_data;
+            scalar_units[s].load_address = sequencer.load.data_address;
+            scalar_units[s].load_here = sequencer.scalar_loads[s].scalar;
+            scalar_units[s].lane = lanes[0].q;
+            scalar_units[s].global_word = global_bus.q;
+            scalar_units[s].global_saturated = global_saturated.q;
+            scalar_joins[s].word = global_root.result;
+            scalar_joins[s].word_saturated = global_root.saturated;
+            scalar_joins[s].value = scalar_units[s].sent;
+            scalar_joins[s].value_saturated = scalar_units[s].sent_saturated;
+            global_bus.d = scalar_joins[s].result;
+            global_saturated.d = scalar_joins[s].result_saturated;
+            saturation.flags[rows + s] = scalar_units[s].saturated;
+        );
     }
 }
 structural!(Grid, "grid: sequencer, masks, processing units, global tree and root, queue.");

@@ -12,6 +12,7 @@
 //! | `fixed` | a program that is part of the hardware |
 //! | `arithmetic` `multiply_add` `mult18x18d` `shift` `listed` `memory` | leaves with their own text |
 //! | `narrow` `pe` `pipeline` `node` `tree` `function` `root` `pu` | the data path, from the PE outwards |
+//! | `scalar` | the scalar unit and its stream |
 //! | `beats` `stream` `mask` `streams` `loader` | instruction streams |
 //! | `control` `run` `sequencer` `output` | control port, runs, emission |
 //! | `grid` | all of it |
@@ -45,6 +46,7 @@ mod pu;
 mod register;
 mod root;
 mod run;
+mod scalar;
 mod sequencer;
 pub mod shell;
 mod shift;

@@ -2,7 +2,9 @@
 //!
 //!     in_valid & in_ready ──▶ loops ──▶ register ──▶ beat ──▶ write after two more registers
 
-use crate::beats::{Advance, LateField, LoadBeat, LoadFields, LoadPacing, LoopCounters, LoopEnds, MaskBeat, Widths};
+use crate::beats::{
+    Advance, ForScalar, LateField, LoadBeat, LoadFields, LoadPacing, LoopCounters, LoopEnds, MaskBeat, Widths,
+};
 use crate::mask::{LevelPick, MaskUnit, wire_mask};
 use crate::memory::{CHUNK_BITS, INSTRUCTION_CHUNK_BITS, ProgramMemory};
 use crate::register::{Flag, Register, Stage};
@@ -298,10 +300,13 @@ pub(crate) struct Loader {
     pub(crate) scatter: Signal<Out, Bit>,
     pub(crate) pick_group: Signal<Out, Bit>,
     pub(crate) picked_group: Wide<Out>,
+    /// One if there is a scalar unit.
+    pub(crate) for_scalar: Vec<ForScalar<Out>>,
     microcode: ProgramMemory<LoadPacing<Out>, LoadFields<Out>, LateField<Out>>,
     control: LoadControl,
     loops: LoopNest,
     work: Stage<LoadFields<In>, LoadFields<Out>>,
+    scalar_work: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
     ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
     counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
     advance: Stage<Advance<In>, Advance<Out>>,
@@ -318,6 +323,7 @@ impl Loader {
     pub(crate) fn new(widths: &Widths) -> Self {
         let field = |name: &str| widths.load.field(name).bits;
         let beat = |name: &str| widths.beat(name);
+        let scalars = 0..widths.scalars;
         Loader {
             clock: Signal::default(),
             reset: Signal::default(),
@@ -344,6 +350,7 @@ impl Loader {
             scatter: Signal::default(),
             pick_group: Signal::default(),
             picked_group: Wide::new(widths.counter()),
+            for_scalar: scalars.clone().map(|_| ForScalar::new(&beat)).collect(),
             microcode: ProgramMemory::new(
                 "load",
                 Region::Load,
@@ -356,6 +363,7 @@ impl Loader {
             control: LoadControl::new(widths),
             loops: LoopNest::new(widths),
             work: Stage::new(LoadFields::new(&field), LoadFields::new(&field)),
+            scalar_work: scalars.map(|_| Stage::new(ForScalar::new(&beat), ForScalar::new(&beat))).collect(),
             ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
             counters: Stage::new(LoopCounters::new(&beat), LoopCounters::new(&beat)),
             advance: Stage::new(Advance::new(&beat), Advance::new(&beat)),
@@ -415,6 +423,14 @@ impl Loader {
             beat.model_address = destination.address;
             beat.data_address = data_bank.address;
         );
+        for n in 0..self.for_scalar.len() {
+            wires!(self, wiring;
+                scalar_work[n].clock = clock;
+                scalar_work[n].reset = reset;
+                scalar_work[n].d = microcode.for_scalar[n];
+                for_scalar[n] = scalar_work[n].q;
+            );
+        }
     }
 }
 structural!(Loader, "loader: writes transfers of the input stream into the pads.");

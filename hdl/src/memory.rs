@@ -11,9 +11,10 @@
 //! says that a word is never read in the cycle in which it is written, which docs/machine.md forbids; without it ECP5
 //! surrounds each block RAM with a ring of logic.
 
-use crate::beats::Widths;
+use crate::beats::{ForScalar, Widths};
 use crate::bundle::Bundle;
 use crate::signal::{Wide, fit};
+use crate::wiring::Lines;
 use arch::isa::Layout;
 use arch::registers::{ENTRY_CHUNKS, INSTRUCTION_CHUNKS, Region};
 use rust_hdl::prelude::*;
@@ -33,10 +34,16 @@ pub(crate) struct Scratchpad {
     pub(crate) write_data: Wide<In>,
     pub(crate) read_address: Wide<In>,
     pub(crate) read_data: Wide<Out>,
+    /// Empty: there is no such pad.
     _words: Vec<i128>,
 }
 
 impl Scratchpad {
+    /// The ports of a pad that is not there: it reads 0.
+    pub(crate) fn none(word: u32) -> Self {
+        Scratchpad { _words: Vec::new(), ..Scratchpad::new(1, word) }
+    }
+
     /// `2^address_bits` words.
     pub(crate) fn new(address_bits: u32, word: u32) -> Self {
         Scratchpad {
@@ -53,7 +60,7 @@ impl Scratchpad {
 
 impl Logic for Scratchpad {
     fn update(&mut self) {
-        if self.clock.pos_edge() {
+        if self.clock.pos_edge() && !self._words.is_empty() {
             self.read_data.next = self._words[self.read_address.val() as usize];
             if self.write.val() {
                 self._words[self.write_address.val() as usize] = self.write_data.val();
@@ -64,6 +71,14 @@ impl Logic for Scratchpad {
         self.read_data.connect();
     }
     fn hdl(&self) -> Verilog {
+        if self._words.is_empty() {
+            let word = self.read_data.width();
+            return Verilog::Custom(format!(
+                "// no_scratchpad: a pad that is not there reads 0.
+assign read_data = {word}'d0;
+wire unused = &{{1'b0, clock, write, write_address, write_data, read_address, 1'b0}};"
+            ));
+        }
         let (last_bit, last_word) = (self.write_data.width() - 1, self._words.len() - 1);
         Verilog::Custom(format!(
             "// scratchpad: one of the memories of a PE.
@@ -236,6 +251,8 @@ pub(crate) struct ProgramMemory<P: Bundle, F: Bundle, T: Bundle> {
     pub(crate) fields: F,
     /// What they do in the tiles of a batch: one, or none.
     pub(crate) tiles: Vec<T>,
+    /// Whether the scalar unit takes words, too: one if the instruction says it.
+    pub(crate) for_scalar: Vec<ForScalar<Out>>,
     _layout: Layout,
     _name: &'static str,
     _chunks: Vec<Vec<u32>>,
@@ -257,7 +274,10 @@ impl<P: Bundle, F: Bundle, T: Bundle> ProgramMemory<P, F, T> {
     ) -> Self {
         let tiles = Vec::from_iter(tiles);
         let in_tiles = tiles.len() * (T::BITS.len() + T::WORDS.len());
-        let named = P::BITS.len() + P::WORDS.len() + F::BITS.len() + F::WORDS.len() + in_tiles;
+        let is_for_scalar = |name: &str| ForScalar::<Out>::BITS.contains(&name);
+        let for_scalar = layout.fields.iter().filter(|field| is_for_scalar(&field.name));
+        let for_scalar: Vec<ForScalar<Out>> = for_scalar.map(|_| ForScalar::new(&|_| 1)).collect();
+        let named = P::BITS.len() + P::WORDS.len() + F::BITS.len() + F::WORDS.len() + in_tiles + for_scalar.len();
         assert_eq!(layout.fields.len(), named, "fields of the {name} stream");
         let (write, write_index, write_chunk, write_data) = chunk_port!(widths.index, INSTRUCTION_CHUNK_BITS);
         let (depth, chunks) = (1 << widths.index, layout.chunks() as usize);
@@ -276,6 +296,7 @@ impl<P: Bundle, F: Bundle, T: Bundle> ProgramMemory<P, F, T> {
             pacing,
             fields,
             tiles,
+            for_scalar,
             _fixed: contents.is_some(),
             _chunks: filled(contents.unwrap_or_default(), depth, chunks),
             _shown: vec![0; chunks],
@@ -312,6 +333,8 @@ impl<P: Bundle, F: Bundle, T: Bundle> ProgramMemory<P, F, T> {
             ("fields", "current_index", [F::BITS, F::WORDS]),
         ];
         bundles.extend(self.tiles.iter().map(|_| ("tiles$0", "current_index", [T::BITS, T::WORDS])));
+        let for_scalar = [ForScalar::<Out>::BITS, ForScalar::<Out>::WORDS];
+        bundles.extend(self.for_scalar.iter().map(|_| ("for_scalar$0", "current_index", for_scalar)));
         for (bundle, index, names) in bundles {
             for name in names.into_iter().flatten() {
                 assigns += &format!("assign {bundle}${name} = {};\n", self.fixed_field(name, index, &mut columns));
@@ -341,6 +364,8 @@ impl<P: Bundle, F: Bundle, T: Bundle> Logic for ProgramMemory<P, F, T> {
                 self.fields.drive(&mut fields.into_iter());
                 let tiles = self.tiles.first().map_or(Vec::new(), |_| self.values::<T>());
                 self.tiles.iter_mut().for_each(|bundle| bundle.drive(&mut tiles.iter().copied()));
+                let for_scalar = self.for_scalar.first().map_or(Vec::new(), |_| self.values::<ForScalar<Out>>());
+                self.for_scalar.iter_mut().for_each(|bundle| Lines::drive(bundle, &mut for_scalar.iter().copied()));
             }
             if self.read.val() {
                 self._shown = self._chunks[self.read_index.val() as usize].clone();
@@ -359,7 +384,8 @@ impl<P: Bundle, F: Bundle, T: Bundle> Logic for ProgramMemory<P, F, T> {
         self.ahead.claim();
         self.pacing.claim();
         self.fields.claim();
-        self.tiles.iter_mut().for_each(crate::wiring::Lines::claim);
+        self.tiles.iter_mut().for_each(Lines::claim);
+        self.for_scalar.iter_mut().for_each(Lines::claim);
     }
     fn hdl(&self) -> Verilog {
         if self._fixed {
@@ -398,6 +424,9 @@ impl<P: Bundle, F: Bundle, T: Bundle> Logic for ProgramMemory<P, F, T> {
         }
         for name in self.tiles.iter().flat_map(|_| T::BITS.iter().chain(T::WORDS)) {
             text += &format!("    tiles$0${name} <= {};\n", slice(name));
+        }
+        for name in self.for_scalar.iter().flat_map(|_| ForScalar::<Out>::BITS) {
+            text += &format!("    for_scalar$0${name} <= {};\n", slice(name));
         }
         Verilog::Custom(text + "end")
     }

@@ -44,6 +44,14 @@ bundle! {
 }
 
 bundle! {
+    /// What a PE makes of a sum; t+7.
+    ResultWord {
+        bits: saturated;
+        words: word;
+    }
+}
+
+bundle! {
     /// A bus write, but for its address.
     BusWrite {
         bits: write_t0, write_t1;
@@ -279,6 +287,8 @@ pub(crate) struct ProcessingEngine {
     pub(crate) tree: Wide<Out>,
     /// A saturated result is written; t+7.
     pub(crate) saturated: Signal<Out, Bit>,
+    /// Results, whoever takes them. One if the PE is the scalar unit's.
+    pub(crate) results: Vec<ResultWord<Out>>,
     model: Scratchpad,
     data: Scratchpad,
     t0: Scratchpad,
@@ -319,6 +329,7 @@ impl ProcessingEngine {
             park: gradients.clone().map(|_| ParkControl::new(&|_| widths.gradient)).collect(),
             tree: Wide::new(accumulator),
             saturated: Signal::default(),
+            results: Vec::new(),
             model: Scratchpad::new(widths.model, word),
             data: Scratchpad::new(widths.data, word),
             t0: Scratchpad::new(widths.temporary, word),
@@ -336,6 +347,15 @@ impl ProcessingEngine {
             t0_port: WritePort::new(word),
             t1_port: WritePort::new(word),
             _wiring: Wiring::default(),
+        }
+    }
+
+    /// The one of the scalar unit: it has no model pad, and gives its results away.
+    pub(crate) fn without_model(widths: &Widths) -> Self {
+        ProcessingEngine {
+            model: Scratchpad::none(widths.word),
+            results: vec![ResultWord::new(&|_| widths.word)],
+            ..ProcessingEngine::new(widths)
         }
     }
 
@@ -421,6 +441,12 @@ impl ProcessingEngine {
             t1_port.other_admitted = bus_admitted;
             t1_port.other_word = bus.word;
         );
+        for n in 0..self.results.len() {
+            wires!(self, wiring;
+                results[n].word = narrow.word;
+                results[n].saturated = narrow.saturated;
+            );
+        }
         for n in 0..self.starts.len() {
             wires!(self, wiring; multiply_add.starts[n] = starts[n];);
         }

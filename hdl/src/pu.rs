@@ -21,21 +21,21 @@ use rust_hdl::prelude::*;
 ///
 /// One of them for all PEs of a PU: only whether a PE writes is its own business.
 #[derive(LogicBlock)]
-struct WriteAddress {
-    clock: Signal<In, Clock>,
+pub(crate) struct WriteAddress {
+    pub(crate) clock: Signal<In, Clock>,
     /// One cycle ahead: the loader is going to write the model, the bus the temporaries.
-    load_model: Signal<In, Bit>,
-    bus_t0: Signal<In, Bit>,
-    bus_t1: Signal<In, Bit>,
-    loaded: Wide<In>,
-    loaded_data: Wide<In>,
-    moved: Wide<In>,
-    result: Wide<In>,
-    addresses: WriteAddresses<Out>,
+    pub(crate) load_model: Signal<In, Bit>,
+    pub(crate) bus_t0: Signal<In, Bit>,
+    pub(crate) bus_t1: Signal<In, Bit>,
+    pub(crate) loaded: Wide<In>,
+    pub(crate) loaded_data: Wide<In>,
+    pub(crate) moved: Wide<In>,
+    pub(crate) result: Wide<In>,
+    pub(crate) addresses: WriteAddresses<Out>,
 }
 
 impl WriteAddress {
-    fn new(widths: &Widths) -> Self {
+    pub(crate) fn new(widths: &Widths) -> Self {
         WriteAddress {
             clock: Signal::default(),
             load_model: Signal::default(),

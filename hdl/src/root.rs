@@ -77,17 +77,17 @@ impl Logic for DivisionSplit {
 
 /// Joins the results of beats of two kinds; one that did not arrive is 0.
 #[derive(LogicBlock)]
-struct RootJoin {
-    word: Wide<In>,
-    word_saturated: Signal<In, Bit>,
-    value: Wide<In>,
-    value_saturated: Signal<In, Bit>,
-    result: Wide<Out>,
-    result_saturated: Signal<Out, Bit>,
+pub(crate) struct RootJoin {
+    pub(crate) word: Wide<In>,
+    pub(crate) word_saturated: Signal<In, Bit>,
+    pub(crate) value: Wide<In>,
+    pub(crate) value_saturated: Signal<In, Bit>,
+    pub(crate) result: Wide<Out>,
+    pub(crate) result_saturated: Signal<Out, Bit>,
 }
 
 impl RootJoin {
-    fn new(word: u32) -> Self {
+    pub(crate) fn new(word: u32) -> Self {
         RootJoin {
             word: Wide::new(word),
             word_saturated: Signal::default(),

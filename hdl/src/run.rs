@@ -27,6 +27,8 @@ pub(crate) struct RunControl {
     pub(crate) step_alu_enabled: Signal<In, Bit>,
     pub(crate) step_root_enabled: Signal<In, Bit>,
     pub(crate) step_move_enabled: Signal<In, Bit>,
+    /// One if there is a scalar unit.
+    pub(crate) step_scalar_enabled: Vec<Signal<In, Bit>>,
     pub(crate) emit_step_enabled: Signal<In, Bit>,
     pub(crate) emit_model_enabled: Signal<In, Bit>,
     pub(crate) step_alu_entry: Wide<In>,
@@ -44,6 +46,7 @@ pub(crate) struct RunControl {
     pub(crate) start_alu: Signal<Out, Bit>,
     pub(crate) start_root: Signal<Out, Bit>,
     pub(crate) start_move: Signal<Out, Bit>,
+    pub(crate) start_scalar: Vec<Signal<Out, Bit>>,
     /// A stream may be started in this cycle: state ready, or the end of a step.
     pub(crate) may_start: Signal<Out, Bit>,
     pub(crate) alu_entry: Wide<Out>,
@@ -109,6 +112,7 @@ impl RunControl {
             step_alu_enabled: Signal::default(),
             step_root_enabled: Signal::default(),
             step_move_enabled: Signal::default(),
+            step_scalar_enabled: (0..widths.scalars).map(|_| Signal::default()).collect(),
             emit_step_enabled: Signal::default(),
             emit_model_enabled: Signal::default(),
             step_alu_entry: Wide::new(widths.index),
@@ -124,6 +128,7 @@ impl RunControl {
             start_alu: Signal::default(),
             start_root: Signal::default(),
             start_move: Signal::default(),
+            start_scalar: (0..widths.scalars).map(|_| Signal::default()).collect(),
             may_start: Signal::default(),
             alu_entry: Wide::new(widths.index),
             bank: Signal::default(),
@@ -300,6 +305,9 @@ impl Logic for RunControl {
         self.start_alu.next = (self.step_now.val() && self.step_alu_enabled.val()) || self.emit_now.val();
         self.start_root.next = self.step_now.val() && self.step_root_enabled.val();
         self.start_move.next = self.step_now.val() && self.step_move_enabled.val();
+        for i in 0..self.start_scalar.len() {
+            self.start_scalar[i].next = self.step_now.val() && self.step_scalar_enabled[i].val();
+        }
 
         self.alu_entry.next = self.step_alu_entry.val();
         if self.state.q.val() == self.step.val() {

@@ -2,12 +2,15 @@
 //!
 //!     control port ──▶ registers ──▶ run ──starts──▶ streams ──▶ register ──▶ PUs, heads, global root
 
-use crate::beats::{AluBeat, FunctionBeat, LoadBeat, MaskBeat, MoveBeat, RootBeat, TableWrite, TileBeat, Widths};
+use crate::beats::{
+    AluBeat, ForScalar, FunctionBeat, LoadBeat, MaskBeat, MoveBeat, RootBeat, TableWrite, TileBeat, Widths,
+};
 use crate::control::{AddressParts, ControlRegisters};
 use crate::loader::Loader;
 use crate::memory::CHUNK_BITS;
 use crate::register::{Flag, Register, Stage};
 use crate::run::RunControl;
+use crate::scalar::{ScalarRegister, ScalarStream};
 use crate::signal::{Number, Wide};
 use crate::streams::{AluStream, MoveStream, RootStream};
 use crate::tiles::{TileCounter, TileRegister};
@@ -50,6 +53,11 @@ pub(crate) struct Sequencer {
     /// One if there are function units.
     pub(crate) function: Vec<FunctionBeat<Out>>,
     pub(crate) tables: Vec<TableWrite<Out>>,
+    /// One each if there is a scalar unit.
+    pub(crate) scalar: Vec<AluBeat<Out>>,
+    pub(crate) scalar_sends: Vec<Signal<Out, Bit>>,
+    pub(crate) scalar_moves: Vec<ForScalar<Out>>,
+    pub(crate) scalar_loads: Vec<ForScalar<Out>>,
     parts: AddressParts,
     registers: ControlRegisters,
     run: RunControl,
@@ -75,6 +83,12 @@ pub(crate) struct Sequencer {
     global_root_next: Stage<RootBeat<In>, RootBeat<Out>>,
     function_next: Vec<Stage<FunctionBeat<In>, FunctionBeat<Out>>>,
     tables_next: Vec<Stage<TableWrite<In>, TableWrite<Out>>>,
+    scalar_registers: Vec<ScalarRegister>,
+    scalar_streams: Vec<ScalarStream>,
+    scalar_next: Vec<Stage<AluBeat<In>, AluBeat<Out>>>,
+    scalar_sends_next: Vec<Flag>,
+    scalar_moves_next: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
+    scalar_loads_next: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
     _wiring: Wiring,
 }
 
@@ -88,6 +102,9 @@ impl Sequencer {
         let table_stage = || Stage::new(TableWrite::new(&beat), TableWrite::new(&beat));
         let parked = |_: &str| widths.gradient;
         let tiles = 0..widths.gradients;
+        let (scalars, alone) = (0..widths.scalars, widths.alone());
+        let of_unit = |name: &str| alone.beat(name);
+        let for_scalar_stage = |_| Stage::new(ForScalar::new(&beat), ForScalar::new(&beat));
         Sequencer {
             clock: Signal::default(),
             reset: Signal::default(),
@@ -115,6 +132,10 @@ impl Sequencer {
             global_root: RootBeat::new(&beat),
             function: (0..functions).map(|_| FunctionBeat::new(&beat)).collect(),
             tables: (0..functions).map(|_| TableWrite::new(&beat)).collect(),
+            scalar: scalars.clone().map(|_| AluBeat::new(&of_unit)).collect(),
+            scalar_sends: scalars.clone().map(|_| Signal::default()).collect(),
+            scalar_moves: scalars.clone().map(|_| ForScalar::new(&beat)).collect(),
+            scalar_loads: scalars.clone().map(|_| ForScalar::new(&beat)).collect(),
             parts: AddressParts::new(widths),
             registers: ControlRegisters::new(machine, widths),
             run: RunControl::new(widths),
@@ -139,6 +160,12 @@ impl Sequencer {
             global_root_next: root_stage(),
             function_next: (0..functions).map(|_| function_stage()).collect(),
             tables_next: (0..functions).map(|_| table_stage()).collect(),
+            scalar_registers: scalars.clone().map(|_| ScalarRegister::new(widths)).collect(),
+            scalar_streams: scalars.clone().map(|_| ScalarStream::new(widths)).collect(),
+            scalar_next: scalars.clone().map(|_| Stage::new(AluBeat::new(&of_unit), AluBeat::new(&of_unit))).collect(),
+            scalar_sends_next: scalars.clone().map(|_| Flag::new()).collect(),
+            scalar_moves_next: scalars.clone().map(for_scalar_stage).collect(),
+            scalar_loads_next: scalars.map(for_scalar_stage).collect(),
             _wiring: Wiring::default(),
         }
     }
@@ -147,6 +174,49 @@ impl Sequencer {
         self.wire_control(wiring);
         self.wire_streams(wiring);
         self.wire_beats(wiring);
+        for s in 0..self.scalar.len() {
+            self.wire_scalar(wiring, s);
+        }
+    }
+
+    /// Register and stream of the scalar unit, and the register behind them.
+    fn wire_scalar(&mut self, wiring: &mut Wiring, s: usize) {
+        wires!(self, wiring;
+            scalar_registers[s].clock = clock;
+            scalar_registers[s].reset = reset;
+            scalar_registers[s].write = control_write;
+            scalar_registers[s].address = control_address;
+            scalar_registers[s].region = parts.region;
+            scalar_registers[s].data = control_data;
+            registers.step_scalar[s] = scalar_registers[s].entry;
+            run.step_scalar_enabled[s] = scalar_registers[s].entry bit ENABLE;
+            scalar_streams[s].clock = clock;
+            scalar_streams[s].reset = reset;
+            scalar_streams[s].program_write = scalar_registers[s].write_program;
+            scalar_streams[s].program_index = parts.instruction;
+            scalar_streams[s].program_chunk = parts.instruction_chunk;
+            scalar_streams[s].program_data = control_data;
+            scalar_streams[s].start = run.start_scalar[s];
+            scalar_streams[s].may_start = run.may_start;
+            scalar_streams[s].entry = scalar_registers[s].entry;
+            scalar_streams[s].bank = run.bank;
+            scalar_next[s].clock = clock;
+            scalar_next[s].reset = reset;
+            scalar_next[s].d = scalar_streams[s].beat;
+            scalar[s] = scalar_next[s].q;
+            scalar_sends_next[s].clock = clock;
+            scalar_sends_next[s].reset = reset;
+            scalar_sends_next[s].d = scalar_streams[s].send;
+            scalar_sends[s] = scalar_sends_next[s].q;
+            scalar_moves_next[s].clock = clock;
+            scalar_moves_next[s].reset = reset;
+            scalar_moves_next[s].d = move_stream.for_scalar[s];
+            scalar_moves[s] = scalar_moves_next[s].q;
+            scalar_loads_next[s].clock = clock;
+            scalar_loads_next[s].reset = reset;
+            scalar_loads_next[s].d = loader.for_scalar[s];
+            scalar_loads[s] = scalar_loads_next[s].q;
+        );
     }
 
     /// Control port, registers and run.

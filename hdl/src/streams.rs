@@ -5,8 +5,8 @@
 //! The sequencer registers all outputs again.
 
 use crate::beats::{
-    Advance, AluBeat, AluFields, AluPacing, FunctionBeat, LateField, LoopCounters, LoopEnds, MaskBeat, MoveBeat,
-    MoveFields, MovePacing, RootBeat, RootFields, RootPacing, TileBeat, TileFields, TileFlags, Widths,
+    Advance, AluBeat, AluFields, AluPacing, ForScalar, FunctionBeat, LateField, LoopCounters, LoopEnds, MaskBeat,
+    MoveBeat, MoveFields, MovePacing, RootBeat, RootFields, RootPacing, TileBeat, TileFields, TileFlags, Widths,
 };
 use crate::mask::{MaskUnit, wire_mask};
 use crate::memory::{CHUNK_BITS, INSTRUCTION_CHUNK_BITS, ProgramMemory};
@@ -22,15 +22,15 @@ use rust_hdl::prelude::*;
 
 /// What an instruction of the alu stream says in few bits, one line each.
 #[derive(LogicBlock)]
-struct AluDecode {
-    loops: LoopEnds<In>,
-    reduce: Wide<In>,
-    write: Wide<In>,
-    first: Signal<Out, Bit>,
-    last: Signal<Out, Bit>,
-    write_model: Signal<Out, Bit>,
-    write_t0: Signal<Out, Bit>,
-    write_t1: Signal<Out, Bit>,
+pub(crate) struct AluDecode {
+    pub(crate) loops: LoopEnds<In>,
+    pub(crate) reduce: Wide<In>,
+    pub(crate) write: Wide<In>,
+    pub(crate) first: Signal<Out, Bit>,
+    pub(crate) last: Signal<Out, Bit>,
+    pub(crate) write_model: Signal<Out, Bit>,
+    pub(crate) write_t0: Signal<Out, Bit>,
+    pub(crate) write_t1: Signal<Out, Bit>,
     one_level: Number,
     two_levels: Number,
     three_levels: Number,
@@ -41,7 +41,7 @@ struct AluDecode {
 }
 
 impl AluDecode {
-    fn new(widths: &Widths) -> Self {
+    pub(crate) fn new(widths: &Widths) -> Self {
         let (reduce, write) = (widths.beat("reduce"), widths.beat("write"));
         AluDecode {
             loops: LoopEnds::new(&|name| widths.beat(name)),
@@ -390,8 +390,11 @@ pub(crate) struct MoveStream {
     pub(crate) last_tile: Vec<Signal<In, Bit>>,
     pub(crate) beat: MoveBeat<Out>,
     pub(crate) mask_beat: MaskBeat<Out>,
+    /// One if there is a scalar unit.
+    pub(crate) for_scalar: Vec<ForScalar<Out>>,
     microcode: ProgramMemory<MovePacing<Out>, MoveFields<Out>, LateField<Out>>,
     work: Stage<MoveFields<In>, MoveFields<Out>>,
+    scalar_work: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
     tile_work: Vec<Stage<LateField<In>, LateField<Out>>>,
     last_tile_now: Vec<Flag>,
     late_gates: Vec<LateGate>,
@@ -414,6 +417,7 @@ impl MoveStream {
         let bits = widths.moves.field("destination_base").bits;
         let tiles = 0..widths.gradients;
         let tile_work = |_| Stage::new(LateField::new(&field), LateField::new(&field));
+        let scalars = 0..widths.scalars;
         MoveStream {
             clock: Signal::default(),
             reset: Signal::default(),
@@ -427,6 +431,7 @@ impl MoveStream {
             last_tile: tiles.clone().map(|_| Signal::default()).collect(),
             beat: MoveBeat::new(&|_| bits),
             mask_beat: MaskBeat::new(&|name| widths.beat(name)),
+            for_scalar: scalars.clone().map(|_| ForScalar::new(&beat)).collect(),
             microcode: ProgramMemory::new(
                 "move",
                 Region::Move,
@@ -437,6 +442,7 @@ impl MoveStream {
                 (widths.gradients > 0).then(|| LateField::new(&field)),
             ),
             work: Stage::new(MoveFields::new(&field), MoveFields::new(&field)),
+            scalar_work: scalars.map(|_| Stage::new(ForScalar::new(&beat), ForScalar::new(&beat))).collect(),
             tile_work: tiles.clone().map(tile_work).collect(),
             last_tile_now: tiles.clone().map(|_| Flag::new()).collect(),
             late_gates: tiles.map(|_| LateGate::new()).collect(),
@@ -472,6 +478,14 @@ impl MoveStream {
             wires!(self, wiring;
                 beat.write_t0 = decode.write_t0;
                 beat.write_t1 = decode.write_t1;
+            );
+        }
+        for n in 0..self.for_scalar.len() {
+            wires!(self, wiring;
+                scalar_work[n].clock = clock;
+                scalar_work[n].reset = reset;
+                scalar_work[n].d = microcode.for_scalar[n];
+                for_scalar[n] = scalar_work[n].q;
             );
         }
         for t in 0..self.late_gates.len() {

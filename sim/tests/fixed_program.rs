@@ -52,12 +52,12 @@ fn spec(pus: u32, pes_per_pu: u32, accumulator: u32, table_entries: u32) -> Mach
 
 /// What a host might try: every word of programs and tables, every register but `steps`.
 fn overwrite(grid: &mut impl Grid) {
-    for region in [Region::Alu, Region::Root, Region::Move, Region::Load, Region::Tables] {
+    for region in [Region::Alu, Region::Root, Region::Move, Region::Load, Region::Tables, Region::Scalar] {
         for word in 0..256 {
             grid.control_write(region.base() + word, 0x5555_5555 ^ word);
         }
     }
-    for register in registers::STEP_LENGTH..=registers::ENTRY_LOAD_MODEL {
+    for register in registers::STEP_LENGTH..=registers::ENTRY_STEP_SCALAR {
         grid.control_write(register, 3);
     }
 }

@@ -148,7 +148,8 @@ fn measured(benchmark: &Benchmark, run: &Run, talk: &Talk, on_rtl: bool) -> Resu
     row.utilisation = Some(bounds.work / cycles);
     row.target = run.limit(bounds);
     row.reached = Some(run.reached(cycles, bounds));
-    row.instructions = Some(image.alu.len() + image.root.len() + image.moves.len() + image.load.len());
+    row.instructions =
+        Some(image.alu.len() + image.root.len() + image.moves.len() + image.load.len() + image.scalar.len());
     Ok(row)
 }
 

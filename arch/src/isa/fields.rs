@@ -4,7 +4,7 @@
 
 use super::{
     Address, AluInstruction, Combine, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, Pad,
-    RootFunction, RootInstruction, Start, TableUse, Tiles,
+    RootFunction, RootInstruction, ScalarInstruction, Start, TableUse, Tiles,
 };
 use super::{Below, Segments};
 use crate::division::Rounding;
@@ -296,6 +296,15 @@ fn late(walk: &mut dyn WalkFields, machine: &Machine, late: &mut bool) {
     }
 }
 
+/// Whether the scalar unit takes the word, too; nowhere where there is none.
+fn for_scalar(walk: &mut dyn WalkFields, machine: &Machine, scalar: &mut bool) {
+    if machine.scalar() {
+        flag(walk, "scalar", scalar);
+    } else {
+        walk.absent("scalar", u32::from(*scalar));
+    }
+}
+
 fn widest_pad_bits(machine: &Machine) -> u32 {
     Pad::ALL.into_iter().map(|pad| pad_bits(machine, pad)).max().unwrap_or(1)
 }
@@ -322,6 +331,58 @@ const NO_MASK: Mask = Mask {
     pick_column: 0,
 };
 const NO_ADDRESS: Address = Address { base: 0, strides: [0; LEVELS] };
+
+/// What alu and scalar instructions have in common: when beats are issued.
+fn pacing(walk: &mut dyn WalkFields, i: &mut AluInstruction) {
+    flag(walk, "end", &mut i.end);
+    walk.unsigned("delay", DELAY_BITS, &mut i.delay);
+    positive(walk, "interval", INTERVAL_BITS, &mut i.interval);
+    counts(walk, &mut i.counts);
+    let mut reduce = u32::from(i.reduce);
+    walk.unsigned("reduce", 3, &mut reduce);
+    i.reduce = reduce as u8;
+}
+
+/// Where a pad is read.
+fn read(walk: &mut dyn WalkFields, machine: &Machine, pad: Pad, i: &mut AluInstruction) {
+    let name = ["model", "data", "t0", "t1"][pad as usize];
+    address(walk, name, pad_bits(machine, pad), &i.counts, &mut i.reads[pad as usize]);
+}
+
+/// What is done with the operands.
+fn operation(walk: &mut dyn WalkFields, machine: &Machine, i: &mut AluInstruction) {
+    let mut a = i.a as u32;
+    walk.unsigned("a", 2, &mut a);
+    i.a = pad_from(a);
+    let mut b = match i.b {
+        Factor::Pad(pad) => pad as u32,
+        Factor::Immediate => 4,
+    };
+    walk.unsigned("b", 3, &mut b);
+    i.b = if b >= 4 { Factor::Immediate } else { Factor::Pad(pad_from(b)) };
+    let mut c = match i.c {
+        Start::Pad(pad) => pad as u32,
+        Start::Immediate => 4,
+        Start::Zero => 5,
+    };
+    walk.unsigned("c", 3, &mut c);
+    i.c = match c {
+        0..=3 => Start::Pad(pad_from(c)),
+        4 => Start::Immediate,
+        _ => Start::Zero,
+    };
+    // Only machines with extremes have the bit that says comparing.
+    let mut combine = i.combine as u32;
+    walk.unsigned("combine", 1 + u32::from(machine.extremes()), &mut combine);
+    i.combine = Combine::ALL[combine as usize % Combine::ALL.len()];
+    walk.unsigned("align", SHIFT_BITS, &mut i.align);
+    walk.unsigned("shift", SHIFT_BITS, &mut i.shift);
+    let mut negative = i.finish == Finish::Negative;
+    flag(walk, "negative", &mut negative);
+    i.finish = if negative { Finish::Negative } else { Finish::Round };
+    walk.signed("immediate_b", machine.word(), &mut i.immediate_b);
+    walk.signed("immediate_c", machine.word(), &mut i.immediate_c);
+}
 
 impl Instruction for AluInstruction {
     fn blank() -> AluInstruction {
@@ -351,48 +412,11 @@ impl Instruction for AluInstruction {
     }
 
     fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields) {
-        flag(walk, "end", &mut self.end);
-        walk.unsigned("delay", DELAY_BITS, &mut self.delay);
-        positive(walk, "interval", INTERVAL_BITS, &mut self.interval);
-        counts(walk, &mut self.counts);
-        let mut reduce = u32::from(self.reduce);
-        walk.unsigned("reduce", 3, &mut reduce);
-        self.reduce = reduce as u8;
+        pacing(walk, self);
         for pad in Pad::ALL {
-            let name = ["model", "data", "t0", "t1"][pad as usize];
-            address(walk, name, pad_bits(machine, pad), &self.counts, &mut self.reads[pad as usize]);
+            read(walk, machine, pad, self);
         }
-        let mut a = self.a as u32;
-        walk.unsigned("a", 2, &mut a);
-        self.a = pad_from(a);
-        let mut b = match self.b {
-            Factor::Pad(pad) => pad as u32,
-            Factor::Immediate => 4,
-        };
-        walk.unsigned("b", 3, &mut b);
-        self.b = if b >= 4 { Factor::Immediate } else { Factor::Pad(pad_from(b)) };
-        let mut c = match self.c {
-            Start::Pad(pad) => pad as u32,
-            Start::Immediate => 4,
-            Start::Zero => 5,
-        };
-        walk.unsigned("c", 3, &mut c);
-        self.c = match c {
-            0..=3 => Start::Pad(pad_from(c)),
-            4 => Start::Immediate,
-            _ => Start::Zero,
-        };
-        // Only machines with extremes have the bit that says comparing.
-        let mut combine = self.combine as u32;
-        walk.unsigned("combine", 1 + u32::from(machine.extremes()), &mut combine);
-        self.combine = Combine::ALL[combine as usize % Combine::ALL.len()];
-        walk.unsigned("align", SHIFT_BITS, &mut self.align);
-        walk.unsigned("shift", SHIFT_BITS, &mut self.shift);
-        let mut negative = self.finish == Finish::Negative;
-        flag(walk, "negative", &mut negative);
-        self.finish = if negative { Finish::Negative } else { Finish::Round };
-        walk.signed("immediate_b", machine.word(), &mut self.immediate_b);
-        walk.signed("immediate_c", machine.word(), &mut self.immediate_c);
+        operation(walk, machine, self);
         // 0 model, 2 t0, 3 t1; 1 (data) means no write.
         let mut write = self.write.map_or(1, |pad| pad as u32);
         walk.unsigned("write", 2, &mut write);
@@ -419,6 +443,31 @@ impl Instruction for AluInstruction {
             (false, true) => Tiles::Last,
             (false, false) => Tiles::Every,
         };
+    }
+}
+
+impl Instruction for ScalarInstruction {
+    fn blank() -> ScalarInstruction {
+        ScalarInstruction::of(AluInstruction::blank(), false)
+    }
+
+    fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields) {
+        let i = &mut self.alu;
+        pacing(walk, i);
+        for pad in [Pad::Data, Pad::T0, Pad::T1] {
+            read(walk, machine, pad, i);
+        }
+        operation(walk, machine, i);
+        walk.absent("write_model", u32::from(i.write == Some(Pad::Model)));
+        // 2 t0, 3 t1; anything else means no write.
+        let mut write = i.write.map_or(1, |pad| pad as u32);
+        walk.unsigned("write", 2, &mut write);
+        i.write = if write <= 1 { None } else { Some(pad_from(write)) };
+        address(walk, "destination", pad_bits(machine, Pad::T0), &i.counts, &mut i.destination);
+        flag(walk, "send", &mut self.send);
+        walk.absent("scalar", u32::from(!machine.scalar()));
+        walk.absent("model_base", u32::from(i.reads[Pad::Model as usize] != NO_ADDRESS));
+        walk.absent("alu", u32::from(*i != ScalarInstruction::of(*i, false).alu));
     }
 }
 
@@ -477,6 +526,7 @@ impl Instruction for MoveInstruction {
             destination: NO_ADDRESS,
             mask: NO_MASK,
             late: false,
+            scalar: false,
             end: false,
         }
     }
@@ -493,6 +543,7 @@ impl Instruction for MoveInstruction {
         address(walk, "destination", pad_bits(machine, Pad::T0), &self.counts, &mut self.destination);
         mask(walk, machine, &mut self.mask);
         late(walk, machine, &mut self.late);
+        for_scalar(walk, machine, &mut self.scalar);
     }
 }
 
@@ -505,6 +556,7 @@ impl Instruction for LoadInstruction {
             scatter: false,
             pick_group: 0,
             mask: NO_MASK,
+            scalar: false,
             end: false,
         }
     }
@@ -520,6 +572,7 @@ impl Instruction for LoadInstruction {
         flag(walk, "scatter", &mut self.scatter);
         level(walk, "pick_group", &mut self.pick_group);
         mask(walk, machine, &mut self.mask);
+        for_scalar(walk, machine, &mut self.scalar);
     }
 }
 
@@ -599,6 +652,36 @@ mod tests {
         let moves = MoveInstruction { late: true, ..MoveInstruction::blank() };
         assert!(MoveInstruction::decode(&tiled, &moves.encode(&tiled).expect("it fits")).late);
         assert!(moves.encode(&machine()).is_err());
+    }
+
+    #[test]
+    fn the_scalar_unit_is_one_pe_without_a_model() {
+        let spec = MachineSpec { scalar: Some(true), ..MachineSpec::from(machine()) };
+        let with = Machine::try_from(spec).expect("a valid grid");
+        let mut alu = AluInstruction { c: Start::Immediate, ..an_instruction() };
+        alu.reads[Pad::Model as usize] = Address::default();
+        alu.reads[Pad::Data as usize].base = 19;
+        for send in [false, true] {
+            let instruction = ScalarInstruction::of(alu, send);
+            let chunks = instruction.encode(&with).expect("it fits");
+            assert_eq!(ScalarInstruction::decode(&with, &chunks), instruction);
+            let refused = |instruction: ScalarInstruction, machine: &Machine| {
+                instruction.encode(machine).err().map(|error| error.field)
+            };
+            assert_eq!(refused(instruction, &machine()), Some("scalar".to_owned()));
+            let with_alu = |alu| ScalarInstruction { alu, send };
+            assert_eq!(refused(with_alu(alu), &with), Some("alu".to_owned()));
+            let model = AluInstruction { write: Some(Pad::Model), ..instruction.alu };
+            assert_eq!(refused(with_alu(model), &with), Some("write_model".to_owned()));
+        }
+        let moves = MoveInstruction { scalar: true, ..MoveInstruction::blank() };
+        assert!(MoveInstruction::decode(&with, &moves.encode(&with).expect("it fits")).scalar);
+        assert!(moves.encode(&machine()).is_err());
+        let load = LoadInstruction { scalar: true, ..LoadInstruction::blank() };
+        assert!(LoadInstruction::decode(&with, &load.encode(&with).expect("it fits")).scalar);
+        assert!(load.encode(&machine()).is_err());
+        let names = |machine| ScalarInstruction::layout(machine).fields.into_iter().map(|field| field.name);
+        assert!(names(&with).all(|name| !name.starts_with("model") && !name.starts_with("row")));
     }
 
     #[test]

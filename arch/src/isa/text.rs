@@ -4,7 +4,7 @@
 
 use super::{
     Address, AluInstruction, Combine, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, NO_LEVEL, Pad,
-    RootFunction, RootInstruction, Segments, Start, TableUse, Tiles,
+    RootFunction, RootInstruction, ScalarInstruction, Segments, Start, TableUse, Tiles,
 };
 use crate::division::Rounding;
 use crate::timing::Unit;
@@ -70,49 +70,58 @@ impl Display for Mask {
     }
 }
 
+/// Loops of an alu or scalar instruction, and what is computed in them.
+fn value(f: &mut Formatter<'_>, i: &AluInstruction) -> std::result::Result<String, std::fmt::Error> {
+    loops(f, &i.counts)?;
+    if i.reduce > 0 {
+        let what = match i.combine {
+            Combine::Add | Combine::Subtract => "sum",
+            Combine::Maximum => "max",
+            Combine::Minimum => "min",
+        };
+        write!(f, " ({what} over the last {})", i.reduce)?;
+    }
+    if i.interval > 1 {
+        write!(f, " every {}", i.interval)?;
+    }
+    let read = |pad: Pad| format!("{pad}[{}]", i.reads[pad as usize]);
+    let start = match i.c {
+        Start::Zero => None,
+        Start::Pad(pad) => Some(format!("({} << {})", read(pad), i.align)),
+        Start::Immediate => Some(format!("({} << {})", i.immediate_c, i.align)),
+    };
+    let b = match i.b {
+        Factor::Pad(pad) => read(pad),
+        Factor::Immediate => i.immediate_b.to_string(),
+    };
+    let product = format!("{} * {b}", read(i.a));
+    let start = |separator: &str| start.map_or(String::new(), |start| start + separator);
+    Ok(match i.combine {
+        Combine::Add => format!("{}+ {product}", start(" ")),
+        Combine::Subtract => format!("{}- {product}", start(" ")),
+        Combine::Maximum => format!("max({}{product})", start(", ")),
+        Combine::Minimum => format!("min({}{product})", start(", ")),
+    })
+}
+
+/// The word that the value becomes.
+fn word(i: &AluInstruction, value: &str) -> String {
+    match i.finish {
+        Finish::Round => format!("round({value} >> {})", i.shift),
+        Finish::Negative => format!("negative({value})"),
+    }
+}
+
 impl Display for AluInstruction {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         write!(f, "+{} alu  ", self.delay)?;
-        loops(f, &self.counts)?;
-        if self.reduce > 0 {
-            let what = match self.combine {
-                Combine::Add | Combine::Subtract => "sum",
-                Combine::Maximum => "max",
-                Combine::Minimum => "min",
-            };
-            write!(f, " ({what} over the last {})", self.reduce)?;
-        }
-        if self.interval > 1 {
-            write!(f, " every {}", self.interval)?;
-        }
-        let read = |pad: Pad| format!("{pad}[{}]", self.reads[pad as usize]);
-        let start = match self.c {
-            Start::Zero => None,
-            Start::Pad(pad) => Some(format!("({} << {})", read(pad), self.align)),
-            Start::Immediate => Some(format!("({} << {})", self.immediate_c, self.align)),
-        };
-        let b = match self.b {
-            Factor::Pad(pad) => read(pad),
-            Factor::Immediate => self.immediate_b.to_string(),
-        };
-        let product = format!("{} * {b}", read(self.a));
-        let start = |separator: &str| start.map_or(String::new(), |start| start + separator);
-        let value = match self.combine {
-            Combine::Add => format!("{}+ {product}", start(" ")),
-            Combine::Subtract => format!("{}- {product}", start(" ")),
-            Combine::Maximum => format!("max({}{product})", start(", ")),
-            Combine::Minimum => format!("min({}{product})", start(", ")),
-        };
+        let value = value(f, self)?;
         match self.write {
             Some(pad) => write!(f, "  {pad}[{}] = ", self.destination)?,
             None if self.emit => f.write_str("  out = ")?,
             None => f.write_str("  tree = ")?,
         }
-        match (self.finish, self.tree) {
-            (_, true) => f.write_str(&value)?,
-            (Finish::Round, false) => write!(f, "round({value} >> {})", self.shift)?,
-            (Finish::Negative, false) => write!(f, "negative({value})")?,
-        }
+        f.write_str(&if self.tree { value } else { word(self, &value) })?;
         write!(f, "{}", self.mask)?;
         match self.tiles {
             Tiles::Every => {}
@@ -120,6 +129,21 @@ impl Display for AluInstruction {
             Tiles::Park(address) => write!(f, "  over all tiles, in gradient[{address}]")?,
         }
         f.write_str(if self.end { "  end" } else { "" })
+    }
+}
+
+impl Display for ScalarInstruction {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let alu = &self.alu;
+        write!(f, "+{} scalar  ", alu.delay)?;
+        let value = value(f, alu)?;
+        f.write_str("  ")?;
+        if let Some(pad) = alu.write {
+            write!(f, "{pad}[{}] = ", alu.destination)?;
+        }
+        f.write_str(if self.send { "global bus = " } else { "" })?;
+        f.write_str(&word(alu, &value))?;
+        f.write_str(if alu.end { "  end" } else { "" })
     }
 }
 
@@ -154,6 +178,7 @@ impl Display for MoveInstruction {
         write!(f, "+{} move  ", self.delay)?;
         loops(f, &self.counts)?;
         write!(f, " every {}  {}[{}] = {} bus", self.interval, self.pad, self.destination, self.source)?;
+        f.write_str(if self.scalar { "  scalar unit," } else { "" })?;
         let late = if self.late { "  in the last tile" } else { "" };
         write!(f, "{}{late}{}", self.mask, if self.end { "  end" } else { "" })
     }
@@ -168,6 +193,7 @@ impl Display for LoadInstruction {
         if self.pick_group != NO_LEVEL {
             write!(f, "  group k{}", self.pick_group)?;
         }
+        f.write_str(if self.scalar { "  scalar unit," } else { "" })?;
         write!(f, "{}{}", self.mask, if self.end { "  end" } else { "" })
     }
 }

@@ -125,6 +125,7 @@ fn followers(job: &Job, homes: &[Home], machine: &Machine) -> Option<(RootInstru
     let mut written = write.clone();
     written.strides.truncate(outer.loops.len());
     let moves = MoveInstruction {
+        scalar: false,
         delay: 0,
         interval,
         counts: counts(&outer),
@@ -196,6 +197,7 @@ pub(super) fn encode(
         root: root_track.instructions,
         moves: move_track.instructions,
         load: Vec::new(),
+        scalar: Vec::new(),
         tables: program.tables.clone(),
         entries: Entries::default(),
         step_length: schedule.length as u32,
@@ -206,6 +208,7 @@ pub(super) fn encode(
         model_out: Vec::new(),
         tensors: Vec::new(),
         comments,
+        scalar_comments: Vec::new(),
     };
     if let Some(last) = image.alu.last_mut() {
         last.end = true;
@@ -357,5 +360,6 @@ pub(super) fn check_fields(image: &Image) -> Result<(), arch::isa::Fits> {
     image.alu.iter().try_for_each(|i| i.encode(machine).map(|_| ()))?;
     image.root.iter().try_for_each(|i| i.encode(machine).map(|_| ()))?;
     image.moves.iter().try_for_each(|i| i.encode(machine).map(|_| ()))?;
-    image.load.iter().try_for_each(|i: &LoadInstruction| i.encode(machine).map(|_| ()))
+    image.load.iter().try_for_each(|i: &LoadInstruction| i.encode(machine).map(|_| ()))?;
+    image.scalar.iter().try_for_each(|i| i.encode(machine).map(|_| ()))
 }

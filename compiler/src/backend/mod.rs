@@ -476,8 +476,13 @@ fn too_large(machine: &Machine, available: Words, needed: Words) -> Refusal {
 /// Instructions must fit program memories and fields, tables their memory.
 fn check_programs(image: &Image) -> Result<(), Refusal> {
     let depth = image.machine.program_depth();
-    let streams =
-        [("alu", image.alu.len()), ("root", image.root.len()), ("move", image.moves.len()), ("load", image.load.len())];
+    let streams = [
+        ("alu", image.alu.len()),
+        ("root", image.root.len()),
+        ("move", image.moves.len()),
+        ("load", image.load.len()),
+        ("scalar", image.scalar.len()),
+    ];
     for (name, instructions) in streams {
         if instructions > depth as usize {
             let message =
@@ -631,7 +636,7 @@ pub fn compile_fitted(
     let (found, roomy) = tried.expect("one depth at least is tried")?;
     let image = found.image(program, &roomy, line_of)?;
     let used = found.built.allocation.words;
-    let instructions = [image.alu.len(), image.root.len(), image.moves.len(), image.load.len()];
+    let instructions = [image.alu.len(), image.root.len(), image.moves.len(), image.load.len(), image.scalar.len()];
     let longest = instructions.into_iter().max().unwrap_or(0) as u32;
     // At least a few words, so that small programs share a grid.
     let fitted = MachineSpec {

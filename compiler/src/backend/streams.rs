@@ -206,6 +206,7 @@ pub(super) fn load(storage: &Storage, home: Home, tensor: usize, machine: &Machi
         }
         let group = level_of(&part.loops, |w| matches!(w, Walk::Group(_)));
         let instruction = LoadInstruction {
+            scalar: false,
             counts: counts(&part.loops),
             pad: home.pad,
             destination,

@@ -11,9 +11,9 @@ use arch::division::{divide, operands};
 use arch::function::evaluate;
 use arch::isa::{
     Address, AluInstruction, Combine, Factor, Finish, LEVELS, Mask, MoveInstruction, Pad, RootFunction,
-    RootInstruction, Start, TableUse, Tiles, gradient_bits,
+    RootInstruction, ScalarInstruction, Start, TableUse, Tiles, gradient_bits,
 };
-use arch::machine::Machine;
+use arch::machine::{Machine, MachineSpec};
 use arch::number::{NARROW, round_and_saturate, round_half_even, saturate, wrap};
 use arch::timing::{self, Unit};
 use std::collections::VecDeque;
@@ -148,8 +148,26 @@ struct Lanes<A> {
     table_bits: Vec<u128>,
     saturated: bool,
     taken: Vec<bool>,
+    /// The scalar unit: the only PE of a grid of its own.
+    unit: Option<Box<Lanes<A>>>,
     /// While somebody watches: which PU, and what happens in it in this cycle.
     seen: Option<Box<(usize, PuView)>>,
+}
+
+/// The grid that a scalar unit is: one PE with the same pads, but for the model pad, which is never written.
+fn alone(machine: &Machine) -> Machine {
+    let spec = MachineSpec {
+        pus: Some(1),
+        pes_per_pu: Some(1),
+        stream_words: Some(1),
+        model_depth: None,
+        table_entries: Some(0),
+        divider: None,
+        scalar: None,
+        gradient_depth: None,
+        ..MachineSpec::from(machine.clone())
+    };
+    Machine::try_from(spec).expect("one PE of a possible machine is possible")
 }
 
 fn at(address: &Address, counters: &[u32; LEVELS], depth: usize) -> usize {
@@ -185,6 +203,7 @@ impl<A: Sum> Lanes<A> {
             table_bits: vec![0; machine.table_entries() as usize],
             saturated: false,
             taken: vec![false; pes],
+            unit: machine.scalar().then(|| Box::new(Lanes::new(&alone(machine)))),
             seen: None,
         }
     }
@@ -194,6 +213,21 @@ impl<A: Sum> Lanes<A> {
             Pad::Model => self.machine.model_depth() as usize,
             Pad::Data => self.machine.data_depth() as usize,
             Pad::T0 | Pad::T1 => self.machine.temporary_depth() as usize,
+        }
+    }
+
+    /// Results that are at the write ports in this cycle.
+    fn land(&mut self) {
+        while self.landings.front().is_some_and(|l| l.cycle == self.now) {
+            let landing = self.landings.pop_front().expect("just checked");
+            let from = landing.address * self.pes;
+            let words = &mut self.pads[landing.pad as usize][from..from + self.pes];
+            for ((word, &new), &taken) in words.iter_mut().zip(&landing.words).zip(&landing.taken) {
+                if taken {
+                    *word = new;
+                }
+            }
+            self.spare.push((landing.words, landing.taken));
         }
     }
 
@@ -212,7 +246,8 @@ impl<A: Sum> Lanes<A> {
         Some(at(address, counters, 1 << gradient_bits(&self.machine)) * self.pes)
     }
 
-    fn alu(&mut self, beat: &Beat<AluInstruction>, beats: &Beats) {
+    /// What a beat of the alu stream does; whether it was the last one of its sums.
+    fn alu(&mut self, beat: &Beat<AluInstruction>, beats: &Beats) -> bool {
         let bank = beats.compute_bank;
         let i = &beat.instruction;
         let counters = &beat.counters;
@@ -283,6 +318,17 @@ impl<A: Sum> Lanes<A> {
             }
             self.finish(beat, beats.last_tile);
         }
+        last
+    }
+
+    /// The words that an instruction makes of the accumulators, and which of them are saturated.
+    fn results(&self, i: &AluInstruction) -> impl Iterator<Item = (i64, bool)> {
+        let (accumulator, word) = (self.machine.accumulator(), self.machine.word());
+        let (finish, shift) = (i.finish, i.shift);
+        self.accumulators.iter().map(move |sum| match finish {
+            Finish::Negative => (i64::from(sum.exact(accumulator) < 0), false),
+            Finish::Round => sum.rounded(accumulator, shift, word),
+        })
     }
 
     fn finish(&mut self, beat: &Beat<AluInstruction>, last_tile: bool) {
@@ -305,27 +351,35 @@ impl<A: Sum> Lanes<A> {
             self.trees.push_back(TreeSums { row_cycle, rows, combine: i.combine, emit: i.emit });
         }
         let Some(pad) = i.write.filter(|_| last_tile || i.tiles == Tiles::Every) else { return };
-        let word = self.machine.word();
         let (mut words, mut taken) = self.spare.pop().unwrap_or_default();
         words.clear();
         taken.clear();
         taken.extend_from_slice(&self.taken);
-        match i.finish {
-            Finish::Negative => {
-                words.extend(self.accumulators.iter().map(|sum| i64::from(sum.exact(width) < 0)));
-            }
-            Finish::Round => {
-                let mut any = false;
-                words.extend(self.accumulators.iter().zip(&self.taken).map(|(sum, &taken)| {
-                    let (word, saturated) = sum.rounded(width, i.shift, word);
-                    any |= saturated && taken;
-                    word
-                }));
-                self.saturated |= any;
-            }
+        let mut any = false;
+        for (result, &admitted) in self.results(i).zip(&self.taken) {
+            words.push(result.0);
+            any |= result.1 && admitted;
         }
+        self.saturated |= any;
         let address = at(&i.destination, &beat.counters, self.depth(pad));
         self.landings.push_back(Landing { cycle: self.now + timing::ALU_WRITE, pad, address, words, taken });
+    }
+
+    /// What a beat of the scalar stream does.
+    fn scalar(&mut self, beat: &Beat<ScalarInstruction>, beats: &Beats) {
+        let Some(unit) = &mut self.unit else { return };
+        let ScalarInstruction { alu, send } = beat.instruction;
+        let last = unit.alu(&Beat { instruction: alu, counters: beat.counters }, beats);
+        if send && last {
+            let sent = unit.results(&alu).next().expect("it is one PE");
+            self.global_bus.push_back((self.now + timing::SCALAR_TO_MOVE, sent));
+        }
+    }
+
+    /// The word in the global bus register. What arrives there in the same cycle is or-ed, as in the hardware.
+    fn global_word(&self) -> (i64, bool) {
+        let arrived = self.global_bus.iter().filter(|bus| bus.0 == self.now);
+        arrived.fold((0, false), |(word, any), &(_, (new, saturated))| (word | new, any || saturated))
     }
 
     /// The word a root makes of a sum, and whether it is saturated.
@@ -379,9 +433,13 @@ impl<A: Sum> Lanes<A> {
         self.mask(&i.mask, &i.counts, &beat.counters);
         let columns = self.machine.pes_per_pu() as usize;
         let from = at(&i.destination, &beat.counters, self.depth(i.pad)) * self.pes;
+        let global = self.global_word();
+        if let (Some(unit), true) = (&mut self.unit, i.scalar) {
+            unit.pads[i.pad as usize][from / self.pes] = global.0;
+            unit.saturated |= global.1;
+        }
         let words = &mut self.pads[i.pad as usize][from..from + self.pes];
         let nothing = (0, false);
-        let global = self.global_bus.iter().find(|b| b.0 == self.now).map_or(nothing, |b| b.1);
         let rows = self.row_bus.iter().find(|b| b.0 == self.now).map(|b| &b.1);
         for (pe, (word, &taken)) in words.iter_mut().zip(&self.taken).enumerate() {
             if taken {
@@ -401,6 +459,9 @@ impl<A: Sum> Lanes<A> {
         self.mask(&i.mask, &i.counts, &beat.counters);
         let bank = if i.pad == Pad::Data { (beats.load_bank * self.machine.data_depth()) as usize } else { 0 };
         let from = (bank + at(&i.destination, &beat.counters, self.depth(i.pad))) * self.pes;
+        if let (Some(unit), true, Pad::Data) = (&mut self.unit, i.scalar, i.pad) {
+            unit.pads[i.pad as usize][from / self.pes] = input[0];
+        }
         let lanes = self.machine.stream_words() as usize;
         let words = &mut self.pads[i.pad as usize][from..from + self.pes];
         for (pe, (word, &taken)) in words.iter_mut().zip(&self.taken).enumerate() {
@@ -422,6 +483,9 @@ impl<A: Sum> Datapath for Lanes<A> {
             self.fifo.pop_front();
         }
         self.see_nothing();
+        if let Some(unit) = &mut self.unit {
+            unit.see_nothing();
+        }
         self.waiting.push_back((*beats, input.map(<[i64]>::to_vec)));
         if self.waiting.len() > timing::DISTRIBUTION as usize {
             let (beats, input) = self.waiting.pop_front().expect("just checked");
@@ -433,6 +497,9 @@ impl<A: Sum> Datapath for Lanes<A> {
             if let Some(beat) = &beats.alu {
                 self.alu(beat, &beats);
             }
+            if let Some(beat) = &beats.scalar {
+                self.scalar(beat, &beats);
+            }
             if let Some(root) = &beats.root {
                 self.root(root);
             }
@@ -443,18 +510,13 @@ impl<A: Sum> Datapath for Lanes<A> {
                 self.load(&beats, input);
             }
         }
-        self.see_results();
-        while self.landings.front().is_some_and(|l| l.cycle == self.now) {
-            let landing = self.landings.pop_front().expect("just checked");
-            let from = landing.address * self.pes;
-            let words = &mut self.pads[landing.pad as usize][from..from + self.pes];
-            for ((word, &new), &taken) in words.iter_mut().zip(&landing.words).zip(&landing.taken) {
-                if taken {
-                    *word = new;
-                }
-            }
-            self.spare.push((landing.words, landing.taken));
+        if let Some(unit) = &mut self.unit {
+            unit.see_results();
+            unit.land();
+            unit.now += 1;
         }
+        self.see_results();
+        self.land();
         let levels = u64::from(self.machine.global_levels());
         while self.trees.front().is_some_and(|s| s.row_cycle + levels <= self.now) {
             let sums = self.trees.pop_front().expect("just checked");
@@ -485,11 +547,14 @@ impl<A: Sum> Datapath for Lanes<A> {
     }
 
     fn saturated(&self) -> bool {
-        self.saturated
+        self.saturated || self.unit.as_ref().is_some_and(|unit| unit.saturated)
     }
 
     fn clear_saturated(&mut self) {
         self.saturated = false;
+        if let Some(unit) = &mut self.unit {
+            unit.saturated = false;
+        }
     }
 
     fn reset(&mut self) {
@@ -501,11 +566,17 @@ impl<A: Sum> Datapath for Lanes<A> {
         self.global_bus.clear();
         self.fifo.clear();
         self.saturated = false;
+        if let Some(unit) = &mut self.unit {
+            unit.reset();
+        }
     }
 
     fn watch(&mut self, pu: usize) {
         assert!(pu < self.machine.pus() as usize, "the grid has {} PUs", self.machine.pus());
         self.seen = Some(Box::new((pu, PuView::default())));
+        if let Some(unit) = &mut self.unit {
+            unit.watch(0);
+        }
     }
 
     fn observe(&self, view: &mut PuView) {

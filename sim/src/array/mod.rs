@@ -17,7 +17,7 @@ pub mod watch;
 use crate::grid::{CycleResult, Grid};
 use arch::Image;
 use arch::machine::Machine;
-use arch::registers;
+use arch::registers::{self, Region};
 use datapath::Datapath;
 use sequencer::Sequencer;
 use watch::Observation;
@@ -61,12 +61,11 @@ impl Array {
         }
         match address >> 16 {
             0 => self.sequencer.write_register(low, data),
-            region @ 1..=4 => self.sequencer.write_program(region, low, data),
-            5 => {
+            region if region == Region::Tables as u32 => {
                 let (entry, chunk) = (low / registers::ENTRY_CHUNKS, low % registers::ENTRY_CHUNKS);
                 self.datapath.write_table(entry, chunk, data);
             }
-            _ => {}
+            region => self.sequencer.write_program(region, low, data),
         }
     }
 
@@ -95,7 +94,13 @@ impl Array {
         let beats = self.sequencer.cycle(input_taken, popped);
         self.datapath.cycle(&beats, if input_taken { input } else { None }, popped);
         if let Some(seen) = &mut self.observation {
-            let issued = [beats.alu.is_some(), beats.root.is_some(), beats.moves.is_some(), beats.load.is_some()];
+            let issued = [
+                beats.alu.is_some(),
+                beats.root.is_some(),
+                beats.moves.is_some(),
+                beats.load.is_some(),
+                beats.scalar.is_some(),
+            ];
             for (stream, issued) in seen.streams.iter_mut().zip(issued) {
                 stream.issued = issued;
             }

@@ -1,9 +1,11 @@
 //! Streams, run states and loader states: which beats are issued in which cycle (docs/machine.md sections 1, 5, 6).
 
 use super::watch::{Observation, StreamView};
-use arch::isa::{AluInstruction, Instruction, LEVELS, LoadInstruction, MoveInstruction, RootInstruction};
+use arch::isa::{
+    AluInstruction, Instruction, LEVELS, LoadInstruction, MoveInstruction, RootInstruction, ScalarInstruction,
+};
 use arch::machine::Machine;
-use arch::registers;
+use arch::registers::{self, Region};
 
 /// A beat: the instruction, its loop counters, and the addresses of this point are the datapath's to compute.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +23,7 @@ pub(super) struct Beats {
     pub(super) root: Option<RootInstruction>,
     pub(super) moves: Option<Beat<MoveInstruction>>,
     pub(super) load: Option<Beat<LoadInstruction>>,
+    pub(super) scalar: Option<Beat<ScalarInstruction>>,
     /// Bank the alu reads.
     pub(super) compute_bank: u32,
     /// Bank the loader fills.
@@ -51,6 +54,21 @@ impl Timed for AluInstruction {
     }
     fn ends(&self) -> bool {
         self.end
+    }
+}
+
+impl Timed for ScalarInstruction {
+    fn delay(&self) -> u32 {
+        self.alu.delay
+    }
+    fn interval(&self) -> u32 {
+        self.alu.interval
+    }
+    fn loops(&self) -> [u32; LEVELS] {
+        self.alu.counts
+    }
+    fn ends(&self) -> bool {
+        self.alu.end
     }
 }
 
@@ -247,6 +265,8 @@ pub(super) struct Sequencer {
     root: Stream<RootInstruction>,
     moves: Stream<MoveInstruction>,
     load: Stream<LoadInstruction>,
+    /// Never starts where there is no scalar unit: its entry cannot be written.
+    scalar: Stream<ScalarInstruction>,
     state: RunState,
     load_model: bool,
     emit_model: bool,
@@ -276,6 +296,7 @@ impl Sequencer {
             root: Stream::new(machine),
             moves: Stream::new(machine),
             load: Stream::new(machine),
+            scalar: Stream::new(machine),
             state: RunState::Idle,
             load_model: false,
             emit_model: false,
@@ -301,6 +322,7 @@ impl Sequencer {
         self.root.current = None;
         self.moves.current = None;
         self.load.current = None;
+        self.scalar.current = None;
         self.registers = [0; 0x20];
         self.state = RunState::Idle;
         self.load_state = LoadState::Idle;
@@ -342,15 +364,19 @@ impl Sequencer {
         seen.full = self.full;
         seen.credits = self.credits;
         seen.input_ready = self.input_ready();
-        seen.streams = [self.alu.observe(), self.root.observe(), self.moves.observe(), self.load.observe()];
+        seen.streams =
+            [self.alu.observe(), self.root.observe(), self.moves.observe(), self.load.observe(), self.scalar.observe()];
     }
 
     pub(super) fn write_register(&mut self, number: u32, data: u32) {
-        let last = if self.machine.gradient_depth() > 0 { registers::TILES } else { registers::ENTRY_LOAD_MODEL };
-        if (registers::STEPS..=last).contains(&number)
-            && number != registers::CYCLES_LOW
-            && number != registers::CYCLES_HIGH
-        {
+        let exists = match number {
+            registers::CYCLES_LOW | registers::CYCLES_HIGH => false,
+            registers::STEPS..=registers::ENTRY_LOAD_MODEL => true,
+            registers::TILES => self.machine.gradient_depth() > 0,
+            registers::ENTRY_STEP_SCALAR => self.machine.scalar(),
+            _ => false,
+        };
+        if exists {
             self.registers[number as usize] = data;
         }
     }
@@ -372,11 +398,14 @@ impl Sequencer {
     }
 
     pub(super) fn write_program(&mut self, region: u32, low: u32, data: u32) {
+        let is = |known: Region| region == known as u32;
         match region {
-            1 => self.alu.write(low, data),
-            2 => self.root.write(low, data),
-            3 => self.moves.write(low, data),
-            _ => self.load.write(low, data),
+            _ if is(Region::Alu) => self.alu.write(low, data),
+            _ if is(Region::Root) => self.root.write(low, data),
+            _ if is(Region::Move) => self.moves.write(low, data),
+            _ if is(Region::Load) => self.load.write(low, data),
+            _ if is(Region::Scalar) => self.scalar.write(low, data),
+            _ => {}
         }
     }
 
@@ -394,6 +423,7 @@ impl Sequencer {
         self.root.decode(&self.machine);
         self.moves.decode(&self.machine);
         self.load.decode(&self.machine);
+        self.scalar.decode(&self.machine);
         let load_model = flags & registers::START_LOAD_MODEL != 0;
         self.load_model = load_model;
         self.emit_model = flags & registers::START_EMIT_MODEL != 0;
@@ -432,6 +462,7 @@ impl Sequencer {
         self.alu.start(self.register(registers::ENTRY_STEP_ALU));
         self.root.start(self.register(registers::ENTRY_STEP_ROOT));
         self.moves.start(self.register(registers::ENTRY_STEP_MOVE));
+        self.scalar.start(self.register(registers::ENTRY_STEP_SCALAR));
         self.timer = self.register(registers::STEP_LENGTH).wrapping_sub(1);
         self.state = RunState::Step;
     }
@@ -458,6 +489,7 @@ impl Sequencer {
         beats.alu = self.alu.cycle(|i| !i.emit || credits > 0);
         beats.root = self.root.cycle(|_| true).map(|b| b.instruction);
         beats.moves = self.moves.cycle(|_| true);
+        beats.scalar = self.scalar.cycle(|_| true);
         if beats.alu.is_some_and(|b| b.instruction.emit) {
             self.credits -= 1;
         }

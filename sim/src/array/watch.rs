@@ -35,8 +35,8 @@ pub struct Observation {
     pub output: Option<i64>,
     /// The sticky status.
     pub saturated: bool,
-    /// Streams alu, root, move, load.
-    pub streams: [StreamView; 4],
+    /// Streams alu, root, move, load, scalar.
+    pub streams: [StreamView; 5],
     /// The PU that is watched.
     pub pu: PuView,
 }
@@ -75,9 +75,11 @@ pub struct PuView {
     pub global_bus: i64,
     /// Words in the output FIFO.
     pub fifo: usize,
+    /// The scalar unit, where there is one.
+    pub scalar: PeView,
 }
 
-/// One PE.
+/// One PE, or the scalar unit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PeView {
     /// Whether the mask lets it take part.

@@ -6,7 +6,7 @@
 //!           ├─ trees: row tree, global tree, buses
 //!           └─ pu<r> ─── pe<c>: mask, operands, accumulator, result
 
-use crate::array::watch::Observation;
+use crate::array::watch::{Observation, PeView};
 use arch::Image;
 use arch::isa::LEVELS;
 use std::fmt::{Debug, Display};
@@ -167,8 +167,10 @@ pub fn all(image: &Image, source: &str, pu: u32) -> Vec<Signal> {
         ("root", texts(&image.root)),
         ("move", texts(&image.moves)),
         ("load", texts(&image.load)),
+        ("scalar", texts(&image.scalar)),
     ];
-    for (n, (name, program)) in programs.into_iter().enumerate() {
+    let streams = if machine.scalar() { programs.len() } else { programs.len() - 1 };
+    for (n, (name, program)) in programs.into_iter().take(streams).enumerate() {
         let mut scope = sequencer.inner(name);
         stream(&mut scope, &program, n);
         if n == 0 {
@@ -197,6 +199,11 @@ pub fn all(image: &Image, source: &str, pu: u32) -> Vec<Signal> {
     trees.word("global_bus", word, |m| m.seen.pu.global_bus.into());
     trees.bits("fifo_words", 16, |m| m.seen.pu.fifo as u64);
 
+    if machine.scalar() {
+        let mut unit = grid.inner("scalar");
+        element(&mut unit, word, accumulator, |m| m.seen.pu.scalar);
+    }
+
     let mut scope = grid.inner(&format!("pu{pu}"));
     scope.bit("beat", |m| m.seen.pu.beat);
     scope.bit("write", |m| m.seen.pu.write.is_some());
@@ -206,15 +213,20 @@ pub fn all(image: &Image, source: &str, pu: u32) -> Vec<Signal> {
     for column in 0..machine.pes_per_pu() as usize {
         let mut scope = scope.inner(&format!("pe{column}"));
         let pe = move |m: &Moment<'_>| m.seen.pu.pes.get(column).copied().unwrap_or_default();
-        scope.bit("taken", move |m| pe(m).taken);
-        scope.word("a", word, move |m| pe(m).a.into());
-        scope.word("b", word, move |m| pe(m).b.into());
-        scope.word("c", word, move |m| pe(m).c.into());
-        scope.word("result", word, move |m| pe(m).result.unwrap_or(0).into());
-        scope.word("accumulator", accumulator, move |m| pe(m).sum);
-        scope.bit("write", move |m| pe(m).result.is_some());
+        element(&mut scope, word, accumulator, pe);
     }
     signals
+}
+
+/// One PE, or the scalar unit.
+fn element(scope: &mut Scope<'_>, word: u32, accumulator: u32, pe: impl Fn(&Moment<'_>) -> PeView + Copy + 'static) {
+    scope.bit("taken", move |m| pe(m).taken);
+    scope.word("a", word, move |m| pe(m).a.into());
+    scope.word("b", word, move |m| pe(m).b.into());
+    scope.word("c", word, move |m| pe(m).c.into());
+    scope.word("result", word, move |m| pe(m).result.unwrap_or(0).into());
+    scope.word("accumulator", accumulator, move |m| pe(m).sum);
+    scope.bit("write", move |m| pe(m).result.is_some());
 }
 
 fn texts<I: Display>(instructions: &[I]) -> Vec<String> {

@@ -81,6 +81,9 @@ impl<A: Sum> Lanes<A> {
         view.row_bus = self.row_bus.iter().find(|bus| bus.0 == self.now).map_or(0, |bus| bus.1[*pu].0);
         view.global_bus = self.global_bus.iter().find(|bus| bus.0 == self.now).map_or(0, |bus| bus.1.0);
         view.fifo = self.fifo.len();
+        if let Some((_, unit)) = self.unit.as_deref().and_then(|unit| unit.seen.as_deref()) {
+            view.scalar = unit.pes[0];
+        }
         self.seen = Some(seen);
     }
 }

@@ -1,0 +1,481 @@
+//! The scalar unit: one more processing engine beside the global root (docs/machine.md, section 9). Only grids that have it have
+//! these blocks.
+//!
+//!     scalar_register, run ──entry, start──▶ scalar_stream ──beat──▶ control_pipeline ──▶ PE ──t+7──▶ global bus register
+//!                                                                     global bus, lane 0 ──▶ its pads
+//!
+//! It is the same PE with the same control as in a PU, but for the pads that it does not have; only what stands around it is its own.
+
+use crate::beats::{Advance, AluBeat, LoopCounters, LoopEnds, MovePacing, ScalarFields, TileFields, Widths};
+use crate::control::{REGION_BITS, Setting};
+use crate::memory::{CHUNK_BITS, INSTRUCTION_CHUNK_BITS, ProgramMemory};
+use crate::pe::ProcessingEngine;
+use crate::pipeline::ControlPipeline;
+use crate::pu::WriteAddress;
+use crate::register::{Flag, FlagDelay, Register, Stage};
+use crate::signal::{Number, Wide};
+use crate::stream::{
+    AddressGenerator, BankAddress, LoopNest, Pacer, wire_destination, wire_loops, wire_pacer, wire_program,
+};
+use crate::streams::AluDecode;
+use crate::wiring::{Wiring, comment, structural, wires};
+use arch::registers::{ADDRESS_BITS, ENTRY_STEP_SCALAR, Region};
+use rust_hdl::prelude::*;
+
+/// The register that says where a step starts in the scalar program, and the way into that program.
+#[derive(LogicBlock)]
+pub(crate) struct ScalarRegister {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    pub(crate) write: Signal<In, Bit>,
+    pub(crate) address: Wide<In>,
+    pub(crate) region: Wide<In>,
+    pub(crate) data: Wide<In>,
+    pub(crate) entry: Wide<Out>,
+    pub(crate) write_program: Signal<Out, Bit>,
+    held: Setting,
+    at: Number,
+    program: Number,
+    zero: Number,
+}
+
+impl ScalarRegister {
+    pub(crate) fn new(widths: &Widths) -> Self {
+        let fixed = widths.fixed.as_ref().and_then(|fixed| fixed.register(ENTRY_STEP_SCALAR));
+        ScalarRegister {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            write: Signal::default(),
+            address: Wide::new(ADDRESS_BITS),
+            region: Wide::new(REGION_BITS),
+            data: Wide::new(CHUNK_BITS),
+            entry: Wide::new(CHUNK_BITS),
+            write_program: Signal::default(),
+            held: Setting::new(fixed),
+            at: Number::new(ENTRY_STEP_SCALAR, ADDRESS_BITS),
+            program: Number::new(Region::Scalar as u32, REGION_BITS),
+            zero: Number::new(0, CHUNK_BITS),
+        }
+    }
+}
+
+impl Logic for ScalarRegister {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("scalar_register: where a step starts in the scalar program, and the way into that program.");
+        clock!(self, clock, held);
+        self.entry.next = self.held.q.val();
+        self.write_program.next = self.write.val() && self.region.val() == self.program.val();
+        self.held.d.next = self.held.q.val();
+        if self.write.val() && self.address.val() == self.at.val() {
+            self.held.d.next = self.data.val();
+        }
+        if self.reset.val() {
+            self.held.d.next = self.zero.val();
+        }
+    }
+}
+
+/// The scalar stream.
+#[derive(LogicBlock)]
+pub(crate) struct ScalarStream {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    pub(crate) program_write: Signal<In, Bit>,
+    pub(crate) program_index: Wide<In>,
+    pub(crate) program_chunk: Wide<In>,
+    pub(crate) program_data: Wide<In>,
+    pub(crate) start: Signal<In, Bit>,
+    pub(crate) may_start: Signal<In, Bit>,
+    pub(crate) entry: Wide<In>,
+    pub(crate) bank: Signal<In, Bit>,
+    pub(crate) beat: AluBeat<Out>,
+    /// The result goes out.
+    pub(crate) send: Signal<Out, Bit>,
+    microcode: ProgramMemory<MovePacing<Out>, ScalarFields<Out>, TileFields<Out>>,
+    work: Stage<ScalarFields<In>, ScalarFields<Out>>,
+    ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
+    counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
+    advance: Stage<Advance<In>, Advance<Out>>,
+    bank_now: Flag,
+    pacer: Pacer,
+    loops: LoopNest,
+    decode: AluDecode,
+    data: AddressGenerator,
+    data_bank: BankAddress,
+    t0: AddressGenerator,
+    t1: AddressGenerator,
+    destination: AddressGenerator,
+    never: Number,
+    _wiring: Wiring,
+}
+
+impl ScalarStream {
+    pub(crate) fn new(widths: &Widths) -> Self {
+        let alone = widths.alone();
+        let field = |name: &str| widths.scalar.field(name).bits;
+        let beat = |name: &str| alone.beat(name);
+        ScalarStream {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            program_write: Signal::default(),
+            program_index: Wide::new(widths.index),
+            program_chunk: Wide::new(INSTRUCTION_CHUNK_BITS),
+            program_data: Wide::new(CHUNK_BITS),
+            start: Signal::default(),
+            may_start: Signal::default(),
+            entry: Wide::new(widths.index),
+            bank: Signal::default(),
+            beat: AluBeat::new(&beat),
+            send: Signal::default(),
+            microcode: ProgramMemory::new(
+                "scalar",
+                Region::Scalar,
+                widths,
+                &widths.scalar,
+                [MovePacing::new(&field), MovePacing::new(&field)],
+                ScalarFields::new(&field),
+                None,
+            ),
+            work: Stage::new(ScalarFields::new(&field), ScalarFields::new(&field)),
+            ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
+            counters: Stage::new(LoopCounters::new(&beat), LoopCounters::new(&beat)),
+            advance: Stage::new(Advance::new(&beat), Advance::new(&beat)),
+            bank_now: Flag::new(),
+            pacer: Pacer::new(widths),
+            loops: LoopNest::new(widths),
+            decode: AluDecode::new(widths),
+            data: AddressGenerator::new(widths.data - 1),
+            data_bank: BankAddress::new(widths.data),
+            t0: AddressGenerator::new(widths.temporary),
+            t1: AddressGenerator::new(widths.temporary),
+            destination: AddressGenerator::new(alone.beat("destination")),
+            never: Number::new(0, 1),
+            _wiring: Wiring::default(),
+        }
+    }
+
+    fn wire(&mut self, wiring: &mut Wiring) {
+        wire_program!(self, wiring);
+        wire_pacer!(self, wiring);
+        wire_loops!(self, wiring, pacer);
+        wire_destination!(self, wiring);
+        wires!(self, wiring;
+            decode.loops = ends.q;
+            decode.reduce = work.q.reduce;
+            decode.write = work.q.write;
+            loops.step = pacer.issue;
+            loops.fresh = pacer.fresh;
+            pacer.hold = never;
+            bank_now.clock = clock;
+            bank_now.reset = reset;
+            bank_now.d = bank;
+
+            data.clock = clock;
+            data.advance = advance.q;
+            data.base = work.q.data_base;
+            data.delta0 = work.q.data_delta0;
+            data.delta1 = work.q.data_delta1;
+            data.delta2 = work.q.data_delta2;
+            data.delta3 = work.q.data_delta3;
+            data_bank.bank = bank_now.q;
+            data_bank.offset = data.address;
+            t0.clock = clock;
+            t0.advance = advance.q;
+            t0.base = work.q.t0_base;
+            t0.delta0 = work.q.t0_delta0;
+            t0.delta1 = work.q.t0_delta1;
+            t0.delta2 = work.q.t0_delta2;
+            t0.delta3 = work.q.t0_delta3;
+            t1.clock = clock;
+            t1.advance = advance.q;
+            t1.base = work.q.t1_base;
+            t1.delta0 = work.q.t1_delta0;
+            t1.delta1 = work.q.t1_delta1;
+            t1.delta2 = work.q.t1_delta2;
+            t1.delta3 = work.q.t1_delta3;
+
+            beat.valid = advance.q.step;
+            beat.first = decode.first;
+            beat.last = decode.last;
+            beat.combine = work.q.combine;
+            beat.negative = work.q.negative;
+            beat.tree = never;
+            beat.model_address = never;
+            beat.data_address = data_bank.address;
+            beat.t0_address = t0.address;
+            beat.t1_address = t1.address;
+            beat.a = work.q.a;
+            beat.b = work.q.b;
+            beat.c = work.q.c;
+            beat.align = work.q.align;
+            beat.shift = work.q.shift;
+            beat.immediate_b = work.q.immediate_b;
+            beat.immediate_c = work.q.immediate_c;
+            beat.write_model = never;
+            beat.write_t0 = decode.write_t0;
+            beat.write_t1 = decode.write_t1;
+            beat.destination = destination.address;
+            send = work.q.send;
+        );
+    }
+}
+structural!(ScalarStream, "scalar_stream: microcode to beats of the scalar unit.");
+
+/// What moves, loads and results are for the scalar unit, or go out of it.
+#[derive(LogicBlock)]
+struct UnitGates {
+    move_t0: Signal<In, Bit>,
+    move_t1: Signal<In, Bit>,
+    move_here: Signal<In, Bit>,
+    load_data: Signal<In, Bit>,
+    load_here: Signal<In, Bit>,
+    valid: Signal<In, Bit>,
+    last: Signal<In, Bit>,
+    send: Signal<In, Bit>,
+    take_t0: Signal<Out, Bit>,
+    take_t1: Signal<Out, Bit>,
+    take_data: Signal<Out, Bit>,
+    goes_out: Signal<Out, Bit>,
+}
+
+impl UnitGates {
+    fn new() -> Self {
+        UnitGates {
+            move_t0: Signal::default(),
+            move_t1: Signal::default(),
+            move_here: Signal::default(),
+            load_data: Signal::default(),
+            load_here: Signal::default(),
+            valid: Signal::default(),
+            last: Signal::default(),
+            send: Signal::default(),
+            take_t0: Signal::default(),
+            take_t1: Signal::default(),
+            take_data: Signal::default(),
+            goes_out: Signal::default(),
+        }
+    }
+}
+
+impl Logic for UnitGates {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("unit_gates: which bus writes and transfers the scalar unit takes, and which results go out.");
+        self.take_t0.next = self.move_t0.val() && self.move_here.val();
+        self.take_t1.next = self.move_t1.val() && self.move_here.val();
+        self.take_data.next = self.load_data.val() && self.load_here.val();
+        self.goes_out.next = self.valid.val() && self.last.val() && self.send.val();
+    }
+}
+
+/// What the scalar unit gives to the global bus register, and its part of the status.
+#[derive(LogicBlock)]
+struct UnitResult {
+    out_t7: Signal<In, Bit>,
+    word_t7: Wide<In>,
+    saturated_t7: Signal<In, Bit>,
+    /// The PE writes a saturated result.
+    written: Signal<In, Bit>,
+    /// The bus is taken.
+    take_t0: Signal<In, Bit>,
+    take_t1: Signal<In, Bit>,
+    bus_saturated: Signal<In, Bit>,
+    sent: Wide<Out>,
+    sent_saturated: Signal<Out, Bit>,
+    saturated: Signal<Out, Bit>,
+    nothing: Number,
+}
+
+impl UnitResult {
+    fn new(word: u32) -> Self {
+        UnitResult {
+            out_t7: Signal::default(),
+            word_t7: Wide::new(word),
+            saturated_t7: Signal::default(),
+            written: Signal::default(),
+            take_t0: Signal::default(),
+            take_t1: Signal::default(),
+            bus_saturated: Signal::default(),
+            sent: Wide::new(word),
+            sent_saturated: Signal::default(),
+            saturated: Signal::default(),
+            nothing: Number::new(0, word),
+        }
+    }
+}
+
+impl Logic for UnitResult {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!(
+            "unit_result: what the scalar unit gives to the global bus, 0 where it gives nothing, and its saturation."
+        );
+        self.sent.next = self.nothing.val();
+        if self.out_t7.val() {
+            self.sent.next = self.word_t7.val();
+        }
+        self.sent_saturated.next = self.out_t7.val() && self.saturated_t7.val();
+        self.saturated.next =
+            self.written.val() || (self.bus_saturated.val() && (self.take_t0.val() || self.take_t1.val()));
+    }
+}
+
+/// The scalar unit.
+#[derive(LogicBlock)]
+pub(crate) struct ScalarUnit {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    pub(crate) beat: AluBeat<In>,
+    pub(crate) send: Signal<In, Bit>,
+    pub(crate) move_t0: Signal<In, Bit>,
+    pub(crate) move_t1: Signal<In, Bit>,
+    pub(crate) move_destination: Wide<In>,
+    /// The move beat is for the unit, too.
+    pub(crate) move_here: Signal<In, Bit>,
+    pub(crate) load_data: Signal<In, Bit>,
+    pub(crate) load_address: Wide<In>,
+    pub(crate) load_here: Signal<In, Bit>,
+    /// Lane 0 of the transfer.
+    pub(crate) lane: Wide<In>,
+    pub(crate) global_word: Wide<In>,
+    pub(crate) global_saturated: Signal<In, Bit>,
+    /// For the global bus register; 0 when nothing is sent.
+    pub(crate) sent: Wide<Out>,
+    pub(crate) sent_saturated: Signal<Out, Bit>,
+    pub(crate) saturated: Signal<Out, Bit>,
+    beat_now: Stage<AluBeat<In>, AluBeat<Out>>,
+    send_now: Flag,
+    gates: UnitGates,
+    out: FlagDelay,
+    take_t0: Flag,
+    take_t1: Flag,
+    take_data: Flag,
+    lane_now: Register,
+    write_address: WriteAddress,
+    pipeline: ControlPipeline,
+    pe: ProcessingEngine,
+    result: UnitResult,
+    saturated_now: Flag,
+    never: Number,
+    always: Number,
+    _wiring: Wiring,
+}
+
+impl ScalarUnit {
+    pub(crate) fn new(widths: &Widths) -> Self {
+        let alone = &widths.alone();
+        let beat = |name: &str| alone.beat(name);
+        ScalarUnit {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            beat: AluBeat::new(&beat),
+            send: Signal::default(),
+            move_t0: Signal::default(),
+            move_t1: Signal::default(),
+            move_destination: Wide::new(alone.temporary),
+            move_here: Signal::default(),
+            load_data: Signal::default(),
+            load_address: Wide::new(alone.data),
+            load_here: Signal::default(),
+            lane: Wide::new(alone.word),
+            global_word: Wide::new(alone.word),
+            global_saturated: Signal::default(),
+            sent: Wide::new(alone.word),
+            sent_saturated: Signal::default(),
+            saturated: Signal::default(),
+            beat_now: Stage::new(AluBeat::new(&beat), AluBeat::new(&beat)),
+            send_now: Flag::new(),
+            gates: UnitGates::new(),
+            out: FlagDelay::new(arch::timing::ALU_WRITE as u32),
+            take_t0: Flag::new(),
+            take_t1: Flag::new(),
+            take_data: Flag::new(),
+            lane_now: Register::new(alone.word),
+            write_address: WriteAddress::new(alone),
+            pipeline: ControlPipeline::new(alone),
+            pe: ProcessingEngine::without_model(alone),
+            result: UnitResult::new(alone.word),
+            saturated_now: Flag::new(),
+            never: Number::new(0, 1),
+            always: Number::new(1, 1),
+            _wiring: Wiring::default(),
+        }
+    }
+
+    fn wire(&mut self, wiring: &mut Wiring) {
+        wires!(self, wiring;
+            beat_now.clock = clock;
+            beat_now.reset = reset;
+            beat_now.d = beat;
+            send_now.clock = clock;
+            send_now.reset = reset;
+            send_now.d = send;
+            gates.move_t0 = move_t0;
+            gates.move_t1 = move_t1;
+            gates.move_here = move_here;
+            gates.load_data = load_data;
+            gates.load_here = load_here;
+            gates.valid = beat_now.q.valid;
+            gates.last = beat_now.q.last;
+            gates.send = send_now.q;
+            out.clock = clock;
+            out.reset = reset;
+            out.d = gates.goes_out;
+            take_t0.clock = clock;
+            take_t0.reset = reset;
+            take_t0.d = gates.take_t0;
+            take_t1.clock = clock;
+            take_t1.reset = reset;
+            take_t1.d = gates.take_t1;
+            take_data.clock = clock;
+            take_data.reset = reset;
+            take_data.d = gates.take_data;
+            lane_now.clock = clock;
+            lane_now.d = lane;
+
+            pipeline.clock = clock;
+            pipeline.reset = reset;
+            pipeline.beat = beat_now.q;
+            write_address.clock = clock;
+            write_address.load_model = never;
+            write_address.bus_t0 = gates.take_t0;
+            write_address.bus_t1 = gates.take_t1;
+            write_address.loaded = never;
+            write_address.loaded_data = load_address;
+            write_address.moved = move_destination;
+            write_address.result = pipeline.destination_t6;
+
+            pe.clock = clock;
+            pe.control = pipeline.control;
+            pe.admitted = always;
+            pe.bus.write_t0 = take_t0.q;
+            pe.bus.write_t1 = take_t1.q;
+            pe.bus.word = global_word;
+            pe.bus_admitted = always;
+            pe.load_write_model = never;
+            pe.load_write_data = take_data.q;
+            pe.addresses = write_address.addresses;
+            pe.load_admitted = always;
+            pe.load_word = lane_now.q;
+
+            result.out_t7 = out.q;
+            result.word_t7 = pe.results[0].word;
+            result.saturated_t7 = pe.results[0].saturated;
+            result.written = pe.saturated;
+            result.take_t0 = take_t0.q;
+            result.take_t1 = take_t1.q;
+            result.bus_saturated = global_saturated;
+            sent = result.sent;
+            sent_saturated = result.sent_saturated;
+            saturated_now.clock = clock;
+            saturated_now.reset = reset;
+            saturated_now.d = result.saturated;
+            saturated = saturated_now.q;
+        );
+        for n in 0..self.pe.starts.len() {
+            wires!(self, wiring; pe.starts[n] = pipeline.starts[n];);
+        }
+    }
+}
+structural!(ScalarUnit, "scalar_unit: a PE beside the global root, for values that are the same in all PEs.");
