@@ -9,7 +9,7 @@ use arch::amounts::Amounts;
 use arch::image::Image;
 use arch::isa::{
     AluInstruction, COUNT_BITS, DELAY_BITS, INTERVAL_BITS, Instruction, LoadInstruction, MoveInstruction,
-    RootInstruction,
+    RootInstruction, ScalarInstruction,
 };
 use arch::machine::{MOST_LINES, Machine, MachineSpec};
 use fpga::board::Resources;
@@ -194,6 +194,9 @@ const PAYLOAD_BYTES: u32 = 512;
 const RESUME: Block = Block { lut: Linear::new(0.0, 1.0, 0.0), ff: Linear::new(0.0, 0.0, 0.0) };
 const TILES: Block = Block { lut: Linear::new(0.0, 0.0, 200.0), ff: Linear::new(0.0, 0.0, 150.0) };
 
+/// What a scalar unit has beside a PE and its program: stream, registers of its beats, gates.
+const SCALAR: Block = Block { lut: Linear::new(1.0, 0.0, 500.0), ff: Linear::new(4.0, 0.0, 700.0) };
+
 /// Chunks of 32 bits at the beginning of an instruction of the alu stream that hold delay, interval and counts.
 const PACING_CHUNKS: u32 = (1 + DELAY_BITS + INTERVAL_BITS + 4 * COUNT_BITS).div_ceil(32);
 
@@ -266,6 +269,16 @@ fn pads(machine: &Machine, costs: &Costs) -> (u64, u64) {
     pads.into_iter().fold(gradient, |a, b| (a.0 + b.0, a.1 + b.1))
 }
 
+/// The same of the scalar unit, which has no model pad.
+fn unit_pads(machine: &Machine, costs: &Costs) -> (u64, u64) {
+    if !machine.scalar() {
+        return (0, 0);
+    }
+    let pads = [2 * machine.data_depth(), machine.temporary_depth(), machine.temporary_depth()];
+    let pads = pads.map(|depth| costs.memories.of(depth, machine.word()));
+    pads.into_iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+}
+
 /// What is known of a grid's programs.
 #[derive(Debug, Clone, Copy)]
 struct Control {
@@ -335,6 +348,8 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
         LoadInstruction::layout(machine).bits,
     ];
     let programs = others.map(program).into_iter().fold(alu, |a, b| (a.0 + b.0, a.1 + b.1));
+    let in_unit = if machine.scalar() { program(ScalarInstruction::layout(machine).bits) } else { (0, 0) };
+    let programs = (programs.0 + in_unit.0, programs.1 + in_unit.1);
     let (programs, sequencer, function) = if control.fixed {
         ((0, 0), &costs.fixed_sequencer, &costs.fixed_function)
     } else {
@@ -356,7 +371,9 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
         } else {
             0.0
         };
+        let unit = if machine.scalar() { pe + cells(&SCALAR) } else { 0.0 };
         let sum = pes as f64 * (pe + cells(&costs.pu_per_pe))
+            + unit
             + comparing
             + roots as f64 * root
             + control.functions as f64 * cells(function)
@@ -371,12 +388,14 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
         |block| &block.lut,
     );
     let ff = of(costs.pe.ff(machine, &in_pe), costs.root.ff(machine, &in_root), |block| &block.ff);
+    let units = u64::from(machine.scalar());
+    let unit_pads = unit_pads(machine, costs);
     // A node of a tree per PE but one of each row, and per row but one.
     let tree = (pes - 1) * accumulator;
     Estimate {
-        dsp: pes * multipliers(costs, word, word) + control.functions * multipliers(costs, word + 2, word),
-        bram: pes * pads.0 + control.functions * table.0 + programs.0 + queue,
-        lut: lut + tree + pes * pads.1 + control.functions * table.1 + programs.1,
+        dsp: (pes + units) * multipliers(costs, word, word) + control.functions * multipliers(costs, word + 2, word),
+        bram: pes * pads.0 + unit_pads.0 + control.functions * table.0 + programs.0 + queue,
+        lut: lut + tree + pes * pads.1 + unit_pads.1 + control.functions * table.1 + programs.1,
         ff: ff + tree,
     }
 }

@@ -27,6 +27,7 @@ fn main() {
             "table_entries" => spec.table_entries = value,
             "output_fifo" => spec.output_fifo = value,
             "extremes" => spec.extremes = text.parse().ok(),
+            "scalar" => spec.scalar = text.parse().ok(),
             _ => panic!("no parameter {key}"),
         }
     }

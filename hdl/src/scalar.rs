@@ -35,7 +35,7 @@ pub(crate) struct ScalarRegister {
     pub(crate) write_program: Signal<Out, Bit>,
     held: Setting,
     at: Number,
-    program: Number,
+    scalar_region: Number,
     zero: Number,
 }
 
@@ -53,7 +53,7 @@ impl ScalarRegister {
             write_program: Signal::default(),
             held: Setting::new(fixed),
             at: Number::new(ENTRY_STEP_SCALAR, ADDRESS_BITS),
-            program: Number::new(Region::Scalar as u32, REGION_BITS),
+            scalar_region: Number::new(Region::Scalar as u32, REGION_BITS),
             zero: Number::new(0, CHUNK_BITS),
         }
     }
@@ -65,7 +65,7 @@ impl Logic for ScalarRegister {
         comment!("scalar_register: where a step starts in the scalar program, and the way into that program.");
         clock!(self, clock, held);
         self.entry.next = self.held.q.val();
-        self.write_program.next = self.write.val() && self.region.val() == self.program.val();
+        self.write_program.next = self.write.val() && self.region.val() == self.scalar_region.val();
         self.held.d.next = self.held.q.val();
         if self.write.val() && self.address.val() == self.at.val() {
             self.held.d.next = self.data.val();
@@ -358,7 +358,7 @@ pub(crate) struct ScalarUnit {
     result: UnitResult,
     saturated_now: Flag,
     never: Number,
-    always: Number,
+    one: Number,
     _wiring: Wiring,
 }
 
@@ -398,7 +398,7 @@ impl ScalarUnit {
             result: UnitResult::new(alone.word),
             saturated_now: Flag::new(),
             never: Number::new(0, 1),
-            always: Number::new(1, 1),
+            one: Number::new(1, 1),
             _wiring: Wiring::default(),
         }
     }
@@ -448,15 +448,15 @@ impl ScalarUnit {
 
             pe.clock = clock;
             pe.control = pipeline.control;
-            pe.admitted = always;
+            pe.admitted = one;
             pe.bus.write_t0 = take_t0.q;
             pe.bus.write_t1 = take_t1.q;
             pe.bus.word = global_word;
-            pe.bus_admitted = always;
+            pe.bus_admitted = one;
             pe.load_write_model = never;
             pe.load_write_data = take_data.q;
             pe.addresses = write_address.addresses;
-            pe.load_admitted = always;
+            pe.load_admitted = one;
             pe.load_word = lane_now.q;
 
             result.out_t7 = out.q;
