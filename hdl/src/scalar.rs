@@ -6,7 +6,7 @@
 //!
 //! It is the same PE with the same control as in a PU, but for the pads that it does not have; only what stands around it is its own.
 
-use crate::beats::{Advance, AluBeat, LoopCounters, LoopEnds, MovePacing, ScalarFields, TileFields, Widths};
+use crate::beats::{Advance, AluBeat, LoopEnds, MovePacing, ScalarFields, TileFields, Widths};
 use crate::control::{REGION_BITS, Setting};
 use crate::memory::{CHUNK_BITS, INSTRUCTION_CHUNK_BITS, ProgramMemory};
 use crate::pe::ProcessingEngine;
@@ -95,7 +95,6 @@ pub(crate) struct ScalarStream {
     microcode: ProgramMemory<MovePacing<Out>, ScalarFields<Out>, TileFields<Out>>,
     work: Stage<ScalarFields<In>, ScalarFields<Out>>,
     ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
-    counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
     advance: Stage<Advance<In>, Advance<Out>>,
     bank_now: Flag,
     pacer: Pacer,
@@ -139,7 +138,6 @@ impl ScalarStream {
             ),
             work: Stage::new(ScalarFields::new(&field), ScalarFields::new(&field)),
             ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
-            counters: Stage::new(LoopCounters::new(&beat), LoopCounters::new(&beat)),
             advance: Stage::new(Advance::new(&beat), Advance::new(&beat)),
             bank_now: Flag::new(),
             pacer: Pacer::new(widths),
@@ -158,7 +156,7 @@ impl ScalarStream {
     fn wire(&mut self, wiring: &mut Wiring) {
         wire_program!(self, wiring);
         wire_pacer!(self, wiring);
-        wire_loops!(self, wiring, pacer);
+        wire_loops!(self, wiring, pacer, without counters);
         wire_destination!(self, wiring);
         wires!(self, wiring;
             decode.loops = ends.q;

@@ -475,9 +475,22 @@ macro_rules! wire_pacer {
     };
 }
 
-/// Loop counts of an instruction, and the register behind the loops.
+/// Loop counts of an instruction, and the register behind the loops. Counters go on to masks only.
 macro_rules! wire_loops {
     ($self:ident, $wiring:ident, $loading:ident) => {
+        crate::stream::wire_loops!(of $self, $wiring, $loading);
+        crate::wiring::wires!($self, $wiring;
+            counters.clock = clock;
+            counters.reset = reset;
+            counters.d = loops.counters;
+        );
+        crate::stream::wire_loops!(advance $self, $wiring);
+    };
+    ($self:ident, $wiring:ident, $loading:ident, without counters) => {
+        crate::stream::wire_loops!(of $self, $wiring, $loading);
+        crate::stream::wire_loops!(advance $self, $wiring);
+    };
+    (of $self:ident, $wiring:ident, $loading:ident) => {
         crate::wiring::wires!($self, $wiring;
             loops.clock = clock;
             loops.reset = reset;
@@ -493,9 +506,10 @@ macro_rules! wire_loops {
             ends.clock = clock;
             ends.reset = reset;
             ends.d = loops.ends;
-            counters.clock = clock;
-            counters.reset = reset;
-            counters.d = loops.counters;
+        );
+    };
+    (advance $self:ident, $wiring:ident) => {
+        crate::wiring::wires!($self, $wiring;
             advance.clock = clock;
             advance.reset = reset;
             advance.d = loops.advance;
