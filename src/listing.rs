@@ -33,6 +33,9 @@ pub fn explain(compiled: &Compiled) -> String {
         ));
     }
     text.push_str(&format!("\n{} cycles from step to step\n", compiled.image.step_length));
+    if !compiled.image.scalar.is_empty() {
+        text.push_str("what the scalar unit computes takes no beat of the PEs\n");
+    }
     if let Some(samples) = compiled.tile {
         text.push_str(&format!(
             "a batch is {} steps of {samples} samples: it does not fit the data pads as a whole\n",

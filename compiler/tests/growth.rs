@@ -30,7 +30,7 @@ fn compiled(layers: [u32; 3], batch: u32, grid: (u32, u32)) -> Compiled {
     let compiled = compile_fitted(&lowered, &spec, &|_| 0).expect("it fits");
     let (instructions, cycles) = (compiled.image.alu.len(), compiled.image.step_length);
     let (took, start) = (start.elapsed(), Instant::now());
-    compiler::backend::verify(&compiled.image);
+    compiler::backend::verify(&compiled.image, &compiled.follows);
     println!(
         "{layers:?}, batch {}: {:.1} ms, {:.1} of them for the verifier; {instructions} instructions, {cycles} cycles",
         batch.size,

@@ -27,12 +27,12 @@ fn compiled(layers: [f64; 3], size: u32, grid: (u32, u32)) -> Compiled {
 }
 
 /// What the verifier says of an image with a fault in it; `None`: nothing.
-fn complaint(image: &Image, fault: impl FnOnce(&mut Image)) -> Option<String> {
+fn complaint(image: &Image, follows: &[u32], fault: impl FnOnce(&mut Image)) -> Option<String> {
     let mut wrong = image.clone();
     fault(&mut wrong);
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
-    let said = catch_unwind(AssertUnwindSafe(|| verify(&wrong)));
+    let said = catch_unwind(AssertUnwindSafe(|| verify(&wrong, follows)));
     std::panic::set_hook(hook);
     let said = said.err()?;
     let text = said.downcast_ref::<&str>().map(|&text| text.to_owned());
@@ -50,9 +50,9 @@ fn every_fault_is_noticed() {
 /// Try all faults; how many of them were operands that are not there yet.
 fn faults(compiled: &Compiled) -> usize {
     let image = &compiled.image;
-    assert_eq!(complaint(image, |_| {}), None, "it is right as it is");
+    assert_eq!(complaint(image, &compiled.follows, |_| {}), None, "it is right as it is");
     let noticed = |what: &str, words: &str, fault: &dyn Fn(&mut Image)| {
-        let said = complaint(image, fault).unwrap_or_else(|| panic!("{what} goes unnoticed"));
+        let said = complaint(image, &compiled.follows, fault).unwrap_or_else(|| panic!("{what} goes unnoticed"));
         assert!(said.contains(words), "{what}: {said}");
     };
     // Whatever a root or a bus does a cycle later, it misses what it was to take.

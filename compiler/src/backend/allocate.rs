@@ -2,10 +2,12 @@
 //!
 //! Inputs lie in `data`, weights and constants in `model`, temporaries where their readers can have all operands in one
 //! cycle: different words that are read by one job must come from different pads. Where no choice of pads does that, one
-//! operand is copied first. Temporaries share words when they are not alive together.
+//! operand is copied first. Temporaries share words when they are not alive together. What the scalar unit has lies there at the same
+//! place as in the PEs.
 
-use super::job::{Access, Job, Sink, Source, StorageId};
-use super::select::{Selection, Storage};
+use super::board::Window;
+use super::job::{Access, Copies, Datapath, Job, Sink, Source, StorageId};
+use super::select::Storage;
 use crate::fixed::Role;
 use arch::isa::Pad;
 use arch::machine::Machine;
@@ -66,7 +68,7 @@ pub(super) fn available(machine: &Machine) -> Words {
     }
 }
 
-/// Pads that a storage may have: temporaries written from the bus cannot lie in the model pad.
+/// Pads that a storage may have: temporaries written from the bus, or by the scalar unit, cannot lie in the model pad.
 fn choices(storage: &Storage, from_bus: bool) -> &'static [Pad] {
     match storage.role {
         Role::Input => &[Pad::Data],
@@ -126,16 +128,23 @@ fn copy_operand(operand: &Access, job: &mut Job, storages: &mut Vec<Storage>) ->
     if let Some(Source::Access(access)) = &mut job.c {
         replace(access);
     }
-    Job::copy(job.span, format!("{name} copy"), loops, from, Sink::Pad(to))
+    let copies = Copies { engines: job.on == Datapath::Engines, scalar: job.on == Datapath::Scalar };
+    Job { on: job.on, copies, ..Job::copy(job.span, format!("{name} copy"), loops, from, Sink::Pad(to)) }
 }
 
 /// Choose a pad for every storage; insert copies where operands collide.
-pub(super) fn colour(selection: &Selection) -> Coloured {
-    let mut storages = selection.storages.clone();
+pub(super) fn colour(storages: &[Storage], jobs: &[Job]) -> Coloured {
+    let mut storages = storages.to_vec();
     let mut from_bus = vec![false; storages.len()];
-    for job in &selection.jobs {
-        if let Sink::Tree { write, .. } = &job.sink {
-            from_bus[write.storage.0] = true;
+    let mut in_unit = from_bus.clone();
+    for job in jobs {
+        if let (true, Some(write)) = (job.copies.scalar || job.on == Datapath::Scalar, job.write()) {
+            in_unit[write.storage.0] = true;
+        }
+        match &job.sink {
+            Sink::Pad(_) if job.on == Datapath::Engines => {}
+            Sink::Pad(write) | Sink::Tree { write, .. } => from_bus[write.storage.0] = true,
+            Sink::Output => {}
         }
     }
     let fixed = |storage: &Storage, bus: bool| match choices(storage, bus) {
@@ -143,8 +152,8 @@ pub(super) fn colour(selection: &Selection) -> Coloured {
         _ => None,
     };
     let mut pads: Vec<Option<Pad>> = storages.iter().zip(&from_bus).map(|(s, &bus)| fixed(s, bus)).collect();
+    let mut queue: Vec<Job> = jobs.iter().rev().cloned().collect();
     let mut jobs = Vec::new();
-    let mut queue: Vec<Job> = selection.jobs.iter().rev().cloned().collect();
     while let Some(mut job) = queue.pop() {
         let mut taken: Vec<Pad> = Vec::new();
         let mut collision = None;
@@ -159,7 +168,7 @@ pub(super) fn colour(selection: &Selection) -> Coloured {
             let pad = pads[storage].or_else(|| {
                 let mut free: Vec<Pad> = choices(&storages[storage], from_bus[storage]).to_vec();
                 free.retain(|pad| !taken.contains(pad));
-                best(&free, storage, &jobs, &queue, &pads)
+                best(&free, storage, &jobs, &queue, &pads, &in_unit)
             });
             match pad {
                 Some(pad) if !taken.contains(&pad) => {
@@ -173,7 +182,8 @@ pub(super) fn colour(selection: &Selection) -> Coloured {
             let copy = copy_operand(&access, &mut job, &mut storages);
             let free = [Pad::T0, Pad::T1, Pad::Model].into_iter().find(|pad| !taken.contains(pad));
             pads.push(Some(free.expect("three operands use at most three of four pads")));
-            from_bus.push(false);
+            from_bus.push(job.on == Datapath::Scalar);
+            in_unit.push(job.on == Datapath::Scalar);
             queue.push(job);
             queue.push(copy);
             continue;
@@ -185,25 +195,45 @@ pub(super) fn colour(selection: &Selection) -> Coloured {
 }
 
 /// The pad, of those that are free, that collides least with the other operands of later readers.
-fn best(free: &[Pad], storage: usize, done: &[Job], queue: &[Job], pads: &[Option<Pad>]) -> Option<Pad> {
+///
+/// Write ports are busy where the scalar unit works: sums come in at their own pace while it computes and sends.
+fn best(
+    free: &[Pad],
+    storage: usize,
+    done: &[Job],
+    queue: &[Job],
+    pads: &[Option<Pad>],
+    in_unit: &[bool],
+) -> Option<Pad> {
     let collisions = |pad: Pad| {
         let beside = done.iter().chain(queue).filter(|job| job.reads().any(|a| a.storage.0 == storage));
         beside.flat_map(distinct_reads).filter(|a| a.storage.0 != storage && pads[a.storage.0] == Some(pad)).count()
     };
+    let written = |pad: Pad| pads.iter().zip(in_unit).filter(|&(&other, &unit)| unit && other == Some(pad)).count();
+    if in_unit[storage] {
+        // What PEs compute goes to the first pad, other things being equal.
+        return free.iter().copied().rev().min_by_key(|&pad| (collisions(pad), written(pad)));
+    }
     free.iter().copied().min_by_key(|&pad| collisions(pad))
 }
 
-/// First and last job, in order, in which each storage is alive.
+/// The windows of jobs that follow each other: their places in the order.
+pub(super) fn one_by_one(jobs: &[Job]) -> Vec<Window> {
+    (0..jobs.len() as u64).map(|place| Window { first: place, last: place }).collect()
+}
+
+/// From when to when each storage is alive, if the beats of each job are issued in a window.
 ///
-/// What is written and never read keeps its words: nothing waits for such a write, so nothing may reuse its place.
-fn lifetimes(storages: &[Storage], jobs: &[Job]) -> Vec<Option<(usize, usize)>> {
-    let mut lives: Vec<Option<(usize, usize)>> = vec![None; storages.len()];
+/// Words land after the last beat of whoever read what was there before, so windows of beats are enough. What is written and never read
+/// keeps its words: nothing waits for such a write, so nothing may reuse its place.
+fn lifetimes(storages: &[Storage], jobs: &[Job], windows: &[Window]) -> Vec<Option<(u64, u64)>> {
+    let mut lives: Vec<Option<(u64, u64)>> = vec![None; storages.len()];
     let mut read = vec![false; storages.len()];
-    for (n, job) in jobs.iter().enumerate() {
+    for (job, window) in jobs.iter().zip(windows) {
         job.reads().for_each(|access| read[access.storage.0] = true);
         for access in job.reads().chain(job.write()) {
-            let life = lives[access.storage.0].get_or_insert((n, n));
-            life.1 = n;
+            let life = lives[access.storage.0].get_or_insert((window.first, window.last));
+            *life = (life.0.min(window.first), life.1.max(window.last));
         }
     }
     for ((storage, life), read) in storages.iter().zip(&mut lives).zip(read) {
@@ -211,10 +241,10 @@ fn lifetimes(storages: &[Storage], jobs: &[Job]) -> Vec<Option<(usize, usize)>> 
             Role::Temporary if read => {}
             Role::Temporary | Role::Output => {
                 if let Some(life) = life {
-                    life.1 = usize::MAX;
+                    life.1 = u64::MAX;
                 }
             }
-            Role::Input | Role::State | Role::Parameter(_) => *life = Some((0, usize::MAX)),
+            Role::Input | Role::State | Role::Parameter(_) => *life = Some((0, u64::MAX)),
         }
     }
     lives
@@ -227,16 +257,16 @@ fn parked_end(job: &Job) -> Option<u32> {
     Some((parked.offset + steps.sum::<i64>()) as u32 + 1)
 }
 
-/// Give every storage an address in its pad, for jobs in the order in which they are issued.
-pub(super) fn allocate(storages: &[Storage], pads: &[Pad], jobs: &[Job]) -> Allocation {
-    let lives = lifetimes(storages, jobs);
+/// Give every storage an address in its pad, for jobs whose beats are issued in these windows.
+pub(super) fn allocate(storages: &[Storage], pads: &[Pad], jobs: &[Job], windows: &[Window]) -> Allocation {
+    let lives = lifetimes(storages, jobs, windows);
     let mut homes: Vec<Home> = pads.iter().map(|&pad| Home { pad, base: 0 }).collect();
     let mut tops = [0u32; 4];
     // Long lives first, so that what stays forever lies at the bottom of its pad.
     let mut order: Vec<usize> = (0..storages.len()).filter(|&s| lives[s].is_some()).collect();
     order.sort_by_key(|&s| {
         let (first, last) = lives[s].expect("filtered");
-        (last != usize::MAX, first, s)
+        (last != u64::MAX, first, s)
     });
     let mut placed: Vec<usize> = Vec::new();
     for storage in order {

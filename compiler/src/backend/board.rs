@@ -2,7 +2,7 @@
 //!
 //! Times are beat cycles relative to the first possible beat of the step.
 
-use super::job::{Access, Job, Sink};
+use super::job::{Access, Datapath, Job, Sink, StorageId};
 use super::select::Storage;
 use super::trace::{Pace, Touch, Trace, behind};
 use crate::fixed::Role;
@@ -20,6 +20,10 @@ pub(super) struct Window {
 impl Window {
     fn later(self, by: u64) -> Window {
         Window { first: self.first + by, last: self.last + by }
+    }
+
+    fn meets(self, other: Window) -> bool {
+        self.first <= other.last && other.first <= self.last
     }
 }
 
@@ -50,11 +54,11 @@ impl std::fmt::Display for Cause {
 /// The cycles of one job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slot {
-    /// Alu beats.
-    pub(super) alu: Window,
+    /// Beats of the alu stream, or of the scalar unit's.
+    pub(super) issue: Window,
     /// Root beats, if the result goes through a tree.
     pub(super) root: Option<Window>,
-    /// Move beats, if the result goes through a tree.
+    /// Move beats, if the result goes over a bus.
     pub(super) moves: Option<Window>,
     /// First cycle in which another job may read all of the result.
     pub(super) readable: u64,
@@ -62,13 +66,32 @@ pub(super) struct Slot {
     pub(super) waited: u64,
 }
 
-/// Cycles from a job's alu beat to its result at the write port, and to the first beat that may read it.
-pub(super) fn latency(job: &Job, machine: &Machine) -> (u64, u64) {
+/// The words of a storage in the pads of one datapath.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Site {
+    pub(super) storage: usize,
+    pub(super) at: Datapath,
+}
+
+impl Site {
+    fn of(access: &Access, at: Datapath) -> Site {
+        let StorageId(storage) = access.storage;
+        Site { storage, at }
+    }
+
+    fn number(self) -> usize {
+        self.storage * Datapath::ALL.len() + self.at as usize
+    }
+}
+
+/// Cycles from a job's beat to its result at the write port of some pads, and to the first beat there that may read it.
+fn latency(job: &Job, to: Datapath, machine: &Machine) -> (u64, u64) {
+    let over_bus = |moved: u64| (moved, moved + timing::MOVE_TO_ALU);
     match &job.sink {
-        Sink::Pad(_) => (timing::ALU_WRITE, timing::ALU_TO_ALU),
+        Sink::Pad(_) if job.on == to => (timing::ALU_WRITE, timing::ALU_TO_ALU),
+        Sink::Pad(_) => over_bus(timing::SCALAR_TO_MOVE),
         Sink::Tree { unit, function, .. } => {
-            let moved = timing::alu_to_root(machine, *unit) + timing::root_result(machine, *unit, function.as_ref());
-            (moved, moved + timing::MOVE_TO_ALU)
+            over_bus(timing::alu_to_root(machine, *unit) + timing::root_result(machine, *unit, function.as_ref()))
         }
         Sink::Output => (0, 1),
     }
@@ -79,21 +102,22 @@ fn shape(job: &Job, machine: &Machine) -> Slot {
     let interval = u64::from(job.interval);
     let last = (job.beats() - 1) * interval;
     let results = Window { first: (job.beats_per_result() - 1) * interval, last };
-    let (_, readable) = latency(job, machine);
+    let readable = job.copies.iter().map(|to| latency(job, to, machine).1).max().unwrap_or(1);
     let (root, moves) = match &job.sink {
+        Sink::Pad(_) if job.sends() => (None, Some(results.later(timing::SCALAR_TO_MOVE))),
         Sink::Pad(_) | Sink::Output => (None, None),
         Sink::Tree { unit, function, .. } => {
             let root = results.later(timing::alu_to_root(machine, *unit));
             (Some(root), Some(root.later(timing::root_result(machine, *unit, function.as_ref()))))
         }
     };
-    Slot { alu: Window { first: 0, last }, root, moves, readable: last + readable, waited: 0 }
+    Slot { issue: Window { first: 0, last }, root, moves, readable: last + readable, waited: 0 }
 }
 
-/// The cycles, relative to the job's start, in which its results are at the write port.
-fn write_cycles(job: &Job, machine: &Machine) -> Pace {
+/// The cycles, relative to the job's start, in which its results are at the write port of some pads.
+fn write_cycles(job: &Job, to: Datapath, machine: &Machine) -> Pace {
     let (per_result, interval) = (job.beats_per_result(), u64::from(job.interval));
-    let (written, _) = latency(job, machine);
+    let (written, _) = latency(job, to, machine);
     Pace { first: (per_result - 1) * interval + written, step: per_result * interval, count: job.beats() / per_result }
 }
 
@@ -101,9 +125,11 @@ fn write_cycles(job: &Job, machine: &Machine) -> Pace {
 #[derive(Debug, Clone)]
 pub(super) struct Words {
     /// For each storage that is read, when each word is needed first.
-    pub(super) read: Vec<(usize, Vec<Trace>)>,
-    /// The storage that is written.
-    pub(super) written: Option<Written>,
+    pub(super) read: Vec<(Site, Vec<Trace>)>,
+    /// When each of them has been read for good; only where the machine has two datapaths.
+    done: Vec<(Site, Vec<Trace>)>,
+    /// What is written, in each copy.
+    pub(super) written: Vec<Written>,
     /// Words of the gradient pad: when each is read, and when it can be read again.
     parked: [Vec<Trace>; 2],
 }
@@ -111,7 +137,9 @@ pub(super) struct Words {
 /// When the words of a storage are written.
 #[derive(Debug, Clone)]
 pub(super) struct Written {
-    pub(super) storage: usize,
+    pub(super) site: Site,
+    /// Whether by the datapath whose pads these are: then its stream alone keeps reads before writes.
+    own: bool,
     /// When each word can be read for good.
     pub(super) readable: Vec<Trace>,
     /// When each word may be there already.
@@ -120,22 +148,25 @@ pub(super) struct Written {
 
 impl Words {
     pub(super) fn of(job: &Job, machine: &Machine) -> Words {
-        let read = job.reads().map(|access| (access.storage.0, Trace::of(job, access, Touch::First))).collect();
-        let (_, latency) = latency(job, machine);
-        let times = |access: &Access, touch| -> Vec<Trace> {
-            Trace::of(job, access, touch).into_iter().map(|trace| trace.later(latency)).collect()
+        let reads = |touch| -> Vec<(Site, Vec<Trace>)> {
+            job.reads().map(|access| (Site::of(access, job.on), Trace::of(job, access, touch))).collect()
         };
-        let written = job.write().map(|access| Written {
-            storage: access.storage.0,
-            readable: times(access, Touch::Last),
-            first: times(access, Touch::First),
-        });
+        let done = if machine.scalar() { reads(Touch::Last) } else { Vec::new() };
+        let written = |(to, access): (Datapath, &Access)| {
+            let (_, latency) = latency(job, to, machine);
+            let times = |touch| -> Vec<Trace> {
+                Trace::of(job, access, touch).into_iter().map(|trace| trace.later(latency)).collect()
+            };
+            let (readable, first) = (times(Touch::Last), times(Touch::First));
+            Written { site: Site::of(access, to), own: to == job.on, readable, first }
+        };
+        let copies = job.copies.iter().filter_map(|to| Some((to, job.write()?)));
         let parked = |touch, later| -> Vec<Trace> {
             let traces = job.parked().map(|access| Trace::of(job, access, touch));
             traces.into_iter().flatten().map(|trace| trace.later(later)).collect()
         };
         let parked = [parked(Touch::First, 0), parked(Touch::Last, timing::PARK_TO_PARK)];
-        Words { read, written, parked }
+        Words { read: reads(Touch::First), done, written: copies.map(written).collect(), parked }
     }
 }
 
@@ -156,18 +187,23 @@ pub(super) struct Board<'a> {
     machine: &'a Machine,
     storages: &'a [Storage],
     pads: &'a [Pad],
-    /// Per storage: when its words can be read. Of several times the latest counts.
+    /// Per site: when its words can be read. Of several times the latest counts.
     readable: Vec<Vec<Trace>>,
-    /// Per storage: when its words are read. Of several times the first counts.
+    /// Per site: when its words are read. Of several times the first counts.
     read: Vec<Vec<Trace>>,
+    /// Per site: when its words are read. Of several times the last counts.
+    done: Vec<Vec<Trace>>,
     /// Words of the gradient pad: when each is read, and when the next tile may read it. No two jobs share one.
     parked: [Vec<Trace>; 2],
-    /// Per pad: when its write port is taken.
-    ports: [Vec<Pace>; 4],
-    /// First cycle in which the alu stream is free.
-    pub(super) alu: u64,
+    /// Per datapath and pad: when its write port is taken.
+    ports: [[Vec<Pace>; 4]; Datapath::ALL.len()],
+    /// First cycle in which each datapath's stream is free.
+    free: [u64; Datapath::ALL.len()],
     root: u64,
     moves: u64,
+    /// When the move stream takes results of roots, and of the scalar unit; only where there is one.
+    from_roots: Vec<Window>,
+    sent: Vec<Window>,
     /// Root beats that divide, from the first to the last.
     quotients: Option<Window>,
     slots: Vec<Slot>,
@@ -175,58 +211,83 @@ pub(super) struct Board<'a> {
 
 impl<'a> Board<'a> {
     pub(super) fn new(machine: &'a Machine, storages: &'a [Storage], pads: &'a [Pad]) -> Board<'a> {
+        let sites = storages.len() * Datapath::ALL.len();
         Board {
             machine,
             storages,
             pads,
-            readable: vec![Vec::new(); storages.len()],
-            read: vec![Vec::new(); storages.len()],
+            readable: vec![Vec::new(); sites],
+            read: vec![Vec::new(); sites],
+            done: vec![Vec::new(); sites],
             parked: Default::default(),
             ports: Default::default(),
-            alu: 0,
+            free: Default::default(),
             root: 0,
             moves: 0,
+            from_roots: Vec::new(),
+            sent: Vec::new(),
             quotients: None,
             slots: Vec::new(),
         }
     }
 
     /// The first cycle in which a job may start as far as its words are concerned: each has been written when it is read, and
-    /// lands after what was written there before.
+    /// lands after what was written there before, and after the reads of that.
     pub(super) fn words_ready(&self, words: &Words) -> u64 {
-        let reads = words.read.iter().filter_map(|(storage, read)| behind(&self.readable[*storage], read));
-        let write = words.written.as_ref();
-        let lands = write.and_then(|write| behind(&self.readable[write.storage], &write.first));
-        reads.chain(lands.map(|cycles| cycles + 1)).max().unwrap_or(0).max(0) as u64
+        let reads = words.read.iter().filter_map(|(site, read)| behind(&self.readable[site.number()], read));
+        let lands = words.written.iter().filter_map(|write| {
+            let before = behind(&self.readable[write.site.number()], &write.first).map(|cycles| cycles + 1);
+            let foreign = (!write.own).then(|| behind(&self.done[write.site.number()], &write.first)).flatten();
+            // A word lands the cycle before it can be read, and not in the cycle of a read.
+            before.max(foreign.map(|cycles| cycles + 2))
+        });
+        reads.chain(lands).max().unwrap_or(0).max(0) as u64
+    }
+
+    /// The first cycle, from this one on, in which the root and move streams can take the results of a job.
+    fn streams_ready(&self, shape: &Slot, mut start: u64) -> u64 {
+        let Some(moves) = shape.moves else { return start };
+        if let Some(root) = shape.root {
+            start = start.max(self.root.saturating_sub(root.first)).max(self.moves.saturating_sub(moves.first));
+        }
+        // What the scalar unit sends goes between results of roots, where there is room for all of it.
+        let roots: &[Window] = if shape.root.is_some() { &[] } else { &self.from_roots };
+        while let Some(taken) = self.sent.iter().chain(roots).find(|taken| taken.meets(moves.later(start))) {
+            start = taken.last + 1 - moves.first;
+        }
+        start
     }
 
     /// The first cycle in which a job may start whose words are ready in cycle `words`.
     pub(super) fn start(&self, job: &Job, words: u64) -> u64 {
         let shape = shape(job, self.machine);
-        let mut start = self.alu.max(words);
-        if let (Some(root), Some(moves)) = (shape.root, shape.moves) {
-            start = start.max(self.root.saturating_sub(root.first)).max(self.moves.saturating_sub(moves.first));
-        }
-        if let Some(write) = job.write() {
-            let port = &self.ports[self.pads[write.storage.0] as usize];
-            let cycles = write_cycles(job, self.machine);
-            while let Some(taken) = port.iter().find(|taken| taken.meets(cycles.later(start))) {
-                start += cycles.later(start).until_behind(*taken);
+        let mut start = self.free[job.on as usize].max(words);
+        loop {
+            let from = start;
+            start = self.streams_ready(&shape, start);
+            for to in job.copies.iter() {
+                let Some(write) = job.write() else { continue };
+                let port = &self.ports[to as usize][self.pads[write.storage.0] as usize];
+                let cycles = write_cycles(job, to, self.machine);
+                while let Some(taken) = port.iter().find(|taken| taken.meets(cycles.later(start))) {
+                    start += cycles.later(start).until_behind(*taken);
+                }
+            }
+            if start == from {
+                return start;
             }
         }
-        start
     }
 
     /// What keeps a job from starting before cycle `start`; nothing if it follows the one before it at once.
     pub(super) fn cause(&self, job: &Job, words: &Words, start: u64) -> Option<Cause> {
-        if start <= self.alu {
+        let free = self.free[job.on as usize];
+        if start <= free {
             return None;
         }
         let name = |access: &Access| self.storages[access.storage.0].name.clone();
-        let shape = shape(job, self.machine);
-        let streams = shape.root.map_or(0, |root| self.root.saturating_sub(root.first));
-        let streams = streams.max(shape.moves.map_or(0, |moves| self.moves.saturating_sub(moves.first)));
         let ready = self.words_ready(words);
+        let streams = self.streams_ready(&shape(job, self.machine), free.max(ready));
         if start > ready.max(streams) {
             // Also where a longer job was put into a gap: then nothing but the order holds it back.
             return Some(job.write().map_or(Cause::Order, |write| Cause::Port(self.pads[write.storage.0])));
@@ -234,8 +295,8 @@ impl<'a> Board<'a> {
         if ready < start {
             return Some(Cause::Order);
         }
-        let late = |(storage, read): &(usize, Vec<Trace>)| {
-            behind(&self.readable[*storage], read).is_some_and(|cycles| cycles >= start as i64)
+        let late = |(site, read): &(Site, Vec<Trace>)| {
+            behind(&self.readable[site.number()], read).is_some_and(|cycles| cycles >= start as i64)
         };
         let operand = words.read.iter().position(late).and_then(|at| job.reads().nth(at));
         let operand = operand.map(|access| Cause::Operand(name(access)));
@@ -245,24 +306,31 @@ impl<'a> Board<'a> {
     /// Let a job start in a cycle that [`Board::start`] gave.
     pub(super) fn place(&mut self, job: &Job, words: &Words, start: u64) {
         let shape = shape(job, self.machine);
-        if let Some(write) = &words.written {
-            self.ports[self.pads[write.storage] as usize].push(write_cycles(job, self.machine).later(start));
-            add(&mut self.readable[write.storage], &write.readable, start, Touch::Last);
+        for Written { site, readable, .. } in &words.written {
+            let cycles = write_cycles(job, site.at, self.machine).later(start);
+            self.ports[site.at as usize][self.pads[site.storage] as usize].push(cycles);
+            add(&mut self.readable[site.number()], readable, start, Touch::Last);
         }
-        for (storage, read) in &words.read {
-            add(&mut self.read[*storage], read, start, Touch::First);
+        for (site, read) in &words.read {
+            add(&mut self.read[site.number()], read, start, Touch::First);
+        }
+        for (site, done) in &words.done {
+            add(&mut self.done[site.number()], done, start, Touch::Last);
         }
         for (known, more) in self.parked.iter_mut().zip(&words.parked) {
             known.extend(more.iter().map(|trace| trace.clone().later(start)));
         }
         let slot = Slot {
-            alu: shape.alu.later(start),
+            issue: shape.issue.later(start),
             root: shape.root.map(|w| w.later(start)),
             moves: shape.moves.map(|w| w.later(start)),
             readable: shape.readable + start,
-            waited: start - self.alu,
+            waited: start - self.free[job.on as usize],
         };
-        self.alu = slot.alu.last + 1;
+        self.free[job.on as usize] = slot.issue.last + 1;
+        if let (true, Some(moves)) = (self.machine.scalar(), slot.moves) {
+            if job.sends() { &mut self.sent } else { &mut self.from_roots }.push(moves);
+        }
         if let (Some(root), Some(moves)) = (slot.root, slot.moves) {
             self.root = root.last + 1;
             if job.divides() {
@@ -284,12 +352,12 @@ impl<'a> Board<'a> {
     /// The first cycle in which the next step may start.
     pub(super) fn length(&self) -> u64 {
         // A stream is idle two cycles after its last beat and needs one more to fetch its first instruction again.
-        let streams = self.slots.iter().flat_map(|slot| [Some(slot.alu), slot.root, slot.moves]).flatten();
+        let streams = self.slots.iter().flat_map(|slot| [Some(slot.issue), slot.root, slot.moves]).flatten();
         let mut length = streams.map(|window| window.last + 3).max().unwrap_or(2);
         // What one step leaves for the next are the states; each word has to be there when it is first read.
-        let words = self.storages.iter().zip(&self.readable).zip(&self.read);
-        for ((_, readable), read) in words.filter(|((storage, _), _)| storage.role == Role::State) {
-            length = length.max(behind(readable, read).unwrap_or(0).max(0) as u64);
+        for (storage, _) in self.storages.iter().enumerate().filter(|(_, storage)| storage.role == Role::State) {
+            let site = Site { storage, at: Datapath::Engines }.number();
+            length = length.max(behind(&self.readable[site], &self.read[site]).unwrap_or(0).max(0) as u64);
         }
         // The next tile goes on with a sum when it is there.
         let [resumed, parked] = &self.parked;
@@ -304,7 +372,7 @@ impl<'a> Board<'a> {
                 let mut late = port.iter().filter_map(|pace| pace.from(length));
                 late.any(|this| port.iter().any(|&next| this.meets(next)))
             };
-            self.ports.iter().any(meets)
+            self.ports.iter().flatten().any(meets)
         };
         while meets(length) {
             length += 1;

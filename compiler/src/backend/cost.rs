@@ -1,6 +1,6 @@
 //! Cost model: cycles and words of a placement, before anything is scheduled.
 
-use super::place::Axis;
+use super::place::{Axis, for_each_access};
 use super::seam::{self, Seam, Turn};
 use crate::fixed::{Kind, Operation, Program, Role, Tensor};
 use crate::tensor::Iterator;
@@ -52,6 +52,15 @@ pub(super) fn route(operation: &Operation, axes: &[Axis], seam: Option<Seam>) ->
     }
 }
 
+/// Whether the scalar unit has what an operation reads and writes: no weights.
+pub(super) fn can_be_scalar(program: &Program, operation: &Operation) -> bool {
+    let mut kept = false;
+    for_each_access(operation, |tensor, _, _| {
+        kept |= matches!(program.tensors[tensor.0].role, Role::State | Role::Parameter(_));
+    });
+    !kept && matches!(operation.kind, Kind::MultiplyAdd { .. } | Kind::Product { .. })
+}
+
 /// What a part of a program costs, before anything is scheduled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Cost {
@@ -59,32 +68,41 @@ pub(super) struct Cost {
     pub(super) compute: u64,
     /// Transfers of its inputs.
     pub(super) load: u64,
+    /// Cycles of what the scalar unit can do beside that.
+    pub(super) scalar: u64,
     /// Words in each PE.
     pub(super) words: u64,
 }
 
 impl Cost {
     pub(super) fn plus(self, other: Cost) -> Cost {
-        Cost { compute: self.compute + other.compute, load: self.load + other.load, words: self.words + other.words }
+        Cost {
+            compute: self.compute + other.compute,
+            load: self.load + other.load,
+            scalar: self.scalar + other.scalar,
+            words: self.words + other.words,
+        }
     }
 
-    /// The longer of computing and loading.
+    /// The longest of computing, with and without the scalar unit, and loading.
     pub(super) fn cycles(self) -> u64 {
-        self.compute.max(self.load)
+        self.compute.max(self.load).max(self.scalar)
     }
 
     /// Less is better; words only decide between placements of the same speed.
     pub(super) fn key(self) -> (u64, u64, u64) {
-        (self.cycles(), self.words, self.compute + self.load)
+        (self.cycles(), self.words, self.compute + self.scalar + self.load)
     }
 
-    /// The cost of an operation whose iterators lie on `axes` and whose result lies on `out`; `None` if that cannot be.
+    /// The cost of an operation whose iterators lie on `axes` and whose result lies on `out`; `None` if that cannot be. With a `unit`,
+    /// what is the same in all PEs costs none of them a beat.
     pub(super) fn of_operation(
         program: &Program,
         operation: &Operation,
         axes: &[Axis],
         out: &[Axis],
         machine: &Machine,
+        unit: bool,
     ) -> Option<Cost> {
         let seam = Seam::of(operation, axes, out, machine).ok()?;
         if !seam::masks_exist(program, operation, axes, seam).is_met(operation, machine) {
@@ -117,13 +135,18 @@ impl Cost {
                     + timing::MOVE_TO_ALU
             }
         };
-        Some(Cost { compute, ..Cost::default() })
+        let local = axes.iter().chain(out).all(|axis| *axis == Axis::Local);
+        Some(if unit && local && route == Route::Inside && can_be_scalar(program, operation) {
+            Cost { scalar: compute, ..Cost::default() }
+        } else {
+            Cost { compute, ..Cost::default() }
+        })
     }
 
     /// The cost of a tensor whose dimensions lie on `axes`.
     pub(super) fn of_tensor(tensor: &Tensor, axes: &[Axis], machine: &Machine) -> Cost {
         let load = if tensor.role == Role::Input { load_beats(&tensor.shape, axes, machine) } else { 0 };
-        Cost { compute: 0, load, words: local_words(&tensor.shape, axes, machine) }
+        Cost { compute: 0, load, scalar: 0, words: local_words(&tensor.shape, axes, machine) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::allocate::Home;
 use super::board::Window;
-use super::job::{Access, Counts, Job, Sink, Source, StorageId};
+use super::job::{Access, Counts, Datapath, Job, Sink, Source, StorageId};
 use super::pieces::{Piece, Pieces};
 use super::schedule::Schedule;
 use super::select::Storage;
@@ -12,10 +12,11 @@ use crate::fixed::{Program, Role};
 use crate::tensor::{Affine, IterId};
 use arch::image::{Entries, Feed, FeedDimension, Image, StreamTensor};
 use arch::isa::{
-    Address, AluInstruction, DELAY_BITS, Factor, Instruction, LEVELS, LoadInstruction, MoveInstruction, Pad,
-    RootInstruction, Start, Tiles,
+    Address, AluInstruction, DELAY_BITS, Factor, Instruction, LEVELS, LoadInstruction, Mask, MoveInstruction, Pad,
+    RootInstruction, ScalarInstruction, Start, Tiles,
 };
 use arch::machine::Machine;
+use arch::timing::Unit;
 
 /// Put the loops of a job into the innermost levels of an instruction.
 fn counts(job: &Job) -> [u32; LEVELS] {
@@ -38,7 +39,7 @@ fn address_from(access: &Access, from: u32) -> Address {
     Address { base: from + access.offset as u32, strides }
 }
 
-fn mask(lanes: &super::job::Lanes, job: &Job, machine: &Machine) -> arch::isa::Mask {
+fn mask(lanes: &super::job::Lanes, job: &Job, machine: &Machine) -> Mask {
     let base = (LEVELS - job.loops.len()) as u8;
     let mut mask = lanes.mask(machine);
     for level in [&mut mask.row_level, &mut mask.column_level, &mut mask.pick_row, &mut mask.pick_column] {
@@ -103,40 +104,57 @@ fn alu(job: &Job, homes: &[Home], machine: &Machine) -> AluInstruction {
     }
 }
 
-/// The root and move instructions that follow a job, without their delays.
-fn followers(job: &Job, homes: &[Home], machine: &Machine) -> Option<(RootInstruction, MoveInstruction)> {
-    let Sink::Tree { unit, shift, function, write, lanes, walk: None } = &job.sink else { return None };
-    let interval = job.interval * job.beats_per_result() as u32;
+/// The instruction of a job on the scalar unit, without its delay.
+fn scalar(job: &Job, homes: &[Home], machine: &Machine) -> ScalarInstruction {
+    let instruction = alu(job, homes, machine);
+    let write = instruction.write.filter(|_| job.copies.scalar);
+    let destination = if write.is_some() { instruction.destination } else { Address::default() };
+    ScalarInstruction::of(AluInstruction { write, destination, ..instruction }, job.sends())
+}
+
+/// The move instruction that takes the results of a job, without its delay.
+fn moves(job: &Job, homes: &[Home], machine: &Machine) -> Option<MoveInstruction> {
+    let (source, write, lanes) = match &job.sink {
+        Sink::Tree { unit, write, lanes, walk: None, .. } => (*unit, write, lanes),
+        Sink::Pad(write) if job.sends() => (Unit::Global, write, &job.lanes),
+        _ => return None,
+    };
     let home = homes[write.storage.0];
     assert!(matches!(home.pad, Pad::T0 | Pad::T1), "a bus cannot write the pad of {}", job.what);
-    let results = job.beats() / job.beats_per_result();
-    let root = RootInstruction {
-        delay: 0,
-        interval,
-        count: results as u32,
-        unit: *unit,
-        shift: *shift,
-        function: *function,
-        end: false,
-    };
     // The summed loops, innermost, are one beat of the move stream; its other loops are the job's.
     let mut outer = job.clone();
     outer.loops.truncate(job.loops.len() - job.reduce);
     let mut written = write.clone();
     written.strides.truncate(outer.loops.len());
-    let moves = MoveInstruction {
-        scalar: false,
+    let taken = mask(lanes, &outer, machine);
+    let nobody = Mask { row_low: 0, row_high: 0, ..Mask::all(machine.pus(), machine.pes_per_pu()) };
+    Some(MoveInstruction {
         delay: 0,
-        interval,
+        interval: job.interval * job.beats_per_result() as u32,
         counts: counts(&outer),
-        source: *unit,
+        source,
         pad: home.pad,
         destination: address(&written, home),
-        mask: mask(lanes, &outer, machine),
+        mask: if job.copies.engines { taken } else { nobody },
         late: job.counts != Counts::Every,
+        // What the unit has computed itself is in its pads already.
+        scalar: job.copies.scalar && job.on == Datapath::Engines,
         end: false,
-    };
-    Some((root, moves))
+    })
+}
+
+/// The root instruction that follows a job, without its delay.
+fn root(job: &Job) -> Option<RootInstruction> {
+    let Sink::Tree { unit, shift, function, walk: None, .. } = &job.sink else { return None };
+    Some(RootInstruction {
+        delay: 0,
+        interval: job.interval * job.beats_per_result() as u32,
+        count: (job.beats() / job.beats_per_result()) as u32,
+        unit: *unit,
+        shift: *shift,
+        function: *function,
+        end: false,
+    })
 }
 
 /// A stream under construction: instructions with delays that put their beats where the schedule wants them.
@@ -178,18 +196,32 @@ pub(super) fn encode(
     let mut alu_track = Track { instructions: Vec::new(), next: 0 };
     let mut root_track = Track { instructions: Vec::new(), next: 0 };
     let mut move_track = Track { instructions: Vec::new(), next: 0 };
-    let mut comments = Vec::new();
+    let mut scalar_track = Track { instructions: Vec::new(), next: 0 };
+    let (mut comments, mut scalar_comments, mut moved) = (Vec::new(), Vec::new(), Vec::new());
     for (job, slot) in schedule.jobs.iter().zip(&schedule.slots) {
-        let mut instruction = alu(job, homes, machine);
-        instruction.delay = alu_track.delay(slot.alu);
-        alu_track.instructions.push(instruction);
-        comments.push((job.what.clone(), line_of(job.span)));
-        if let Some((mut root, mut moves)) = followers(job, homes, machine) {
+        let comment = (job.what.clone(), line_of(job.span));
+        if job.on == Datapath::Scalar {
+            let mut instruction = scalar(job, homes, machine);
+            instruction.alu.delay = scalar_track.delay(slot.issue);
+            scalar_track.instructions.push(instruction);
+            scalar_comments.push(comment);
+        } else {
+            let mut instruction = alu(job, homes, machine);
+            instruction.delay = alu_track.delay(slot.issue);
+            alu_track.instructions.push(instruction);
+            comments.push(comment);
+        }
+        if let Some(mut root) = root(job) {
             root.delay = root_track.delay(slot.root.expect("scheduled"));
             root_track.instructions.push(root);
-            moves.delay = move_track.delay(slot.moves.expect("scheduled"));
-            move_track.instructions.push(moves);
         }
+        moved.extend(moves(job, homes, machine).map(|moves| (slot.moves.expect("scheduled"), moves)));
+    }
+    // What the scalar unit sends goes between results of roots.
+    moved.sort_by_key(|(window, _)| window.first);
+    for (window, mut moves) in moved {
+        moves.delay = move_track.delay(window);
+        move_track.instructions.push(moves);
     }
     let mut image = Image {
         machine: machine.clone(),
@@ -197,7 +229,7 @@ pub(super) fn encode(
         root: root_track.instructions,
         moves: move_track.instructions,
         load: Vec::new(),
-        scalar: Vec::new(),
+        scalar: scalar_track.instructions,
         tables: program.tables.clone(),
         entries: Entries::default(),
         step_length: schedule.length as u32,
@@ -208,7 +240,7 @@ pub(super) fn encode(
         model_out: Vec::new(),
         tensors: Vec::new(),
         comments,
-        scalar_comments: Vec::new(),
+        scalar_comments,
     };
     if let Some(last) = image.alu.last_mut() {
         last.end = true;
@@ -221,6 +253,10 @@ pub(super) fn encode(
     if let Some(last) = image.moves.last_mut() {
         last.end = true;
         image.entries.step_move = Some(0);
+    }
+    if let Some(last) = image.scalar.last_mut() {
+        last.alu.end = true;
+        image.entries.step_scalar = Some(0);
     }
     let streamed = |wanted: &dyn Fn(&Role) -> bool| -> Vec<usize> {
         (0..cut.tensors.len()).filter(|&t| wanted(&cut.tensors[t].role)).collect()
@@ -309,8 +345,11 @@ fn load_routine(
     for &tensor in wanted {
         let piece = &decided.pieces.pieces[tensor];
         let carried = stream_tensor(image, program, piece.of.0);
+        let jobs = decided.schedule.jobs.iter();
+        let mut in_unit = jobs.filter(|job| job.on == Datapath::Scalar).flat_map(Job::reads);
+        let scalar = in_unit.any(|access| access.storage == StorageId(tensor));
         for (instruction, feed) in streams::load(&decided.storages[tensor], decided.homes[tensor], carried, &machine) {
-            image.load.push(instruction);
+            image.load.push(LoadInstruction { scalar, ..instruction });
             feeds.push(of_whole(feed, piece));
         }
     }
@@ -360,6 +399,6 @@ pub(super) fn check_fields(image: &Image) -> Result<(), arch::isa::Fits> {
     image.alu.iter().try_for_each(|i| i.encode(machine).map(|_| ()))?;
     image.root.iter().try_for_each(|i| i.encode(machine).map(|_| ()))?;
     image.moves.iter().try_for_each(|i| i.encode(machine).map(|_| ()))?;
-    image.load.iter().try_for_each(|i: &LoadInstruction| i.encode(machine).map(|_| ()))?;
+    image.load.iter().try_for_each(|i| i.encode(machine).map(|_| ()))?;
     image.scalar.iter().try_for_each(|i| i.encode(machine).map(|_| ()))
 }

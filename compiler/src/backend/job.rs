@@ -54,6 +54,40 @@ pub(super) struct Bound {
 /// Lanes that take part: rows, columns, PEs; each from a first one to before a last one.
 pub(super) type Extent = [(u32, u32); 3];
 
+/// What computes, each with pads of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Datapath {
+    /// The PEs, all by one instruction.
+    Engines,
+    /// The scalar unit beside the global root.
+    Scalar,
+}
+
+impl Datapath {
+    pub(super) const ALL: [Datapath; 2] = [Datapath::Engines, Datapath::Scalar];
+}
+
+/// In whose pads the results of a job are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Copies {
+    pub(super) engines: bool,
+    pub(super) scalar: bool,
+}
+
+impl Copies {
+    /// In those of the PEs only.
+    pub(super) const ENGINES: Copies = Copies { engines: true, scalar: false };
+
+    /// Whose pads these are.
+    pub(super) fn iter(self) -> impl std::iter::Iterator<Item = Datapath> {
+        let has = move |at: &Datapath| match at {
+            Datapath::Engines => self.engines,
+            Datapath::Scalar => self.scalar,
+        };
+        Datapath::ALL.into_iter().filter(has)
+    }
+}
+
 /// Which PEs take part.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Lanes {
@@ -192,6 +226,10 @@ pub(super) struct Job {
     pub(super) span: Span,
     /// What it does, for people.
     pub(super) what: String,
+    /// What computes it: the scalar unit only results that stay in a pad ([`Sink::Pad`]).
+    pub(super) on: Datapath,
+    /// Where its results are written.
+    pub(super) copies: Copies,
     /// Loop counts, outermost first.
     pub(super) loops: Vec<u32>,
     /// Innermost loops that are summed over.
@@ -218,6 +256,8 @@ impl Job {
         Job {
             span,
             what,
+            on: Datapath::Engines,
+            copies: Copies::ENGINES,
             loops,
             reduce: 0,
             interval: 1,
@@ -237,6 +277,11 @@ impl Job {
     /// Whether its results are quotients, for which each root has one divider.
     pub(super) fn divides(&self) -> bool {
         matches!(self.sink, Sink::Tree { function: Some(RootFunction::Divide(_)), .. })
+    }
+
+    /// Whether the scalar unit gives its results to the global bus.
+    pub(super) fn sends(&self) -> bool {
+        self.on == Datapath::Scalar && self.copies.engines
     }
 
     /// Everything that is read.

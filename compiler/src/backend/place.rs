@@ -76,6 +76,13 @@ pub struct Placement {
     pub cost: u64,
 }
 
+impl Placement {
+    /// Whether everything lies where it does in another one, whatever it is estimated to cost.
+    pub(super) fn lies_as(&self, other: &Placement) -> bool {
+        self.tensors == other.tensors && self.iterators == other.iterators
+    }
+}
+
 /// Call `visit` for every access of an operation: the tensor, its index, whether it is written.
 pub(super) fn for_each_access(operation: &Operation, mut visit: impl FnMut(TensorId, &[Affine], bool)) {
     let mut read = |operand: &Operand| {
@@ -292,6 +299,8 @@ struct Search<'a> {
     axes: &'a [Axis],
     /// Classes whose axis is decided.
     decided: Way,
+    /// Whether the scalar unit does what it can.
+    unit: bool,
 }
 
 impl Search<'_> {
@@ -302,7 +311,7 @@ impl Search<'_> {
         for &number in &part.operations {
             let operation = &self.program.operations[number];
             let (axes, out) = (place(&self.classes.iterators[number]), place(&self.classes.tensors[operation.out.0]));
-            cost = cost.plus(Cost::of_operation(self.program, operation, &axes, &out, self.machine)?);
+            cost = cost.plus(Cost::of_operation(self.program, operation, &axes, &out, self.machine, self.unit)?);
         }
         for &number in &part.tensors {
             let axes = place(&self.classes.tensors[number]);
@@ -342,7 +351,7 @@ const TRIED_SEAMS: usize = 64;
 const KEPT_WITH_SEAMS: usize = 4;
 
 /// Placements in which an index lies on the rows here and on all PEs there, cheapest first.
-fn with_seams(program: &Program, machine: &Machine, axes: &[Axis]) -> Vec<(Cost, Placement)> {
+fn with_seams(program: &Program, machine: &Machine, axes: &[Axis], unit: bool) -> Vec<(Cost, Placement)> {
     let whole = Classes::of(program);
     // Operations along which an index may change over: that index is longer than there are rows.
     let mut writers: Vec<(usize, usize, usize)> = Vec::new();
@@ -390,7 +399,7 @@ fn with_seams(program: &Program, machine: &Machine, axes: &[Axis]) -> Vec<(Cost,
             continue;
         }
         let decided = vec![(rows, Axis::Row), (tall, Axis::Tall)];
-        let search = Search { program, classes: &classes, machine, axes, decided };
+        let search = Search { program, classes: &classes, machine, axes, decided, unit };
         let mut best: Option<(Cost, Way)> = Some((Cost::default(), Way::new()));
         for part in &parts(program, &classes, &[(rows, tall)]) {
             best = best
@@ -404,8 +413,9 @@ fn with_seams(program: &Program, machine: &Machine, axes: &[Axis]) -> Vec<(Cost,
     found
 }
 
-/// All placements worth trying, cheapest first. Everything in the PE, which always works if it fits, is among them.
-pub(super) fn place(program: &Program, machine: &Machine) -> Vec<Placement> {
+/// All placements worth trying, cheapest first; with a scalar `unit` that does what it can, or without. Everything in the PE, which
+/// always works if it fits, is among them.
+pub(super) fn place(program: &Program, machine: &Machine, unit: bool) -> Vec<Placement> {
     let classes = Classes::of(program);
     let axes: Vec<Axis> = Axis::ALL.into_iter().filter(|a| *a == Axis::Local || a.lanes(machine) > 1).collect();
     let axes: Vec<Axis> = if machine.pus() == 1 || machine.pes_per_pu() == 1 {
@@ -414,8 +424,8 @@ pub(super) fn place(program: &Program, machine: &Machine) -> Vec<Placement> {
     } else {
         axes
     };
-    let seamed = if axes.contains(&Axis::Row) { with_seams(program, machine, &axes) } else { Vec::new() };
-    let search = Search { program, classes: &classes, machine, axes: &axes, decided: Way::new() };
+    let seamed = if axes.contains(&Axis::Row) { with_seams(program, machine, &axes, unit) } else { Vec::new() };
+    let search = Search { program, classes: &classes, machine, axes: &axes, decided: Way::new(), unit };
     let parts = parts(program, &classes, &[]);
     let mut found: Vec<(Cost, Way)> = vec![(Cost::default(), Way::new())];
     let free = parts.iter().filter(|part| !part.classes.is_empty()).count();

@@ -5,12 +5,12 @@
 //!     move                 █ █ (root latency later)
 //!
 //! Jobs issue one after the other, each in the first cycle in which every word it reads has been written by then, no write
-//! port is used twice, and the root and move streams stay in order ([`super::board`]). The order is a list schedule: the job
+//! port is used twice, and the root and move streams stay in order ([`super::board`]). Jobs of the scalar unit have a stream of their own. The order is a list schedule: the job
 //! with the longest way to the end of the step goes first; while it waits, others fill the gap, cut at an outer loop if they are
 //! too long for it. How much such a filler may delay the urgent job is tried out, and the shortest step is taken.
 
-use super::board::{Board, Slot, Words};
-use super::job::{Extent, Job};
+use super::board::{Board, Site, Slot, Window, Words};
+use super::job::{Datapath, Extent, Job};
 use super::select::Storage;
 use super::trace::{Touch, Trace, behind};
 use arch::isa::Pad;
@@ -31,6 +31,11 @@ pub(super) struct Schedule {
 impl Schedule {
     fn of(board: &Board<'_>, jobs: Vec<Job>) -> Schedule {
         Schedule { jobs, slots: board.slots().to_vec(), length: board.length(), landed: board.landed() }
+    }
+
+    /// When the beats of each job are issued.
+    pub(super) fn windows(&self) -> Vec<Window> {
+        self.slots.iter().map(|slot| slot.issue).collect()
     }
 
     fn merit(&self) -> (u64, u64, usize) {
@@ -94,10 +99,6 @@ impl Touched {
         Touched { words: Words::of(job, machine), lanes: lanes.collect() }
     }
 
-    fn written(&self) -> Option<(usize, &[Trace])> {
-        self.words.written.as_ref().map(|written| (written.storage, written.readable.as_slice()))
-    }
-
     /// Whether both write the same word of some PE.
     fn writes_with(&self, later: &Touched) -> bool {
         let overlap =
@@ -111,22 +112,23 @@ impl Touched {
     fn lag(&self, later: &Touched) -> Option<u64> {
         let mut lag = None;
         let mut at_least = |cycles: i64| lag = Some(lag.unwrap_or(0).max(cycles.max(0) as u64));
-        let reads = |touched: &Touched, storage: usize| {
-            let read = touched.words.read.iter().filter(|(read, _)| *read == storage);
+        let reads = |touched: &Touched, site: Site| {
+            let read = touched.words.read.iter().filter(|(read, _)| *read == site);
             read.flat_map(|(_, boxes)| boxes.clone()).collect::<Vec<Trace>>()
         };
-        if let Some((storage, written)) = self.written() {
-            if let Some(cycles) = behind(written, &reads(later, storage)) {
+        for written in &self.words.written {
+            if let Some(cycles) = behind(&written.readable, &reads(later, written.site)) {
                 at_least(cycles);
             }
-            if later.written().is_some_and(|(other, _)| other == storage) && self.writes_with(later) {
+            let both = later.words.written.iter().any(|other| other.site == written.site);
+            if both && self.writes_with(later) {
                 at_least(0);
             }
         }
-        if let Some((storage, written)) = later.written()
-            && behind(written, &reads(self, storage)).is_some()
-        {
-            at_least(0);
+        for written in &later.words.written {
+            if behind(&written.readable, &reads(self, written.site)).is_some() {
+                at_least(0);
+            }
         }
         lag
     }
@@ -190,12 +192,16 @@ fn list(
         ready.sort_by_key(|&(at, _)| (std::cmp::Reverse(graph.way[opened[at].number]), at));
         let (urgent, wanted) = ready[0];
         let fits = |&&(at, start): &&(usize, u64)| {
-            start < wanted && start + opened[at].job.cycles() <= wanted.saturating_add(delay)
+            let urgent = &opened[urgent].job;
+            urgent.on == Datapath::Engines
+                && start < wanted
+                && start + opened[at].job.cycles() <= wanted.saturating_add(delay)
         };
         let (at, start) = ready[1..].iter().find(fits).copied().unwrap_or((urgent, wanted));
-        if at == urgent && cut {
+        if at == urgent && cut && opened[urgent].job.on == Datapath::Engines {
             let room = |&(at, start): &(usize, u64)| {
-                let part = opened[at].job.outer_cycles()?;
+                let job = &opened[at].job;
+                let part = job.outer_cycles().filter(|_| job.on == Datapath::Engines)?;
                 let count = wanted.saturating_sub(start) / part;
                 (count > 0)
                     .then(|| opened[at].job.split(count as u32, machine))?

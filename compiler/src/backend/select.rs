@@ -7,7 +7,7 @@
 //! tensor of its own, as a sum over one lane.
 
 use super::cost::{Route, local_words, route};
-use super::job::{Access, Bound, Counts, Job, Lanes, Sink, Source, StorageId};
+use super::job::{Access, Bound, Copies, Counts, Datapath, Job, Lanes, Sink, Source, StorageId};
 use super::place::{Axis, Placement};
 use super::seam::{Seam, Turn, Walk, last_columns};
 use super::tile::{self, Tile};
@@ -423,6 +423,8 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
     let base = Job {
         span: operation.span,
         what: name.clone(),
+        on: Datapath::Engines,
+        copies: Copies::ENGINES,
         loops: context.loops.clone(),
         reduce,
         interval: 1,

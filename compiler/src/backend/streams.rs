@@ -206,13 +206,13 @@ pub(super) fn load(storage: &Storage, home: Home, tensor: usize, machine: &Machi
         }
         let group = level_of(&part.loops, |w| matches!(w, Walk::Group(_)));
         let instruction = LoadInstruction {
-            scalar: false,
             counts: counts(&part.loops),
             pad: home.pad,
             destination,
             scatter,
             pick_group: group.map_or(NO_LEVEL, |l| (base + l) as u8),
             mask: lanes.mask(machine),
+            scalar: false,
             end: false,
         };
         let dimensions = dimensions(storage, machine, &part.fixed, &part.loops, scatter);

@@ -10,20 +10,24 @@
 //! 6. A word of the gradient pad belongs to one sum of the step, has one address in all its beats, and is there when the next tile reads it.
 //!    What a late instruction gives the trees is written late.
 //! 7. All streams are idle, and have fetched their first instruction again, when the next step starts.
+//! 8. What the scalar unit sends is taken by one move beat, and meets no result of the global root. The unit reads only words that it
+//!    has: of inputs that are loaded to it, or that it or the bus has written there.
 //!
 //! Two steps are replayed, the second one as soon as the first one's length allows: what the first has still on its way
 //! must not trouble the second. Every beat of every stream is looked at once, in the order of time, so the work grows with the length
 //! of the step and nothing is left out. The scheduler counts with boxes of words ([`super::trace`]), the replay with words: neither
-//! believes the other.
+//! believes the other. The streams of PEs and scalar unit run beside each other; which of their instructions comes first in the order of the
+//! program is given.
 
 use arch::image::Image;
 use arch::isa::{
-    Address, AluInstruction, Factor, LEVELS, Mask, MoveInstruction, Pad, RootFunction, RootInstruction, Start, Tiles,
-    gradient_bits, pad_bits,
+    Address, AluInstruction, Factor, LEVELS, LoadInstruction, Mask, MoveInstruction, Pad, RootFunction,
+    RootInstruction, ScalarInstruction, Start, Tiles, gradient_bits, pad_bits,
 };
 use arch::machine::Machine;
 use arch::timing::{self, Unit};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::iter::Peekable;
 
 /// The counters of a vector instruction, beat by beat.
 #[derive(Debug, Clone)]
@@ -131,18 +135,43 @@ impl Lanes<'_> {
     }
 }
 
-/// A word that is written: by which alu instruction's result, when, and in which PEs.
+/// A word that is written: by which instruction's result, when, in which PEs, and whether in the scalar unit.
 #[derive(Debug, Clone, Copy)]
 struct Write<'a> {
     cycle: u64,
+    /// The place of the instruction in the program.
     job: u32,
     word: Word,
-    lanes: Lanes<'a>,
+    lanes: Option<Lanes<'a>>,
+    scalar: bool,
 }
+
+/// A result on its way to the buses: when a move beat takes it, from where, whose it is, and whether it counts in the last tile only.
+#[derive(Debug, Clone, Copy)]
+struct Result {
+    cycle: u64,
+    source: Unit,
+    job: u32,
+    late: bool,
+}
+
+/// A beat of the PEs or of the scalar unit: its cycle, the place of its instruction in the program, counters.
+#[derive(Debug, Clone, Copy)]
+struct Beat<'a> {
+    cycle: u64,
+    job: u32,
+    instruction: &'a AluInstruction,
+    counters: [u32; LEVELS],
+    scalar: bool,
+}
+
+/// An instruction: the cycle of its first beat, and its place in the program.
+type Placed<I> = (u64, u32, I);
 
 /// The streams of one step, with the cycles of their instructions.
 struct Streams {
-    alu: Vec<(u64, AluInstruction)>,
+    alu: Vec<Placed<AluInstruction>>,
+    scalar: Vec<Placed<ScalarInstruction>>,
     root: Vec<(u64, RootInstruction)>,
     moves: Vec<(u64, MoveInstruction)>,
     /// First cycle in which all are ready to start again.
@@ -150,23 +179,51 @@ struct Streams {
 }
 
 impl Streams {
-    fn of(image: &Image) -> Streams {
+    fn of(image: &Image, follows: &[u32]) -> Streams {
         let step = image.alu.iter().take_while(|i| !i.emit).copied();
         let (alu, alu_idle) = timed(step, |i| (i.delay, i.interval, beats(&i.counts)));
+        let (scalar, scalar_idle) =
+            timed(image.scalar.iter().copied(), |i| (i.alu.delay, i.alu.interval, beats(&i.alu.counts)));
         let (root, root_idle) = timed(image.root.iter().copied(), |i| (i.delay, i.interval, u64::from(i.count)));
         let (moves, move_idle) = timed(image.moves.iter().copied(), |i| (i.delay, i.interval, beats(&i.counts)));
-        Streams { alu, root, moves, idle: alu_idle.max(root_idle).max(move_idle) }
+        assert_eq!(follows.len(), scalar.len(), "each scalar instruction has a place in the program");
+        assert!(follows.is_sorted(), "each stream is in the order of the program");
+        let before = |at: u32| follows.iter().filter(|&&follows| follows <= at).count() as u32;
+        let alu = (0..).zip(alu).map(|(at, (first, i))| (first, at + before(at), i)).collect();
+        let scalar = (0..).zip(follows).zip(scalar).map(|((at, follows), (first, i))| (first, at + follows, i));
+        let idle = alu_idle.max(scalar_idle).max(root_idle).max(move_idle);
+        Streams { alu, scalar: scalar.collect(), root, moves, idle }
     }
 
-    /// Alu beats of two steps: cycle, number of the instruction over both, the instruction, counters.
-    fn alu_beats(&self, length: u64) -> impl Iterator<Item = (u64, u32, &AluInstruction, [u32; LEVELS])> {
-        let steps = [(0, 0), (length, self.alu.len() as u32)];
-        steps.into_iter().flat_map(move |(from, job)| {
-            (0..).zip(&self.alu).flat_map(move |(number, (first, instruction))| {
-                let beats = Beats::new(from + first, instruction.interval, instruction.counts);
-                beats.map(move |(cycle, counters)| (cycle, job + number, instruction, counters))
+    /// Instructions of PEs and scalar unit.
+    fn instructions(&self) -> u32 {
+        (self.alu.len() + self.scalar.len()) as u32
+    }
+
+    /// Beats of the PEs and of the scalar unit in two steps, in the order of time.
+    fn beats(&self, length: u64) -> impl Iterator<Item = Beat<'_>> {
+        let steps = [(0, 0), (length, self.instructions())];
+        let beat = |cycle, job, instruction, counters, scalar| Beat { cycle, job, instruction, counters, scalar };
+        let mut alu = steps
+            .into_iter()
+            .flat_map(move |(from, job)| {
+                self.alu.iter().flat_map(move |(first, number, instruction)| {
+                    let beats = Beats::new(from + first, instruction.interval, instruction.counts);
+                    beats.map(move |(cycle, counters)| beat(cycle, job + number, instruction, counters, false))
+                })
             })
-        })
+            .peekable();
+        let mut scalar = steps
+            .into_iter()
+            .flat_map(move |(from, job)| {
+                self.scalar.iter().flat_map(move |(first, number, instruction)| {
+                    let beats = Beats::new(from + first, instruction.alu.interval, instruction.alu.counts);
+                    beats.map(move |(cycle, counters)| beat(cycle, job + number, &instruction.alu, counters, true))
+                })
+            })
+            .peekable();
+        let time = |beat: Option<&Beat<'_>>| beat.map_or(u64::MAX, |beat| beat.cycle);
+        std::iter::from_fn(move || if time(scalar.peek()) < time(alu.peek()) { scalar.next() } else { alu.next() })
     }
 
     fn root_beats(&self, length: u64) -> impl Iterator<Item = (u64, &RootInstruction)> {
@@ -187,41 +244,31 @@ impl Streams {
         })
     }
 
-    /// When an instruction of two steps gives a sum to the trees: cycle, number of the instruction.
-    fn sums(&self, length: u64) -> impl Iterator<Item = (u64, u32)> {
-        let steps = [(0, 0), (length, self.alu.len() as u32)];
+    /// When an instruction of two steps gives a sum to the trees: cycle, place of the instruction, whether it is late.
+    fn sums(&self, length: u64) -> impl Iterator<Item = (u64, u32, bool)> {
+        let steps = [(0, 0), (length, self.instructions())];
         steps.into_iter().flat_map(move |(from, job)| {
-            let senders = (0..).zip(&self.alu).filter(|(_, (_, instruction))| instruction.tree);
-            senders.flat_map(move |(number, (first, instruction))| {
-                let (outer, inner) = instruction.counts.split_at(LEVELS - instruction.reduce as usize);
-                let product = |counts: &[u32]| counts.iter().map(|&n| u64::from(n)).product::<u64>();
-                let (interval, summed) = (u64::from(instruction.interval), product(inner));
-                (1..=product(outer)).map(move |n| (from + first + (n * summed - 1) * interval, job + number))
+            let senders = self.alu.iter().filter(|(_, _, instruction)| instruction.tree);
+            senders.flat_map(move |(first, number, instruction)| {
+                let late = instruction.tiles != Tiles::Every;
+                results(instruction).map(move |cycle| (from + first + cycle, job + number, late))
             })
         })
     }
 
-    /// What comes over the buses, in order: each sum of the alu through the root beat and the move beat that take it.
-    fn bus_writes(&self, machine: &Machine, length: u64) -> impl Iterator<Item = Write<'_>> {
-        let (highest, mut sums) = (Highest::of(machine), self.sums(length));
-        let (mut roots, mut moves) = (self.root_beats(length), self.move_beats(length));
+    /// What the roots give to the buses, in order: each sum of the alu through the root beat that takes it.
+    fn of_roots(&self, machine: &Machine, length: u64) -> impl Iterator<Item = Result> {
+        let (mut sums, mut roots) = (self.sums(length), self.root_beats(length));
         // When each kind of root began its last quotient.
         let mut quotients = [None; 2];
         std::iter::from_fn(move || {
-            let (sum, root, moved) = (sums.next(), roots.next(), moves.next());
-            let (Some((t, job)), Some((at, root)), Some((cycle, moved, counters))) = (sum, root, moved) else {
+            let (sum, root) = (sums.next(), roots.next());
+            let (Some((t, job, late)), Some((at, root))) = (sum, root) else {
                 assert!(sum.is_none() && root.is_none(), "every sum is taken by a root beat");
-                assert!(moved.is_none(), "every root result is taken by a move beat");
                 return None;
             };
             let present = t + timing::alu_to_root(machine, root.unit);
             assert_eq!(at, present, "cycle {at}: a root beat needs one sum, that of instruction {job}");
-            let result = at + timing::root_result(machine, root.unit, root.function.as_ref());
-            assert_eq!(
-                (cycle, moved.source),
-                (result, root.unit),
-                "cycle {cycle}: a move beat needs one result, that of instruction {job}"
-            );
             if matches!(root.function, Some(RootFunction::Divide(_))) {
                 let last = &mut quotients[usize::from(root.unit == Unit::Global)];
                 if let Some(since) = last.replace(at) {
@@ -229,12 +276,68 @@ impl Streams {
                     assert!(at >= free, "cycle {at}: the divider is busy since {since}");
                 }
             }
-            let late = self.alu[job as usize % self.alu.len()].1.tiles != Tiles::Every;
-            assert_eq!(moved.late, late, "cycle {cycle}: instruction {job} and its move count in the same tiles");
-            let lanes = Lanes { mask: &moved.mask, counts: &moved.counts, counters };
-            Some(Write { cycle, job, word: highest.word(moved.pad, &moved.destination, &counters), lanes })
+            let cycle = at + timing::root_result(machine, root.unit, root.function.as_ref());
+            Some(Result { cycle, source: root.unit, job, late })
         })
     }
+
+    /// What the scalar unit gives to the global bus, in order.
+    fn sent(&self, length: u64) -> impl Iterator<Item = Result> {
+        let steps = [(0, 0), (length, self.instructions())];
+        steps.into_iter().flat_map(move |(from, job)| {
+            let senders = self.scalar.iter().filter(|(_, _, instruction)| instruction.send);
+            senders.flat_map(move |(first, number, instruction)| {
+                results(&instruction.alu).map(move |cycle| Result {
+                    cycle: from + first + cycle + timing::SCALAR_TO_MOVE,
+                    source: Unit::Global,
+                    job: job + number,
+                    late: false,
+                })
+            })
+        })
+    }
+
+    /// What comes over the buses, in order: each result and the move beat that takes it.
+    fn bus_writes(&self, machine: &Machine, length: u64) -> impl Iterator<Item = Write<'_>> {
+        let (highest, mut moves) = (Highest::of(machine), self.move_beats(length));
+        let (mut roots, mut sent) = (self.of_roots(machine, length).peekable(), self.sent(length).peekable());
+        std::iter::from_fn(move || {
+            let next = match (roots.peek(), sent.peek()) {
+                (Some(root), Some(scalar)) => {
+                    let apart = root.cycle != scalar.cycle || root.source == Unit::Row;
+                    assert!(apart, "cycle {}: global root and scalar unit give a result", root.cycle);
+                    if root.cycle <= scalar.cycle { roots.next() } else { sent.next() }
+                }
+                (Some(_), None) => roots.next(),
+                (None, _) => sent.next(),
+            };
+            let moved = moves.next();
+            let (Some(Result { cycle: result, source, job, late }), Some((cycle, moved, counters))) = (next, moved)
+            else {
+                assert!(next.is_none() && moved.is_none(), "every result is taken by a move beat");
+                return None;
+            };
+            assert_eq!(
+                (cycle, moved.source),
+                (result, source),
+                "cycle {cycle}: a move beat needs one result, that of instruction {job}"
+            );
+            assert_eq!(moved.late, late, "cycle {cycle}: instruction {job} and its move count in the same tiles");
+            assert!(!moved.scalar || source == Unit::Global, "cycle {cycle}: the scalar unit hears the global bus only");
+            let lanes = Lanes { mask: &moved.mask, counts: &moved.counts, counters };
+            let lanes = (moved.mask.row_low < moved.mask.row_high || moved.mask.flat).then_some(lanes);
+            let word = highest.word(moved.pad, &moved.destination, &counters);
+            Some(Write { cycle, job, word, lanes, scalar: moved.scalar })
+        })
+    }
+}
+
+/// The cycles, from its first beat on, in which an instruction ends a sum.
+fn results(instruction: &AluInstruction) -> impl Iterator<Item = u64> {
+    let (outer, inner) = instruction.counts.split_at(LEVELS - instruction.reduce as usize);
+    let product = |counts: &[u32]| counts.iter().map(|&n| u64::from(n)).product::<u64>();
+    let (interval, summed) = (u64::from(instruction.interval), product(inner));
+    (1..=product(outer)).map(move |n| (n * summed - 1) * interval)
 }
 
 /// What is known of a word: the last instruction, plus one, that wrote it, where, and that read it (wherever).
@@ -245,7 +348,7 @@ struct Known<'a> {
     lanes: Option<Lanes<'a>>,
 }
 
-/// All pads, and when each was written last.
+/// All pads of the PEs, or of the scalar unit, and when each was written last.
 struct Pads<'a> {
     machine: &'a Machine,
     words: [Vec<Known<'a>>; 4],
@@ -258,7 +361,8 @@ impl<'a> Pads<'a> {
         Pads { machine, words, busy: [None; 4] }
     }
 
-    fn write(&mut self, Write { cycle, job, word: (pad, at), lanes }: Write<'a>) {
+    /// Write a word in some PEs, or in the scalar unit (`None`).
+    fn write(&mut self, &Write { cycle, job, word: (pad, at), .. }: &Write<'a>, lanes: Option<Lanes<'a>>) {
         let busy = self.busy[pad as usize].replace(cycle);
         assert!(busy != Some(cycle), "cycle {cycle}: two writes of {pad:?}");
         let known = &mut self.words[pad as usize][at];
@@ -271,12 +375,12 @@ impl<'a> Pads<'a> {
         if job + 1 < written {
             // Results for other lanes of the word may land in any order.
             assert!(
-                before.is_none_or(|before| !before.meet(&lanes, self.machine)),
+                matches!((before, &lanes), (Some(before), Some(lanes)) if !before.meet(lanes, self.machine)),
                 "cycle {cycle}: instruction {job} writes {pad}[{at}] after instruction {}",
                 written - 1
             );
         } else {
-            (known.written, known.lanes) = (job + 1, Some(lanes));
+            (known.written, known.lanes) = (job + 1, lanes);
         }
     }
 
@@ -290,6 +394,17 @@ impl<'a> Pads<'a> {
         );
         known.read = known.read.max(job + 1);
     }
+}
+
+/// The words of the data pad that are loaded to the scalar unit.
+fn loaded(image: &Image) -> BTreeSet<Word> {
+    let highest = Highest::of(&image.machine);
+    let to_unit = image.load.iter().filter(|load| load.scalar);
+    let words = |load: &LoadInstruction| -> Vec<Word> {
+        let beats = Beats::new(0, 1, load.counts);
+        beats.map(|(_, counters)| highest.word(load.pad, &load.destination, &counters)).collect()
+    };
+    to_unit.flat_map(words).collect()
 }
 
 /// The sum that a word of the gradient pad belongs to (instruction of the step, and its loops that are not summed over), and the
@@ -308,7 +423,8 @@ impl Gradients {
         Gradients { words: vec![None; 1 << gradient_bits(machine)], step }
     }
 
-    fn beat(&mut self, t: u64, job: u32, instruction: &AluInstruction, counters: &[u32; LEVELS]) {
+    fn beat(&mut self, &Beat { cycle: t, job, instruction, counters, .. }: &Beat<'_>) {
+        let counters = &counters;
         let Tiles::Park(address) = instruction.tiles else { return };
         let summed = LEVELS - instruction.reduce as usize;
         let mut sum = *counters;
@@ -335,35 +451,43 @@ impl Gradients {
     }
 }
 
-/// Replay two steps of an image and check the laws of the module head.
+/// Replay two steps of an image and check the laws of the module head. `follows` says for each scalar instruction how many alu
+/// instructions of the step come before it in the order of the program.
 ///
 /// # Panics
 /// When a law is broken.
-pub fn verify(image: &Image) {
+pub fn verify(image: &Image, follows: &[u32]) {
     let (machine, length) = (&image.machine, u64::from(image.step_length));
-    let streams = Streams::of(image);
+    let streams = Streams::of(image, follows);
     let idle = streams.idle;
     assert!(idle <= length, "the step is {length} cycles long, but its streams are busy for {idle}");
-    let (mut pads, highest) = (Pads::new(machine), Highest::of(machine));
+    let (mut pads, highest) = ([Pads::new(machine), Pads::new(machine)], Highest::of(machine));
+    let loaded = loaded(image);
     let mut from_bus = streams.bus_writes(machine, length).peekable();
-    // Results on their way to the write ports of their own PEs.
+    // Results on their way to the write ports of their own pads.
     let mut inside: VecDeque<Write<'_>> = VecDeque::new();
-    let mut gradients = Gradients::new(machine, streams.alu.len() as u32);
-    for (t, job, instruction, counters) in streams.alu_beats(length) {
+    let mut gradients = Gradients::new(machine, streams.instructions());
+    for beat in streams.beats(length) {
+        let Beat { cycle: t, job, instruction, counters, scalar } = beat;
         land(&mut pads, &mut inside, &mut from_bus, t);
         for pad in reads(instruction) {
             let at = highest.word(pad, &instruction.reads[pad as usize], &counters);
-            let written = inside.front().into_iter().chain(from_bus.peek());
+            let written = inside.iter().take_while(|write| write.cycle == t).chain(from_bus.peek());
             for write in written.filter(|write| write.cycle == t) {
-                assert!(write.word != at, "cycle {t}: {at:?} is read while it is written");
+                let here = if scalar { write.scalar } else { write.lanes.is_some() };
+                assert!(!here || write.word != at, "cycle {t}: {at:?} is read while it is written");
             }
+            let pads = &mut pads[usize::from(scalar)];
+            let has = || loaded.contains(&at) || pads.words[pad as usize][at.1].written > 0;
+            assert!(!scalar || has(), "cycle {t}: the scalar unit has no {at:?}, which instruction {job} reads");
             pads.read(t, job, at);
         }
-        gradients.beat(t, job, instruction, &counters);
+        gradients.beat(&beat);
         if let (Some(pad), true) = (instruction.write, is_last(instruction, &counters)) {
             let word = highest.word(pad, &instruction.destination, &counters);
             let lanes = Lanes { mask: &instruction.mask, counts: &instruction.counts, counters };
-            inside.push_back(Write { cycle: t + timing::ALU_WRITE, job, word, lanes });
+            let lanes = (!scalar).then_some(lanes);
+            inside.push_back(Write { cycle: t + timing::ALU_WRITE, job, word, lanes, scalar });
         }
     }
     land(&mut pads, &mut inside, &mut from_bus, u64::MAX);
@@ -371,9 +495,9 @@ pub fn verify(image: &Image) {
 
 /// Let everything land that is written before a cycle, in the order of time.
 fn land<'a>(
-    pads: &mut Pads<'a>,
+    [engines, scalar]: &mut [Pads<'a>; 2],
     inside: &mut VecDeque<Write<'a>>,
-    from_bus: &mut std::iter::Peekable<impl Iterator<Item = Write<'a>>>,
+    from_bus: &mut Peekable<impl Iterator<Item = Write<'a>>>,
     before: u64,
 ) {
     loop {
@@ -383,6 +507,12 @@ fn land<'a>(
             return;
         }
         let write = if own <= bus { inside.pop_front() } else { from_bus.next() };
-        pads.write(write.expect("it is there"));
+        let write = write.expect("it is there");
+        if write.lanes.is_some() {
+            engines.write(&write, write.lanes);
+        }
+        if write.scalar {
+            scalar.write(&write, None);
+        }
     }
 }

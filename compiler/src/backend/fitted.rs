@@ -1,0 +1,72 @@
+//! Fitted: a machine that is as large as its program needs.
+
+use super::refuse::{Refusal, needs_divider, needs_extremes};
+use super::search::{Choice, Found, search};
+use super::Compiled;
+use crate::fixed::Program;
+use arch::machine::{Machine, MachineSpec};
+use arch::{Code, Diagnostic};
+
+/// Depths of the gradient pads that are tried where the specification leaves them out: first as many bits as the data pads have. A
+/// placement that is a little faster, but keeps the sums of a whole model in every PE, is not worth them.
+fn gradient_depths(spec: &MachineSpec, machine: &Machine) -> Vec<u32> {
+    let bits = 2 * machine.data_depth() * machine.word() / machine.accumulator();
+    let first = (bits.next_power_of_two() / 2).max(16);
+    spec.gradient_depth.map_or_else(|| vec![first, 4 * first, 1 << 16], |depth| vec![depth])
+}
+
+/// Compile for a machine whose scratchpad and program depths, dividers, extremes, scalar unit and gradient pads, where the specification leaves them
+/// out, are what the program needs.
+///
+/// # Errors
+/// As [`compile`]; a specification that is no machine is a diagnostic, too.
+pub fn compile_fitted(
+    program: &Program,
+    spec: &MachineSpec,
+    line_of: &dyn Fn(arch::Span) -> usize,
+) -> Result<Compiled, Refusal> {
+    let machine = |spec: MachineSpec| {
+        Machine::try_from(spec).map_err(|e| Refusal::unsupported(Diagnostic::global(Code::Config, e.to_string())))
+    };
+    let largest = MachineSpec {
+        model_depth: spec.model_depth.or(Some(1 << 16)),
+        data_depth: spec.data_depth.or(Some(1 << 15)),
+        temporary_depth: spec.temporary_depth.or(Some(1 << 16)),
+        program_depth: spec.program_depth.or(Some(2048)),
+        divider: spec.divider.or(Some(needs_divider(program))),
+        extremes: spec.extremes.or(Some(needs_extremes(program))),
+        scalar: spec.scalar.or(Some(true)),
+        ..spec.clone()
+    };
+    let mut tried: Option<Result<(Found, Machine), Refusal>> = None;
+    for gradient_depth in gradient_depths(spec, &machine(largest.clone())?) {
+        let roomy = machine(MachineSpec { gradient_depth: Some(gradient_depth), ..largest.clone() })?;
+        match search(program, &roomy, Choice::Best) {
+            Err(refusal @ Refusal::DoesNotFit { .. }) => tried = Some(Err(refusal)),
+            other => {
+                tried = Some(other.map(|found| (found, roomy)));
+                break;
+            }
+        }
+    }
+    let (found, roomy) = tried.expect("one depth at least is tried")?;
+    let image = found.image(program, &roomy, line_of)?;
+    let used = found.built.allocation.words;
+    let instructions = [image.alu.len(), image.root.len(), image.moves.len(), image.load.len(), image.scalar.len()];
+    let longest = instructions.into_iter().max().unwrap_or(0) as u32;
+    // At least a few words, so that small programs share a grid.
+    let fitted = MachineSpec {
+        model_depth: spec.model_depth.or(Some(used.model.max(16))),
+        data_depth: spec.data_depth.or(Some(used.data.max(16))),
+        temporary_depth: spec.temporary_depth.or(Some(used.temporary.max(16))),
+        program_depth: spec.program_depth.or(Some(longest.max(16))),
+        divider: spec.divider.or(Some(needs_divider(program))),
+        extremes: spec.extremes.or(Some(needs_extremes(program))),
+        scalar: spec.scalar.or(Some(!image.scalar.is_empty())),
+        gradient_depth: spec.gradient_depth.or(Some(if used.gradient == 0 { 0 } else { used.gradient.max(16) })),
+        ..spec.clone()
+    };
+    // Nothing differs but depths, and a scalar unit that is not used: what was found is what would be found.
+    let image = found.image(program, &machine(fitted)?, line_of)?;
+    Ok(found.compiled(image, line_of))
+}

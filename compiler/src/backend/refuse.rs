@@ -1,0 +1,178 @@
+//! What a machine cannot do, said to the user.
+
+use super::allocate::Words;
+use super::encode;
+use crate::fixed::{Kind, Operation, Program};
+use arch::amounts::Amounts;
+use arch::image::Image;
+use arch::isa::{AluInstruction, ScalarInstruction};
+use arch::machine::Machine;
+use arch::{Code, Diagnostic};
+
+/// Why there is no image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// The program is too large for the machine.
+    DoesNotFit {
+        /// The message.
+        diagnostic: Box<Diagnostic>,
+        /// Words per PE that would do on this grid.
+        needed: Words,
+    },
+    /// The machine cannot do this at all.
+    Unsupported(Box<Diagnostic>),
+}
+
+impl Refusal {
+    pub(super) fn unsupported(diagnostic: Diagnostic) -> Refusal {
+        Refusal::Unsupported(Box::new(diagnostic))
+    }
+
+    pub(super) fn too_large(diagnostic: Diagnostic, needed: Words) -> Refusal {
+        Refusal::DoesNotFit { diagnostic: Box::new(diagnostic), needed }
+    }
+
+    /// The message.
+    pub fn diagnostic(&self) -> &Diagnostic {
+        match self {
+            Refusal::DoesNotFit { diagnostic, .. } | Refusal::Unsupported(diagnostic) => diagnostic,
+        }
+    }
+}
+
+/// Whether the machine can compute at all what a program asks for.
+pub(super) fn check_program(program: &Program, machine: &Machine) -> Result<(), Refusal> {
+    if program.word != machine.word() || program.accumulator > machine.accumulator() {
+        let message = format!(
+            "the program was made for words of {} and accumulators of {} bits, the machine has {} and {}",
+            program.word,
+            program.accumulator,
+            machine.word(),
+            machine.accumulator()
+        );
+        return Err(Refusal::unsupported(Diagnostic::global(Code::Backend, message)));
+    }
+    if let Some(division) = program.operations.iter().find(|operation| matches!(operation.kind, Kind::Divide { .. }))
+        && !machine.divider()
+    {
+        let message =
+            format!("`{}` is a quotient, and the machine has no dividers", program.tensors[division.out.0].name);
+        let diagnostic = Diagnostic::new(Code::Backend, division.span, message).with_label("divided here");
+        return Err(Refusal::unsupported(diagnostic.with_help("`divider = true` in the [machine] table adds them")));
+    }
+    if let Some(extreme) = program.operations.iter().find(|operation| compares(operation))
+        && !machine.extremes()
+    {
+        let name = &program.tensors[extreme.out.0].name;
+        let message = format!("`{name}` is the largest or smallest of several values, and the machine only adds");
+        let diagnostic = Diagnostic::new(Code::Backend, extreme.span, message).with_label("compared here");
+        let help = "`extremes = true` in the [machine] table lets accumulators and trees compare";
+        return Err(Refusal::unsupported(diagnostic.with_help(help)));
+    }
+    Ok(())
+}
+
+pub(super) fn too_large(machine: &Machine, available: Words, needed: Words) -> Refusal {
+    let pads = [
+        ("model", needed.model, available.model),
+        ("data", needed.data, available.data),
+        ("temporary", needed.temporary, available.temporary),
+        ("gradient", needed.gradient, available.gradient),
+    ];
+    let short = || pads.into_iter().filter(|&(_, need, have)| need > have);
+    let list = |each: &dyn Fn((&str, u32, u32)) -> String| short().map(each).collect::<Vec<_>>().join(", ");
+    let message = format!(
+        "the program does not fit {machine}: per PE it needs {}",
+        list(&|(pad, need, have)| format!("{need} words of {pad} scratchpad where the machine has {have}"))
+    );
+    let depths = format!(
+        "{} would do on this grid; so would more PEs",
+        list(&|(pad, need, _)| format!("{pad}_depth = {}", need.next_power_of_two()))
+    );
+    Refusal::too_large(Diagnostic::global(Code::Backend, message).with_help(depths), needed)
+}
+
+/// Instructions must fit program memories and fields, tables their memory.
+pub(super) fn check_programs(image: &Image) -> Result<(), Refusal> {
+    let depth = image.machine.program_depth();
+    let streams = [
+        ("alu", image.alu.len()),
+        ("root", image.root.len()),
+        ("move", image.moves.len()),
+        ("load", image.load.len()),
+        ("scalar", image.scalar.len()),
+    ];
+    for (name, instructions) in streams {
+        if instructions > depth as usize {
+            let message =
+                format!("the {name} program has {instructions} instructions, the machine has room for {depth}");
+            let help = format!("program_depth = {} would do", instructions.next_power_of_two());
+            let diagnostic = Diagnostic::global(Code::Backend, message).with_help(help);
+            return Err(Refusal::too_large(diagnostic, Words::default()));
+        }
+    }
+    let entries: usize = image.tables.iter().map(|t| t.entries.len()).sum();
+    if entries > image.machine.table_entries() as usize {
+        let message = format!(
+            "the function tables need {entries} entries, the machine has room for {}",
+            image.machine.table_entries()
+        );
+        return Err(Refusal::too_large(Diagnostic::global(Code::Backend, message), Words::default()));
+    }
+    encode::check_fields(image).map_err(|error| {
+        let message = format!("an instruction does not fit its microcode word: {error}");
+        Refusal::unsupported(Diagnostic::global(Code::Backend, message))
+    })
+}
+
+/// Every shift must be one that the machine does.
+pub(super) fn check_shifts(image: &Image) -> Result<(), Refusal> {
+    let machine = &image.machine;
+    let of_alu = |needed: fn(&AluInstruction) -> Option<u32>| {
+        let amounts = image.alu.iter().zip(&image.comments);
+        amounts.filter_map(move |(instruction, (what, line))| Some((needed(instruction)?, what.as_str(), *line)))
+    };
+    let of_unit = |needed: fn(&ScalarInstruction) -> Option<u32>| {
+        let amounts = image.scalar.iter().zip(&image.scalar_comments);
+        amounts.filter_map(move |(instruction, (what, line))| Some((needed(instruction)?, what.as_str(), *line)))
+    };
+    let of_root = image.root.iter().filter_map(|root| Some((root.needed_shift()?, "a root", 0)));
+    let aligned = of_unit(|instruction| instruction.alu.needed_alignment());
+    let alignments: Vec<_> = of_alu(AluInstruction::needed_alignment).chain(aligned).collect();
+    let shifted = of_unit(ScalarInstruction::needed_shift);
+    let shifts: Vec<_> = of_alu(AluInstruction::needed_shift).chain(shifted).collect();
+    let kinds = [
+        ("alignments", machine.alignments(), image.alignments(), alignments),
+        ("shifts", machine.shifts(), image.shifts(), shifts),
+        ("root_shifts", machine.root_shifts(), image.root_shifts(), of_root.collect()),
+    ];
+    for (key, has, needed, uses) in kinds {
+        if let Some((amount, what, line)) = uses.into_iter().find(|&(amount, ..)| !has.contains(amount)) {
+            let place = if line == 0 { String::new() } else { format!(" (line {line})") };
+            let message =
+                format!("`{what}`{place} shifts by {amount}, which the machine does not do: its {key} are {has}");
+            let list: Vec<String> =
+                needed.into_iter().flat_map(Amounts::iter).map(|amount| amount.to_string()).collect();
+            let help = format!(
+                "`{key} = [{}]` in the [machine] table would do; left out, a grid for a board gets what its program needs",
+                list.join(", ")
+            );
+            return Err(Refusal::unsupported(Diagnostic::global(Code::Backend, message).with_help(help)));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a program divides by what is not constant, or rounds to whole numbers.
+pub fn needs_divider(program: &Program) -> bool {
+    program.operations.iter().any(|operation| matches!(operation.kind, Kind::Divide { .. }))
+}
+
+fn compares(operation: &Operation) -> bool {
+    matches!(operation.kind, Kind::MultiplyAdd { combine, .. } if combine.compares())
+}
+
+/// Whether a program has maxima or minima of several values.
+pub fn needs_extremes(program: &Program) -> bool {
+    program.operations.iter().any(compares)
+}

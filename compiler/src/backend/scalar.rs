@@ -1,0 +1,103 @@
+//! Scalar: what is the same in all PEs runs on the unit beside the global root.
+//!
+//!     h[b] ─▶ all PEs           d[b] = h[b] - y[b], in every PE        w[i] -= d[b] * x[b,i]
+//!     h[b] ─▶ scalar unit       d[b] = h[b] - y[b], there ─▶ all PEs   w[i] -= d[b] * x[b,i]      =>   no beat of the PEs for d
+//!
+//! A job may go there when it reads and writes the same words in all PEs and its operands can be there: inputs are loaded to both, results
+//! of the global root and of other such jobs are written there. It takes a cycle longer until the PEs have the result; whether it is
+//! worth it is for the schedule to say.
+
+use super::job::{Copies, Counts, Datapath, Job, Lanes, Sink};
+use super::place::Axis;
+use super::select::Storage;
+use crate::fixed::Role;
+use arch::machine::Machine;
+use arch::timing::Unit;
+
+/// Temporaries that a job of the unit can read at once: it has no pad but two to write to.
+const MOST_TEMPORARIES: usize = 2;
+
+fn is_written(job: &Job, storage: usize) -> bool {
+    job.write().is_some_and(|write| write.storage.0 == storage)
+}
+
+/// Whether a job does the same in all PEs, with words that could lie beside the global root.
+fn is_alike(job: &Job, storages: &[Storage]) -> bool {
+    let Sink::Pad(write) = &job.sink else { return false };
+    let alike = |storage: usize| storages[storage].axes.iter().all(|axis| *axis == Axis::Local);
+    let kept = |storage: usize| matches!(storages[storage].role, Role::State | Role::Parameter(_));
+    let mut read: Vec<usize> = job.reads().map(|access| access.storage.0).collect();
+    read.sort_unstable();
+    read.dedup();
+    let temporaries = job.reads().filter(|access| storages[access.storage.0].role != Role::Input);
+    let mut distinct = Vec::new();
+    temporaries.for_each(|access| if !distinct.contains(&access) { distinct.push(access) });
+    job.lanes == Lanes::default()
+        && job.counts == Counts::Every
+        && distinct.len() <= MOST_TEMPORARIES
+        && read.iter().chain([&write.storage.0]).all(|&storage| alike(storage) && !kept(storage))
+}
+
+/// Whether the scalar unit can take what a job writes from the global bus.
+fn is_heard(job: &Job) -> bool {
+    let all = |lanes: &Lanes| *lanes == Lanes::default();
+    let global = matches!(&job.sink, Sink::Tree { unit: Unit::Global, lanes, .. } if all(lanes));
+    global && job.counts == Counts::Every
+}
+
+/// Let the scalar unit run every job that can go there. Whether there is any.
+pub(super) fn assign(jobs: &mut [Job], storages: &[Storage]) -> bool {
+    let mut there: Vec<bool> = jobs.iter().map(|job| is_alike(job, storages)).collect();
+    loop {
+        let comes = |number: usize| {
+            jobs[number].reads().map(|access| access.storage.0).all(|storage| {
+                let mut writers = jobs.iter().zip(&there).filter(|(job, _)| is_written(job, storage));
+                storages[storage].role == Role::Input || writers.all(|(job, &there)| there || is_heard(job))
+            })
+        };
+        let gone: Vec<usize> = (0..jobs.len()).filter(|&number| there[number] && !comes(number)).collect();
+        if gone.is_empty() {
+            break;
+        }
+        gone.into_iter().for_each(|number| there[number] = false);
+    }
+    for (job, _) in jobs.iter_mut().zip(&there).filter(|(_, there)| **there) {
+        job.on = Datapath::Scalar;
+    }
+    let copies: Vec<Copies> = jobs.iter().map(|job| copies(job, jobs, storages)).collect();
+    jobs.iter_mut().zip(copies).for_each(|(job, copies)| job.copies = copies);
+    there.contains(&true)
+}
+
+/// Where the results of a job are read.
+fn copies(job: &Job, jobs: &[Job], storages: &[Storage]) -> Copies {
+    let Some(storage) = job.write().map(|write| write.storage.0) else { return Copies::ENGINES };
+    let read = |on: Datapath| {
+        jobs.iter().any(|job| job.on == on && job.reads().any(|access| access.storage.0 == storage))
+    };
+    let scalar = read(Datapath::Scalar);
+    let engines = read(Datapath::Engines) || storages[storage].role != Role::Temporary || !scalar;
+    Copies { engines, scalar }
+}
+
+/// Cut the jobs of the unit, and the sums that it waits for, into so many parts: what it sends can then go between the sums.
+pub(super) fn in_parts(jobs: Vec<Job>, parts: u32, machine: &Machine) -> Vec<Job> {
+    let cut = |job: Job| -> Vec<Job> {
+        if !job.copies.scalar && job.on == Datapath::Engines {
+            return vec![job];
+        }
+        let (mut done, mut rest) = (Vec::new(), job);
+        let all = rest.loops.first().copied().unwrap_or(1);
+        for part in 1..parts {
+            let end = all * part / parts;
+            let count = end - (all - rest.loops.first().copied().unwrap_or(1));
+            if let Some((head, tail)) = rest.split(count, machine) {
+                done.push(head);
+                rest = tail;
+            }
+        }
+        done.push(rest);
+        done
+    };
+    jobs.into_iter().flat_map(cut).collect()
+}
