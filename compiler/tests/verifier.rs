@@ -12,9 +12,15 @@ use std::path::Path;
 
 /// Backpropagation with these layers, on a grid.
 fn compiled(layers: [f64; 3], size: u32, grid: (u32, u32)) -> Compiled {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs/backpropagation.t");
+    let set = ["l1", "l2", "l3"].into_iter().zip(layers).collect::<Vec<_>>();
+    of("backpropagation.t", &set, size, grid, None)
+}
+
+/// A program with these constants, in batches of `size`, on a grid; with a scalar unit, without, or as it is faster.
+fn of(name: &str, set: &[(&str, f64)], size: u32, grid: (u32, u32), scalar: Option<bool>) -> Compiled {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs").join(name);
     let text = std::fs::read_to_string(path).expect("a program");
-    let set = ["l1", "l2", "l3"].map(str::to_owned).into_iter().zip(layers).collect();
+    let set = set.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
     let dialect = language::Options { set, ..language::Options::default() };
     let (program, _) = language::parse(Language::Tabla, &text, &dialect).expect("a good program");
     let batch = Batch { size, reduction: Reduction::Mean };
@@ -22,7 +28,13 @@ fn compiled(layers: [f64; 3], size: u32, grid: (u32, u32)) -> Compiled {
     let canonical = canonicalise(&program, &options).expect("it can be batched");
     let ranges = Ranges { tensors: vec![Some((-1.0, 1.0)); canonical.tensors.len()] };
     let (lowered, _) = fixed::lower(&canonical, &ranges, &Numbers::of_width(16)).expect("numbers fit");
-    let spec = MachineSpec { pus: Some(grid.0), pes_per_pu: Some(grid.1), ..MachineSpec::default() };
+    let spec = MachineSpec {
+        pus: Some(grid.0),
+        pes_per_pu: Some(grid.1),
+        stream_words: Some(32),
+        scalar,
+        ..MachineSpec::default()
+    };
     compile_fitted(&lowered, &spec, &|_| 0).expect("it fits")
 }
 
@@ -67,9 +79,9 @@ fn faults(compiled: &Compiled) -> usize {
     noticed("a sum too few", "", &|image| image.root.last_mut().unwrap().count += 1);
     noticed("a short step", "its streams are busy", &|image| image.step_length /= 2);
     // An instruction that waits for an operand must not start before that is there.
-    let waiting: Vec<usize> = (0..compiled.steps.len())
-        .filter(|&n| matches!(compiled.steps[n].cause, Some(Cause::Operand(_))) && image.alu[n].delay > 0)
-        .collect();
+    let alu: Vec<_> = compiled.steps.iter().filter(|step| step.unit != "scalar unit").collect();
+    let waiting: Vec<usize> =
+        (0..alu.len()).filter(|&n| matches!(alu[n].cause, Some(Cause::Operand(_))) && image.alu[n].delay > 0).collect();
     for &number in &waiting {
         // The instructions after it keep their cycles.
         noticed("an early operand", "", &|image| {
@@ -80,4 +92,55 @@ fn faults(compiled: &Compiled) -> usize {
         });
     }
     waiting.len()
+}
+
+/// A long vector in a batch: what the scalar unit sends goes between the results of the global root.
+fn with_unit(scalar: Option<bool>) -> Compiled {
+    of("svm.t", &[("m", 1740.0)], 64, (8, 8), scalar)
+}
+
+#[test]
+fn every_fault_of_the_scalar_unit_is_noticed() {
+    let compiled = with_unit(None);
+    let image = &compiled.image;
+    assert!(image.machine.scalar() && image.scalar.iter().any(|instruction| instruction.send), "the unit is of use");
+    faults(&compiled);
+    let noticed = |what: &str, words: &str, fault: &dyn Fn(&mut Image)| {
+        let said = complaint(image, &compiled.follows, fault).unwrap_or_else(|| panic!("{what} goes unnoticed"));
+        assert!(said.contains(words), "{what}: {said}");
+    };
+    for number in 0..image.scalar.len() {
+        let words = if image.scalar[number].send { "a move beat needs one result" } else { "" };
+        if image.scalar[number].send {
+            noticed("a late result", words, &|image| image.scalar[number].alu.delay += 1);
+            noticed("a result that is not sent", words, &|image| image.scalar[number].send = false);
+        }
+    }
+    let first =
+        |sends: bool| image.scalar.iter().position(|instruction| instruction.send == sends).expect("both are there");
+    noticed("a result that nobody takes", "a move beat needs one result", &|image| {
+        image.scalar[first(false)].send = true;
+    });
+    noticed("an operand too early", "", &|image| image.scalar[first(false)].alu.delay = 0);
+    let loaded = image.load.iter().position(|load| load.scalar).expect("labels are loaded to it");
+    noticed("a label that is not loaded", "the scalar unit has no", &|image| image.load[loaded].scalar = false);
+    let moved = image.moves.iter().position(|moves| moves.scalar).expect("sums are moved to it");
+    noticed("a sum that is not moved", "the scalar unit has no", &|image| {
+        image.moves.iter_mut().skip(moved).for_each(|moves| moves.scalar = false);
+    });
+    let last = compiled.follows.len() - 1;
+    let said = complaint(image, &compiled.follows[..last], |_| {}).expect("a place in the program is missing");
+    assert!(said.contains("each scalar instruction has a place"), "{said}");
+}
+
+/// Without the unit every PE does the same.
+#[test]
+fn the_unit_takes_beats_from_the_pes() {
+    let (with, without, possible) = (with_unit(Some(true)), with_unit(Some(false)), with_unit(None));
+    assert_eq!(with.image.step_length, possible.image.step_length);
+    assert!(with.image.step_length < without.image.step_length);
+    assert!(without.image.scalar.is_empty() && !without.image.machine.scalar());
+    // A single sample waits longer for the unit than for its PEs.
+    let single = of("svm.t", &[("m", 1740.0)], 1, (8, 8), None);
+    assert!(single.image.scalar.is_empty() && !single.image.machine.scalar());
 }

@@ -127,6 +127,42 @@ fn words_do_not_depend_on_the_placement() {
     assert!(kinds.len() >= 4, "{kinds:?}");
 }
 
+/// Batches on grids with a scalar unit, which does all it can, in one part or several: words are the same.
+#[test]
+fn words_do_not_depend_on_the_scalar_unit() {
+    let (mut climbed, mut used, mut sent) = (0, 0, 0);
+    for number in 0..40 {
+        let program = random::program(&tape::random(11, number, 60 + (number * 7 % 120) as usize));
+        let Ok((parsed, _)) = language::parse(Language::Tabla, &program.text, &language::Options::default()) else {
+            continue;
+        };
+        let roomy = MachineSpec {
+            model_depth: Some(1 << 12),
+            data_depth: Some(1 << 12),
+            temporary_depth: Some(1 << 12),
+            program_depth: Some(2048),
+            scalar: Some(true),
+            ..grid(2, 3, 16)
+        };
+        for (size, keep) in [(1, Keep::AllNames), (6, Keep::Training { predictions: Vec::new() })] {
+            let options = Options { keep, batch: Batch { size, reduction: Reduction::Mean } };
+            let steps = random::steps(&program.samples, size);
+            let Ok(best) = Climb::new(&parsed, &options, &program.model, &steps, &roomy) else { continue };
+            for placement in [0, 1, 2, 3, 7, 26, 53] {
+                let Some(climb) = best.elsewhere(placement) else { continue };
+                let agreement = climb.run(Array::new(&climb.image().machine), Stalls::none());
+                let text = &program.text;
+                assert!(agreement.is_ok(), "{number}, placement {placement}: {}\n{text}", agreement.unwrap_err());
+                climbed += 1;
+                used += usize::from(!climb.image().scalar.is_empty());
+                sent += usize::from(climb.image().scalar.iter().any(|instruction| instruction.send));
+            }
+        }
+    }
+    println!("{climbed} climbs, {used} with the scalar unit, which sends in {sent}");
+    assert!(used >= 60 && sent >= 30, "{climbed} climbs, {used} with the scalar unit, which sends in {sent}");
+}
+
 /// Elements of a tensor differ, also where the tape has ended, and so do samples.
 #[test]
 fn values_tell_elements_apart() {

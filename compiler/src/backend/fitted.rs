@@ -1,8 +1,8 @@
 //! Fitted: a machine that is as large as its program needs.
 
+use super::Compiled;
 use super::refuse::{Refusal, needs_divider, needs_extremes};
 use super::search::{Choice, Found, search};
-use super::Compiled;
 use crate::fixed::Program;
 use arch::machine::{Machine, MachineSpec};
 use arch::{Code, Diagnostic};

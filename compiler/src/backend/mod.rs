@@ -113,4 +113,3 @@ fn compile_as(
     let image = found.image(program, machine, line_of)?;
     Ok(found.compiled(image, line_of))
 }
-

@@ -7,7 +7,7 @@
 //! of the global root and of other such jobs are written there. It takes a cycle longer until the PEs have the result; whether it is
 //! worth it is for the schedule to say.
 
-use super::job::{Copies, Counts, Datapath, Job, Lanes, Sink};
+use super::job::{Access, Copies, Counts, Datapath, Job, Lanes, Sink};
 use super::place::Axis;
 use super::select::Storage;
 use crate::fixed::Role;
@@ -26,16 +26,17 @@ fn is_alike(job: &Job, storages: &[Storage]) -> bool {
     let Sink::Pad(write) = &job.sink else { return false };
     let alike = |storage: usize| storages[storage].axes.iter().all(|axis| *axis == Axis::Local);
     let kept = |storage: usize| matches!(storages[storage].role, Role::State | Role::Parameter(_));
-    let mut read: Vec<usize> = job.reads().map(|access| access.storage.0).collect();
-    read.sort_unstable();
-    read.dedup();
-    let temporaries = job.reads().filter(|access| storages[access.storage.0].role != Role::Input);
-    let mut distinct = Vec::new();
-    temporaries.for_each(|access| if !distinct.contains(&access) { distinct.push(access) });
+    let mut touched = job.reads().map(|access| access.storage.0).chain([write.storage.0]);
+    let mut temporaries: Vec<&Access> = Vec::new();
+    for access in job.reads().filter(|access| storages[access.storage.0].role != Role::Input) {
+        if !temporaries.contains(&access) {
+            temporaries.push(access);
+        }
+    }
     job.lanes == Lanes::default()
         && job.counts == Counts::Every
-        && distinct.len() <= MOST_TEMPORARIES
-        && read.iter().chain([&write.storage.0]).all(|&storage| alike(storage) && !kept(storage))
+        && temporaries.len() <= MOST_TEMPORARIES
+        && touched.all(|storage| alike(storage) && !kept(storage))
 }
 
 /// Whether the scalar unit can take what a job writes from the global bus.
@@ -59,7 +60,9 @@ pub(super) fn assign(jobs: &mut [Job], storages: &[Storage]) -> bool {
         if gone.is_empty() {
             break;
         }
-        gone.into_iter().for_each(|number| there[number] = false);
+        for number in gone {
+            there[number] = false;
+        }
     }
     for (job, _) in jobs.iter_mut().zip(&there).filter(|(_, there)| **there) {
         job.on = Datapath::Scalar;
@@ -72,9 +75,8 @@ pub(super) fn assign(jobs: &mut [Job], storages: &[Storage]) -> bool {
 /// Where the results of a job are read.
 fn copies(job: &Job, jobs: &[Job], storages: &[Storage]) -> Copies {
     let Some(storage) = job.write().map(|write| write.storage.0) else { return Copies::ENGINES };
-    let read = |on: Datapath| {
-        jobs.iter().any(|job| job.on == on && job.reads().any(|access| access.storage.0 == storage))
-    };
+    let read =
+        |on: Datapath| jobs.iter().any(|job| job.on == on && job.reads().any(|access| access.storage.0 == storage));
     let scalar = read(Datapath::Scalar);
     let engines = read(Datapath::Engines) || storages[storage].role != Role::Temporary || !scalar;
     Copies { engines, scalar }

@@ -309,7 +309,8 @@ fn build(
     }
     let mut best = arrange(&selection.storages, &selection.jobs, load, machine);
     let longest = there.jobs.iter().filter(|job| job.on == Datapath::Scalar).filter_map(|job| job.loops.first()).max();
-    for parts in PARTS.into_iter().filter(|&parts| useful && (parts == 1 || longest.is_some_and(|&most| parts <= most))) {
+    for parts in PARTS.into_iter().filter(|&parts| useful && (parts == 1 || longest.is_some_and(|&most| parts <= most)))
+    {
         best = match (best, with_unit(parts)) {
             (Ok(best), Ok(other)) if other.cycles < best.cycles => Ok(other),
             (Err(_), Ok(other)) => Ok(other),

@@ -323,7 +323,10 @@ impl Streams {
                 "cycle {cycle}: a move beat needs one result, that of instruction {job}"
             );
             assert_eq!(moved.late, late, "cycle {cycle}: instruction {job} and its move count in the same tiles");
-            assert!(!moved.scalar || source == Unit::Global, "cycle {cycle}: the scalar unit hears the global bus only");
+            assert!(
+                !moved.scalar || source == Unit::Global,
+                "cycle {cycle}: the scalar unit hears the global bus only"
+            );
             let lanes = Lanes { mask: &moved.mask, counts: &moved.counts, counters };
             let lanes = (moved.mask.row_low < moved.mask.row_high || moved.mask.flat).then_some(lanes);
             let word = highest.word(moved.pad, &moved.destination, &counters);
