@@ -222,18 +222,40 @@ pub(super) fn one_by_one(jobs: &[Job]) -> Vec<Window> {
     (0..jobs.len() as u64).map(|place| Window { first: place, last: place }).collect()
 }
 
+/// How long a storage is alive.
+#[derive(Debug, Clone, Copy)]
+struct Life {
+    /// From the first beat of the first job to the last beat of the last.
+    beats: (u64, u64),
+    /// First and last job, in the order of the program. Jobs of the scalar unit may be issued in another one.
+    jobs: (u64, u64),
+}
+
+impl Life {
+    /// Whether it is over, in time and in the program, before another one begins.
+    fn ends_before(self, other: Life) -> bool {
+        self.beats.1 < other.beats.0 && self.jobs.1 < other.jobs.0
+    }
+
+    fn to_the_end(&mut self) {
+        (self.beats.1, self.jobs.1) = (u64::MAX, u64::MAX);
+    }
+}
+
 /// From when to when each storage is alive, if the beats of each job are issued in a window.
 ///
 /// Words land after the last beat of whoever read what was there before, so windows of beats are enough. What is written and never read
 /// keeps its words: nothing waits for such a write, so nothing may reuse its place.
-fn lifetimes(storages: &[Storage], jobs: &[Job], windows: &[Window]) -> Vec<Option<(u64, u64)>> {
-    let mut lives: Vec<Option<(u64, u64)>> = vec![None; storages.len()];
+fn lifetimes(storages: &[Storage], jobs: &[Job], windows: &[Window]) -> Vec<Option<Life>> {
+    let mut lives: Vec<Option<Life>> = vec![None; storages.len()];
     let mut read = vec![false; storages.len()];
-    for (job, window) in jobs.iter().zip(windows) {
+    for (place, (job, window)) in (0..).zip(jobs.iter().zip(windows)) {
+        let own = Life { beats: (window.first, window.last), jobs: (place, place) };
         job.reads().for_each(|access| read[access.storage.0] = true);
         for access in job.reads().chain(job.write()) {
-            let life = lives[access.storage.0].get_or_insert((window.first, window.last));
-            *life = (life.0.min(window.first), life.1.max(window.last));
+            let life = lives[access.storage.0].get_or_insert(own);
+            life.beats = (life.beats.0.min(window.first), life.beats.1.max(window.last));
+            life.jobs.1 = place;
         }
     }
     for ((storage, life), read) in storages.iter().zip(&mut lives).zip(read) {
@@ -241,10 +263,12 @@ fn lifetimes(storages: &[Storage], jobs: &[Job], windows: &[Window]) -> Vec<Opti
             Role::Temporary if read => {}
             Role::Temporary | Role::Output => {
                 if let Some(life) = life {
-                    life.1 = u64::MAX;
+                    life.to_the_end();
                 }
             }
-            Role::Input | Role::State | Role::Parameter(_) => *life = Some((0, u64::MAX)),
+            Role::Input | Role::State | Role::Parameter(_) => {
+                *life = Some(Life { beats: (0, u64::MAX), jobs: (0, u64::MAX) });
+            }
         }
     }
     lives
@@ -265,16 +289,17 @@ pub(super) fn allocate(storages: &[Storage], pads: &[Pad], jobs: &[Job], windows
     // Long lives first, so that what stays forever lies at the bottom of its pad.
     let mut order: Vec<usize> = (0..storages.len()).filter(|&s| lives[s].is_some()).collect();
     order.sort_by_key(|&s| {
-        let (first, last) = lives[s].expect("filtered");
+        let (first, last) = lives[s].expect("filtered").beats;
         (last != u64::MAX, first, s)
     });
     let mut placed: Vec<usize> = Vec::new();
     for storage in order {
-        let (first, last) = lives[storage].expect("filtered");
+        let life = lives[storage].expect("filtered");
         let mut neighbours: Vec<(u32, u32)> = Vec::new();
         for &other in &placed {
-            let (other_first, other_last) = lives[other].expect("placed");
-            if pads[other] == pads[storage] && other_first <= last && first <= other_last {
+            let known = lives[other].expect("placed");
+            let apart = known.ends_before(life) || life.ends_before(known);
+            if pads[other] == pads[storage] && !apart {
                 neighbours.push((homes[other].base, homes[other].base + storages[other].words));
             }
         }
