@@ -244,7 +244,9 @@ pub fn fitted(project: &Project, program: &fixed::Program) -> Result<Compiled, F
 }
 
 fn fitted_to(project: &Project, program: &fixed::Program, spec: &MachineSpec) -> Result<Compiled, Failure> {
-    backend::compile_fitted(program, spec, &|span| line_of(project, span))
+    // What does not follow from its config alone might not fit the board.
+    let spec = MachineSpec { scalar: spec.scalar.or(project.board.facts().map(|_| false)), ..spec.clone() };
+    backend::compile_fitted(program, &spec, &|span| line_of(project, span))
         .map_err(|refusal| refused(project, program, refusal))
 }
 

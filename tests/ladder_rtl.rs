@@ -28,6 +28,7 @@ fn machine(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
         temporary_depth: Some(128),
         program_depth: Some(64),
         table_entries: Some(2048),
+        scalar: Some(true),
         ..MachineSpec::default()
     }
 }

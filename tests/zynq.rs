@@ -35,6 +35,7 @@ fn machine(stream_words: u32) -> MachineSpec {
         temporary_depth: Some(16),
         program_depth: Some(64),
         table_entries: Some(0),
+        scalar: Some(false),
         ..MachineSpec::default()
     }
 }

@@ -144,7 +144,7 @@ fn words_do_not_depend_on_the_scalar_unit() {
             scalar: Some(true),
             ..grid(2, 3, 16)
         };
-        for (size, keep) in [(1, Keep::AllNames), (6, Keep::Training { predictions: Vec::new() })] {
+        for (size, keep) in [(1, Keep::AllNames), (3, Keep::Training { predictions: Vec::new() })] {
             let options = Options { keep, batch: Batch { size, reduction: Reduction::Mean } };
             let steps = random::steps(&program.samples, size);
             let Ok(best) = Climb::new(&parsed, &options, &program.model, &steps, &roomy) else { continue };

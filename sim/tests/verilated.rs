@@ -36,6 +36,7 @@ fn spec() -> MachineSpec {
         temporary_depth: Some(64),
         program_depth: Some(32),
         table_entries: Some(512),
+        scalar: Some(false),
         ..MachineSpec::default()
     }
 }

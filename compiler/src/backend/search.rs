@@ -185,7 +185,7 @@ fn search_as(program: &Program, tiled: Option<&Tiled>, machine: &Machine, choice
                     scheduled += 1;
                     continue;
                 }
-                let built = match build(&pieces.program, tiled.is_some(), &placement, machine, choice) {
+                let built = match build(&pieces.program, tiled.is_some(), &placement, machine, choice, unit) {
                     // Windows of many dimensions take many instructions to load or many loops; the program as it is has to do then.
                     Err(_) if number > 0 => Err(NEVER),
                     Ok(Ok(built)) if number > 0 && built.loads(machine) > most_loads => Err(NEVER),
@@ -287,13 +287,14 @@ fn jobs(program: &Program, tiled: bool, placement: &Placement, machine: &Machine
 /// Into how many parts the work of the scalar unit is cut, if it is used.
 const PARTS: [u32; 4] = [1, 2, 4, 8];
 
-/// Schedule one placement, with and without the scalar unit; `Err` inside: the words it would need.
+/// Schedule one placement, with and without the scalar unit, or `only` with it; `Err` inside: the words it would need.
 fn build(
     program: &Program,
     tiled: bool,
     placement: &Placement,
     machine: &Machine,
     choice: Choice,
+    only: bool,
 ) -> Result<Result<Built, Words>, Refusal> {
     let selection = jobs(program, tiled, placement, machine)?;
     let tensors = program.tensors.iter().zip(&placement.tensors);
@@ -307,7 +308,8 @@ fn build(
     if let (Choice::Spread { number }, true) = (choice, useful) {
         return Ok(with_unit(PARTS[number % PARTS.len()]));
     }
-    let mut best = arrange(&selection.storages, &selection.jobs, load, machine);
+    let without = || arrange(&selection.storages, &selection.jobs, load, machine);
+    let mut best = if only { Err(NEVER) } else { without() };
     let longest = there.jobs.iter().filter(|job| job.on == Datapath::Scalar).filter_map(|job| job.loops.first()).max();
     for parts in PARTS.into_iter().filter(|&parts| useful && (parts == 1 || longest.is_some_and(|&most| parts <= most)))
     {

@@ -32,6 +32,7 @@ pub fn machines() -> Vec<MachineSpec> {
         table_entries: Some(2048),
         divider: Some(true),
         extremes: Some(true),
+        scalar: Some(true),
         ..MachineSpec::default()
     };
     vec![grid(1, 2, 24), grid(2, 4, 16)]
