@@ -70,8 +70,9 @@ impl Map {
             0x04 => 1,
             0x08 | 0x28 => 3,
             0x00 | 0x0c => 0,
-            // A register of grids with gradient pads.
+            // Registers of grids with gradient pads, and with a scalar unit.
             _ if place == WINDOW + 4 * registers::TILES => 0,
+            _ if place == WINDOW + 4 * registers::ENTRY_STEP_SCALAR => 0,
             _ => u32::MAX,
         }
     }
