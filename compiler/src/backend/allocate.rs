@@ -237,7 +237,7 @@ impl Life {
         self.beats.1 < other.beats.0 && self.jobs.1 < other.jobs.0
     }
 
-    fn to_the_end(&mut self) {
+    fn never_ends(&mut self) {
         (self.beats.1, self.jobs.1) = (u64::MAX, u64::MAX);
     }
 }
@@ -263,7 +263,7 @@ fn lifetimes(storages: &[Storage], jobs: &[Job], windows: &[Window]) -> Vec<Opti
             Role::Temporary if read => {}
             Role::Temporary | Role::Output => {
                 if let Some(life) = life {
-                    life.to_the_end();
+                    life.never_ends();
                 }
             }
             Role::Input | Role::State | Role::Parameter(_) => {
