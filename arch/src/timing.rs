@@ -57,7 +57,7 @@ pub fn alu_to_root(machine: &Machine, unit: Unit) -> u64 {
 
 /// Cycles from a root beat to the move beat that writes its result.
 pub fn root_to_move(unit: Unit, function: bool) -> u64 {
-    let root = if function { 8 } else { 3 };
+    let root = if function { 10 } else { 3 };
     match unit {
         Unit::Row => root,
         Unit::Global => root + 1,

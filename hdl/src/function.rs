@@ -1,11 +1,15 @@
 //! Function unit: table and linear interpolation (docs/machine.md, section 4).
 //!
-//!     sum's floor (t+2) ──▶ places (t+3) ──▶ segment, fraction (t+4) ──▶ table (t+5) ──▶ register (t+6)
-//!                               ──▶ delta * fraction (t+7) ──▶ rounded y (t+8)
+//!     sum's floor (t+2) ──▶ places (t+3) ──▶ segment, fraction (t+4) ──▶ table (t+5) ──▶ registers (t+6, t+7)
+//!                               ──▶ delta * fraction (t+8) ──▶ value (t+9) ──▶ rounded y (t+10)
+//!
+//! The first of the two registers is there for block memories, whose words come late and are not near a multiplier.
 //!
 //! The word is shifted left, so that the segment's number ends above bit W and the fraction below it. A fraction that begins
 //! at bit W-1, whatever its length, makes the value of the segment `base + (delta * fraction >> W)` quarters of a last place:
 //! the same as the page's formula, with numerator and denominator multiplied by a power of two, and without a shifter.
+
+mod value;
 
 use crate::arithmetic::{Multiply, RoundStage, Shifted};
 use crate::beats::{TableWrite, Widths};
@@ -14,8 +18,9 @@ use crate::memory::TableMemory;
 use crate::register::{Delay, FlagDelay, Stage};
 use crate::signal::{Wide, fit};
 use crate::wiring::{Wiring, structural, wires};
-use arch::number::{ceil_log2, saturate, word_max, word_min, wrap};
+use arch::number::ceil_log2;
 use rust_hdl::prelude::*;
+use value::{Raise, TableRound, TableValue};
 
 /// Bits of the number of places by which a word is shifted.
 const PLACES_BITS: u32 = 6;
@@ -332,127 +337,6 @@ always @(posedge clock) held_fraction <= above ? ones : below ? {word}'d0 : frac
     }
 }
 
-/// `base + (product >> W)` in quarters, rounded and saturated; 0 when nothing arrives.
-#[derive(LogicBlock)]
-struct TableRound {
-    clock: Signal<In, Clock>,
-    product: Wide<In>,
-    base: Wide<In>,
-    /// One last place more.
-    raised: Wide<In>,
-    arrives: Signal<In, Bit>,
-    special: Special<In>,
-    /// The word that went into the function was saturated.
-    operand_saturated: Signal<In, Bit>,
-    result: Wide<Out>,
-    result_saturated: Signal<Out, Bit>,
-}
-
-impl TableRound {
-    fn new(word: u32) -> Self {
-        TableRound {
-            clock: Signal::default(),
-            product: Wide::signed(2 * word + 3),
-            base: Wide::signed(word + 2),
-            raised: Wide::signed(word + 3),
-            arrives: Signal::default(),
-            special: Special::new(&|_| 1),
-            operand_saturated: Signal::default(),
-            result: Wide::signed(word),
-            result_saturated: Signal::default(),
-        }
-    }
-}
-
-impl Logic for TableRound {
-    fn update(&mut self) {
-        if !self.clock.pos_edge() {
-            return;
-        }
-        let word = self.result.width();
-        let exact = (self.base.val() << word) + self.product.val();
-        let floor = exact >> (word + 2);
-        let (half, below) = (exact >> (word + 1) & 1 == 1, fit(exact, word + 1, false) != 0);
-        let (y, clipped) = saturate(floor + i128::from(half && (below || floor & 1 == 1)), word);
-        let special = &self.special;
-        let (y, also) = if special.lowest.val() {
-            (word_min(word) as i64, special.saturated.val())
-        } else if special.highest.val() {
-            (word_max(word) as i64, special.saturated.val())
-        } else if special.zero.val() {
-            (0, special.saturated.val())
-        } else {
-            (y, clipped)
-        };
-        let arrives = self.arrives.val();
-        self.result.next = if arrives { y.into() } else { 0 };
-        self.result_saturated.next = arrives && (also || self.operand_saturated.val());
-    }
-    fn connect(&mut self) {
-        self.result.connect();
-        self.result_saturated.connect();
-    }
-    fn hdl(&self) -> Verilog {
-        let word = self.result.width();
-        Verilog::Custom(format!(
-            "// table_round: value of a segment, rounded to nearest, ties to even, and saturated; both candidates are added at once.
-wire [{last}:0] slope = {{product[{high}], product[{high}:{word}]}};
-wire [{last}:0] exact = {{{{2{{base[{base_top}]}}}}, base}} + slope;
-wire [{last}:0] higher = {{raised[{raised_top}], raised}} + slope;
-wire up = exact[1] & (exact[0] | exact[2] | |product[{top}:0]);
-wire [{y_last}:0] y = up ? higher[{last}:2] : exact[{last}:2];
-wire fits = y[{y_last}:{top}] == {{3{{y[{y_last}]}}}};
-wire [{top}:0] limit = {{y[{y_last}], {{{top}{{~y[{y_last}]}}}}}};
-wire other = special$lowest | special$zero | special$highest;
-wire [{top}:0] instead = {{special$lowest, {{{top}{{special$highest}}}}}};
-always @(posedge clock) begin
-    result <= ~arrives ? {word}'d0 : other ? instead : fits ? y[{top}:0] : limit;
-    result_saturated <= arrives & (operand_saturated | (other ? special$saturated : ~fits));
-end",
-            last = word + 3,
-            high = 2 * word + 2,
-            base_top = word + 1,
-            raised_top = word + 2,
-            y_last = word + 1,
-            top = word - 1,
-        ))
-    }
-}
-
-/// `base + 4`: one last place more.
-#[derive(LogicBlock)]
-struct Raise {
-    clock: Signal<In, Clock>,
-    base: Wide<In>,
-    raised: Wide<Out>,
-}
-
-impl Raise {
-    fn new(word: u32) -> Self {
-        Raise { clock: Signal::default(), base: Wide::signed(word + 2), raised: Wide::signed(word + 3) }
-    }
-}
-
-impl Logic for Raise {
-    fn update(&mut self) {
-        if self.clock.pos_edge() {
-            self.raised.next = wrap(self.base.val(), self.base.width()) + 4;
-        }
-    }
-    fn connect(&mut self) {
-        self.raised.connect();
-    }
-    fn hdl(&self) -> Verilog {
-        let width = self.base.width();
-        Verilog::Custom(format!(
-            "// raise: the base of a segment, one last place higher.
-always @(posedge clock) raised <= {{base[{}], base}} + {}'d4;",
-            width - 1,
-            width + 1
-        ))
-    }
-}
-
 /// One function unit.
 #[derive(LogicBlock)]
 pub(crate) struct FunctionUnit {
@@ -467,11 +351,11 @@ pub(crate) struct FunctionUnit {
     pub(crate) segment_shift: Wide<In>,
     /// The sum before rounding, at t+2.
     pub(crate) shifted: Shifted<In>,
-    /// At t+8; 0 when no function was used.
+    /// At t+10; 0 when no function was used.
     pub(crate) result: Wide<Out>,
     pub(crate) result_saturated: Signal<Out, Bit>,
     never: crate::signal::Number,
-    used_t7: FlagDelay,
+    used_t9: FlagDelay,
     segments_t2: Delay,
     segments_t3: Delay,
     base_t2: Delay,
@@ -481,18 +365,20 @@ pub(crate) struct FunctionUnit {
     log2_t3: Delay,
     segment_t2: Delay,
     operand: RoundStage,
-    operand_saturated_t7: FlagDelay,
+    operand_saturated_t9: FlagDelay,
     places: TablePlaces,
     shift: TableShift,
-    special_t5: Stage<Special<In>, Special<Out>>,
-    special_t6: Stage<Special<In>, Special<Out>>,
-    special_t7: Stage<Special<In>, Special<Out>>,
+    /// From t+5 to t+9.
+    specials: Vec<Stage<Special<In>, Special<Out>>>,
     locate: TableIndex,
     entries: TableMemory,
-    value_t6: Delay,
-    value_t7: Delay,
+    delta_t6: Delay,
+    fraction_t6: Delay,
+    base_t7: Delay,
+    base_t8: Delay,
     slope: Multiply,
     raise: Raise,
+    value: TableValue,
     round: TableRound,
     _wiring: Wiring,
 }
@@ -515,7 +401,7 @@ impl FunctionUnit {
             result: Wide::signed(word),
             result_saturated: Signal::default(),
             never: crate::signal::Number::new(0, 1),
-            used_t7: FlagDelay::new(7),
+            used_t9: FlagDelay::new(9),
             segments_t2: Delay::new(widths.beat("segments"), 2),
             segments_t3: Delay::new(widths.beat("segments"), 1),
             base_t2: Delay::new(index, 2),
@@ -525,28 +411,41 @@ impl FunctionUnit {
             log2_t3: Delay::new(log2, 1),
             segment_t2: Delay::new(segment, 2),
             operand: RoundStage::new(word),
-            operand_saturated_t7: FlagDelay::new(4),
+            operand_saturated_t9: FlagDelay::new(6),
             places: TablePlaces::new(widths),
             shift: TableShift::new(widths),
-            special_t5: special(),
-            special_t6: special(),
-            special_t7: special(),
+            specials: (5..=9).map(|_| special()).collect(),
             locate: TableIndex::new(widths),
             entries: TableMemory::new(widths),
-            value_t6: Delay::new(word + 2, 1),
-            value_t7: Delay::new(word + 2, 1),
+            delta_t6: Delay::new(word + 2, 1),
+            fraction_t6: Delay::new(word, 1),
+            base_t7: Delay::new(word + 2, 2),
+            base_t8: Delay::new(word + 2, 1),
             slope: Multiply::new(word + 2, word, widths.leaves),
             raise: Raise::new(word),
+            value: TableValue::new(word),
             round: TableRound::new(word),
             _wiring: Wiring::default(),
         }
     }
 
     fn wire(&mut self, wiring: &mut Wiring) {
+        let later = self.specials.len() - 1;
+        for n in 0..=later {
+            wires!(self, wiring;
+                specials[n].clock = clock;
+                specials[n].reset = reset;
+            );
+            if n == 0 {
+                wires!(self, wiring; specials[n].d = shift.special;);
+            } else {
+                wires!(self, wiring; specials[n].d = specials[n - 1].q;);
+            }
+        }
         wires!(self, wiring;
-            used_t7.clock = clock;
-            used_t7.reset = reset;
-            used_t7.d = used;
+            used_t9.clock = clock;
+            used_t9.reset = reset;
+            used_t9.d = used;
             segments_t2.clock = clock;
             segments_t2.d = segments;
             segments_t3.clock = clock;
@@ -567,9 +466,9 @@ impl FunctionUnit {
             operand.clock = clock;
             operand.shifted = shifted;
             operand.negative = never;
-            operand_saturated_t7.clock = clock;
-            operand_saturated_t7.reset = reset;
-            operand_saturated_t7.d = operand.saturated;
+            operand_saturated_t9.clock = clock;
+            operand_saturated_t9.reset = reset;
+            operand_saturated_t9.d = operand.saturated;
             places.clock = clock;
             places.floor = shifted.floor;
             places.over = shifted.over;
@@ -586,15 +485,6 @@ impl FunctionUnit {
             shift.amount = places.amount;
             shift.lead = places.lead;
             shift.origin = places.origin;
-            special_t5.clock = clock;
-            special_t5.reset = reset;
-            special_t5.d = shift.special;
-            special_t6.clock = clock;
-            special_t6.reset = reset;
-            special_t6.d = special_t5.q;
-            special_t7.clock = clock;
-            special_t7.reset = reset;
-            special_t7.d = special_t6.q;
 
             locate.clock = clock;
             locate.segment = shift.segment;
@@ -612,23 +502,29 @@ impl FunctionUnit {
             entries.write_data = tables.data;
             entries.read_index = locate.index;
 
-            value_t6.clock = clock;
-            value_t6.d = entries.base;
+            delta_t6.clock = clock;
+            delta_t6.d = entries.delta;
+            fraction_t6.clock = clock;
+            fraction_t6.d = locate.held_fraction;
             slope.clock = clock;
-            slope.factor = entries.delta;
-            slope.fraction = locate.held_fraction;
-            value_t7.clock = clock;
-            value_t7.d = value_t6.q;
+            slope.factor = delta_t6.q;
+            slope.fraction = fraction_t6.q;
+            base_t7.clock = clock;
+            base_t7.d = entries.base;
+            base_t8.clock = clock;
+            base_t8.d = base_t7.q;
             raise.clock = clock;
-            raise.base = value_t6.q;
+            raise.base = base_t7.q;
+            value.clock = clock;
+            value.product = slope.product;
+            value.base = base_t8.q;
+            value.raised = raise.raised;
 
             round.clock = clock;
-            round.product = slope.product;
-            round.base = value_t7.q;
-            round.raised = raise.raised;
-            round.arrives = used_t7.q;
-            round.special = special_t7.q;
-            round.operand_saturated = operand_saturated_t7.q;
+            round.value = value.value;
+            round.arrives = used_t9.q;
+            round.special = specials[later].q;
+            round.operand_saturated = operand_saturated_t9.q;
             result = round.result;
             result_saturated = round.result_saturated;
         );

@@ -1,7 +1,7 @@
 //! Root unit: rounds the sum of a tree to a word, and optionally applies a function.
 //!
 //!     sum (t) ──▶ shifter (t+1, t+2) ───────────────────────┬──▶ round (t+3) ──────┬──▶ result
-//!                                                           ├──▶ function (t+8) ───┤
+//!                                                           ├──▶ function (t+10) ──┤
 //!         └──▶ divider (t+2W+4) ──────────────────────────────────────────────────┘
 //!
 //! All give 0 when nothing arrives, so that the result is any of them.
