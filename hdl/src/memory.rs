@@ -99,19 +99,29 @@ macro_rules! chunk_port {
     };
 }
 
+/// How a chunk is read: when `enable` is set, or always without one; the words read are called `word` and the chunk's number.
+#[derive(Clone, Copy)]
+struct ReadPort {
+    enable: &'static str,
+    index: &'static str,
+    word: &'static str,
+}
+
 /// One `reg` array per 32-bit chunk, so that each can be written alone.
 ///
-/// Words are read when `enable` is set, or always without one. What is read of the first `early` chunks goes through logic before
-/// the next register, which the attribute says: block RAM of some families is too slow for that.
-fn chunked_text(bits: u32, depth: usize, chunk_bits: u32, enable: &str, early: u32) -> String {
+/// What is read of the first `early` chunks goes through logic before the next register, which the attribute says: block RAM of some
+/// families is too slow for that.
+fn chunked_text(bits: u32, depth: usize, chunk_bits: u32, early: u32, port: impl Fn(u32) -> ReadPort) -> String {
     let mut text = String::new();
     let chunks = bits.div_ceil(CHUNK_BITS);
-    let gate = if enable.is_empty() { String::new() } else { format!("if ({enable}) ") };
     for k in 0..chunks {
         let last = (bits - k * CHUNK_BITS).min(CHUNK_BITS) - 1;
         let early = if k < early { ", early" } else { "" };
-        text +=
-            &format!("(* no_rw_check{early} *)\nreg [{last}:0] chunk{k} [0:{}];\nreg [{last}:0] read{k};\n", depth - 1);
+        let word = port(k).word;
+        text += &format!(
+            "(* no_rw_check{early} *)\nreg [{last}:0] chunk{k} [0:{}];\nreg [{last}:0] {word}{k};\n",
+            depth - 1
+        );
     }
     text += "always @(posedge clock) begin\n";
     for k in 0..chunks {
@@ -119,21 +129,23 @@ fn chunked_text(bits: u32, depth: usize, chunk_bits: u32, enable: &str, early: u
         text += &format!(
             "    if (write && write_chunk == {chunk_bits}'d{k}) chunk{k}[write_index] <= write_data[{last}:0];\n"
         );
-        text += &format!("    {gate}read{k} <= chunk{k}[read_index];\n");
+        let ReadPort { enable, index, word } = port(k);
+        let gate = if enable.is_empty() { String::new() } else { format!("if ({enable}) ") };
+        text += &format!("    {gate}{word}{k} <= chunk{k}[{index}];\n");
     }
     text += "end\n";
     text
 }
 
-/// `{read3, read2, ...}` of the bits `lsb .. lsb + bits`.
-fn chunked_slice(lsb: u32, bits: u32) -> String {
+/// `{read3, read2, ...}` of the bits `lsb .. lsb + bits`, where `word` is `read`.
+fn chunked_slice(word: &str, lsb: u32, bits: u32) -> String {
     let (first, last) = (lsb / CHUNK_BITS, (lsb + bits - 1) / CHUNK_BITS);
     let parts: Vec<String> = (first..=last)
         .rev()
         .map(|k| {
             let low = lsb.max(k * CHUNK_BITS) - k * CHUNK_BITS;
             let high = (lsb + bits - 1).min(k * CHUNK_BITS + CHUNK_BITS - 1) - k * CHUNK_BITS;
-            format!("read{k}[{high}:{low}]")
+            format!("{word}{k}[{high}:{low}]")
         })
         .collect();
     if parts.len() == 1 { parts[0].clone() } else { format!("{{{}}}", parts.join(", ")) }
@@ -222,8 +234,10 @@ impl Logic for TableMemory {
             return Verilog::Custom(self.fixed_text());
         }
         let mut text = "// table_memory: entries {delta, base} of the function tables.\n".to_owned();
-        text += &chunked_text(2 * half, self._entries.len(), ENTRY_CHUNK_BITS, "", 0);
-        text += &format!("assign base = {};\nassign delta = {};", chunked_slice(0, half), chunked_slice(half, half));
+        let port = |_| ReadPort { enable: "", index: "read_index", word: "read" };
+        text += &chunked_text(2 * half, self._entries.len(), ENTRY_CHUNK_BITS, 0, port);
+        let slice = |lsb| chunked_slice("read", lsb, half);
+        text += &format!("assign base = {};\nassign delta = {};", slice(0), slice(half));
         Verilog::Custom(text)
     }
 }
@@ -407,28 +421,70 @@ impl<P: Bundle, F: Bundle, T: Bundle> Logic for ProgramMemory<P, F, T> {
         } else {
             0
         };
-        text += &chunked_text(self._layout.bits, depth, INSTRUCTION_CHUNK_BITS, "read", early);
-        let slice = |name: &str| {
+        let paces = |name: &str| P::BITS.contains(&name) || P::WORDS.contains(&name);
+        let in_chunk = |k: u32, paced: bool| {
+            let touches = |lsb: u32, bits: u32| lsb / CHUNK_BITS <= k && k <= (lsb + bits - 1) / CHUNK_BITS;
+            self._layout.fields.iter().any(|field| paces(&field.name) == paced && touches(field.lsb, field.bits))
+        };
+        text += &chunked_text(self._layout.bits, depth, INSTRUCTION_CHUNK_BITS, early, |k| {
+            if in_chunk(k, true) {
+                ReadPort { enable: "read", index: "read_index", word: "read" }
+            } else {
+                ReadPort { enable: "later_read", index: "later_index", word: "later" }
+            }
+        });
+        let slice = |word: &str, name: &str| {
             let field = self._layout.field(name);
-            chunked_slice(field.lsb, field.bits)
+            chunked_slice(word, field.lsb, field.bits)
         };
         for name in P::BITS.iter().chain(P::WORDS) {
-            text += &format!("assign ahead${name} = {};\n", slice(name));
+            text += &format!("assign ahead${name} = {};\n", slice("read", name));
         }
         text += "always @(posedge clock) if (load) begin\n";
         for name in P::BITS.iter().chain(P::WORDS) {
-            text += &format!("    pacing${name} <= {};\n", slice(name));
+            text += &format!("    pacing${name} <= {};\n", slice("read", name));
         }
-        for name in F::BITS.iter().chain(F::WORDS) {
-            text += &format!("    fields${name} <= {};\n", slice(name));
+        text += "end\n";
+        text += "// Whether an instruction is read and taken is known late, and these fields are many: they follow a cycle later.
+reg later_load;
+always @(posedge clock) later_load <= load;
+";
+        let chunks = self._layout.chunks();
+        if !(0..chunks).all(|k| in_chunk(k, true)) {
+            text += &format!(
+                "reg later_read;
+reg [{}:0] later_index;
+always @(posedge clock) begin
+    later_read <= read;
+    later_index <= read_index;
+end
+",
+                self.read_index.width() - 1
+            );
         }
-        for name in self.tiles.iter().flat_map(|_| T::BITS.iter().chain(T::WORDS)) {
-            text += &format!("    tiles$0${name} <= {};\n", slice(name));
+        for k in (0..chunks).filter(|&k| in_chunk(k, true) && in_chunk(k, false)) {
+            let last = (self._layout.bits - k * CHUNK_BITS).min(CHUNK_BITS) - 1;
+            text += &format!("reg [{last}:0] later{k};\nalways @(posedge clock) later{k} <= read{k};\n");
         }
-        for name in self.for_scalar.iter().flat_map(|_| ForScalar::<Out>::BITS) {
-            text += &format!("    for_scalar$0${name} <= {};\n", slice(name));
+        let words = (0..chunks).flat_map(|k| {
+            let now = in_chunk(k, true).then(|| format!("read{k}"));
+            let later = in_chunk(k, false).then(|| format!("later{k}"));
+            now.into_iter().chain(later)
+        });
+        text += &format!("wire unused_bits = &{{1'b0, {}}};\n", words.collect::<Vec<_>>().join(", "));
+        let mut held = Vec::new();
+        let fields = F::BITS.iter().chain(F::WORDS).map(|name| ("fields", *name));
+        let tiles = self.tiles.iter().flat_map(|_| T::BITS.iter().chain(T::WORDS)).map(|name| ("tiles$0", *name));
+        let for_scalar = self.for_scalar.iter().flat_map(|_| ForScalar::<Out>::BITS);
+        for (bundle, name) in fields.chain(tiles).chain(for_scalar.map(|name| ("for_scalar$0", *name))) {
+            let bits = self._layout.field(name).bits;
+            let range = if bits == 1 { String::new() } else { format!("[{}:0] ", bits - 1) };
+            text += &format!("reg {range}held_{name};\n");
+            text += &format!("assign {bundle}${name} = later_load ? {} : held_{name};\n", slice("later", name));
+            held.push(format!("    held_{name} <= {bundle}${name};\n"));
         }
-        Verilog::Custom(text + "end")
+        text += &format!("always @(posedge clock) begin\n{}end", held.concat());
+        Verilog::Custom(text)
     }
 }
 

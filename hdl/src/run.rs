@@ -62,7 +62,6 @@ pub(crate) struct RunControl {
     step_now: Signal<Local, Bit>,
     emit_now: Signal<Local, Bit>,
     bank_full: Signal<Local, Bit>,
-    other_full: Signal<Local, Bit>,
     state: Register,
     steps_left: Register,
     /// `steps_left` is 0, and 1.
@@ -75,6 +74,18 @@ pub(crate) struct RunControl {
     time_runs_out: Signal<Local, Bit>,
     /// The state is `ready`, or `step` with `timer` 0.
     starts: Flag,
+    /// A step starts if bank 0 is full, or bank 1.
+    wants0: Flag,
+    wants1: Flag,
+    /// One of them.
+    wants: Signal<Local, Bit>,
+    /// The bank that it needs.
+    wanted: Signal<Local, Bit>,
+    /// Words are emitted from this cycle on.
+    emits: Flag,
+    enters_ready: Signal<Local, Bit>,
+    stays_ready: Signal<Local, Bit>,
+    ends_next: Signal<Local, Bit>,
     low: Register,
     /// All bits of `low` are set.
     low_is_full: Flag,
@@ -141,7 +152,6 @@ impl RunControl {
             step_now: Signal::default(),
             emit_now: Signal::default(),
             bank_full: Signal::default(),
-            other_full: Signal::default(),
             state: Register::new(STATE_BITS),
             steps_left: Register::new(REGISTER_BITS),
             none_left: Flag::new(),
@@ -150,6 +160,14 @@ impl RunControl {
             time_is_up: Flag::new(),
             time_runs_out: Signal::default(),
             starts: Flag::new(),
+            wants0: Flag::new(),
+            wants1: Flag::new(),
+            wants: Signal::default(),
+            wanted: Signal::default(),
+            emits: Flag::new(),
+            enters_ready: Signal::default(),
+            stays_ready: Signal::default(),
+            ends_next: Signal::default(),
             low: Register::new(REGISTER_BITS),
             low_is_full: Flag::new(),
             high: Register::new(REGISTER_BITS),
@@ -179,11 +197,14 @@ impl Logic for RunControl {
     fn update(&mut self) {
         comment!("run_control: the state machine of a run: steps, emissions, status, cycle counter.");
         clock!(self, clock, state, steps_left, timer, low, high, data_bank, wants_load, wants_emit, finished, clipped);
-        clock!(self, clock, none_left, one_left, time_is_up, starts, low_is_full);
+        clock!(self, clock, none_left, one_left, time_is_up, starts, wants0, wants1, emits, low_is_full);
         self.none_left.reset.next = self.reset.val();
         self.one_left.reset.next = self.reset.val();
         self.time_is_up.reset.next = self.reset.val();
         self.starts.reset.next = self.reset.val();
+        self.wants0.reset.next = self.reset.val();
+        self.wants1.reset.next = self.reset.val();
+        self.emits.reset.next = self.reset.val();
         self.low_is_full.reset.next = self.reset.val();
         self.data_bank.reset.next = self.reset.val();
         self.wants_load.reset.next = self.reset.val();
@@ -199,10 +220,8 @@ impl Logic for RunControl {
         self.busy.next = self.state.q.val() != self.idle.val();
         self.started.next = self.start.val() && self.state.q.val() == self.idle.val();
         self.bank_full.next = self.full0.val();
-        self.other_full.next = self.full1.val();
         if self.data_bank.q.val() {
             self.bank_full.next = self.full1.val();
-            self.other_full.next = self.full0.val();
         }
 
         self.state.d.next = self.state.q.val();
@@ -228,8 +247,8 @@ impl Logic for RunControl {
             }
         }
 
-        self.step_now.next = false;
-        self.emit_now.next = false;
+        self.step_now.next = (self.wants0.q.val() && self.full0.val()) || (self.wants1.q.val() && self.full1.val());
+        self.emit_now.next = self.emits.q.val();
         self.bank_free.next = false;
         if self.started.val() {
             self.state.d.next = self.prime.val();
@@ -255,12 +274,9 @@ impl Logic for RunControl {
             self.state.d.next = self.ready.val();
         }
         if self.state.q.val() == self.ready.val() {
-            if !self.none_left.q.val() {
-                self.step_now.next = self.bank_full.val();
-            } else if self.wants_emit.q.val() && self.emit_model_enabled.val() {
-                self.emit_now.next = true;
+            if self.emits.q.val() {
                 self.state.d.next = self.emit_model.val();
-            } else {
+            } else if self.none_left.q.val() {
                 self.state.d.next = self.flush.val();
             }
         }
@@ -273,11 +289,8 @@ impl Logic for RunControl {
                 self.none_left.d.next = self.one_left.q.val();
                 self.one_left.d.next = self.steps_left.q.val() == self.two.val();
                 self.state.d.next = self.prime.val();
-                if self.emit_step_enabled.val() {
-                    self.emit_now.next = true;
+                if self.emits.q.val() {
                     self.state.d.next = self.emit_step.val();
-                } else if !self.one_left.q.val() {
-                    self.step_now.next = self.other_full.val();
                 }
             }
         }
@@ -296,12 +309,27 @@ impl Logic for RunControl {
             self.timer.d.next = self.step_length.val() - self.one.val();
             self.time_is_up.d.next = self.step_length.val() == self.one.val();
         }
-        // What the state is going to be, without what only a start decides; a step has at least two cycles.
+        // What the state is going to be, without what only a start decides; a step has at least two cycles. So a start has only to
+        // wait for what fills a bank in the cycle before.
         self.may_start.next = self.starts.q.val();
-        self.starts.d.next = (self.state.q.val() == self.prime.val() && !self.wants_load.q.val())
-            || (self.state.q.val() == self.wait_model.val() && self.model_done.val())
-            || (self.state.q.val() == self.ready.val() && !self.none_left.q.val() && !self.bank_full.val())
-            || (self.state.q.val() == self.step.val() && !self.time_is_up.q.val() && self.time_runs_out.val());
+        self.enters_ready.next = (self.state.q.val() == self.prime.val() && !self.wants_load.q.val())
+            || (self.state.q.val() == self.wait_model.val() && self.model_done.val());
+        self.stays_ready.next =
+            self.state.q.val() == self.ready.val() && !self.none_left.q.val() && !self.bank_full.val();
+        self.ends_next.next =
+            self.state.q.val() == self.step.val() && !self.time_is_up.q.val() && self.time_runs_out.val();
+        self.starts.d.next = self.enters_ready.val() || self.stays_ready.val() || self.ends_next.val();
+        self.wants.next = (self.enters_ready.val() && !self.none_left.q.val())
+            || self.stays_ready.val()
+            || (self.ends_next.val() && !self.emit_step_enabled.val() && !self.one_left.q.val());
+        self.wanted.next = self.data_bank.q.val() != self.ends_next.val();
+        self.wants0.d.next = self.wants.val() && !self.wanted.val();
+        self.wants1.d.next = self.wants.val() && self.wanted.val();
+        self.emits.d.next = (self.enters_ready.val()
+            && self.none_left.q.val()
+            && self.wants_emit.q.val()
+            && self.emit_model_enabled.val())
+            || (self.ends_next.val() && self.emit_step_enabled.val());
         self.start_alu.next = (self.step_now.val() && self.step_alu_enabled.val()) || self.emit_now.val();
         self.start_root.next = self.step_now.val() && self.step_root_enabled.val();
         self.start_move.next = self.step_now.val() && self.step_move_enabled.val();

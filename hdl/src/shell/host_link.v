@@ -38,7 +38,8 @@ module host_link #(
     localparam [3:0] WORD_BYTES = BYTES[3:0];
     localparam [15:0] WORDS_PER_FRAME = PAYLOAD_LIMIT / BYTES;
     localparam [3:0] IDLE = 4'd0, DECIDE = 4'd1, SETTLE = 4'd2, FETCH = 4'd3, FETCHED = 4'd4, UNIT = 4'd5, READ_REGISTER = 4'd6,
-        REPLY = 4'd7, PAYLOAD = 4'd8, POPPED = 4'd9, EMIT = 4'd10, CLOSE = 4'd11, FINISH = 4'd12, PAUSE = 4'd13, ADDRESSED = 4'd14;
+        REPLY = 4'd7, PAYLOAD = 4'd8, POPPED = 4'd9, EMIT = 4'd10, CLOSE = 4'd11, FINISH = 4'd12, PAUSE = 4'd13, ADDRESSED = 4'd14,
+        ARRIVED = 4'd15;
 
     reg [3:0] state, after_emit;
     reg [7:0] status, last_serial;
@@ -93,6 +94,10 @@ module host_link #(
         control_address <= command == WRITE ? value[19:0] : value[51:32];
         control_data <= value[63:32];
     end
+
+    // Block memories are slow, and `value` has many sources.
+    reg [WORD-1:0] popped;
+    always @(posedge clock) popped <= output_word;
 
     wire [15:0] wanted = value[63:48];
     wire [15:0] waiting = {{(15 - BUFFER_LOG2){1'b0}}, ready};
@@ -195,9 +200,10 @@ module host_link #(
                     end
                 end
             end
-            POPPED: begin
+            POPPED: state <= ARRIVED;
+            ARRIVED: begin
                 value <= 64'd0;
-                value[WORD-1:0] <= output_word;
+                value[WORD-1:0] <= popped;
                 left <= WORD_BYTES;
                 after_emit <= PAYLOAD;
                 state <= EMIT;
