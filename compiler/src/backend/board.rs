@@ -2,7 +2,7 @@
 //!
 //! Times are beat cycles relative to the first possible beat of the step.
 
-use super::job::{Access, Datapath, Job, Sink, StorageId};
+use super::job::{Access, Copies, Datapath, Job, Sink, StorageId};
 use super::select::Storage;
 use super::trace::{Pace, Touch, Trace, behind};
 use crate::fixed::Role;
@@ -95,6 +95,13 @@ fn latency(job: &Job, to: Datapath, machine: &Machine) -> (u64, u64) {
         }
         Sink::Output => (0, 1),
     }
+}
+
+/// Whose write ports a job takes: of the pads that it writes, and of the PEs' if a bus carries its results, whoever takes them: the
+/// address of a bus write stands at all PEs before their masks are known.
+fn ports(job: &Job) -> impl Iterator<Item = Datapath> {
+    let carried = matches!(job.sink, Sink::Tree { .. });
+    Copies { engines: job.copies.engines || carried, ..job.copies }.iter()
 }
 
 /// The windows of a job that starts in cycle 0.
@@ -265,7 +272,7 @@ impl<'a> Board<'a> {
         loop {
             let from = start;
             start = self.streams_ready(&shape, start);
-            for to in job.copies.iter() {
+            for to in ports(job) {
                 let Some(write) = job.write() else { continue };
                 let port = &self.ports[to as usize][self.pads[write.storage.0] as usize];
                 let cycles = write_cycles(job, to, self.machine);
@@ -306,9 +313,11 @@ impl<'a> Board<'a> {
     /// Let a job start in a cycle that [`Board::start`] gave.
     pub(super) fn place(&mut self, job: &Job, words: &Words, start: u64) {
         let shape = shape(job, self.machine);
+        for (to, write) in ports(job).filter_map(|to| Some((to, job.write()?))) {
+            let cycles = write_cycles(job, to, self.machine).later(start);
+            self.ports[to as usize][self.pads[write.storage.0] as usize].push(cycles);
+        }
         for Written { site, readable, .. } in &words.written {
-            let cycles = write_cycles(job, site.at, self.machine).later(start);
-            self.ports[site.at as usize][self.pads[site.storage] as usize].push(cycles);
             add(&mut self.readable[site.number()], readable, start, Touch::Last);
         }
         for (site, read) in &words.read {

@@ -364,10 +364,14 @@ impl<'a> Pads<'a> {
         Pads { machine, words, busy: [None; 4] }
     }
 
-    /// Write a word in some PEs, or in the scalar unit (`None`).
-    fn write(&mut self, &Write { cycle, job, word: (pad, at), .. }: &Write<'a>, lanes: Option<Lanes<'a>>) {
+    fn take_port(&mut self, pad: Pad, cycle: u64) {
         let busy = self.busy[pad as usize].replace(cycle);
         assert!(busy != Some(cycle), "cycle {cycle}: two writes of {pad:?}");
+    }
+
+    /// Write a word in some PEs, or in the scalar unit (`None`).
+    fn write(&mut self, &Write { cycle, job, word: (pad, at), .. }: &Write<'a>, lanes: Option<Lanes<'a>>) {
+        self.take_port(pad, cycle);
         let known = &mut self.words[pad as usize][at];
         let Known { written, read, lanes: before } = *known;
         assert!(
@@ -513,6 +517,9 @@ fn land<'a>(
         let write = write.expect("it is there");
         if write.lanes.is_some() {
             engines.write(&write, write.lanes);
+        } else if bus < own {
+            // Its address stands at all PEs, whoever takes the word.
+            engines.take_port(write.word.0, write.cycle);
         }
         if write.scalar {
             scalar.write(&write, None);
