@@ -13,7 +13,8 @@ use crate::memory::{CHUNK_BITS, INSTRUCTION_CHUNK_BITS, ProgramMemory};
 use crate::register::{Flag, Register, Stage};
 use crate::signal::{Number, Wide};
 use crate::stream::{
-    AddressGenerator, BankAddress, LoopNest, Pacer, wire_destination, wire_loops, wire_pacer, wire_program,
+    AddressGenerator, BankAddress, LoopNest, Pacer, wire_destination, wire_loops, wire_operands, wire_pacer,
+    wire_program, wire_reads,
 };
 use crate::tiles::{LateGate, TileGate};
 use crate::wiring::{Wiring, comment, structural, wires};
@@ -257,47 +258,14 @@ impl AluStream {
             model.delta1 = work.q.model_delta1;
             model.delta2 = work.q.model_delta2;
             model.delta3 = work.q.model_delta3;
-            data.clock = clock;
-            data.advance = advance.q;
-            data.base = work.q.data_base;
-            data.delta0 = work.q.data_delta0;
-            data.delta1 = work.q.data_delta1;
-            data.delta2 = work.q.data_delta2;
-            data.delta3 = work.q.data_delta3;
-            data_bank.bank = bank_now.q;
-            data_bank.offset = data.address;
-            t0.clock = clock;
-            t0.advance = advance.q;
-            t0.base = work.q.t0_base;
-            t0.delta0 = work.q.t0_delta0;
-            t0.delta1 = work.q.t0_delta1;
-            t0.delta2 = work.q.t0_delta2;
-            t0.delta3 = work.q.t0_delta3;
-            t1.clock = clock;
-            t1.advance = advance.q;
-            t1.base = work.q.t1_base;
-            t1.delta0 = work.q.t1_delta0;
-            t1.delta1 = work.q.t1_delta1;
-            t1.delta2 = work.q.t1_delta2;
-            t1.delta3 = work.q.t1_delta3;
-
-            beat.valid = advance.q.step;
-            beat.first = decode.first;
-            beat.last = decode.last;
-            beat.combine = work.q.combine;
-            beat.negative = work.q.negative;
+        );
+        wire_reads!(self, wiring);
+        wires!(self, wiring;
             beat.tree = work.q.tree;
             beat.model_address = model.address;
-            beat.data_address = data_bank.address;
-            beat.t0_address = t0.address;
-            beat.t1_address = t1.address;
-            beat.a = work.q.a;
-            beat.b = work.q.b;
-            beat.c = work.q.c;
-            beat.align = work.q.align;
-            beat.shift = work.q.shift;
-            beat.immediate_b = work.q.immediate_b;
-            beat.immediate_c = work.q.immediate_c;
+        );
+        wire_operands!(self, wiring);
+        wires!(self, wiring;
             beat.destination = destination.address;
         );
         wire_destination!(self, wiring);
