@@ -236,9 +236,22 @@ impl Pace {
         })
     }
 
-    /// By how many cycles to shift it, at least, for it to meet `other`, which it meets, no more.
+    /// By how many cycles to shift it, at least, for it to meet `other`, which it meets, no more; where neither is dense, one cycle, to
+    /// try again.
     pub(super) fn until_behind(self, other: Pace) -> u64 {
-        if self.step == 1 && other.step == 1 { other.last() + 1 - self.first } else { 1 }
+        let behind = other.last() + 1 - self.first;
+        if other.step == 1 && other.count < self.step {
+            // The next of its cycles that lies in the other's run goes behind that run; the one before stays in front of it.
+            let ahead = other.first.saturating_sub(self.first).div_ceil(self.step) * self.step;
+            return other.last() + 1 - (self.first + ahead);
+        }
+        if self.step == 1 && self.count < other.step {
+            // Its run goes behind the last cycle that it meets; there is room before the next one.
+            let last = self.last().min(other.last());
+            let met = (last - other.first) / other.step * other.step + other.first;
+            return met + 1 - self.first;
+        }
+        if self.step == 1 || other.step == 1 { behind } else { 1 }
     }
 
     /// Whether a cycle is in both.
@@ -264,6 +277,34 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_chacha::rand_core::{Rng, SeedableRng};
     use std::collections::BTreeMap;
+
+    /// No shift is left out, and a dense run is passed in one step.
+    #[test]
+    fn shifts_behind_are_the_smallest() {
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let mut pace = |step: u64| Pace {
+            first: u64::from(random.next_u32() % 40),
+            step,
+            count: 1 + u64::from(random.next_u32() % 12),
+        };
+        let mut met = 0;
+        for n in 0..20_000 {
+            let steps = [(1, 1), (1, 2 + n % 15), (2 + n % 15, 1), (2 + n % 5, 2 + n % 7)][n as usize % 4];
+            let (one, other) = (pace(steps.0), pace(steps.1));
+            if !one.meets(other) {
+                continue;
+            }
+            met += 1;
+            let smallest = (1..10_000).find(|&by| !one.later(by).meets(other)).expect("there is an end");
+            let found = one.until_behind(other);
+            if steps.0 == 1 || steps.1 == 1 {
+                assert_eq!(found, smallest, "{one:?} {other:?}");
+            } else {
+                assert_eq!(found, 1);
+            }
+        }
+        assert!(met > 5000, "{met}");
+    }
 
     fn access(offset: i64, strides: &[i64]) -> Access {
         Access { storage: StorageId(0), offset, strides: strides.to_vec() }
