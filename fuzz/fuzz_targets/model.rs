@@ -3,7 +3,7 @@
 #![no_main]
 #![allow(dead_code, reason = "modules of the command line, of which this needs a part")]
 
-#[path = "../../src/arguments.rs"]
+#[path = "../../src/arguments/mod.rs"]
 mod arguments;
 #[path = "../../src/failure.rs"]
 mod failure;
