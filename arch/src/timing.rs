@@ -7,7 +7,7 @@ use crate::isa::RootFunction;
 use crate::machine::Machine;
 
 /// Cycles from the sequencer's issue of a beat to the PEs, roots and bus writers.
-pub const DISTRIBUTION: u64 = 3;
+pub const DISTRIBUTION: u64 = 4;
 
 /// Cycles from an ALU beat to the cycle in which its result is at the write port.
 pub const ALU_WRITE: u64 = 7;

@@ -1,13 +1,15 @@
 //! The grid: sequencer, masks, PUs, global tree and root, queue.
 //!
-//!     in ──▶ lanes ──▶ PU 0 .. PU R-1 ──▶ global tree ──▶ output queue ──▶ out
-//!                        ▲   ▲                └──▶ global root ──▶ global bus register ──▶ PUs
-//!     control ──▶ sequencer ─┴─ masks per row
+//!     in ──▶ lanes ──▶ halfway ──▶ PU 0 .. PU R-1 ──▶ global tree ──▶ output queue ──▶ out
+//!                        ▲            ▲                    └──▶ global root ──▶ PUs
+//!     control ──▶ sequencer ──▶ masks per row
+//!
+//! `halfway` are registers between sequencer and PUs: on a large part the way from one end to the other takes longer than a cycle.
 //!
 //! rust-hdl signals hold at most 127 bits, so the words of the input beat are single ports here; `tabla`, a module of
 //! plain text, joins them to the port `in_data` of [`arch::rtl::Rtl::grid_ports`].
 
-use crate::beats::{FunctionBeat, RootBeat, Widths};
+use crate::beats::{AluBeat, ForScalar, FunctionBeat, LoadBeat, MoveBeat, RootBeat, TableWrite, TileBeat, Widths};
 use crate::mask::{ColumnHeads, GroupMask, RowMask};
 use crate::memory::CHUNK_BITS;
 use crate::output::Output;
@@ -77,13 +79,27 @@ pub(crate) struct Grid {
     move_masks: Vec<RowMask>,
     load_masks: Vec<RowMask>,
     group_masks: Vec<GroupMask>,
+    alu_halfway: Stage<AluBeat<In>, AluBeat<Out>>,
+    alu_mask_halfway: Vec<Register>,
+    tiles_halfway: Vec<Stage<TileBeat<In>, TileBeat<Out>>>,
+    move_halfway: Stage<MoveBeat<In>, MoveBeat<Out>>,
+    move_mask_halfway: Vec<Register>,
+    load_halfway: Stage<LoadBeat<In>, LoadBeat<Out>>,
+    load_mask_halfway: Vec<Register>,
+    lanes_halfway: Vec<Register>,
+    row_root_halfway: Stage<RootBeat<In>, RootBeat<Out>>,
+    global_root_halfway: Stage<RootBeat<In>, RootBeat<Out>>,
+    function_halfway: Vec<Stage<FunctionBeat<In>, FunctionBeat<Out>>>,
+    tables_halfway: Vec<Stage<TableWrite<In>, TableWrite<Out>>>,
+    scalar_halfway: Vec<Stage<AluBeat<In>, AluBeat<Out>>>,
+    scalar_sends_halfway: Vec<Flag>,
+    scalar_moves_halfway: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
+    scalar_loads_halfway: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
     pus: Vec<ProcessingUnit>,
     global_tree: AdderTree,
     global_now: Stage<RootBeat<In>, RootBeat<Out>>,
     function_now: Vec<Stage<FunctionBeat<In>, FunctionBeat<Out>>>,
     global_root: RootUnit,
-    global_bus: Register,
-    global_saturated: Flag,
     saturation: AnyOf,
     queue: Output,
     /// One if there is a scalar unit.
@@ -103,6 +119,13 @@ impl Grid {
         let group_mask = |row| GroupMask::new(widths, row * machine.pes_per_pu(), lanes);
         let emission = (arch::timing::DISTRIBUTION + arch::timing::alu_to_output(machine)) as u32;
         let function_stage = || Stage::new(FunctionBeat::new(&beat), FunctionBeat::new(&beat));
+        let table_stage = || Stage::new(TableWrite::new(&beat), TableWrite::new(&beat));
+        let root_stage = || Stage::new(RootBeat::new(&beat), RootBeat::new(&beat));
+        let for_scalar_stage = |_| Stage::new(ForScalar::new(&beat), ForScalar::new(&beat));
+        let row_registers = || (0..rows).map(|_| Register::new(widths.columns)).collect();
+        let (moves, parked) = (|_: &str| widths.temporary, |_: &str| widths.gradient);
+        let (scalars, alone) = (0..widths.scalars, widths.alone());
+        let of_unit = |name: &str| alone.beat(name);
         Grid {
             clock: Signal::default(),
             reset: Signal::default(),
@@ -117,7 +140,7 @@ impl Grid {
             out_valid: Signal::default(),
             out_ready: Signal::default(),
             sequencer: Sequencer::new(machine, widths, functions),
-            lanes: (0..lanes).map(|_| Delay::new(widths.word, arch::timing::LOAD_WRITE as u32 - 1)).collect(),
+            lanes: (0..lanes).map(|_| Delay::new(widths.word, arch::timing::LOAD_WRITE as u32 - 2)).collect(),
             lane_selects: (0..lanes).map(|_| LaneSelect::new(widths.word)).collect(),
             alu_columns: ColumnHeads::new(widths),
             move_columns: ColumnHeads::new(widths),
@@ -128,13 +151,32 @@ impl Grid {
             move_masks: row_masks(),
             load_masks: row_masks(),
             group_masks: (0..rows).map(group_mask).collect(),
+            alu_halfway: Stage::new(AluBeat::new(&beat), AluBeat::new(&beat)),
+            alu_mask_halfway: row_registers(),
+            tiles_halfway: (0..widths.gradients)
+                .map(|_| Stage::new(TileBeat::new(&parked), TileBeat::new(&parked)))
+                .collect(),
+            move_halfway: Stage::new(MoveBeat::new(&moves), MoveBeat::new(&moves)),
+            move_mask_halfway: row_registers(),
+            load_halfway: Stage::new(LoadBeat::new(&beat), LoadBeat::new(&beat)),
+            load_mask_halfway: row_registers(),
+            lanes_halfway: (0..lanes).map(|_| Register::new(widths.word)).collect(),
+            row_root_halfway: root_stage(),
+            global_root_halfway: root_stage(),
+            function_halfway: (0..functions).map(|_| function_stage()).collect(),
+            tables_halfway: (0..functions).map(|_| table_stage()).collect(),
+            scalar_halfway: scalars
+                .clone()
+                .map(|_| Stage::new(AluBeat::new(&of_unit), AluBeat::new(&of_unit)))
+                .collect(),
+            scalar_sends_halfway: scalars.clone().map(|_| Flag::new()).collect(),
+            scalar_moves_halfway: scalars.clone().map(for_scalar_stage).collect(),
+            scalar_loads_halfway: scalars.map(for_scalar_stage).collect(),
             pus: (0..rows).map(|_| ProcessingUnit::new(widths, functions)).collect(),
             global_tree: AdderTree::new(rows, widths.accumulator, widths.extremes),
-            global_now: Stage::new(RootBeat::new(&beat), RootBeat::new(&beat)),
+            global_now: root_stage(),
             function_now: (0..functions).map(|_| function_stage()).collect(),
             global_root: RootUnit::new(widths, functions),
-            global_bus: Register::new(widths.word),
-            global_saturated: Flag::new(),
             saturation: AnyOf::new(rows + widths.scalars as u32),
             queue: Output::new(ceil_log2(machine.output_fifo().into()), widths.word, emission),
             scalar_units: (0..widths.scalars).map(|_| ScalarUnit::new(widths)).collect(),
@@ -146,6 +188,7 @@ impl Grid {
     fn wire(&mut self, wiring: &mut Wiring) {
         self.wire_ports(wiring);
         self.wire_columns(wiring);
+        self.wire_halfway(wiring);
         for r in 0..self.pus.len() {
             self.wire_masks(wiring, r);
             self.wire_pu(wiring, r);
@@ -205,6 +248,66 @@ impl Grid {
         );
     }
 
+    /// Registers of what goes to all PUs.
+    fn wire_halfway(&mut self, wiring: &mut Wiring) {
+        wires!(self, wiring;
+            alu_halfway.clock = clock;
+            alu_halfway.reset = reset;
+            alu_halfway.d = sequencer.alu;
+            move_halfway.clock = clock;
+            move_halfway.reset = reset;
+            move_halfway.d = sequencer.moves;
+            load_halfway.clock = clock;
+            load_halfway.reset = reset;
+            load_halfway.d = sequencer.load;
+            row_root_halfway.clock = clock;
+            row_root_halfway.reset = reset;
+            row_root_halfway.d = sequencer.row_root;
+            global_root_halfway.clock = clock;
+            global_root_halfway.reset = reset;
+            global_root_halfway.d = sequencer.global_root;
+        );
+        for l in 0..self.lanes.len() {
+            wires!(self, wiring;
+                lanes_halfway[l].clock = clock;
+                lanes_halfway[l].d = lane_selects[l].word;
+            );
+        }
+        for t in 0..self.tiles_halfway.len() {
+            wires!(self, wiring;
+                tiles_halfway[t].clock = clock;
+                tiles_halfway[t].reset = reset;
+                tiles_halfway[t].d = sequencer.tiles[t];
+            );
+        }
+        for f in 0..self.function_halfway.len() {
+            wires!(self, wiring;
+                function_halfway[f].clock = clock;
+                function_halfway[f].reset = reset;
+                function_halfway[f].d = sequencer.function[f];
+                tables_halfway[f].clock = clock;
+                tables_halfway[f].reset = reset;
+                tables_halfway[f].d = sequencer.tables[f];
+            );
+        }
+        for s in 0..self.scalar_units.len() {
+            wires!(self, wiring;
+                scalar_halfway[s].clock = clock;
+                scalar_halfway[s].reset = reset;
+                scalar_halfway[s].d = sequencer.scalar[s];
+                scalar_sends_halfway[s].clock = clock;
+                scalar_sends_halfway[s].reset = reset;
+                scalar_sends_halfway[s].d = sequencer.scalar_sends[s];
+                scalar_moves_halfway[s].clock = clock;
+                scalar_moves_halfway[s].reset = reset;
+                scalar_moves_halfway[s].d = sequencer.scalar_moves[s];
+                scalar_loads_halfway[s].clock = clock;
+                scalar_loads_halfway[s].reset = reset;
+                scalar_loads_halfway[s].d = sequencer.scalar_loads[s];
+            );
+        }
+    }
+
     fn wire_masks(&mut self, wiring: &mut Wiring, r: usize) {
         wires!(self, wiring;
             alu_masks[r].row = row_numbers[r];
@@ -240,6 +343,12 @@ impl Grid {
             group_masks[r].mask = load_masks[r].mask;
             group_masks[r].pick = sequencer.pick_group;
             group_masks[r].picked = sequencer.picked_group;
+            alu_mask_halfway[r].clock = clock;
+            alu_mask_halfway[r].d = alu_masks[r].mask;
+            move_mask_halfway[r].clock = clock;
+            move_mask_halfway[r].d = move_masks[r].mask;
+            load_mask_halfway[r].clock = clock;
+            load_mask_halfway[r].d = group_masks[r].taken;
         );
     }
 
@@ -247,30 +356,28 @@ impl Grid {
         wires!(self, wiring;
             pus[r].clock = clock;
             pus[r].reset = reset;
-            pus[r].alu = sequencer.alu;
-            pus[r].alu_mask = alu_masks[r].mask;
-            pus[r].moves = sequencer.moves;
-            pus[r].move_mask = move_masks[r].mask;
-            pus[r].load = sequencer.load;
-            pus[r].load_mask = group_masks[r].taken;
-            pus[r].root = sequencer.row_root;
-            pus[r].global_word = global_bus.q;
-            pus[r].global_saturated = global_saturated.q;
+            pus[r].alu = alu_halfway.q;
+            pus[r].alu_mask = alu_mask_halfway[r].q;
+            pus[r].moves = move_halfway.q;
+            pus[r].move_mask = move_mask_halfway[r].q;
+            pus[r].load = load_halfway.q;
+            pus[r].load_mask = load_mask_halfway[r].q;
+            pus[r].root = row_root_halfway.q;
             global_tree.terms[r] = pus[r].tree;
             saturation.flags[r] = pus[r].saturated;
         );
         let columns = self.pus[r].lanes.len();
         for c in 0..columns {
             let lane = (r * columns + c) % self.lanes.len();
-            wires!(self, wiring; pus[r].lanes[c] = lane_selects[lane].word;);
+            wires!(self, wiring; pus[r].lanes[c] = lanes_halfway[lane].q;);
         }
-        for t in 0..self.sequencer.tiles.len() {
-            wires!(self, wiring; pus[r].tiles[t] = sequencer.tiles[t];);
+        for t in 0..self.tiles_halfway.len() {
+            wires!(self, wiring; pus[r].tiles[t] = tiles_halfway[t].q;);
         }
         for f in 0..self.function_now.len() {
             wires!(self, wiring;
-                pus[r].function[f] = sequencer.function[f];
-                pus[r].tables[f] = sequencer.tables[f];
+                pus[r].function[f] = function_halfway[f].q;
+                pus[r].tables[f] = tables_halfway[f].q;
             );
         }
     }
@@ -280,20 +387,19 @@ impl Grid {
             global_tree.clock = clock;
             global_now.clock = clock;
             global_now.reset = reset;
-            global_now.d = sequencer.global_root;
+            global_now.d = global_root_halfway.q;
             global_root.clock = clock;
             global_root.reset = reset;
             global_root.sum = global_tree.sum;
             global_root.beat = global_now.q;
-            global_bus.clock = clock;
-            global_saturated.clock = clock;
-            global_saturated.reset = reset;
         );
         if self.scalar_units.is_empty() {
-            wires!(self, wiring;
-                global_bus.d = global_root.result;
-                global_saturated.d = global_root.saturated;
-            );
+            for r in 0..self.pus.len() {
+                wires!(self, wiring;
+                    pus[r].global_result = global_root.result;
+                    pus[r].global_saturates = global_root.saturated;
+                );
+            }
         }
         for n in 0..self.global_tree.combine.len() {
             wires!(self, wiring; global_tree.combine[n] = pus[0].tree_combine[n];);
@@ -302,9 +408,9 @@ impl Grid {
             wires!(self, wiring;
                 function_now[f].clock = clock;
                 function_now[f].reset = reset;
-                function_now[f].d = sequencer.function[f];
+                function_now[f].d = function_halfway[f].q;
                 global_root.function_beat[f] = function_now[f].q;
-                global_root.tables[f] = sequencer.tables[f];
+                global_root.tables[f] = tables_halfway[f].q;
             );
         }
     }
@@ -314,26 +420,30 @@ impl Grid {
         wires!(self, wiring;
             scalar_units[s].clock = clock;
             scalar_units[s].reset = reset;
-            scalar_units[s].beat = sequencer.scalar[s];
-            scalar_units[s].send = sequencer.scalar_sends[s];
-            scalar_units[s].move_t0 = sequencer.moves.write_t0;
-            scalar_units[s].move_t1 = sequencer.moves.write_t1;
-            scalar_units[s].move_destination = sequencer.moves.destination;
-            scalar_units[s].move_here = sequencer.scalar_moves[s].scalar;
-            scalar_units[s].load_data = sequencer.load.write_data;
-            scalar_units[s].load_address = sequencer.load.data_address;
-            scalar_units[s].load_here = sequencer.scalar_loads[s].scalar;
-            scalar_units[s].lane = lanes[0].q;
-            scalar_units[s].global_word = global_bus.q;
-            scalar_units[s].global_saturated = global_saturated.q;
+            scalar_units[s].beat = scalar_halfway[s].q;
+            scalar_units[s].send = scalar_sends_halfway[s].q;
+            scalar_units[s].move_t0 = move_halfway.q.write_t0;
+            scalar_units[s].move_t1 = move_halfway.q.write_t1;
+            scalar_units[s].move_destination = move_halfway.q.destination;
+            scalar_units[s].move_here = scalar_moves_halfway[s].q.scalar;
+            scalar_units[s].load_data = load_halfway.q.write_data;
+            scalar_units[s].load_address = load_halfway.q.data_address;
+            scalar_units[s].load_here = scalar_loads_halfway[s].q.scalar;
+            scalar_units[s].lane = lanes_halfway[0].q;
+            scalar_units[s].global_result = scalar_joins[s].result;
+            scalar_units[s].global_saturates = scalar_joins[s].result_saturated;
             scalar_joins[s].word = global_root.result;
             scalar_joins[s].word_saturated = global_root.saturated;
             scalar_joins[s].value = scalar_units[s].sent;
             scalar_joins[s].value_saturated = scalar_units[s].sent_saturated;
-            global_bus.d = scalar_joins[s].result;
-            global_saturated.d = scalar_joins[s].result_saturated;
             saturation.flags[rows + s] = scalar_units[s].saturated;
         );
+        for r in 0..rows {
+            wires!(self, wiring;
+                pus[r].global_result = scalar_joins[s].result;
+                pus[r].global_saturates = scalar_joins[s].result_saturated;
+            );
+        }
     }
 }
 structural!(Grid, "grid: sequencer, masks, processing units, global tree and root, queue.");

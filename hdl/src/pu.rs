@@ -179,12 +179,15 @@ pub(crate) struct ProcessingUnit {
     /// One if there are function units.
     pub(crate) function: Vec<FunctionBeat<In>>,
     pub(crate) tables: Vec<TableWrite<In>>,
-    pub(crate) global_word: Wide<In>,
-    pub(crate) global_saturated: Signal<In, Bit>,
+    /// What the global bus register is going to hold, and whether it saturated.
+    pub(crate) global_result: Wide<In>,
+    pub(crate) global_saturates: Signal<In, Bit>,
     pub(crate) tree: Wide<Out>,
     /// How the row's results are to be combined. One on machines with extremes.
     pub(crate) tree_combine: Vec<Wide<Out>>,
     pub(crate) saturated: Signal<Out, Bit>,
+    /// Reset, a cycle later: all PUs are too far for one register.
+    reset_now: Register,
     alu_now: Stage<AluBeat<In>, AluBeat<Out>>,
     alu_mask_now: Register,
     tiles_now: Vec<Stage<TileBeat<In>, TileBeat<Out>>>,
@@ -203,6 +206,9 @@ pub(crate) struct ProcessingUnit {
     function_now: Vec<Stage<FunctionBeat<In>, FunctionBeat<Out>>>,
     pipeline: ControlPipeline,
     lanes_now: Vec<Register>,
+    /// This PU's copy of the global bus register.
+    global_bus: Register,
+    global_saturated: Flag,
     bus: BusSelect,
     pes: Vec<ProcessingEngine>,
     row_tree: RowTree,
@@ -235,11 +241,12 @@ impl ProcessingUnit {
             root: RootBeat::new(&beat),
             function: (0..functions).map(|_| FunctionBeat::new(&beat)).collect(),
             tables: (0..functions).map(|_| TableWrite::new(&beat)).collect(),
-            global_word: Wide::new(widths.word),
-            global_saturated: Signal::default(),
+            global_result: Wide::new(widths.word),
+            global_saturates: Signal::default(),
             tree: Wide::new(widths.accumulator),
             tree_combine: (0..u32::from(widths.extremes)).map(|_| Wide::new(beat("combine"))).collect(),
             saturated: Signal::default(),
+            reset_now: Register::new(1),
             alu_now: Stage::new(AluBeat::new(&beat), AluBeat::new(&beat)),
             alu_mask_now: Register::new(columns),
             tiles_now: tiles.clone().map(|_| Stage::new(TileBeat::new(&parked), TileBeat::new(&parked))).collect(),
@@ -257,6 +264,8 @@ impl ProcessingUnit {
             function_now: (0..functions).map(|_| function_stage()).collect(),
             pipeline: ControlPipeline::new(widths),
             lanes_now: (0..columns).map(|_| Register::new(widths.word)).collect(),
+            global_bus: Register::new(widths.word),
+            global_saturated: Flag::new(),
             bus: BusSelect::new(widths),
             pes: (0..columns).map(|_| ProcessingEngine::new(widths)).collect(),
             row_tree: RowTree::new(columns, widths.accumulator, widths.extremes),
@@ -270,36 +279,38 @@ impl ProcessingUnit {
 
     fn wire(&mut self, wiring: &mut Wiring) {
         wires!(self, wiring;
+            reset_now.clock = clock;
+            reset_now.d = reset;
             alu_now.clock = clock;
-            alu_now.reset = reset;
+            alu_now.reset = reset_now.q bit 0;
             alu_now.d = alu;
             alu_mask_now.clock = clock;
             alu_mask_now.d = alu_mask;
             move_t0_now.clock = clock;
-            move_t0_now.reset = reset;
+            move_t0_now.reset = reset_now.q bit 0;
             move_t0_now.d = moves.write_t0;
             move_t1_now.clock = clock;
-            move_t1_now.reset = reset;
+            move_t1_now.reset = reset_now.q bit 0;
             move_t1_now.d = moves.write_t1;
             move_global_now.clock = clock;
-            move_global_now.reset = reset;
+            move_global_now.reset = reset_now.q bit 0;
             move_global_now.d = moves.global;
             move_mask_now.clock = clock;
             move_mask_now.d = move_mask;
             load_model_now.clock = clock;
-            load_model_now.reset = reset;
+            load_model_now.reset = reset_now.q bit 0;
             load_model_now.d = load.write_model;
             load_data_now.clock = clock;
-            load_data_now.reset = reset;
+            load_data_now.reset = reset_now.q bit 0;
             load_data_now.d = load.write_data;
             load_mask_now.clock = clock;
             load_mask_now.d = load_mask;
             root_now.clock = clock;
-            root_now.reset = reset;
+            root_now.reset = reset_now.q bit 0;
             root_now.d = root;
 
             pipeline.clock = clock;
-            pipeline.reset = reset;
+            pipeline.reset = reset_now.q bit 0;
             pipeline.beat = alu_now.q;
             write_address.clock = clock;
             write_address.load_model = load.write_model;
@@ -312,7 +323,7 @@ impl ProcessingUnit {
             row_tree.clock = clock;
             row_tree.give = pipeline.tree_t4;
             row_root.clock = clock;
-            row_root.reset = reset;
+            row_root.reset = reset_now.q bit 0;
             row_root.sum = row_tree.sum;
             row_root.beat = root_now.q;
             bus.write_t0 = move_t0_now.q;
@@ -321,8 +332,13 @@ impl ProcessingUnit {
             bus.mask = move_mask_now.q;
             bus.row = row_root.result;
             bus.row_saturated = row_root.saturated;
-            bus.global_word = global_word;
-            bus.global_saturated = global_saturated;
+            global_bus.clock = clock;
+            global_bus.d = global_result;
+            global_saturated.clock = clock;
+            global_saturated.reset = reset_now.q bit 0;
+            global_saturated.d = global_saturates;
+            bus.global_word = global_bus.q;
+            bus.global_saturated = global_saturated.q;
             tree = row_tree.sum;
         );
         for n in 0..self.tree_combine.len() {
@@ -334,7 +350,7 @@ impl ProcessingUnit {
         for f in 0..self.function.len() {
             wires!(self, wiring;
                 function_now[f].clock = clock;
-                function_now[f].reset = reset;
+                function_now[f].reset = reset_now.q bit 0;
                 function_now[f].d = function[f];
                 row_root.function_beat[f] = function_now[f].q;
                 row_root.tables[f] = tables[f];
@@ -344,10 +360,10 @@ impl ProcessingUnit {
         for t in 0..self.tiles.len() {
             wires!(self, wiring;
                 tiles_now[t].clock = clock;
-                tiles_now[t].reset = reset;
+                tiles_now[t].reset = reset_now.q bit 0;
                 tiles_now[t].d = tiles[t];
                 parking[t].clock = clock;
-                parking[t].reset = reset;
+                parking[t].reset = reset_now.q bit 0;
                 parking[t].valid = alu_now.q.valid;
                 parking[t].last = alu_now.q.last;
                 parking[t].beat = tiles_now[t].q;
@@ -391,7 +407,7 @@ impl ProcessingUnit {
         wires!(self, wiring;
             saturation.flags[columns] = bus.saturated;
             saturated_now.clock = clock;
-            saturated_now.reset = reset;
+            saturated_now.reset = reset_now.q bit 0;
             saturated_now.d = saturation.any;
             saturated = saturated_now.q;
         );

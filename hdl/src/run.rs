@@ -18,8 +18,9 @@ const STATE_BITS: u32 = 3;
 pub(crate) struct RunControl {
     pub(crate) clock: Signal<In, Clock>,
     pub(crate) reset: Signal<In, Bit>,
-    /// Start was written.
+    /// Start is written.
     pub(crate) start: Signal<In, Bit>,
+    /// What was written with a start, a cycle later.
     pub(crate) start_load_model: Signal<In, Bit>,
     pub(crate) start_emit_model: Signal<In, Bit>,
     pub(crate) steps: Wide<In>,
@@ -41,7 +42,7 @@ pub(crate) struct RunControl {
     pub(crate) all_credits: Signal<In, Bit>,
     /// A saturated result was written.
     pub(crate) saturation: Signal<In, Bit>,
-    /// The start is accepted.
+    /// A run begins: start was written in the cycle before, while idle.
     pub(crate) started: Signal<Out, Bit>,
     pub(crate) start_alu: Signal<Out, Bit>,
     pub(crate) start_root: Signal<Out, Bit>,
@@ -59,6 +60,7 @@ pub(crate) struct RunControl {
     pub(crate) saturated: Signal<Out, Bit>,
     pub(crate) cycles_low: Wide<Out>,
     pub(crate) cycles_high: Wide<Out>,
+    asked: Flag,
     step_now: Signal<Local, Bit>,
     emit_now: Signal<Local, Bit>,
     bank_full: Signal<Local, Bit>,
@@ -149,6 +151,7 @@ impl RunControl {
             saturated: Signal::default(),
             cycles_low: Wide::new(REGISTER_BITS),
             cycles_high: Wide::new(REGISTER_BITS),
+            asked: Flag::new(),
             step_now: Signal::default(),
             emit_now: Signal::default(),
             bank_full: Signal::default(),
@@ -197,7 +200,8 @@ impl Logic for RunControl {
     fn update(&mut self) {
         comment!("run_control: the state machine of a run: steps, emissions, status, cycle counter.");
         clock!(self, clock, state, steps_left, timer, low, high, data_bank, wants_load, wants_emit, finished, clipped);
-        clock!(self, clock, none_left, one_left, time_is_up, starts, wants0, wants1, emits, low_is_full);
+        clock!(self, clock, asked, none_left, one_left, time_is_up, starts, wants0, wants1, emits, low_is_full);
+        self.asked.reset.next = self.reset.val();
         self.none_left.reset.next = self.reset.val();
         self.one_left.reset.next = self.reset.val();
         self.time_is_up.reset.next = self.reset.val();
@@ -213,12 +217,13 @@ impl Logic for RunControl {
         self.clipped.reset.next = self.reset.val();
 
         self.bank.next = self.data_bank.q.val();
-        self.done.next = self.finished.q.val();
-        self.saturated.next = self.clipped.q.val();
+        self.done.next = self.finished.q.val() && !self.asked.q.val();
+        self.saturated.next = self.clipped.q.val() && !self.asked.q.val();
         self.cycles_low.next = self.low.q.val();
         self.cycles_high.next = self.high.q.val();
-        self.busy.next = self.state.q.val() != self.idle.val();
-        self.started.next = self.start.val() && self.state.q.val() == self.idle.val();
+        self.asked.d.next = self.start.val() && self.state.q.val() == self.idle.val() && !self.asked.q.val();
+        self.started.next = self.asked.q.val();
+        self.busy.next = self.state.q.val() != self.idle.val() || self.asked.q.val();
         self.bank_full.next = self.full0.val();
         if self.data_bank.q.val() {
             self.bank_full.next = self.full1.val();

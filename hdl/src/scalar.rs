@@ -303,8 +303,9 @@ pub(crate) struct ScalarUnit {
     pub(crate) load_here: Signal<In, Bit>,
     /// Lane 0 of the transfer.
     pub(crate) lane: Wide<In>,
-    pub(crate) global_word: Wide<In>,
-    pub(crate) global_saturated: Signal<In, Bit>,
+    /// What the global bus register is going to hold, and whether it saturated.
+    pub(crate) global_result: Wide<In>,
+    pub(crate) global_saturates: Signal<In, Bit>,
     /// For the global bus register; 0 when nothing is sent.
     pub(crate) sent: Wide<Out>,
     pub(crate) sent_saturated: Signal<Out, Bit>,
@@ -317,6 +318,9 @@ pub(crate) struct ScalarUnit {
     take_t1: Flag,
     take_data: Flag,
     lane_now: Register,
+    /// This unit's copy of the global bus register.
+    global_bus: Register,
+    global_saturated: Flag,
     write_address: WriteAddress,
     pipeline: ControlPipeline,
     pe: ProcessingEngine,
@@ -344,8 +348,8 @@ impl ScalarUnit {
             load_address: Wide::new(alone.data),
             load_here: Signal::default(),
             lane: Wide::new(alone.word),
-            global_word: Wide::new(alone.word),
-            global_saturated: Signal::default(),
+            global_result: Wide::new(alone.word),
+            global_saturates: Signal::default(),
             sent: Wide::new(alone.word),
             sent_saturated: Signal::default(),
             saturated: Signal::default(),
@@ -357,6 +361,8 @@ impl ScalarUnit {
             take_t1: Flag::new(),
             take_data: Flag::new(),
             lane_now: Register::new(alone.word),
+            global_bus: Register::new(alone.word),
+            global_saturated: Flag::new(),
             write_address: WriteAddress::new(alone),
             pipeline: ControlPipeline::new(alone),
             pe: ProcessingEngine::without_model(alone),
@@ -398,6 +404,11 @@ impl ScalarUnit {
             take_data.d = gates.take_data;
             lane_now.clock = clock;
             lane_now.d = lane;
+            global_bus.clock = clock;
+            global_bus.d = global_result;
+            global_saturated.clock = clock;
+            global_saturated.reset = reset;
+            global_saturated.d = global_saturates;
 
             pipeline.clock = clock;
             pipeline.reset = reset;
@@ -416,7 +427,7 @@ impl ScalarUnit {
             pe.admitted = one;
             pe.bus.write_t0 = take_t0.q;
             pe.bus.write_t1 = take_t1.q;
-            pe.bus.word = global_word;
+            pe.bus.word = global_bus.q;
             pe.bus_admitted = one;
             pe.load_write_model = never;
             pe.load_write_data = take_data.q;
@@ -430,7 +441,7 @@ impl ScalarUnit {
             result.written = pe.saturated;
             result.take_t0 = take_t0.q;
             result.take_t1 = take_t1.q;
-            result.bus_saturated = global_saturated;
+            result.bus_saturated = global_saturated.q;
             sent = result.sent;
             sent_saturated = result.sent_saturated;
             saturated_now.clock = clock;

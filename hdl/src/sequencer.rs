@@ -7,7 +7,7 @@ use crate::beats::{
 };
 use crate::control::{AddressParts, ControlRegisters};
 use crate::loader::Loader;
-use crate::memory::CHUNK_BITS;
+use crate::memory::{CHUNK_BITS, INSTRUCTION_CHUNK_BITS};
 use crate::register::{Flag, Register, Stage};
 use crate::run::RunControl;
 use crate::scalar::{ScalarRegister, ScalarStream};
@@ -65,6 +65,15 @@ pub(crate) struct Sequencer {
     /// What is read of that register where there is none.
     no_tiles: Vec<Number>,
     tile_counters: Vec<TileCounter>,
+    /// What is written into programs, a cycle later: decoding an address and reaching a memory are a cycle each.
+    program_index: Register,
+    program_chunk: Register,
+    program_data: Register,
+    program_alu: Flag,
+    program_root: Flag,
+    program_move: Flag,
+    program_load: Flag,
+    program_scalar: Vec<Flag>,
     alu_stream: AluStream,
     root_stream: RootStream,
     move_stream: MoveStream,
@@ -142,6 +151,14 @@ impl Sequencer {
             tile_registers: tiles.clone().map(|_| TileRegister::new(widths)).collect(),
             no_tiles: (widths.gradients..1).map(|_| Number::new(0, CHUNK_BITS)).collect(),
             tile_counters: tiles.clone().map(|_| TileCounter::new()).collect(),
+            program_index: Register::new(widths.index),
+            program_chunk: Register::new(INSTRUCTION_CHUNK_BITS),
+            program_data: Register::new(CHUNK_BITS),
+            program_alu: Flag::new(),
+            program_root: Flag::new(),
+            program_move: Flag::new(),
+            program_load: Flag::new(),
+            program_scalar: scalars.clone().map(|_| Flag::new()).collect(),
             alu_stream: AluStream::new(widths),
             root_stream: RootStream::new(widths),
             move_stream: MoveStream::new(widths),
@@ -192,10 +209,13 @@ impl Sequencer {
             run.step_scalar_enabled[s] = scalar_registers[s].entry bit ENABLE;
             scalar_streams[s].clock = clock;
             scalar_streams[s].reset = reset;
-            scalar_streams[s].program_write = scalar_registers[s].write_program;
-            scalar_streams[s].program_index = parts.instruction;
-            scalar_streams[s].program_chunk = parts.instruction_chunk;
-            scalar_streams[s].program_data = control_data;
+            program_scalar[s].clock = clock;
+            program_scalar[s].reset = reset;
+            program_scalar[s].d = scalar_registers[s].write_program;
+            scalar_streams[s].program_write = program_scalar[s].q;
+            scalar_streams[s].program_index = program_index.q;
+            scalar_streams[s].program_chunk = program_chunk.q;
+            scalar_streams[s].program_data = program_data.q;
             scalar_streams[s].start = run.start_scalar[s];
             scalar_streams[s].may_start = run.may_start;
             scalar_streams[s].entry = scalar_registers[s].entry;
@@ -238,8 +258,8 @@ impl Sequencer {
             run.clock = clock;
             run.reset = reset;
             run.start = registers.start;
-            run.start_load_model = control_data bit 1;
-            run.start_emit_model = control_data bit 2;
+            run.start_load_model = program_data.q bit 1;
+            run.start_emit_model = program_data.q bit 2;
             run.steps = registers.steps;
             run.step_length = registers.step_length;
             run.step_alu_enabled = registers.step_alu bit ENABLE;
@@ -262,12 +282,30 @@ impl Sequencer {
     /// Programs, starts and entries of the streams.
     fn wire_streams(&mut self, wiring: &mut Wiring) {
         wires!(self, wiring;
+            program_index.clock = clock;
+            program_index.d = parts.instruction;
+            program_chunk.clock = clock;
+            program_chunk.d = parts.instruction_chunk;
+            program_data.clock = clock;
+            program_data.d = control_data;
+            program_alu.clock = clock;
+            program_alu.reset = reset;
+            program_alu.d = registers.write_alu;
+            program_root.clock = clock;
+            program_root.reset = reset;
+            program_root.d = registers.write_root;
+            program_move.clock = clock;
+            program_move.reset = reset;
+            program_move.d = registers.write_move;
+            program_load.clock = clock;
+            program_load.reset = reset;
+            program_load.d = registers.write_load;
             alu_stream.clock = clock;
             alu_stream.reset = reset;
-            alu_stream.program_write = registers.write_alu;
-            alu_stream.program_index = parts.instruction;
-            alu_stream.program_chunk = parts.instruction_chunk;
-            alu_stream.program_data = control_data;
+            alu_stream.program_write = program_alu.q;
+            alu_stream.program_index = program_index.q;
+            alu_stream.program_chunk = program_chunk.q;
+            alu_stream.program_data = program_data.q;
             alu_stream.start = run.start_alu;
             alu_stream.may_start = run.may_start;
             alu_stream.entry = run.alu_entry;
@@ -276,30 +314,30 @@ impl Sequencer {
             emitted = alu_stream.emitted;
             root_stream.clock = clock;
             root_stream.reset = reset;
-            root_stream.program_write = registers.write_root;
-            root_stream.program_index = parts.instruction;
-            root_stream.program_chunk = parts.instruction_chunk;
-            root_stream.program_data = control_data;
+            root_stream.program_write = program_root.q;
+            root_stream.program_index = program_index.q;
+            root_stream.program_chunk = program_chunk.q;
+            root_stream.program_data = program_data.q;
             root_stream.start = run.start_root;
             root_stream.may_start = run.may_start;
             root_stream.entry = registers.step_root;
             move_stream.clock = clock;
             move_stream.reset = reset;
-            move_stream.program_write = registers.write_move;
-            move_stream.program_index = parts.instruction;
-            move_stream.program_chunk = parts.instruction_chunk;
-            move_stream.program_data = control_data;
+            move_stream.program_write = program_move.q;
+            move_stream.program_index = program_index.q;
+            move_stream.program_chunk = program_chunk.q;
+            move_stream.program_data = program_data.q;
             move_stream.start = run.start_move;
             move_stream.may_start = run.may_start;
             move_stream.entry = registers.step_move;
             loader.clock = clock;
             loader.reset = reset;
-            loader.program_write = registers.write_load;
-            loader.program_index = parts.instruction;
-            loader.program_chunk = parts.instruction_chunk;
-            loader.program_data = control_data;
+            loader.program_write = program_load.q;
+            loader.program_index = program_index.q;
+            loader.program_chunk = program_chunk.q;
+            loader.program_data = program_data.q;
             loader.started = run.started;
-            loader.start_load_model = control_data bit 1;
+            loader.start_load_model = program_data.q bit 1;
             loader.steps = registers.steps;
             loader.model_enabled = registers.load_model bit ENABLE;
             loader.step_enabled = registers.step_load bit ENABLE;

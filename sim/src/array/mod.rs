@@ -127,7 +127,7 @@ impl Grid for Array {
         let low = address & 0xffff;
         match address >> 16 {
             0 if low == registers::CONTROL && idle && data & registers::START != 0 => {
-                self.sequencer.start(data);
+                self.sequencer.ask(data);
                 self.datapath.clear_saturated();
             }
             _ => self.take_write(address, data),

@@ -268,6 +268,8 @@ pub(super) struct Sequencer {
     /// Never starts where there is no scalar unit: its entry cannot be written.
     scalar: Stream<ScalarInstruction>,
     state: RunState,
+    /// What was written with a start; the run begins in the next cycle.
+    asked: Option<u32>,
     load_model: bool,
     emit_model: bool,
     steps_left: u32,
@@ -298,6 +300,7 @@ impl Sequencer {
             load: Stream::new(machine),
             scalar: Stream::new(machine),
             state: RunState::Idle,
+            asked: None,
             load_model: false,
             emit_model: false,
             steps_left: 0,
@@ -325,6 +328,7 @@ impl Sequencer {
         self.scalar.current = None;
         self.registers = [0; 0x20];
         self.state = RunState::Idle;
+        self.asked = None;
         self.load_state = LoadState::Idle;
         self.credits = self.machine.output_fifo();
         self.cycles = 0;
@@ -333,7 +337,7 @@ impl Sequencer {
     }
 
     pub(super) fn idle(&self) -> bool {
-        self.state == RunState::Idle
+        self.state == RunState::Idle && self.asked.is_none()
     }
 
     /// The registers of this cycle.
@@ -417,8 +421,14 @@ impl Sequencer {
         self.register(number) & registers::ENTRY_ENABLE != 0
     }
 
-    /// Begin a run; the caller has seen the machine idle.
-    pub(super) fn start(&mut self, flags: u32) {
+    /// A run is to begin; the caller has seen the machine idle.
+    pub(super) fn ask(&mut self, flags: u32) {
+        self.asked = Some(flags);
+        self.done = false;
+    }
+
+    /// Begin a run.
+    fn start(&mut self, flags: u32) {
         self.alu.decode(&self.machine);
         self.root.decode(&self.machine);
         self.moves.decode(&self.machine);
@@ -431,7 +441,6 @@ impl Sequencer {
         self.bank = 0;
         self.begin_batch();
         self.cycles = 0;
-        self.done = false;
         self.state = RunState::Prime;
         self.pending_model = load_model && self.enabled(registers::ENTRY_LOAD_MODEL);
         self.model_done = false;
@@ -480,6 +489,7 @@ impl Sequencer {
             self.cycles += 1;
         }
         // All decisions look at the registers of this cycle.
+        let asked = self.asked.take();
         let credits = self.credits;
         let alu_idle = self.alu.idle();
         let model_done = self.model_done || !self.enabled(registers::ENTRY_LOAD_MODEL);
@@ -595,6 +605,9 @@ impl Sequencer {
         }
         if let Some(bank) = freed {
             self.full[bank] = false;
+        }
+        if let Some(flags) = asked {
+            self.start(flags);
         }
         beats
     }
