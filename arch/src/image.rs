@@ -8,6 +8,7 @@ use crate::isa::{
 };
 use crate::machine::Machine;
 use crate::registers::{self, Region};
+use std::ops::Range;
 
 /// Everything that makes one grid run one program.
 #[derive(Debug, Clone, PartialEq)]
@@ -227,6 +228,22 @@ pub struct Feed {
     pub dimensions: Vec<FeedDimension>,
 }
 
+/// What the lanes of one beat carry: lane `l` in `lanes` has element `first + step * l`, the others are padding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedBeat {
+    lanes: Range<i64>,
+    first: i64,
+    step: i64,
+}
+
+impl FeedBeat {
+    /// Row-major element number of the word in `lane`; `None` = padding.
+    pub fn element(&self, lane: u32) -> Option<usize> {
+        let lane = i64::from(lane);
+        self.lanes.contains(&lane).then(|| (self.first + self.step * lane) as usize)
+    }
+}
+
 /// Index of one dimension as a function of loop counters and lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FeedDimension {
@@ -246,16 +263,28 @@ impl Feed {
 
     /// Row-major element number of the word in `lane` of the beat with these counters; `None` = padding.
     pub fn element(&self, shape: &[u32], counters: &[u32; LEVELS], lane: u32) -> Option<usize> {
-        let mut element = 0usize;
+        self.beat(shape, counters).element(lane)
+    }
+
+    /// What the lanes of the beat with these counters carry.
+    pub fn beat(&self, shape: &[u32], counters: &[u32; LEVELS]) -> FeedBeat {
+        let mut beat = FeedBeat { lanes: 0..i64::MAX, first: 0, step: 0 };
         for (dimension, &extent) in self.dimensions.iter().zip(shape) {
+            let extent = i64::from(extent);
             let steps: i64 = dimension.levels.iter().zip(counters).map(|(&stride, &k)| stride * i64::from(k)).sum();
-            let index = dimension.offset + steps + dimension.lane * i64::from(lane);
-            if index < 0 || index >= i64::from(extent) {
-                return None;
-            }
-            element = element * extent as usize + index as usize;
+            let first = dimension.offset + steps;
+            beat.first = beat.first * extent + first;
+            beat.step = beat.step * extent + dimension.lane;
+            // The lanes in which this index is in 0..extent.
+            let (low, high) = match dimension.lane {
+                0 if (0..extent).contains(&first) => continue,
+                0 => (0, 0),
+                up @ 1.. => (-first.div_euclid(up), -(first - extent).div_euclid(up)),
+                down => ((first - extent).div_euclid(-down) + 1, first.div_euclid(-down) + 1),
+            };
+            beat.lanes = beat.lanes.start.max(low)..beat.lanes.end.min(high);
         }
-        Some(element)
+        beat
     }
 
     /// Call `visit` with the loop counters of every beat, in order.

@@ -198,47 +198,35 @@ fn window_bits(width: u32, word: u32) -> u32 {
     (word + 1 + (1 << FINE_BITS)).min(width + 1)
 }
 
-/// Some stages of a right shifter as text. Every stage halves the places the word can still come from: what falls out
-/// below only counts for rounding, what falls out above only for saturation.
+/// A right shift by any amount as text.
+///
+/// One operator for each thing, not a multiplexer per bit of the amount: simulators have an instruction for that, and synthesis
+/// makes the multiplexers itself.
 struct ShifterText {
-    /// The declarations.
+    /// Declares `shifted`, and which bits stay `above` the lowest one that is kept.
     text: String,
-    /// Name and bits of what is left.
-    from: String,
-    bits: u32,
-    /// Terms of what was lost below and of what differs above.
-    lost: Vec<String>,
-    over: Vec<String>,
+    /// Whether a bit was lost below.
+    lost: String,
+    /// Whether one above the lowest `kept` differs from `sign`.
+    over: String,
 }
 
 impl ShifterText {
-    /// `stages` of a shift of the value `from`, of `bits` bits, towards a floor of `floor` bits; `sign` and `shift` are in scope.
-    fn new(from: &str, bits: u32, floor: u32, stages: std::ops::Range<u32>) -> ShifterText {
-        let (mut from, mut bits, mut text) = (from.to_owned(), bits, String::new());
-        let (mut lost, mut over) = (Vec::new(), Vec::new());
-        for stage in stages.rev() {
-            let step = 1 << stage;
-            // Floor and half, wherever the smaller shifts will find them.
-            let kept = (floor + step).min(bits);
-            let top = (step + kept).min(bits);
-            let fill = step + kept - top;
-            let shifted = match (fill.min(kept), top > step) {
-                (0, _) => format!("{from}[{}:{step}]", top - 1),
-                (fill, true) => format!("{{{{{fill}{{sign}}}}, {from}[{}:{step}]}}", top - 1),
-                (fill, false) => format!("{{{fill}{{sign}}}}"),
-            };
-            text += &format!("wire [{}:0] by{step} = shift[{stage}] ? {shifted} : {from}[{}:0];\n", kept - 1, kept - 1);
-            lost.push(format!("(shift[{stage}] & |{from}[{}:0])", step.min(bits) - 1));
-            let differs = |low: u32| format!("{from}[{}:{low}] != {{{}{{sign}}}}", bits - 1, bits - low);
-            if bits > kept {
-                over.push(format!("(~shift[{stage}] & ({}))", differs(kept)));
-            }
-            if bits > top {
-                over.push(format!("(shift[{stage}] & ({}))", differs(top)));
-            }
-            (from, bits) = (format!("by{step}"), kept);
-        }
-        ShifterText { text, from, bits, lost, over }
+    /// `from`, of `bits` bits with its sign on top, shifted by the signal `by`, of `amount` bits; `sign` is in scope.
+    fn new(from: &str, bits: u32, by: &str, amount: u32, kept: u32) -> ShifterText {
+        // No more places can be lost than there are, or than the amount can say.
+        let places = bits.min((1 << amount) - 1);
+        let text = format!(
+            "wire [{}:0] shifted = $signed({from}) >>> {by};\nwire [{}:0] above = {{{places}{{1'b1}}}} << {by};\n",
+            bits - 1,
+            places - 1,
+        );
+        let lost = format!("|({from}[{}:0] & ~above)", places - 1);
+        let over = match bits - kept {
+            0 => "1'b0".to_owned(),
+            differing => format!("(shifted[{}:{kept}] != {{{differing}{{sign}}}})", bits - 1),
+        };
+        ShifterText { text, lost, over }
     }
 }
 
@@ -250,7 +238,6 @@ pub(crate) struct CoarseShift {
     /// The whole amount.
     pub(crate) shift: Wide<In>,
     pub(crate) part: PartlyShifted<Out>,
-    _floor: u32,
 }
 
 impl CoarseShift {
@@ -261,7 +248,6 @@ impl CoarseShift {
             value: Wide::signed(width),
             shift: Wide::new(shift),
             part: PartlyShifted::new(&|_| window_bits(width, word)),
-            _floor: word + 1,
         }
     }
 }
@@ -283,23 +269,27 @@ impl Logic for CoarseShift {
     }
     fn hdl(&self) -> Verilog {
         let (width, window) = (self.value.width(), self.part.window.width());
-        let shifter = ShifterText::new("by_all", width + 1, self._floor, FINE_BITS..self.shift.width());
-        assert_eq!(shifter.bits, window, "the first stage ends with the window");
-        let over = if shifter.over.is_empty() { "1'b0".to_owned() } else { shifter.over.join(" | ") };
+        let amount = self.shift.width();
+        let shifter = ShifterText::new("by_all", width + 1, "steps", amount, window);
         Verilog::Custom(format!(
-            "// coarse_shift: right shift by multiples of 8; keeps the bits a word can come from, and what rounding and saturation need.
+            "// coarse_shift: right shift by multiples of {}; keeps the bits a word can come from, and what rounding and saturation need.
 wire sign = value[{}];
 wire [{width}:0] by_all = {{value, 1'b0}};
+wire [{}:0] steps = {{shift[{}:{FINE_BITS}], {FINE_BITS}'d0}};
 {}always @(posedge clock) begin
-    part$window <= {};
+    part$window <= shifted[{}:0];
     part$lost <= {};
-    part$over <= {over};
+    part$over <= {};
     part$sign <= sign;
 end",
+            1 << FINE_BITS,
             width - 1,
+            amount - 1,
+            amount - 1,
             shifter.text,
-            shifter.from,
-            shifter.lost.join(" | "),
+            window - 1,
+            shifter.lost,
+            shifter.over,
         ))
     }
 }
@@ -345,22 +335,21 @@ impl Logic for FineShift {
     }
     fn hdl(&self) -> Verilog {
         let floor = self.shifted.floor.width();
-        let shifter = ShifterText::new("part$window", self.part.window.width(), floor, 0..FINE_BITS);
-        assert_eq!(shifter.bits, floor + 1, "the shifter ends with floor and half");
-        let from = shifter.from;
-        let over: String = shifter.over.iter().flat_map(|term| [" | ", term]).collect();
+        let window = self.part.window.width();
+        // The top bit of the floor is compared, too: it has to be its sign.
+        let shifter = ShifterText::new("value", window + 1, "shift", self.shift.width(), floor);
         Verilog::Custom(format!(
             "// fine_shift: the last steps of a right shift, down to the bits of a word and the first one lost.
 wire sign = part$sign;
+wire [{window}:0] value = {{sign, part$window}};
 {}always @(posedge clock) begin
-    shifted$floor <= {from}[{floor}:1];
-    shifted$half <= {from}[0];
+    shifted$floor <= shifted[{floor}:1];
+    shifted$half <= shifted[0];
     shifted$sticky <= part$lost | {};
-    shifted$over <= part$over{over} | ({from}[{floor}] != sign);
+    shifted$over <= part$over | {};
     shifted$sign <= sign;
 end",
-            shifter.text,
-            shifter.lost.join(" | "),
+            shifter.text, shifter.lost, shifter.over,
         ))
     }
 }

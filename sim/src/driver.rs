@@ -222,7 +222,8 @@ impl<'a> Beats<'a> {
             let tensor = &self.image.tensors[feed.tensor];
             let values = &words[feed.tensor];
             debug_assert_eq!(values.len(), tensor.elements(), "words of `{}`", tensor.name);
-            let word = |lane| feed.element(&tensor.shape, &self.counters, lane).map_or(0, |element| values[element]);
+            let carried = feed.beat(&tensor.shape, &self.counters);
+            let word = |lane| carried.element(lane).map_or(0, |element| values[element]);
             let beat = (0..self.machine.stream_words()).map(word).collect();
             self.advance(feed);
             return Some(beat);
