@@ -198,35 +198,50 @@ fn window_bits(width: u32, word: u32) -> u32 {
     (word + 1 + (1 << FINE_BITS)).min(width + 1)
 }
 
-/// A right shift by any amount as text.
+/// Some stages of a right shifter as text. Every stage halves the places the word can still come from.
 ///
-/// One operator for each thing, not a multiplexer per bit of the amount: simulators have an instruction for that, and synthesis
-/// makes the multiplexers itself.
+/// What falls out below, and what differs above, is told by one mask of the amount, not stage by stage: that is shorter, and a
+/// simulator has one instruction for each part of it.
 struct ShifterText {
-    /// Declares `shifted`, and which bits stay `above` the lowest one that is kept.
+    /// The declarations.
     text: String,
-    /// Whether a bit was lost below.
+    /// Name and bits of what is left.
+    from: String,
+    bits: u32,
+    /// Whether a bit was lost below, and whether one above what is kept differs from `sign`.
     lost: String,
-    /// Whether one above the lowest `kept` differs from `sign`.
     over: String,
 }
 
 impl ShifterText {
-    /// `from`, of `bits` bits with its sign on top, shifted by the signal `by`, of `amount` bits; `sign` is in scope.
-    fn new(from: &str, bits: u32, by: &str, amount: u32, kept: u32) -> ShifterText {
-        // No more places can be lost than there are, or than the amount can say.
-        let places = bits.min((1 << amount) - 1);
-        let text = format!(
-            "wire [{}:0] shifted = $signed({from}) >>> {by};\nwire [{}:0] above = {{{places}{{1'b1}}}} << {by};\n",
-            bits - 1,
-            places - 1,
-        );
-        let lost = format!("|({from}[{}:0] & ~above)", places - 1);
-        let over = match bits - kept {
+    /// `stages` of a shift of `value`, of `width` bits, towards a floor of `floor` bits; `sign`, `shift` and the amount of these stages,
+    /// `by`, are in scope. Shifted bits from `kept` on have to be the sign.
+    fn new(value: &str, width: u32, floor: u32, stages: std::ops::Range<u32>, by: &str, kept: u32) -> ShifterText {
+        let (mut from, mut bits, mut text) = (value.to_owned(), width, String::new());
+        let places = width.min((1 << stages.end) - 1);
+        for stage in stages.rev() {
+            let step = 1 << stage;
+            // Floor and half, wherever the smaller shifts will find them.
+            let kept = (floor + step).min(bits);
+            let top = (step + kept).min(bits);
+            let fill = step + kept - top;
+            let shifted = match (fill.min(kept), top > step) {
+                (0, _) => format!("{from}[{}:{step}]", top - 1),
+                (fill, true) => format!("{{{{{fill}{{sign}}}}, {from}[{}:{step}]}}", top - 1),
+                (fill, false) => format!("{{{fill}{{sign}}}}"),
+            };
+            text += &format!("wire [{}:0] by{step} = shift[{stage}] ? {shifted} : {from}[{}:0];\n", kept - 1, kept - 1);
+            (from, bits) = (format!("by{step}"), kept);
+        }
+        let above = width - kept;
+        let mask = places.max(above);
+        text += &format!("wire [{}:0] stays = {{{mask}{{1'b1}}}} << {by};\n", mask - 1);
+        let lost = format!("|({value}[{}:0] & ~stays[{}:0])", places - 1, places - 1);
+        let over = match above {
             0 => "1'b0".to_owned(),
-            differing => format!("(shifted[{}:{kept}] != {{{differing}{{sign}}}})", bits - 1),
+            _ => format!("|(({value}[{}:{kept}] ^ {{{above}{{sign}}}}) & stays[{}:0])", width - 1, above - 1),
         };
-        ShifterText { text, lost, over }
+        ShifterText { text, from, bits, lost, over }
     }
 }
 
@@ -238,6 +253,7 @@ pub(crate) struct CoarseShift {
     /// The whole amount.
     pub(crate) shift: Wide<In>,
     pub(crate) part: PartlyShifted<Out>,
+    _floor: u32,
 }
 
 impl CoarseShift {
@@ -248,6 +264,7 @@ impl CoarseShift {
             value: Wide::signed(width),
             shift: Wide::new(shift),
             part: PartlyShifted::new(&|_| window_bits(width, word)),
+            _floor: word + 1,
         }
     }
 }
@@ -270,14 +287,15 @@ impl Logic for CoarseShift {
     fn hdl(&self) -> Verilog {
         let (width, window) = (self.value.width(), self.part.window.width());
         let amount = self.shift.width();
-        let shifter = ShifterText::new("by_all", width + 1, "steps", amount, window);
+        let shifter = ShifterText::new("by_all", width + 1, self._floor, FINE_BITS..amount, "steps", window);
+        assert_eq!(shifter.bits, window, "the first stage ends with the window");
         Verilog::Custom(format!(
             "// coarse_shift: right shift by multiples of {}; keeps the bits a word can come from, and what rounding and saturation need.
 wire sign = value[{}];
 wire [{width}:0] by_all = {{value, 1'b0}};
 wire [{}:0] steps = {{shift[{}:{FINE_BITS}], {FINE_BITS}'d0}};
 {}always @(posedge clock) begin
-    part$window <= shifted[{}:0];
+    part$window <= {};
     part$lost <= {};
     part$over <= {};
     part$sign <= sign;
@@ -287,7 +305,7 @@ end",
             amount - 1,
             amount - 1,
             shifter.text,
-            window - 1,
+            shifter.from,
             shifter.lost,
             shifter.over,
         ))
@@ -336,15 +354,15 @@ impl Logic for FineShift {
     fn hdl(&self) -> Verilog {
         let floor = self.shifted.floor.width();
         let window = self.part.window.width();
-        // The top bit of the floor is compared, too: it has to be its sign.
-        let shifter = ShifterText::new("value", window + 1, "shift", self.shift.width(), floor);
+        let shifter = ShifterText::new("part$window", window, floor, 0..FINE_BITS, "shift", floor);
+        assert_eq!(shifter.bits, floor + 1, "the shifter ends with floor and half");
+        let from = shifter.from;
         Verilog::Custom(format!(
             "// fine_shift: the last steps of a right shift, down to the bits of a word and the first one lost.
 wire sign = part$sign;
-wire [{window}:0] value = {{sign, part$window}};
 {}always @(posedge clock) begin
-    shifted$floor <= shifted[{floor}:1];
-    shifted$half <= shifted[0];
+    shifted$floor <= {from}[{floor}:1];
+    shifted$half <= {from}[0];
     shifted$sticky <= part$lost | {};
     shifted$over <= part$over | {};
     shifted$sign <= sign;
