@@ -63,6 +63,14 @@ struct LoadControl {
     filling: Flag,
     bank0: Flag,
     bank1: Flag,
+    /// `bank0` and `bank1` of the next cycle.
+    bank0_next: Signal<Local, Bit>,
+    bank1_next: Signal<Local, Bit>,
+    /// The same or, without input of steps, always: which streams start depends on these late.
+    ready0: Flag,
+    ready1: Flag,
+    /// A step's input was complete in the cycle before.
+    filled: Flag,
     model_there: Flag,
     first_beat: Flag,
     idle: Number,
@@ -115,6 +123,11 @@ impl LoadControl {
             filling: Flag::new(),
             bank0: Flag::new(),
             bank1: Flag::new(),
+            bank0_next: Signal::default(),
+            bank1_next: Signal::default(),
+            ready0: Flag::new(),
+            ready1: Flag::new(),
+            filled: Flag::new(),
             model_there: Flag::new(),
             first_beat: Flag::new(),
             idle: state(0),
@@ -134,18 +147,21 @@ impl Logic for LoadControl {
     fn update(&mut self) {
         comment!("load_control: the state machine of the loader, and which banks of the data pads are full.");
         clock!(self, clock, state, remaining, after, pending_model, filling, bank0, bank1, model_there, first_beat);
-        clock!(self, clock, none_remaining);
+        clock!(self, clock, none_remaining, ready0, ready1, filled);
         self.none_remaining.reset.next = self.reset.val();
         self.pending_model.reset.next = self.reset.val();
         self.filling.reset.next = self.reset.val();
         self.bank0.reset.next = self.reset.val();
         self.bank1.reset.next = self.reset.val();
+        self.ready0.reset.next = self.reset.val();
+        self.ready1.reset.next = self.reset.val();
+        self.filled.reset.next = self.reset.val();
         self.model_there.reset.next = self.reset.val();
         self.first_beat.reset.next = self.reset.val();
 
         self.bank.next = self.filling.q.val();
-        self.full0.next = self.bank0.q.val() || !self.step_enabled.val();
-        self.full1.next = self.bank1.q.val() || !self.step_enabled.val();
+        self.full0.next = self.ready0.q.val();
+        self.full1.next = self.ready1.q.val();
         self.model_done.next = self.model_there.q.val() || !self.model_enabled.val();
         self.bank_full.next = self.bank0.q.val();
         if self.filling.q.val() {
@@ -161,18 +177,23 @@ impl Logic for LoadControl {
         self.none_remaining.d.next = self.none_remaining.q.val();
         self.pending_model.d.next = self.pending_model.q.val();
         self.filling.d.next = self.filling.q.val();
-        self.bank0.d.next = self.bank0.q.val();
-        self.bank1.d.next = self.bank1.q.val();
+        self.bank0_next.next = self.bank0.q.val();
+        self.bank1_next.next = self.bank1.q.val();
         self.model_there.d.next = self.model_there.q.val();
         if self.bank_free.val() {
             if self.freed.val() {
-                self.bank1.d.next = false;
+                self.bank1_next.next = false;
             } else {
-                self.bank0.d.next = false;
+                self.bank0_next.next = false;
             }
         }
         if self.state.q.val() == self.prime.val() {
             self.state.d.next = self.decide.val();
+        }
+        self.filled.d.next = self.finishes.val() && self.is_end.val() && self.state.q.val() == self.step.val();
+        if self.filled.q.val() {
+            self.remaining.d.next = self.remaining.q.val() - self.one.val();
+            self.none_remaining.d.next = self.remaining.q.val() == self.one.val();
         }
         self.begins.next = false;
         if self.state.q.val() == self.decide.val() {
@@ -193,12 +214,10 @@ impl Logic for LoadControl {
                 self.pending_model.d.next = false;
             } else {
                 self.filling.d.next = !self.filling.q.val();
-                self.remaining.d.next = self.remaining.q.val() - self.one.val();
-                self.none_remaining.d.next = self.remaining.q.val() == self.one.val();
                 if self.filling.q.val() {
-                    self.bank1.d.next = true;
+                    self.bank1_next.next = true;
                 } else {
-                    self.bank0.d.next = true;
+                    self.bank0_next.next = true;
                 }
             }
         }
@@ -208,10 +227,14 @@ impl Logic for LoadControl {
             self.remaining.d.next = self.steps.val();
             self.none_remaining.d.next = self.steps.val() == self.zero.val();
             self.filling.d.next = false;
-            self.bank0.d.next = false;
-            self.bank1.d.next = false;
+            self.bank0_next.next = false;
+            self.bank1_next.next = false;
             self.model_there.d.next = false;
         }
+        self.bank0.d.next = self.bank0_next.val();
+        self.bank1.d.next = self.bank1_next.val();
+        self.ready0.d.next = self.bank0_next.val() || !self.step_enabled.val();
+        self.ready1.d.next = self.bank1_next.val() || !self.step_enabled.val();
         if self.reset.val() {
             self.state.d.next = self.idle.val();
         }
