@@ -10,6 +10,7 @@ use arch::rtl::Rtl;
 use arch::tools::Toolbox;
 use arch::{Code, Diagnostic, Machine};
 use fpga::board::{Board as Facts, Device};
+use fpga::floorplan;
 use fpga::flow::{FlowError, OpenFlow};
 use fpga::yosys::{self, Family, Netlist, YosysError};
 use hdl::Leaves;
@@ -124,7 +125,9 @@ impl<'a> Hardware<'a> {
         self.check_fit(machine)?;
         let rtl = self.design(design)?;
         talk.say(format!("synthesis of {machine} for {}", self.facts.title));
-        yosys::synthesise(&rtl, self.facts.device.family(), &self.folder, &Toolbox::default())
+        let (groups, middle) = shell::multipliers(machine, leaves(self.facts.device.family()));
+        let anchors = floorplan::plan(&self.facts.device, &groups, &middle);
+        yosys::synthesise_at(&rtl, self.facts.device.family(), &anchors, &self.folder, &Toolbox::default())
             .map_err(|error| synthesis_failure(&error))
     }
 

@@ -49,6 +49,12 @@ pub enum Device {
         package: String,
         /// Speed grade, 6 to 8.
         speed: u8,
+        /// Rows of the multiplier sites (nextpnr's Y); with the columns, grids get a floorplan.
+        #[serde(default)]
+        multiplier_rows: Vec<u32>,
+        /// Columns of the first site (nextpnr's X) of each group of four, from left to right.
+        #[serde(default)]
+        multiplier_columns: Vec<u32>,
     },
     /// Lattice `iCE40` `UltraPlus`.
     Ice40 {

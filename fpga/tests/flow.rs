@@ -30,7 +30,13 @@ fn ecp5() -> (Board, String) {
         let (port, site) = pin.split_once(' ').unwrap();
         format!("LOCATE COMP \"{port}\" SITE \"{site}\";\nIOBUF PORT \"{port}\" IO_TYPE=LVCMOS33;\n")
     };
-    let device = Device::Ecp5 { size: "25k".to_owned(), package: "CABGA381".to_owned(), speed: 6 };
+    let device = Device::Ecp5 {
+        size: "25k".to_owned(),
+        package: "CABGA381".to_owned(),
+        speed: 6,
+        multiplier_rows: Vec::new(),
+        multiplier_columns: Vec::new(),
+    };
     (board(device, "LFE5U-25F"), pins.map(place).concat())
 }
 

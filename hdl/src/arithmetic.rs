@@ -52,7 +52,7 @@ impl Logic for Multiply {
     fn hdl(&self) -> Verilog {
         let (factor, fraction, last) = (self.factor.width(), self.fraction.width(), self.product.width() - 1);
         let bits = mult18x18d::BITS;
-        if self._leaves == Leaves::Ecp5 && factor <= bits && fraction < bits {
+        if mult18x18d::takes(self._leaves, factor, fraction + 1) {
             let zeros = bits - fraction;
             let (a, b) = (extended("factor", factor, bits), format!("{{{zeros}'d0, fraction}}"));
             let block = mult18x18d::text(last + 1, &a, &b, "1'b0");

@@ -2,8 +2,18 @@
 //!
 //!     a, b (t) ──▶ registers (t+1) ──▶ product (t+2)
 
+use crate::Leaves;
+
+/// Name of the block in its module.
+pub(crate) const NAME: &str = "block";
+
 /// Bits of a factor, signed.
 pub(crate) const BITS: u32 = 18;
+
+/// Whether a product of factors of so many bits, signed, is a block by name.
+pub(crate) fn takes(leaves: Leaves, a: u32, b: u32) -> bool {
+    leaves == Leaves::Ecp5 && a <= BITS && b <= BITS
+}
 
 /// Text that declares `block_product`, of which `used` bits are read: the product of two expressions of [`BITS`] bits, two cycles
 /// later. `clear` makes `a` zero.
@@ -26,7 +36,7 @@ wire [{product}:0] block_product;
     .REG_INPUTB_CLK(\"CLK0\"), .REG_INPUTB_CE(\"CE0\"), .REG_INPUTB_RST(\"RST1\"),
     .REG_OUTPUT_CLK(\"CLK0\"), .REG_OUTPUT_CE(\"CE0\"), .REG_OUTPUT_RST(\"RST1\"),
     .REG_INPUTC_CLK(\"NONE\"), .REG_PIPELINE_CLK(\"NONE\"), .RESETMODE(\"SYNC\"), .GSR(\"DISABLED\")
-) block (
+) {NAME} (
 {ports_a}{ports_b}{ports_p}    .CLK0(clock), .CE0(1'b1), .RST0({clear}), .RST1(1'b0),
     .SIGNEDA(1'b1), .SIGNEDB(1'b1), .SOURCEA(1'b0), .SOURCEB(1'b0)
 );

@@ -128,7 +128,7 @@ impl Logic for MultiplyAdd {
 /// `product` of the factors, two cycles later.
 fn product(word: u32, leaves: Leaves) -> String {
     let (word_last, last) = (word - 1, 2 * word - 1);
-    if leaves == Leaves::Ecp5 && word <= mult18x18d::BITS {
+    if mult18x18d::takes(leaves, word, word) {
         let extended = |name| extended(name, word, mult18x18d::BITS);
         let block = mult18x18d::text(2 * word, &extended("a"), &extended("b"), "~admitted");
         return format!("{block}wire [{last}:0] product = block_product[{last}:0];");

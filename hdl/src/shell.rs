@@ -13,7 +13,7 @@ mod pll;
 pub use axi::{AXI_TOP, axi, axi_modules, axi_shell};
 pub use pll::Pll;
 
-use crate::{Design, Leaves, TOP};
+use crate::{Design, Leaves, TOP, mult18x18d};
 use arch::link::{self, Command, Status};
 use arch::rtl::{Direction, Port, Rtl};
 use arch::{Machine, registers};
@@ -129,6 +129,26 @@ pub fn board_with<'a>(design: impl Into<Design<'a>>, board: &Board, leaves: Leav
     ];
     let grid = crate::elaborate_with(design, leaves).verilog;
     Ok(Rtl { top: BOARD_TOP.to_owned(), verilog: [grid, link_modules(), top].join("\n"), ports })
+}
+
+/// The multiplier blocks of a board's grid that have names, as paths in the flat netlist: those of each PU, and those beside the PUs.
+pub fn multipliers(machine: &Machine, leaves: Leaves) -> (Vec<Vec<String>>, Vec<String>) {
+    let word = machine.word();
+    let is_block = mult18x18d::takes(leaves, word, word);
+    // The slope of a function: the difference of an entry, and the fraction with a sign.
+    let has_slope = machine.table_entries() > 0 && mult18x18d::takes(leaves, word + 2, word + 1);
+    // `grid` of the board's top is the module `tabla`, whose only part is the grid.
+    let path = |block: &str| format!("grid.grid.{block}.{}", mult18x18d::NAME);
+    let slope = |root: &str| has_slope.then(|| path(&format!("{root}.units_0.slope")));
+    let pu = |r: u32| {
+        let columns = if is_block { machine.pes_per_pu() } else { 0 };
+        let mut cells: Vec<String> = (0..columns).map(|c| path(&format!("pus_{r}.pes_{c}.multiply_add"))).collect();
+        // The root stands behind the tree, in the middle of its row.
+        cells.splice(cells.len() / 2..cells.len() / 2, slope(&format!("pus_{r}.row_root")));
+        cells
+    };
+    let unit = (machine.scalar() && is_block).then(|| path("scalar_units_0.pe.multiply_add"));
+    ((0..machine.pus()).map(pu).collect(), slope("global_root").into_iter().chain(unit).collect())
 }
 
 /// The modules of the host link.

@@ -130,6 +130,34 @@ fn a_bitstream_for_ice40() {
     fails(&project.run(&["build"], |_| {}), 1, &["microcode = \"rom\"", "its driver loads programs"]);
 }
 
+/// PEs, roots and scalar unit: every multiplier there is gets the site that is written in the script.
+#[test]
+fn multipliers_stand_where_the_floorplan_says() {
+    let project = Project::new(
+        "table_entries = 0\noutput_fifo = 4\n\n[board]\nname = \"ulx3s-25f\"",
+        "table_entries = 64\noutput_fifo = 4\nscalar = true\n\n[board]\nname = \"ulx3s-85f\"",
+    );
+    fails(&project.run(&["synth"], |_| {}), 0, &["synthesis of"]);
+    let read = |name: &str| fs::read_to_string(project.folder.path().join("out/fpga").join(name)).unwrap();
+    let netlist: Value = serde_json::from_str(&read("netlist.json")).unwrap();
+    let cells = netlist["modules"]["board_top"]["cells"].as_object().unwrap();
+    let multipliers = cells.iter().filter(|(_, cell)| cell["type"] == "MULT18X18D");
+    let mut placed: Vec<(&str, &str)> = multipliers
+        .map(|(name, cell)| (name.as_str(), cell["attributes"]["BEL"].as_str().unwrap_or("anywhere")))
+        .collect();
+    let script = read("synthesis.ys");
+    let told = |line| -> Option<(&str, &str)> {
+        let (site, cell) = str::strip_prefix(line, "setattr -set BEL \"")?.split_once("\" board_top/c:")?;
+        Some((cell, site))
+    };
+    let mut wanted: Vec<(&str, &str)> = script.lines().filter_map(told).collect();
+    placed.sort_unstable();
+    wanted.sort_unstable();
+    // Two PEs and the root of their row, the global root, the scalar unit.
+    assert_eq!(wanted.len(), 2 + 1 + 1 + 1, "{wanted:?}");
+    assert_eq!(placed, wanted);
+}
+
 #[test]
 fn what_the_hardware_takes() {
     let project = Project::new("", "");
