@@ -307,3 +307,39 @@ impl Feed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The element of a lane, index by index, or none if one of them is outside.
+    fn by_index(feed: &Feed, shape: &[u32], counters: &[u32; LEVELS], lane: u32) -> Option<usize> {
+        feed.dimensions.iter().zip(shape).try_fold(0, |element, (dimension, &extent)| {
+            let steps: i64 = dimension.levels.iter().zip(counters).map(|(&stride, &k)| stride * i64::from(k)).sum();
+            let index = dimension.offset + steps + dimension.lane * i64::from(lane);
+            (0..i64::from(extent)).contains(&index).then(|| element * extent as usize + index as usize)
+        })
+    }
+
+    #[test]
+    fn lanes_of_a_beat_carry_what_their_indices_say() {
+        let dimension = |lane, offset, stride| FeedDimension { lane, offset, levels: [stride, 0, 0, 1] };
+        let lanes = [-3, -2, -1, 0, 1, 2, 3];
+        let mut words = 0;
+        for (outer, inner) in lanes.into_iter().flat_map(|outer| lanes.map(|inner| (outer, inner))) {
+            for offset in -4..=7 {
+                let dimensions = vec![dimension(outer, 2, -1), dimension(inner, offset, 5)];
+                let feed = Feed { tensor: 0, counts: [3; LEVELS], dimensions };
+                for counters in [[0, 0, 0, 0], [1, 0, 0, 2], [2, 1, 1, 1]] {
+                    let beat = feed.beat(&[4, 7], &counters);
+                    for lane in 0..9 {
+                        let expected = by_index(&feed, &[4, 7], &counters, lane);
+                        assert_eq!(beat.element(lane), expected, "{feed:?} {counters:?} lane {lane}");
+                        words += usize::from(expected.is_some());
+                    }
+                }
+            }
+        }
+        assert!(words > 1000, "{words} words only");
+    }
+}
