@@ -131,22 +131,22 @@ const ECP5: Costs = Costs {
     multiplier: 18,
     memories: Memories { shapes: LARGE, shallow: &[(64, 16, 4, 6)], small: 0 },
     pe: Shifted {
-        constant: Block { lut: Linear::new(12.9, 2.5, 61.0), ff: Linear::new(4.0, 2.0, 38.0) },
-        barrel: Block { lut: Linear::new(18.3, 6.6, 120.0), ff: Linear::new(4.0, 2.0, 58.0) },
+        constant: Block { lut: Linear::new(12.9, 2.5, 61.0), ff: Linear::new(4.0, 2.0, 58.0) },
+        barrel: Block { lut: Linear::new(18.3, 6.6, 120.0), ff: Linear::new(4.0, 2.0, 78.0) },
     },
     root: Shifted {
         constant: Block { lut: Linear::new(4.5, 0.8, 0.0), ff: Linear::new(3.5, 0.0, 14.0) },
         barrel: Block { lut: Linear::new(9.0, 2.5, 30.0), ff: Linear::new(3.5, 0.0, 20.0) },
     },
     choices: [0.6, 1.8, 3.0],
-    function: Block { lut: Linear::new(14.0, 0.0, 280.0), ff: Linear::new(8.6, 0.0, 143.0) },
+    function: Block { lut: Linear::new(14.0, 0.0, 280.0), ff: Linear::new(8.6, 0.0, 240.0) },
     comparing: [
         Block { lut: Linear::new(0.0, 2.0, 35.0), ff: Linear::new(0.0, 0.0, 4.0) },
         Block { lut: Linear::new(0.0, 3.0, 1.0), ff: Linear::new(0.0, 0.0, 0.0) },
     ],
-    pu: Block { lut: Linear::new(0.0, 0.0, 86.0), ff: Linear::new(0.0, 0.0, 350.0) },
+    pu: Block { lut: Linear::new(0.0, 0.0, 86.0), ff: Linear::new(0.0, 0.0, 300.0) },
     pu_per_pe: Block { lut: Linear::new(1.0, 0.0, 0.0), ff: Linear::new(1.0, 0.0, 0.0) },
-    sequencer: Block { lut: Linear::new(0.0, 0.0, 3_700.0), ff: Linear::new(0.0, 0.0, 3_300.0) },
+    sequencer: Block { lut: Linear::new(0.0, 0.0, 3_700.0), ff: Linear::new(0.0, 0.0, 4_300.0) },
     fixed_sequencer: Block { lut: Linear::new(0.0, 0.0, 2_280.0), ff: Linear::new(0.0, 0.0, 1_190.0) },
     fixed_function: Block { lut: Linear::new(0.0, 0.0, 140.0), ff: Linear::new(0.0, 0.0, 144.0) },
 };
