@@ -147,8 +147,8 @@ const ECP5: Costs = Costs {
     pu: Block { lut: Linear::new(0.0, 0.0, 86.0), ff: Linear::new(0.0, 0.0, 300.0) },
     pu_per_pe: Block { lut: Linear::new(1.0, 0.0, 0.0), ff: Linear::new(1.0, 0.0, 0.0) },
     sequencer: Block { lut: Linear::new(0.0, 0.0, 3_700.0), ff: Linear::new(0.0, 0.0, 4_300.0) },
-    fixed_sequencer: Block { lut: Linear::new(0.0, 0.0, 2_280.0), ff: Linear::new(0.0, 0.0, 1_190.0) },
-    fixed_function: Block { lut: Linear::new(0.0, 0.0, 140.0), ff: Linear::new(0.0, 0.0, 144.0) },
+    fixed_sequencer: Block { lut: Linear::new(0.0, 0.0, 2_280.0), ff: Linear::new(0.0, 0.0, 1_500.0) },
+    fixed_function: Block { lut: Linear::new(0.0, 0.0, 140.0), ff: Linear::new(0.0, 0.0, 240.0) },
 };
 
 const GOWIN: Costs = Costs { memories: Memories { shapes: LARGE, shallow: &[(64, 16, 4, 4)], small: 1024 }, ..ECP5 };
