@@ -7,10 +7,10 @@
 
 mod fields;
 mod text;
+mod walk;
 
-pub use fields::{
-    COUNT_BITS, DELAY_BITS, Field, Fits, INTERVAL_BITS, Instruction, Layout, SHIFT_BITS, gradient_bits, pad_bits,
-};
+pub use fields::{COUNT_BITS, DELAY_BITS, INTERVAL_BITS, SHIFT_BITS, gradient_bits, pad_bits};
+pub use walk::{Field, Fits, Instruction, Layout};
 
 use crate::division::Rounding;
 use crate::number::{word_max, word_min};

@@ -13,7 +13,7 @@
 //! | `arithmetic` `multiply_add` `mult18x18d` `shift` `listed` `memory` | leaves with their own text |
 //! | `narrow` `pe` `pipeline` `node` `tree` `function` `root` `pu` | the data path, from the PE outwards |
 //! | `scalar` | the scalar unit and its stream |
-//! | `beats` `stream` `mask` `streams` `loader` | instruction streams |
+//! | `beats` `stream` `mask` `streams` `root_stream` `loader` | instruction streams |
 //! | `control` `run` `sequencer` `output` | control port, runs, emission |
 //! | `grid` | all of it |
 //! | [`shell`] | what stands around the grid on a board |
@@ -45,6 +45,7 @@ mod pipeline;
 mod pu;
 mod register;
 mod root;
+mod root_stream;
 mod run;
 mod scalar;
 mod sequencer;

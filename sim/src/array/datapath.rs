@@ -5,7 +5,8 @@
 
 mod seen;
 
-use super::sequencer::{Beat, Beats};
+use super::sequencer::Beats;
+use super::stream::Beat;
 use super::watch::PuView;
 use arch::division::{divide, operands};
 use arch::function::evaluate;

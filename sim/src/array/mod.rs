@@ -12,6 +12,7 @@
 
 mod datapath;
 mod sequencer;
+mod stream;
 pub mod watch;
 
 use crate::grid::{CycleResult, Grid};

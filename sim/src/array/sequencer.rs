@@ -1,20 +1,10 @@
-//! Streams, run states and loader states: which beats are issued in which cycle (docs/machine.md sections 1, 5, 6).
+//! Run states and loader states: which beats are issued in which cycle (docs/machine.md sections 1, 5, 6).
 
-use super::watch::{Observation, StreamView};
-use arch::isa::{
-    AluInstruction, Instruction, LEVELS, LoadInstruction, MoveInstruction, RootInstruction, ScalarInstruction,
-};
+use super::stream::{Beat, Stream};
+use super::watch::Observation;
+use arch::isa::{AluInstruction, LoadInstruction, MoveInstruction, RootInstruction, ScalarInstruction};
 use arch::machine::Machine;
 use arch::registers::{self, Region};
-
-/// A beat: the instruction, its loop counters, and the addresses of this point are the datapath's to compute.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Beat<I> {
-    /// The instruction.
-    pub(super) instruction: I,
-    /// Loop counters.
-    pub(super) counters: [u32; LEVELS],
-}
 
 /// What the sequencer issues in one cycle.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,194 +22,6 @@ pub(super) struct Beats {
     pub(super) first_tile: bool,
     /// It is the last one.
     pub(super) last_tile: bool,
-}
-
-/// What a statically timed stream has to know of its instructions.
-trait Timed: Instruction {
-    fn delay(&self) -> u32;
-    fn interval(&self) -> u32;
-    fn loops(&self) -> [u32; LEVELS];
-    fn ends(&self) -> bool;
-}
-
-impl Timed for AluInstruction {
-    fn delay(&self) -> u32 {
-        self.delay
-    }
-    fn interval(&self) -> u32 {
-        self.interval
-    }
-    fn loops(&self) -> [u32; LEVELS] {
-        self.counts
-    }
-    fn ends(&self) -> bool {
-        self.end
-    }
-}
-
-impl Timed for ScalarInstruction {
-    fn delay(&self) -> u32 {
-        self.alu.delay
-    }
-    fn interval(&self) -> u32 {
-        self.alu.interval
-    }
-    fn loops(&self) -> [u32; LEVELS] {
-        self.alu.counts
-    }
-    fn ends(&self) -> bool {
-        self.alu.end
-    }
-}
-
-impl Timed for RootInstruction {
-    fn delay(&self) -> u32 {
-        self.delay
-    }
-    fn interval(&self) -> u32 {
-        self.interval
-    }
-    fn loops(&self) -> [u32; LEVELS] {
-        [1, 1, 1, self.count]
-    }
-    fn ends(&self) -> bool {
-        self.end
-    }
-}
-
-impl Timed for MoveInstruction {
-    fn delay(&self) -> u32 {
-        self.delay
-    }
-    fn interval(&self) -> u32 {
-        self.interval
-    }
-    fn loops(&self) -> [u32; LEVELS] {
-        self.counts
-    }
-    fn ends(&self) -> bool {
-        self.end
-    }
-}
-
-impl Timed for LoadInstruction {
-    fn delay(&self) -> u32 {
-        0
-    }
-    fn interval(&self) -> u32 {
-        1
-    }
-    fn loops(&self) -> [u32; LEVELS] {
-        self.counts
-    }
-    fn ends(&self) -> bool {
-        self.end
-    }
-}
-
-/// Advance loop counters by one beat; true when that was the last one.
-fn advance(counters: &mut [u32; LEVELS], counts: &[u32; LEVELS]) -> bool {
-    for level in (0..LEVELS).rev() {
-        counters[level] += 1;
-        if counters[level] < counts[level] {
-            return false;
-        }
-        counters[level] = 0;
-    }
-    true
-}
-
-/// One stream: its program and the instruction that is current.
-#[derive(Debug)]
-struct Stream<I> {
-    chunks: Vec<u32>,
-    chunks_per: usize,
-    program: Vec<I>,
-    decoded: bool,
-    at: usize,
-    current: Option<I>,
-    counters: [u32; LEVELS],
-    delay: u32,
-    interval: u32,
-}
-
-impl<I: Timed> Stream<I> {
-    fn new(machine: &Machine) -> Stream<I> {
-        let chunks_per = I::layout(machine).chunks() as usize;
-        Stream {
-            chunks: vec![0; chunks_per * machine.program_depth() as usize],
-            chunks_per,
-            program: Vec::new(),
-            decoded: false,
-            at: 0,
-            current: None,
-            counters: [0; LEVELS],
-            delay: 0,
-            interval: 0,
-        }
-    }
-
-    fn write(&mut self, low: u32, data: u32) {
-        let (slot, chunk) = (low / registers::INSTRUCTION_CHUNKS, low % registers::INSTRUCTION_CHUNKS);
-        let at = slot as usize * self.chunks_per + chunk as usize;
-        if (chunk as usize) < self.chunks_per && at < self.chunks.len() {
-            self.chunks[at] = data;
-            self.decoded = false;
-        }
-    }
-
-    fn decode(&mut self, machine: &Machine) {
-        if !self.decoded {
-            self.program = self.chunks.chunks(self.chunks_per).map(|c| I::decode(machine, c)).collect();
-            self.decoded = true;
-        }
-    }
-
-    fn idle(&self) -> bool {
-        self.current.is_none()
-    }
-
-    fn make_current(&mut self, at: usize) {
-        self.at = at % self.program.len();
-        let instruction = self.program[self.at];
-        self.counters = [0; LEVELS];
-        self.delay = instruction.delay();
-        self.interval = 0;
-        self.current = Some(instruction);
-    }
-
-    /// Make the instruction at an enabled entry current.
-    fn start(&mut self, entry: u32) {
-        if entry & registers::ENTRY_ENABLE != 0 {
-            self.make_current((entry & 0xffff) as usize);
-        }
-    }
-
-    /// One cycle of a stream: the beat it issues, if any. `may_issue` holds back a beat without losing time before it.
-    fn cycle(&mut self, may_issue: impl Fn(&I) -> bool) -> Option<Beat<I>> {
-        let instruction = self.current?;
-        if self.delay > 0 {
-            self.delay -= 1;
-            return None;
-        }
-        if self.interval > 0 {
-            self.interval -= 1;
-            return None;
-        }
-        if !may_issue(&instruction) {
-            return None;
-        }
-        let beat = Beat { instruction, counters: self.counters };
-        self.interval = instruction.interval() - 1;
-        if advance(&mut self.counters, &instruction.loops()) {
-            if instruction.ends() {
-                self.current = None;
-            } else {
-                self.make_current(self.at + 1);
-            }
-        }
-        Some(beat)
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,18 +43,6 @@ enum LoadState {
     Decide,
     Model,
     Step,
-}
-
-impl<I: Timed> Stream<I> {
-    fn observe(&self) -> StreamView {
-        StreamView {
-            instruction: self.current.is_some().then_some(self.at),
-            counters: self.counters,
-            delay: self.delay,
-            interval: self.interval,
-            issued: false,
-        }
-    }
 }
 
 /// Everything that decides what happens when.

@@ -1,7 +1,7 @@
 //! The eyes of somebody who watches one PU; without one these functions do nothing.
 
 use super::{Lanes, Sum, at};
-use crate::array::sequencer::Beat;
+use crate::array::stream::Beat;
 use crate::array::watch::{PeView, PuView};
 use arch::isa::{AluInstruction, Factor, LEVELS, Pad, Start};
 use arch::number::wrap;

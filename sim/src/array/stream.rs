@@ -1,0 +1,216 @@
+//! One instruction stream: its program, the instruction that is current, its loop counters (docs/machine.md, section 1).
+
+use super::watch::StreamView;
+use arch::isa::{
+    AluInstruction, Instruction, LEVELS, LoadInstruction, MoveInstruction, RootInstruction, ScalarInstruction,
+};
+use arch::machine::Machine;
+use arch::registers;
+
+/// A beat: the instruction, its loop counters, and the addresses of this point are the datapath's to compute.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Beat<I> {
+    /// The instruction.
+    pub(super) instruction: I,
+    /// Loop counters.
+    pub(super) counters: [u32; LEVELS],
+}
+
+/// What a statically timed stream has to know of its instructions.
+pub(super) trait Timed: Instruction {
+    fn delay(&self) -> u32;
+    fn interval(&self) -> u32;
+    fn loops(&self) -> [u32; LEVELS];
+    fn ends(&self) -> bool;
+}
+
+impl Timed for AluInstruction {
+    fn delay(&self) -> u32 {
+        self.delay
+    }
+    fn interval(&self) -> u32 {
+        self.interval
+    }
+    fn loops(&self) -> [u32; LEVELS] {
+        self.counts
+    }
+    fn ends(&self) -> bool {
+        self.end
+    }
+}
+
+impl Timed for ScalarInstruction {
+    fn delay(&self) -> u32 {
+        self.alu.delay
+    }
+    fn interval(&self) -> u32 {
+        self.alu.interval
+    }
+    fn loops(&self) -> [u32; LEVELS] {
+        self.alu.counts
+    }
+    fn ends(&self) -> bool {
+        self.alu.end
+    }
+}
+
+impl Timed for RootInstruction {
+    fn delay(&self) -> u32 {
+        self.delay
+    }
+    fn interval(&self) -> u32 {
+        self.interval
+    }
+    fn loops(&self) -> [u32; LEVELS] {
+        [1, 1, 1, self.count]
+    }
+    fn ends(&self) -> bool {
+        self.end
+    }
+}
+
+impl Timed for MoveInstruction {
+    fn delay(&self) -> u32 {
+        self.delay
+    }
+    fn interval(&self) -> u32 {
+        self.interval
+    }
+    fn loops(&self) -> [u32; LEVELS] {
+        self.counts
+    }
+    fn ends(&self) -> bool {
+        self.end
+    }
+}
+
+impl Timed for LoadInstruction {
+    fn delay(&self) -> u32 {
+        0
+    }
+    fn interval(&self) -> u32 {
+        1
+    }
+    fn loops(&self) -> [u32; LEVELS] {
+        self.counts
+    }
+    fn ends(&self) -> bool {
+        self.end
+    }
+}
+
+/// Advance loop counters by one beat; true when that was the last one.
+fn advance(counters: &mut [u32; LEVELS], counts: &[u32; LEVELS]) -> bool {
+    for level in (0..LEVELS).rev() {
+        counters[level] += 1;
+        if counters[level] < counts[level] {
+            return false;
+        }
+        counters[level] = 0;
+    }
+    true
+}
+
+/// One stream: its program and the instruction that is current.
+#[derive(Debug)]
+pub(super) struct Stream<I> {
+    chunks: Vec<u32>,
+    chunks_per: usize,
+    program: Vec<I>,
+    decoded: bool,
+    at: usize,
+    pub(super) current: Option<I>,
+    counters: [u32; LEVELS],
+    delay: u32,
+    interval: u32,
+}
+
+impl<I: Timed> Stream<I> {
+    pub(super) fn new(machine: &Machine) -> Stream<I> {
+        let chunks_per = I::layout(machine).chunks() as usize;
+        Stream {
+            chunks: vec![0; chunks_per * machine.program_depth() as usize],
+            chunks_per,
+            program: Vec::new(),
+            decoded: false,
+            at: 0,
+            current: None,
+            counters: [0; LEVELS],
+            delay: 0,
+            interval: 0,
+        }
+    }
+
+    pub(super) fn write(&mut self, low: u32, data: u32) {
+        let (slot, chunk) = (low / registers::INSTRUCTION_CHUNKS, low % registers::INSTRUCTION_CHUNKS);
+        let at = slot as usize * self.chunks_per + chunk as usize;
+        if (chunk as usize) < self.chunks_per && at < self.chunks.len() {
+            self.chunks[at] = data;
+            self.decoded = false;
+        }
+    }
+
+    pub(super) fn decode(&mut self, machine: &Machine) {
+        if !self.decoded {
+            self.program = self.chunks.chunks(self.chunks_per).map(|c| I::decode(machine, c)).collect();
+            self.decoded = true;
+        }
+    }
+
+    pub(super) fn idle(&self) -> bool {
+        self.current.is_none()
+    }
+
+    fn make_current(&mut self, at: usize) {
+        self.at = at % self.program.len();
+        let instruction = self.program[self.at];
+        self.counters = [0; LEVELS];
+        self.delay = instruction.delay();
+        self.interval = 0;
+        self.current = Some(instruction);
+    }
+
+    /// Make the instruction at an enabled entry current.
+    pub(super) fn start(&mut self, entry: u32) {
+        if entry & registers::ENTRY_ENABLE != 0 {
+            self.make_current((entry & 0xffff) as usize);
+        }
+    }
+
+    /// One cycle of a stream: the beat it issues, if any. `may_issue` holds back a beat without losing time before it.
+    pub(super) fn cycle(&mut self, may_issue: impl Fn(&I) -> bool) -> Option<Beat<I>> {
+        let instruction = self.current?;
+        if self.delay > 0 {
+            self.delay -= 1;
+            return None;
+        }
+        if self.interval > 0 {
+            self.interval -= 1;
+            return None;
+        }
+        if !may_issue(&instruction) {
+            return None;
+        }
+        let beat = Beat { instruction, counters: self.counters };
+        self.interval = instruction.interval() - 1;
+        if advance(&mut self.counters, &instruction.loops()) {
+            if instruction.ends() {
+                self.current = None;
+            } else {
+                self.make_current(self.at + 1);
+            }
+        }
+        Some(beat)
+    }
+
+    /// What a watcher sees of it.
+    pub(super) fn observe(&self) -> StreamView {
+        StreamView {
+            instruction: self.current.is_some().then_some(self.at),
+            counters: self.counters,
+            delay: self.delay,
+            interval: self.interval,
+            issued: false,
+        }
+    }
+}
