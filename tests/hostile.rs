@@ -179,6 +179,16 @@ fn words_of_a_board_are_plain() {
             assert!(output.status.code() == Some(1) && said.contains("E-CONFIG"), "{key} = {word:?}: {said}");
         }
     }
+    for sites in
+        ["multiplier_rows = [10, 10]", "multiplier_columns = [13, 4]", "multiplier_rows = [-1]", "multiplier_rows = 3"]
+    {
+        let output = checked(&facts.replace("speed = 6", &format!("speed = 6\n{sites}")));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code() == Some(1) && said.contains("E-CONFIG") && said.contains("multiplier"),
+            "{sites}: {said}"
+        );
+    }
 }
 
 /// Commands that write a folder write it alone; the others write nothing that was not named.

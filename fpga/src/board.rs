@@ -120,10 +120,17 @@ impl Board {
         if let Some((key, size)) = names.first().filter(|(_, size)| !sizes.is_empty() && !sizes.contains(size)) {
             return Err((key, format!("`{size}` is no size of this family; there are {}", sizes.join(", "))));
         }
-        if let Device::Ecp5 { speed, .. } = self.device
-            && !(6..=8).contains(&speed)
-        {
-            return Err((&["device", "speed"], "speed grades are 6, 7 and 8".to_owned()));
+        if let Device::Ecp5 { speed, multiplier_rows, multiplier_columns, .. } = &self.device {
+            if !(6..=8).contains(speed) {
+                return Err((&["device", "speed"], "speed grades are 6, 7 and 8".to_owned()));
+            }
+            let sites: [(&'static [&'static str], &[u32]); 2] = [
+                (&["device", "multiplier_rows"], multiplier_rows),
+                (&["device", "multiplier_columns"], multiplier_columns),
+            ];
+            if let Some((key, _)) = sites.iter().find(|(_, numbers)| !numbers.is_sorted_by(|a, b| a < b)) {
+                return Err((key, "sites are numbered from left to right, or from the top down".to_owned()));
+            }
         }
         let clocks: [(&'static [&'static str], f64); 2] =
             [(&["clock", "pin_mhz"], self.clock.pin_mhz), (&["clock", "grid_mhz"], self.clock.grid_mhz)];

@@ -277,6 +277,7 @@ fn refusal(log: &Path) -> FlowError {
         "pin",
         "package",
         "IO '",
+        "Bel",
         "constraint",
     ]) {
         FlowError::Constraint(reason)
