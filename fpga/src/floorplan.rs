@@ -33,7 +33,8 @@ struct Slot<'a> {
 pub fn plan(device: &Device, groups: &[Vec<String>], middle: &[String]) -> Vec<Anchor> {
     let Device::Ecp5 { multiplier_rows: rows, multiplier_columns: columns, .. } = device else { return Vec::new() };
     let needed = groups.iter().map(Vec::len).chain([middle.len()]).max().unwrap_or(0);
-    if rows.is_empty() || columns.is_empty() || groups.is_empty() {
+    // Wide words are multiplied by cells without names.
+    if rows.is_empty() || needed == 0 {
         return Vec::new();
     }
     // One slot more than PUs, all rows equally full.
@@ -124,6 +125,9 @@ mod tests {
     fn no_plan_where_sites_are_unknown_or_too_few() {
         assert!(plan(&device(&[], &COLUMNS), &groups(8, 9), &[]).is_empty());
         assert!(plan(&device(&ROWS, &COLUMNS), &groups(8, 17), &[]).is_empty());
+        assert!(plan(&device(&ROWS, &[]), &groups(8, 9), &[]).is_empty());
+        assert!(plan(&device(&ROWS, &COLUMNS), &groups(64, 0), &[]).is_empty());
+        assert!(plan(&device(&ROWS, &COLUMNS), &groups(64, 1), &[]).is_empty());
         let other = Device::Ice40 { size: "up5k".to_owned(), package: "sg48".to_owned() };
         assert!(plan(&other, &groups(2, 1), &[]).is_empty());
     }
