@@ -5,8 +5,8 @@
 //! The `..Pacing` and `..Fields` bundles of a stream name together every field of its [`arch::isa::Layout`]; widths come from
 //! there.
 
-use crate::bundle::bundle;
-use crate::fixed::Fixed;
+use crate::rtl::bundle::bundle;
+use crate::rtl::fixed::Fixed;
 use crate::{Design, Leaves};
 use arch::amounts::Amounts;
 use arch::isa::{
@@ -224,6 +224,13 @@ bundle! {
     }
 }
 
+/// Bits of one write into programs and tables.
+pub(crate) const CHUNK_BITS: u32 = 32;
+/// Bits that number the chunks of a table entry.
+pub(crate) const ENTRY_CHUNK_BITS: u32 = arch::registers::ENTRY_CHUNKS.ilog2();
+/// Bits that number the chunks of an instruction.
+pub(crate) const INSTRUCTION_CHUNK_BITS: u32 = arch::registers::INSTRUCTION_CHUNKS.ilog2();
+
 /// Layouts and widths of one grid, and its contents if it has some.
 pub(crate) struct Widths {
     pub(crate) word: u32,
@@ -332,8 +339,8 @@ impl Widths {
             "table_base" | "table_log2" | "segment_shift" | "segments" => self.root.field(name).bits,
             "counter0" | "counter1" | "counter2" | "counter3" | "picked_row" | "picked_column" => self.counter(),
             "index" => self.table_index,
-            "chunk" => crate::memory::ENTRY_CHUNK_BITS,
-            "data" => crate::memory::CHUNK_BITS,
+            "chunk" => ENTRY_CHUNK_BITS,
+            "data" => CHUNK_BITS,
             _ => self.alu.field(name).bits,
         }
     }

@@ -9,18 +9,19 @@
 //! rust-hdl signals hold at most 127 bits, so the words of the input beat are single ports here; `tabla`, a module of
 //! plain text, joins them to the port `in_data` of [`arch::rtl::Rtl::grid_ports`].
 
-use crate::beats::{AluBeat, ForScalar, FunctionBeat, LoadBeat, MoveBeat, RootBeat, TableWrite, TileBeat, Widths};
-use crate::mask::{ColumnHeads, GroupMask, RowMask};
-use crate::memory::CHUNK_BITS;
-use crate::output::Output;
+use crate::beats::{
+    AluBeat, CHUNK_BITS, ForScalar, FunctionBeat, LoadBeat, MoveBeat, RootBeat, TableWrite, TileBeat, Widths,
+};
+use crate::control::output::Output;
+use crate::control::sequencer::Sequencer;
+use crate::datapath::mask::{ColumnHeads, GroupMask, RowMask};
 use crate::pu::{AnyOf, ProcessingUnit};
-use crate::register::{Delay, Flag, Register, Stage};
-use crate::root::{RootJoin, RootUnit};
-use crate::scalar::ScalarUnit;
-use crate::sequencer::Sequencer;
-use crate::signal::{Number, Wide};
-use crate::tree::AdderTree;
-use crate::wiring::{Wiring, comment, structural, wires};
+use crate::reduction::root::{RootJoin, RootUnit};
+use crate::reduction::scalar::ScalarUnit;
+use crate::reduction::tree::AdderTree;
+use crate::rtl::register::{Delay, Flag, Register, Stage};
+use crate::rtl::signal::{Number, Wide};
+use crate::rtl::wiring::{Wiring, comment, structural, wires};
 use crate::{Design, Leaves};
 use arch::number::ceil_log2;
 use arch::registers::ADDRESS_BITS;

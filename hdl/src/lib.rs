@@ -5,58 +5,30 @@
 //! [`elaborate`] builds the grid that docs/machine.md defines. Every block is a rust-hdl block, so it also runs in
 //! rust-hdl's own simulator; widths, depths and counts come from the machine at run time.
 //!
-//! | modules | hold |
+//! | room | holds |
 //! |---|---|
-//! | `signal` `bundle` `wiring` `register` | what blocks are made of |
-//! | `emit` | blocks to Verilog: equal blocks become one module |
-//! | `fixed` | a program that is part of the hardware |
-//! | `arithmetic` `multiply_add` `mult18x18d` `shift` `listed` `memory` | leaves with their own text |
-//! | `narrow` `pe` `pipeline` `node` `tree` `function` `root` `pu` | the data path, from the PE outwards |
-//! | `scalar` | the scalar unit and its stream |
-//! | `beats` `stream` `mask` `streams` `root_stream` `loader` | instruction streams |
-//! | `control` `run` `sequencer` `output` | control port, runs, emission |
-//! | `grid` | all of it |
-//! | [`shell`] | what stands around the grid on a board |
+//! | `rtl` | our layer on rust-hdl: `signal` `bundle` `wiring` `register` `emit` `fixed` |
+//! | `beats` | what the rooms say to each other: the bundles of control, and their widths |
+//! | `datapath` | what stands in every PE: `pe` `memory` `multiply_add` `arithmetic` `mult18x18d` `shift` `listed` `narrow` `mask` `tiles` |
+//! | `control` | when what happens: `registers` `run` `sequencer` `microcode` `stream` `streams` `root_stream` `scalar_stream` `loader` `tile_steps` `pipeline` `write_address` `output` |
+//! | `reduction` | what stands beside a row or the grid: `node` `tree` `root` `function` `divider` `scalar` |
+//! | `pu` `grid` | a row of PEs, and all of it |
+//! | [`shell`] | what stands around the grid on a board: `serial` `axi` `pll` |
 //! | `model` | the grid in rust-hdl's simulator |
+//!
+//! A room uses those above it in this table, never one below.
 
 #![allow(clippy::used_underscore_binding, reason = "rust-hdl takes fields with a leading underscore for plain data")]
 
-mod arithmetic;
 mod beats;
-mod bundle;
 mod control;
-mod divider;
-mod emit;
-mod fixed;
-mod function;
+mod datapath;
 mod grid;
-mod listed;
-mod loader;
-mod mask;
-mod memory;
 mod model;
-mod mult18x18d;
-mod multiply_add;
-mod narrow;
-mod node;
-mod output;
-mod pe;
-mod pipeline;
 mod pu;
-mod register;
-mod root;
-mod root_stream;
-mod run;
-mod scalar;
-mod sequencer;
+mod reduction;
+mod rtl;
 pub mod shell;
-mod shift;
-mod signal;
-mod stream;
-mod streams;
-mod tiles;
-mod tree;
-mod wiring;
 
 pub use model::{Inputs, Model, Outputs};
 
@@ -123,7 +95,7 @@ pub fn elaborate_with<'a>(design: impl Into<Design<'a>>, leaves: Leaves) -> Rtl 
     grid.connect_all();
     // What a fixed program never does is taken away in each copy of a block by itself.
     let shared = matches!(design, Design::Loadable(_));
-    let verilog = format!("{}{}\n{}", head(machine), emit::modules(&grid, shared), top(machine));
+    let verilog = format!("{}{}\n{}", head(machine), rtl::emit::modules(&grid, shared), top(machine));
     Rtl { top: TOP.to_owned(), verilog, ports: ports(machine) }
 }
 

@@ -7,77 +7,16 @@
 //! The row's number is known outside only: masks arrive as one bit per PE, so all PUs are one module.
 
 use crate::beats::{AluBeat, FunctionBeat, LoadBeat, MoveBeat, RootBeat, TableWrite, TileBeat, Widths};
-use crate::pe::{BusWrite, ProcessingEngine, WriteAddresses, address_width, pe_width};
-use crate::pipeline::ControlPipeline;
-use crate::register::{Flag, Register, Stage};
-use crate::root::RootUnit;
-use crate::signal::{Number, Wide};
-use crate::tiles::{ParkPipeline, ResumedStart};
-use crate::tree::RowTree;
-use crate::wiring::{Wiring, comment, structural, wires};
+use crate::control::pipeline::ControlPipeline;
+use crate::control::write_address::WriteAddress;
+use crate::datapath::pe::{BusWrite, ProcessingEngine, pe_width};
+use crate::datapath::tiles::{ParkPipeline, ResumedStart};
+use crate::reduction::root::RootUnit;
+use crate::reduction::tree::RowTree;
+use crate::rtl::register::{Flag, Register, Stage};
+use crate::rtl::signal::{Number, Wide};
+use crate::rtl::wiring::{Wiring, comment, structural, wires};
 use rust_hdl::prelude::*;
-
-/// Where pads are written in the next cycle: the destination of a result, or what the loader or a bus says.
-///
-/// One of them for all PEs of a PU: only whether a PE writes is its own business.
-#[derive(LogicBlock)]
-pub(crate) struct WriteAddress {
-    pub(crate) clock: Signal<In, Clock>,
-    /// One cycle ahead: the loader is going to write the model, the bus the temporaries.
-    pub(crate) load_model: Signal<In, Bit>,
-    pub(crate) bus_t0: Signal<In, Bit>,
-    pub(crate) bus_t1: Signal<In, Bit>,
-    pub(crate) loaded: Wide<In>,
-    pub(crate) loaded_data: Wide<In>,
-    pub(crate) moved: Wide<In>,
-    pub(crate) result: Wide<In>,
-    pub(crate) addresses: WriteAddresses<Out>,
-}
-
-impl WriteAddress {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        WriteAddress {
-            clock: Signal::default(),
-            load_model: Signal::default(),
-            bus_t0: Signal::default(),
-            bus_t1: Signal::default(),
-            loaded: Wide::new(widths.model),
-            loaded_data: Wide::new(widths.data),
-            moved: Wide::new(widths.temporary),
-            result: Wide::new(widths.beat("destination")),
-            addresses: WriteAddresses::new(&|name| address_width(widths, name)),
-        }
-    }
-}
-
-impl Logic for WriteAddress {
-    fn update(&mut self) {
-        if self.clock.pos_edge() {
-            let (moved, result) = (self.moved.val(), self.result.val());
-            let out = &mut self.addresses;
-            out.model.next = if self.load_model.val() { self.loaded.val() } else { result };
-            out.data.next = self.loaded_data.val();
-            out.t0.next = if self.bus_t0.val() { moved } else { result };
-            out.t1.next = if self.bus_t1.val() { moved } else { result };
-        }
-    }
-    fn connect(&mut self) {
-        self.addresses.connect();
-    }
-    fn hdl(&self) -> Verilog {
-        let low = |bits: u32| if bits == self.result.width() { String::new() } else { format!("[{}:0]", bits - 1) };
-        let (model, temporary) = (low(self.loaded.width()), low(self.moved.width()));
-        Verilog::Custom(format!(
-            "// write_address: where pads are written in the next cycle: by a result, the loader or a bus.
-always @(posedge clock) begin
-    addresses$model <= load_model ? loaded : result{model};
-    addresses$data <= loaded_data;
-    addresses$t0 <= bus_t0 ? moved : result{temporary};
-    addresses$t1 <= bus_t1 ? moved : result{temporary};
-end"
-        ))
-    }
-}
 
 /// What the bus of a PU carries to its PEs: the row's result or the global one.
 #[derive(LogicBlock)]

@@ -4,7 +4,7 @@
 //!     button ─▶ power_on ─▶ reset                                  ├─▶ host_link ◀─────▶├─ input stream  ├─ tabla (the grid)
 //!     led ◀── session, active, failed    uart_tx ◀─ uart_transmitter                    └─ output stream ┘
 //!
-//! These are leaf blocks with their own text, in `shell/*.v`; constants of the protocol come from [`arch::link`]. Their other
+//! These are leaf blocks with their own text, in `shell/serial/*.v` and `shell/axi/*.v`; constants of the protocol come from [`arch::link`]. Their other
 //! description is `sim::link::Board`, which answers bytes with bytes; tests compare the two.
 
 mod axi;
@@ -13,7 +13,8 @@ mod pll;
 pub use axi::{AXI_TOP, axi, axi_modules, axi_shell};
 pub use pll::Pll;
 
-use crate::{Design, Leaves, TOP, mult18x18d};
+use crate::datapath::mult18x18d;
+use crate::{Design, Leaves, TOP};
 use arch::link::{self, Command, Status};
 use arch::rtl::{Direction, Port, Rtl};
 use arch::{Machine, registers};
@@ -21,13 +22,13 @@ use arch::{Machine, registers};
 /// Name of the top module of a board.
 pub const BOARD_TOP: &str = "board_top";
 
-const UART_RECEIVER: &str = include_str!("shell/uart_receiver.v");
-const UART_TRANSMITTER: &str = include_str!("shell/uart_transmitter.v");
-const LINK_BUFFER: &str = include_str!("shell/link_buffer.v");
-const LINK_INPUT: &str = include_str!("shell/link_input.v");
-const LINK_RECEIVER: &str = include_str!("shell/link_receiver.v");
-const LINK_TRANSMITTER: &str = include_str!("shell/link_transmitter.v");
-const HOST_LINK: &str = include_str!("shell/host_link.v");
+const UART_RECEIVER: &str = include_str!("shell/serial/uart_receiver.v");
+const UART_TRANSMITTER: &str = include_str!("shell/serial/uart_transmitter.v");
+const LINK_BUFFER: &str = include_str!("shell/serial/link_buffer.v");
+const LINK_INPUT: &str = include_str!("shell/serial/link_input.v");
+const LINK_RECEIVER: &str = include_str!("shell/serial/link_receiver.v");
+const LINK_TRANSMITTER: &str = include_str!("shell/serial/link_transmitter.v");
+const HOST_LINK: &str = include_str!("shell/serial/host_link.v");
 
 /// Facts of a board, from its board file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

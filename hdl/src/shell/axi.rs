@@ -17,9 +17,9 @@ use std::fmt::Write;
 /// Name of the top module.
 pub const AXI_TOP: &str = "tabla_axi";
 
-const AXI_CONTROL: &str = include_str!("axi_control.v");
-const AXI_INPUT: &str = include_str!("axi_input.v");
-const AXI_OUTPUT: &str = include_str!("axi_output.v");
+const AXI_CONTROL: &str = include_str!("axi/axi_control.v");
+const AXI_INPUT: &str = include_str!("axi/axi_input.v");
+const AXI_OUTPUT: &str = include_str!("axi/axi_output.v");
 
 /// Grid and AXI shell, with top module [`AXI_TOP`].
 pub fn axi(machine: &Machine) -> Rtl {

@@ -1,0 +1,208 @@
+//! Emission: sums of the global tree to the output stream, with credits for the space in the FIFO.
+//!
+//!     emitting beat (takes a credit) ──▶ ... trees ... ──▶ push ──▶ FIFO ──▶ pop (returns the credit)
+
+use crate::rtl::register::{Flag, FlagDelay, Register};
+use crate::rtl::signal::{Number, Wide};
+use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use rust_hdl::prelude::*;
+
+/// The words: written synchronously, read asynchronously.
+#[derive(LogicBlock)]
+struct QueueMemory {
+    clock: Signal<In, Clock>,
+    write: Signal<In, Bit>,
+    write_address: Wide<In>,
+    write_data: Wide<In>,
+    read_address: Wide<In>,
+    read_data: Wide<Out>,
+    _words: Vec<i128>,
+}
+
+impl QueueMemory {
+    /// `2^address_bits` words.
+    fn new(address_bits: u32, word: u32) -> Self {
+        QueueMemory {
+            clock: Signal::default(),
+            write: Signal::default(),
+            write_address: Wide::new(address_bits),
+            write_data: Wide::new(word),
+            read_address: Wide::new(address_bits),
+            read_data: Wide::new(word),
+            _words: vec![0; 1 << address_bits],
+        }
+    }
+}
+
+impl Logic for QueueMemory {
+    fn update(&mut self) {
+        if self.clock.pos_edge() && self.write.val() {
+            self._words[self.write_address.val() as usize] = self.write_data.val();
+        }
+        self.read_data.next = self._words[self.read_address.val() as usize];
+    }
+    fn connect(&mut self) {
+        self.read_data.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let (last_bit, last_word) = (self.write_data.width() - 1, self._words.len() - 1);
+        Verilog::Custom(format!(
+            "// queue_memory: words of the output FIFO; what was pushed is visible in the next cycle.
+reg [{last_bit}:0] words [0:{last_word}];
+always @(posedge clock) if (write) words[write_address] <= write_data;
+assign read_data = words[read_address];"
+        ))
+    }
+}
+
+/// Pointers and credits.
+#[derive(LogicBlock)]
+struct QueueControl {
+    clock: Signal<In, Clock>,
+    reset: Signal<In, Bit>,
+    emitted: Signal<In, Bit>,
+    push: Signal<In, Bit>,
+    out_ready: Signal<In, Bit>,
+    out_valid: Signal<Out, Bit>,
+    credit: Signal<Out, Bit>,
+    all_credits: Signal<Out, Bit>,
+    write_address: Wide<Out>,
+    read_address: Wide<Out>,
+    pop: Signal<Local, Bit>,
+    /// One bit more than an address: equal pointers mean empty.
+    pushed: Register,
+    popped: Register,
+    credits: Register,
+    /// `credits` is 0.
+    exhausted: Flag,
+    none: Number,
+    all: Number,
+    one: Number,
+}
+
+impl QueueControl {
+    fn new(address: u32) -> Self {
+        let pointer = address + 1;
+        QueueControl {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            emitted: Signal::default(),
+            push: Signal::default(),
+            out_ready: Signal::default(),
+            out_valid: Signal::default(),
+            credit: Signal::default(),
+            all_credits: Signal::default(),
+            write_address: Wide::new(pointer),
+            read_address: Wide::new(pointer),
+            pop: Signal::default(),
+            pushed: Register::new(pointer),
+            popped: Register::new(pointer),
+            credits: Register::new(pointer),
+            exhausted: Flag::new(),
+            none: Number::new(0, pointer),
+            all: Number::new(1 << address, pointer),
+            one: Number::new(1, pointer),
+        }
+    }
+}
+
+impl Logic for QueueControl {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("queue_control: pointers of the output FIFO, and credits for its space.");
+        clock!(self, clock, pushed, popped, credits, exhausted);
+        self.exhausted.reset.next = self.reset.val();
+        self.write_address.next = self.pushed.q.val();
+        self.read_address.next = self.popped.q.val();
+        self.out_valid.next = self.pushed.q.val() != self.popped.q.val();
+        self.pop.next = self.out_valid.val() && self.out_ready.val();
+        self.credit.next = !self.exhausted.q.val();
+        self.all_credits.next = self.credits.q.val() == self.all.val();
+        self.pushed.d.next = self.pushed.q.val();
+        if self.push.val() {
+            self.pushed.d.next = self.pushed.q.val() + self.one.val();
+        }
+        self.popped.d.next = self.popped.q.val();
+        if self.pop.val() {
+            self.popped.d.next = self.popped.q.val() + self.one.val();
+        }
+        self.credits.d.next = self.credits.q.val();
+        self.exhausted.d.next = self.exhausted.q.val();
+        if self.emitted.val() && !self.pop.val() {
+            self.credits.d.next = self.credits.q.val() - self.one.val();
+            self.exhausted.d.next = self.credits.q.val() == self.one.val();
+        }
+        if self.pop.val() && !self.emitted.val() {
+            self.credits.d.next = self.credits.q.val() + self.one.val();
+            self.exhausted.d.next = false;
+        }
+        if self.reset.val() {
+            self.pushed.d.next = self.none.val();
+            self.popped.d.next = self.none.val();
+            self.credits.d.next = self.all.val();
+        }
+    }
+}
+
+/// The output stream.
+#[derive(LogicBlock)]
+pub(crate) struct Output {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    /// An emitting beat is issued.
+    pub(crate) emitted: Signal<In, Bit>,
+    pub(crate) word: Wide<In>,
+    pub(crate) out_data: Wide<Out>,
+    pub(crate) out_valid: Signal<Out, Bit>,
+    pub(crate) out_ready: Signal<In, Bit>,
+    pub(crate) credit: Signal<Out, Bit>,
+    pub(crate) all_credits: Signal<Out, Bit>,
+    on_its_way: FlagDelay,
+    control: QueueControl,
+    memory: QueueMemory,
+    _wiring: Wiring,
+}
+
+impl Output {
+    /// `2^address_bits` words; a word arrives `cycles` after its beat was issued.
+    pub(crate) fn new(address_bits: u32, word: u32, cycles: u32) -> Self {
+        Output {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            emitted: Signal::default(),
+            word: Wide::new(word),
+            out_data: Wide::new(word),
+            out_valid: Signal::default(),
+            out_ready: Signal::default(),
+            credit: Signal::default(),
+            all_credits: Signal::default(),
+            on_its_way: FlagDelay::new(cycles),
+            control: QueueControl::new(address_bits),
+            memory: QueueMemory::new(address_bits, word),
+            _wiring: Wiring::default(),
+        }
+    }
+
+    fn wire(&mut self, wiring: &mut Wiring) {
+        wires!(self, wiring;
+            on_its_way.clock = clock;
+            on_its_way.reset = reset;
+            on_its_way.d = emitted;
+            control.clock = clock;
+            control.reset = reset;
+            control.emitted = emitted;
+            control.push = on_its_way.q;
+            control.out_ready = out_ready;
+            memory.clock = clock;
+            memory.write = on_its_way.q;
+            memory.write_address = control.write_address;
+            memory.write_data = word;
+            memory.read_address = control.read_address;
+            out_data = memory.read_data;
+            out_valid = control.out_valid;
+            credit = control.credit;
+            all_credits = control.all_credits;
+        );
+    }
+}
+structural!(Output, "output_queue: sums of the global tree to the output stream.");

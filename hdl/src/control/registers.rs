@@ -1,0 +1,467 @@
+//! Control port: the registers of [`arch::registers`], and the way into programs and tables.
+
+use crate::beats::{CHUNK_BITS, ENTRY_CHUNK_BITS, INSTRUCTION_CHUNK_BITS, Widths};
+use crate::rtl::emit::IN_PLACE;
+use crate::rtl::fixed::Fixed;
+use crate::rtl::register::Register;
+use crate::rtl::signal::{GetBit, Number, Wide};
+use crate::rtl::wiring::comment;
+use arch::Machine;
+use arch::registers::{self, ADDRESS_BITS, Region};
+use rust_hdl::prelude::*;
+
+/// Takes an address apart: `{region, index, chunk}`.
+#[derive(LogicBlock)]
+pub(crate) struct AddressParts {
+    pub(crate) address: Wide<In>,
+    pub(crate) region: Wide<Out>,
+    pub(crate) instruction: Wide<Out>,
+    pub(crate) instruction_chunk: Wide<Out>,
+    pub(crate) entry: Wide<Out>,
+    pub(crate) entry_chunk: Wide<Out>,
+}
+
+pub(crate) const REGION_BITS: u32 = 4;
+const REGION_LSB: u32 = ADDRESS_BITS - REGION_BITS;
+
+impl AddressParts {
+    pub(crate) fn new(widths: &Widths) -> Self {
+        AddressParts {
+            address: Wide::new(ADDRESS_BITS),
+            region: Wide::new(REGION_BITS),
+            instruction: Wide::new(widths.index),
+            instruction_chunk: Wide::new(INSTRUCTION_CHUNK_BITS),
+            entry: Wide::new(widths.table_index),
+            entry_chunk: Wide::new(ENTRY_CHUNK_BITS),
+        }
+    }
+}
+
+impl Logic for AddressParts {
+    fn update(&mut self) {
+        let address = self.address.val();
+        self.region.next = address >> REGION_LSB;
+        self.instruction.next = address >> INSTRUCTION_CHUNK_BITS;
+        self.instruction_chunk.next = address;
+        self.entry.next = address >> ENTRY_CHUNK_BITS;
+        self.entry_chunk.next = address;
+    }
+    fn connect(&mut self) {
+        self.region.connect();
+        self.instruction.connect();
+        self.instruction_chunk.connect();
+        self.entry.connect();
+        self.entry_chunk.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        Verilog::Custom(format!(
+            "// address_parts: region, number and chunk of an address of the control port.
+assign region = address[{REGION_LSB} +: {REGION_BITS}];
+assign instruction = address[{INSTRUCTION_CHUNK_BITS} +: {}];
+assign instruction_chunk = address[0 +: {INSTRUCTION_CHUNK_BITS}];
+assign entry = address[{ENTRY_CHUNK_BITS} +: {}];
+assign entry_chunk = address[0 +: {ENTRY_CHUNK_BITS}];",
+            self.instruction.width(),
+            self.entry.width(),
+        ))
+    }
+}
+
+/// Addresses of what can be read, in the order of [`ReadSelect`]'s values.
+const READABLE: [u32; 25] = [
+    registers::CONTROL,
+    registers::STEPS,
+    registers::CYCLES_LOW,
+    registers::CYCLES_HIGH,
+    registers::STEP_LENGTH,
+    registers::ENTRY_STEP_ALU,
+    registers::ENTRY_STEP_ROOT,
+    registers::ENTRY_STEP_MOVE,
+    registers::ENTRY_STEP_LOAD,
+    registers::ENTRY_EMIT_STEP,
+    registers::ENTRY_EMIT_MODEL,
+    registers::ENTRY_LOAD_MODEL,
+    registers::IDENTITY,
+    registers::GRID,
+    registers::WIDTHS,
+    registers::DEPTHS,
+    registers::STREAMS,
+    registers::IMAGE,
+    registers::ALIGNMENTS[0],
+    registers::ALIGNMENTS[1],
+    registers::SHIFTS[0],
+    registers::SHIFTS[1],
+    registers::ROOT_SHIFTS[0],
+    registers::ROOT_SHIFTS[1],
+    registers::TILES,
+];
+
+/// The same of a grid with a scalar unit.
+const READABLE_SCALAR: [u32; 1] = [registers::ENTRY_STEP_SCALAR];
+
+/// The register at an address, 0 where there is none. A leaf: one `case` is a third of the logic of a chain of `if`.
+#[derive(LogicBlock)]
+struct ReadSelect {
+    address: Wide<In>,
+    values: Vec<Wide<In>>,
+    more: Vec<Wide<In>>,
+    value: Wide<Out>,
+    _addresses: &'static [u32],
+    _more: &'static [u32],
+}
+
+impl ReadSelect {
+    fn new(addresses: &'static [u32], more: &'static [u32]) -> Self {
+        ReadSelect {
+            address: Wide::new(ADDRESS_BITS),
+            values: addresses.iter().map(|_| Wide::new(CHUNK_BITS)).collect(),
+            more: more.iter().map(|_| Wide::new(CHUNK_BITS)).collect(),
+            value: Wide::new(CHUNK_BITS),
+            _addresses: addresses,
+            _more: more,
+        }
+    }
+}
+
+impl Logic for ReadSelect {
+    fn update(&mut self) {
+        let address = self.address.val();
+        let all = self._addresses.iter().zip(&self.values).chain(self._more.iter().zip(&self.more));
+        let found = all.into_iter().find(|&(&at, _)| i128::from(at) == address);
+        self.value.next = found.map_or(0, |(_, value)| value.val());
+    }
+    fn connect(&mut self) {
+        self.value.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let cases_of = |values: &str, addresses: &[u32]| -> String {
+            let case = |(number, at)| format!("        {ADDRESS_BITS}'h{at:x}: value = {values}${number};\n");
+            addresses.iter().enumerate().map(case).collect()
+        };
+        let cases = cases_of("values", self._addresses) + &cases_of("more", self._more);
+        Verilog::Custom(format!(
+            "// read_select: the register at an address of the control port.
+always @(*)
+    case (address)
+{cases}        default: value = {CHUNK_BITS}'d0;
+    endcase"
+        ))
+    }
+}
+
+/// A register that the program decides; a constant where the program is part of the hardware.
+#[derive(LogicBlock)]
+pub(crate) struct Setting {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) d: Wide<In>,
+    pub(crate) q: Wide<Out>,
+    _fixed: Option<u32>,
+}
+
+impl Setting {
+    pub(crate) fn new(fixed: Option<u32>) -> Self {
+        Setting { clock: Signal::default(), d: Wide::new(CHUNK_BITS), q: Wide::new(CHUNK_BITS), _fixed: fixed }
+    }
+}
+
+impl Logic for Setting {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            self.q.next = self._fixed.map_or(self.d.val(), i128::from);
+        }
+    }
+    fn connect(&mut self) {
+        self.q.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let source = self._fixed.map_or("d".to_owned(), |value| format!("{CHUNK_BITS}'h{value:x}"));
+        Verilog::Custom(format!("{IN_PLACE}\nalways @(posedge clock) q <= {source};"))
+    }
+}
+
+/// The registers.
+#[derive(LogicBlock)]
+pub(crate) struct ControlRegisters {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    pub(crate) write: Signal<In, Bit>,
+    pub(crate) address: Wide<In>,
+    pub(crate) data: Wide<In>,
+    pub(crate) region: Wide<In>,
+    pub(crate) busy: Signal<In, Bit>,
+    pub(crate) done: Signal<In, Bit>,
+    pub(crate) saturated: Signal<In, Bit>,
+    pub(crate) cycles_low: Wide<In>,
+    pub(crate) cycles_high: Wide<In>,
+    /// The register of [`crate::control::tile_steps`]; 0 where there is none.
+    pub(crate) tiles: Wide<In>,
+    /// The register of [`crate::control::scalar_stream`], where there is one.
+    pub(crate) step_scalar: Vec<Wide<In>>,
+    pub(crate) read: Wide<Out>,
+    pub(crate) start: Signal<Out, Bit>,
+    pub(crate) steps: Wide<Out>,
+    pub(crate) step_length: Wide<Out>,
+    pub(crate) step_alu: Wide<Out>,
+    pub(crate) step_root: Wide<Out>,
+    pub(crate) step_move: Wide<Out>,
+    pub(crate) step_load: Wide<Out>,
+    pub(crate) emit_step: Wide<Out>,
+    pub(crate) emit_model: Wide<Out>,
+    pub(crate) load_model: Wide<Out>,
+    pub(crate) write_alu: Signal<Out, Bit>,
+    pub(crate) write_root: Signal<Out, Bit>,
+    pub(crate) write_move: Signal<Out, Bit>,
+    pub(crate) write_load: Signal<Out, Bit>,
+    pub(crate) write_tables: Signal<Out, Bit>,
+    held_steps: Register,
+    held_step_length: Setting,
+    held_step_alu: Setting,
+    held_step_root: Setting,
+    held_step_move: Setting,
+    held_step_load: Setting,
+    held_emit_step: Setting,
+    held_emit_model: Setting,
+    held_load_model: Setting,
+    answer: Register,
+    select: ReadSelect,
+    status: Wide<Local>,
+    at_control: Number,
+    at_steps: Number,
+    at_step_length: Number,
+    at_step_alu: Number,
+    at_step_root: Number,
+    at_step_move: Number,
+    at_step_load: Number,
+    at_emit_step: Number,
+    at_emit_model: Number,
+    at_load_model: Number,
+    identity: Number,
+    grid: Number,
+    number_widths: Number,
+    depths: Number,
+    streams: Number,
+    image: Number,
+    /// Alignments, shifts, shifts of roots: low half, high half.
+    amounts: Vec<Number>,
+    busy_bit: Number,
+    done_bit: Number,
+    saturated_bit: Number,
+    zero: Number,
+    alu_region: Number,
+    root_region: Number,
+    move_region: Number,
+    load_region: Number,
+    table_region: Number,
+}
+
+impl ControlRegisters {
+    pub(crate) fn new(machine: &Machine, widths: &Widths) -> Self {
+        let held = || Register::new(CHUNK_BITS);
+        let fixed = widths.fixed.as_ref();
+        let setting = |number| Setting::new(fixed.and_then(|fixed| fixed.register(number)));
+        let at = |number| Number::new(number, ADDRESS_BITS);
+        let value = |value| Number::new(value, CHUNK_BITS);
+        let description = registers::description(machine);
+        let described = |number| value(description.iter().find(|(at, _)| *at == number).map_or(0, |(_, value)| *value));
+        let region = |region: Region| Number::new(region.base() >> REGION_LSB, REGION_BITS);
+        ControlRegisters {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            write: Signal::default(),
+            address: Wide::new(ADDRESS_BITS),
+            data: Wide::new(CHUNK_BITS),
+            region: Wide::new(REGION_BITS),
+            busy: Signal::default(),
+            done: Signal::default(),
+            saturated: Signal::default(),
+            cycles_low: Wide::new(CHUNK_BITS),
+            cycles_high: Wide::new(CHUNK_BITS),
+            tiles: Wide::new(CHUNK_BITS),
+            step_scalar: (0..widths.scalars).map(|_| Wide::new(CHUNK_BITS)).collect(),
+            read: Wide::new(CHUNK_BITS),
+            start: Signal::default(),
+            steps: Wide::new(CHUNK_BITS),
+            step_length: Wide::new(CHUNK_BITS),
+            step_alu: Wide::new(CHUNK_BITS),
+            step_root: Wide::new(CHUNK_BITS),
+            step_move: Wide::new(CHUNK_BITS),
+            step_load: Wide::new(CHUNK_BITS),
+            emit_step: Wide::new(CHUNK_BITS),
+            emit_model: Wide::new(CHUNK_BITS),
+            load_model: Wide::new(CHUNK_BITS),
+            write_alu: Signal::default(),
+            write_root: Signal::default(),
+            write_move: Signal::default(),
+            write_load: Signal::default(),
+            write_tables: Signal::default(),
+            held_steps: held(),
+            held_step_length: setting(registers::STEP_LENGTH),
+            held_step_alu: setting(registers::ENTRY_STEP_ALU),
+            held_step_root: setting(registers::ENTRY_STEP_ROOT),
+            held_step_move: setting(registers::ENTRY_STEP_MOVE),
+            held_step_load: setting(registers::ENTRY_STEP_LOAD),
+            held_emit_step: setting(registers::ENTRY_EMIT_STEP),
+            held_emit_model: setting(registers::ENTRY_EMIT_MODEL),
+            held_load_model: setting(registers::ENTRY_LOAD_MODEL),
+            answer: held(),
+            select: ReadSelect::new(&READABLE, &READABLE_SCALAR[..widths.scalars]),
+            status: Wide::new(CHUNK_BITS),
+            at_control: at(registers::CONTROL),
+            at_steps: at(registers::STEPS),
+            at_step_length: at(registers::STEP_LENGTH),
+            at_step_alu: at(registers::ENTRY_STEP_ALU),
+            at_step_root: at(registers::ENTRY_STEP_ROOT),
+            at_step_move: at(registers::ENTRY_STEP_MOVE),
+            at_step_load: at(registers::ENTRY_STEP_LOAD),
+            at_emit_step: at(registers::ENTRY_EMIT_STEP),
+            at_emit_model: at(registers::ENTRY_EMIT_MODEL),
+            at_load_model: at(registers::ENTRY_LOAD_MODEL),
+            identity: value(registers::IDENTITY_VALUE),
+            grid: described(registers::GRID),
+            number_widths: described(registers::WIDTHS),
+            depths: described(registers::DEPTHS),
+            streams: described(registers::STREAMS),
+            image: value(fixed.map_or(0, Fixed::identity)),
+            amounts: [registers::ALIGNMENTS, registers::SHIFTS, registers::ROOT_SHIFTS]
+                .into_iter()
+                .flatten()
+                .map(described)
+                .collect(),
+            busy_bit: value(registers::BUSY),
+            done_bit: value(registers::DONE),
+            saturated_bit: value(registers::SATURATED),
+            zero: value(0),
+            alu_region: region(Region::Alu),
+            root_region: region(Region::Root),
+            move_region: region(Region::Move),
+            load_region: region(Region::Load),
+            table_region: region(Region::Tables),
+        }
+    }
+}
+
+impl Logic for ControlRegisters {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("control_registers: registers of the control port, and decoding of its regions.");
+        clock!(
+            self,
+            clock,
+            held_steps,
+            held_step_length,
+            held_step_alu,
+            held_step_root,
+            held_step_move,
+            held_step_load
+        );
+        clock!(self, clock, held_emit_step, held_emit_model, held_load_model, answer);
+        self.steps.next = self.held_steps.q.val();
+        self.step_length.next = self.held_step_length.q.val();
+        self.step_alu.next = self.held_step_alu.q.val();
+        self.step_root.next = self.held_step_root.q.val();
+        self.step_move.next = self.held_step_move.q.val();
+        self.step_load.next = self.held_step_load.q.val();
+        self.emit_step.next = self.held_emit_step.q.val();
+        self.emit_model.next = self.held_emit_model.q.val();
+        self.load_model.next = self.held_load_model.q.val();
+        self.read.next = self.answer.q.val();
+
+        self.start.next = self.write.val() && self.address.val() == self.at_control.val() && self.data.val().get_bit(0);
+        self.write_alu.next = self.write.val() && self.region.val() == self.alu_region.val();
+        self.write_root.next = self.write.val() && self.region.val() == self.root_region.val();
+        self.write_move.next = self.write.val() && self.region.val() == self.move_region.val();
+        self.write_load.next = self.write.val() && self.region.val() == self.load_region.val();
+        self.write_tables.next = self.write.val() && self.region.val() == self.table_region.val();
+
+        self.held_steps.d.next = self.held_steps.q.val();
+        self.held_step_length.d.next = self.held_step_length.q.val();
+        self.held_step_alu.d.next = self.held_step_alu.q.val();
+        self.held_step_root.d.next = self.held_step_root.q.val();
+        self.held_step_move.d.next = self.held_step_move.q.val();
+        self.held_step_load.d.next = self.held_step_load.q.val();
+        self.held_emit_step.d.next = self.held_emit_step.q.val();
+        self.held_emit_model.d.next = self.held_emit_model.q.val();
+        self.held_load_model.d.next = self.held_load_model.q.val();
+        if self.write.val() {
+            if self.address.val() == self.at_steps.val() {
+                self.held_steps.d.next = self.data.val();
+            }
+            if self.address.val() == self.at_step_length.val() {
+                self.held_step_length.d.next = self.data.val();
+            }
+            if self.address.val() == self.at_step_alu.val() {
+                self.held_step_alu.d.next = self.data.val();
+            }
+            if self.address.val() == self.at_step_root.val() {
+                self.held_step_root.d.next = self.data.val();
+            }
+            if self.address.val() == self.at_step_move.val() {
+                self.held_step_move.d.next = self.data.val();
+            }
+            if self.address.val() == self.at_step_load.val() {
+                self.held_step_load.d.next = self.data.val();
+            }
+            if self.address.val() == self.at_emit_step.val() {
+                self.held_emit_step.d.next = self.data.val();
+            }
+            if self.address.val() == self.at_emit_model.val() {
+                self.held_emit_model.d.next = self.data.val();
+            }
+            if self.address.val() == self.at_load_model.val() {
+                self.held_load_model.d.next = self.data.val();
+            }
+        }
+        if self.reset.val() {
+            self.held_steps.d.next = self.zero.val();
+            self.held_step_length.d.next = self.zero.val();
+            self.held_step_alu.d.next = self.zero.val();
+            self.held_step_root.d.next = self.zero.val();
+            self.held_step_move.d.next = self.zero.val();
+            self.held_step_load.d.next = self.zero.val();
+            self.held_emit_step.d.next = self.zero.val();
+            self.held_emit_model.d.next = self.zero.val();
+            self.held_load_model.d.next = self.zero.val();
+        }
+
+        self.status.next = self.zero.val();
+        if self.busy.val() {
+            self.status.next = self.status.val() | self.busy_bit.val();
+        }
+        if self.done.val() {
+            self.status.next = self.status.val() | self.done_bit.val();
+        }
+        if self.saturated.val() {
+            self.status.next = self.status.val() | self.saturated_bit.val();
+        }
+        self.select.address.next = self.address.val();
+        self.select.values[0].next = self.status.val();
+        self.select.values[1].next = self.held_steps.q.val();
+        self.select.values[2].next = self.cycles_low.val();
+        self.select.values[3].next = self.cycles_high.val();
+        self.select.values[4].next = self.held_step_length.q.val();
+        self.select.values[5].next = self.held_step_alu.q.val();
+        self.select.values[6].next = self.held_step_root.q.val();
+        self.select.values[7].next = self.held_step_move.q.val();
+        self.select.values[8].next = self.held_step_load.q.val();
+        self.select.values[9].next = self.held_emit_step.q.val();
+        self.select.values[10].next = self.held_emit_model.q.val();
+        self.select.values[11].next = self.held_load_model.q.val();
+        self.select.values[12].next = self.identity.val();
+        self.select.values[13].next = self.grid.val();
+        self.select.values[14].next = self.number_widths.val();
+        self.select.values[15].next = self.depths.val();
+        self.select.values[16].next = self.streams.val();
+        self.select.values[17].next = self.image.val();
+        self.select.values[18].next = self.amounts[0].val();
+        self.select.values[19].next = self.amounts[1].val();
+        self.select.values[20].next = self.amounts[2].val();
+        self.select.values[21].next = self.amounts[3].val();
+        self.select.values[22].next = self.amounts[4].val();
+        self.select.values[23].next = self.amounts[5].val();
+        self.select.values[24].next = self.tiles.val();
+        for i in 0..self.step_scalar.len() {
+            self.select.more[i].next = self.step_scalar[i].val();
+        }
+        self.answer.d.next = self.select.value.val();
+    }
+}

@@ -1,0 +1,477 @@
+//! The statically timed streams with a loop nest, alu and move: from microcode to beats. `root_stream` is the third.
+//!
+//! Each is a program, a pacer, a loop nest and what its instructions need beside these. A beat is issued in the first cycle
+//! and made in the second: addresses and masks stand behind a register, which fields, loop ends and counters pass together.
+//! The sequencer registers all outputs again.
+
+use crate::beats::{
+    Advance, AluBeat, AluFields, AluPacing, CHUNK_BITS, ForScalar, INSTRUCTION_CHUNK_BITS, LateField, LoopCounters,
+    LoopEnds, MaskBeat, MoveBeat, MoveFields, MovePacing, TileBeat, TileFields, TileFlags, Widths,
+};
+use crate::control::microcode::ProgramMemory;
+use crate::control::stream::{
+    AddressGenerator, BankAddress, LoopNest, Pacer, wire_destination, wire_loops, wire_operands, wire_pacer,
+    wire_program, wire_reads,
+};
+use crate::control::tile_steps::{LateGate, TileGate};
+use crate::datapath::mask::{MaskUnit, wire_mask};
+use crate::rtl::register::{Flag, Stage};
+use crate::rtl::signal::{Number, Wide};
+use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use arch::registers::Region;
+use rust_hdl::prelude::*;
+
+/// What an instruction of the alu stream says in few bits, one line each.
+#[derive(LogicBlock)]
+pub(crate) struct AluDecode {
+    pub(crate) loops: LoopEnds<In>,
+    pub(crate) reduce: Wide<In>,
+    pub(crate) write: Wide<In>,
+    pub(crate) first: Signal<Out, Bit>,
+    pub(crate) last: Signal<Out, Bit>,
+    pub(crate) write_model: Signal<Out, Bit>,
+    pub(crate) write_t0: Signal<Out, Bit>,
+    pub(crate) write_t1: Signal<Out, Bit>,
+    one_level: Number,
+    two_levels: Number,
+    three_levels: Number,
+    four_levels: Number,
+    model: Number,
+    t0: Number,
+    t1: Number,
+}
+
+impl AluDecode {
+    pub(crate) fn new(widths: &Widths) -> Self {
+        let (reduce, write) = (widths.beat("reduce"), widths.beat("write"));
+        AluDecode {
+            loops: LoopEnds::new(&|name| widths.beat(name)),
+            reduce: Wide::new(reduce),
+            write: Wide::new(write),
+            first: Signal::default(),
+            last: Signal::default(),
+            write_model: Signal::default(),
+            write_t0: Signal::default(),
+            write_t1: Signal::default(),
+            one_level: Number::new(1, reduce),
+            two_levels: Number::new(2, reduce),
+            three_levels: Number::new(3, reduce),
+            four_levels: Number::new(4, reduce),
+            model: Number::new(arch::isa::Pad::Model as u32, write),
+            t0: Number::new(arch::isa::Pad::T0 as u32, write),
+            t1: Number::new(arch::isa::Pad::T1 as u32, write),
+        }
+    }
+}
+
+impl Logic for AluDecode {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("alu_decode: first and last beat of a sum, the pad that is written.");
+        self.first.next = true;
+        self.last.next = true;
+        if self.reduce.val() >= self.one_level.val() {
+            self.first.next = self.loops.first3.val();
+            self.last.next = self.loops.last3.val();
+        }
+        if self.reduce.val() >= self.two_levels.val() {
+            self.first.next = self.loops.first3.val() && self.loops.first2.val();
+            self.last.next = self.loops.last3.val() && self.loops.last2.val();
+        }
+        if self.reduce.val() >= self.three_levels.val() {
+            self.first.next = self.loops.first3.val() && self.loops.first2.val() && self.loops.first1.val();
+            self.last.next = self.loops.last3.val() && self.loops.last2.val() && self.loops.last1.val();
+        }
+        if self.reduce.val() >= self.four_levels.val() {
+            self.first.next = self.loops.first3.val()
+                && self.loops.first2.val()
+                && self.loops.first1.val()
+                && self.loops.first0.val();
+            self.last.next =
+                self.loops.last3.val() && self.loops.last2.val() && self.loops.last1.val() && self.loops.last0.val();
+        }
+        self.write_model.next = self.write.val() == self.model.val();
+        self.write_t0.next = self.write.val() == self.t0.val();
+        self.write_t1.next = self.write.val() == self.t1.val();
+    }
+}
+
+/// Waiting for space in the output FIFO.
+#[derive(LogicBlock)]
+struct Emission {
+    emit: Signal<In, Bit>,
+    /// The output FIFO has space.
+    credit: Signal<In, Bit>,
+    issue: Signal<In, Bit>,
+    hold: Signal<Out, Bit>,
+    emitted: Signal<Out, Bit>,
+}
+
+impl Emission {
+    fn new() -> Self {
+        Emission {
+            emit: Signal::default(),
+            credit: Signal::default(),
+            issue: Signal::default(),
+            hold: Signal::default(),
+            emitted: Signal::default(),
+        }
+    }
+}
+
+impl Logic for Emission {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("emission: a beat that emits waits for output space.");
+        self.hold.next = self.emit.val() && !self.credit.val();
+        self.emitted.next = self.emit.val() && self.issue.val();
+    }
+}
+
+/// The alu stream.
+#[derive(LogicBlock)]
+pub(crate) struct AluStream {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    pub(crate) program_write: Signal<In, Bit>,
+    pub(crate) program_index: Wide<In>,
+    pub(crate) program_chunk: Wide<In>,
+    pub(crate) program_data: Wide<In>,
+    pub(crate) start: Signal<In, Bit>,
+    pub(crate) may_start: Signal<In, Bit>,
+    pub(crate) entry: Wide<In>,
+    pub(crate) bank: Signal<In, Bit>,
+    /// One if there are gradient pads.
+    pub(crate) tile: Vec<TileFlags<In>>,
+    pub(crate) credit: Signal<In, Bit>,
+    pub(crate) busy: Signal<Out, Bit>,
+    pub(crate) emitted: Signal<Out, Bit>,
+    pub(crate) beat: AluBeat<Out>,
+    pub(crate) mask_beat: MaskBeat<Out>,
+    pub(crate) tile_beat: Vec<TileBeat<Out>>,
+    microcode: ProgramMemory<AluPacing<Out>, AluFields<Out>, TileFields<Out>>,
+    work: Stage<AluFields<In>, AluFields<Out>>,
+    tile_work: Vec<Stage<TileFields<In>, TileFields<Out>>>,
+    tile_now: Vec<Stage<TileFlags<In>, TileFlags<Out>>>,
+    tile_gates: Vec<TileGate>,
+    parks: Vec<AddressGenerator>,
+    ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
+    counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
+    advance: Stage<Advance<In>, Advance<Out>>,
+    emission: Emission,
+    bank_now: Flag,
+    pacer: Pacer,
+    loops: LoopNest,
+    decode: AluDecode,
+    model: AddressGenerator,
+    data: AddressGenerator,
+    data_bank: BankAddress,
+    t0: AddressGenerator,
+    t1: AddressGenerator,
+    destination: AddressGenerator,
+    mask_unit: MaskUnit,
+    _wiring: Wiring,
+}
+
+impl AluStream {
+    pub(crate) fn new(widths: &Widths) -> Self {
+        let field = |name: &str| widths.alu.field(name).bits;
+        let beat = |name: &str| widths.beat(name);
+        let tiles = 0..widths.gradients;
+        let tile_work = |_| Stage::new(TileFields::new(&field), TileFields::new(&field));
+        AluStream {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            program_write: Signal::default(),
+            program_index: Wide::new(widths.index),
+            program_chunk: Wide::new(INSTRUCTION_CHUNK_BITS),
+            program_data: Wide::new(CHUNK_BITS),
+            start: Signal::default(),
+            may_start: Signal::default(),
+            entry: Wide::new(widths.index),
+            bank: Signal::default(),
+            tile: tiles.clone().map(|_| TileFlags::new(&beat)).collect(),
+            credit: Signal::default(),
+            busy: Signal::default(),
+            emitted: Signal::default(),
+            beat: AluBeat::new(&|name| widths.beat(name)),
+            mask_beat: MaskBeat::new(&|name| widths.beat(name)),
+            tile_beat: tiles.clone().map(|_| TileBeat::new(&|_| widths.gradient)).collect(),
+            microcode: ProgramMemory::new(
+                "alu",
+                Region::Alu,
+                widths,
+                &widths.alu,
+                [AluPacing::new(&field), AluPacing::new(&field)],
+                AluFields::new(&field),
+                (widths.gradients > 0).then(|| TileFields::new(&field)),
+            ),
+            work: Stage::new(AluFields::new(&field), AluFields::new(&field)),
+            tile_work: tiles.clone().map(tile_work).collect(),
+            tile_now: tiles.clone().map(|_| Stage::new(TileFlags::new(&beat), TileFlags::new(&beat))).collect(),
+            tile_gates: tiles.clone().map(|_| TileGate::new()).collect(),
+            parks: tiles.map(|_| AddressGenerator::new(widths.gradient)).collect(),
+            ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
+            counters: Stage::new(LoopCounters::new(&beat), LoopCounters::new(&beat)),
+            advance: Stage::new(Advance::new(&beat), Advance::new(&beat)),
+            emission: Emission::new(),
+            bank_now: Flag::new(),
+            pacer: Pacer::new(widths),
+            loops: LoopNest::new(widths),
+            decode: AluDecode::new(widths),
+            model: AddressGenerator::new(widths.model),
+            data: AddressGenerator::new(widths.data - 1),
+            data_bank: BankAddress::new(widths.data),
+            t0: AddressGenerator::new(widths.temporary),
+            t1: AddressGenerator::new(widths.temporary),
+            destination: AddressGenerator::new(widths.beat("destination")),
+            mask_unit: MaskUnit::new(widths),
+            _wiring: Wiring::default(),
+        }
+    }
+
+    fn wire(&mut self, wiring: &mut Wiring) {
+        wire_program!(self, wiring);
+        wire_pacer!(self, wiring);
+        wire_loops!(self, wiring, pacer);
+        wire_mask!(self, wiring);
+        wires!(self, wiring;
+            decode.loops = ends.q;
+            decode.reduce = work.q.reduce;
+            decode.write = work.q.write;
+            loops.step = pacer.issue;
+            loops.fresh = pacer.fresh;
+            emission.emit = microcode.pacing.emit;
+            emission.credit = credit;
+            emission.issue = pacer.issue;
+            pacer.hold = emission.hold;
+            emitted = emission.emitted;
+            bank_now.clock = clock;
+            bank_now.reset = reset;
+            bank_now.d = bank;
+            busy = pacer.busy;
+
+            model.clock = clock;
+            model.advance = advance.q;
+            model.base = work.q.model_base;
+            model.delta0 = work.q.model_delta0;
+            model.delta1 = work.q.model_delta1;
+            model.delta2 = work.q.model_delta2;
+            model.delta3 = work.q.model_delta3;
+        );
+        wire_reads!(self, wiring);
+        wires!(self, wiring;
+            beat.tree = work.q.tree;
+            beat.model_address = model.address;
+        );
+        wire_operands!(self, wiring);
+        wires!(self, wiring;
+            beat.destination = destination.address;
+        );
+        wire_destination!(self, wiring);
+        if self.tile_gates.is_empty() {
+            wires!(self, wiring;
+                beat.write_model = decode.write_model;
+                beat.write_t0 = decode.write_t0;
+                beat.write_t1 = decode.write_t1;
+            );
+        }
+        for t in 0..self.tile_gates.len() {
+            self.wire_tiles(wiring, t);
+        }
+    }
+
+    fn wire_tiles(&mut self, wiring: &mut Wiring, t: usize) {
+        wires!(self, wiring;
+            tile_work[t].clock = clock;
+            tile_work[t].reset = reset;
+            tile_work[t].d = microcode.tiles[t];
+            tile_now[t].clock = clock;
+            tile_now[t].reset = reset;
+            tile_now[t].d = tile[t];
+            tile_gates[t].flags = tile_now[t].q;
+            tile_gates[t].late = tile_work[t].q.late;
+            tile_gates[t].park = tile_work[t].q.park;
+            tile_gates[t].write_model = decode.write_model;
+            tile_gates[t].write_t0 = decode.write_t0;
+            tile_gates[t].write_t1 = decode.write_t1;
+            beat.write_model = tile_gates[t].give_model;
+            beat.write_t0 = tile_gates[t].give_t0;
+            beat.write_t1 = tile_gates[t].give_t1;
+            parks[t].clock = clock;
+            parks[t].advance = advance.q;
+            parks[t].base = tile_work[t].q.park_base;
+            parks[t].delta0 = tile_work[t].q.park_delta0;
+            parks[t].delta1 = tile_work[t].q.park_delta1;
+            parks[t].delta2 = tile_work[t].q.park_delta2;
+            parks[t].delta3 = tile_work[t].q.park_delta3;
+            tile_beat[t].resume = tile_gates[t].resume;
+            tile_beat[t].keep = tile_gates[t].keep;
+            tile_beat[t].address = parks[t].address;
+        );
+    }
+}
+structural!(AluStream, "alu_stream: microcode to beats of the PEs.");
+
+/// What an instruction of the move stream says in few bits.
+#[derive(LogicBlock)]
+struct MoveDecode {
+    issue: Signal<In, Bit>,
+    t1: Signal<In, Bit>,
+    write_t0: Signal<Out, Bit>,
+    write_t1: Signal<Out, Bit>,
+}
+
+impl MoveDecode {
+    fn new() -> Self {
+        MoveDecode {
+            issue: Signal::default(),
+            t1: Signal::default(),
+            write_t0: Signal::default(),
+            write_t1: Signal::default(),
+        }
+    }
+}
+
+impl Logic for MoveDecode {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("move_decode: which temporary a bus write goes to.");
+        self.write_t0.next = self.issue.val() && !self.t1.val();
+        self.write_t1.next = self.issue.val() && self.t1.val();
+    }
+}
+
+/// The move stream.
+#[derive(LogicBlock)]
+pub(crate) struct MoveStream {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    pub(crate) program_write: Signal<In, Bit>,
+    pub(crate) program_index: Wide<In>,
+    pub(crate) program_chunk: Wide<In>,
+    pub(crate) program_data: Wide<In>,
+    pub(crate) start: Signal<In, Bit>,
+    pub(crate) may_start: Signal<In, Bit>,
+    pub(crate) entry: Wide<In>,
+    /// One if there are gradient pads.
+    pub(crate) last_tile: Vec<Signal<In, Bit>>,
+    pub(crate) beat: MoveBeat<Out>,
+    pub(crate) mask_beat: MaskBeat<Out>,
+    /// One if there is a scalar unit.
+    pub(crate) for_scalar: Vec<ForScalar<Out>>,
+    microcode: ProgramMemory<MovePacing<Out>, MoveFields<Out>, LateField<Out>>,
+    work: Stage<MoveFields<In>, MoveFields<Out>>,
+    scalar_work: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
+    tile_work: Vec<Stage<LateField<In>, LateField<Out>>>,
+    last_tile_now: Vec<Flag>,
+    late_gates: Vec<LateGate>,
+    ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
+    counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
+    advance: Stage<Advance<In>, Advance<Out>>,
+    pacer: Pacer,
+    loops: LoopNest,
+    decode: MoveDecode,
+    destination: AddressGenerator,
+    mask_unit: MaskUnit,
+    never: Number,
+    _wiring: Wiring,
+}
+
+impl MoveStream {
+    pub(crate) fn new(widths: &Widths) -> Self {
+        let field = |name: &str| widths.moves.field(name).bits;
+        let beat = |name: &str| widths.beat(name);
+        let bits = widths.moves.field("destination_base").bits;
+        let tiles = 0..widths.gradients;
+        let tile_work = |_| Stage::new(LateField::new(&field), LateField::new(&field));
+        let scalars = 0..widths.scalars;
+        MoveStream {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            program_write: Signal::default(),
+            program_index: Wide::new(widths.index),
+            program_chunk: Wide::new(INSTRUCTION_CHUNK_BITS),
+            program_data: Wide::new(CHUNK_BITS),
+            start: Signal::default(),
+            may_start: Signal::default(),
+            entry: Wide::new(widths.index),
+            last_tile: tiles.clone().map(|_| Signal::default()).collect(),
+            beat: MoveBeat::new(&|_| bits),
+            mask_beat: MaskBeat::new(&|name| widths.beat(name)),
+            for_scalar: scalars.clone().map(|_| ForScalar::new(&beat)).collect(),
+            microcode: ProgramMemory::new(
+                "move",
+                Region::Move,
+                widths,
+                &widths.moves,
+                [MovePacing::new(&field), MovePacing::new(&field)],
+                MoveFields::new(&field),
+                (widths.gradients > 0).then(|| LateField::new(&field)),
+            ),
+            work: Stage::new(MoveFields::new(&field), MoveFields::new(&field)),
+            scalar_work: scalars.map(|_| Stage::new(ForScalar::new(&beat), ForScalar::new(&beat))).collect(),
+            tile_work: tiles.clone().map(tile_work).collect(),
+            last_tile_now: tiles.clone().map(|_| Flag::new()).collect(),
+            late_gates: tiles.map(|_| LateGate::new()).collect(),
+            ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
+            counters: Stage::new(LoopCounters::new(&beat), LoopCounters::new(&beat)),
+            advance: Stage::new(Advance::new(&beat), Advance::new(&beat)),
+            pacer: Pacer::new(widths),
+            loops: LoopNest::new(widths),
+            decode: MoveDecode::new(),
+            destination: AddressGenerator::new(bits),
+            mask_unit: MaskUnit::new(widths),
+            never: Number::new(0, 1),
+            _wiring: Wiring::default(),
+        }
+    }
+
+    fn wire(&mut self, wiring: &mut Wiring) {
+        wire_program!(self, wiring);
+        wire_pacer!(self, wiring);
+        wire_loops!(self, wiring, pacer);
+        wire_mask!(self, wiring);
+        wire_destination!(self, wiring);
+        wires!(self, wiring;
+            loops.step = pacer.issue;
+            loops.fresh = pacer.fresh;
+            decode.issue = advance.q.step;
+            decode.t1 = work.q.t1;
+            pacer.hold = never;
+            beat.global = work.q.global;
+            beat.destination = destination.address;
+        );
+        if self.late_gates.is_empty() {
+            wires!(self, wiring;
+                beat.write_t0 = decode.write_t0;
+                beat.write_t1 = decode.write_t1;
+            );
+        }
+        for n in 0..self.for_scalar.len() {
+            wires!(self, wiring;
+                scalar_work[n].clock = clock;
+                scalar_work[n].reset = reset;
+                scalar_work[n].d = microcode.for_scalar[n];
+                for_scalar[n] = scalar_work[n].q;
+            );
+        }
+        for t in 0..self.late_gates.len() {
+            wires!(self, wiring;
+                tile_work[t].clock = clock;
+                tile_work[t].reset = reset;
+                tile_work[t].d = microcode.tiles[t];
+                last_tile_now[t].clock = clock;
+                last_tile_now[t].reset = reset;
+                last_tile_now[t].d = last_tile[t];
+                late_gates[t].last = last_tile_now[t].q;
+                late_gates[t].late = tile_work[t].q.late;
+                late_gates[t].write_t0 = decode.write_t0;
+                late_gates[t].write_t1 = decode.write_t1;
+                beat.write_t0 = late_gates[t].give_t0;
+                beat.write_t1 = late_gates[t].give_t1;
+            );
+        }
+    }
+}
+structural!(MoveStream, "move_stream: microcode to bus writes of the PEs.");

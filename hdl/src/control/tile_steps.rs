@@ -1,0 +1,209 @@
+//! Tiles of a batch: which one a step is, and what that means for a beat. Only grids with gradient pads have these blocks.
+//!
+//!     tile_register, run ──started, step done──▶ tile_counter ──first, last──▶ streams: tile_gate, late_gate ──▶ beats
+
+use crate::beats::{CHUNK_BITS, TileFlags, Widths};
+use crate::control::registers::Setting;
+use crate::rtl::register::{Flag, Register};
+use crate::rtl::signal::{Number, Wide};
+use crate::rtl::wiring::comment;
+use arch::registers::{ADDRESS_BITS, TILES};
+use rust_hdl::prelude::*;
+
+/// The register that says how many tiles a batch has.
+#[derive(LogicBlock)]
+pub(crate) struct TileRegister {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    pub(crate) write: Signal<In, Bit>,
+    pub(crate) address: Wide<In>,
+    pub(crate) data: Wide<In>,
+    pub(crate) tiles: Wide<Out>,
+    held: Setting,
+    at: Number,
+    zero: Number,
+}
+
+impl TileRegister {
+    pub(crate) fn new(widths: &Widths) -> Self {
+        let fixed = widths.fixed.as_ref().and_then(|fixed| fixed.register(TILES));
+        TileRegister {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            write: Signal::default(),
+            address: Wide::new(ADDRESS_BITS),
+            data: Wide::new(CHUNK_BITS),
+            tiles: Wide::new(CHUNK_BITS),
+            held: Setting::new(fixed),
+            at: Number::new(TILES, ADDRESS_BITS),
+            zero: Number::new(0, CHUNK_BITS),
+        }
+    }
+}
+
+impl Logic for TileRegister {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("tile_register: how many tiles a batch has.");
+        clock!(self, clock, held);
+        self.tiles.next = self.held.q.val();
+        self.held.d.next = self.held.q.val();
+        if self.write.val() && self.address.val() == self.at.val() {
+            self.held.d.next = self.data.val();
+        }
+        if self.reset.val() {
+            self.held.d.next = self.zero.val();
+        }
+    }
+}
+
+/// Which tile of its batch a step is.
+#[derive(LogicBlock)]
+pub(crate) struct TileCounter {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    /// A run begins, and with it a batch.
+    pub(crate) started: Signal<In, Bit>,
+    /// A step ends.
+    pub(crate) stepped: Signal<In, Bit>,
+    /// Tiles of a batch.
+    pub(crate) tiles: Wide<In>,
+    pub(crate) flags: TileFlags<Out>,
+    left: Register,
+    first: Flag,
+    last: Flag,
+    begins: Signal<Local, Bit>,
+    one: Number,
+    two: Number,
+}
+
+impl TileCounter {
+    pub(crate) fn new() -> Self {
+        TileCounter {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            started: Signal::default(),
+            stepped: Signal::default(),
+            tiles: Wide::new(CHUNK_BITS),
+            flags: TileFlags::new(&|_| 1),
+            left: Register::new(CHUNK_BITS),
+            first: Flag::new(),
+            last: Flag::new(),
+            begins: Signal::default(),
+            one: Number::new(1, CHUNK_BITS),
+            two: Number::new(2, CHUNK_BITS),
+        }
+    }
+}
+
+impl Logic for TileCounter {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("tile_counter: which tile of its batch a step is.");
+        clock!(self, clock, left, first, last);
+        self.first.reset.next = self.reset.val();
+        self.last.reset.next = self.reset.val();
+        self.flags.first.next = self.first.q.val();
+        self.flags.last.next = self.last.q.val();
+        self.begins.next = self.started.val() || (self.stepped.val() && self.last.q.val());
+        self.left.d.next = self.left.q.val();
+        self.first.d.next = self.first.q.val();
+        self.last.d.next = self.last.q.val();
+        if self.stepped.val() {
+            self.left.d.next = self.left.q.val() - self.one.val();
+            self.first.d.next = false;
+            self.last.d.next = self.left.q.val() == self.two.val();
+        }
+        if self.begins.val() {
+            self.left.d.next = self.tiles.val();
+            self.first.d.next = true;
+            self.last.d.next = self.tiles.val() < self.two.val();
+        }
+    }
+}
+
+/// What a beat of the alu stream does in this tile.
+#[derive(LogicBlock)]
+pub(crate) struct TileGate {
+    pub(crate) flags: TileFlags<In>,
+    pub(crate) late: Signal<In, Bit>,
+    pub(crate) park: Signal<In, Bit>,
+    pub(crate) write_model: Signal<In, Bit>,
+    pub(crate) write_t0: Signal<In, Bit>,
+    pub(crate) write_t1: Signal<In, Bit>,
+    pub(crate) give_model: Signal<Out, Bit>,
+    pub(crate) give_t0: Signal<Out, Bit>,
+    pub(crate) give_t1: Signal<Out, Bit>,
+    /// The sum starts where the tile before left it.
+    pub(crate) resume: Signal<Out, Bit>,
+    /// The next tile goes on with it.
+    pub(crate) keep: Signal<Out, Bit>,
+    counts: Signal<Local, Bit>,
+}
+
+impl TileGate {
+    pub(crate) fn new() -> Self {
+        TileGate {
+            flags: TileFlags::new(&|_| 1),
+            late: Signal::default(),
+            park: Signal::default(),
+            write_model: Signal::default(),
+            write_t0: Signal::default(),
+            write_t1: Signal::default(),
+            give_model: Signal::default(),
+            give_t0: Signal::default(),
+            give_t1: Signal::default(),
+            resume: Signal::default(),
+            keep: Signal::default(),
+            counts: Signal::default(),
+        }
+    }
+}
+
+impl Logic for TileGate {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!(
+            "tile_gate: a sum over a batch goes on from tile to tile; what is made of it is written in the last one."
+        );
+        self.counts.next = self.flags.last.val() || !(self.late.val() || self.park.val());
+        self.give_model.next = self.write_model.val() && self.counts.val();
+        self.give_t0.next = self.write_t0.val() && self.counts.val();
+        self.give_t1.next = self.write_t1.val() && self.counts.val();
+        self.resume.next = self.park.val() && !self.flags.first.val();
+        self.keep.next = self.park.val() && !self.flags.last.val();
+    }
+}
+
+/// What a beat of the move stream does in this tile.
+#[derive(LogicBlock)]
+pub(crate) struct LateGate {
+    pub(crate) last: Signal<In, Bit>,
+    pub(crate) late: Signal<In, Bit>,
+    pub(crate) write_t0: Signal<In, Bit>,
+    pub(crate) write_t1: Signal<In, Bit>,
+    pub(crate) give_t0: Signal<Out, Bit>,
+    pub(crate) give_t1: Signal<Out, Bit>,
+}
+
+impl LateGate {
+    pub(crate) fn new() -> Self {
+        LateGate {
+            last: Signal::default(),
+            late: Signal::default(),
+            write_t0: Signal::default(),
+            write_t1: Signal::default(),
+            give_t0: Signal::default(),
+            give_t1: Signal::default(),
+        }
+    }
+}
+
+impl Logic for LateGate {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("late_gate: a bus carries a sum over a batch in its last tile only.");
+        self.give_t0.next = self.write_t0.val() && (self.last.val() || !self.late.val());
+        self.give_t1.next = self.write_t1.val() && (self.last.val() || !self.late.val());
+    }
+}

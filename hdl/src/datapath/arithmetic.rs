@@ -1,0 +1,210 @@
+//! The arithmetic of accumulators and words, one pipeline register per leaf.
+//!
+//!     MultiplyAdd ──▶ Shifter ──▶ RoundStage, RootRound, or Clamp and Step ──▶ word          Multiply: elsewhere
+//!
+//! Leaves with their own text: rust-hdl's expressions know neither products of unequal widths nor run-time shifts.
+//! `update` computes the same with the functions of [`arch::number`] where there is one.
+
+use crate::Leaves;
+use crate::datapath::mult18x18d;
+use crate::datapath::multiply_add::extended;
+use crate::rtl::bundle::bundle;
+use crate::rtl::signal::Wide;
+use arch::number::{saturate, word_max, word_min, wrap};
+use rust_hdl::prelude::*;
+
+/// Full product of a signed word and one that is never negative, two cycles later.
+#[derive(LogicBlock)]
+pub(crate) struct Multiply {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) factor: Wide<In>,
+    /// Never negative.
+    pub(crate) fraction: Wide<In>,
+    pub(crate) product: Wide<Out>,
+    _leaves: Leaves,
+    _held: (i128, i128),
+}
+
+impl Multiply {
+    pub(crate) fn new(factor: u32, fraction: u32, leaves: Leaves) -> Self {
+        Multiply {
+            clock: Signal::default(),
+            factor: Wide::signed(factor),
+            fraction: Wide::new(fraction),
+            product: Wide::signed(factor + fraction + 1),
+            _leaves: leaves,
+            _held: (0, 0),
+        }
+    }
+}
+
+impl Logic for Multiply {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            let (a, b) = self._held;
+            self.product.next = a * b;
+            self._held = (self.factor.val(), self.fraction.val());
+        }
+    }
+    fn connect(&mut self) {
+        self.product.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let (factor, fraction, last) = (self.factor.width(), self.fraction.width(), self.product.width() - 1);
+        let bits = mult18x18d::BITS;
+        if mult18x18d::takes(self._leaves, factor, fraction + 1) {
+            let zeros = bits - fraction;
+            let (a, b) = (extended("factor", factor, bits), format!("{{{zeros}'d0, fraction}}"));
+            let block = mult18x18d::text(last + 1, &a, &b, "1'b0");
+            return Verilog::Custom(format!(
+                "// multiply: a full product, one DSP block.\n{block}assign product = block_product[{last}:0];"
+            ));
+        }
+        let b = "$signed({1'b0, b})";
+        Verilog::Custom(format!(
+            "// multiply: a full product, one DSP block.
+reg signed [{}:0] a;
+reg [{}:0] b;
+always @(posedge clock) begin
+    a <= factor;
+    b <= fraction;
+end
+always @(posedge clock) product <= a * {b};",
+            factor - 1,
+            fraction - 1
+        ))
+    }
+}
+
+bundle! {
+    /// `floor(value / 2^shift)` at one bit more than a word, and what rounding must know beside it: the first bit lost,
+    /// whether a later one was set, whether `floor` would need more bits, and the sign of the value.
+    Shifted {
+        bits: half, sticky, over, sign;
+        words: floor;
+    }
+}
+
+/// The word of `width` bits nearest to a shifted value, and whether it saturated.
+fn rounded(from: &Shifted<In>, width: u32) -> (i128, bool) {
+    let floor = wrap(from.floor.val(), width + 1);
+    let up = from.half.val() && (from.sticky.val() || floor & 1 == 1);
+    if from.over.val() {
+        (if from.sign.val() { word_min(width) } else { word_max(width) }, true)
+    } else {
+        let (word, saturated) = saturate(floor + i128::from(up), width);
+        (word.into(), saturated)
+    }
+}
+
+/// The same as text: `fits ? rounded : limit`.
+fn rounding_text(word: u32) -> String {
+    format!(
+        "wire up = shifted$half & (shifted$sticky | shifted$floor[0]);
+wire [{last}:0] rounded = {{shifted$floor[{word}], shifted$floor}} + {{{{{last}{{1'b0}}}}, up}};
+wire fits = ~shifted$over & (rounded[{last}:{top}] == {{3{{rounded[{last}]}}}});
+wire [{top}:0] limit = {{shifted$sign, {{{top}{{~shifted$sign}}}}}};
+",
+        last = word + 1,
+        top = word - 1,
+    )
+}
+
+/// Round to nearest, ties to even, and saturate to a word; or the sign alone.
+#[derive(LogicBlock)]
+pub(crate) struct RoundStage {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) shifted: Shifted<In>,
+    /// The word is 1 if the value is negative, else 0.
+    pub(crate) negative: Signal<In, Bit>,
+    pub(crate) word: Wide<Out>,
+    pub(crate) saturated: Signal<Out, Bit>,
+}
+
+impl RoundStage {
+    pub(crate) fn new(word: u32) -> Self {
+        RoundStage {
+            clock: Signal::default(),
+            shifted: Shifted::new(&|_| word + 1),
+            negative: Signal::default(),
+            word: Wide::signed(word),
+            saturated: Signal::default(),
+        }
+    }
+}
+
+impl Logic for RoundStage {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            let (word, saturated) = rounded(&self.shifted, self.word.width());
+            let negative = self.negative.val();
+            self.word.next = if negative { self.shifted.sign.val().into() } else { word };
+            self.saturated.next = saturated && !negative;
+        }
+    }
+    fn connect(&mut self) {
+        self.word.connect();
+        self.saturated.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let word = self.word.width();
+        Verilog::Custom(format!(
+            "// round_stage: nearest, ties to even, saturated to a word; or 1 if negative, else 0.
+{}always @(posedge clock) begin
+    word <= negative ? {{{{{top}{{1'b0}}}}, shifted$sign}} : fits ? rounded[{top}:0] : limit;
+    saturated <= ~negative & ~fits;
+end",
+            rounding_text(word),
+            top = word - 1,
+        ))
+    }
+}
+
+/// As [`RoundStage`] without its sign, for roots: 0 when nothing arrives.
+#[derive(LogicBlock)]
+pub(crate) struct RootRound {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) shifted: Shifted<In>,
+    pub(crate) arrives: Signal<In, Bit>,
+    pub(crate) word: Wide<Out>,
+    pub(crate) saturated: Signal<Out, Bit>,
+}
+
+impl RootRound {
+    pub(crate) fn new(word: u32) -> Self {
+        RootRound {
+            clock: Signal::default(),
+            shifted: Shifted::new(&|_| word + 1),
+            arrives: Signal::default(),
+            word: Wide::new(word),
+            saturated: Signal::default(),
+        }
+    }
+}
+
+impl Logic for RootRound {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            let (word, saturated) = rounded(&self.shifted, self.word.width());
+            let arrives = self.arrives.val();
+            self.word.next = if arrives { word } else { 0 };
+            self.saturated.next = saturated && arrives;
+        }
+    }
+    fn connect(&mut self) {
+        self.word.connect();
+        self.saturated.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let word = self.word.width();
+        Verilog::Custom(format!(
+            "// root_round: nearest, ties to even, saturated to a word; 0 when nothing arrives.
+{}always @(posedge clock) begin
+    word <= ~arrives ? {word}'d0 : fits ? rounded[{}:0] : limit;
+    saturated <= arrives & ~fits;
+end",
+            rounding_text(word),
+            word - 1,
+        ))
+    }
+}

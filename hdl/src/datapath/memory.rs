@@ -1,0 +1,242 @@
+//! Memories: one write port, one read port, read synchronously, never reset.
+//!
+//! | leaf | holds | width |
+//! |---|---|---|
+//! | [`Scratchpad`] | a scratchpad of a PE | a word |
+//! | [`TableMemory`] | function tables | {delta, base} |
+//!
+//! The memories of the streams (`control::microcode`) share the text of chunks.
+//!
+//! The text is the template that synthesisers recognise as block RAM, or as LUT RAM where it is small. `no_rw_check`
+//! says that a word is never read in the cycle in which it is written, which docs/machine.md forbids; without it ECP5
+//! surrounds each block RAM with a ring of logic.
+
+use crate::beats::{CHUNK_BITS, ENTRY_CHUNK_BITS, Widths};
+use crate::rtl::signal::Wide;
+use arch::registers::{ENTRY_CHUNKS, Region};
+use rust_hdl::prelude::*;
+
+#[derive(LogicBlock)]
+pub(crate) struct Scratchpad {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) write: Signal<In, Bit>,
+    pub(crate) write_address: Wide<In>,
+    pub(crate) write_data: Wide<In>,
+    pub(crate) read_address: Wide<In>,
+    pub(crate) read_data: Wide<Out>,
+    /// Empty: there is no such pad.
+    _words: Vec<i128>,
+}
+
+impl Scratchpad {
+    /// The ports of a pad that is not there: it reads 0.
+    pub(crate) fn none(word: u32) -> Self {
+        Scratchpad { _words: Vec::new(), ..Scratchpad::new(1, word) }
+    }
+
+    /// `2^address_bits` words.
+    pub(crate) fn new(address_bits: u32, word: u32) -> Self {
+        Scratchpad {
+            clock: Signal::default(),
+            write: Signal::default(),
+            write_address: Wide::new(address_bits),
+            write_data: Wide::signed(word),
+            read_address: Wide::new(address_bits),
+            read_data: Wide::signed(word),
+            _words: vec![0; 1 << address_bits],
+        }
+    }
+}
+
+impl Logic for Scratchpad {
+    fn update(&mut self) {
+        if self.clock.pos_edge() && !self._words.is_empty() {
+            self.read_data.next = self._words[self.read_address.val() as usize];
+            if self.write.val() {
+                self._words[self.write_address.val() as usize] = self.write_data.val();
+            }
+        }
+    }
+    fn connect(&mut self) {
+        self.read_data.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        if self._words.is_empty() {
+            let word = self.read_data.width();
+            return Verilog::Custom(format!(
+                "// no_scratchpad: a pad that is not there reads 0.
+assign read_data = {word}'d0;
+wire unused = &{{1'b0, clock, write, write_address, write_data, read_address, 1'b0}};"
+            ));
+        }
+        let (last_bit, last_word) = (self.write_data.width() - 1, self._words.len() - 1);
+        Verilog::Custom(format!(
+            "// scratchpad: one of the memories of a PE.
+(* no_rw_check *)
+reg signed [{last_bit}:0] words [0:{last_word}];
+always @(posedge clock) begin
+    if (write) words[write_address] <= write_data;
+    read_data <= words[read_address];
+end"
+        ))
+    }
+}
+
+/// Where a chunk goes, from the control port.
+macro_rules! chunk_port {
+    ($index_bits:expr, $chunk_bits:expr) => {
+        (Signal::default(), Wide::new($index_bits), Wide::new($chunk_bits), Wide::new($crate::beats::CHUNK_BITS))
+    };
+}
+pub(crate) use chunk_port;
+
+/// How a chunk is read: when `enable` is set, or always without one; the words read are called `word` and the chunk's number.
+#[derive(Clone, Copy)]
+pub(crate) struct ReadPort {
+    pub(crate) enable: &'static str,
+    pub(crate) index: &'static str,
+    pub(crate) word: &'static str,
+}
+
+/// One `reg` array per 32-bit chunk, so that each can be written alone.
+///
+/// What is read of the first `early` chunks goes through logic before the next register, which the attribute says: block RAM of some
+/// families is too slow for that.
+pub(crate) fn chunked_text(
+    bits: u32,
+    depth: usize,
+    chunk_bits: u32,
+    early: u32,
+    port: impl Fn(u32) -> ReadPort,
+) -> String {
+    let mut text = String::new();
+    let chunks = bits.div_ceil(CHUNK_BITS);
+    for k in 0..chunks {
+        let last = (bits - k * CHUNK_BITS).min(CHUNK_BITS) - 1;
+        let early = if k < early { ", early" } else { "" };
+        let word = port(k).word;
+        text += &format!(
+            "(* no_rw_check{early} *)\nreg [{last}:0] chunk{k} [0:{}];\nreg [{last}:0] {word}{k};\n",
+            depth - 1
+        );
+    }
+    text += "always @(posedge clock) begin\n";
+    for k in 0..chunks {
+        let last = (bits - k * CHUNK_BITS).min(CHUNK_BITS) - 1;
+        text += &format!(
+            "    if (write && write_chunk == {chunk_bits}'d{k}) chunk{k}[write_index] <= write_data[{last}:0];\n"
+        );
+        let ReadPort { enable, index, word } = port(k);
+        let gate = if enable.is_empty() { String::new() } else { format!("if ({enable}) ") };
+        text += &format!("    {gate}{word}{k} <= chunk{k}[{index}];\n");
+    }
+    text += "end\n";
+    text
+}
+
+/// `{read3, read2, ...}` of the bits `lsb .. lsb + bits`, where `word` is `read`.
+pub(crate) fn chunked_slice(word: &str, lsb: u32, bits: u32) -> String {
+    let (first, last) = (lsb / CHUNK_BITS, (lsb + bits - 1) / CHUNK_BITS);
+    let parts: Vec<String> = (first..=last)
+        .rev()
+        .map(|k| {
+            let low = lsb.max(k * CHUNK_BITS) - k * CHUNK_BITS;
+            let high = (lsb + bits - 1).min(k * CHUNK_BITS + CHUNK_BITS - 1) - k * CHUNK_BITS;
+            format!("{word}{k}[{high}:{low}]")
+        })
+        .collect();
+    if parts.len() == 1 { parts[0].clone() } else { format!("{{{}}}", parts.join(", ")) }
+}
+
+#[derive(LogicBlock)]
+pub(crate) struct TableMemory {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) write: Signal<In, Bit>,
+    pub(crate) write_index: Wide<In>,
+    pub(crate) write_chunk: Wide<In>,
+    pub(crate) write_data: Wide<In>,
+    pub(crate) read_index: Wide<In>,
+    /// W+2 bits.
+    pub(crate) base: Wide<Out>,
+    /// W+2 bits.
+    pub(crate) delta: Wide<Out>,
+    _entries: Vec<Vec<u32>>,
+    _fixed: bool,
+}
+
+impl TableMemory {
+    /// `2^table_index` entries for words of `word` bits.
+    pub(crate) fn new(widths: &Widths) -> Self {
+        let (index_bits, word) = (widths.table_index, widths.word);
+        let chunks = ENTRY_CHUNKS as usize;
+        let contents = widths.fixed.as_ref().map(|fixed| fixed.words(Region::Tables, chunks, chunks));
+        let (write, write_index, write_chunk, write_data) = chunk_port!(index_bits, ENTRY_CHUNK_BITS);
+        TableMemory {
+            clock: Signal::default(),
+            write,
+            write_index,
+            write_chunk,
+            write_data,
+            read_index: Wide::new(index_bits),
+            base: Wide::signed(word + 2),
+            delta: Wide::signed(word + 2),
+            _fixed: contents.is_some(),
+            _entries: filled(contents.unwrap_or_default(), 1 << index_bits, chunks),
+        }
+    }
+}
+
+impl TableMemory {
+    /// A memory with contents: block RAM of all families can have some.
+    fn fixed_text(&self) -> String {
+        let half = self.base.width();
+        let (top, last) = (2 * half - 1, self._entries.len() - 1);
+        let mut text = format!(
+            "// table_memory: entries {{delta, base}} of the function tables, fixed.\nreg [{top}:0] entries [0:{last}];\nreg [{top}:0] entry;\ninitial begin\n"
+        );
+        for (n, entry) in self._entries.iter().enumerate() {
+            let bits = entry[..3].iter().rev().fold(0u128, |bits, &chunk| bits << CHUNK_BITS | u128::from(chunk));
+            text += &format!("    entries[{n}] = {}'h{bits:x};\n", 2 * half);
+        }
+        text += "end\nalways @(posedge clock) entry <= entries[read_index];\n";
+        text + &format!("assign base = entry[{}:0];\nassign delta = entry[{top}:{half}];", half - 1)
+    }
+}
+
+impl Logic for TableMemory {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            let entry = &self._entries[self.read_index.val() as usize];
+            let bits = entry[..3].iter().rev().fold(0i128, |bits, &chunk| bits << CHUNK_BITS | i128::from(chunk));
+            self.base.next = bits;
+            self.delta.next = bits >> self.base.width();
+            let chunk = self.write_chunk.val() as usize;
+            if self.write.val() && chunk < 3 && !self._fixed {
+                self._entries[self.write_index.val() as usize][chunk] = self.write_data.val() as u32;
+            }
+        }
+    }
+    fn connect(&mut self) {
+        self.base.connect();
+        self.delta.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let half = self.base.width();
+        if self._fixed {
+            return Verilog::Custom(self.fixed_text());
+        }
+        let mut text = "// table_memory: entries {delta, base} of the function tables.\n".to_owned();
+        let port = |_| ReadPort { enable: "", index: "read_index", word: "read" };
+        text += &chunked_text(2 * half, self._entries.len(), ENTRY_CHUNK_BITS, 0, port);
+        let slice = |lsb| chunked_slice("read", lsb, half);
+        text += &format!("assign base = {};\nassign delta = {};", slice(0), slice(half));
+        Verilog::Custom(text)
+    }
+}
+
+/// Words of a memory up to its depth. Those that nobody reads repeat the last one, so that bits that are always equal stay so.
+pub(crate) fn filled(mut words: Vec<Vec<u32>>, depth: usize, chunks: usize) -> Vec<Vec<u32>> {
+    let last = words.last().cloned().unwrap_or_else(|| vec![0; chunks]);
+    words.resize(depth, last);
+    words
+}

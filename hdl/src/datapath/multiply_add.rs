@@ -1,0 +1,309 @@
+//! Multiply and add: the sum of a PE, or the largest or smallest of its products.
+//!
+//!     a, b (t+1) ──▶ registers (t+2) ──▶ product (t+3) ──▶ sum (t+4)
+//!                     start (t+2) ──▶ register (t+3) ──────┘
+//!
+//! All its registers are those of a multiplier block, which is why operands come unregistered. Where synthesisers do not find
+//! that out by themselves, the block is named: [`Leaves`] says for which family.
+
+use crate::Leaves;
+use crate::datapath::mult18x18d;
+use crate::datapath::pe::StartControl;
+use crate::rtl::signal::Wide;
+use arch::isa::Combine;
+use arch::number::wrap;
+use rust_hdl::prelude::*;
+
+/// Bits of [`Combine`] on machines with extremes.
+pub(crate) const COMBINE_BITS: u32 = 2;
+
+/// `sum = (first ? start : sum) ± a * b`, modulo the sum's width; only in valid beats. Outside the mask `a` is 0.
+///
+/// On machines with extremes also the larger or the smaller of `first ? start : sum` and `a * b`, where `start` is the least or the
+/// greatest number there is if there is none, or outside the mask, where `a * b` does not count.
+#[derive(LogicBlock)]
+pub(crate) struct MultiplyAdd {
+    pub(crate) clock: Signal<In, Clock>,
+    /// Factors, t+1.
+    pub(crate) a: Wide<In>,
+    pub(crate) b: Wide<In>,
+    /// The mask admits this PE, t+1.
+    pub(crate) admitted: Signal<In, Bit>,
+    /// Where the sum starts, t+2.
+    pub(crate) start: Wide<In>,
+    /// The rest: t+3.
+    pub(crate) valid: Signal<In, Bit>,
+    pub(crate) first: Signal<In, Bit>,
+    /// [`Combine`]; its high bit on machines with extremes only.
+    pub(crate) combine: Wide<In>,
+    /// One on machines with extremes.
+    pub(crate) starts: Vec<StartControl<In>>,
+    pub(crate) sum: Wide<Out>,
+    _leaves: Leaves,
+    _held: Held,
+}
+
+/// The registers before the sum.
+#[derive(Default)]
+struct Held {
+    a: i128,
+    b: i128,
+    product: i128,
+    start: i128,
+    /// Where values are compared: the mask admitted the PE, for `a`; for `product`.
+    admitted: bool,
+    counts: bool,
+}
+
+/// Operand and sum bits of a DSP48E2.
+const DSP48E2: (u32, u32) = (18, 48);
+
+impl MultiplyAdd {
+    pub(crate) fn new(word: u32, accumulator: u32, extremes: bool, leaves: Leaves) -> Self {
+        let starts = || StartControl::new(&|_| COMBINE_BITS);
+        MultiplyAdd {
+            clock: Signal::default(),
+            a: Wide::signed(word),
+            b: Wide::signed(word),
+            admitted: Signal::default(),
+            start: Wide::signed(accumulator),
+            valid: Signal::default(),
+            first: Signal::default(),
+            combine: Wide::new(if extremes { COMBINE_BITS } else { 1 }),
+            starts: (0..u32::from(extremes)).map(|_| starts()).collect(),
+            sum: Wide::signed(accumulator),
+            _leaves: leaves,
+            _held: Held::default(),
+        }
+    }
+}
+
+/// `name`, sign-extended from `from` to `to` bits.
+pub(crate) fn extended(name: &str, from: u32, to: u32) -> String {
+    if from == to { name.to_owned() } else { format!("{{{{{}{{{name}[{}]}}}}, {name}}}", to - from, from - 1) }
+}
+
+impl Logic for MultiplyAdd {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            let Held { a, b, product, start, admitted, counts } = self._held;
+            let width = self.sum.width();
+            let code = |code: i128| Combine::ALL[code as usize];
+            if self.valid.val() {
+                let from = if self.first.val() { start } else { self.sum.val() };
+                let total = match code(self.combine.val()) {
+                    Combine::Add => from + product,
+                    Combine::Subtract => from - product,
+                    _ if !counts => from,
+                    compares => compares.join(from, product),
+                };
+                self.sum.next = wrap(total, width);
+            }
+            let starts = |control: &StartControl<In>| {
+                let (combine, starts) = (code(control.combine_t2.val()), control.starts_t2.val());
+                if starts && admitted || !combine.compares() { self.start.val() } else { combine.identity(width) }
+            };
+            self._held = Held {
+                a: if self.admitted.val() { self.a.val() } else { 0 },
+                b: self.b.val(),
+                product: a * b,
+                start: self.starts.first().map_or(self.start.val(), starts),
+                admitted: self.admitted.val(),
+                counts: admitted,
+            };
+        }
+    }
+    fn connect(&mut self) {
+        self.sum.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let (word, width) = (self.a.width(), self.sum.width());
+        let fits = |(factor, sum): (u32, u32)| word <= factor && width <= sum;
+        Verilog::Custom(match self._leaves {
+            leaves if !self.starts.is_empty() => comparing(word, width, leaves),
+            Leaves::UltraScalePlus if fits(DSP48E2) => dsp48e2(word, width),
+            leaves => adding(word, width, leaves),
+        })
+    }
+}
+
+/// `product` of the factors, two cycles later.
+fn product(word: u32, leaves: Leaves) -> String {
+    let (word_last, last) = (word - 1, 2 * word - 1);
+    if mult18x18d::takes(leaves, word, word) {
+        let extended = |name| extended(name, word, mult18x18d::BITS);
+        let block = mult18x18d::text(2 * word, &extended("a"), &extended("b"), "~admitted");
+        return format!("{block}wire [{last}:0] product = block_product[{last}:0];");
+    }
+    format!(
+        "reg signed [{word_last}:0] held_a;
+reg signed [{word_last}:0] held_b;
+reg signed [{last}:0] product;
+always @(posedge clock) begin
+    held_a <= a;
+    if (!admitted) held_a <= {word}'d0;
+    held_b <= b;
+    product <= held_a * held_b;
+end"
+    )
+}
+
+fn adding(word: u32, width: u32, leaves: Leaves) -> String {
+    format!(
+        "// multiply_add: adds or subtracts a product; -p is ~p + 1, and the 1 comes in below, so that one carry chain does both.
+{product}
+reg signed [{last}:0] held_start;
+wire subtract = combine[0];
+wire [{last}:0] wide = {extended};
+wire [{last}:0] from = first ? held_start : sum;
+wire [{last}:0] addend = wide ^ {{{width}{{subtract}}}};
+wire [{width}:0] total = {{addend, subtract}} + {{from, 1'b1}};
+always @(posedge clock) begin
+    held_start <= start;
+    if (valid) sum <= total[{width}:1];
+end",
+        product = product(word, leaves),
+        last = width - 1,
+        extended = extended("product", 2 * word, width),
+    )
+}
+
+/// The same, and what a product is compared with takes the carry chain, too: where the difference is negative the product is the larger one.
+fn comparing(word: u32, width: u32, leaves: Leaves) -> String {
+    format!(
+        "// multiply_add: adds or subtracts a product, or takes the larger or smaller of sum and product; one carry chain does all.
+{product}
+reg signed [{last}:0] held_start;
+reg held_admitted;
+reg counts;
+reg least;
+reg greatest;
+wire subtract = combine[0];
+wire compare = combine[1];
+// Nothing to begin with, at t+2: the start is 0 then.
+wire vacant = starts$0$combine_t2[1] & ~(held_admitted & starts$0$starts_t2);
+wire [{last}:0] start_or_end = held_start | {{least, {{{last}{{greatest}}}}}};
+wire [{last}:0] wide = {extended};
+wire [{last}:0] from = first ? start_or_end : sum;
+wire negated = subtract | compare;
+wire [{width}:0] addend = {{wide[{last}], wide}} ^ {{{bits}{{negated}}}};
+wire [{bits}:0] total = {{addend, negated}} + {{from[{last}], from, 1'b1}};
+wire take = counts & (total[{bits}] ^ subtract);
+always @(posedge clock) begin
+    held_admitted <= admitted;
+    held_start <= start;
+    counts <= held_admitted;
+    least <= vacant & ~starts$0$combine_t2[0];
+    greatest <= vacant & starts$0$combine_t2[0];
+    if (valid) sum <= !compare ? total[{width}:1] : take ? wide : from;
+end",
+        product = product(word, leaves),
+        last = width - 1,
+        bits = width + 1,
+        extended = extended("product", 2 * word, width),
+    )
+}
+
+/// One block: its A, B, C, M and P registers are those of the page.
+fn dsp48e2(word: u32, width: u32) -> String {
+    let unused = if width < DSP48E2.1 {
+        format!("wire unused_total = &total[{}:{width}];\n", DSP48E2.1 - 1)
+    } else {
+        String::new()
+    };
+    format!(
+        "// multiply_add: one DSP48E2, which multiplies, adds or subtracts, and accumulates.
+wire [47:0] total;
+{unused}assign sum = total[{last}:0];
+DSP48E2 #(
+    .USE_MULT(\"MULTIPLY\"), .AMULTSEL(\"A\"), .BMULTSEL(\"B\"), .A_INPUT(\"DIRECT\"), .B_INPUT(\"DIRECT\"), .USE_SIMD(\"ONE48\"),
+    .AREG(1), .ACASCREG(1), .BREG(1), .BCASCREG(1), .CREG(1), .MREG(1), .PREG(1), .ADREG(0), .DREG(0),
+    .INMODEREG(0), .OPMODEREG(0), .ALUMODEREG(0), .CARRYINREG(0), .CARRYINSELREG(0)
+) block (
+    .CLK(clock), .A({a}), .B({b}), .C({c}), .D(27'd0),
+    // Z is C or P; X and Y are the product.
+    .OPMODE({{2'b00, 2'b01, first, 4'b0101}}), .ALUMODE({{2'b00, {{2{{combine[0]}}}}}}), .INMODE(5'd0),
+    .CARRYIN(1'b0), .CARRYINSEL(3'd0), .ACIN(30'd0), .BCIN(18'd0), .PCIN(48'd0), .CARRYCASCIN(1'b0), .MULTSIGNIN(1'b0),
+    .CEA1(1'b0), .CEA2(1'b1), .CEB1(1'b0), .CEB2(1'b1), .CEC(1'b1), .CEM(1'b1), .CEP(valid), .CED(1'b0), .CEAD(1'b0),
+    .CEINMODE(1'b0), .CECTRL(1'b0), .CEALUMODE(1'b0), .CECARRYIN(1'b0),
+    .RSTA(~admitted), .RSTB(1'b0), .RSTC(1'b0), .RSTM(1'b0), .RSTP(1'b0), .RSTD(1'b0),
+    .RSTINMODE(1'b0), .RSTCTRL(1'b0), .RSTALUMODE(1'b0), .RSTALLCARRYIN(1'b0),
+    .P(total), .ACOUT(), .BCOUT(), .PCOUT(), .CARRYOUT(), .CARRYCASCOUT(), .MULTSIGNOUT(), .OVERFLOW(), .UNDERFLOW(),
+    .PATTERNDETECT(), .PATTERNBDETECT(), .XOROUT()
+);",
+        last = width - 1,
+        a = extended("a", word, 30),
+        b = extended("b", word, 18),
+        c = extended("start", width, 48),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::signal::clocked;
+
+    /// What a beat does: start, a (b is 1), and three conditions.
+    struct Beat {
+        start: Option<i128>,
+        a: i128,
+        admitted: bool,
+        first: bool,
+        combine: Combine,
+        valid: bool,
+    }
+
+    fn beat(block: &mut MultiplyAdd, beat: &Beat) -> i128 {
+        let &Beat { start, a, admitted, first, combine, valid } = beat;
+        (block.a.next, block.b.next, block.admitted.next) = (a, 1, admitted);
+        // What the operands' registers do with the start.
+        block.start.next = if admitted { start.unwrap_or(0) } else { 0 };
+        for control in &mut block.starts {
+            (control.starts_t2.next, control.combine_t2.next) = (start.is_some(), combine as i128);
+        }
+        (block.valid.next, block.first.next, block.combine.next) = (false, false, 0);
+        clocked(block, |b| &mut b.clock);
+        clocked(block, |b| &mut b.clock);
+        (block.valid.next, block.first.next, block.combine.next) = (valid, first, combine as i128);
+        clocked(block, |b| &mut b.clock);
+        block.sum.val()
+    }
+
+    const SUM: Beat = Beat { start: None, a: 1, admitted: true, first: false, combine: Combine::Add, valid: true };
+
+    #[test]
+    fn sums_wrap() {
+        for extremes in [false, true] {
+            let mut block = MultiplyAdd::new(8, 20, extremes, Leaves::Generic);
+            block.connect_all();
+            let mut next = |new: Beat| beat(&mut block, &new);
+            let first = Beat { start: Some(-(1 << 19)), first: true, combine: Combine::Subtract, ..SUM };
+            assert_eq!(next(first), (1 << 19) - 1);
+            assert_eq!(next(SUM), -(1 << 19));
+            assert_eq!(next(Beat { valid: false, ..SUM }), -(1 << 19), "only valid beats count");
+            assert_eq!(next(Beat { admitted: false, ..SUM }), -(1 << 19), "outside the mask nothing is added");
+            assert_eq!(next(Beat { first: true, a: -3, ..SUM }), -3, "a sum without a start begins with 0");
+        }
+    }
+
+    #[test]
+    fn extremes_begin_with_the_start_or_with_nothing() {
+        let mut block = MultiplyAdd::new(8, 20, true, Leaves::Generic);
+        block.connect_all();
+        let mut next = |new: Beat| beat(&mut block, &new);
+        let (largest, smallest) =
+            (Beat { combine: Combine::Maximum, ..SUM }, Beat { combine: Combine::Minimum, ..SUM });
+        assert_eq!(next(Beat { first: true, a: -100, ..largest }), -100);
+        assert_eq!(next(Beat { a: -101, ..largest }), -100);
+        assert_eq!(next(Beat { a: 7, admitted: false, ..largest }), -100, "outside the mask nothing counts");
+        assert_eq!(next(Beat { a: -1, ..largest }), -1);
+        assert_eq!(next(Beat { first: true, start: Some(9), a: 5, ..largest }), 9);
+        assert_eq!(next(Beat { first: true, start: Some(9), a: 12, ..largest }), 12);
+        assert_eq!(next(Beat { first: true, start: Some(9), admitted: false, ..largest }), -(1 << 19));
+        assert_eq!(next(Beat { first: true, admitted: false, ..smallest }), (1 << 19) - 1);
+        assert_eq!(next(Beat { a: 100, ..smallest }), 100);
+        assert_eq!(next(Beat { a: -128, ..smallest }), -128);
+        assert_eq!(next(Beat { a: 127, ..smallest }), -128);
+        assert_eq!(next(Beat { first: true, start: Some(-9), a: 5, ..smallest }), -9);
+    }
+}

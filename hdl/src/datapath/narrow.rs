@@ -1,0 +1,143 @@
+//! From the sum of a PE to its word: shift, round to nearest with ties to even, saturate; or the sign alone.
+//!
+//!     sum (t+4) ──▶ CoarseShift (t+5) ──▶ FineShift (t+6) ──▶ RoundStage (t+7) ──▶ word       any amount
+//!     sum (t+4) ──▶ ListedShift (t+5) ──▶ Clamp (t+6) ──────▶ Step (t+7) ───────▶ word       a few amounts
+
+use crate::datapath::arithmetic::RoundStage;
+use crate::datapath::listed::{Clamp, ListedShift, Step};
+use crate::datapath::shift::{Shifter, code_bits};
+use crate::rtl::register::Delay;
+use crate::rtl::signal::Wide;
+use crate::rtl::wiring::{Wiring, structural, wires};
+use arch::amounts::Amounts;
+use rust_hdl::prelude::*;
+
+/// One of them, whichever the machine's amounts make smaller.
+#[derive(LogicBlock)]
+pub(crate) struct Narrow {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) sum: Wide<In>,
+    /// What [`crate::datapath::shift::AmountCode`] says, t+4 and t+5.
+    pub(crate) code: Wide<In>,
+    pub(crate) code_later: Wide<In>,
+    /// The word is 1 if the sum is negative, else 0; t+5.
+    pub(crate) negative: Signal<In, Bit>,
+    pub(crate) word: Wide<Out>,
+    pub(crate) saturated: Signal<Out, Bit>,
+    // One of each, or none.
+    shifter: Vec<Shifter>,
+    negative_t6: Vec<Delay>,
+    round: Vec<RoundStage>,
+    listed: Vec<ListedShift>,
+    clamp: Vec<Clamp>,
+    step: Vec<Step>,
+    _wiring: Wiring,
+}
+
+impl Narrow {
+    pub(crate) fn new(width: u32, word: u32, amounts: Amounts) -> Self {
+        let (listed, barrel) = if amounts.listed().is_some() { (1, 0) } else { (0, 1) };
+        Narrow {
+            clock: Signal::default(),
+            sum: Wide::new(width),
+            code: Wide::new(code_bits(amounts)),
+            code_later: Wide::new(code_bits(amounts)),
+            negative: Signal::default(),
+            word: Wide::signed(word),
+            saturated: Signal::default(),
+            shifter: (0..barrel).map(|_| Shifter::new(width, word, amounts)).collect(),
+            negative_t6: (0..barrel).map(|_| Delay::new(1, 1)).collect(),
+            round: (0..barrel).map(|_| RoundStage::new(word)).collect(),
+            listed: (0..listed).map(|_| ListedShift::new(width, word, word, amounts)).collect(),
+            clamp: (0..listed).map(|_| Clamp::new(word, amounts)).collect(),
+            step: (0..listed).map(|_| Step::new(word)).collect(),
+            _wiring: Wiring::default(),
+        }
+    }
+
+    fn wire(&mut self, wiring: &mut Wiring) {
+        if self.listed.is_empty() {
+            wires!(self, wiring;
+                shifter[0].clock = clock;
+                shifter[0].value = sum;
+                shifter[0].code = code;
+                shifter[0].code_later = code_later;
+                negative_t6[0].clock = clock;
+                negative_t6[0].d = negative;
+                round[0].clock = clock;
+                round[0].shifted = shifter[0].shifted;
+                round[0].negative = negative_t6[0].q;
+                word = round[0].word;
+                saturated = round[0].saturated;
+            );
+        } else {
+            wires!(self, wiring;
+                listed[0].clock = clock;
+                listed[0].value = sum;
+                listed[0].number = code;
+                clamp[0].clock = clock;
+                clamp[0].part = listed[0].part;
+                clamp[0].number = code_later;
+                clamp[0].negative = negative;
+                step[0].clock = clock;
+                step[0].clamped = clamp[0].clamped;
+                word = step[0].word;
+                saturated = step[0].saturated;
+            );
+        }
+    }
+}
+structural!(Narrow, "narrow: the word of a sum.");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datapath::shift::AmountCode;
+    use crate::rtl::signal::clocked;
+    use arch::number::{round_half_even, saturate};
+
+    /// Both ways, and lists of all lengths.
+    #[test]
+    fn shift_and_round_are_those_of_the_number_code() {
+        let (width, word) = (16, 8);
+        let all: &[u32] = &[0, 1, 2, 7, 8, 9, 15, 16, 40, 63];
+        let some: [&[u32]; 7] = [&[0], &[7], &[40], &[0, 1], &[2, 8, 15], &[0, 7, 8, 16], &[1, 2, 7, 8, 9, 15, 16, 63]];
+        let lists = some.into_iter().map(|list| (Amounts::of(list.iter().copied()).unwrap(), list));
+        for (amounts, list) in lists.chain([(Amounts::ANY, all)]) {
+            let mut block = Narrow::new(width, word, amounts);
+            let mut code = AmountCode::new(amounts);
+            block.connect_all();
+            code.connect_all();
+            for value in (-(1 << 15)..1 << 15).step_by(37).chain([-1, 0, 127, 128, 255, 256, 32767]) {
+                for &shift in list {
+                    code.amount.next = shift.into();
+                    code.update_all();
+                    code.update_all();
+                    (block.sum.next, block.code.next) = (value, code.code.val());
+                    clocked(&mut block, |b| &mut b.clock);
+                    (block.sum.next, block.code.next, block.code_later.next) = (0, 0, code.code.val());
+                    clocked(&mut block, |b| &mut b.clock);
+                    clocked(&mut block, |b| &mut b.clock);
+                    let expected = saturate(round_half_even(value, shift), word);
+                    let found = (block.word.val() as i64, block.saturated.val());
+                    assert_eq!(found, expected, "{value} >> {shift} of {amounts}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_sign_is_one_or_nothing() {
+        for amounts in [Amounts::ANY, Amounts::of([0, 3]).unwrap()] {
+            let mut block = Narrow::new(16, 8, amounts);
+            block.connect_all();
+            for (value, word) in [(-(1 << 15), 1), (-1, 1), (0, 0), (300, 0)] {
+                (block.sum.next, block.negative.next) = (value, true);
+                for _ in 0..3 {
+                    clocked(&mut block, |b| &mut b.clock);
+                }
+                assert_eq!((block.word.val(), block.saturated.val()), (word, false), "{value}");
+            }
+        }
+    }
+}

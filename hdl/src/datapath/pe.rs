@@ -1,0 +1,471 @@
+//! Processing engine.
+//!
+//!     t        t+1            t+2         t+3          t+4           t+5      t+6      t+7
+//!          ┌─────────┐    ┌─────────┐  ┌──────────┐  ┌────────────┐  ┌─────────────────────────┐
+//!     ───▶ │ 4 pads  │ ─▶ │ select  │─▶│ multiply │─▶│ accumulate │─▶│ narrow: shift and round │─▶ pads
+//!          └─────────┘    └─────────┘  │ align    │  └────────────┘  └─────────────────────────┘
+//!                                      └──────────┘         │
+//!                                                           └──────▶ row tree
+//!
+//! A grid for batches in tiles has a fifth pad as wide as the accumulator ([`crate::datapath::tiles`]): sums go there at t+4 instead of to
+//! a pad, and start from there at t+2.
+//!
+//! No instruction memory, no decoder, no number of its own: all PEs are one module. Control comes staged from the PU's
+//! [`crate::control::pipeline`]; a field name ends with the cycle in which it is used.
+
+use crate::beats::Widths;
+use crate::datapath::memory::Scratchpad;
+use crate::datapath::multiply_add::MultiplyAdd;
+use crate::datapath::narrow::Narrow;
+use crate::datapath::shift::{Align, code_bits};
+use crate::datapath::tiles::{ParkControl, StartSelect};
+use crate::rtl::bundle::bundle;
+use crate::rtl::register::Delay;
+use crate::rtl::signal::{GetBit, Wide};
+use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use arch::isa::Pad;
+use rust_hdl::prelude::*;
+
+bundle! {
+    /// Control of one beat, each part in the cycle in which a PE needs it.
+    PeControl {
+        bits: valid_t3, first_t3, negative_t5, write_model_t7, write_t0_t7, write_t1_t7;
+        words: model_address, data_address, t0_address, t1_address, a_t1, b_t1, c_t1, immediate_b_t1, immediate_c_t1,
+            combine_t3, align_t2, shift_t4, shift_t5;
+    }
+}
+
+bundle! {
+    /// What else a PE must know of a beat where accumulators compare: with what they begin.
+    StartControl {
+        bits: starts_t2;
+        words: combine_t2;
+    }
+}
+
+bundle! {
+    /// What a PE makes of a sum; t+7.
+    ResultWord {
+        bits: saturated;
+        words: word;
+    }
+}
+
+bundle! {
+    /// A bus write, but for its address.
+    BusWrite {
+        bits: write_t0, write_t1;
+        words: word;
+    }
+}
+
+bundle! {
+    /// Write addresses of the pads, whoever writes: the same in all PEs of a PU.
+    WriteAddresses {
+        bits: ;
+        words: model, data, t0, t1;
+    }
+}
+
+/// Widths of [`WriteAddresses`].
+pub(crate) fn address_width(widths: &Widths, name: &str) -> u32 {
+    match name {
+        "model" => widths.model,
+        "data" => widths.data,
+        _ => widths.temporary,
+    }
+}
+
+/// Widths of [`PeControl`] and [`BusWrite`].
+pub(crate) fn pe_width(widths: &Widths, name: &str) -> u32 {
+    match name {
+        "word" => widths.word,
+        "align_t2" => code_bits(widths.alignments),
+        "shift_t4" | "shift_t5" => code_bits(widths.shifts),
+        "a_t1" => PAD_BITS,
+        "b_t1" | "c_t1" => IMMEDIATE,
+        _ => widths.beat(name.rsplit_once("_t").map_or(name, |(field, _)| field)),
+    }
+}
+
+/// The operands of a beat, at t+1; `c` is registered here, `a` and `b` where they are multiplied.
+///
+/// A PE outside the mask adds nothing to its sum: its `a` and `c` are zero, so its product and its start are. Pads that are not
+/// chosen and an immediate that is not used are zero, so that all can be joined.
+#[derive(LogicBlock)]
+struct OperandSelect {
+    clock: Signal<In, Clock>,
+    model: Wide<In>,
+    data: Wide<In>,
+    t0: Wide<In>,
+    t1: Wide<In>,
+    immediate_b: Wide<In>,
+    immediate_c: Wide<In>,
+    /// The mask admits this PE.
+    admitted: Signal<In, Bit>,
+    /// Number of a pad.
+    select_a: Wide<In>,
+    /// One bit per pad.
+    select_b: Wide<In>,
+    select_c: Wide<In>,
+    a: Wide<Out>,
+    b: Wide<Out>,
+    c: Wide<Out>,
+}
+
+/// Code of an immediate operand; codes below it are pads, those above it nothing.
+pub(crate) const IMMEDIATE: u32 = 4;
+/// Bits of the number of a pad.
+pub(crate) const PAD_BITS: u32 = IMMEDIATE.ilog2();
+
+impl OperandSelect {
+    fn new(widths: &Widths) -> Self {
+        let word = || Wide::signed(widths.word);
+        OperandSelect {
+            clock: Signal::default(),
+            model: word(),
+            data: word(),
+            t0: word(),
+            t1: word(),
+            immediate_b: word(),
+            immediate_c: word(),
+            admitted: Signal::default(),
+            select_a: Wide::new(PAD_BITS),
+            select_b: Wide::new(IMMEDIATE),
+            select_c: Wide::new(IMMEDIATE),
+            a: Wide::signed(widths.word),
+            b: Wide::signed(widths.word),
+            c: Wide::signed(widths.word),
+        }
+    }
+}
+
+impl Logic for OperandSelect {
+    fn update(&mut self) {
+        let pads = [self.model.val(), self.data.val(), self.t0.val(), self.t1.val()];
+        let joined = |select: i128, immediate: i128| {
+            let chosen = pads.iter().enumerate().filter(|&(pad, _)| select.get_bit(pad));
+            chosen.fold(immediate, |word, (_, pad)| word | pad)
+        };
+        self.a.next = pads[self.select_a.val() as usize];
+        self.b.next = joined(self.select_b.val(), self.immediate_b.val());
+        if self.clock.pos_edge() {
+            let c = joined(self.select_c.val(), self.immediate_c.val());
+            self.c.next = if self.admitted.val() { c } else { 0 };
+        }
+    }
+    fn connect(&mut self) {
+        self.a.connect();
+        self.b.connect();
+        self.c.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let word = self.a.width();
+        let pads = Pad::ALL.map(|pad| ["model", "data", "t0", "t1"][pad as usize]);
+        let [first, second, third, fourth] = pads;
+        let joined = |operand: &str| {
+            let gated =
+                pads.iter().enumerate().map(|(n, pad)| format!("({{{word}{{select_{operand}[{n}]}}}} & {pad})"));
+            gated.chain([format!("immediate_{operand}")]).collect::<Vec<_>>().join(" | ")
+        };
+        Verilog::Custom(format!(
+            "// operand_select: operands a, b, c from pads and immediates; outside the mask c is 0.
+assign a = select_a[1] ? (select_a[0] ? {fourth} : {third}) : (select_a[0] ? {second} : {first});
+assign b = {};
+always @(posedge clock) begin
+    c <= {};
+    if (!admitted) c <= {word}'d0;
+end",
+            joined("b"),
+            joined("c"),
+        ))
+    }
+}
+
+/// Write port of a pad that two may write: the result of the alu, and the bus or the loader. Its address is decided for all PEs
+/// of a PU at once.
+#[derive(LogicBlock)]
+struct WritePort {
+    alu_write: Signal<In, Bit>,
+    alu_admitted: Signal<In, Bit>,
+    alu_word: Wide<In>,
+    other_write: Signal<In, Bit>,
+    other_admitted: Signal<In, Bit>,
+    other_word: Wide<In>,
+    write: Signal<Out, Bit>,
+    word: Wide<Out>,
+}
+
+impl WritePort {
+    fn new(word: u32) -> Self {
+        WritePort {
+            alu_write: Signal::default(),
+            alu_admitted: Signal::default(),
+            alu_word: Wide::new(word),
+            other_write: Signal::default(),
+            other_admitted: Signal::default(),
+            other_word: Wide::new(word),
+            write: Signal::default(),
+            word: Wide::new(word),
+        }
+    }
+}
+
+impl Logic for WritePort {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("write_port: write port of a pad, for results and for the bus or the loader; never both in a cycle.");
+        self.write.next =
+            (self.alu_write.val() && self.alu_admitted.val()) || (self.other_write.val() && self.other_admitted.val());
+        self.word.next = self.alu_word.val();
+        if self.other_write.val() {
+            self.word.next = self.other_word.val();
+        }
+    }
+}
+
+/// What the mask of a PE gates: data pad, status.
+#[derive(LogicBlock)]
+struct Gates {
+    load_write: Signal<In, Bit>,
+    load_admitted: Signal<In, Bit>,
+    data_write: Signal<Out, Bit>,
+    saturated_t7: Signal<In, Bit>,
+    admitted_t7: Signal<In, Bit>,
+    write_model_t7: Signal<In, Bit>,
+    write_t0_t7: Signal<In, Bit>,
+    write_t1_t7: Signal<In, Bit>,
+    saturated: Signal<Out, Bit>,
+}
+
+impl Gates {
+    fn new() -> Self {
+        Gates {
+            load_write: Signal::default(),
+            load_admitted: Signal::default(),
+            data_write: Signal::default(),
+            saturated_t7: Signal::default(),
+            admitted_t7: Signal::default(),
+            write_model_t7: Signal::default(),
+            write_t0_t7: Signal::default(),
+            write_t1_t7: Signal::default(),
+            saturated: Signal::default(),
+        }
+    }
+}
+
+impl Logic for Gates {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("gates: what the mask of a PE gates: data pad and saturation status.");
+        self.data_write.next = self.load_write.val() && self.load_admitted.val();
+        self.saturated.next = self.saturated_t7.val()
+            && self.admitted_t7.val()
+            && (self.write_model_t7.val() || self.write_t0_t7.val() || self.write_t1_t7.val());
+    }
+}
+
+/// One processing engine.
+#[derive(LogicBlock)]
+pub(crate) struct ProcessingEngine {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) control: PeControl<In>,
+    /// One on machines with extremes.
+    pub(crate) starts: Vec<StartControl<In>>,
+    /// Mask of the alu beat, at t.
+    pub(crate) admitted: Wide<In>,
+    pub(crate) bus: BusWrite<In>,
+    pub(crate) bus_admitted: Signal<In, Bit>,
+    pub(crate) load_write_model: Signal<In, Bit>,
+    pub(crate) load_write_data: Signal<In, Bit>,
+    pub(crate) addresses: WriteAddresses<In>,
+    pub(crate) load_admitted: Signal<In, Bit>,
+    pub(crate) load_word: Wide<In>,
+    /// One if there is a gradient pad.
+    pub(crate) park: Vec<ParkControl<In>>,
+    /// To the row tree; t+4.
+    pub(crate) tree: Wide<Out>,
+    /// A saturated result is written; t+7.
+    pub(crate) saturated: Signal<Out, Bit>,
+    /// Results, whoever takes them. One if the PE is the scalar unit's.
+    pub(crate) results: Vec<ResultWord<Out>>,
+    model: Scratchpad,
+    data: Scratchpad,
+    t0: Scratchpad,
+    t1: Scratchpad,
+    gradient: Vec<Scratchpad>,
+    start_select: Vec<StartSelect>,
+    select: OperandSelect,
+    aligner: Align,
+    multiply_add: MultiplyAdd,
+    narrow: Narrow,
+    admitted_t1: Delay,
+    admitted_t7: Delay,
+    gates: Gates,
+    model_port: WritePort,
+    t0_port: WritePort,
+    t1_port: WritePort,
+    _wiring: Wiring,
+}
+
+impl ProcessingEngine {
+    pub(crate) fn new(widths: &Widths) -> Self {
+        let (word, accumulator) = (widths.word, widths.accumulator);
+        let gradients = 0..widths.gradients;
+        ProcessingEngine {
+            clock: Signal::default(),
+            control: PeControl::new(&|name| pe_width(widths, name)),
+            starts: (0..u32::from(widths.extremes))
+                .map(|_| StartControl::new(&|name| pe_width(widths, name)))
+                .collect(),
+            admitted: Wide::new(1),
+            bus: BusWrite::new(&|name| pe_width(widths, name)),
+            bus_admitted: Signal::default(),
+            load_write_model: Signal::default(),
+            load_write_data: Signal::default(),
+            addresses: WriteAddresses::new(&|name| address_width(widths, name)),
+            load_admitted: Signal::default(),
+            load_word: Wide::new(word),
+            park: gradients.clone().map(|_| ParkControl::new(&|_| widths.gradient)).collect(),
+            tree: Wide::new(accumulator),
+            saturated: Signal::default(),
+            results: Vec::new(),
+            model: Scratchpad::new(widths.model, word),
+            data: Scratchpad::new(widths.data, word),
+            t0: Scratchpad::new(widths.temporary, word),
+            t1: Scratchpad::new(widths.temporary, word),
+            gradient: gradients.clone().map(|_| Scratchpad::new(widths.gradient, accumulator)).collect(),
+            start_select: gradients.map(|_| StartSelect::new(accumulator)).collect(),
+            select: OperandSelect::new(widths),
+            aligner: Align::new(word, accumulator, widths.alignments),
+            multiply_add: MultiplyAdd::new(word, accumulator, widths.extremes, widths.leaves),
+            narrow: Narrow::new(accumulator, word, widths.shifts),
+            admitted_t1: Delay::new(1, 1),
+            admitted_t7: Delay::new(1, 6),
+            gates: Gates::new(),
+            model_port: WritePort::new(word),
+            t0_port: WritePort::new(word),
+            t1_port: WritePort::new(word),
+            _wiring: Wiring::default(),
+        }
+    }
+
+    /// The one of the scalar unit: it has no model pad, and gives its results away.
+    pub(crate) fn without_model(widths: &Widths) -> Self {
+        ProcessingEngine {
+            model: Scratchpad::none(widths.word),
+            results: vec![ResultWord::new(&|_| widths.word)],
+            ..ProcessingEngine::new(widths)
+        }
+    }
+
+    fn wire(&mut self, wiring: &mut Wiring) {
+        wires!(self, wiring;
+            model.clock = clock;
+            model.read_address = control.model_address;
+            model.write = model_port.write;
+            model.write_address = addresses.model;
+            model.write_data = model_port.word;
+            data.clock = clock;
+            data.read_address = control.data_address;
+            data.write = gates.data_write;
+            data.write_address = addresses.data;
+            data.write_data = load_word;
+            t0.clock = clock;
+            t0.read_address = control.t0_address;
+            t0.write = t0_port.write;
+            t0.write_address = addresses.t0;
+            t0.write_data = t0_port.word;
+            t1.clock = clock;
+            t1.read_address = control.t1_address;
+            t1.write = t1_port.write;
+            t1.write_address = addresses.t1;
+            t1.write_data = t1_port.word;
+
+            select.clock = clock;
+            select.model = model.read_data;
+            select.data = data.read_data;
+            select.t0 = t0.read_data;
+            select.t1 = t1.read_data;
+            select.immediate_b = control.immediate_b_t1;
+            select.immediate_c = control.immediate_c_t1;
+            select.admitted = admitted_t1.q;
+            select.select_a = control.a_t1;
+            select.select_b = control.b_t1;
+            select.select_c = control.c_t1;
+            aligner.c = select.c;
+            aligner.places = control.align_t2;
+            multiply_add.clock = clock;
+            multiply_add.a = select.a;
+            multiply_add.b = select.b;
+            multiply_add.admitted = admitted_t1.q;
+            multiply_add.valid = control.valid_t3;
+            multiply_add.first = control.first_t3;
+            multiply_add.combine = control.combine_t3;
+            narrow.clock = clock;
+            narrow.sum = multiply_add.sum;
+            narrow.code = control.shift_t4;
+            narrow.code_later = control.shift_t5;
+            narrow.negative = control.negative_t5;
+
+            admitted_t1.clock = clock;
+            admitted_t1.d = admitted;
+            admitted_t7.clock = clock;
+            admitted_t7.d = admitted_t1.q;
+            gates.load_write = load_write_data;
+            gates.load_admitted = load_admitted;
+            gates.saturated_t7 = narrow.saturated;
+            gates.admitted_t7 = admitted_t7.q;
+            gates.write_model_t7 = control.write_model_t7;
+            gates.write_t0_t7 = control.write_t0_t7;
+            gates.write_t1_t7 = control.write_t1_t7;
+            tree = multiply_add.sum;
+            saturated = gates.saturated;
+
+            model_port.alu_write = control.write_model_t7;
+            model_port.alu_admitted = admitted_t7.q;
+            model_port.alu_word = narrow.word;
+            model_port.other_write = load_write_model;
+            model_port.other_admitted = load_admitted;
+            model_port.other_word = load_word;
+            t0_port.alu_write = control.write_t0_t7;
+            t0_port.alu_admitted = admitted_t7.q;
+            t0_port.alu_word = narrow.word;
+            t0_port.other_write = bus.write_t0;
+            t0_port.other_admitted = bus_admitted;
+            t0_port.other_word = bus.word;
+            t1_port.alu_write = control.write_t1_t7;
+            t1_port.alu_admitted = admitted_t7.q;
+            t1_port.alu_word = narrow.word;
+            t1_port.other_write = bus.write_t1;
+            t1_port.other_admitted = bus_admitted;
+            t1_port.other_word = bus.word;
+        );
+        for n in 0..self.results.len() {
+            wires!(self, wiring;
+                results[n].word = narrow.word;
+                results[n].saturated = narrow.saturated;
+            );
+        }
+        for n in 0..self.starts.len() {
+            wires!(self, wiring; multiply_add.starts[n] = starts[n];);
+        }
+        if self.gradient.is_empty() {
+            wires!(self, wiring; multiply_add.start = aligner.aligned;);
+        }
+        for g in 0..self.gradient.len() {
+            wires!(self, wiring;
+                gradient[g].clock = clock;
+                gradient[g].read_address = park[g].read_address_t1;
+                gradient[g].write = park[g].write_t4;
+                gradient[g].write_address = park[g].write_address_t4;
+                gradient[g].write_data = multiply_add.sum;
+                start_select[g].resume = park[g].resume_t2;
+                start_select[g].parked = gradient[g].read_data;
+                start_select[g].aligned = aligner.aligned;
+                multiply_add.start = start_select[g].start;
+            );
+        }
+    }
+}
+structural!(ProcessingEngine, "processing_engine: four pads and c + a*b; row and column are decided outside.");

@@ -1,0 +1,155 @@
+//! Divider: one quotient at a time, a bit per cycle (docs/machine.md, section 4; [`arch::division`] computes the same).
+//!
+//!     sum (t) ──▶ operands (t+1) ──▶ sizes, dividend << places (t+2) ──▶ 2W steps (t+2+2W) ──▶ round (t+3+2W)
+//!                                                                            ──▶ sign, saturate (t+4+2W) ──▶ y
+//!
+//! A step shifts the next bit of the dividend into the rest, subtracts the divisor where that goes, and shifts the bit of the
+//! quotient into the place that the dividend leaves.
+
+use crate::rtl::signal::Wide;
+use arch::division::{Rounding, divide, operands};
+use arch::number::ceil_log2;
+use rust_hdl::prelude::*;
+
+/// Cycles from the sum to the quotient, of which `2W` are bits.
+const AROUND: u32 = 4;
+
+#[derive(LogicBlock)]
+pub(crate) struct Divider {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    /// At t: the sum carries a dividend and a divisor.
+    pub(crate) start: Signal<In, Bit>,
+    /// `dividend * 2^W + divisor`, modulo `2^2W`.
+    pub(crate) sum: Wide<In>,
+    pub(crate) places: Wide<In>,
+    /// Not 0: round towards minus infinity.
+    pub(crate) down: Wide<In>,
+    /// At t + 2W + 4; 0 when no quotient arrives.
+    pub(crate) word: Wide<Out>,
+    pub(crate) saturated: Signal<Out, Bit>,
+    /// Quotients on their way: cycles left, word, whether it saturated.
+    _waiting: Vec<(u32, i64, bool)>,
+}
+
+impl Divider {
+    pub(crate) fn new(word: u32, places: u32, down: u32) -> Self {
+        Divider {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            start: Signal::default(),
+            sum: Wide::new(2 * word),
+            places: Wide::new(places),
+            down: Wide::new(down),
+            word: Wide::signed(word),
+            saturated: Signal::default(),
+            _waiting: Vec::new(),
+        }
+    }
+}
+
+impl Logic for Divider {
+    fn update(&mut self) {
+        if !self.clock.pos_edge() {
+            return;
+        }
+        let word = self.word.width();
+        if self.reset.val() {
+            self._waiting.clear();
+        } else if self.start.val() {
+            let (dividend, divisor) = operands(self.sum.val(), word);
+            let rounding = if self.down.val() == 0 { Rounding::Nearest } else { Rounding::Down };
+            let places = self.places.val() as u32;
+            let (quotient, saturated) = divide(dividend, divisor, places, rounding, word);
+            self._waiting.push((2 * word + AROUND, quotient, saturated));
+        }
+        self.word.next = 0;
+        self.saturated.next = false;
+        for (left, quotient, saturated) in &mut self._waiting {
+            *left -= 1;
+            if *left == 0 {
+                self.word.next = (*quotient).into();
+                self.saturated.next = *saturated;
+            }
+        }
+        self._waiting.retain(|waiting| waiting.0 > 0);
+    }
+    fn connect(&mut self) {
+        self.word.connect();
+        self.saturated.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let word = self.word.width();
+        let (top, both, count) = (word - 1, 2 * word, ceil_log2(u64::from(2 * word) + 1));
+        Verilog::Custom(format!(
+            "// divider: quotient of the two words of a sum, one bit per cycle.
+reg [{top}:0] dividend, divisor;
+reg [{places_last}:0] by;
+reg taken, towards;
+always @(posedge clock) begin
+    taken <= start & ~reset;
+    // A negative divisor has borrowed from the dividend.
+    dividend <= sum[{both_last}:{word}] + {{{{{top}{{1'b0}}}}, sum[{top}]}};
+    divisor <= sum[{top}:0];
+    by <= places;
+    towards <= |down;
+end
+
+reg [{both_last}:0] quotient;
+reg [{top}:0] size, rest;
+reg [{count_last}:0] count;
+reg negative, lower, endless, nothing, ended;
+wire [{top}:0] dividend_size = dividend[{top}] ? -dividend : dividend;
+wire [{word}:0] trial = {{rest, quotient[{both_last}]}};
+wire [{word}:0] less = trial - {{1'b0, size}};
+always @(posedge clock) begin
+    ended <= (count == {count}'d1) & ~reset;
+    if (count != {count}'d0) begin
+        rest <= less[{word}] ? trial[{top}:0] : less[{top}:0];
+        quotient <= {{quotient[{both_last2}:0], ~less[{word}]}};
+        count <= count - {count}'d1;
+    end
+    if (taken) begin
+        rest <= {word}'d0;
+        quotient <= {{{word}'d0, dividend_size}} << by;
+        size <= divisor[{top}] ? -divisor : divisor;
+        count <= {count}'d{both};
+        negative <= dividend[{top}] ^ divisor[{top}];
+        lower <= towards;
+        endless <= divisor == {word}'d0;
+        nothing <= dividend == {word}'d0;
+    end
+    if (reset) count <= {count}'d0;
+end
+
+reg [{both}:0] whole;
+reg sign, limited, zero, rounded;
+wire [{word}:0] twice = {{rest, 1'b0}};
+wire tie = twice == {{1'b0, size}};
+wire nearest = twice > {{1'b0, size}} | (tie & quotient[0]);
+wire up = lower ? negative & (rest != {word}'d0) : nearest;
+always @(posedge clock) begin
+    rounded <= ended & ~reset;
+    whole <= {{1'b0, quotient}} + {{{both}'d0, up}};
+    sign <= negative;
+    limited <= endless;
+    zero <= nothing;
+end
+
+// The most negative word has no positive partner.
+wire lowest = sign & (whole == {{{both_less}'d1, {top}'d0}});
+wire fits = ~limited & ((whole[{both}:{top}] == {upper}'d0) | lowest);
+wire [{top}:0] limit = {{sign, {{{top}{{~sign}}}}}};
+always @(posedge clock) begin
+    word <= ~rounded | zero ? {word}'d0 : fits ? (sign ? -whole[{top}:0] : whole[{top}:0]) : limit;
+    saturated <= rounded & ~zero & ~fits;
+end",
+            places_last = self.places.width() - 1,
+            both_last = both - 1,
+            both_last2 = both - 2,
+            count_last = count - 1,
+            both_less = both + 1 - top,
+            upper = both + 1 - top,
+        ))
+    }
+}

@@ -1,0 +1,533 @@
+//! Function unit: table and linear interpolation (docs/machine.md, section 4).
+//!
+//!     sum's floor (t+2) ──▶ places (t+3) ──▶ segment, fraction (t+4) ──▶ table (t+5) ──▶ registers (t+6, t+7)
+//!                               ──▶ delta * fraction (t+8) ──▶ value (t+9) ──▶ rounded y (t+10)
+//!
+//! The first of the two registers is there for block memories, whose words come late and are not near a multiplier.
+//!
+//! The word is shifted left, so that the segment's number ends above bit W and the fraction below it. A fraction that begins
+//! at bit W-1, whatever its length, makes the value of the segment `base + (delta * fraction >> W)` quarters of a last place:
+//! the same as the page's formula, with numerator and denominator multiplied by a power of two, and without a shifter.
+
+mod value;
+
+use crate::beats::{TableWrite, Widths};
+use crate::datapath::arithmetic::{Multiply, RoundStage, Shifted};
+use crate::datapath::memory::TableMemory;
+use crate::rtl::bundle::bundle;
+use crate::rtl::register::{Delay, FlagDelay, Stage};
+use crate::rtl::signal::{Wide, fit};
+use crate::rtl::wiring::{Wiring, structural, wires};
+use arch::number::ceil_log2;
+use rust_hdl::prelude::*;
+use value::{Raise, TableRound, TableValue};
+
+/// Bits of the number of places by which a word is shifted.
+const PLACES_BITS: u32 = 6;
+
+bundle! {
+    /// No segment is right: a table by octaves and a word that is not positive. Which word it is instead, and whether
+    /// that counts as saturated.
+    Special {
+        bits: lowest, zero, highest, saturated;
+        words: ;
+    }
+}
+
+/// By how many places the word is shifted, and where its table begins.
+///
+/// A word's leading bit is sought in the floor of its sum, while that is being rounded. Rounding up to a power of two
+/// leaves it one place too low; then the segment's number is right all the same, for it is counted from the leading bit.
+#[derive(LogicBlock)]
+struct TablePlaces {
+    clock: Signal<In, Clock>,
+    /// Without its sign.
+    floor: Wide<In>,
+    over: Signal<In, Bit>,
+    /// 0: uniform.
+    segments: Wide<In>,
+    table_base: Wide<In>,
+    table_log2: Wide<In>,
+    segment_shift: Wide<In>,
+    amount: Wide<Out>,
+    lead: Wide<Out>,
+    /// What is added to a segment's number, but for the octaves before it.
+    origin: Wide<Out>,
+}
+
+impl TablePlaces {
+    fn new(widths: &Widths) -> Self {
+        TablePlaces {
+            clock: Signal::default(),
+            floor: Wide::new(widths.word),
+            over: Signal::default(),
+            segments: Wide::new(widths.beat("segments")),
+            table_base: Wide::new(widths.table_index),
+            table_log2: Wide::new(widths.beat("table_log2")),
+            segment_shift: Wide::new(widths.beat("segment_shift")),
+            amount: Wide::new(PLACES_BITS),
+            lead: Wide::new(ceil_log2(u64::from(widths.word))),
+            origin: Wide::new(widths.table_index),
+        }
+    }
+}
+
+impl Logic for TablePlaces {
+    fn update(&mut self) {
+        if !self.clock.pos_edge() {
+            return;
+        }
+        let bits = self.floor.width();
+        let word = i128::from(bits);
+        let (log2, base) = (self.table_log2.val(), self.table_base.val());
+        let floor = self.floor.val();
+        let positive = fit(floor, bits - 1, false);
+        let large = self.over.val() || floor != positive;
+        let lead = if large { word - 2 } else { i128::from(127 - positive.max(1).leading_zeros()) };
+        self.lead.next = lead;
+        if self.segments.val() != 0 {
+            self.amount.next = word - lead + log2;
+            self.origin.next = base - (1 << log2);
+        } else {
+            self.amount.next = word - self.segment_shift.val();
+            self.origin.next = base + ((1 << log2) >> 1);
+        }
+    }
+    fn connect(&mut self) {
+        self.amount.connect();
+        self.lead.connect();
+        self.origin.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let (word, lead, index) = (self.floor.width(), self.lead.width(), self.origin.width());
+        let (log2, segment) = (self.table_log2.width(), self.segment_shift.width());
+        Verilog::Custom(format!(
+            "// table_places: by how many places a word is shifted to find its segment; the leading bit is that of the floor.
+wire octave = |segments;
+wire too_large = over | floor[{top}];
+reg [{lead_last}:0] found;
+integer i;
+always @(*) begin
+    found = {lead}'d0;
+    for (i = 0; i < {top}; i = i + 1) if (floor[i]) found = i[{lead_last}:0];
+    if (too_large) found = {lead}'d{most};
+end
+wire [{index}:0] count = {{{{{index}{{1'b0}}}}, 1'b1}} << table_log2;
+always @(posedge clock) begin
+    lead <= found;
+    amount <= octave ? {places}'d{word} - {{{{{lead_spare}{{1'b0}}}}, found}} + {{{{{log_spare}{{1'b0}}}}, table_log2}}
+                     : {places}'d{word} - {{{{{segment_spare}{{1'b0}}}}, segment_shift}};
+    origin <= octave ? table_base - count[{index_last}:0] : table_base + count[{index}:1];
+end",
+            top = word - 1,
+            most = word - 2,
+            lead_last = lead - 1,
+            index_last = index - 1,
+            places = PLACES_BITS,
+            lead_spare = PLACES_BITS - lead,
+            log_spare = PLACES_BITS - log2,
+            segment_spare = PLACES_BITS - segment,
+        ))
+    }
+}
+
+/// Shifts the word: the number of its segment above bit W, the fraction below.
+#[derive(LogicBlock)]
+struct TableShift {
+    clock: Signal<In, Clock>,
+    word: Wide<In>,
+    segments: Wide<In>,
+    table_base: Wide<In>,
+    table_log2: Wide<In>,
+    amount: Wide<In>,
+    lead: Wide<In>,
+    origin: Wide<In>,
+    segment: Wide<Out>,
+    fraction: Wide<Out>,
+    /// The largest fraction of a uniform segment.
+    ones: Wide<Out>,
+    /// What is added to the segment's number.
+    addend: Wide<Out>,
+    /// Half the number of uniform segments, and the last one's entry.
+    half: Wide<Out>,
+    last: Wide<Out>,
+    special: Special<Out>,
+    uniform: Signal<Out, Bit>,
+}
+
+/// Bits of a segment's number and of half their count, which needs 16 bits where a word is narrower.
+fn segment_bits(word: u32) -> u32 {
+    word.max(16) + 1
+}
+
+impl TableShift {
+    fn new(widths: &Widths) -> Self {
+        let (word, index) = (widths.word, widths.table_index);
+        TableShift {
+            clock: Signal::default(),
+            word: Wide::signed(word),
+            segments: Wide::new(widths.beat("segments")),
+            table_base: Wide::new(index),
+            table_log2: Wide::new(widths.beat("table_log2")),
+            amount: Wide::new(PLACES_BITS),
+            lead: Wide::new(ceil_log2(u64::from(word))),
+            origin: Wide::new(index),
+            segment: Wide::signed(word),
+            fraction: Wide::new(word),
+            ones: Wide::new(word),
+            addend: Wide::new(index),
+            half: Wide::new(segment_bits(word)),
+            last: Wide::new(index),
+            special: Special::new(&|_| 1),
+            uniform: Signal::default(),
+        }
+    }
+}
+
+impl Logic for TableShift {
+    fn update(&mut self) {
+        if !self.clock.pos_edge() {
+            return;
+        }
+        let (x, width, segments) = (self.word.val(), self.word.width(), self.segments.val());
+        let octave = segments != 0;
+        let (base, log2) = (self.table_base.val(), self.table_log2.val());
+        let spread = x << self.amount.val();
+        let half = (1 << log2) >> 1;
+        self.segment.next = spread >> width;
+        self.fraction.next = spread;
+        self.ones.next = fit(-1, width, false) << self.amount.val();
+        self.addend.next = self.origin.val() + if octave { self.lead.val() << log2 } else { 0 };
+        self.half.next = half;
+        self.last.next = base + 2 * half - 1;
+        self.special.lowest.next = segments == 1 && x <= 0;
+        self.special.zero.next = segments == 2 && x <= 0;
+        self.special.highest.next = segments == 3 && x <= 0;
+        self.special.saturated.next = octave && (x < 0 || x == 0 && segments != 2);
+        self.uniform.next = !octave;
+    }
+    fn connect(&mut self) {
+        self.segment.connect();
+        self.fraction.connect();
+        self.ones.connect();
+        self.addend.connect();
+        self.half.connect();
+        self.last.connect();
+        self.special.connect();
+        self.uniform.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let (word, index, lead, half) = (self.word.width(), self.addend.width(), self.lead.width(), self.half.width());
+        Verilog::Custom(format!(
+            "// table_shift: shifts a word so that the number of its segment in a function table lies above bit W, the fraction below.
+wire octave = |segments;
+wire not_positive = word[{top}] | ~|word;
+wire [{double}:0] spread = {{{{{word}{{word[{top}]}}}}, word}} << amount;
+wire [{index_last}:0] octaves = {{{{{lead_spare}{{1'b0}}}}, lead}} << table_log2;
+wire [{half_last}:0] segments_half = ({{{{{half_last}{{1'b0}}}}, 1'b1}} << table_log2) >> 1;
+always @(posedge clock) begin
+    segment <= spread[{double}:{word}];
+    fraction <= spread[{top}:0];
+    ones <= {{{word}{{1'b1}}}} << amount;
+    addend <= origin + (octave ? octaves : {index}'d0);
+    half <= segments_half;
+    last <= table_base + {{{last_half}}} - {index}'d1;
+    special$lowest <= (segments == 2'd1) & not_positive;
+    special$zero <= (segments == 2'd2) & not_positive;
+    special$highest <= (segments == 2'd3) & not_positive;
+    special$saturated <= octave & (word[{top}] | (~|word & (segments != 2'd2)));
+    uniform <= ~octave;
+end",
+            double = 2 * word - 1,
+            top = word - 1,
+            lead_spare = index - lead,
+            index_last = index - 1,
+            half_last = half - 1,
+            last_half = if index < half + 1 {
+                format!("segments_half[{}:0], 1'b0", index - 2)
+            } else {
+                format!("{{{}{{1'b0}}}}, segments_half, 1'b0", index - half - 1)
+            },
+        ))
+    }
+}
+
+/// The entry of a segment; outside the table the first or the last one.
+#[derive(LogicBlock)]
+struct TableIndex {
+    clock: Signal<In, Clock>,
+    segment: Wide<In>,
+    fraction: Wide<In>,
+    ones: Wide<In>,
+    addend: Wide<In>,
+    half: Wide<In>,
+    first: Wide<In>,
+    last: Wide<In>,
+    uniform: Signal<In, Bit>,
+    /// Before the clock edge: the memory registers it.
+    index: Wide<Out>,
+    held_fraction: Wide<Out>,
+}
+
+impl TableIndex {
+    fn new(widths: &Widths) -> Self {
+        let (word, index) = (widths.word, widths.table_index);
+        TableIndex {
+            clock: Signal::default(),
+            segment: Wide::signed(word),
+            fraction: Wide::new(word),
+            ones: Wide::new(word),
+            addend: Wide::new(index),
+            half: Wide::new(segment_bits(word)),
+            first: Wide::new(index),
+            last: Wide::new(index),
+            uniform: Signal::default(),
+            index: Wide::new(index),
+            held_fraction: Wide::new(word),
+        }
+    }
+}
+
+impl Logic for TableIndex {
+    fn update(&mut self) {
+        let (segment, half) = (self.segment.val(), self.half.val());
+        let above = self.uniform.val() && segment >= half;
+        let below = self.uniform.val() && segment < -half;
+        self.index.next = if above {
+            self.last.val()
+        } else if below {
+            self.first.val()
+        } else {
+            segment + self.addend.val()
+        };
+        if self.clock.pos_edge() {
+            self.held_fraction.next = if above {
+                self.ones.val()
+            } else if below {
+                0
+            } else {
+                self.fraction.val()
+            };
+        }
+    }
+    fn connect(&mut self) {
+        self.index.connect();
+        self.held_fraction.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let (word, index, half) = (self.segment.width(), self.index.width(), self.half.width());
+        let low = if index <= word {
+            format!("segment[{}:0]", index - 1)
+        } else {
+            format!("{{{{{}{{segment[{}]}}}}, segment}}", index - word, word - 1)
+        };
+        Verilog::Custom(format!(
+            "// table_index: the entry of a segment in a function table; outside the table the first or the last one.
+wire signed [{last}:0] wide = {{{{{spare}{{segment[{top}]}}}}, segment}};
+wire above = uniform & (wide >= $signed(half));
+// In a sum, -half costs no carry chain of its own.
+wire below = uniform & ($signed({{wide[{last}], wide}}) + $signed({{1'b0, half}}) < {sum}'sd0);
+assign index = above ? last : below ? first : {low} + addend;
+always @(posedge clock) held_fraction <= above ? ones : below ? {word}'d0 : fraction;",
+            last = half - 1,
+            sum = half + 1,
+            spare = half - word,
+            top = word - 1,
+        ))
+    }
+}
+
+/// One function unit.
+#[derive(LogicBlock)]
+pub(crate) struct FunctionUnit {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    pub(crate) tables: TableWrite<In>,
+    /// With the root beat, at t: the beat uses a function.
+    pub(crate) used: Signal<In, Bit>,
+    pub(crate) segments: Wide<In>,
+    pub(crate) table_base: Wide<In>,
+    pub(crate) table_log2: Wide<In>,
+    pub(crate) segment_shift: Wide<In>,
+    /// The sum before rounding, at t+2.
+    pub(crate) shifted: Shifted<In>,
+    /// At t+10; 0 when no function was used.
+    pub(crate) result: Wide<Out>,
+    pub(crate) result_saturated: Signal<Out, Bit>,
+    never: crate::rtl::signal::Number,
+    used_t9: FlagDelay,
+    segments_t2: Delay,
+    segments_t3: Delay,
+    base_t2: Delay,
+    base_t3: Delay,
+    base_t4: Delay,
+    log2_t2: Delay,
+    log2_t3: Delay,
+    segment_t2: Delay,
+    operand: RoundStage,
+    operand_saturated_t9: FlagDelay,
+    places: TablePlaces,
+    shift: TableShift,
+    /// From t+5 to t+9.
+    specials: Vec<Stage<Special<In>, Special<Out>>>,
+    locate: TableIndex,
+    entries: TableMemory,
+    delta_t6: Delay,
+    fraction_t6: Delay,
+    base_t7: Delay,
+    base_t8: Delay,
+    slope: Multiply,
+    raise: Raise,
+    value: TableValue,
+    round: TableRound,
+    _wiring: Wiring,
+}
+
+impl FunctionUnit {
+    pub(crate) fn new(widths: &Widths) -> Self {
+        let (word, segment, index) = (widths.word, widths.beat("segment_shift"), widths.table_index);
+        let log2 = widths.beat("table_log2");
+        let special = || Stage::new(Special::new(&|_| 1), Special::new(&|_| 1));
+        FunctionUnit {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            tables: TableWrite::new(&|name| widths.beat(name)),
+            used: Signal::default(),
+            segments: Wide::new(widths.beat("segments")),
+            table_base: Wide::new(index),
+            table_log2: Wide::new(log2),
+            segment_shift: Wide::new(segment),
+            shifted: Shifted::new(&|_| word + 1),
+            result: Wide::signed(word),
+            result_saturated: Signal::default(),
+            never: crate::rtl::signal::Number::new(0, 1),
+            used_t9: FlagDelay::new(9),
+            segments_t2: Delay::new(widths.beat("segments"), 2),
+            segments_t3: Delay::new(widths.beat("segments"), 1),
+            base_t2: Delay::new(index, 2),
+            base_t3: Delay::new(index, 1),
+            base_t4: Delay::new(index, 1),
+            log2_t2: Delay::new(log2, 2),
+            log2_t3: Delay::new(log2, 1),
+            segment_t2: Delay::new(segment, 2),
+            operand: RoundStage::new(word),
+            operand_saturated_t9: FlagDelay::new(6),
+            places: TablePlaces::new(widths),
+            shift: TableShift::new(widths),
+            specials: (5..=9).map(|_| special()).collect(),
+            locate: TableIndex::new(widths),
+            entries: TableMemory::new(widths),
+            delta_t6: Delay::new(word + 2, 1),
+            fraction_t6: Delay::new(word, 1),
+            base_t7: Delay::new(word + 2, 2),
+            base_t8: Delay::new(word + 2, 1),
+            slope: Multiply::new(word + 2, word, widths.leaves),
+            raise: Raise::new(word),
+            value: TableValue::new(word),
+            round: TableRound::new(word),
+            _wiring: Wiring::default(),
+        }
+    }
+
+    fn wire(&mut self, wiring: &mut Wiring) {
+        let later = self.specials.len() - 1;
+        for n in 0..=later {
+            wires!(self, wiring;
+                specials[n].clock = clock;
+                specials[n].reset = reset;
+            );
+            if n == 0 {
+                wires!(self, wiring; specials[n].d = shift.special;);
+            } else {
+                wires!(self, wiring; specials[n].d = specials[n - 1].q;);
+            }
+        }
+        wires!(self, wiring;
+            used_t9.clock = clock;
+            used_t9.reset = reset;
+            used_t9.d = used;
+            segments_t2.clock = clock;
+            segments_t2.d = segments;
+            segments_t3.clock = clock;
+            segments_t3.d = segments_t2.q;
+            base_t2.clock = clock;
+            base_t2.d = table_base;
+            base_t3.clock = clock;
+            base_t3.d = base_t2.q;
+            base_t4.clock = clock;
+            base_t4.d = base_t3.q;
+            log2_t2.clock = clock;
+            log2_t2.d = table_log2;
+            log2_t3.clock = clock;
+            log2_t3.d = log2_t2.q;
+            segment_t2.clock = clock;
+            segment_t2.d = segment_shift;
+
+            operand.clock = clock;
+            operand.shifted = shifted;
+            operand.negative = never;
+            operand_saturated_t9.clock = clock;
+            operand_saturated_t9.reset = reset;
+            operand_saturated_t9.d = operand.saturated;
+            places.clock = clock;
+            places.floor = shifted.floor;
+            places.over = shifted.over;
+            places.segments = segments_t2.q;
+            places.table_base = base_t2.q;
+            places.table_log2 = log2_t2.q;
+            places.segment_shift = segment_t2.q;
+
+            shift.clock = clock;
+            shift.word = operand.word;
+            shift.segments = segments_t3.q;
+            shift.table_base = base_t3.q;
+            shift.table_log2 = log2_t3.q;
+            shift.amount = places.amount;
+            shift.lead = places.lead;
+            shift.origin = places.origin;
+
+            locate.clock = clock;
+            locate.segment = shift.segment;
+            locate.fraction = shift.fraction;
+            locate.ones = shift.ones;
+            locate.addend = shift.addend;
+            locate.half = shift.half;
+            locate.first = base_t4.q;
+            locate.last = shift.last;
+            locate.uniform = shift.uniform;
+            entries.clock = clock;
+            entries.write = tables.write;
+            entries.write_index = tables.index;
+            entries.write_chunk = tables.chunk;
+            entries.write_data = tables.data;
+            entries.read_index = locate.index;
+
+            delta_t6.clock = clock;
+            delta_t6.d = entries.delta;
+            fraction_t6.clock = clock;
+            fraction_t6.d = locate.held_fraction;
+            slope.clock = clock;
+            slope.factor = delta_t6.q;
+            slope.fraction = fraction_t6.q;
+            base_t7.clock = clock;
+            base_t7.d = entries.base;
+            base_t8.clock = clock;
+            base_t8.d = base_t7.q;
+            raise.clock = clock;
+            raise.base = base_t7.q;
+            value.clock = clock;
+            value.product = slope.product;
+            value.base = base_t8.q;
+            value.raised = raise.raised;
+
+            round.clock = clock;
+            round.value = value.value;
+            round.arrives = used_t9.q;
+            round.special = specials[later].q;
+            round.operand_saturated = operand_saturated_t9.q;
+            result = round.result;
+            result_saturated = round.result_saturated;
+        );
+    }
+}
+structural!(FunctionUnit, "function_unit: a nonlinear function by table and linear interpolation.");

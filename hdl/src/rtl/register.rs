@@ -1,0 +1,199 @@
+//! Registers. The emitter writes these leaves in place, as one `always` line of the block that holds them.
+//!
+//! | block | `q` is | reset |
+//! |---|---|---|
+//! | [`Register`] | a word | none |
+//! | [`Flag`] | a bit | to 0 |
+//! | [`Delay`] | a word some cycles ago | none |
+//! | [`FlagDelay`] | a bit some cycles ago | to 0 |
+//! | [`Stage`] | a bundle | bits to 0, words none |
+//!
+//! Words are not reset: whether a word means something is always said by a bit beside it. State that must start at a
+//! value (counters, state machines) gets it from the logic before `d`.
+
+use crate::rtl::bundle::Bundle;
+use crate::rtl::emit::IN_PLACE;
+use crate::rtl::signal::Wide;
+use crate::rtl::wiring::Lines;
+use rust_hdl::prelude::*;
+
+#[derive(LogicBlock)]
+pub(crate) struct Register {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) d: Wide<In>,
+    pub(crate) q: Wide<Out>,
+}
+
+impl Register {
+    pub(crate) fn new(width: u32) -> Self {
+        Register { clock: Signal::default(), d: Wide::new(width), q: Wide::new(width) }
+    }
+}
+
+impl Logic for Register {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            self.q.next = self.d.val();
+        }
+    }
+    fn connect(&mut self) {
+        self.q.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        Verilog::Custom(format!("{IN_PLACE}\nalways @(posedge clock) q <= d;"))
+    }
+}
+
+#[derive(LogicBlock)]
+pub(crate) struct Flag {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    pub(crate) d: Signal<In, Bit>,
+    pub(crate) q: Signal<Out, Bit>,
+}
+
+impl Flag {
+    pub(crate) fn new() -> Self {
+        Flag { clock: Signal::default(), reset: Signal::default(), d: Signal::default(), q: Signal::default() }
+    }
+}
+
+impl Logic for Flag {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            self.q.next = self.d.val() && !self.reset.val();
+        }
+    }
+    fn connect(&mut self) {
+        self.q.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        Verilog::Custom(format!("{IN_PLACE}\nalways @(posedge clock) q <= d & ~reset;"))
+    }
+}
+
+#[derive(LogicBlock)]
+pub(crate) struct Delay {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) d: Wide<In>,
+    pub(crate) q: Wide<Out>,
+    after: Vec<Wide<Local>>,
+}
+
+impl Delay {
+    /// `q` is `d` of `cycles` (at least 1) ago.
+    pub(crate) fn new(width: u32, cycles: u32) -> Self {
+        let after = (1..cycles).map(|_| Wide::new(width)).collect();
+        Delay { clock: Signal::default(), d: Wide::new(width), q: Wide::new(width), after }
+    }
+}
+
+/// `always` block of a shift register.
+fn shift_register(stages: usize, source: &str) -> String {
+    if stages == 0 {
+        return format!("{IN_PLACE}\nalways @(posedge clock) q <= {source};");
+    }
+    let gate = source.strip_prefix('d').unwrap_or_default();
+    let mut lines = vec![format!("    after$0 <= {source};")];
+    lines.extend((1..stages).map(|n| format!("    after${n} <= after${}{gate};", n - 1)));
+    lines.push(format!("    q <= after${}{gate};", stages - 1));
+    format!("{IN_PLACE}\nalways @(posedge clock) begin\n{}\nend", lines.join("\n"))
+}
+
+impl Logic for Delay {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            let mut value = self.d.val();
+            for stage in &mut self.after {
+                let held = stage.val();
+                stage.next = value;
+                value = held;
+            }
+            self.q.next = value;
+        }
+    }
+    fn connect(&mut self) {
+        self.q.connect();
+        self.after.iter_mut().for_each(Logic::connect);
+    }
+    fn hdl(&self) -> Verilog {
+        Verilog::Custom(shift_register(self.after.len(), "d"))
+    }
+}
+
+#[derive(LogicBlock)]
+pub(crate) struct FlagDelay {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    pub(crate) d: Signal<In, Bit>,
+    pub(crate) q: Signal<Out, Bit>,
+    after: Vec<Signal<Local, Bit>>,
+}
+
+impl FlagDelay {
+    /// `q` is `d` of `cycles` (at least 1) ago.
+    pub(crate) fn new(cycles: u32) -> Self {
+        let after = (1..cycles).map(|_| Signal::default()).collect();
+        let (clock, reset) = (Signal::default(), Signal::default());
+        FlagDelay { clock, reset, d: Signal::default(), q: Signal::default(), after }
+    }
+}
+
+impl Logic for FlagDelay {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            let run = !self.reset.val();
+            let mut value = self.d.val() && run;
+            for stage in &mut self.after {
+                let held = stage.val() && run;
+                stage.next = value;
+                value = held;
+            }
+            self.q.next = value;
+        }
+    }
+    fn connect(&mut self) {
+        self.q.connect();
+        self.after.iter_mut().for_each(Logic::connect);
+    }
+    fn hdl(&self) -> Verilog {
+        Verilog::Custom(shift_register(self.after.len(), "d & ~reset"))
+    }
+}
+
+/// One register for all fields of a bundle.
+#[derive(LogicBlock)]
+pub(crate) struct Stage<I: Bundle, O: Bundle> {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    pub(crate) d: I,
+    pub(crate) q: O,
+}
+
+impl<I: Bundle, O: Bundle> Stage<I, O> {
+    pub(crate) fn new(d: I, q: O) -> Self {
+        Stage { clock: Signal::default(), reset: Signal::default(), d, q }
+    }
+}
+
+impl<I: Bundle, O: Bundle> Logic for Stage<I, O> {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            let mut values = Vec::new();
+            self.d.sample(&mut values);
+            if self.reset.val() {
+                values[..I::BITS.len()].fill(0);
+            }
+            self.q.drive(&mut values.into_iter());
+        }
+    }
+    fn connect(&mut self) {
+        Lines::claim(&mut self.q);
+    }
+    fn hdl(&self) -> Verilog {
+        let bits = I::BITS.iter().map(|bit| format!("    q${bit} <= d${bit} & ~reset;"));
+        let words = I::WORDS.iter().map(|word| format!("    q${word} <= d${word};"));
+        let lines: Vec<String> = bits.chain(words).collect();
+        Verilog::Custom(format!("{IN_PLACE}\nalways @(posedge clock) begin\n{}\nend", lines.join("\n")))
+    }
+}
