@@ -1,5 +1,6 @@
-//! Embeds the data files of the project, so that the installed tool works in an empty folder: `boards/`, `configs/` and
-//! `programs/` become lists of path and text. A file that is put there needs no mention elsewhere.
+//! Embeds the data files of the project, so that the installed tool works in an empty folder: `fpga/boards/`, `configs/` and
+//! `programs/` become lists of path and text. A file that is put there needs no mention elsewhere. The paths are those of a
+//! user's project, which has its boards in `boards/`.
 
 #![allow(clippy::print_stdout, reason = "a build script talks to cargo")]
 
@@ -7,12 +8,14 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-const FOLDERS: [(&str, &str); 3] = [("BOARDS", "boards"), ("CONFIGS", "configs"), ("PROGRAMS", "programs")];
+/// List, folder here, folder in a user's project.
+const FOLDERS: [(&str, &str, &str); 3] =
+    [("BOARDS", "fpga/boards", "boards"), ("CONFIGS", "configs", "configs"), ("PROGRAMS", "programs", "programs")];
 
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let mut text = String::new();
-    for (list, folder) in FOLDERS {
+    for (list, folder, shown) in FOLDERS {
         println!("cargo:rerun-if-changed={folder}");
         let mut names: Vec<String> = fs::read_dir(root.join(folder))
             .expect("the folder is part of the project")
@@ -20,11 +23,11 @@ fn main() {
             .filter(|name| !name.starts_with('.'))
             .collect();
         names.sort();
-        writeln!(text, "/// Path and text of every file in `{folder}/`.").expect("strings take text");
+        writeln!(text, "/// Path and text of every file in `{shown}/`.").expect("strings take text");
         writeln!(text, "pub const {list}: &[(&str, &str)] = &[").expect("strings take text");
         for name in names {
             let path = root.join(folder).join(&name);
-            let label = format!("{folder}/{name}");
+            let label = format!("{shown}/{name}");
             let path = path.to_str().expect("names are text");
             writeln!(text, "    ({label:?}, include_str!({path:?})),").expect("strings take text");
         }

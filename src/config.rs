@@ -67,7 +67,7 @@ impl Default for Config {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BoardOptions {
-    /// Name of a board in `boards/`, or path of a board's file, relative to the configuration.
+    /// Name of a built-in board or of one in `boards/`, or path of a board's file, relative to the configuration.
     pub name: Option<String>,
     /// Clock of the grid, if not the board's own.
     pub clock_mhz: Option<f64>,

@@ -1,11 +1,11 @@
-//! Every file that fuzzing has found or begins with (`fuzz/corpus`), replayed: what `scripts/fuzz` calls, and, for what the command line
+//! Every file that fuzzing has found or begins with (`tests/fuzz/corpus`), replayed: what `scripts/fuzz` calls, and, for what the command line
 //! reads itself, the command line.
 
-#[path = "../fuzz/inputs/data.rs"]
+#[path = "fuzz/inputs/data.rs"]
 mod data;
-#[path = "../fuzz/inputs/image.rs"]
+#[path = "fuzz/inputs/image.rs"]
 mod image;
-#[path = "../fuzz/inputs/program.rs"]
+#[path = "fuzz/inputs/program.rs"]
 mod program;
 
 use compiler::language::Language;
@@ -21,7 +21,7 @@ fn root() -> &'static Path {
 
 /// The files of a corpus, sorted.
 fn corpus(target: &str) -> Vec<PathBuf> {
-    let folder = root().join("fuzz/corpus").join(target);
+    let folder = root().join("tests/fuzz/corpus").join(target);
     let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert!(!files.is_empty(), "{} has nothing to replay", folder.display());
@@ -141,13 +141,13 @@ fn damaged_files_are_survived() {
 #[test]
 fn every_target_is_built_run_and_replayed() {
     let script = fs::read_to_string(root().join("scripts/fuzz")).unwrap();
-    let manifest = fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap();
+    let manifest = fs::read_to_string(root().join("tests/fuzz/Cargo.toml")).unwrap();
     let this = include_str!("fuzz_corpus.rs");
-    for entry in fs::read_dir(root().join("fuzz/fuzz_targets")).unwrap() {
+    for entry in fs::read_dir(root().join("tests/fuzz/fuzz_targets")).unwrap() {
         let name = entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned();
         let list = script.lines().find(|line| line.starts_with("[ $# != 0 ] || set --")).unwrap();
         assert!(list.split(' ').any(|word| word == name), "scripts/fuzz does not run {name}");
-        assert!(manifest.contains(&format!("name = \"{name}\"\n")), "fuzz/Cargo.toml does not build {name}");
+        assert!(manifest.contains(&format!("name = \"{name}\"\n")), "tests/fuzz/Cargo.toml does not build {name}");
         assert!(this.contains(&format!("\"{name}\"")), "this test does not replay {name}");
     }
 }

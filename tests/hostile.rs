@@ -35,7 +35,7 @@ impl Project {
         let boards = folder.path().join("boards");
         fs::create_dir(&boards).unwrap();
         let title = format!("title = {}", toml::Value::from(name));
-        let board = read("boards/zcu102.toml");
+        let board = read("fpga/boards/zcu102.toml");
         let old = board.lines().find(|line| line.starts_with("title")).unwrap();
         fs::write(boards.join("mine.toml"), board.replace(old, &title)).unwrap();
         let config = format!(
@@ -157,10 +157,10 @@ fn tools_take_a_hostile_project() {
 #[test]
 fn words_of_a_board_are_plain() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let facts = fs::read_to_string(root.join("boards/ulx3s-25f.toml")).unwrap();
+    let facts = fs::read_to_string(root.join("fpga/boards/ulx3s-25f.toml")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("boards")).unwrap();
-    fs::copy(root.join("boards/ulx3s.lpf"), folder.path().join("boards/ulx3s.lpf")).unwrap();
+    fs::copy(root.join("fpga/boards/ulx3s.lpf"), folder.path().join("boards/ulx3s.lpf")).unwrap();
     fs::write(folder.path().join("c.toml"), "[board]\nname = \"mine\"\n").unwrap();
     let checked = |text: &str| {
         fs::write(folder.path().join("boards/mine.toml"), text).unwrap();

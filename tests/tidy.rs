@@ -7,14 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What each crate may depend on, of ours. Development dependencies may be in the second list, too.
+/// The folder of each crate and what it may depend on, of ours. Development dependencies may be in the second list, too.
 const GRAPH: &[(&str, &[&str], &[&str])] = &[
     ("arch", &[], &[]),
     ("compiler", &["arch"], &[]),
     ("hdl", &["arch"], &[]),
     ("fpga", &["arch"], &[]),
     ("sim", &["arch", "compiler"], &["hdl"]),
-    ("tile", &["compiler"], &["arch", "sim"]),
+    ("compiler/tile", &["compiler"], &["arch", "sim"]),
     ("tabla-gen", &["arch", "compiler", "hdl", "fpga", "sim"], &[]),
 ];
 
@@ -86,12 +86,36 @@ fn assert_none(found: &str, rule: &str) {
     assert!(found.is_empty(), "{rule}:\n{found}");
 }
 
+/// Entries of the top level at most, dot-files not counted.
+const MOST_AT_THE_TOP: usize = 24;
+
+/// The map of ARCHITECTURE.md: a table whose first column names entries of the top level in backticks.
+#[test]
+fn the_top_level_is_short_and_mapped() {
+    let is_generated = |name: &str| ["target", "out"].contains(&name) || name.starts_with('.');
+    let entries: BTreeSet<String> = files()
+        .into_keys()
+        .map(|name| name.split('/').next().unwrap_or_default().to_owned())
+        .filter(|name| !is_generated(name))
+        .collect();
+    assert!(entries.len() <= MOST_AT_THE_TOP, "{} entries: put some beside what they belong to", entries.len());
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let map = page.split("## Map\n").nth(1).expect("ARCHITECTURE.md has a section `## Map`");
+    let rows = map.split("\n## ").next().unwrap_or_default().lines().filter(|line| line.starts_with("| `"));
+    let mapped: BTreeSet<String> = rows
+        .flat_map(|row| row.split('|').nth(1).unwrap_or_default().split('`').skip(1).step_by(2).map(str::to_owned))
+        .collect();
+    assert_eq!(mapped, entries, "the map of ARCHITECTURE.md has a line for each entry of the top level");
+}
+
 #[test]
 fn crates_depend_downwards_only() {
-    let ours: BTreeSet<&str> = GRAPH.iter().map(|(name, ..)| *name).collect();
+    let name_of = |folder: &'static str| folder.rsplit('/').next().unwrap();
+    let ours: BTreeSet<&str> = GRAPH.iter().map(|(folder, ..)| name_of(folder)).collect();
     let mut wrong = String::new();
-    for (name, allowed, allowed_in_tests) in GRAPH {
-        let folder = if *name == "tabla-gen" { root().to_owned() } else { root().join(name) };
+    for (folder, allowed, allowed_in_tests) in GRAPH {
+        let name = name_of(folder);
+        let folder = if name == "tabla-gen" { root().to_owned() } else { root().join(folder) };
         let manifest: toml::Table = fs::read_to_string(folder.join("Cargo.toml")).unwrap().parse().unwrap();
         let names = |section: &str| -> Vec<String> {
             manifest.get(section).and_then(toml::Value::as_table).into_iter().flat_map(|t| t.keys().cloned()).collect()
@@ -108,7 +132,7 @@ fn crates_depend_downwards_only() {
             }
         }
         let rust_hdl = [names("dependencies"), names("dev-dependencies")].concat();
-        if *name != "hdl" && rust_hdl.iter().any(|dependency| dependency.starts_with("rust-hdl")) {
+        if name != "hdl" && rust_hdl.iter().any(|dependency| dependency.starts_with("rust-hdl")) {
             let _ = writeln!(wrong, "{name} depends on rust-hdl");
         }
     }

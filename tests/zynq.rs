@@ -308,7 +308,7 @@ fn hostile_names_stay_names() {
     let folder = project(8);
     let boards = folder.path().join("boards");
     fs::create_dir(&boards).unwrap();
-    let facts = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("boards/zcu102.toml")).unwrap();
+    let facts = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("fpga/boards/zcu102.toml")).unwrap();
     let hostile = r#"x"; exec touch hacked; [exec touch hacked] $::env(HOME) {"#;
     let facts = facts.replace("\"xczu9eg-ffvb1156-2-e\"", &format!("'''{hostile}'''"));
     assert!(facts.contains("hacked"));

@@ -1,4 +1,4 @@
-//! Boards: facts as data, one TOML file in `boards/` each, with a constraint file beside it.
+//! Boards: facts as data, one TOML file in `fpga/boards/` each, with a constraint file beside it.
 //!
 //!     title, part, programmer    [device]    [clock]    [resources]    [io]
 //!

@@ -9,8 +9,8 @@ macro_rules! schemas {
     ($($name:literal),* $(,)?; $($same:literal as $other:literal),*) => {
         /// Name and text of each schema.
         const SCHEMAS: &[(&str, &str)] = &[
-            $(($name, include_str!(concat!("../../schemas/", $name, ".json"))),)*
-            $(($same, include_str!(concat!("../../schemas/", $other, ".json"))),)*
+            $(($name, include_str!(concat!("../../docs/schemas/", $name, ".json"))),)*
+            $(($same, include_str!(concat!("../../docs/schemas/", $other, ".json"))),)*
         ];
     };
 }

@@ -212,7 +212,7 @@ fn tools_are_missing() {
 #[test]
 fn boards_of_the_user() {
     // A board is two files; this one lies beside the configuration and forgets a pin.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("boards");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fpga/boards");
     let project = Project::new("ulx3s-25f", "mine");
     let boards = project.folder.path().join("boards");
     fs::create_dir(&boards).unwrap();

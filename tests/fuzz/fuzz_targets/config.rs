@@ -3,9 +3,9 @@
 #![no_main]
 #![allow(dead_code, reason = "modules of the command line, of which this needs a part")]
 
-#[path = "../../src/config.rs"]
+#[path = "../../../src/config.rs"]
 mod config;
-#[path = "../../src/failure.rs"]
+#[path = "../../../src/failure.rs"]
 mod failure;
 #[path = "../inputs/settings.rs"]
 mod settings;

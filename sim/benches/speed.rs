@@ -1,4 +1,4 @@
-//! How fast the compiler and the simulators are: `cargo bench --bench speed`. Measured and published (docs/performance.md), never asserted.
+//! How fast the compiler and the simulators are: `cargo bench -p sim --bench speed`. Measured and published (docs/performance.md), never asserted.
 //!
 //! Throughput of the simulators counts PE-cycles: cycles times processing engines. Time is that of the processor, so that other work on
 //! the computer does not count.
@@ -57,7 +57,7 @@ impl Measurement for ProcessorTime {
 const STEPS: usize = 200;
 
 fn programs() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("programs")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs")
 }
 
 fn text(file: &str) -> String {
