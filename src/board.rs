@@ -128,7 +128,7 @@ fn locate(name: &str, config: &Path) -> Option<PathBuf> {
         vec![folder.join(name)]
     } else {
         let file = format!("{name}.toml");
-        // A name is no path: what it could reach stays inside the folders of boards.
+        // A name is not a path: what it could reach stays inside the folders of boards.
         if name.contains(['/', '\\']) {
             return None;
         }
@@ -224,7 +224,7 @@ mod tests {
             ("leds_lit = 0", "leds_lit = 2", "0 or 1"),
             ("\"sg48\"", "\"sg48 $(shell id)\"", "letters, digits"),
             ("ice40_generic\"", "ice40_generic; reboot\"", "letters, digits"),
-            ("\"up5k\"", "\"pre-pack\"", "is no size"),
+            ("\"up5k\"", "\"pre-pack\"", "is not a size"),
             ("\"icebreaker.pcf\"", "\"../icebreaker.pcf\"", "lies beside"),
         ] {
             assert!(good.contains(right), "{right}");

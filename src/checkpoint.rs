@@ -73,7 +73,7 @@ impl Checkpoint {
     /// Read one for a training that is described by `training`.
     ///
     /// # Errors
-    /// The file cannot be read, is no checkpoint, or belongs to another training.
+    /// The file cannot be read, is not a checkpoint, or belongs to another training.
     pub fn load(path: &Path, training: &BTreeMap<String, String>) -> Result<Checkpoint, Failure> {
         let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, &error))?;
         let name = path.display().to_string();
@@ -107,7 +107,7 @@ impl Checkpoint {
                 && progress.ranges.values().all(|(low, high)| low <= high)
         };
         if !numbers(&checkpoint.golden) || !checkpoint.lower.iter().all(numbers) {
-            return wrong("the checkpoint is damaged: a weight or a range is no number".to_owned(), "train again");
+            return wrong("the checkpoint is damaged: a weight or a range is not a number".to_owned(), "train again");
         }
         Ok(checkpoint)
     }

@@ -153,7 +153,7 @@ fn largest(limit: usize, fits: impl Fn(usize) -> bool) -> usize {
 /// Weights that grow without bound have no binary point.
 ///
 /// # Errors
-/// The largest weight is no number, or far from the data's scale.
+/// The largest weight is not a number, or far from the data's scale.
 pub fn check_bounded(project: &Project, model: &Model) -> Result<(), Failure> {
     for (name, values) in model {
         let size = |value: &f64| if value.is_nan() { f64::INFINITY } else { value.abs() };

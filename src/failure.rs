@@ -94,7 +94,7 @@ impl Failure {
         Failure::Diagnostics { source: Source { name: name.into(), text: String::new() }, diagnostics }
     }
 
-    /// A file that is no JSON, or not the JSON it should be, with the place that serde names.
+    /// A file that is not JSON, or not the JSON it should be, with the place that serde names.
     pub fn json(name: String, text: String, message: String, error: &serde_json::Error) -> Failure {
         let start = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
         let place = (start + error.column().saturating_sub(1)).min(text.len());

@@ -40,7 +40,7 @@ fn built_in(path: &Path) -> Option<&'static str> {
 pub fn read(path: &Path) -> Result<Source, Failure> {
     let name = path.display().to_string();
     match std::fs::read(path) {
-        // Bytes that are no UTF-8 become a character that no language accepts outside comments.
+        // Bytes that are not UTF-8 become a character that no language accepts outside comments.
         Ok(bytes) => Ok(Source { name, text: String::from_utf8_lossy(&bytes).into_owned() }),
         Err(error) => match built_in(path) {
             Some(text) => Ok(Source { name, text: text.to_owned() }),

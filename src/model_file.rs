@@ -93,7 +93,7 @@ impl ModelFile {
     /// Read one.
     ///
     /// # Errors
-    /// The file cannot be read, is no model, or has another version.
+    /// The file cannot be read, is not a model, or has another version.
     pub fn load(path: &Path) -> Result<ModelFile, Failure> {
         let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, &error))?;
         ModelFile::from_text(&path.display().to_string(), &text)
@@ -102,13 +102,14 @@ impl ModelFile {
     /// Read one from the text of the file `name`.
     ///
     /// # Errors
-    /// It is no model, or has another version.
+    /// It is not a model, or has another version.
     pub fn from_text(name: &str, text: &str) -> Result<ModelFile, Failure> {
         let wrong = |message: String| Failure::data(name, vec![Diagnostic::global(Code::Data, message)]);
         let broken = |what: &str, error: &serde_json::Error| {
             Failure::json(name.to_owned(), text.to_owned(), format!("{what}: {error}"), error)
         };
-        let version: Version = serde_json::from_str(text).map_err(|error| broken("this is no model file", &error))?;
+        let version: Version =
+            serde_json::from_str(text).map_err(|error| broken("this is not a model file", &error))?;
         if version.format_version != VERSION {
             let found = version.format_version;
             return Err(wrong(format!("the model file has format version {found}, this tool reads version {VERSION}")));
@@ -147,7 +148,7 @@ impl ModelFile {
         } else if !scales.iter().all(fits) {
             Some("its columns and their scales differ in number")
         } else if !scales.iter().all(sound) {
-            Some("a scale is no number that a column can have")
+            Some("a scale is not a number that a column can have")
         } else if self.ranges.values().any(|(low, high)| low.is_nan() || high.is_nan() || low > high) {
             Some("a range is empty")
         } else if self.model.values().flatten().any(|weight| !weight.is_finite()) {

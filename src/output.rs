@@ -156,7 +156,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Write one file whole. A link is followed; what is no file (a device, a folder) is refused, it would be replaced.
+/// Write one file whole. A link is followed; what is not a file (a device, a folder) is refused, it would be replaced.
 pub fn write_file(path: &Path, content: &[u8]) -> Result<(), Failure> {
     let mut pending = Pending::new(path)?;
     pending.file().write_all(content).map_err(|error| Failure::file("write", path, &error))?;
@@ -181,7 +181,7 @@ impl Pending {
         let cannot = |error: std::io::Error| Failure::file("write", path, &error);
         let place = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if std::fs::metadata(&place).is_ok_and(|metadata| !metadata.is_file()) {
-            return Err(Failure::File(format!("cannot write {}: it exists and is no file", path.display())));
+            return Err(Failure::File(format!("cannot write {}: it exists and is not a file", path.display())));
         }
         let folder = folder_of(&place);
         std::fs::create_dir_all(folder).map_err(cannot)?;

@@ -52,7 +52,7 @@ impl Project {
     /// Read config and program.
     ///
     /// # Errors
-    /// A file cannot be read or the config is wrong; no program is named; its extension is no language's.
+    /// A file cannot be read or the config is wrong; no program is named; its extension is not a language's.
     pub fn open(global: &Global, program: Option<&Path>) -> Result<Project, Failure> {
         let (mut config, config_source) = config(global)?;
         let own = beside(config_source.as_ref(), config.program.as_ref());
@@ -69,7 +69,10 @@ impl Project {
             let known: Vec<String> =
                 Language::ALL.iter().map(|l| format!(".{} ({})", l.extension(), l.name())).collect();
             let what = path.display();
-            return Err(Failure::Usage(format!("`{what}` is no program: its name must end in {}", known.join(", "))));
+            return Err(Failure::Usage(format!(
+                "`{what}` is not a program: its name must end in {}",
+                known.join(", ")
+            )));
         };
         let source = library::read(&path)?;
         let board = match &config_source {
@@ -163,7 +166,7 @@ impl Project {
         Ok(settings::read(&self.path)?.0)
     }
 
-    /// Refuse a file that is no program but text with variables.
+    /// Refuse a file that is not a program but text with variables.
     ///
     /// # Errors
     /// It is one.

@@ -18,7 +18,7 @@ impl Records {
     /// From a file, or from stdin where it is called `-`; without a path one record that names nothing.
     ///
     /// # Errors
-    /// It cannot be read, is no JSON, or is an empty list.
+    /// It cannot be read, is not JSON, or is an empty list.
     pub fn read(path: Option<&Path>) -> Result<Records, Failure> {
         let Some(path) = path else {
             let source = Source { name: "no inputs".to_owned(), text: String::new() };

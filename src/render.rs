@@ -151,7 +151,7 @@ fn line_around(text: &str, span: arch::Span) -> (usize, &str) {
     (from, &text[from..to])
 }
 
-/// What would move the cursor, change colours or turn the direction of writing, and is no line end or tab.
+/// What would move the cursor, change colours or turn the direction of writing, and is not a line end or tab.
 fn is_hidden(c: char) -> bool {
     let formats = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     c.is_control() && c != '\n' && c != '\t' || formats

@@ -69,7 +69,7 @@ pub struct Choice<'a> {
 /// Read a data file.
 ///
 /// # Errors
-/// It cannot be read, or is no table.
+/// It cannot be read, or is not a table.
 pub fn read_table(path: &Path, reading: &Reading) -> Result<Table, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, &error))?;
     file::read(&bytes, reading).map_err(|(error, text)| Failure::Diagnostics {

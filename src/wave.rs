@@ -32,7 +32,7 @@ pub fn format(path: &Path) -> Result<WaveFormat, Failure> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("vcd") => Ok(WaveFormat::Vcd),
         Some("fst") => Ok(WaveFormat::Fst),
-        _ => Err(Failure::Usage(format!("`{}` is no wave file: its name must end in .vcd or .fst", path.display()))),
+        _ => Err(Failure::Usage(format!("`{}` is not a wave file: its name must end in .vcd or .fst", path.display()))),
     }
 }
 

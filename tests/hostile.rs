@@ -82,7 +82,7 @@ fn tags(html: &str) -> Vec<String> {
     let mut tags = Vec::new();
     for piece in html.split('<').skip(1) {
         let tag = piece.split('>').next().unwrap_or_default();
-        // What stands in quotes is no structure.
+        // What stands in quotes is not a structure.
         tags.push(tag.split('"').step_by(2).collect());
     }
     tags

@@ -135,7 +135,7 @@ fn errors_of_programs_and_arguments() {
     assert_eq!((diagnostic["code"].as_str(), diagnostic["severity"].as_str()), (Some("E-UNDEF"), Some("error")));
     assert_eq!((diagnostic["line"].as_u64(), diagnostic["col"].as_u64()), (Some(3), Some(12)));
     fails(&["check", "nowhere.t"], 6, &["cannot read nowhere.t"]);
-    fails(&["check", "README.txt"], 2, &["is no program"]);
+    fails(&["check", "README.txt"], 2, &["is not a program"]);
     fails(&[], 2, &["name a program"]);
     fails(&["train", LOGISTIC], 2, &["--data"]);
     fails(&["train", LOGISTIC, "--data", CANCER, "--batch", "0"], 2, &["--batch"]);
@@ -239,7 +239,7 @@ fn settings_that_would_be_ignored_are_refused() {
 fn models_are_neither_written_over_devices_nor_believed_blindly() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = ["train", LOGISTIC, "--data", CANCER, "--epochs", "1", "--engine", "golden", "--quiet"];
-    fails(&[&arguments[..], &["--save", "/dev/null"]].concat(), 6, &["/dev/null", "is no file"]);
+    fails(&[&arguments[..], &["--save", "/dev/null"]].concat(), 6, &["/dev/null", "is not a file"]);
     let diverging = ["train", "programs/linear.t", "--data", "examples/diabetes.csv", "--engine", "golden", "--quiet"];
     let model = folder.path().join("diverged.json").display().to_string();
     let arguments_of_it = ["--set", "mu=5", "--epochs", "200", "--save", &model];

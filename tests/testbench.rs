@@ -64,7 +64,7 @@ fn it_passes_and_fails_when_something_is_altered() {
 
     fs::write(&expected, "zz\n").unwrap();
     let output = make(&out, &["run"]);
-    assert!(!output.status.success() && said(&output).contains("'zz' is no number"), "{}", said(&output));
+    assert!(!output.status.success() && said(&output).contains("'zz' is not a number"), "{}", said(&output));
     fs::remove_file(&expected).unwrap();
     let output = make(&out, &["run"]);
     assert!(!output.status.success() && said(&output).contains("cannot read ./expected.hex"), "{}", said(&output));

@@ -15,7 +15,7 @@ const ALL: u32 = 1 << SHIFT_BITS;
 #[serde(try_from = "Vec<u32>", into = "Vec<u32>")]
 pub struct Amounts(u64);
 
-/// Why a list is no set of shift amounts.
+/// Why a list is not a set of shift amounts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AmountsError {
     /// There is nothing to choose from.

@@ -38,7 +38,7 @@ pub struct Image {
     /// How the host packs the input of one batch: tile by tile, one feed per load instruction of `entries.step_load`, in order.
     pub step_in: Vec<Feed>,
     /// What is sent for one batch: tile by tile, what each emission instruction of `entries.emit_step` sends, in order. A result
-    /// that is no tile's own is meant as it is after the last one.
+    /// that is not a tile's own is meant as it is after the last one.
     pub step_out: Vec<Feed>,
     /// What each emission instruction of `entries.emit_model` sends, in order.
     pub model_out: Vec<Feed>,

@@ -72,7 +72,7 @@ pub struct Machine {
     root_shifts: Amounts,
 }
 
-/// Why a set of parameters is no machine.
+/// Why a set of parameters is not a machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key} = {value}: {reason}")]
 pub struct MachineError {

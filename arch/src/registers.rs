@@ -238,7 +238,7 @@ pub fn description(machine: &Machine) -> [(u32, u32); DESCRIPTION.len()] {
     DESCRIPTION.map(|number| (number, value(number)))
 }
 
-/// The grid that these registers describe. `None` when it is no grid of ours.
+/// The grid that these registers describe. `None` when it is not a grid of ours.
 pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
     if read(IDENTITY) != IDENTITY_VALUE {
         return None;

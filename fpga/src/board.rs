@@ -118,7 +118,7 @@ impl Board {
         }
         plain(&["programmer"], &self.programmer, "-_./ ,")?;
         if let Some((key, size)) = names.first().filter(|(_, size)| !sizes.is_empty() && !sizes.contains(size)) {
-            return Err((key, format!("`{size}` is no size of this family; there are {}", sizes.join(", "))));
+            return Err((key, format!("`{size}` is not a size of this family; there are {}", sizes.join(", "))));
         }
         if let Device::Ecp5 { speed, multiplier_rows, multiplier_columns, .. } = &self.device {
             if !(6..=8).contains(speed) {

@@ -82,7 +82,7 @@ pub fn with_shapes_of(inputs: &Value, mut options: Options) -> Options {
 /// Host values by tensor.
 ///
 /// # Errors
-/// E-UNDEF for a name that is no input, E-SHAPE, and E-UNDEFVAL for what the program needs and the host does not give.
+/// E-UNDEF for a name that is not an input, E-SHAPE, and E-UNDEFVAL for what the program needs and the host does not give.
 pub fn read_inputs(program: &Program, inputs: &Value) -> Result<Vec<(TensorId, Elements)>, Vec<Diagnostic>> {
     let Value::Object(inputs) = inputs else {
         return Err(vec![Diagnostic::global(Code::Data, "the inputs are an object: {\"NAME\": number or list, ...}")]);
@@ -115,7 +115,7 @@ pub fn read_inputs(program: &Program, inputs: &Value) -> Result<Vec<(TensorId, E
     if errors.is_empty() { Ok(values) } else { Err(errors) }
 }
 
-/// Names that are no inputs of the program, with what to say about them.
+/// Names that are not inputs of the program, with what to say about them.
 pub fn unknown_inputs(program: &Program, inputs: &Value) -> Vec<(String, Diagnostic)> {
     inputs.as_object().map_or_else(Vec::new, |inputs| unknown(program, inputs).collect())
 }
@@ -205,7 +205,7 @@ fn append(value: &Value, shape: &[u32], elements: &mut Elements) -> Result<(), S
                 Value::String(text) if text == "nan" => Some(f64::NAN),
                 Value::String(text) if text == "inf" => Some(f64::INFINITY),
                 Value::String(text) if text == "-inf" => Some(f64::NEG_INFINITY),
-                _ => return Err(format!("{value} is no number")),
+                _ => return Err(format!("{value} is not a number")),
             });
             Ok(())
         }

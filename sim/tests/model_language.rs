@@ -404,7 +404,7 @@ fn what_is_written_twice_is_reported() {
         let (mut known, mut assigned, mut repeated) = (BTreeSet::new(), BTreeMap::new(), false);
         for statement in &random.statements {
             for part in parts(&statement.text, &assigned) {
-                // An exchange is no computation.
+                // An exchange is not a computation.
                 let pair = part.rfind('[').filter(|_| part.ends_with("])@0"));
                 let exchange = pair.is_some_and(|pair| part[..pair].ends_with("^ @0"));
                 repeated |= !exchange && !known.insert(part);

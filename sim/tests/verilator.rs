@@ -83,7 +83,7 @@ fn devices_of_one_library_and_of_several_are_independent() {
 }
 
 #[test]
-#[should_panic(expected = "port now is no input to set")]
+#[should_panic(expected = "port now is not an input to set")]
 fn outputs_cannot_be_set() {
     let library = built(&adder(), &Options::default());
     library.device().set(library.port("now").unwrap(), 1);

@@ -74,7 +74,7 @@ pub(super) fn parse_limit(text: &str) -> Result<(LimitName, u64), String> {
         // Deeper nesting than this has no room on the stack.
         Ok(value) if name == LimitName::Depth && value > 1024 => Err("depth is at most 1024".to_owned()),
         Ok(value) if value > 0 => Ok((name, value)),
-        _ => Err(format!("`{value}` is no number above 0")),
+        _ => Err(format!("`{value}` is not a number above 0")),
     }
 }
 
@@ -169,7 +169,8 @@ pub(super) fn parse_timeout(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn parse_range(text: &str) -> Result<Range<u64>, String> {
-    let bound = |text: &str| text.trim().parse::<u64>().map_err(|_| format!("`{text}` is no number; write FROM..TO"));
+    let bound =
+        |text: &str| text.trim().parse::<u64>().map_err(|_| format!("`{text}` is not a number; write FROM..TO"));
     let (from, to) = text.split_once("..").ok_or("write FROM..TO; TO itself is outside")?;
     let range = bound(from)?..bound(to)?;
     if range.is_empty() { Err("the range is empty; TO itself is outside".to_owned()) } else { Ok(range) }

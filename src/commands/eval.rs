@@ -85,7 +85,7 @@ fn text(result: &Value) -> String {
     text
 }
 
-/// Refuse names that are no inputs of the program, and names that come twice, at their places.
+/// Refuse names that are not inputs of the program, and names that come twice, at their places.
 fn check_names(program: &Program, inputs: &Value, source: &Source) -> Result<(), Failure> {
     let places = json_places::names(&source.text);
     let place = |name: &str| places.iter().find(|(known, _)| known == name).map(|(_, span)| *span);

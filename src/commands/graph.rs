@@ -95,7 +95,7 @@ fn graph(program: &Program, line_of: impl Fn(arch::Span) -> usize) -> (Vec<Box>,
     };
     program.updates.iter().for_each(|each| update(each.next, each.state));
     program.descents.iter().for_each(|each| update(each.gradient, each.state));
-    // A statement that reads what it writes is no arrow anybody can draw.
+    // A statement that reads what it writes is not an arrow anybody can draw.
     (boxes.collect(), arrows.into_iter().filter(|arrow| arrow.from != arrow.to || arrow.update).collect())
 }
 

@@ -41,7 +41,7 @@ std::vector<Line> read(const std::string& folder, const std::string& name, size_
         while (words >> word) {
             char* end = nullptr;
             line.push_back(std::strtoull(word.c_str(), &end, 16));
-            if (*end) unusable(name + ": '" + word + "' is no number");
+            if (*end) unusable(name + ": '" + word + "' is not a number");
         }
         if (line.empty()) continue;
         if (line.size() != numbers) unusable(name + ": a line has the wrong number of words");
@@ -158,7 +158,7 @@ int main(int argc, char** argv) {
     context.commandArgs(argc, argv);
     Grid grid(&context);
     if (grid.read(GRID_IDENTITY) != GRID_IDENTITY_VALUE) {
-        std::printf("FAIL: the identity register is wrong: this is no grid of tabla-gen\n");
+        std::printf("FAIL: the identity register is wrong: this is not a grid of tabla-gen\n");
         return 1;
     }
     for (const Line& line : control) grid.write(line[0], line[1]);

@@ -58,7 +58,7 @@ pub(crate) fn fails(arguments: &[&str], code: i32, words: &[&str]) {
     for word in words {
         assert!(ran.stderr.contains(word), "no {word:?} in\n{}", ran.stderr);
     }
-    assert!(!ran.stderr.contains('\u{1b}'), "colours although stderr is no terminal");
+    assert!(!ran.stderr.contains('\u{1b}'), "colours although stderr is not a terminal");
 }
 
 /// A file in a folder; its path.

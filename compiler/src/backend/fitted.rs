@@ -19,7 +19,7 @@ fn gradient_depths(spec: &MachineSpec, machine: &Machine) -> Vec<u32> {
 /// out, are what the program needs.
 ///
 /// # Errors
-/// As [`super::compile`]; a specification that is no machine is a diagnostic, too.
+/// As [`super::compile`]; a specification that is not a machine is a diagnostic, too.
 pub fn compile_fitted(
     program: &Program,
     spec: &MachineSpec,

@@ -163,7 +163,7 @@ pub(super) fn sizes(batch: u32) -> Vec<u32> {
     (1..batch).rev().filter(|&size| batch.is_multiple_of(size)).collect()
 }
 
-/// Words that the inputs take in each bank of a PE at least, however they lie: so many samples are no use to try.
+/// Words that the inputs take in each bank of a PE at least, however they lie: it is useless to try so many samples.
 pub(super) fn least_data(program: &Program, pes: u32) -> u64 {
     let inputs = program.tensors.iter().filter(|tensor| tensor.role == Role::Input);
     inputs.map(|tensor| tensor.shape.iter().map(|&n| u64::from(n)).product::<u64>().div_ceil(u64::from(pes))).sum()

@@ -5,7 +5,7 @@
 //! | 1 numbers in range, free iterators first | directly |
 //! | 2 written index, aggregate | directly |
 //! | 3 accesses inside their tensors | interval of the index over the box; with guards, point by point if there are few, else not at all |
-//! | 4 written before read | boxes of written elements; what is no box counts as everything between its smallest and largest index |
+//! | 4 written before read | boxes of written elements; what is not a box counts as everything between its smallest and largest index |
 //! | 5 inputs, labels, parameters are not written | directly |
 //! | 6 own elements at the written index only | directly |
 
@@ -66,7 +66,7 @@ fn references(program: &Program) -> Result<(), String> {
         ensure(program.tensors[state.0].role == Role::State, || format!("law 1: {state} is updated and no state"))?;
     }
     for (name, id) in &program.names {
-        ensure(shape(*id).is_some(), || format!("law 1: {name} is {id}, which is no tensor"))?;
+        ensure(shape(*id).is_some(), || format!("law 1: {name} is {id}, which is not a tensor"))?;
     }
     for tensor in &program.tensors {
         if let Role::Gradient(of) = tensor.role {

@@ -1,5 +1,5 @@
 // train
-// The rate is no power of two: it goes into the label, long before the prediction is known.
+// The rate is not a power of two: it goes into the label, long before the prediction is known.
 mu = 0.3; m = 3;
 model_input x[m];
 model_output y;

@@ -74,7 +74,7 @@
 //!
 //! # Global minimum
 //!
-//! Element-wise work is written with operators on whole tensors; a contraction reads it once it is a tensor. `()` are no indices.
+//! Element-wise work is written with operators on whole tensors; a contraction reads it once it is a tensor. `()` are not indices.
 //!
 //! ```
 //! # use tile::{Fault, Graph, Tensor, TensorIndex, TensorOutput};

@@ -71,7 +71,7 @@ class Layout:
         if values.size % max(elements, 1) != 0:
             raise ValueError("%s: %d values for a tensor of %d" % (name, values.size, elements))
         if not np.all(np.isfinite(values)):
-            raise ValueError("%s: values that are no numbers" % name)
+            raise ValueError("%s: values that are not numbers" % name)
         limit = 2.0 ** (WORD_BITS - 1)
         scaled = np.rint(np.ldexp(values.reshape(-1, elements), tensor["fraction_bits"]))
         return np.clip(scaled, -limit, limit - 1).astype(np.int64)

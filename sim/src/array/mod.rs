@@ -53,7 +53,7 @@ impl Array {
         array
     }
 
-    /// A write that is no start.
+    /// A write that is not a start.
     fn take_write(&mut self, address: u32, data: u32) {
         let low = address & 0xffff;
         // Of a grid with an image only the number of steps can be written.

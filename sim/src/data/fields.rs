@@ -109,7 +109,7 @@ impl Encoding {
     /// Raw features and coded targets of every row.
     ///
     /// # Errors
-    /// `E-DATA` for missing columns and for cells that are no number; `with_targets = false` reads the features only.
+    /// `E-DATA` for missing columns and for cells that are not numbers; `with_targets = false` reads the features only.
     /// A missing feature is NaN if `gaps` says that it may be missing.
     pub fn read(&self, table: &Table, with_targets: bool, gaps: bool) -> Result<Rows, Vec<Diagnostic>> {
         let columns = |names: &[String]| {

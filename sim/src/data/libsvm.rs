@@ -33,7 +33,7 @@ fn feature(word: &str) -> Option<(u32, &str)> {
 /// Read LIBSVM text. Columns are called by their numbers, from 1 on (from 0, if there is a feature 0), then `label`.
 ///
 /// # Errors
-/// `E-DATA` with the place of what is no label or feature, or of a feature that comes twice; `E-LIMIT`.
+/// `E-DATA` with the place of what is not a label or feature, or of a feature that comes twice; `E-LIMIT`.
 pub fn read(text: &[u8]) -> Result<Table, Diagnostic> {
     let text = String::from_utf8_lossy(text);
     let mut samples: Vec<(&str, Vec<(u32, &str)>)> = Vec::new();
@@ -50,12 +50,12 @@ pub fn read(text: &[u8]) -> Result<Table, Diagnostic> {
         };
         let Some(label) = words.next() else { continue };
         if label.parse::<f64>().is_err() {
-            return wrong(label, "is no label: a number comes first");
+            return wrong(label, "is not a label: a number comes first");
         }
         let mut features = Vec::new();
         for word in words {
             let Some((number, value)) = feature(word) else {
-                return wrong(word, "is no feature: NUMBER:VALUE is expected");
+                return wrong(word, "is not a feature: NUMBER:VALUE is expected");
             };
             if features.iter().any(|&(known, _)| known == number) {
                 return wrong(word, "gives a feature that the line has already given");
@@ -104,9 +104,9 @@ mod tests {
             let error = read(text.as_bytes()).unwrap_err();
             (error.message, error.span.unwrap().start)
         };
-        let label = "line 2: `x` is no label: a number comes first";
+        let label = "line 2: `x` is not a label: a number comes first";
         assert_eq!(error("1 1:2\nx 1:2\n"), (label.to_owned(), 6));
-        let feature = "line 1: `2;3` is no feature: NUMBER:VALUE is expected";
+        let feature = "line 1: `2;3` is not a feature: NUMBER:VALUE is expected";
         assert_eq!(error("1 1:2 2;3\n"), (feature.to_owned(), 6));
         let twice = "line 1: `1:3` gives a feature that the line has already given";
         assert_eq!(error("1 1:2 1:3\n"), (twice.to_owned(), 6));

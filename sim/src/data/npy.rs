@@ -100,7 +100,7 @@ pub fn read(bytes: &[u8]) -> Result<Array, Diagnostic> {
     let (order, kind) = (letters.next().unwrap_or(' '), letters.next().unwrap_or(' '));
     let size = letters.as_str().parse::<usize>().unwrap_or(0);
     if element(kind, &vec![0; size.min(16)]).is_none() || !"<>|=".contains(order) {
-        let message = wrong(format!("of the type `{}`, which is no number", header.kind.escape_default()));
+        let message = wrong(format!("of the type `{}`, which is not a number", header.kind.escape_default()));
         return Err(message.with_help("save it as numbers: numpy.save(\"data.npy\", array.astype(\"float32\"))"));
     }
     let count = header.shape.iter().try_fold(1usize, |count, &extent| count.checked_mul(extent));
@@ -242,7 +242,7 @@ mod tests {
             "the NumPy array is of 2 elements of 8 bytes, but has 12 bytes"
         );
         let objects = file("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}\n", &[0; 8]);
-        assert_eq!(message(&objects), "the NumPy array is of the type `|O`, which is no number");
+        assert_eq!(message(&objects), "the NumPy array is of the type `|O`, which is not a number");
         let huge = file("{'descr': '<f8', 'fortran_order': False, 'shape': (99999999, 9999999999999)}\n", &[]);
         assert_eq!(read(&huge).unwrap_err().code, Code::Limit);
         assert!(message(&file("{'descr': [('a', '<f8')], 'shape': (1,)}", &[])).contains("header"));

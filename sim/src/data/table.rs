@@ -13,7 +13,7 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
     /// Line of the file on which each row starts, 1-based; empty where the file has no lines.
     pub lines: Vec<u64>,
-    /// The text, which the spans of errors refer to; without the byte order mark, empty where the file is no text.
+    /// The text, which the spans of errors refer to; without the byte order mark, empty where the file is not text.
     pub text: String,
     /// Whether a column that is not there holds zeros, as in LIBSVM files.
     pub sparse: bool,
@@ -38,7 +38,7 @@ impl Table {
         Table::from_separated(text, separator_of(without_mark(text)))
     }
 
-    /// Rows of a file that is no text, or whose cells have no place in it.
+    /// Rows of a file that is not text, or whose cells have no place in it.
     ///
     /// # Errors
     /// `E-DATA` if there are no rows, `E-LIMIT` if there are too many cells.
@@ -54,7 +54,7 @@ impl Table {
     /// Read text with a header line and cells between separators; a cell in double quotes may contain them.
     ///
     /// # Errors
-    /// `E-DATA`: no header, no rows, a column name twice, rows of different lengths, or text that is no UTF-8.
+    /// `E-DATA`: no header, no rows, a column name twice, rows of different lengths, or text that is not UTF-8.
     pub fn from_separated(text: &[u8], separator: u8) -> Result<Table, Diagnostic> {
         let text = without_mark(text);
         if text.iter().all(u8::is_ascii_whitespace) {
@@ -187,7 +187,7 @@ impl Table {
     /// All numbers of some columns, row by row. Collects up to 20 errors.
     ///
     /// # Errors
-    /// One `E-DATA` per cell that is no number.
+    /// One `E-DATA` per cell that is not a number.
     pub fn numbers(&self, columns: &[usize]) -> Result<Vec<Vec<f64>>, Vec<Diagnostic>> {
         self.numbers_or(columns, |row, column| self.number(row, column))
     }

@@ -155,7 +155,7 @@ impl TryFrom<String> for Size {
     type Error = String;
 
     fn try_from(text: String) -> Result<Size, String> {
-        let wrong = || format!("`{text}` is no size; write `features`, `inputs` or `classes`, optionally `+ N`");
+        let wrong = || format!("`{text}` is not a size; write `features`, `inputs` or `classes`, optionally `+ N`");
         let (of, plus) = match text.split_once('+') {
             Some((of, plus)) => (of, plus.trim().parse().map_err(|_| wrong())?),
             None => (text.as_str(), 0),

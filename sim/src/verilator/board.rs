@@ -32,7 +32,7 @@ impl BoardDevice {
     /// A new instance, after its power-on reset. A bit takes `divisor` cycles; a button that is pressed gives `pressed`.
     ///
     /// # Panics
-    /// If the library is no board.
+    /// If the library is not a board.
     pub fn new(library: &Library, divisor: u32, pressed: bool) -> BoardDevice {
         let port = |name: &str| library.port(name).unwrap_or_else(|| panic!("a board has a port {name}"));
         let mut board = BoardDevice {

@@ -265,7 +265,11 @@ impl Device {
 
     fn input(&self, port: PortId) -> Storage {
         let storage = self.storage[port.0 as usize];
-        assert!(storage.input && port.0 != 0, "port {} is no input to set", self.loaded.ports[port.0 as usize].name);
+        assert!(
+            storage.input && port.0 != 0,
+            "port {} is not an input to set",
+            self.loaded.ports[port.0 as usize].name
+        );
         storage
     }
 

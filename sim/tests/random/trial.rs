@@ -163,7 +163,7 @@ impl Trial {
                         continue;
                     }
                     Err(errors) => {
-                        // Values that are no numbers are the golden model's to refuse.
+                        // Values that are not numbers are the golden model's to refuse.
                         refused = Some(errors[0].message.clone());
                         continue;
                     }

@@ -24,7 +24,7 @@ pub(super) fn apply(operator: &str, stack: &mut Vec<i64>, span: Span) -> Result<
         "/" | "%" if b == 0 => return Err(fault("divides by zero").with_label("zero divisor")),
         "/" => a.checked_div(b),
         "%" => a.checked_rem(b),
-        "^" if b < 0 => return Err(fault("has a negative exponent").with_label("the result is no integer")),
+        "^" if b < 0 => return Err(fault("has a negative exponent").with_label("the result is not an integer")),
         "^" => power(a, b),
         "min" => Some(a.min(b)),
         _ => Some(a.max(b)),

@@ -208,7 +208,7 @@ impl<'t> Scan<'t> {
         }
         let diagnostic = if digits > 0 {
             let span = Span::new(start + 1 + digits, self.at);
-            Diagnostic::new(Code::Lex, span, format!("`${name}` is no variable"))
+            Diagnostic::new(Code::Lex, span, format!("`${name}` is not a variable"))
                 .with_label("only digits may follow a digit")
         } else {
             let diagnostic = Diagnostic::new(Code::Lex, self.span_from(start), "`$` without a name");
@@ -435,7 +435,7 @@ impl<'t> Scan<'t> {
             "memref" if self.next() == Some('<') => self.memref(),
             _ if is_type(word) => Some(Value::Type(word.to_string())),
             _ => {
-                let diagnostic = Diagnostic::new(Code::Lex, self.span_from(start), format!("`{word}` is no value"));
+                let diagnostic = Diagnostic::new(Code::Lex, self.span_from(start), format!("`{word}` is not a value"));
                 let known = self.lookup(word).is_some();
                 let help = if known {
                     format!("did you mean `${word}`?")
@@ -506,7 +506,9 @@ impl<'t> Scan<'t> {
                 None
             }
             Literal::Malformed => {
-                self.error(Diagnostic::new(Code::Lex, span, format!("`{text}` is no number")).with_label("malformed"));
+                self.error(
+                    Diagnostic::new(Code::Lex, span, format!("`{text}` is not a number")).with_label("malformed"),
+                );
                 None
             }
         }
@@ -580,7 +582,7 @@ impl<'t> Scan<'t> {
         let word = &self.text[start..self.at];
         let span = self.span_from(start);
         if !matches!(word, "+" | "-" | "*" | "/" | "%" | "^" | "min" | "max") {
-            let diagnostic = Diagnostic::new(Code::Lex, span, format!("`{word}` is no operator of the calculator"));
+            let diagnostic = Diagnostic::new(Code::Lex, span, format!("`{word}` is not an operator of the calculator"));
             let help = if letters > 0 {
                 format!("did you mean `${word}`?")
             } else {

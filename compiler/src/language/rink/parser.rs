@@ -125,7 +125,7 @@ where
             // `input` and `output` are qualifiers where another name follows, and names otherwise.
             let name = words.pop().unwrap_or(Name { text: "", span: span(place) });
             if let Some(other) = words.iter().find(|word| !matches!(word.text, "input" | "output")) {
-                let message = format!("`{}` is no qualifier", other.text);
+                let message = format!("`{}` is not a qualifier", other.text);
                 return Err(Rich::custom(SimpleSpan::from(other.span.start..other.span.end), message));
             }
             let has = |text: &str| words.iter().any(|word| word.text == text);

@@ -4,7 +4,7 @@
 //! h = sum[i](x[i]);  // total      =>      h  =  sum  [  i  ]  (  x  [  i  ]  )  ;
 //! ```
 //!
-//! No text fails to lex: what is no token becomes a diagnostic, and the parser goes on with the rest.
+//! No text fails to lex: what is not a token becomes a diagnostic, and the parser goes on with the rest.
 
 use super::ast::{Group, Nonlinear};
 use crate::language::preprocessor::{Expanded, Value, wrong_kind};

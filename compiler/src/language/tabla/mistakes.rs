@@ -68,7 +68,7 @@ pub(super) fn explain(text: &str, tokens: &[Located], at: usize, error: &Rich<To
             Some("there is no division: multiply by a constant such as `0.25`".to_string())
         }
         (Some(Token::Name(name)), Some(Token::Symbol('('))) => Some(format!(
-            "`{name}` is no function; the functions are sum, pi, norm, sigmoid, sigmoid_symmetric, gaussian and log"
+            "unknown function `{name}`; the functions are sum, pi, norm, sigmoid, sigmoid_symmetric, gaussian and log"
         )),
         (Some(Token::Symbol('=')), Some(Token::Symbol('>'))) if adjacent => None,
         (_, Some(Token::Symbol('='))) if matches!(token(Some(at + 1)), Some(Token::Symbol('>'))) => {

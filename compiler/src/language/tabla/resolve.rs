@@ -243,7 +243,7 @@ impl<'s> Resolver<'s, '_> {
     fn describe(&self, symbol: Symbol) -> &'static str {
         match symbol {
             Symbol::Constant { integer: true, .. } => "an integer constant",
-            Symbol::Constant { integer: false, .. } => "a constant that is no integer",
+            Symbol::Constant { integer: false, .. } => "a constant that is not an integer",
             Symbol::Iterator(_) => "an iterator",
             Symbol::Broken => "wrong",
             Symbol::Variable(id) => match self.program.variables[id.0].kind {

@@ -43,7 +43,7 @@ pub(super) fn lower(functions: &[Function], options: &Options) -> Result<Lowered
         let missing = options
             .entry
             .as_deref()
-            .map_or("the file has no function".into(), |name| format!("there is no function `{name}`"));
+            .map_or("the file has no function".into(), |name| format!("unknown function `{name}`"));
         let diagnostic = Diagnostic::global(Code::Undef, missing);
         let names = functions.iter().map(|function| function.name.text);
         return Err(vec![match options.entry.as_deref().and_then(|name| nearest(name, names)) {

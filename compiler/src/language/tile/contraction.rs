@@ -76,7 +76,7 @@ impl<'s> Lowering<'s, '_> {
             }
             _ => {
                 self.report(
-                    Diagnostic::new(Code::Kind, target.span, format!("`{}` is no tensor", target.text))
+                    Diagnostic::new(Code::Kind, target.span, format!("`{}` is not a tensor", target.text))
                         .with_label("target"),
                 );
                 return None;
@@ -136,7 +136,7 @@ impl<'s> Lowering<'s, '_> {
             "<=" => Aggregation::Of(Aggregate::Min),
             other => {
                 self.report(
-                    Diagnostic::new(Code::Contract, place, format!("`{other}` is no aggregation")).with_label("contraction").with_help(
+                    Diagnostic::new(Code::Contract, place, format!("`{other}` is not an aggregation")).with_label("contraction").with_help(
                         "the aggregations are `+=` sum, `*=` product, `>=` maximum, `<=` minimum and `=` assignment",
                     ),
                 );
@@ -270,7 +270,7 @@ impl<'s> Lowering<'s, '_> {
                 .with_help("a constraint is `index < size`; collect all indices on the left")
         };
         let Syntax::Chain { first, rest } = &constraint.form else {
-            self.report(fault("this is no constraint", constraint.span));
+            self.report(fault("this is not a constraint", constraint.span));
             return None;
         };
         let [(Operator::Lt, bound)] = rest.as_slice() else {

@@ -135,7 +135,7 @@ impl<'s> Lowering<'s, '_> {
                 None
             }
             Form::List(_) => {
-                self.report(Diagnostic::new(Code::Syntax, expression.span, "a list is no value").with_label("here"));
+                self.report(Diagnostic::new(Code::Syntax, expression.span, "a list is not a value").with_label("here"));
                 None
             }
             Form::Negate(count, value) => {
@@ -190,7 +190,7 @@ impl<'s> Lowering<'s, '_> {
                 let Some(&(_, arity, known)) = known else {
                     let unsupported = UNSUPPORTED.contains(&function.text);
                     let code = if unsupported { Code::Unsupported } else { Code::Undef };
-                    let message = if unsupported { "is not supported" } else { "is no function" };
+                    let message = if unsupported { "is not supported" } else { "is not a function" };
                     let diagnostic = Diagnostic::new(code, function.span, format!("`{}` {message}", function.text))
                         .with_label("here");
                     self.report(match crate::language::nearest(function.text, FUNCTIONS.iter().map(|known| known.0)) {

@@ -108,7 +108,7 @@ impl<'s> Lowering<'s, '_> {
                 Entry::Unbound => return self.size(expression).and(None),
                 Entry::Broken => return None,
                 _ => {
-                    self.report(affine(Code::NonAffine, "a tensor is no index", name.span));
+                    self.report(affine(Code::NonAffine, "a tensor is not an index", name.span));
                     return None;
                 }
             },

@@ -25,7 +25,7 @@ pub(super) fn lower(functions: &[Function], options: &Options) -> Result<(Progra
         let diagnostic = match &options.entry {
             None => Diagnostic::global(Code::Undef, "the file has no function"),
             Some(name) => {
-                let diagnostic = Diagnostic::global(Code::Undef, format!("there is no function `{name}`"));
+                let diagnostic = Diagnostic::global(Code::Undef, format!("unknown function `{name}`"));
                 match nearest(name, functions.iter().map(|function| function.name.text)) {
                     Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
                     None => diagnostic,
@@ -123,7 +123,7 @@ impl<'s> Lowering<'s, '_> {
             ),
             Entry::Broken => {}
             _ => self.report(
-                Diagnostic::new(Code::Kind, name.span, format!("`{}` is no tensor", name.text))
+                Diagnostic::new(Code::Kind, name.span, format!("`{}` is not a tensor", name.text))
                     .with_label("a tensor is expected"),
             ),
         }
@@ -345,7 +345,7 @@ impl<'s> Lowering<'s, '_> {
                     Diagnostic::new(
                         Code::Contract,
                         object.span,
-                        format!("`{}` is no result of a contraction", object.text),
+                        format!("`{}` is not a result of a contraction", object.text),
                     )
                     .with_label("constraints follow the contraction"),
                 ),
@@ -395,7 +395,7 @@ impl<'s> Lowering<'s, '_> {
                     Some(Entry::Integer(value)) => value,
                     None | Some(Entry::Broken) => extent,
                     Some(_) => {
-                        let message = format!("`{}` is no size", name.text);
+                        let message = format!("`{}` is not a size", name.text);
                         self.report(Diagnostic::new(Code::Kind, name.span, message).with_label("in bind_dims"));
                         extent
                     }

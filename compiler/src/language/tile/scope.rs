@@ -55,7 +55,7 @@ impl<'s> Lowering<'s, '_> {
                 }
                 Entry::Broken => return None,
                 _ => {
-                    self.report(fault(Code::Kind, format!("`{}` is no size", name.text)));
+                    self.report(fault(Code::Kind, format!("`{}` is not a size", name.text)));
                     return None;
                 }
             },

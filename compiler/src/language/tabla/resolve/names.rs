@@ -89,7 +89,7 @@ impl<'s> Names<'s> {
                     Diagnostic::global(Code::WarnUnused, "--set mu has no effect: the program has no gradient")
                 }
                 (_, Some((_, span))) => {
-                    Diagnostic::new(Code::Kind, *span, format!("--set {name}: `{name}` is no constant"))
+                    Diagnostic::new(Code::Kind, *span, format!("--set {name}: `{name}` is not a constant"))
                         .with_label("defined here")
                 }
                 (_, None) => {

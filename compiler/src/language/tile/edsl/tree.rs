@@ -326,6 +326,6 @@ fn operator_of(text: &str) -> Operator {
         "<" => Operator::Lt,
         "<=" => Operator::Le,
         "==" => Operator::Eq,
-        other => unreachable!("`{other}` is no operator of the builder"),
+        other => unreachable!("`{other}` is not an operator of the builder"),
     }
 }
