@@ -11,9 +11,10 @@ use arch::diagnostic::line_column;
 use arch::image::Image;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine, Span};
-use compiler::backend::{self, Compiled, Refusal};
 use compiler::fixed::{self, NumberReport, Numbers, Role};
+use compiler::image::{self, Refusal};
 use compiler::language::nearest;
+use compiler::search::{self, Compiled};
 use compiler::tensor;
 use std::collections::BTreeMap;
 
@@ -144,7 +145,7 @@ impl Images {
             let entries =
                 |program: &fixed::Program| program.tables.iter().map(|table| table.entries.len()).sum::<usize>();
             let most = programs.into_iter().flatten().map(entries).max().unwrap_or(0) as u32;
-            let divides = programs.into_iter().flatten().any(backend::needs_divider);
+            let divides = programs.into_iter().flatten().any(image::needs_divider);
             common.table_entries = Some(if most == 0 && !divides { 0 } else { most.max(64) });
         }
         for program in programs.into_iter().flatten() {
@@ -157,7 +158,7 @@ impl Images {
         })?;
         let line_of = |span: Span| line_of(project, span);
         let compile = |program: &fixed::Program| {
-            backend::compile(program, &common, &line_of).map_err(|refusal| refused(project, program, refusal))
+            search::compile(program, &common, &line_of).map_err(|refusal| refused(project, program, refusal))
         };
         let optional = |program: &Option<fixed::Program>| program.as_ref().map(compile).transpose();
         let (mut full, mut rest, mut predict) =
@@ -246,14 +247,14 @@ pub fn fitted(project: &Project, program: &fixed::Program) -> Result<Compiled, F
 fn fitted_to(project: &Project, program: &fixed::Program, spec: &MachineSpec) -> Result<Compiled, Failure> {
     // What does not follow from its config alone might not fit the board.
     let spec = MachineSpec { scalar: spec.scalar.or(project.board.facts().map(|_| false)), ..spec.clone() };
-    backend::compile_fitted(program, &spec, &|span| line_of(project, span))
+    search::compile_fitted(program, &spec, &|span| line_of(project, span))
         .map_err(|refusal| refused(project, program, refusal))
 }
 
 /// Whether a program fits the config's machine.
 pub fn fits(project: &Project, program: &tensor::Program, ranges: &NamedRanges) -> bool {
     let lowered = lower(project, program, ranges, &BTreeMap::new());
-    lowered.is_ok_and(|(program, _)| backend::compile_fitted(&program, &project.config.spec, &|_| 0).is_ok())
+    lowered.is_ok_and(|(program, _)| search::compile_fitted(&program, &project.config.spec, &|_| 0).is_ok())
 }
 
 /// Make the depths that the user left open large enough for `machine`.
@@ -294,7 +295,7 @@ fn refused(project: &Project, program: &fixed::Program, refusal: Refusal) -> Fai
         ..project.config.spec.clone()
     };
     let mut diagnostic = *diagnostic;
-    if let Ok(compiled) = backend::compile_fitted(program, &open, &|_| 0) {
+    if let Ok(compiled) = search::compile_fitted(program, &open, &|_| 0) {
         let machine = compiled.image.machine;
         diagnostic.help = Some(format!(
             "the smallest {} x {} grid that would do has model_depth = {}, data_depth = {}, temporary_depth = {}, \

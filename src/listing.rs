@@ -1,7 +1,8 @@
 //! An image as text: placement, schedule, instructions.
 
 use arch::Image;
-use compiler::backend::{Alternative, Axis, Compiled};
+use compiler::placed::Axis;
+use compiler::search::{Alternative, Compiled};
 use std::fmt::Display;
 
 fn axis(axis: Axis) -> &'static str {

@@ -4,7 +4,7 @@
 
 use crate::charts;
 use arch::Image;
-use compiler::backend::Axis;
+use compiler::placed::Axis;
 use serde::Serialize;
 use std::fmt::Write;
 

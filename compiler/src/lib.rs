@@ -7,11 +7,19 @@
 //! | [`canonical`] | tensor IR to tensor IR: the passes, one file each |
 //! | [`ranges`] | what values the tensors take |
 //! | [`fixed`] | fixed-point IR: the same, with every rounding decided |
-//! | [`backend`] | fixed-point IR to image: place, schedule, encode |
+//! | [`placed`] | fixed-point IR in pieces, each index on an axis of the grid |
+//! | [`jobs`] | vector operations on the words of each PE |
+//! | [`scheduled`] | the cycle of every job, the address of every word |
+//! | [`image`] | microcode, and its verifier |
+//! | [`search`] | fixed-point IR to image: tries the choices of these stages and takes the shortest step |
 
-pub mod backend;
 pub mod canonical;
 pub mod fixed;
+pub mod image;
+pub mod jobs;
 pub mod language;
+pub mod placed;
 pub mod ranges;
+pub mod scheduled;
+pub mod search;
 pub mod tensor;

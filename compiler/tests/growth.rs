@@ -4,11 +4,12 @@
 #![allow(clippy::print_stdout, reason = "times are shown, not asserted")]
 
 use arch::machine::MachineSpec;
-use compiler::backend::{Axis, Compiled, compile_fitted};
 use compiler::canonical::{Batch, Keep, Options, Reduction, canonicalise};
 use compiler::fixed::{self, Numbers};
 use compiler::language::{self, Language};
+use compiler::placed::Axis;
 use compiler::ranges::Ranges;
+use compiler::search::{Compiled, compile_fitted};
 use std::path::Path;
 use std::time::Instant;
 
@@ -30,7 +31,7 @@ fn compiled(layers: [u32; 3], batch: u32, grid: (u32, u32)) -> Compiled {
     let compiled = compile_fitted(&lowered, &spec, &|_| 0).expect("it fits");
     let (instructions, cycles) = (compiled.image.alu.len(), compiled.image.step_length);
     let (took, start) = (start.elapsed(), Instant::now());
-    compiler::backend::verify(&compiled.image, &compiled.follows);
+    compiler::image::verify(&compiled.image, &compiled.follows);
     println!(
         "{layers:?}, batch {}: {:.1} ms, {:.1} of them for the verifier; {instructions} instructions, {cycles} cycles",
         batch.size,

@@ -1,11 +1,11 @@
 //! The same computation in four languages is the same canonical program and the same microcode.
 
 use arch::{Image, Machine, Span};
-use compiler::backend::compile;
 use compiler::canonical::{Batch, Keep, Options, canonicalise};
 use compiler::fixed::{self, Numbers};
 use compiler::language::{self, Language};
 use compiler::ranges::Ranges;
+use compiler::search::compile;
 use compiler::tensor::{Program, Role};
 
 /// The result of a program in canonical form.

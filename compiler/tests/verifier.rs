@@ -2,11 +2,13 @@
 
 use arch::image::Image;
 use arch::machine::MachineSpec;
-use compiler::backend::{Cause, Compiled, compile_fitted, verify};
 use compiler::canonical::{Batch, Keep, Options, Reduction, canonicalise};
 use compiler::fixed::{self, Numbers};
+use compiler::image::verify;
 use compiler::language::{self, Language};
 use compiler::ranges::Ranges;
+use compiler::scheduled::Cause;
+use compiler::search::{Compiled, compile_fitted};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 

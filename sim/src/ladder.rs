@@ -13,9 +13,9 @@ use crate::grid::{Grid, Stalls};
 use arch::image::Image;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine};
-use compiler::backend::{Compiled, compile_elsewhere, compile_fitted};
 use compiler::canonical::{Options, canonicalise};
 use compiler::fixed::{self, Numbers};
+use compiler::search::{Compiled, compile_elsewhere, compile_fitted};
 use compiler::tensor::{self, Role, TensorId};
 use std::collections::BTreeMap;
 

@@ -160,7 +160,7 @@ fn wide_layers_climb_the_ladder() {
             ..MachineSpec::default()
         };
         let climb = Climb::new(&program, &options, &model, &steps, &spec).unwrap_or_else(|errors| panic!("{errors:?}"));
-        let changes = climb.compiled.placement.iter().any(|(_, axes)| axes.contains(&compiler::backend::Axis::Tall));
+        let changes = climb.compiled.placement.iter().any(|(_, axes)| axes.contains(&compiler::placed::Axis::Tall));
         println!("{pus} x {pes_per_pu}, {inputs}-{hidden}, batch {}: {changes}", batch.size);
         tall += usize::from(changes);
         for stalls in [Stalls::none(), Stalls::seeded(3, 20, 20)] {

@@ -8,8 +8,8 @@
 mod languages;
 
 use arch::machine::MachineSpec;
-use compiler::backend::Axis;
 use compiler::language::Language;
+use compiler::placed::Axis;
 use languages::{Outcome, cases, climb, climb_text, extremes, machines};
 use serde_json::json;
 use sim::array::Array;

@@ -10,7 +10,8 @@ use crate::output::{self, Talk};
 use crate::project::Project;
 use crate::report;
 use crate::timeline;
-use compiler::backend::{Alternative, Axis, Compiled, Step};
+use compiler::placed::Axis;
+use compiler::search::{Alternative, Compiled, Step};
 use serde_json::{Value, json};
 
 /// Print the listing of the training image, or of a function's.

@@ -5,14 +5,14 @@
 //!     move                 █ █ (root latency later)
 //!
 //! Jobs issue one after the other, each in the first cycle in which every word it reads has been written by then, no write
-//! port is used twice, and the root and move streams stay in order ([`super::board`]). Jobs of the scalar unit have a stream of their own. The order is a list schedule: the job
+//! port is used twice, and the root and move streams stay in order ([`super::timetable`]). Jobs of the scalar unit have a stream of their own. The order is a list schedule: the job
 //! with the longest way to the end of the step goes first; while it waits, others fill the gap, cut at an outer loop if they are
 //! too long for it. How much such a filler may delay the urgent job is tried out, and the shortest step is taken.
 
-use super::board::{Board, Site, Slot, Window, Words};
-use super::job::{Datapath, Extent, Job};
-use super::select::Storage;
+use super::timetable::{Cycles, Footprint, Site, Slot, Timetable};
 use super::trace::{Touch, Trace, behind};
+use crate::jobs::job::{Datapath, Extent, Job};
+use crate::jobs::select::Storage;
 use arch::isa::Pad;
 use arch::machine::Machine;
 
@@ -20,21 +20,21 @@ use arch::machine::Machine;
 ///
 /// The next step may start while the last results of this one are still on their way: what it reads of them lands in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Schedule {
-    pub(super) jobs: Vec<Job>,
-    pub(super) slots: Vec<Slot>,
-    pub(super) length: u64,
+pub(crate) struct Schedule {
+    pub(crate) jobs: Vec<Job>,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) length: u64,
     /// First cycle in which everything can be read.
-    pub(super) landed: u64,
+    pub(crate) landed: u64,
 }
 
 impl Schedule {
-    fn of(board: &Board<'_>, jobs: Vec<Job>) -> Schedule {
-        Schedule { jobs, slots: board.slots().to_vec(), length: board.length(), landed: board.landed() }
+    fn of(timetable: &Timetable<'_>, jobs: Vec<Job>) -> Schedule {
+        Schedule { jobs, slots: timetable.slots().to_vec(), length: timetable.length(), landed: timetable.landed() }
     }
 
     /// When the beats of each job are issued.
-    pub(super) fn windows(&self) -> Vec<Window> {
+    pub(crate) fn windows(&self) -> Vec<Cycles> {
         self.slots.iter().map(|slot| slot.issue).collect()
     }
 
@@ -44,13 +44,13 @@ impl Schedule {
 }
 
 /// Jobs in the order in which they were written.
-pub(super) fn in_order(storages: &[Storage], jobs: &[Job], pads: &[Pad], machine: &Machine) -> Schedule {
-    let mut board = Board::new(machine, storages, pads);
+pub(crate) fn in_order(storages: &[Storage], jobs: &[Job], pads: &[Pad], machine: &Machine) -> Schedule {
+    let mut timetable = Timetable::new(machine, storages, pads);
     for job in jobs {
-        let words = Words::of(job, machine);
-        board.place(job, &words, board.start(job, board.words_ready(&words)));
+        let words = Footprint::of(job, machine);
+        timetable.place(job, &words, timetable.start(job, timetable.words_ready(&words)));
     }
-    Schedule::of(&board, jobs.to_vec())
+    Schedule::of(&timetable, jobs.to_vec())
 }
 
 /// Programs with more jobs keep the order in which they are written: the search grows with the square of their number.
@@ -61,7 +61,7 @@ const POLICIES: &[(u64, bool)] =
     &[(0, false), (0, true), (2, true), (8, false), (8, true), (32, false), (u64::MAX, false)];
 
 /// The best order found. Not longer than the order in which the jobs are written.
-pub(super) fn schedule(storages: &[Storage], jobs: &[Job], pads: &[Pad], machine: &Machine) -> Schedule {
+pub(crate) fn schedule(storages: &[Storage], jobs: &[Job], pads: &[Pad], machine: &Machine) -> Schedule {
     let mut best = in_order(storages, jobs, pads, machine);
     if jobs.len() > MOST_JOBS {
         return best;
@@ -78,14 +78,14 @@ pub(super) fn schedule(storages: &[Storage], jobs: &[Job], pads: &[Pad], machine
 
 /// Which jobs have to come before which, and how far it is from each to the end of the step.
 struct Graph {
-    words: Vec<Words>,
+    words: Vec<Footprint>,
     before: Vec<Vec<usize>>,
     way: Vec<u64>,
 }
 
 /// The words of a job, and which lanes of them it writes.
 struct Touched {
-    words: Words,
+    words: Footprint,
     /// Boxes of words that the same lanes write.
     lanes: Vec<(Vec<Trace>, Extent)>,
 }
@@ -96,7 +96,7 @@ impl Touched {
         let lanes = job.written_parts(machine).into_iter().filter_map(|(part, extent)| {
             write.map(|access| (Trace::of_part(job, access, Touch::First, &part), extent))
         });
-        Touched { words: Words::of(job, machine), lanes: lanes.collect() }
+        Touched { words: Footprint::of(job, machine), lanes: lanes.collect() }
     }
 
     /// Whether both write the same word of some PE.
@@ -159,7 +159,7 @@ struct Open {
     job: Job,
     /// Its number in the graph.
     number: usize,
-    words: Words,
+    words: Footprint,
     /// The cycle in which its words are ready, once all jobs before it have been placed.
     ready: Option<u64>,
 }
@@ -173,7 +173,7 @@ fn list(
     delay: u64,
     cut: bool,
 ) -> Schedule {
-    let mut board = Board::new(machine, storages, pads);
+    let mut timetable = Timetable::new(machine, storages, pads);
     let mut waiting: Vec<usize> = graph.before.iter().map(Vec::len).collect();
     let open = |(number, job): (usize, &Job)| {
         let words = graph.words[number].clone();
@@ -185,8 +185,8 @@ fn list(
         let mut ready: Vec<(usize, u64)> = Vec::new();
         for (at, open) in opened.iter_mut().enumerate() {
             if waiting[open.number] == 0 {
-                let words = *open.ready.get_or_insert_with(|| board.words_ready(&open.words));
-                ready.push((at, board.start(&open.job, words)));
+                let words = *open.ready.get_or_insert_with(|| timetable.words_ready(&open.words));
+                ready.push((at, timetable.start(&open.job, words)));
             }
         }
         ready.sort_by_key(|&(at, _)| (std::cmp::Reverse(graph.way[opened[at].number]), at));
@@ -208,15 +208,15 @@ fn list(
                     .map(|(head, tail)| (at, start, head, tail))
             };
             if let Some((at, start, head, tail)) = ready[1..].iter().find_map(room) {
-                board.place(&head, &Words::of(&head, machine), start);
+                timetable.place(&head, &Footprint::of(&head, machine), start);
                 placed.push(head);
                 let open = &mut opened[at];
-                (open.words, open.job, open.ready) = (Words::of(&tail, machine), tail, None);
+                (open.words, open.job, open.ready) = (Footprint::of(&tail, machine), tail, None);
                 continue;
             }
         }
         let done = opened.remove(at);
-        board.place(&done.job, &done.words, start);
+        timetable.place(&done.job, &done.words, start);
         placed.push(done.job);
         for (later, before) in graph.before.iter().enumerate() {
             if before.contains(&done.number) {
@@ -224,5 +224,5 @@ fn list(
             }
         }
     }
-    Schedule::of(&board, placed)
+    Schedule::of(&timetable, placed)
 }

@@ -1,8 +1,8 @@
 //! What a machine cannot do, said to the user.
 
-use super::allocate::Words;
 use super::encode;
 use crate::fixed::{Kind, Operation, Program};
+use crate::scheduled::allocate::Words;
 use arch::amounts::Amounts;
 use arch::image::Image;
 use arch::isa::{AluInstruction, ScalarInstruction};
@@ -24,11 +24,11 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    pub(super) fn unsupported(diagnostic: Diagnostic) -> Refusal {
+    pub(crate) fn unsupported(diagnostic: Diagnostic) -> Refusal {
         Refusal::Unsupported(Box::new(diagnostic))
     }
 
-    pub(super) fn too_large(diagnostic: Diagnostic, needed: Words) -> Refusal {
+    pub(crate) fn too_large(diagnostic: Diagnostic, needed: Words) -> Refusal {
         Refusal::DoesNotFit { diagnostic: Box::new(diagnostic), needed }
     }
 
@@ -41,7 +41,7 @@ impl Refusal {
 }
 
 /// Whether the machine can compute at all what a program asks for.
-pub(super) fn check_program(program: &Program, machine: &Machine) -> Result<(), Refusal> {
+pub(crate) fn check_program(program: &Program, machine: &Machine) -> Result<(), Refusal> {
     if program.word != machine.word() || program.accumulator > machine.accumulator() {
         let message = format!(
             "the program was made for words of {} and accumulators of {} bits, the machine has {} and {}",
@@ -72,7 +72,7 @@ pub(super) fn check_program(program: &Program, machine: &Machine) -> Result<(), 
     Ok(())
 }
 
-pub(super) fn too_large(machine: &Machine, available: Words, needed: Words) -> Refusal {
+pub(crate) fn too_large(machine: &Machine, available: Words, needed: Words) -> Refusal {
     let pads = [
         ("model", needed.model, available.model),
         ("data", needed.data, available.data),
@@ -93,7 +93,7 @@ pub(super) fn too_large(machine: &Machine, available: Words, needed: Words) -> R
 }
 
 /// Instructions must fit program memories and fields, tables their memory.
-pub(super) fn check_programs(image: &Image) -> Result<(), Refusal> {
+pub(crate) fn check_programs(image: &Image) -> Result<(), Refusal> {
     let depth = image.machine.program_depth();
     let streams = [
         ("alu", image.alu.len()),
@@ -126,7 +126,7 @@ pub(super) fn check_programs(image: &Image) -> Result<(), Refusal> {
 }
 
 /// Every shift must be one that the machine does.
-pub(super) fn check_shifts(image: &Image) -> Result<(), Refusal> {
+pub(crate) fn check_shifts(image: &Image) -> Result<(), Refusal> {
     let machine = &image.machine;
     let of_alu = |needed: fn(&AluInstruction) -> Option<u32>| {
         let amounts = image.alu.iter().zip(&image.comments);

@@ -6,10 +6,10 @@
 //!
 //! Leaving, it is one word per beat through the trees, from one PE of those that hold copies.
 
-use super::allocate::Home;
 use super::job::{Access, Bound, Job, Lanes, Sink, StorageId};
-use super::place::Axis;
 use super::select::Storage;
+use crate::placed::place::Axis;
+use crate::scheduled::allocate::Home;
 use arch::image::{Feed, FeedDimension};
 use arch::isa::{Address, LEVELS, LoadInstruction, NO_LEVEL};
 use arch::machine::Machine;
@@ -176,7 +176,7 @@ fn strides(part: &Part, storage: &Storage) -> Vec<i64> {
 }
 
 /// Instructions that load a tensor, and what they carry.
-pub(super) fn load(storage: &Storage, home: Home, tensor: usize, machine: &Machine) -> Vec<(LoadInstruction, Feed)> {
+pub(crate) fn load(storage: &Storage, home: Home, tensor: usize, machine: &Machine) -> Vec<(LoadInstruction, Feed)> {
     let scatter = storage.axes.contains(&Axis::Grid);
     let (words, rows) = (machine.stream_words(), machine.pus());
     let lane_loops = |d: usize, axis: Axis, lanes: u32| match axis {
@@ -222,7 +222,7 @@ pub(super) fn load(storage: &Storage, home: Home, tensor: usize, machine: &Machi
 }
 
 /// Jobs that send a tensor to the output stream, and what they carry.
-pub(super) fn emit(storage: &Storage, id: StorageId, tensor: usize, machine: &Machine) -> Vec<(Job, Feed)> {
+pub(crate) fn emit(storage: &Storage, id: StorageId, tensor: usize, machine: &Machine) -> Vec<(Job, Feed)> {
     let (columns, rows) = (machine.pes_per_pu(), machine.pus());
     let lane_loops = |d: usize, axis: Axis, lanes: u32| match axis {
         Axis::Local => vec![],

@@ -1,9 +1,9 @@
 //! Steps: the schedule as people read it.
 
-use super::board::{self, Cause};
-use super::job::{Datapath, Job, Sink};
-use super::schedule::Schedule;
-use super::search::Built;
+use super::Built;
+use crate::jobs::job::{Datapath, Job, Sink};
+use crate::scheduled::schedule::Schedule;
+use crate::scheduled::timetable::{self, Cause};
 use arch::machine::Machine;
 use arch::timing::Unit;
 
@@ -31,12 +31,12 @@ pub struct Step {
 /// Why each job waits: the schedule, replayed.
 fn causes(built: &Built, machine: &Machine) -> Vec<Option<Cause>> {
     let pads: Vec<_> = built.allocation.homes.iter().map(|home| home.pad).collect();
-    let mut board = board::Board::new(machine, &built.storages, &pads);
+    let mut timetable = timetable::Timetable::new(machine, &built.storages, &pads);
     let jobs = built.schedule.jobs.iter().zip(&built.schedule.slots);
     jobs.map(|(job, slot)| {
-        let words = board::Words::of(job, machine);
-        let cause = board.cause(job, &words, slot.issue.first);
-        board.place(job, &words, slot.issue.first);
+        let words = timetable::Footprint::of(job, machine);
+        let cause = timetable.cause(job, &words, slot.issue.first);
+        timetable.place(job, &words, slot.issue.first);
         cause
     })
     .collect()
@@ -54,10 +54,10 @@ fn unit(job: &Job) -> &'static str {
 }
 
 /// The instructions of a step, in the order in which they start.
-pub(super) fn steps(built: &Built, machine: &Machine, line_of: &dyn Fn(arch::Span) -> usize) -> Vec<Step> {
+pub(crate) fn steps(built: &Built, machine: &Machine, line_of: &dyn Fn(arch::Span) -> usize) -> Vec<Step> {
     let Schedule { jobs, slots, .. } = &built.schedule;
     let timed = jobs.iter().zip(slots).zip(causes(built, machine));
-    let step = |((job, slot), cause): ((&Job, &board::Slot), Option<Cause>)| Step {
+    let step = |((job, slot), cause): ((&Job, &timetable::Slot), Option<Cause>)| Step {
         cause,
         unit: unit(job),
         what: job.what.clone(),

@@ -1,14 +1,14 @@
 //! Encode: scheduled jobs to the instructions of an image.
 
-use super::allocate::Home;
-use super::board::Window;
-use super::job::{Access, Counts, Datapath, Job, Sink, Source, StorageId};
-use super::pieces::{Piece, Pieces};
-use super::schedule::Schedule;
-use super::select::Storage;
-use super::streams;
-use super::tile::Tiled;
 use crate::fixed::{Program, Role};
+use crate::jobs::job::{Access, Counts, Datapath, Job, Sink, Source, StorageId};
+use crate::jobs::select::Storage;
+use crate::jobs::streams;
+use crate::placed::pieces::{Piece, Pieces};
+use crate::placed::tile::Tiled;
+use crate::scheduled::allocate::Home;
+use crate::scheduled::schedule::Schedule;
+use crate::scheduled::timetable::Cycles;
 use crate::tensor::{Affine, IterId};
 use arch::image::{Entries, Feed, FeedDimension, Image, StreamTensor};
 use arch::isa::{
@@ -39,7 +39,7 @@ fn address_from(access: &Access, from: u32) -> Address {
     Address { base: from + access.offset as u32, strides }
 }
 
-fn mask(lanes: &super::job::Lanes, job: &Job, machine: &Machine) -> Mask {
+fn mask(lanes: &crate::jobs::job::Lanes, job: &Job, machine: &Machine) -> Mask {
     let base = (LEVELS - job.loops.len()) as u8;
     let mut mask = lanes.mask(machine);
     for level in [&mut mask.row_level, &mut mask.column_level, &mut mask.pick_row, &mut mask.pick_column] {
@@ -165,7 +165,7 @@ struct Track<I> {
 
 impl<I> Track<I> {
     /// The delay that puts the next instruction's beats into this window.
-    fn delay(&mut self, window: Window) -> u32 {
+    fn delay(&mut self, window: Cycles) -> u32 {
         let delay = window.first - self.next;
         assert!(delay < 1 << DELAY_BITS, "a delay of {delay} cycles is longer than an instruction can wait");
         self.next = window.last + 1;
@@ -175,18 +175,18 @@ impl<I> Track<I> {
 
 /// Everything the back end has decided.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Decided<'a> {
-    pub(super) pieces: &'a Pieces,
-    pub(super) storages: &'a [Storage],
+pub(crate) struct Decided<'a> {
+    pub(crate) pieces: &'a Pieces,
+    pub(crate) storages: &'a [Storage],
     /// Where each storage lies.
-    pub(super) homes: &'a [Home],
-    pub(super) schedule: &'a Schedule,
+    pub(crate) homes: &'a [Home],
+    pub(crate) schedule: &'a Schedule,
     /// If a step is a tile.
-    pub(super) tiled: Option<&'a Tiled>,
+    pub(crate) tiled: Option<&'a Tiled>,
 }
 
 /// Make the image.
-pub(super) fn encode(
+pub(crate) fn encode(
     program: &Program,
     machine: &Machine,
     decided: Decided<'_>,
@@ -394,7 +394,7 @@ fn emit_routine(
 }
 
 /// Whether every instruction fits its fields on this machine.
-pub(super) fn check_fields(image: &Image) -> Result<(), arch::isa::Fits> {
+pub(crate) fn check_fields(image: &Image) -> Result<(), arch::isa::Fits> {
     let machine = &image.machine;
     image.alu.iter().try_for_each(|i| i.encode(machine).map(|_| ()))?;
     image.root.iter().try_for_each(|i| i.encode(machine).map(|_| ()))?;

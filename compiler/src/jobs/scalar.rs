@@ -8,9 +8,9 @@
 //! worth it is for the schedule to say.
 
 use super::job::{Access, Copies, Counts, Datapath, Job, Lanes, Sink};
-use super::place::Axis;
 use super::select::Storage;
 use crate::fixed::Role;
+use crate::placed::place::Axis;
 use arch::machine::Machine;
 use arch::timing::Unit;
 
@@ -47,7 +47,7 @@ fn is_heard(job: &Job) -> bool {
 }
 
 /// Let the scalar unit run every job that can go there. Whether there is any.
-pub(super) fn assign(jobs: &mut [Job], storages: &[Storage]) -> bool {
+pub(crate) fn assign(jobs: &mut [Job], storages: &[Storage]) -> bool {
     let mut there: Vec<bool> = jobs.iter().map(|job| is_alike(job, storages)).collect();
     loop {
         let comes = |number: usize| {
@@ -83,7 +83,7 @@ fn copies(job: &Job, jobs: &[Job], storages: &[Storage]) -> Copies {
 }
 
 /// Cut the jobs of the unit, and the sums that it waits for, into so many parts: what it sends can then go between the sums.
-pub(super) fn in_parts(jobs: Vec<Job>, parts: u32, machine: &Machine) -> Vec<Job> {
+pub(crate) fn in_parts(jobs: Vec<Job>, parts: u32, machine: &Machine) -> Vec<Job> {
     let cut = |job: Job| -> Vec<Job> {
         if !job.copies.scalar && job.on == Datapath::Engines {
             return vec![job];

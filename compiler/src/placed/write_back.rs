@@ -6,7 +6,7 @@
 
 use super::cost::{Route, route};
 use super::place::{Axis, Placement};
-use super::seam::Seam;
+use super::reshard::Reshard;
 use crate::fixed::{Kind, Operand, Operation, Program, Role, Tensor};
 use crate::tensor::{IterId, TensorId};
 use arch::isa::{Combine, Finish};
@@ -18,15 +18,15 @@ fn is_product_of_itself(operation: &Operation) -> bool {
 }
 
 /// Park every result that is a weight and does not stay inside its PE, and every product that reads itself.
-pub(super) fn results(program: &mut Program, placement: &mut Placement, machine: &Machine) {
+pub(crate) fn results(program: &mut Program, placement: &mut Placement, machine: &Machine) {
     let mut number = 0;
     while number < program.operations.len() {
         let operation = &mut program.operations[number];
         let axes = &placement.iterators[number];
         let state = &program.tensors[operation.out.0];
         let home = placement.tensors[operation.out.0].clone();
-        let seam = Seam::of(operation, axes, &home, machine).ok().flatten();
-        let from_bus = state.role == Role::State && route(operation, axes, seam) != Route::Inside;
+        let reshard = Reshard::of(operation, axes, &home, machine).ok().flatten();
+        let from_bus = state.role == Role::State && route(operation, axes, reshard) != Route::Inside;
         if from_bus || is_product_of_itself(operation) {
             let parked = TensorId(program.tensors.len());
             // The copy runs where the weight lies.

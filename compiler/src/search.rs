@@ -1,24 +1,106 @@
-//! Search: which placement is taken, and in which tiles.
+//! Search: fixed-point IR to image. The only file that knows all stages.
 //!
-//!     program ─▶ variants (pieces, windows) ─▶ placements, cheapest first ─▶ build: jobs, pads, schedule ─▶ the shortest step
+//!     fixed::Program ─▶ variants (pieces, windows) ─▶ placements, cheapest first ─▶ jobs ─▶ pads, schedule, addresses ─▶ Image
+//!                                                  the shortest step goes on ◀──────────────────┘                verified
+//!
+//! Nothing here knows the source language, and nothing knows an algorithm by name. What the machine cannot do is refused
+//! with E-BACKEND; nothing is silently spilled or approximated.
 
-use super::allocate::{self, Words};
-use super::job::{Datapath, Job};
-use super::pieces::Pieces;
-use super::place::{self, Placement};
-use super::refuse::{self, Refusal};
-use super::schedule::{self, Schedule};
-use super::select::{self, Selection, Storage};
-use super::tile::{self, Tiled};
-use super::{Alternative, Compiled, cost, encode, fuse, scalar, seam, steps, streams, verify::verify};
+mod fitted;
+mod steps;
+
+pub use fitted::compile_fitted;
+pub use steps::Step;
+
 use crate::fixed::{Program, Role};
+use crate::image::refuse::{self, Refusal};
+use crate::image::{encode, verify::verify};
+use crate::jobs::job::{Datapath, Job};
+use crate::jobs::select::{self, Selection, Storage};
+use crate::jobs::{fuse, reshard, scalar, streams};
+use crate::placed::cost;
+use crate::placed::pieces::Pieces;
+use crate::placed::place::{self, Axis, Placement};
+use crate::placed::tile::{self, Tiled};
+use crate::scheduled::allocate::{self, Words};
+use crate::scheduled::schedule::{self, Schedule};
 use arch::image::Image;
 use arch::machine::Machine;
 use arch::{Code, Diagnostic};
 
+/// An image, and what is worth knowing about how it came about.
+#[derive(Debug, Clone)]
+pub struct Compiled {
+    /// What is loaded into the grid.
+    pub image: Image,
+    /// Where every tensor lies: its name and the axis of each dimension.
+    pub placement: Vec<(String, Vec<Axis>)>,
+    /// Alu and scalar instructions of the step, in the order in which they start.
+    pub steps: Vec<Step>,
+    /// For each scalar instruction how many alu instructions of the step come before it in the order of the program.
+    pub follows: Vec<u32>,
+    /// Scratchpad words in use, per PE.
+    pub used: Words,
+    /// Samples of a tile, where the batch runs in tiles ([`Image::tiles`] of them).
+    pub tile: Option<u32>,
+    /// What else was scheduled, best first; the one that was chosen is the first.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// A placement that was scheduled, chosen or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alternative {
+    /// The axis of each dimension, by tensor.
+    pub placement: Vec<(String, Vec<Axis>)>,
+    /// Cycles from the start of a step to the start of the next, if its input is there.
+    pub step: u64,
+    /// Transfers of one step's input.
+    pub load: u64,
+    /// Instructions of the scalar unit.
+    pub scalar: usize,
+}
+
+impl Alternative {
+    /// The longer of computing and loading.
+    pub fn cycles(&self) -> u64 {
+        self.step.max(self.load)
+    }
+}
+
+/// Compile for a machine. `line_of` gives the source line of a span, for listings.
+///
+/// # Errors
+/// When the program needs more than the machine has, or something it cannot do.
+pub fn compile(
+    program: &Program,
+    machine: &Machine,
+    line_of: &dyn Fn(arch::Span) -> usize,
+) -> Result<Compiled, Refusal> {
+    compile_as(program, machine, line_of, Choice::Best)
+}
+
+/// Compile with some other placement, which would not be chosen: results do not depend on it, and tests see to that.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_elsewhere(program: &Program, machine: &Machine, number: usize) -> Result<Compiled, Refusal> {
+    compile_as(program, machine, &|_| 0, Choice::Spread { number })
+}
+
+fn compile_as(
+    program: &Program,
+    machine: &Machine,
+    line_of: &dyn Fn(arch::Span) -> usize,
+    choice: Choice,
+) -> Result<Compiled, Refusal> {
+    let found = search(program, machine, choice)?;
+    let image = found.image(program, machine, line_of)?;
+    Ok(found.compiled(image, line_of))
+}
+
 /// Which placement is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choice {
+pub(crate) enum Choice {
     /// The one with the shortest step.
     Best,
     /// One of all that fit.
@@ -26,16 +108,16 @@ pub(super) enum Choice {
 }
 
 /// The placement that was chosen, scheduled.
-pub(super) struct Found {
+pub(crate) struct Found {
     pieces: Pieces,
-    pub(super) built: Built,
+    pub(crate) built: Built,
     alternatives: Vec<Alternative>,
     tiled: Option<Tiled>,
 }
 
 impl Found {
     /// The image, for a machine on which it fits and that is otherwise the one of the search. It is not verified yet.
-    pub(super) fn image(
+    pub(crate) fn image(
         &self,
         program: &Program,
         machine: &Machine,
@@ -61,7 +143,7 @@ impl Found {
     }
 
     /// Everything about an image of it, which is verified here.
-    pub(super) fn compiled(mut self, image: Image, line_of: &dyn Fn(arch::Span) -> usize) -> Compiled {
+    pub(crate) fn compiled(mut self, image: Image, line_of: &dyn Fn(arch::Span) -> usize) -> Compiled {
         let follows = self.built.follows();
         verify(&image, &follows);
         let chosen = self.built.alternative();
@@ -79,7 +161,7 @@ impl Found {
 }
 
 /// Place and schedule a program.
-pub(super) fn search(program: &Program, machine: &Machine, choice: Choice) -> Result<Found, Refusal> {
+pub(crate) fn search(program: &Program, machine: &Machine, choice: Choice) -> Result<Found, Refusal> {
     refuse::check_program(program, machine)?;
     let least = tile::least_data(program, machine.pes());
     let whole = || search_as(program, None, machine, choice);
@@ -227,10 +309,10 @@ const MOST_LOADS: usize = 64;
 const NEVER: Words = Words { model: 1 << 30, data: 1 << 30, temporary: 1 << 30, gradient: 1 << 30 };
 
 /// A program that is placed, scheduled and has its addresses.
-pub(super) struct Built {
-    pub(super) storages: Vec<Storage>,
-    pub(super) schedule: Schedule,
-    pub(super) allocation: allocate::Allocation,
+pub(crate) struct Built {
+    pub(crate) storages: Vec<Storage>,
+    pub(crate) schedule: Schedule,
+    pub(crate) allocation: allocate::Allocation,
     load: u64,
     cycles: u64,
 }
@@ -272,7 +354,7 @@ fn jobs(program: &Program, tiled: bool, placement: &Placement, machine: &Machine
     let mut selection = select::select(program, placement, machine, tiled);
     fuse::fuse_functions(&mut selection);
     let mut jobs = Vec::new();
-    for job in selection.jobs.into_iter().flat_map(|job| seam::expand(job, machine)) {
+    for job in selection.jobs.into_iter().flat_map(|job| reshard::expand(job, machine)) {
         let span = job.span;
         let Some(fitted) = job.fit_levels(machine) else {
             let message = "this sum runs over more indices than an instruction has loops";

@@ -13,7 +13,7 @@ use crate::tensor::{Affine, IterId, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The program with windows, in every way that is tried.
-pub(super) fn variants(whole: &Pieces) -> Vec<Pieces> {
+pub(crate) fn variants(whole: &Pieces) -> Vec<Pieces> {
     let program = &whole.program;
     let mut dimensions = BTreeSet::new();
     for operation in &program.operations {

@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 
 /// Which part of which tensor of the original program a tensor is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece {
-    pub(super) of: TensorId,
+pub(crate) struct Piece {
+    pub(crate) of: TensorId,
     /// For each dimension of the original its index, as a form over the dimensions of this tensor.
-    pub(super) index: Vec<Affine>,
+    pub(crate) index: Vec<Affine>,
 }
 
 impl Piece {
@@ -38,15 +38,15 @@ impl Piece {
 
 /// A program of pieces of another one's tensors.
 #[derive(Debug, Clone)]
-pub(super) struct Pieces {
-    pub(super) program: Program,
+pub(crate) struct Pieces {
+    pub(crate) program: Program,
     /// One per tensor.
-    pub(super) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<Piece>,
 }
 
 impl Pieces {
     /// The program as it is, without the inputs that nothing reads: the labels of a prediction need not come in.
-    pub(super) fn whole(program: &Program) -> Pieces {
+    pub(crate) fn whole(program: &Program) -> Pieces {
         let mut read = vec![false; program.tensors.len()];
         for operation in &program.operations {
             for_each_access(operation, |tensor, _, _| read[tensor.0] = true);
@@ -67,7 +67,7 @@ impl Pieces {
 
     /// The program as it is and with windows ([`super::windows`]), and what each becomes when every index that can be cut at a
     /// multiple of the grid is.
-    pub(super) fn variants(program: &Program, machine: &Machine) -> Vec<Pieces> {
+    pub(crate) fn variants(program: &Program, machine: &Machine) -> Vec<Pieces> {
         let mut variants = vec![Pieces::whole(program)];
         variants.extend(super::windows::variants(&variants[0]));
         let cut: Vec<Pieces> = variants.iter().filter_map(|whole| whole.evenly(machine)).collect();
@@ -203,7 +203,7 @@ fn pick(
 }
 
 /// An operation with other tensors.
-pub(super) fn rewritten(
+pub(crate) fn rewritten(
     operation: &Operation,
     mut replace: impl FnMut(TensorId, &[Affine]) -> (TensorId, Vec<Affine>),
 ) -> Operation {

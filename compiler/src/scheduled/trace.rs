@@ -6,7 +6,7 @@
 //! dimension, where no word has two `k`. What two jobs have to do with each other follows from their boxes, in a time that does
 //! not depend on how many words there are.
 
-use super::job::{Access, Job};
+use crate::jobs::job::{Access, Job};
 
 /// One dimension of a box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Dimension {
 
 /// A box of words, each of which is touched in a cycle of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Trace {
+pub(crate) struct Trace {
     base: i64,
     time: i64,
     /// The stride of each is larger than the span of all that follow.
@@ -35,20 +35,20 @@ pub(super) struct Trace {
 
 /// Which touch of a word counts, where there are several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Touch {
+pub(crate) enum Touch {
     First,
     Last,
 }
 
 impl Trace {
     /// The words of an access of a job that starts in cycle 0: the box that holds them all, or several where loops overlap.
-    pub(super) fn of(job: &Job, access: &Access, touch: Touch) -> Vec<Trace> {
+    pub(crate) fn of(job: &Job, access: &Access, touch: Touch) -> Vec<Trace> {
         let whole: Vec<(u32, u32)> = job.loops.iter().map(|&count| (0, count)).collect();
         Trace::of_part(job, access, touch, &whole)
     }
 
     /// The same for a part of each loop: from which counter on, and how many of them.
-    pub(super) fn of_part(job: &Job, access: &Access, touch: Touch, part: &[(u32, u32)]) -> Vec<Trace> {
+    pub(crate) fn of_part(job: &Job, access: &Access, touch: Touch, part: &[(u32, u32)]) -> Vec<Trace> {
         let mut trace = Trace { base: access.offset, time: 0, dimensions: Vec::new() };
         let mut slope = i64::from(job.interval);
         for ((&loop_count, &(from, count)), &stride) in job.loops.iter().zip(part).zip(&access.strides).rev() {
@@ -102,30 +102,30 @@ impl Trace {
     }
 
     /// The same, `cycles` later.
-    pub(super) fn later(mut self, cycles: u64) -> Trace {
+    pub(crate) fn later(mut self, cycles: u64) -> Trace {
         self.time += cycles as i64;
         self
     }
 
     /// Whether the same words are touched, all the same number of cycles earlier or later.
-    pub(super) fn is_shifted(&self, other: &Trace) -> bool {
+    pub(crate) fn is_shifted(&self, other: &Trace) -> bool {
         self.base == other.base && self.dimensions == other.dimensions
     }
 
     /// Of this and a [shifted](Trace::is_shifted) one, keep the one that counts.
-    pub(super) fn keep(&mut self, other: &Trace, touch: Touch) {
+    pub(crate) fn keep(&mut self, other: &Trace, touch: Touch) {
         self.time = if touch == Touch::Last { self.time.max(other.time) } else { self.time.min(other.time) };
     }
 
     /// The largest difference, over the words that are in both, of the cycles in which they are touched: `self` minus `other`.
-    pub(super) fn behind(&self, other: &Trace) -> Option<i64> {
+    pub(crate) fn behind(&self, other: &Trace) -> Option<i64> {
         let turned: Vec<Dimension> = other.dimensions.iter().map(|d| Dimension { slope: -d.slope, ..*d }).collect();
         meet(other.base - self.base, &self.dimensions, &turned).map(|largest| largest + self.time - other.time)
     }
 }
 
 /// The largest difference over several boxes on both sides.
-pub(super) fn behind(these: &[Trace], those: &[Trace]) -> Option<i64> {
+pub(crate) fn behind(these: &[Trace], those: &[Trace]) -> Option<i64> {
     these.iter().flat_map(|this| those.iter().filter_map(|that| this.behind(that))).max()
 }
 
@@ -211,14 +211,14 @@ fn at(word: i64, dimensions: &[Dimension]) -> Option<i64> {
 
 /// Cycles in which something happens at a steady pace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pace {
-    pub(super) first: u64,
-    pub(super) step: u64,
-    pub(super) count: u64,
+pub(crate) struct Pace {
+    pub(crate) first: u64,
+    pub(crate) step: u64,
+    pub(crate) count: u64,
 }
 
 impl Pace {
-    pub(super) fn later(self, by: u64) -> Pace {
+    pub(crate) fn later(self, by: u64) -> Pace {
         Pace { first: self.first + by, ..self }
     }
 
@@ -227,7 +227,7 @@ impl Pace {
     }
 
     /// What of it is not before a cycle, counted from that cycle.
-    pub(super) fn from(self, cycle: u64) -> Option<Pace> {
+    pub(crate) fn from(self, cycle: u64) -> Option<Pace> {
         let gone = cycle.saturating_sub(self.first).div_ceil(self.step);
         (gone < self.count).then(|| Pace {
             first: self.first + gone * self.step - cycle,
@@ -238,7 +238,7 @@ impl Pace {
 
     /// By how many cycles to shift it, at least, for it to meet `other`, which it meets, no more; where neither is dense, one cycle, to
     /// try again.
-    pub(super) fn until_behind(self, other: Pace) -> u64 {
+    pub(crate) fn until_behind(self, other: Pace) -> u64 {
         let behind = other.last() + 1 - self.first;
         if other.step == 1 && other.count < self.step {
             // The next of its cycles that lies in the other's run goes behind that run; the one before stays in front of it.
@@ -255,7 +255,7 @@ impl Pace {
     }
 
     /// Whether a cycle is in both.
-    pub(super) fn meets(self, other: Pace) -> bool {
+    pub(crate) fn meets(self, other: Pace) -> bool {
         let (from, to) = (self.first.max(other.first), self.last().min(other.last()));
         if from > to {
             return false;
@@ -272,8 +272,8 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use super::super::job::{Sink, StorageId};
     use super::*;
+    use crate::jobs::job::{Sink, StorageId};
     use rand_chacha::ChaCha8Rng;
     use rand_chacha::rand_core::{Rng, SeedableRng};
     use std::collections::BTreeMap;

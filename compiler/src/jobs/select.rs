@@ -6,12 +6,13 @@
 //! Inputs: a program and a placement that fits it. An element with a constant index of a spread tensor is first made a
 //! tensor of its own, as a sum over one lane.
 
-use super::cost::{Route, local_words, route};
 use super::job::{Access, Bound, Copies, Counts, Datapath, Job, Lanes, Sink, Source, StorageId};
-use super::place::{Axis, Placement};
-use super::seam::{Seam, Turn, Walk, last_columns};
-use super::tile::{self, Tile};
+use super::reshard::Walk;
 use crate::fixed::{Kind, Operand, Operation, Program, Role, Tensor};
+use crate::placed::cost::{Route, local_words, route};
+use crate::placed::place::{Axis, Placement};
+use crate::placed::reshard::{Reshard, Turn, last_columns};
+use crate::placed::tile::{self, Tile};
 use crate::tensor::{Affine, IterId, Iterator, TensorId};
 use arch::division::divide;
 use arch::function::FunctionTable;
@@ -22,16 +23,16 @@ use arch::timing::{self, Unit};
 
 /// A tensor as it lies in the pads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Storage {
-    pub(super) name: String,
-    pub(super) shape: Vec<u32>,
-    pub(super) axes: Vec<Axis>,
+pub(crate) struct Storage {
+    pub(crate) name: String,
+    pub(crate) shape: Vec<u32>,
+    pub(crate) axes: Vec<Axis>,
     /// Words per local step of each dimension.
-    pub(super) strides: Vec<i64>,
+    pub(crate) strides: Vec<i64>,
     /// Words in each PE.
-    pub(super) words: u32,
-    pub(super) role: Role,
-    pub(super) fraction: i32,
+    pub(crate) words: u32,
+    pub(crate) role: Role,
+    pub(crate) fraction: i32,
 }
 
 impl Storage {
@@ -56,9 +57,9 @@ impl Storage {
 
 /// Storages and jobs of one step.
 #[derive(Debug, Clone)]
-pub(super) struct Selection {
-    pub(super) storages: Vec<Storage>,
-    pub(super) jobs: Vec<Job>,
+pub(crate) struct Selection {
+    pub(crate) storages: Vec<Storage>,
+    pub(crate) jobs: Vec<Job>,
 }
 
 /// Replace reads with a constant index along a spread dimension by reads of a new tensor that holds just that slice.
@@ -224,7 +225,7 @@ struct Context<'a> {
     loop_of: Vec<usize>,
     loops: Vec<u32>,
     column_loop: Option<usize>,
-    seam: Option<Seam>,
+    reshard: Option<Reshard>,
 }
 
 impl Context<'_> {
@@ -232,16 +233,16 @@ impl Context<'_> {
         i64::from(self.axes[iterator.0].lanes(self.machine))
     }
 
-    /// Where the result goes; a seam's part of it is that of its walk.
+    /// Where the result goes; a reshard's part of it is that of its walk.
     fn write_access(&self) -> Access {
         let (out, index) = (self.operation.out, &self.operation.out_index);
-        let Some(seam) = self.seam else { return self.access(out, index) };
+        let Some(reshard) = self.reshard else { return self.access(out, index) };
         let mut index = index.clone();
-        index[seam.dimension] = Affine::constant(0);
+        index[reshard.dimension] = Affine::constant(0);
         let mut access = self.access(out, &index);
-        let stride = self.storages[out.0].strides[seam.dimension];
-        if let (Turn::ToRows, Some(column)) = (seam.turn, self.column_loop) {
-            access.strides[self.loop_of[seam.iterator]] += stride * i64::from(self.machine.pes_per_pu());
+        let stride = self.storages[out.0].strides[reshard.dimension];
+        if let (Turn::ToRows, Some(column)) = (reshard.turn, self.column_loop) {
+            access.strides[self.loop_of[reshard.iterator]] += stride * i64::from(self.machine.pes_per_pu());
             access.strides[column] += stride;
         }
         access
@@ -249,16 +250,18 @@ impl Context<'_> {
 
     /// How the results change over to where they go.
     fn walk(&self) -> Option<Walk> {
-        let seam = self.seam?;
-        let level = self.loop_of[seam.iterator];
-        let range = &self.operation.iterators[seam.iterator];
+        let reshard = self.reshard?;
+        let level = self.loop_of[reshard.iterator];
+        let range = &self.operation.iterators[reshard.iterator];
         let rows = i64::from(self.machine.pus());
-        Some(match seam.turn {
-            Turn::ToTall => Walk::ToTall { level, stride: self.storages[self.operation.out.0].strides[seam.dimension] },
+        Some(match reshard.turn {
+            Turn::ToTall => {
+                Walk::ToTall { level, stride: self.storages[self.operation.out.0].strides[reshard.dimension] }
+            }
             Turn::ToRows => Walk::ToRows {
                 waves: level,
                 columns: self.column_loop.expect("columns leave one after the other"),
-                words: super::cost::local_count(range, Axis::Row, self.machine) as u32,
+                words: crate::placed::cost::local_count(range, Axis::Row, self.machine) as u32,
                 low: range.low.rem_euclid(rows) as u32,
                 high: (range.high - 1).rem_euclid(rows) as u32 + 1,
             },
@@ -314,7 +317,7 @@ impl Context<'_> {
 
     /// Where results are written: bounds of the free iterators and constant indices of the result.
     fn write_lanes(&self) -> Lanes {
-        let to_rows = self.seam.filter(|seam| seam.turn == Turn::ToRows).map(|seam| seam.iterator);
+        let to_rows = self.reshard.filter(|reshard| reshard.turn == Turn::ToRows).map(|reshard| reshard.iterator);
         // Back on the rows, all columns take a result.
         let pick_column = self.column_loop.filter(|_| to_rows.is_none());
         let mut lanes = Lanes { pick_column, ..Lanes::default() };
@@ -356,10 +359,10 @@ impl Context<'_> {
 /// Turn a placed program into jobs.
 ///
 /// Where steps are `tiled`, each sum over a batch gets words of the gradient pad.
-pub(super) fn select(program: &Program, placement: &Placement, machine: &Machine, tiled: bool) -> Selection {
+pub(crate) fn select(program: &Program, placement: &Placement, machine: &Machine, tiled: bool) -> Selection {
     let (mut program, mut placement) = isolate_constants(program, placement);
     spell_out_constants(&mut program, &mut placement);
-    super::park::results(&mut program, &mut placement, machine);
+    crate::placed::write_back::results(&mut program, &mut placement, machine);
     let storages: Vec<Storage> =
         program.tensors.iter().zip(&placement.tensors).map(|(t, axes)| Storage::new(t, axes, machine)).collect();
     let tiles = if tiled {
@@ -373,10 +376,10 @@ pub(super) fn select(program: &Program, placement: &Placement, machine: &Machine
         if operation.iterators.iter().any(|i| i.high <= i.low) {
             continue;
         }
-        let seam = Seam::of(operation, axes, &storages[operation.out.0].axes, machine)
+        let reshard = Reshard::of(operation, axes, &storages[operation.out.0].axes, machine)
             .expect("placements that cannot be are not tried");
-        let route = route(operation, axes, seam);
-        let count = |i: usize| super::cost::local_count(&operation.iterators[i], axes[i], machine) as u32;
+        let route = route(operation, axes, reshard);
+        let count = |i: usize| crate::placed::cost::local_count(&operation.iterators[i], axes[i], machine) as u32;
         let mut loops: Vec<u32> = (0..operation.free).map(count).collect();
         let mut column_loop = None;
         if let Route::Tree { by_column: true, .. } = route {
@@ -388,7 +391,7 @@ pub(super) fn select(program: &Program, placement: &Placement, machine: &Machine
         let loop_of = (0..operation.iterators.len())
             .map(|i| if i < operation.free { i } else { inner + i - operation.free })
             .collect();
-        let context = Context { machine, storages: &storages, operation, axes, loop_of, loops, column_loop, seam };
+        let context = Context { machine, storages: &storages, operation, axes, loop_of, loops, column_loop, reshard };
         let first = jobs.len();
         select_one(&context, route, &program, &mut jobs);
         for job in &mut jobs[first..] {

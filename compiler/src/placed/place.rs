@@ -26,7 +26,7 @@ pub enum Axis {
     Row,
     /// Cyclic over all PEs, columns fastest.
     Grid,
-    /// Cyclic over all PEs, rows fastest: what [`super::seam`] makes of rows.
+    /// Cyclic over all PEs, rows fastest: what [`crate::jobs::reshard`] makes of rows.
     Tall,
 }
 
@@ -78,13 +78,13 @@ pub struct Placement {
 
 impl Placement {
     /// Whether everything lies where it does in another one, whatever it is estimated to cost.
-    pub(super) fn lies_as(&self, other: &Placement) -> bool {
+    pub(crate) fn lies_as(&self, other: &Placement) -> bool {
         self.tensors == other.tensors && self.iterators == other.iterators
     }
 }
 
 /// Call `visit` for every access of an operation: the tensor, its index, whether it is written.
-pub(super) fn for_each_access(operation: &Operation, mut visit: impl FnMut(TensorId, &[Affine], bool)) {
+pub(crate) fn for_each_access(operation: &Operation, mut visit: impl FnMut(TensorId, &[Affine], bool)) {
     let mut read = |operand: &Operand| {
         if let Operand::Read { tensor, index } = operand {
             visit(*tensor, index, false);
@@ -109,11 +109,11 @@ pub(super) fn for_each_access(operation: &Operation, mut visit: impl FnMut(Tenso
 }
 
 /// The classes of a program: which indices have to be placed together, and which classes meet.
-pub(super) struct Classes {
+pub(crate) struct Classes {
     /// Per tensor, per dimension.
-    pub(super) tensors: Vec<Vec<usize>>,
+    pub(crate) tensors: Vec<Vec<usize>>,
     /// Per operation, per iterator.
-    pub(super) iterators: Vec<Vec<usize>>,
+    pub(crate) iterators: Vec<Vec<usize>>,
     /// Classes that may leave the PE, longest first.
     movable: Vec<usize>,
     /// Pairs of classes that meet in a tensor or an operation.
@@ -131,7 +131,7 @@ fn find(parents: &mut [usize], mut node: usize) -> usize {
 
 impl Classes {
     /// The classes that do not fill the grid evenly, longest first, and where to cut them.
-    pub(super) fn uneven(&self, machine: &Machine) -> Vec<(usize, i64)> {
+    pub(crate) fn uneven(&self, machine: &Machine) -> Vec<(usize, i64)> {
         let pes = machine.pes();
         let uneven = |&class: &usize| {
             let extent = self.extents[&class];
@@ -141,8 +141,8 @@ impl Classes {
     }
 
     /// The classes of a program.
-    pub(super) fn of(program: &Program) -> Classes {
-        Classes::with_seams(program, &[])
+    pub(crate) fn of(program: &Program) -> Classes {
+        Classes::with_reshards(program, &[])
     }
 
     fn placement(&self, cost: Cost, way: &Way) -> Placement {
@@ -153,12 +153,12 @@ impl Classes {
     }
 
     /// The classes of a program in which the results of some operations, along one iterator each, need not lie where that does.
-    fn with_seams(program: &Program, seams: &[(usize, usize)]) -> Classes {
-        classes(program, seams)
+    fn with_reshards(program: &Program, reshards: &[(usize, usize)]) -> Classes {
+        classes(program, reshards)
     }
 }
 
-fn classes(program: &Program, seams: &[(usize, usize)]) -> Classes {
+fn classes(program: &Program, reshards: &[(usize, usize)]) -> Classes {
     let mut count = 0;
     let mut fresh = |n: usize| -> Vec<usize> {
         count += n;
@@ -172,7 +172,7 @@ fn classes(program: &Program, seams: &[(usize, usize)]) -> Classes {
         for_each_access(operation, |tensor, index, written| {
             for (affine, &dimension) in index.iter().zip(&tensors[tensor.0]) {
                 if let Some(iterator) = affine.as_iterator() {
-                    if written && seams.contains(&(number, iterator.0)) {
+                    if written && reshards.contains(&(number, iterator.0)) {
                         continue;
                     }
                     let (a, b) = (find(&mut parents, dimension), find(&mut parents, own[iterator.0]));
@@ -346,12 +346,12 @@ impl Search<'_> {
     }
 }
 
-/// Pairs of seams that are tried, and placements with seams that are kept.
-const TRIED_SEAMS: usize = 64;
-const KEPT_WITH_SEAMS: usize = 4;
+/// Pairs of reshards that are tried, and placements with reshards that are kept.
+const TRIED_RESHARDS: usize = 64;
+const KEPT_WITH_RESHARDS: usize = 4;
 
 /// Placements in which an index lies on the rows here and on all PEs there, cheapest first.
-fn with_seams(program: &Program, machine: &Machine, axes: &[Axis], unit: bool) -> Vec<(Cost, Placement)> {
+fn with_reshards(program: &Program, machine: &Machine, axes: &[Axis], unit: bool) -> Vec<(Cost, Placement)> {
     let whole = Classes::of(program);
     // Operations along which an index may change over: that index is longer than there are rows.
     let mut writers: Vec<(usize, usize, usize)> = Vec::new();
@@ -367,8 +367,8 @@ fn with_seams(program: &Program, machine: &Machine, axes: &[Axis], unit: bool) -
     let pairs =
         writers.iter().enumerate().flat_map(|(n, &first)| writers[n + 1..].iter().map(move |&next| (first, next)));
     let mut found: Vec<(Cost, Placement)> = Vec::new();
-    for ((out, iterator, dimension), (back, back_iterator, back_dimension)) in pairs.take(TRIED_SEAMS) {
-        let classes = Classes::with_seams(program, &[(out, iterator), (back, back_iterator)]);
+    for ((out, iterator, dimension), (back, back_iterator, back_dimension)) in pairs.take(TRIED_RESHARDS) {
+        let classes = Classes::with_reshards(program, &[(out, iterator), (back, back_iterator)]);
         let result =
             |operation: usize, dimension: usize| classes.tensors[program.operations[operation].out.0][dimension];
         let (rows, tall) = (classes.iterators[out][iterator], result(out, dimension));
@@ -409,13 +409,13 @@ fn with_seams(program: &Program, machine: &Machine, axes: &[Axis], unit: bool) -
         found.extend(best.map(|(cost, way)| (cost, classes.placement(cost, &way))));
     }
     found.sort_by_key(|(cost, _)| cost.key());
-    found.truncate(KEPT_WITH_SEAMS);
+    found.truncate(KEPT_WITH_RESHARDS);
     found
 }
 
 /// All placements worth trying, cheapest first; with a scalar `unit` that does what it can, or without. Everything in the PE, which
 /// always works if it fits, is among them.
-pub(super) fn place(program: &Program, machine: &Machine, unit: bool) -> Vec<Placement> {
+pub(crate) fn place(program: &Program, machine: &Machine, unit: bool) -> Vec<Placement> {
     let classes = Classes::of(program);
     let axes: Vec<Axis> = Axis::ALL.into_iter().filter(|a| *a == Axis::Local || a.lanes(machine) > 1).collect();
     let axes: Vec<Axis> = if machine.pus() == 1 || machine.pes_per_pu() == 1 {
@@ -424,7 +424,7 @@ pub(super) fn place(program: &Program, machine: &Machine, unit: bool) -> Vec<Pla
     } else {
         axes
     };
-    let seamed = if axes.contains(&Axis::Row) { with_seams(program, machine, &axes, unit) } else { Vec::new() };
+    let resharded = if axes.contains(&Axis::Row) { with_reshards(program, machine, &axes, unit) } else { Vec::new() };
     let search = Search { program, classes: &classes, machine, axes: &axes, decided: Way::new(), unit };
     let parts = parts(program, &classes, &[]);
     let mut found: Vec<(Cost, Way)> = vec![(Cost::default(), Way::new())];
@@ -455,7 +455,7 @@ pub(super) fn place(program: &Program, machine: &Machine, unit: bool) -> Vec<Pla
     }
     let mut placements: Vec<(Cost, Placement)> =
         found.into_iter().map(|(cost, way)| (cost, classes.placement(cost, &way))).collect();
-    placements.extend(seamed);
+    placements.extend(resharded);
     placements.sort_by_key(|(cost, _)| cost.key());
     placements.into_iter().map(|(_, placement)| placement).collect()
 }

@@ -1,14 +1,14 @@
 //! Cost model: cycles and words of a placement, before anything is scheduled.
 
 use super::place::{Axis, for_each_access};
-use super::seam::{self, Seam, Turn};
+use super::reshard::{self, Reshard, Turn};
 use crate::fixed::{Kind, Operation, Program, Role, Tensor};
 use crate::tensor::Iterator;
 use arch::machine::Machine;
 use arch::timing::{self, Unit};
 
 /// Values of an iterator that one lane of an axis has to go through.
-pub(super) fn local_count(iterator: &Iterator, axis: Axis, machine: &Machine) -> u64 {
+pub(crate) fn local_count(iterator: &Iterator, axis: Axis, machine: &Machine) -> u64 {
     let lanes = i64::from(axis.lanes(machine));
     if iterator.high <= iterator.low {
         return 0;
@@ -17,13 +17,13 @@ pub(super) fn local_count(iterator: &Iterator, axis: Axis, machine: &Machine) ->
 }
 
 /// Words one PE needs for a tensor.
-pub(super) fn local_words(shape: &[u32], axes: &[Axis], machine: &Machine) -> u64 {
+pub(crate) fn local_words(shape: &[u32], axes: &[Axis], machine: &Machine) -> u64 {
     shape.iter().zip(axes).map(|(&extent, axis)| u64::from(extent.div_ceil(axis.lanes(machine)))).product()
 }
 
 /// The way a result takes out of the PEs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Route {
+pub(crate) enum Route {
     /// It stays in its PE.
     Inside,
     /// Through the trees; `by_column`: one column after the other.
@@ -31,9 +31,9 @@ pub(super) enum Route {
 }
 
 /// The route of an operation's results, from the axes of its iterators.
-pub(super) fn route(operation: &Operation, axes: &[Axis], seam: Option<Seam>) -> Route {
-    if let Some(seam) = seam {
-        return Route::Tree { unit: Unit::Row, by_column: seam.turn == Turn::ToRows };
+pub(crate) fn route(operation: &Operation, axes: &[Axis], reshard: Option<Reshard>) -> Route {
+    if let Some(reshard) = reshard {
+        return Route::Tree { unit: Unit::Row, by_column: reshard.turn == Turn::ToRows };
     }
     let (free, reduction) = axes.split_at(operation.free);
     let columns_free = free.iter().any(|a| matches!(a, Axis::Column | Axis::Grid | Axis::Tall));
@@ -53,7 +53,7 @@ pub(super) fn route(operation: &Operation, axes: &[Axis], seam: Option<Seam>) ->
 }
 
 /// Whether the scalar unit has what an operation reads and writes: no weights.
-pub(super) fn can_be_scalar(program: &Program, operation: &Operation) -> bool {
+pub(crate) fn can_be_scalar(program: &Program, operation: &Operation) -> bool {
     let mut kept = false;
     for_each_access(operation, |tensor, _, _| {
         kept |= matches!(program.tensors[tensor.0].role, Role::State | Role::Parameter(_));
@@ -63,19 +63,19 @@ pub(super) fn can_be_scalar(program: &Program, operation: &Operation) -> bool {
 
 /// What a part of a program costs, before anything is scheduled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Cost {
+pub(crate) struct Cost {
     /// Cycles of its operations, one after the other.
-    pub(super) compute: u64,
+    pub(crate) compute: u64,
     /// Transfers of its inputs.
-    pub(super) load: u64,
+    pub(crate) load: u64,
     /// Cycles of what the scalar unit can do beside that.
-    pub(super) scalar: u64,
+    pub(crate) scalar: u64,
     /// Words in each PE.
-    pub(super) words: u64,
+    pub(crate) words: u64,
 }
 
 impl Cost {
-    pub(super) fn plus(self, other: Cost) -> Cost {
+    pub(crate) fn plus(self, other: Cost) -> Cost {
         Cost {
             compute: self.compute + other.compute,
             load: self.load + other.load,
@@ -85,18 +85,18 @@ impl Cost {
     }
 
     /// The longest of computing, with and without the scalar unit, and loading.
-    pub(super) fn cycles(self) -> u64 {
+    pub(crate) fn cycles(self) -> u64 {
         self.compute.max(self.load).max(self.scalar)
     }
 
     /// Less is better; words only decide between placements of the same speed.
-    pub(super) fn key(self) -> (u64, u64, u64) {
+    pub(crate) fn key(self) -> (u64, u64, u64) {
         (self.cycles(), self.words, self.compute + self.scalar + self.load)
     }
 
     /// The cost of an operation whose iterators lie on `axes` and whose result lies on `out`; `None` if that cannot be. With a `unit`,
     /// what is the same in all PEs costs none of them a beat.
-    pub(super) fn of_operation(
+    pub(crate) fn of_operation(
         program: &Program,
         operation: &Operation,
         axes: &[Axis],
@@ -104,14 +104,16 @@ impl Cost {
         machine: &Machine,
         unit: bool,
     ) -> Option<Cost> {
-        let seam = Seam::of(operation, axes, out, machine).ok()?;
-        if !seam::masks_exist(program, operation, axes, seam).is_met(operation, machine) {
+        let reshard = Reshard::of(operation, axes, out, machine).ok()?;
+        if !reshard::masks_exist(program, operation, axes, reshard).is_met(operation, machine) {
             return None;
         }
         let counts = operation.iterators.iter().zip(axes);
         let mut beats: u64 = counts.map(|(iterator, &axis)| local_count(iterator, axis, machine)).product();
-        let mut route = route(operation, axes, seam);
-        if let (Some(Seam { iterator, turn: Turn::ToRows, .. }), Route::Tree { by_column, .. }) = (seam, &mut route) {
+        let mut route = route(operation, axes, reshard);
+        if let (Some(Reshard { iterator, turn: Turn::ToRows, .. }), Route::Tree { by_column, .. }) =
+            (reshard, &mut route)
+        {
             // Only the columns that hold something.
             let range = &operation.iterators[iterator];
             beats = beats / local_count(range, Axis::Tall, machine) * local_count(range, Axis::Row, machine);
@@ -144,14 +146,14 @@ impl Cost {
     }
 
     /// The cost of a tensor whose dimensions lie on `axes`.
-    pub(super) fn of_tensor(tensor: &Tensor, axes: &[Axis], machine: &Machine) -> Cost {
+    pub(crate) fn of_tensor(tensor: &Tensor, axes: &[Axis], machine: &Machine) -> Cost {
         let load = if tensor.role == Role::Input { load_beats(&tensor.shape, axes, machine) } else { 0 };
         Cost { compute: 0, load, scalar: 0, words: local_words(&tensor.shape, axes, machine) }
     }
 }
 
 /// Transfers that load a tensor.
-pub(super) fn load_beats(shape: &[u32], axes: &[Axis], machine: &Machine) -> u64 {
+pub(crate) fn load_beats(shape: &[u32], axes: &[Axis], machine: &Machine) -> u64 {
     let per_lane = |(&extent, axis): (&u32, &Axis)| match axis {
         Axis::Local | Axis::Row | Axis::Column | Axis::Tall => u64::from(extent),
         Axis::Grid => {

@@ -1,9 +1,9 @@
 //! Fitted: a machine that is as large as its program needs.
 
 use super::Compiled;
-use super::refuse::{Refusal, needs_divider, needs_extremes};
-use super::search::{Choice, Found, search};
+use super::{Choice, Found, search};
 use crate::fixed::Program;
+use crate::image::refuse::{Refusal, needs_divider, needs_extremes};
 use arch::machine::{Machine, MachineSpec};
 use arch::{Code, Diagnostic};
 

@@ -1,28 +1,28 @@
-//! Board: what has been scheduled so far, cycle by cycle and word by word.
+//! Timetable: what has been scheduled so far, cycle by cycle and word by word.
 //!
 //! Times are beat cycles relative to the first possible beat of the step.
 
-use super::job::{Access, Copies, Datapath, Job, Sink, StorageId};
-use super::select::Storage;
 use super::trace::{Pace, Touch, Trace, behind};
 use crate::fixed::Role;
+use crate::jobs::job::{Access, Copies, Datapath, Job, Sink, StorageId};
+use crate::jobs::select::Storage;
 use arch::isa::Pad;
 use arch::machine::Machine;
 use arch::timing;
 
 /// First and last cycle of something, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Window {
-    pub(super) first: u64,
-    pub(super) last: u64,
+pub(crate) struct Cycles {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
 }
 
-impl Window {
-    fn later(self, by: u64) -> Window {
-        Window { first: self.first + by, last: self.last + by }
+impl Cycles {
+    fn later(self, by: u64) -> Cycles {
+        Cycles { first: self.first + by, last: self.last + by }
     }
 
-    fn meets(self, other: Window) -> bool {
+    fn meets(self, other: Cycles) -> bool {
         self.first <= other.last && other.first <= self.last
     }
 }
@@ -53,24 +53,24 @@ impl std::fmt::Display for Cause {
 
 /// The cycles of one job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Slot {
+pub(crate) struct Slot {
     /// Beats of the alu stream, or of the scalar unit's.
-    pub(super) issue: Window,
+    pub(crate) issue: Cycles,
     /// Root beats, if the result goes through a tree.
-    pub(super) root: Option<Window>,
+    pub(crate) root: Option<Cycles>,
     /// Move beats, if the result goes over a bus.
-    pub(super) moves: Option<Window>,
+    pub(crate) moves: Option<Cycles>,
     /// First cycle in which another job may read all of the result.
-    pub(super) readable: u64,
+    pub(crate) readable: u64,
     /// Cycles the job waited, after the one before it.
-    pub(super) waited: u64,
+    pub(crate) waited: u64,
 }
 
 /// The words of a storage in the pads of one datapath.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Site {
-    pub(super) storage: usize,
-    pub(super) at: Datapath,
+pub(crate) struct Site {
+    pub(crate) storage: usize,
+    pub(crate) at: Datapath,
 }
 
 impl Site {
@@ -108,7 +108,7 @@ fn ports(job: &Job) -> impl Iterator<Item = Datapath> {
 fn shape(job: &Job, machine: &Machine) -> Slot {
     let interval = u64::from(job.interval);
     let last = (job.beats() - 1) * interval;
-    let results = Window { first: (job.beats_per_result() - 1) * interval, last };
+    let results = Cycles { first: (job.beats_per_result() - 1) * interval, last };
     let readable = job.copies.iter().map(|to| latency(job, to, machine).1).max().unwrap_or(1);
     let (root, moves) = match &job.sink {
         Sink::Pad(_) if job.sends() => (None, Some(results.later(timing::SCALAR_TO_MOVE))),
@@ -118,7 +118,7 @@ fn shape(job: &Job, machine: &Machine) -> Slot {
             (Some(root), Some(root.later(timing::root_result(machine, *unit, function.as_ref()))))
         }
     };
-    Slot { issue: Window { first: 0, last }, root, moves, readable: last + readable, waited: 0 }
+    Slot { issue: Cycles { first: 0, last }, root, moves, readable: last + readable, waited: 0 }
 }
 
 /// The cycles, relative to the job's start, in which its results are at the write port of some pads.
@@ -130,31 +130,31 @@ fn write_cycles(job: &Job, to: Datapath, machine: &Machine) -> Pace {
 
 /// The words of a job that starts in cycle 0.
 #[derive(Debug, Clone)]
-pub(super) struct Words {
+pub(crate) struct Footprint {
     /// For each storage that is read, when each word is needed first.
-    pub(super) read: Vec<(Site, Vec<Trace>)>,
+    pub(crate) read: Vec<(Site, Vec<Trace>)>,
     /// When each of them has been read for good; only where the machine has two datapaths.
     done: Vec<(Site, Vec<Trace>)>,
     /// What is written, in each copy.
-    pub(super) written: Vec<Written>,
-    /// Words of the gradient pad: when each is read, and when it can be read again.
+    pub(crate) written: Vec<Written>,
+    /// Footprint of the gradient pad: when each is read, and when it can be read again.
     parked: [Vec<Trace>; 2],
 }
 
 /// When the words of a storage are written.
 #[derive(Debug, Clone)]
-pub(super) struct Written {
-    pub(super) site: Site,
+pub(crate) struct Written {
+    pub(crate) site: Site,
     /// Whether by the datapath whose pads these are: then its stream alone keeps reads before writes.
     own: bool,
     /// When each word can be read for good.
-    pub(super) readable: Vec<Trace>,
+    pub(crate) readable: Vec<Trace>,
     /// When each word may be there already.
     first: Vec<Trace>,
 }
 
-impl Words {
-    pub(super) fn of(job: &Job, machine: &Machine) -> Words {
+impl Footprint {
+    pub(crate) fn of(job: &Job, machine: &Machine) -> Footprint {
         let reads = |touch| -> Vec<(Site, Vec<Trace>)> {
             job.reads().map(|access| (Site::of(access, job.on), Trace::of(job, access, touch))).collect()
         };
@@ -173,7 +173,7 @@ impl Words {
             traces.into_iter().flatten().map(|trace| trace.later(later)).collect()
         };
         let parked = [parked(Touch::First, 0), parked(Touch::Last, timing::PARK_TO_PARK)];
-        Words { read: reads(Touch::First), done, written: copies.map(written).collect(), parked }
+        Footprint { read: reads(Touch::First), done, written: copies.map(written).collect(), parked }
     }
 }
 
@@ -190,7 +190,7 @@ fn add(known: &mut Vec<Trace>, more: &[Trace], start: u64, touch: Touch) {
 
 /// What has been scheduled so far.
 #[derive(Debug, Clone)]
-pub(super) struct Board<'a> {
+pub(crate) struct Timetable<'a> {
     machine: &'a Machine,
     storages: &'a [Storage],
     pads: &'a [Pad],
@@ -200,7 +200,7 @@ pub(super) struct Board<'a> {
     read: Vec<Vec<Trace>>,
     /// Per site: when its words are read. Of several times the last counts.
     done: Vec<Vec<Trace>>,
-    /// Words of the gradient pad: when each is read, and when the next tile may read it. No two jobs share one.
+    /// Footprint of the gradient pad: when each is read, and when the next tile may read it. No two jobs share one.
     parked: [Vec<Trace>; 2],
     /// Per datapath and pad: when its write port is taken.
     ports: [[Vec<Pace>; 4]; Datapath::ALL.len()],
@@ -209,17 +209,17 @@ pub(super) struct Board<'a> {
     root: u64,
     moves: u64,
     /// When the move stream takes results of roots, and of the scalar unit; only where there is one.
-    from_roots: Vec<Window>,
-    sent: Vec<Window>,
+    from_roots: Vec<Cycles>,
+    sent: Vec<Cycles>,
     /// Root beats that divide, from the first to the last.
-    quotients: Option<Window>,
+    quotients: Option<Cycles>,
     slots: Vec<Slot>,
 }
 
-impl<'a> Board<'a> {
-    pub(super) fn new(machine: &'a Machine, storages: &'a [Storage], pads: &'a [Pad]) -> Board<'a> {
+impl<'a> Timetable<'a> {
+    pub(crate) fn new(machine: &'a Machine, storages: &'a [Storage], pads: &'a [Pad]) -> Timetable<'a> {
         let sites = storages.len() * Datapath::ALL.len();
-        Board {
+        Timetable {
             machine,
             storages,
             pads,
@@ -240,7 +240,7 @@ impl<'a> Board<'a> {
 
     /// The first cycle in which a job may start as far as its words are concerned: each has been written when it is read, and
     /// lands after what was written there before, and after the reads of that.
-    pub(super) fn words_ready(&self, words: &Words) -> u64 {
+    pub(crate) fn words_ready(&self, words: &Footprint) -> u64 {
         let reads = words.read.iter().filter_map(|(site, read)| behind(&self.readable[site.number()], read));
         let lands = words.written.iter().filter_map(|write| {
             let before = behind(&self.readable[write.site.number()], &write.first).map(|cycles| cycles + 1);
@@ -258,7 +258,7 @@ impl<'a> Board<'a> {
             start = start.max(self.root.saturating_sub(root.first)).max(self.moves.saturating_sub(moves.first));
         }
         // What the scalar unit sends goes between results of roots, where there is room for all of it.
-        let roots: &[Window] = if shape.root.is_some() { &[] } else { &self.from_roots };
+        let roots: &[Cycles] = if shape.root.is_some() { &[] } else { &self.from_roots };
         while let Some(taken) = self.sent.iter().chain(roots).find(|taken| taken.meets(moves.later(start))) {
             start = taken.last + 1 - moves.first;
         }
@@ -266,7 +266,7 @@ impl<'a> Board<'a> {
     }
 
     /// The first cycle in which a job may start whose words are ready in cycle `words`.
-    pub(super) fn start(&self, job: &Job, words: u64) -> u64 {
+    pub(crate) fn start(&self, job: &Job, words: u64) -> u64 {
         let shape = shape(job, self.machine);
         let mut start = self.free[job.on as usize].max(words);
         loop {
@@ -287,7 +287,7 @@ impl<'a> Board<'a> {
     }
 
     /// What keeps a job from starting before cycle `start`; nothing if it follows the one before it at once.
-    pub(super) fn cause(&self, job: &Job, words: &Words, start: u64) -> Option<Cause> {
+    pub(crate) fn cause(&self, job: &Job, words: &Footprint, start: u64) -> Option<Cause> {
         let free = self.free[job.on as usize];
         if start <= free {
             return None;
@@ -310,8 +310,8 @@ impl<'a> Board<'a> {
         Some(operand.unwrap_or_else(|| job.write().map_or(Cause::Order, |write| Cause::Overwritten(name(write)))))
     }
 
-    /// Let a job start in a cycle that [`Board::start`] gave.
-    pub(super) fn place(&mut self, job: &Job, words: &Words, start: u64) {
+    /// Let a job start in a cycle that [`Timetable::start`] gave.
+    pub(crate) fn place(&mut self, job: &Job, words: &Footprint, start: u64) {
         let shape = shape(job, self.machine);
         for (to, write) in ports(job).filter_map(|to| Some((to, job.write()?))) {
             let cycles = write_cycles(job, to, self.machine).later(start);
@@ -346,7 +346,7 @@ impl<'a> Board<'a> {
                 // A divider is busy with its last quotient for as long as with the others.
                 self.root = root.last + timing::division_interval(self.machine);
                 let first = self.quotients.map_or(root.first, |quotients| quotients.first);
-                self.quotients = Some(Window { first, last: root.last });
+                self.quotients = Some(Cycles { first, last: root.last });
             }
             self.moves = moves.last + 1;
         }
@@ -354,12 +354,12 @@ impl<'a> Board<'a> {
     }
 
     /// The cycles of the jobs, in the order in which they were placed.
-    pub(super) fn slots(&self) -> &[Slot] {
+    pub(crate) fn slots(&self) -> &[Slot] {
         &self.slots
     }
 
     /// The first cycle in which the next step may start.
-    pub(super) fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         // A stream is idle two cycles after its last beat and needs one more to fetch its first instruction again.
         let streams = self.slots.iter().flat_map(|slot| [Some(slot.issue), slot.root, slot.moves]).flatten();
         let mut length = streams.map(|window| window.last + 3).max().unwrap_or(2);
@@ -372,7 +372,7 @@ impl<'a> Board<'a> {
         let [resumed, parked] = &self.parked;
         length = length.max(behind(parked, resumed).unwrap_or(0).max(0) as u64);
         // The first quotient of a step waits for the last one of the step before.
-        if let Some(Window { first, last }) = self.quotients {
+        if let Some(Cycles { first, last }) = self.quotients {
             length = length.max(last + timing::division_interval(self.machine) - first);
         }
         // What this step still writes when the next one has begun must not meet the next one's results.
@@ -390,7 +390,7 @@ impl<'a> Board<'a> {
     }
 
     /// First cycle in which everything can be read.
-    pub(super) fn landed(&self) -> u64 {
+    pub(crate) fn landed(&self) -> u64 {
         self.slots.iter().map(|slot| slot.readable).max().unwrap_or(0)
     }
 }

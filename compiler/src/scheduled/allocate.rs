@@ -5,10 +5,10 @@
 //! operand is copied first. Temporaries share words when they are not alive together. What the scalar unit has lies there at the same
 //! place as in the PEs.
 
-use super::board::Window;
-use super::job::{Access, Copies, Datapath, Job, Sink, Source, StorageId};
-use super::select::Storage;
+use super::timetable::Cycles;
 use crate::fixed::Role;
+use crate::jobs::job::{Access, Copies, Datapath, Job, Sink, Source, StorageId};
+use crate::jobs::select::Storage;
 use arch::isa::Pad;
 use arch::machine::Machine;
 
@@ -27,7 +27,7 @@ pub struct Words {
 
 impl Words {
     /// Words that are missing where so many are available.
-    pub(super) fn beyond(self, available: Words) -> u64 {
+    pub(crate) fn beyond(self, available: Words) -> u64 {
         let over = |need: u32, have: u32| u64::from(need.saturating_sub(have));
         over(self.model, available.model)
             + over(self.data, available.data)
@@ -38,28 +38,28 @@ impl Words {
 
 /// Where a storage lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Home {
-    pub(super) pad: Pad,
-    pub(super) base: u32,
+pub(crate) struct Home {
+    pub(crate) pad: Pad,
+    pub(crate) base: u32,
 }
 
 /// Storages with their pads, and the jobs with the copies that became necessary.
 #[derive(Debug, Clone)]
-pub(super) struct Coloured {
-    pub(super) storages: Vec<Storage>,
-    pub(super) jobs: Vec<Job>,
-    pub(super) pads: Vec<Pad>,
+pub(crate) struct Coloured {
+    pub(crate) storages: Vec<Storage>,
+    pub(crate) jobs: Vec<Job>,
+    pub(crate) pads: Vec<Pad>,
 }
 
 /// Where everything lies.
 #[derive(Debug, Clone)]
-pub(super) struct Allocation {
-    pub(super) homes: Vec<Home>,
-    pub(super) words: Words,
+pub(crate) struct Allocation {
+    pub(crate) homes: Vec<Home>,
+    pub(crate) words: Words,
 }
 
 /// The words a machine has.
-pub(super) fn available(machine: &Machine) -> Words {
+pub(crate) fn available(machine: &Machine) -> Words {
     Words {
         model: machine.model_depth(),
         data: machine.data_depth(),
@@ -133,7 +133,7 @@ fn copy_operand(operand: &Access, job: &mut Job, storages: &mut Vec<Storage>) ->
 }
 
 /// Choose a pad for every storage; insert copies where operands collide.
-pub(super) fn colour(storages: &[Storage], jobs: &[Job]) -> Coloured {
+pub(crate) fn colour(storages: &[Storage], jobs: &[Job]) -> Coloured {
     let mut storages = storages.to_vec();
     let mut from_bus = vec![false; storages.len()];
     let mut in_unit = from_bus.clone();
@@ -218,8 +218,8 @@ fn best(
 }
 
 /// The windows of jobs that follow each other: their places in the order.
-pub(super) fn one_by_one(jobs: &[Job]) -> Vec<Window> {
-    (0..jobs.len() as u64).map(|place| Window { first: place, last: place }).collect()
+pub(crate) fn one_by_one(jobs: &[Job]) -> Vec<Cycles> {
+    (0..jobs.len() as u64).map(|place| Cycles { first: place, last: place }).collect()
 }
 
 /// How long a storage is alive.
@@ -246,7 +246,7 @@ impl Life {
 ///
 /// Words land after the last beat of whoever read what was there before, so windows of beats are enough. What is written and never read
 /// keeps its words: nothing waits for such a write, so nothing may reuse its place.
-fn lifetimes(storages: &[Storage], jobs: &[Job], windows: &[Window]) -> Vec<Option<Life>> {
+fn lifetimes(storages: &[Storage], jobs: &[Job], windows: &[Cycles]) -> Vec<Option<Life>> {
     let mut lives: Vec<Option<Life>> = vec![None; storages.len()];
     let mut read = vec![false; storages.len()];
     for (place, (job, window)) in (0..).zip(jobs.iter().zip(windows)) {
@@ -282,7 +282,7 @@ fn parked_end(job: &Job) -> Option<u32> {
 }
 
 /// Give every storage an address in its pad, for jobs whose beats are issued in these windows.
-pub(super) fn allocate(storages: &[Storage], pads: &[Pad], jobs: &[Job], windows: &[Window]) -> Allocation {
+pub(crate) fn allocate(storages: &[Storage], pads: &[Pad], jobs: &[Job], windows: &[Cycles]) -> Allocation {
     let lives = lifetimes(storages, jobs, windows);
     let mut homes: Vec<Home> = pads.iter().map(|&pad| Home { pad, base: 0 }).collect();
     let mut tops = [0u32; 4];

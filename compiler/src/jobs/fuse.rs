@@ -42,7 +42,7 @@ fn private(storage: usize, storages: &[Storage], jobs: &[Job]) -> bool {
 }
 
 /// Let roots apply functions to sums as they pass.
-pub(super) fn fuse_functions(selection: &mut Selection) {
+pub(crate) fn fuse_functions(selection: &mut Selection) {
     let mut number = 0;
     while number < selection.jobs.len() {
         let sum = &selection.jobs[number];

@@ -15,7 +15,7 @@
 //!
 //! Two steps are replayed, the second one as soon as the first one's length allows: what the first has still on its way
 //! must not trouble the second. Every beat of every stream is looked at once, in the order of time, so the work grows with the length
-//! of the step and nothing is left out. The scheduler counts with boxes of words ([`super::trace`]), the replay with words: neither
+//! of the step and nothing is left out. The scheduler counts with boxes of words ([`crate::scheduled::trace`]), the replay with words: neither
 //! believes the other. The streams of PEs and scalar unit run beside each other; which of their instructions comes first in the order of the
 //! program is given.
 

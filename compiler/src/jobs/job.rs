@@ -5,8 +5,8 @@
 //!
 //! Loops may be of any number here; [`Job::fit_levels`] brings them down to what an instruction has.
 
-use super::place::Axis;
-use super::seam::Walk;
+use super::reshard::Walk;
+use crate::placed::place::Axis;
 use arch::Span;
 use arch::isa::{Combine, Finish, LEVELS, Mask, NO_LEVEL, RootFunction};
 use arch::machine::Machine;
@@ -14,20 +14,20 @@ use arch::timing::Unit;
 
 /// A tensor as it lies in the pads (an index into the list of storages).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct StorageId(pub(super) usize);
+pub(crate) struct StorageId(pub(crate) usize);
 
 /// Word `offset + sum(stride * counter)` of a storage.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Access {
-    pub(super) storage: StorageId,
-    pub(super) offset: i64,
+pub(crate) struct Access {
+    pub(crate) storage: StorageId,
+    pub(crate) offset: i64,
     /// One stride per loop.
-    pub(super) strides: Vec<i64>,
+    pub(crate) strides: Vec<i64>,
 }
 
 /// An operand.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Source {
+pub(crate) enum Source {
     Word(i64),
     Access(Access),
 }
@@ -43,20 +43,20 @@ impl Source {
 
 /// Lanes of one axis that take part: from `low` in the first iteration of a loop, below `high` in its last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bound {
-    pub(super) axis: Axis,
-    pub(super) low: u32,
-    pub(super) high: u32,
+pub(crate) struct Bound {
+    pub(crate) axis: Axis,
+    pub(crate) low: u32,
+    pub(crate) high: u32,
     /// `None`: always.
-    pub(super) level: Option<usize>,
+    pub(crate) level: Option<usize>,
 }
 
 /// Lanes that take part: rows, columns, PEs; each from a first one to before a last one.
-pub(super) type Extent = [(u32, u32); 3];
+pub(crate) type Extent = [(u32, u32); 3];
 
 /// What computes, each with pads of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Datapath {
+pub(crate) enum Datapath {
     /// The PEs, all by one instruction.
     Engines,
     /// The scalar unit beside the global root.
@@ -64,22 +64,22 @@ pub(super) enum Datapath {
 }
 
 impl Datapath {
-    pub(super) const ALL: [Datapath; 2] = [Datapath::Engines, Datapath::Scalar];
+    pub(crate) const ALL: [Datapath; 2] = [Datapath::Engines, Datapath::Scalar];
 }
 
 /// In whose pads the results of a job are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Copies {
-    pub(super) engines: bool,
-    pub(super) scalar: bool,
+pub(crate) struct Copies {
+    pub(crate) engines: bool,
+    pub(crate) scalar: bool,
 }
 
 impl Copies {
     /// In those of the PEs only.
-    pub(super) const ENGINES: Copies = Copies { engines: true, scalar: false };
+    pub(crate) const ENGINES: Copies = Copies { engines: true, scalar: false };
 
     /// Whose pads these are.
-    pub(super) fn iter(self) -> impl std::iter::Iterator<Item = Datapath> {
+    pub(crate) fn iter(self) -> impl std::iter::Iterator<Item = Datapath> {
         let has = move |at: &Datapath| match at {
             Datapath::Engines => self.engines,
             Datapath::Scalar => self.scalar,
@@ -90,17 +90,17 @@ impl Copies {
 
 /// Which PEs take part.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Lanes {
-    pub(super) bounds: Vec<Bound>,
+pub(crate) struct Lanes {
+    pub(crate) bounds: Vec<Bound>,
     /// Only the row with this loop's number.
-    pub(super) pick_row: Option<usize>,
+    pub(crate) pick_row: Option<usize>,
     /// Only the column with this loop's number.
-    pub(super) pick_column: Option<usize>,
+    pub(crate) pick_column: Option<usize>,
 }
 
 impl Lanes {
     /// The instruction's mask. The bounds lie on different axes: that is a law of placement.
-    pub(super) fn mask(&self, machine: &Machine) -> Mask {
+    pub(crate) fn mask(&self, machine: &Machine) -> Mask {
         let mut mask = Mask::all(machine.pus(), machine.pes_per_pu());
         let level = |level: Option<usize>| level.map_or(NO_LEVEL, |l| l as u8);
         mask.pick_row = level(self.pick_row);
@@ -198,7 +198,7 @@ impl Lanes {
 
 /// Where the result goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Sink {
+pub(crate) enum Sink {
     /// Rounded in the PE, written there.
     Pad(Access),
     /// Through a tree and its root, written from the bus.
@@ -209,7 +209,7 @@ pub(super) enum Sink {
 
 /// In which tiles of a batch the result of a job counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Counts {
+pub(crate) enum Counts {
     /// In all.
     Every,
     /// In the last one.
@@ -221,38 +221,38 @@ pub(super) enum Counts {
 
 /// One vector instruction and what follows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Job {
+pub(crate) struct Job {
     /// The statement it comes from.
-    pub(super) span: Span,
+    pub(crate) span: Span,
     /// What it does, for people.
-    pub(super) what: String,
+    pub(crate) what: String,
     /// What computes it: the scalar unit only results that stay in a pad ([`Sink::Pad`]).
-    pub(super) on: Datapath,
+    pub(crate) on: Datapath,
     /// Where its results are written.
-    pub(super) copies: Copies,
+    pub(crate) copies: Copies,
     /// Loop counts, outermost first.
-    pub(super) loops: Vec<u32>,
+    pub(crate) loops: Vec<u32>,
     /// Innermost loops that are summed over.
-    pub(super) reduce: usize,
+    pub(crate) reduce: usize,
     /// Cycles from beat to beat.
-    pub(super) interval: u32,
-    pub(super) a: Option<Access>,
-    pub(super) b: Source,
-    pub(super) c: Option<Source>,
-    pub(super) combine: Combine,
-    pub(super) align: u32,
-    pub(super) shift: u32,
-    pub(super) finish: Finish,
+    pub(crate) interval: u32,
+    pub(crate) a: Option<Access>,
+    pub(crate) b: Source,
+    pub(crate) c: Option<Source>,
+    pub(crate) combine: Combine,
+    pub(crate) align: u32,
+    pub(crate) shift: u32,
+    pub(crate) finish: Finish,
     /// PEs that write or feed the tree.
-    pub(super) lanes: Lanes,
+    pub(crate) lanes: Lanes,
     /// In which tiles of a batch it counts.
-    pub(super) counts: Counts,
-    pub(super) sink: Sink,
+    pub(crate) counts: Counts,
+    pub(crate) sink: Sink,
 }
 
 impl Job {
     /// A job that copies `source`, for people named `what`: start from this and change fields.
-    pub(super) fn copy(span: Span, what: String, loops: Vec<u32>, source: Access, sink: Sink) -> Job {
+    pub(crate) fn copy(span: Span, what: String, loops: Vec<u32>, source: Access, sink: Sink) -> Job {
         Job {
             span,
             what,
@@ -275,17 +275,17 @@ impl Job {
     }
 
     /// Whether its results are quotients, for which each root has one divider.
-    pub(super) fn divides(&self) -> bool {
+    pub(crate) fn divides(&self) -> bool {
         matches!(self.sink, Sink::Tree { function: Some(RootFunction::Divide(_)), .. })
     }
 
     /// Whether the scalar unit gives its results to the global bus.
-    pub(super) fn sends(&self) -> bool {
+    pub(crate) fn sends(&self) -> bool {
         self.on == Datapath::Scalar && self.copies.engines
     }
 
     /// Everything that is read.
-    pub(super) fn reads(&self) -> impl std::iter::Iterator<Item = &Access> {
+    pub(crate) fn reads(&self) -> impl std::iter::Iterator<Item = &Access> {
         self.a.iter().chain(self.b.access()).chain(self.c.as_ref().and_then(Source::access))
     }
 
@@ -308,12 +308,12 @@ impl Job {
     }
 
     /// The words of the gradient pad in which its sums wait for the next tile.
-    pub(super) fn parked(&self) -> Option<&Access> {
+    pub(crate) fn parked(&self) -> Option<&Access> {
         if let Counts::Over(access) = &self.counts { Some(access) } else { None }
     }
 
     /// What is written, if it stays in the grid.
-    pub(super) fn write(&self) -> Option<&Access> {
+    pub(crate) fn write(&self) -> Option<&Access> {
         match &self.sink {
             Sink::Pad(access) | Sink::Tree { write: access, .. } => Some(access),
             Sink::Output => None,
@@ -321,17 +321,17 @@ impl Job {
     }
 
     /// Beats, one per point of the loops.
-    pub(super) fn beats(&self) -> u64 {
+    pub(crate) fn beats(&self) -> u64 {
         self.loops.iter().map(|&n| u64::from(n)).product()
     }
 
     /// Beats that are summed into one result.
-    pub(super) fn beats_per_result(&self) -> u64 {
+    pub(crate) fn beats_per_result(&self) -> u64 {
         self.loops[self.loops.len() - self.reduce..].iter().map(|&n| u64::from(n)).product()
     }
 
     /// Parts of the loops (from which counter on, and how many) in which the same lanes may write, and these lanes.
-    pub(super) fn written_parts(&self, machine: &Machine) -> Vec<(Vec<(u32, u32)>, Extent)> {
+    pub(crate) fn written_parts(&self, machine: &Machine) -> Vec<(Vec<(u32, u32)>, Extent)> {
         let lanes = match &self.sink {
             Sink::Tree { lanes, .. } => lanes,
             Sink::Pad(_) | Sink::Output => &self.lanes,
@@ -359,19 +359,19 @@ impl Job {
     }
 
     /// Cycles from its first beat to the cycle after its last.
-    pub(super) fn cycles(&self) -> u64 {
+    pub(crate) fn cycles(&self) -> u64 {
         (self.beats() - 1) * u64::from(self.interval) + 1
     }
 
     /// Cycles of one iteration of the outermost loop, if the job can be cut there.
-    pub(super) fn outer_cycles(&self) -> Option<u64> {
+    pub(crate) fn outer_cycles(&self) -> Option<u64> {
         let count = *self.loops.first()?;
         (count > 1 && self.loops.len() > self.reduce && !self.picks(0))
             .then(|| self.beats() / u64::from(count) * u64::from(self.interval))
     }
 
     /// Cut into the first `count` iterations of the outermost loop and the others; `None` if nothing would be left of one.
-    pub(super) fn split(&self, count: u32, machine: &Machine) -> Option<(Job, Job)> {
+    pub(crate) fn split(&self, count: u32, machine: &Machine) -> Option<(Job, Job)> {
         if self.outer_cycles().is_none() || count == 0 || count >= self.loops[0] {
             return None;
         }
@@ -380,7 +380,7 @@ impl Job {
     }
 
     /// The same for some iterations of one loop that no lane is picked by.
-    pub(super) fn restrict(&self, level: usize, from: u32, count: u32, machine: &Machine) -> Job {
+    pub(crate) fn restrict(&self, level: usize, from: u32, count: u32, machine: &Machine) -> Job {
         let mut job = self.clone();
         let last = from + count == self.loops[level];
         job.loops[level] = count;
@@ -416,7 +416,7 @@ impl Job {
     }
 
     /// Bring the loops into another order; `order[new] = old`. No loop may be summed over.
-    pub(super) fn reorder(&mut self, order: &[usize]) {
+    pub(crate) fn reorder(&mut self, order: &[usize]) {
         assert_eq!(self.reduce, 0, "only free loops can change places");
         self.loops = order.iter().map(|&old| self.loops[old]).collect();
         for access in self.accesses_mut() {
@@ -481,7 +481,7 @@ impl Job {
 
     /// The same work as jobs with at most [`LEVELS`] loops: loops that run once vanish, loops that walk straight on are
     /// joined, and what is still too deep is unrolled from the outside. `None`: too many summed loops.
-    pub(super) fn fit_levels(mut self, machine: &Machine) -> Option<Vec<Job>> {
+    pub(crate) fn fit_levels(mut self, machine: &Machine) -> Option<Vec<Job>> {
         for level in (0..self.loops.len()).rev() {
             if self.loops[level] == 1 {
                 self = self.fix_loop(level, 0);

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 
 /// When the results of an operation count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tile {
+pub(crate) enum Tile {
     /// In every tile.
     Every,
     /// In the last tile of a batch.
@@ -28,11 +28,11 @@ pub(super) enum Tile {
 
 /// Why a batch cannot be cut into tiles.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Whole {
+pub(crate) struct Whole {
     /// In words that follow "the batch cannot be cut into tiles: ".
-    pub(super) why: String,
+    pub(crate) why: String,
     /// Where.
-    pub(super) span: Span,
+    pub(crate) span: Span,
 }
 
 /// The classes of the samples' indices.
@@ -42,7 +42,7 @@ fn samples(program: &Program, classes: &Classes) -> BTreeSet<usize> {
 }
 
 /// Samples of a batch: the extent of the first dimension of all inputs.
-pub(super) fn batch(program: &Program) -> Option<u32> {
+pub(crate) fn batch(program: &Program) -> Option<u32> {
     let mut extents =
         program.tensors.iter().filter(|tensor| tensor.role == Role::Input).map(|tensor| tensor.shape.first().copied());
     let first = extents.next()??;
@@ -53,7 +53,7 @@ pub(super) fn batch(program: &Program) -> Option<u32> {
 ///
 /// # Errors
 /// What needs all samples of a batch at once.
-pub(super) fn tiles(program: &Program) -> Result<Vec<Tile>, Whole> {
+pub(crate) fn tiles(program: &Program) -> Result<Vec<Tile>, Whole> {
     let classes = Classes::of(program);
     let samples = samples(program, &classes);
     // Tensors that have their values in the last tile only.
@@ -89,22 +89,22 @@ pub(super) fn tiles(program: &Program) -> Result<Vec<Tile>, Whole> {
 
 /// A program for one tile of its batch.
 #[derive(Debug, Clone)]
-pub(super) struct Tiled {
+pub(crate) struct Tiled {
     /// The program of a tile; tensors are numbered as in that of the batch.
-    pub(super) program: Program,
+    pub(crate) program: Program,
     /// Samples of a tile.
-    pub(super) size: u32,
+    pub(crate) size: u32,
     /// Tiles of a batch.
-    pub(super) tiles: u32,
+    pub(crate) tiles: u32,
     /// For each tensor its dimension of samples, if it has one.
-    pub(super) dimensions: Vec<Option<usize>>,
+    pub(crate) dimensions: Vec<Option<usize>>,
 }
 
 /// Make the tiles of a program's batch, each with `size` samples.
 ///
 /// # Errors
 /// What needs all samples of a batch at once.
-pub(super) fn cut(program: &Program, size: u32) -> Result<Tiled, Whole> {
+pub(crate) fn cut(program: &Program, size: u32) -> Result<Tiled, Whole> {
     tiles(program)?;
     let whole = batch(program).unwrap_or(size);
     let classes = Classes::of(program);
@@ -159,12 +159,12 @@ fn numbered(
 }
 
 /// The sizes that tiles of a batch can have, largest first.
-pub(super) fn sizes(batch: u32) -> Vec<u32> {
+pub(crate) fn sizes(batch: u32) -> Vec<u32> {
     (1..batch).rev().filter(|&size| batch.is_multiple_of(size)).collect()
 }
 
 /// Words that the inputs take in each bank of a PE at least, however they lie: it is useless to try so many samples.
-pub(super) fn least_data(program: &Program, pes: u32) -> u64 {
+pub(crate) fn least_data(program: &Program, pes: u32) -> u64 {
     let inputs = program.tensors.iter().filter(|tensor| tensor.role == Role::Input);
     inputs.map(|tensor| tensor.shape.iter().map(|&n| u64::from(n)).product::<u64>().div_ceil(u64::from(pes))).sum()
 }

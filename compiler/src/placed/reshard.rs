@@ -1,0 +1,121 @@
+//! Reshard: results that lie elsewhere than where they are computed.
+//!
+//!     a[q] = sigmoid(sum[p](w[q][p] * x[p]))      q on the rows, p on the columns; a[q] over all PEs, rows fastest
+//!
+//!     row r:  q = r, r + R, r + 2R, ...    one after the other ─▶ row bus ─▶ column 0, 1, 2, ...     (to tall)
+//!     and back: column after column        ─▶ row tree ─▶ row bus ─▶ all columns                      (to rows)
+//!
+//! The bus reaches every PE of a row, so a result can be put into any column at no cost. A wide layer computes its sums with its
+//! inputs on the columns, and everything else about its units on all PEs.
+
+use super::place::Axis;
+use crate::fixed::{Kind, Operation, Program, Role};
+use arch::isa::Finish;
+use arch::machine::Machine;
+
+/// Which way an index changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// From rows to all PEs, rows fastest.
+    ToTall,
+    /// Back.
+    ToRows,
+}
+
+/// A dimension of an operation's result that does not lie where its iterator does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reshard {
+    pub(crate) dimension: usize,
+    pub(crate) iterator: usize,
+    pub(crate) turn: Turn,
+}
+
+/// No machine can do this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Impossible;
+
+impl Reshard {
+    /// The reshard of an operation whose iterators lie on `axes` and whose result lies on `out`.
+    pub(crate) fn of(
+        operation: &Operation,
+        axes: &[Axis],
+        out: &[Axis],
+        machine: &Machine,
+    ) -> Result<Option<Reshard>, Impossible> {
+        let mut found = None;
+        for (dimension, (form, &to)) in operation.out_index.iter().zip(out).enumerate() {
+            let Some(iterator) = form.as_iterator() else { continue };
+            let iterator = iterator.0;
+            let turn = match (axes[iterator], to) {
+                (from, to) if from == to => continue,
+                (Axis::Row, Axis::Tall) => Turn::ToTall,
+                (Axis::Tall, Axis::Row) => Turn::ToRows,
+                _ => return Err(Impossible),
+            };
+            if found.replace(Reshard { dimension, iterator, turn }).is_some() {
+                return Err(Impossible);
+            }
+        }
+        let Some(reshard) = found else { return Ok(None) };
+        let others = (0..operation.iterators.len()).filter(|&i| i != reshard.iterator);
+        let plain = others.into_iter().all(|i| {
+            let summed = i >= operation.free && reshard.turn == Turn::ToTall && axes[i] == Axis::Column;
+            axes[i] == Axis::Local || summed
+        });
+        let sum = match &operation.kind {
+            Kind::MultiplyAdd { finish, .. } => *finish == Finish::Round,
+            Kind::Function { .. } => true,
+            Kind::Product { .. } | Kind::Divide { .. } => false,
+        };
+        let first = operation.iterators[reshard.iterator].low < i64::from(machine.pus());
+        if plain && sum && first { Ok(Some(reshard)) } else { Err(Impossible) }
+    }
+}
+
+/// Whether the masks of an operation can hold its tall iterators to their elements, or need not.
+pub(crate) fn masks_exist(
+    program: &Program,
+    operation: &Operation,
+    axes: &[Axis],
+    reshard: Option<Reshard>,
+) -> MaskNeed {
+    let writers = program.operations.iter().filter(|other| other.out == operation.out).count();
+    let scratch = program.tensors[operation.out.0].role == Role::Temporary && writers == 1;
+    let tall = |i: &usize| axes[*i] == Axis::Tall && reshard.is_none_or(|reshard| reshard.iterator != *i);
+    let summed = (operation.free..axes.len()).any(|i| tall(&i));
+    match (0..axes.len()).find(tall) {
+        None => MaskNeed::None,
+        Some(iterator) if scratch && !summed => MaskNeed::Rough(iterator),
+        Some(iterator) => MaskNeed::Exact(iterator),
+    }
+}
+
+/// What the mask of a tall iterator has to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MaskNeed {
+    /// There is no tall iterator.
+    None,
+    /// Elements before those that are meant may be written: nobody reads them.
+    Rough(usize),
+    /// Only the elements that are meant may take part.
+    Exact(usize),
+}
+
+impl MaskNeed {
+    /// Whether whole columns are mask enough.
+    pub(crate) fn is_met(self, operation: &Operation, machine: &Machine) -> bool {
+        let (pes, pus) = (i64::from(machine.pes()), i64::from(machine.pus()));
+        let whole_columns = |iterator: usize| operation.iterators[iterator].high % pes % pus == 0;
+        match self {
+            MaskNeed::None => true,
+            MaskNeed::Rough(iterator) => whole_columns(iterator),
+            MaskNeed::Exact(iterator) => whole_columns(iterator) && operation.iterators[iterator].low % pes == 0,
+        }
+    }
+}
+
+/// Columns that a tall iterator reaches in its last wave.
+pub(crate) fn last_columns(high: i64, machine: &Machine) -> u32 {
+    let rest = (high - 1).rem_euclid(i64::from(machine.pes())) + 1;
+    (rest as u32).div_ceil(machine.pus())
+}
