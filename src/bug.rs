@@ -3,9 +3,9 @@
 //!     a verifier panics in a thread of a sweep      =>      error: w: index 8..=8 of 8 (compiler/src/fixed/verify.rs:84)
 //!                                                           (a bug of tabla-gen; please report it ...)
 
-use crate::failure::Failure;
 use std::panic::{AssertUnwindSafe, PanicHookInfo};
 use std::sync::{Mutex, PoisonError};
+use workbench::Failure;
 
 /// What the first panic said, and where. Panics that follow from it say less.
 static FIRST: Mutex<Option<String>> = Mutex::new(None);
@@ -43,7 +43,7 @@ mod tests {
             work();
             Ok(())
         }) {
-            Err(failure @ Failure::Bug(_)) => format!("{} {failure:?}", failure.exit_code()),
+            Err(failure @ Failure::Bug(_)) => format!("{} {failure:?}", crate::exit::exit_code(&failure)),
             other => panic!("{other:?}"),
         };
         let here = said(&|| assert_eq!(1 + 1, 3, "the sum of w"));

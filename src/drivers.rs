@@ -10,11 +10,11 @@
 
 use crate::hardware::leaves;
 use crate::output::Files;
-use crate::project::Project;
 use arch::Machine;
 use fpga::board::Device;
 use fpga::{driver, vivado};
 use hdl::shell;
+use workbench::Project;
 
 /// Add them, if the board is one of these.
 pub fn add(files: &mut Files, project: &Project, machine: &Machine) {

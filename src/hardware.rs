@@ -2,10 +2,7 @@
 //!
 //!     project, machine ──▶ does it fit? ──▶ grid and shell ──yosys──▶ netlist, its size against the part
 
-use crate::failure::{Failure, Source};
 use crate::output::Talk;
-use crate::project::Project;
-use crate::resources::{self, Estimate};
 use arch::rtl::Rtl;
 use arch::tools::Toolbox;
 use arch::{Code, Diagnostic, Machine};
@@ -17,6 +14,9 @@ use hdl::Leaves;
 use hdl::shell::{self, Pll};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use workbench::Project;
+use workbench::resources::{self, Estimate};
+use workbench::{Failure, Source};
 
 /// A project with a board.
 pub struct Hardware<'a> {

@@ -3,16 +3,24 @@
 //! Files are renamed into place whole, so leaving is safe at any time; a loop that wants to finish its line asks [`requested`].
 
 use crate::output;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use workbench::Cancel;
 
-static ASKED: AtomicBool = AtomicBool::new(false);
+static ASKED: OnceLock<Cancel> = OnceLock::new();
 static COOPERATIVE: AtomicBool = AtomicBool::new(false);
+
+/// What Ctrl-C asks; the work looks at it.
+pub fn cancel() -> &'static Cancel {
+    ASKED.get_or_init(Cancel::default)
+}
 
 /// Listen. The first Ctrl-C is left to a cooperative loop if one runs; otherwise, and the second time, the process ends.
 pub fn install() {
+    let cancel = cancel();
     // Without a handler Ctrl-C still ends the process, only with another code.
     let _ = ctrlc::set_handler(|| {
-        let again = ASKED.swap(true, Ordering::SeqCst);
+        let again = cancel.ask();
         if again || !COOPERATIVE.load(Ordering::SeqCst) {
             leave();
         }
@@ -28,22 +36,10 @@ fn leave() -> ! {
 
 /// Whether Ctrl-C was pressed.
 pub fn requested() -> bool {
-    ASKED.load(Ordering::SeqCst)
+    cancel().is_asked()
 }
 
-/// While this lives, the first Ctrl-C only sets [`requested`].
-pub struct Cooperative;
-
-impl Cooperative {
-    /// From now on the caller asks.
-    pub fn begin() -> Cooperative {
-        COOPERATIVE.store(true, Ordering::SeqCst);
-        Cooperative
-    }
-}
-
-impl Drop for Cooperative {
-    fn drop(&mut self) {
-        COOPERATIVE.store(false, Ordering::SeqCst);
-    }
+/// Whether the first Ctrl-C only sets [`requested`], because somebody asks.
+pub fn set_cooperative(cooperative: bool) {
+    COOPERATIVE.store(cooperative, Ordering::SeqCst);
 }

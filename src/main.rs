@@ -1,34 +1,21 @@
-//! The command line: arguments in, results on stdout, talk on stderr, an exit code.
+//! The command line: arguments in, results on stdout, talk on stderr, an exit code. What happens between is `workbench`.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `arguments` | what can be typed |
 //! | `commands` | one file per subcommand |
-//! | `board` | the board that a configuration names |
-//! | `config` | the TOML that describes a machine, its board and its numbers |
-//! | `settings` | the TOML beside a program that says how to train it |
-//! | `library` | configs and programs that are built in |
-//! | `project` | arguments, config and program put together |
-//! | `samples` | the data of a project, as the steps of its program |
-//! | `images` | fixed-point programs and images |
-//! | `serial` | boards behind a serial port |
-//! | `simulators` | the generated Verilog as a simulator |
-//! | `design` | everything between text and images |
+//! | `subject` | arguments become what a command works on |
+//! | `exit` | exit codes |
 //! | `drivers` | what a build adds for a device with a processor |
-//! | `engines` | images and programs as engines of the training loop |
 //! | `interrupt` | Ctrl-C |
 //! | `jobs` | several pieces of work at the same time |
 //! | `json_places` | where the names of a JSON object stand |
-//! | `model_file` | weights on disk |
-//! | `checkpoint` | a training that can go on later |
-//! | `training` | a training on an engine, with the golden model beside it |
+//! | `training_talk` | what a person sees of a training |
 //! | `listing` | an image as text |
 //! | `report` | what an image costs, as text and JSON |
 //! | `page` | the report page: curves, roofline, timeline, placement |
 //! | `charts`, `timeline`, `placement_map` | its drawings |
-//! | `resources` | what a grid takes of a device, estimated |
 //! | `hardware` | the hardware of a project on its board |
-//! | `failure` | what can go wrong, and its exit code |
 //! | `bug` | panics become failures |
 //! | `render` | diagnostics for people and for programs |
 //! | `testbench` | the first samples as a self-checking simulation that needs nothing of ours |
@@ -38,49 +25,35 @@
 #![allow(unreachable_pub, reason = "nothing outside sees a binary's items")]
 
 mod arguments;
-mod board;
 mod bug;
 mod charts;
-mod checkpoint;
 mod commands;
-mod config;
-mod design;
 mod drivers;
-mod engines;
-mod failure;
-mod functions;
+mod exit;
 mod hardware;
-mod images;
 mod interrupt;
 mod jobs;
 mod json_places;
-mod library;
 mod listing;
-mod model_file;
 mod output;
 mod page;
 mod placement_map;
-mod project;
-mod records;
 mod render;
 mod report;
-mod resources;
-mod samples;
-mod serial;
-mod settings;
-mod simulators;
+mod subject;
 mod testbench;
 mod timeline;
-mod training;
+mod training_talk;
 mod wave;
 
 use arguments::{Arguments, Command, Target};
 use clap::Parser;
 use std::process::ExitCode;
+use workbench::Failure;
 
 /// An argument that would do nothing is a mistake of the user's.
-fn unused_out() -> failure::Failure {
-    failure::Failure::Usage("this command writes no folder, so --out has no meaning here".to_owned())
+fn unused_out() -> Failure {
+    Failure::Usage("this command writes no folder, so --out has no meaning here".to_owned())
 }
 
 fn main() -> ExitCode {
@@ -91,12 +64,12 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             render::failure(&failure, &arguments.global, &talk);
-            ExitCode::from(failure.exit_code())
+            ExitCode::from(exit::exit_code(&failure))
         }
     }
 }
 
-fn run(arguments: &Arguments, talk: &output::Talk) -> Result<(), failure::Failure> {
+fn run(arguments: &Arguments, talk: &output::Talk) -> Result<(), Failure> {
     match &arguments.command {
         Some(command) if arguments.global.out.is_some() && !command.writes_a_folder() => Err(unused_out()),
         None => {

@@ -1,11 +1,13 @@
 //! Results on stdout, talk on stderr, files whole or not at all.
 
 use crate::arguments::{Format, Global};
-use crate::failure::Failure;
+use crate::{interrupt, render};
+use arch::Diagnostic;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use workbench::{Failure, Note, Progress, Source};
 
 /// How much is said on stderr, and how.
 #[derive(Debug)]
@@ -65,6 +67,29 @@ impl Talk {
     /// Whether progress is shown.
     pub fn shows_progress(&self) -> bool {
         self.terminal && self.volume >= Volume::Normal
+    }
+}
+
+impl Progress for Talk {
+    fn note(&self, note: &Note) {
+        match note {
+            Note::MadeUpSamples => self.say(format!("{note} (use --data)")),
+            Note::MadeUpRecords => self.say(format!("{note} (use --inputs)")),
+            Note::LeftOver { .. } => self.say(note),
+            Note::Simulates(_) => self.detail(note),
+        }
+    }
+
+    fn warnings(&self, source: &Source, warnings: &[Diagnostic]) {
+        render::warnings(source, warnings, self);
+    }
+
+    fn cancelled(&self) -> bool {
+        interrupt::requested()
+    }
+
+    fn listens(&self, listens: bool) {
+        interrupt::set_cooperative(listens);
     }
 }
 

@@ -4,17 +4,17 @@
 
 use crate::charts::{self, Scale, Series};
 use crate::commands::train;
-use crate::design::Design;
-use crate::failure::Failure;
 use crate::placement_map::Map;
-use crate::project::Project;
 use crate::report::Report;
 use crate::timeline::Timeline;
-use crate::training::{Outcome, Point, SHOWN};
 use minijinja::value::ViaDeserialize;
 use minijinja::{AutoEscape, Environment, Value as Inserted, context};
 use serde_json::{Value, json};
 use sim::train::metrics::Metrics;
+use workbench::Design;
+use workbench::Failure;
+use workbench::Project;
+use workbench::training::{Outcome, Point, SHOWN};
 
 /// Everything the page shows.
 pub struct Page<'a> {

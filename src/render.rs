@@ -1,13 +1,13 @@
 //! Diagnostics for people (ariadne, on stderr) and for programs (JSON, on stdout).
 
 use crate::arguments::{Format, Global};
-use crate::failure::{Failure, Source};
 use crate::output::{self, Talk};
 use arch::diagnostic::line_column;
 use arch::{Code, Diagnostic};
 use ariadne::{Config, IndexType, Label, Report, ReportKind};
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use workbench::{Failure, Source};
 
 /// Tell the user why the tool stops.
 pub fn failure(failure: &Failure, global: &Global, talk: &Talk) {

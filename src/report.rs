@@ -2,10 +2,6 @@
 //!
 //! Text and JSON are two views of one [`Report`].
 
-use crate::board::Board;
-use crate::config::Microcode;
-use crate::project::Project;
-use crate::resources::{self, Estimate};
 use arch::image::Feed;
 use arch::{Image, Span};
 use compiler::fixed::{NumberReport, Program, Role};
@@ -14,6 +10,10 @@ use serde::Serialize;
 use sim::benchmarks::{Bounds, products};
 use sim::train::words::written;
 use std::collections::BTreeMap;
+use workbench::Project;
+use workbench::board::Board;
+use workbench::config::Microcode;
+use workbench::resources::{self, Estimate};
 
 /// The report.
 #[derive(Debug, Serialize)]
@@ -265,7 +265,7 @@ fn elements(tensor: &compiler::fixed::Tensor) -> u64 {
 fn lines(sources: &Sources<'_>) -> Vec<Line> {
     let mut by_line: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
     for operation in &sources.program.operations {
-        let line = crate::images::line_of(sources.project, operation.span);
+        let line = workbench::images::line_of(sources.project, operation.span);
         by_line.entry(line).or_default().1 += products(operation);
     }
     let mut steps: Vec<_> = sources.compiled.steps.iter().collect();
@@ -352,7 +352,7 @@ pub fn numbers_text(numbers: &[Number]) -> String {
 }
 
 fn saturations(sources: &Sources<'_>) -> Vec<Saturation> {
-    let lines = crate::images::by_line(sources.project, sources.saturations).into_iter();
+    let lines = workbench::images::by_line(sources.project, sources.saturations).into_iter();
     lines.map(|(line, results)| Saturation { line, results }).collect()
 }
 

@@ -6,19 +6,18 @@
 //!                 └─ input.hex, expected.hex   what goes in, what comes out
 //!     NAME.core                                the same for FuseSoC
 
-use crate::arguments::EngineName;
 use crate::commands::build::LICENCE;
-use crate::design::Design;
-use crate::engines::{Rung, Which};
-use crate::failure::Failure;
-use crate::functions::Function;
 use crate::output::Files;
-use crate::project::Project;
 use arch::{Image, registers};
 use sim::array::Array;
 use sim::grid::{Recorded, Session, Stalls};
 use sim::train::engine::Engine;
 use std::fmt::Write;
+use workbench::Design;
+use workbench::Failure;
+use workbench::Function;
+use workbench::Project;
+use workbench::engines::{EngineMaker, Rung, Which};
 
 /// Steps that are simulated, unless the data has fewer.
 const STEPS: usize = 16;
@@ -29,10 +28,10 @@ const STEPS: usize = 16;
 /// The array is stuck.
 pub fn add(files: &mut Files, project: &Project, design: &Design) -> Result<(), Failure> {
     let steps = design.steps(STEPS.min(design.samples.train.len() / design.schedule.batch));
-    let rung = Rung::new(EngineName::Array, &design.lowered, Some(&design.images), None)?;
-    let image = rung.image(Which::Full).ok_or_else(|| Failure::Bug("a testbench without an image".to_owned()))?;
+    let maker = EngineMaker::new(Rung::Array, &design.lowered, Some(&design.images), &())?;
+    let image = maker.image(Which::Full).ok_or_else(|| Failure::Bug("a testbench without an image".to_owned()))?;
     let mut grid = Recorded::new(Array::new(&design.images.machine));
-    let mut device = rung.device(&mut grid, Which::Full, &design.samples.signature);
+    let mut device = maker.device(&mut grid, Which::Full, &design.samples.signature);
     device.load(&design.start);
     let cycles = device.run(&steps)?.cycles.unwrap_or(0);
     drop(device);

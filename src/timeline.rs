@@ -6,7 +6,6 @@
 //!     roots                     ▓▓▓  ▓                ░░░
 
 use crate::charts;
-use crate::failure::Failure;
 use arch::Image;
 use arch::timing::{self, Unit};
 use serde::Serialize;
@@ -15,6 +14,7 @@ use sim::array::watch::Observation;
 use sim::driver::{Driver, Run, Words};
 use sim::grid::{CycleResult, Grid, Stalls};
 use std::fmt::Write;
+use workbench::Failure;
 
 /// Steps that fill the machine before the two that are shown.
 const BEFORE: u32 = 3;

@@ -6,7 +6,6 @@
 //! | `NAME.gtkw`, `NAME.sucl` | which signals GTKWave and Surfer show at first |
 
 use crate::arguments::Sim;
-use crate::failure::Failure;
 use crate::output::{self, Pending, Talk};
 use arch::{Image, Machine};
 use sim::array::Array;
@@ -14,6 +13,7 @@ use sim::waves::signals;
 use sim::waves::writer::WriteWaves;
 use sim::waves::{Waved, Window, view};
 use std::path::Path;
+use workbench::Failure;
 
 /// What a wave file's name asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

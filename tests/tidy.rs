@@ -14,8 +14,9 @@ const GRAPH: &[(&str, &[&str], &[&str])] = &[
     ("hdl", &["arch"], &[]),
     ("fpga", &["arch"], &[]),
     ("sim", &["arch", "compiler"], &["hdl"]),
+    ("workbench", &["arch", "compiler", "hdl", "fpga", "sim"], &[]),
     ("compiler/tile", &["compiler"], &["arch", "sim"]),
-    ("tabla-gen", &["arch", "compiler", "hdl", "fpga", "sim"], &[]),
+    ("tabla-gen", &["arch", "compiler", "hdl", "fpga", "sim", "workbench"], &[]),
 ];
 
 /// Error codes that no test names yet. Never add to this list.

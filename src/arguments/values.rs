@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use compiler::language::Language;
 use sim::data::missing::Missing;
 use std::ops::Range;
+use workbench::Rung;
 
 pub(super) fn parse_jobs(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|jobs| (1..=1024).contains(jobs)).ok_or_else(|| "between 1 and 1024".to_owned())
@@ -103,20 +104,15 @@ pub enum EngineName {
     Array,
     /// The generated Verilog, through Verilator, compared with the array
     Rtl,
-    /// A board behind a serial port, compared with the array
-    #[value(skip)]
-    Board,
 }
 
-impl EngineName {
-    /// The word the user types.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            EngineName::Golden => "golden",
-            EngineName::Fixed => "fixed",
-            EngineName::Array => "array",
-            EngineName::Rtl => "rtl",
-            EngineName::Board => "board",
+impl From<EngineName> for Rung {
+    fn from(name: EngineName) -> Rung {
+        match name {
+            EngineName::Golden => Rung::Golden,
+            EngineName::Fixed => Rung::Fixed,
+            EngineName::Array => Rung::Array,
+            EngineName::Rtl => Rung::Rtl,
         }
     }
 }

@@ -6,16 +6,12 @@
 //! | rounded | those, rounded to the words of the format | on real numbers, from features rounded to their format |
 //! | fixed | trained in words | in words, as the hardware computes them |
 
-use crate::arguments::{Accuracy, EngineName, Global};
-use crate::checkpoint::{Checkpoint, Progress};
-use crate::commands::train::{self, Prepared};
-use crate::engines;
-use crate::failure::Failure;
-use crate::images::Lowered;
+use crate::arguments::{Accuracy, Entry, Global};
+use crate::commands::train;
 use crate::jobs;
 use crate::output::{self, Talk};
-use crate::project::Project;
-use crate::training::{Outcome, Training};
+use crate::subject;
+use crate::training_talk::TrainingTalk;
 use arch::Machine;
 use arch::machine::MachineSpec;
 use arch::number::{quantise, to_f64};
@@ -25,6 +21,11 @@ use sim::train::engine::{Model, Step};
 use sim::train::metrics::Metrics;
 use sim::train::predict;
 use std::collections::BTreeMap;
+use workbench::Failure;
+use workbench::checkpoint::{Checkpoint, Reached};
+use workbench::engines;
+use workbench::images::Lowered;
+use workbench::{How, Outcome, Rung, Training};
 
 /// One width.
 #[derive(Debug, Serialize)]
@@ -49,36 +50,30 @@ struct Parts {
 
 /// Train in every width and compare.
 pub fn run(global: &Global, options: &Accuracy, talk: &Talk) -> Result<(), Failure> {
-    let project = Project::open(global, options.train.program.as_deref())?;
-    let prepared = Prepared::new(&project, &options.train, talk)?;
-    let golden = prepared.training(&project, &options.train, false);
-    let golden = Training { engine: EngineName::Golden, checkpoint: None, ..golden }.run(None, talk)?;
+    let project = subject::project(global, options.train.program.as_deref(), &Entry::default())?;
+    let training = train::prepared(project, &options.train, talk)?;
+    let project = &training.project;
+    let golden = training.run(&How::on(Rung::Golden), None, &TrainingTalk::new(talk, None))?;
     let reals = &golden.results[0];
     let silent = Talk::silent();
-    let width = |number: usize| in_words(options.words[number], &project, &prepared, options, &golden, &silent);
+    let width = |number: usize| in_words(options.words[number], &training, &golden, &silent);
     // An engine is not made for several threads; the widths run one after the other unless asked otherwise.
     let rows = jobs::each(options.words.len(), global.jobs.or(Some(1)), &width);
     let rows = rows.into_iter().collect::<Result<Vec<Row>, Failure>>()?;
     let golden = Parts { train: reals.train, test: reals.test };
     if options.page {
-        return output::result(&page(&project.name(), &prepared.samples.origin, golden, &rows));
+        return output::result(&page(&project.name(), &training.samples.origin, golden, &rows));
     }
     output::either(
         global.format,
         || text(golden, &rows),
-        || json!({ "schema_version": 1, "program": project.name(), "data": prepared.samples.origin, "golden": golden, "words": rows }),
+        || json!({ "schema_version": 1, "program": project.name(), "data": training.samples.origin, "golden": golden, "words": rows }),
     )
 }
 
-fn in_words(
-    word: u32,
-    project: &Project,
-    prepared: &Prepared,
-    options: &Accuracy,
-    golden: &Outcome,
-    talk: &Talk,
-) -> Result<Row, Failure> {
-    let mut project = project.clone();
+fn in_words(word: u32, training: &Training, golden: &Outcome, talk: &Talk) -> Result<Row, Failure> {
+    let mut training = training.clone();
+    let config = &mut training.project.config;
     let refused = |reason: String| Row {
         word,
         fractions: BTreeMap::new(),
@@ -87,12 +82,12 @@ fn in_words(
         clipped: 0,
         refused: Some(reason),
     };
-    project.config.spec = MachineSpec { word: Some(word), accumulator: None, ..project.config.spec };
-    project.config.machine = match Machine::try_from(project.config.spec.clone()) {
+    config.spec = MachineSpec { word: Some(word), accumulator: None, ..config.spec.clone() };
+    config.machine = match Machine::try_from(config.spec.clone()) {
         Ok(machine) => machine,
         Err(error) => return Ok(refused(error.to_string())),
     };
-    let lowered = match Lowered::new(&project, &prepared.programs, &golden.ranges, talk) {
+    let lowered = match Lowered::new(&training.project, &training.programs, &golden.ranges, talk) {
         Ok(lowered) => lowered,
         Err(Failure::Diagnostics { diagnostics, .. }) => {
             return Ok(refused(diagnostics.first().map_or_else(String::new, |diagnostic| diagnostic.message.clone())));
@@ -107,7 +102,7 @@ fn in_words(
         .iter()
         .map(|(name, values)| (name.clone(), values.iter().map(|&value| round(value, fractions[name])).collect()))
         .collect();
-    let samples = &prepared.samples;
+    let samples = &training.samples;
     let field_fraction =
         |name: &str| lowered.predict.tensors.iter().find(|tensor| tensor.name == name).map(|t| t.fraction);
     let fields: Vec<Option<i32>> = samples.signature.fields.iter().map(|field| field_fraction(&field.name)).collect();
@@ -122,19 +117,18 @@ fn in_words(
                 step.iter().zip(&fields).map(field).collect()
             })
             .collect();
-        let mut engine = engines::reals(&prepared.programs.predict, &samples.signature);
+        let mut engine = engines::reals(&training.programs.predict, &samples.signature);
         Ok(samples.judge(&predict(engine.as_mut(), &model, &rounded)?, steps))
     };
     let test = if samples.test.is_empty() { None } else { Some(judge(&samples.test)?) };
     let rounded = Parts { train: judge(&samples.train)?, test };
     // The golden part of the training is known.
-    let training = prepared.training(&project, &options.train, false);
-    let training = Training { engine: EngineName::Fixed, checkpoint: None, ..training };
-    let mut known = Checkpoint::new(training.identity());
+    let how = How::on(Rung::Fixed);
+    let mut known = Checkpoint::new(training.identity(&how));
     let trained = golden.results[0].trained.clone();
     known.golden =
-        Progress { epochs: prepared.schedule.epochs, trained, ranges: golden.ranges.clone(), ..Progress::default() };
-    let outcome = training.run(Some(known), talk)?;
+        Reached { epochs: training.schedule.epochs, trained, ranges: golden.ranges.clone(), ..Reached::default() };
+    let outcome = training.run(&how, Some(known), talk)?;
     let last = outcome.last();
     Ok(Row {
         word,

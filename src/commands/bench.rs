@@ -1,17 +1,17 @@
 //! `bench`: the published benchmarks on the array, a sample of them on the generated Verilog, beside their bounds and their peers.
 
 use crate::arguments::{Bench, Global};
-use crate::failure::{Failure, Source};
-use crate::library;
 use crate::output::{self, Talk};
 use crate::render;
-use crate::simulators::Simulator;
 use arch::{Code, Diagnostic};
 use serde::Serialize;
 use serde_json::json;
 use sim::array::Array;
 use sim::benchmarks::{self, Benchmark, Peers, Prepared, Run};
 use std::path::Path;
+use workbench::library;
+use workbench::simulators::Simulator;
+use workbench::{Failure, Source};
 
 /// The table of benchmarks.
 const TABLE: &str = "programs/benchmarks.toml";
@@ -137,7 +137,7 @@ fn measured(benchmark: &Benchmark, run: &Run, talk: &Talk, on_rtl: bool) -> Resu
     let cycles = prepared.cycles_per_sample(array).map_err(|error| stuck(error.to_string()))?;
     row.words_compared = Some(prepared.compare(array()).map_err(|fall| stuck(format!("{fall:?}")))?);
     if on_rtl {
-        let rtl = Simulator::build(&image.machine, Some(talk))?;
+        let rtl = Simulator::build(&image.machine, talk)?;
         let device = || rtl.device(&image.machine);
         row.rtl_cycles_per_sample = Some(prepared.cycles_per_sample(device).map_err(|error| stuck(error.to_string()))?);
         prepared.compare(device()).map_err(|fall| Failure::Mismatch(format!("{} on rtl: {fall:?}", benchmark.name)))?;

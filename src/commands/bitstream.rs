@@ -8,21 +8,20 @@
 
 use crate::arguments::{Format, Global, Target};
 use crate::commands::build::{self, Built};
-use crate::failure::Failure;
 use crate::hardware::Hardware;
 use crate::output::{self, Files, Talk};
-use crate::project::Project;
+use crate::subject;
 use arch::tools::Toolbox;
 use fpga::flow::{Bitstream, SEEDS};
 use fpga::vivado::VivadoError;
 use serde_json::{Value, json};
 use std::path::Path;
+use workbench::Failure;
 
 /// Build, synthesise, place, route, pack.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
-    let mut project = Project::open(global, target.program.as_deref())?;
-    project.enter(&target.entry)?;
-    let out = project.out_folder(global);
+    let project = subject::project(global, target.program.as_deref(), &target.entry)?;
+    let out = project.out_folder(global.out.as_deref());
     let hardware = Hardware::new(&project, &out)?;
     let built = build::everything(&project, target, talk)?;
     let Built { machine, files, .. } = &built;

@@ -10,15 +10,11 @@
 //! | `config.toml`, `program.*` | what it was made from |
 
 use crate::arguments::{Format, Global, Target};
-use crate::config::{Microcode, value_span};
-use crate::design::Design;
 use crate::drivers;
-use crate::failure::Failure;
-use crate::functions::{self, Function};
 use crate::listing;
 use crate::output::{self, Files, Talk};
-use crate::project::Project;
 use crate::report::{self, Report, Sources};
+use crate::subject::{self, Subject};
 use crate::testbench;
 use arch::{Code, Diagnostic, Image, Machine};
 use compiler::fixed::Program;
@@ -26,6 +22,10 @@ use compiler::search::Compiled;
 use serde_json::json;
 use sim::array::Array;
 use sim::grid::Stalls;
+use workbench::Function;
+use workbench::Project;
+use workbench::config::{Microcode, value_span};
+use workbench::{Failure, Progress};
 
 /// What every generated text says about its licence.
 pub const LICENCE: &str =
@@ -33,10 +33,9 @@ pub const LICENCE: &str =
 
 /// Generate and write.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
-    let mut project = Project::open(global, target.program.as_deref())?;
-    project.enter(&target.entry)?;
+    let project = subject::project(global, target.program.as_deref(), &target.entry)?;
     let Built { files, report, .. } = everything(&project, target, talk)?;
-    let folder = project.out_folder(global);
+    let folder = project.out_folder(global.out.as_deref());
     files.write(&folder)?;
     talk.say(format!("wrote {} files to {}", files.names().count(), folder.display()));
     match global.format {
@@ -74,15 +73,15 @@ impl Built {
 /// # Errors
 /// Whatever is wrong with program, data or machine.
 pub fn everything(project: &Project, target: &Target, talk: &Talk) -> Result<Built, Failure> {
-    if functions::is_function(project, target)? {
-        return function(project, &Function::new(project, target, talk)?, talk);
-    }
-    let design = Design::new(project, target, talk)?;
+    let design = match Subject::new(project, target, talk)? {
+        Subject::Function(inner) => return function(project, &inner, talk),
+        Subject::Training(design) => design,
+    };
     let (Some(program), Some(compiled)) = (&design.lowered.full, &design.images.full) else {
         return Err(Failure::Bug("a design without a training program".to_owned()));
     };
     if let Some(left) = design.samples.left_over(&design.schedule) {
-        talk.say(left);
+        talk.note(&left);
     }
     let report = Report::new(&Sources {
         project,

@@ -1,28 +1,25 @@
 //! `check`: what is wrong with config, program and `[train]` table; and how ranges were inferred.
 
 use crate::arguments::{Check, Format, Global};
-use crate::failure::Failure;
 use crate::output::{self, Talk};
-use crate::project::Project;
-use crate::records::Records;
 use crate::render;
-use crate::{library, settings};
+use crate::subject;
 use arch::diagnostic::line_column;
 use compiler::language::tensor_comprehensions::{Explanation, explain_ranges};
 use compiler::language::{self, Language, Options};
 use serde_json::{Value, json};
 use sim::eval::with_shapes_of;
+use workbench::Failure;
+use workbench::Project;
 
 /// Read config and program, and say what is wrong with them.
 pub fn run(global: &Global, options: &Check, talk: &Talk) -> Result<(), Failure> {
-    let mut project = Project::open(global, options.program.as_deref())?;
-    project.enter(&options.entry)?;
-    let reading = with_shapes_of(Records::read(options.inputs.as_deref())?.first(), project.options(&[]));
+    let project = subject::project(global, options.program.as_deref(), &options.entry)?;
+    let reading =
+        with_shapes_of(subject::records(options.inputs.as_deref())?.unwrap_or_default().first(), project.options(&[]));
     let (_, warnings) = language::parse(project.language, &project.source.text, &reading)
         .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;
-    if library::exists(&project.path.with_extension("toml")) {
-        settings::read(&project.path)?;
-    }
+    project.check_settings()?;
     let ranges = if options.explain_ranges { Some(ranges(&project, &reading)?) } else { None };
     if global.format == Format::Json {
         let mut document = render::document(&project.source, &warnings);

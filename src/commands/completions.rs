@@ -1,9 +1,9 @@
 //! `completions`: a script for a shell, on stdout.
 
 use crate::arguments::{Arguments, Completions};
-use crate::failure::Failure;
 use crate::output;
 use clap::CommandFactory;
+use workbench::Failure;
 
 /// Print the script.
 pub fn run(options: &Completions) -> Result<(), Failure> {

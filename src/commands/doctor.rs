@@ -1,12 +1,12 @@
 //! `doctor`: which external tools are found, and which versions.
 
 use crate::arguments::{Format, Global};
-use crate::failure::Failure;
 use crate::output::{self, Talk};
 use arch::tools::Toolbox;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use workbench::Failure;
 
 /// Programs that may be called one of several names, the Python package of the pinned ones, and what they are needed for.
 const TOOLS: &[(&[&str], Option<&str>, &str)] = &[

@@ -1,14 +1,10 @@
 //! `eval`: one evaluation, JSON in, JSON out, on any rung of the ladder.
 
 use crate::arguments::{EngineName, Eval, Format, Global};
-use crate::failure::{Failure, Source};
-use crate::images;
 use crate::json_places;
 use crate::output::{self, Talk};
-use crate::project::Project;
-use crate::records::Records;
 use crate::render;
-use crate::simulators::Simulator;
+use crate::subject;
 use arch::number::to_f64;
 use arch::{Code, Diagnostic, Image};
 use compiler::canonical::{self, Batch, Keep, Options};
@@ -27,12 +23,15 @@ use sim::golden::Golden;
 use sim::grid::{Grid, Stalls};
 use sim::train::words::written;
 use std::collections::BTreeMap;
+use workbench::Project;
+use workbench::images;
+use workbench::simulators::Simulator;
+use workbench::{Failure, Source};
 
 /// Evaluate.
 pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> {
-    let mut project = Project::open(global, Some(&options.program))?;
-    project.enter(&options.entry)?;
-    let records = Records::read(options.inputs.as_deref())?;
+    let project = subject::project(global, Some(&options.program), &options.entry)?;
+    let records = subject::records(options.inputs.as_deref())?.unwrap_or_default();
     let inputs = records.one()?;
     let about = |diagnostics| Failure::about(&project.source, diagnostics);
     let reading = with_shapes_of(inputs, project.options(&[]));
@@ -159,7 +158,7 @@ impl Below {
         let array = on_grid(Array::new(&image.machine), &image, &words, &before)?;
         let mut rungs: Vec<(&str, Sent)> = vec![("fixed", all), ("array", array)];
         if engine == EngineName::Rtl {
-            let simulator = Simulator::build(&image.machine, Some(talk))?;
+            let simulator = Simulator::build(&image.machine, talk)?;
             rungs.push(("rtl", on_grid(simulator.device(&image.machine), &image, &words, &before)?));
         }
         let lowest = &rungs[rungs.len() - 1].1;

@@ -2,30 +2,26 @@
 
 use crate::arguments::{Explain, Format, Global};
 use crate::charts;
-use crate::design::Design;
-use crate::failure::Failure;
-use crate::functions::{self, Function};
 use crate::listing;
 use crate::output::{self, Talk};
-use crate::project::Project;
 use crate::report;
+use crate::subject::{self, Subject};
 use crate::timeline;
 use compiler::placed::Axis;
 use compiler::search::{Alternative, Compiled, Step};
 use serde_json::{Value, json};
+use workbench::Failure;
 
 /// Print the listing of the training image, or of a function's.
 pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failure> {
     let target = &options.target;
-    let mut project = Project::open(global, target.program.as_deref())?;
-    project.enter(&target.entry)?;
-    let (function, design);
-    let (compiled, numbers) = if functions::is_function(&project, target)? {
-        function = Function::new(&project, target, talk)?;
-        (&function.compiled, &function.numbers)
-    } else {
-        design = Design::new(&project, target, talk)?;
-        (design.images.full.as_ref().expect("a design can train"), &design.lowered.numbers)
+    let project = subject::project(global, target.program.as_deref(), &target.entry)?;
+    let subject = Subject::new(&project, target, talk)?;
+    let (compiled, numbers) = match &subject {
+        Subject::Function(function) => (&function.compiled, &function.numbers),
+        Subject::Training(design) => {
+            (design.images.full.as_ref().expect("a design can train"), &design.lowered.numbers)
+        }
     };
     if options.numbers {
         let numbers = report::numbers(numbers);

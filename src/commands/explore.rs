@@ -1,17 +1,17 @@
 //! `explore`: the same training step on many machines: cycles, resources, and which machines are beaten by no other.
 
-use crate::arguments::{Explore, Global, Target};
-use crate::config::Microcode;
-use crate::design::{Basis, Design};
-use crate::failure::Failure;
+use crate::arguments::{Entry, Explore, Global, Target};
 use crate::jobs;
 use crate::output::{self, Talk};
-use crate::project::Project;
-use crate::resources::{self, Estimate};
+use crate::subject;
 use arch::Machine;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
+use workbench::Failure;
+use workbench::config::Microcode;
+use workbench::design::{Design, prepare};
+use workbench::resources::{self, Estimate};
 
 /// One machine, as asked for and as measured.
 #[derive(Debug, Clone, Serialize)]
@@ -35,7 +35,8 @@ struct Point {
 
 /// Try every combination.
 pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failure> {
-    let project = Project::open(global, options.target.program.as_deref())?;
+    subject::no_records(&options.target)?;
+    let project = subject::project(global, options.target.program.as_deref(), &Entry::default())?;
     let spec = &project.config.spec;
     let machine = &project.config.machine;
     let or = |asked: &[u32], own: u32| if asked.is_empty() { vec![own] } else { asked.to_vec() };
@@ -56,7 +57,7 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
     for &(_, _, _, batch) in &points {
         if let std::collections::btree_map::Entry::Vacant(e) = bases.entry(batch) {
             let target = Target { batch: Some(batch), ..options.target.clone() };
-            e.insert(Basis::new(&project, &target, talk)?);
+            e.insert(prepare(&project, &subject::data(&target), target.batch, talk)?);
         }
     }
     let measure = |number: usize| -> Result<Point, Failure> {
@@ -85,8 +86,8 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
                 return Ok(point);
             }
         }
-        let (basis, ranges) = &bases[&batch];
-        let design = match Design::of(&project, basis.clone(), ranges, &silent) {
+        let (training, ranges) = &bases[&batch];
+        let design = match Design::of(&project, training, ranges, &silent) {
             Ok(design) => design,
             Err(Failure::DoesNotFit { diagnostics, .. }) => {
                 point.refused = diagnostics.first().map(|diagnostic| diagnostic.message.clone());

@@ -2,14 +2,11 @@
 //!
 //!     x ──▶ h ──▶ d ──▶ g ─ ─▶ w        a dashed arrow is an update: it is seen by the next sample
 
-use crate::arguments::{Global, Graph};
+use crate::arguments::{Entry, Global, Graph};
 use crate::charts;
-use crate::failure::Failure;
-use crate::images::line_of;
 use crate::output::{self, Talk};
-use crate::project::Project;
-use crate::records::Records;
 use crate::render;
+use crate::subject;
 use compiler::language::{self, Options};
 use compiler::tensor::{Node, Program, Role, Start, TensorId};
 use serde::Serialize;
@@ -17,6 +14,8 @@ use serde_json::json;
 use sim::eval::with_shapes_of;
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use workbench::Failure;
+use workbench::images::line_of;
 
 /// One tensor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,9 +37,9 @@ struct Arrow {
 
 /// Print the graph.
 pub fn run(global: &Global, options: &Graph, talk: &Talk) -> Result<(), Failure> {
-    let project = Project::open(global, options.program.as_deref())?;
+    let project = subject::project(global, options.program.as_deref(), &Entry::default())?;
     project.is_program()?;
-    let records = Records::read(options.inputs.as_deref())?;
+    let records = subject::records(options.inputs.as_deref())?.unwrap_or_default();
     let reading = Options { entry: options.entry.clone(), ..project.options(&[]) };
     let (program, warnings) =
         language::parse(project.language, &project.source.text, &with_shapes_of(records.first(), reading))

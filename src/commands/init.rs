@@ -1,9 +1,9 @@
 //! `init`: a new project folder that works at once: program, settings, config, data.
 
 use crate::arguments::{Global, Init};
-use crate::failure::Failure;
 use crate::output::{self, Files, Talk};
 use serde_json::json;
+use workbench::Failure;
 
 /// Files of a project, and their texts.
 const FILES: &[(&str, &str)] = &[

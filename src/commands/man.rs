@@ -1,9 +1,9 @@
 //! `man`: the manual page, from the same arguments that are read; with `--out` one per subcommand.
 
 use crate::arguments::{Arguments, Global};
-use crate::failure::Failure;
 use crate::output::{self, Files, Talk};
 use clap::{Command, CommandFactory};
+use workbench::Failure;
 
 /// Print the page, or write all of them.
 pub fn run(global: &Global, talk: &Talk) -> Result<(), Failure> {

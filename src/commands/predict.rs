@@ -1,19 +1,19 @@
 //! `predict`: a trained model on new rows.
 
-use crate::arguments::{EngineName, Format, Global, Predict};
-use crate::engines;
-use crate::failure::Failure;
-use crate::images;
-use crate::model_file::{self, ModelFile};
+use crate::arguments::{EngineName, Entry, Format, Global, Predict};
 use crate::output::{self, Talk};
-use crate::project::Project;
-use crate::samples::{self, Samples, read_table};
+use crate::subject;
 use serde_json::{Value, json};
 use sim::train::predict;
+use workbench::Failure;
+use workbench::images;
+use workbench::model_file::{self, ModelFile};
+use workbench::samples::{self, Samples, read_table};
+use workbench::{Rung, engines};
 
 /// Predict every row of the data.
 pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failure> {
-    let project = Project::open(global, options.program.as_deref())?;
+    let project = subject::project(global, options.program.as_deref(), &Entry::default())?;
     let settings = project.settings()?;
     let file = ModelFile::load(&options.model)?;
     let set: Vec<(String, f64)> = file.set.iter().map(|(name, &value)| (name.clone(), value)).collect();
@@ -30,7 +30,7 @@ pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failur
     let prediction = engines::prediction_program(&project, &program, &signature)?;
     let mut engine = match options.engine {
         EngineName::Golden => engines::reals(&prediction, &signature),
-        name => engines::predictor(name, &project, &prediction, &signature, &file.ranges, talk)?,
+        name => engines::predictor(name.into(), &project, &prediction, &signature, &file.ranges, talk)?,
     };
     let predictions = predict(engine.as_mut(), &file.model, &steps)?;
     let read: Vec<Value> =
@@ -38,7 +38,7 @@ pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failur
     match global.format {
         Format::Json => output::json(&json!({
             "schema_version": 1,
-            "engine": options.engine.as_str(),
+            "engine": Rung::from(options.engine).as_str(),
             "predictions": read,
             "raw": predictions,
         })),

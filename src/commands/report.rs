@@ -1,28 +1,26 @@
 //! `report`: train, measure, look at two steps, and write it all as a page, as JSON and as text.
 
-use crate::arguments::{Format, Global, Train};
-use crate::checkpoint::Checkpoint;
-use crate::commands::train::Prepared;
-use crate::design::Design;
-use crate::failure::Failure;
+use crate::arguments::{Entry, Format, Global, Train};
+use crate::commands::train::{prepared, trained};
 use crate::output::{self, Files, Talk};
 use crate::page::Page;
-use crate::project::Project;
 use crate::report::{Report, Sources};
+use crate::subject;
 use crate::timeline;
 use std::path::Path;
+use workbench::{Design, Failure, How};
 
 /// Write the report of a training.
 pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure> {
-    let project = Project::open(global, options.program.as_deref())?;
-    let prepared = Prepared::new(&project, options, talk)?;
-    let training = prepared.training(&project, options, true);
-    let begun = options.resume.as_deref().map(|path| Checkpoint::load(path, &training.identity())).transpose()?;
-    let outcome = training.run(begun, talk)?;
-    let design = Design::of(&project, prepared.into_basis(), &outcome.ranges, talk)?;
+    let project = subject::project(global, options.program.as_deref(), &Entry::default())?;
+    let training = prepared(project, options, talk)?;
+    let how = How { stalls: options.stalls, curves: true, ..How::on(options.engine.into()) };
+    let outcome = trained(&training, &how, options, talk)?;
+    let project = &training.project;
+    let design = Design::of(project, &training, &outcome.ranges, talk)?;
     let program = design.lowered.full.as_ref().expect("a design can train");
     let report = Report::new(&Sources {
-        project: &project,
+        project,
         program,
         compiled: design.images.full.as_ref().expect("a design can train"),
         numbers: &design.lowered.numbers,
@@ -32,7 +30,7 @@ pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure>
         measured_on: design.samples.origin.clone(),
     });
     let timeline = timeline::watch(&design.images.full.as_ref().expect("a design can train").image)?;
-    let page = Page { project: &project, design: &design, report: &report, outcome: &outcome, timeline: &timeline };
+    let page = Page { project, design: &design, report: &report, outcome: &outcome, timeline: &timeline };
     let folder = global.out.clone().unwrap_or_else(|| Path::new("out").join(project.name()));
     let mut files = Files::new();
     files.add("report.html", page.html()?);

@@ -1,11 +1,13 @@
 //! `run`: train on a board through its serial port, with the array beside it.
 
-use crate::arguments::{EngineName, Global, Run};
+use crate::arguments::{EngineName, Entry, Global, Run};
 use crate::commands::train;
-use crate::failure::Failure;
+use crate::interrupt;
 use crate::output::Talk;
-use crate::project::Project;
-use crate::serial::{Board, interrupted_or};
+use crate::subject;
+use std::time::Duration;
+use workbench::Failure;
+use workbench::serial::{Address, BAUD, Board};
 
 /// Train, compare, print.
 pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
@@ -13,9 +15,19 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
         return Err(Failure::Usage("`run` trains on the board: --engine and --stalls are for `train`".to_owned()));
     }
     // What is wrong with the arguments is said before a port is opened; the config knows the rate of its board.
-    let project = Project::open(global, options.train.program.as_deref())?;
+    let project = subject::project(global, options.train.program.as_deref(), &Entry::default())?;
     let baud = project.board.facts().and_then(|facts| facts.io.as_ref()).map(|io| io.baud);
-    let board = Board::open(&options.serial, baud)?;
+    let address = Address {
+        port: options.serial.port.clone(),
+        baud: options.serial.baud.or(baud).unwrap_or(BAUD),
+        patience: Duration::from_secs_f64(options.serial.timeout),
+    };
+    interrupt::set_cooperative(true);
+    let board = Board::open(&address, interrupt::cancel());
+    interrupt::set_cooperative(false);
+    let board = board?;
     talk.say(format!("{}: a grid of {}", board.name(), board.machine()));
-    train::train_on(global, &options.train, Some(&board), talk).map_err(interrupted_or)
+    let trained = train::train_on(global, &options.train, Some(&board), talk);
+    // Ctrl-C while the board was waited for shows as a failure of the port.
+    trained.map_err(|failure| if interrupt::requested() { Failure::Interrupted } else { failure })
 }

@@ -1,9 +1,9 @@
 //! `schema`: the JSON schemas of what this tool reads and writes; `tests/schemas.rs` holds real documents to them.
 
 use crate::arguments::{Global, Schema};
-use crate::failure::Failure;
 use crate::output;
 use serde_json::json;
+use workbench::Failure;
 
 macro_rules! schemas {
     ($($name:literal),* $(,)?; $($same:literal as $other:literal),*) => {

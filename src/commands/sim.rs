@@ -1,20 +1,19 @@
 //! `sim`: the generated Verilog against the array, word by word and cycle by cycle, for some steps; waves of them.
 
 use crate::arguments::{EngineName, Global, Sim};
-use crate::design::Design;
-use crate::engines::{Rung, Which};
-use crate::failure::Failure;
-use crate::functions::{self, Function};
 use crate::output::{self, Talk};
-use crate::project::Project;
 use crate::render;
-use crate::simulators::Simulator;
+use crate::subject::{self, Subject};
 use crate::wave::{self, Recording, WaveFormat};
 use serde_json::json;
 use sim::array::Array;
 use sim::grid::Stalls;
 use sim::train::engine::{Comparison, Engine};
 use std::path::Path;
+use workbench::Failure;
+use workbench::Function;
+use workbench::engines::{EngineMaker, Rung, Which};
+use workbench::simulators::Simulator;
 
 /// The same for a function: `fixed` and array, and RTL if that is asked for, on its records.
 fn function(
@@ -34,7 +33,7 @@ fn function(
     let stalls = || options.stalls.map_or_else(Stalls::none, |seed| Stalls::seeded(seed, 25, 25));
     let mut rungs = Vec::new();
     if options.engine == EngineName::Rtl {
-        let simulator = Simulator::build(machine, Some(talk))?;
+        let simulator = Simulator::build(machine, talk)?;
         rungs.push(("rtl", function.run(simulator.device(machine), count, stalls())?));
     }
     rungs.insert(0, ("array", function.run(Array::new(machine), count, stalls())?));
@@ -85,40 +84,38 @@ pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
         return Err(Failure::Usage("sim runs the grid: --engine array or rtl".to_owned()));
     }
     let wave = options.wave.as_deref().map(|path| Ok::<_, Failure>((path, wave::format(path)?))).transpose()?;
-    let mut project = Project::open(global, options.target.program.as_deref())?;
-    project.enter(&options.target.entry)?;
-    if functions::is_function(&project, &options.target)? {
-        let inner = Function::new(&project, &options.target, talk)?;
-        return function(global, options, &inner, wave, &project.source.text, talk);
-    }
-    let design = Design::new(&project, &options.target, talk)?;
+    let project = subject::project(global, options.target.program.as_deref(), &options.target.entry)?;
+    let design = match Subject::new(&project, &options.target, talk)? {
+        Subject::Function(inner) => return function(global, options, &inner, wave, &project.source.text, talk),
+        Subject::Training(design) => design,
+    };
     if wave.is_some() {
         wave::check(&design.images.machine, design.schedule.batch, options)?;
     }
-    let mut rung = Rung::new(options.engine, &design.lowered, Some(&design.images), Some(talk))?;
-    rung.stalls = options.stalls;
+    let mut maker = EngineMaker::new(options.engine.into(), &design.lowered, Some(&design.images), talk)?;
+    maker.stalls = options.stalls;
     let mut sum = Comparison::default();
-    let mut engine = rung.engine(Which::Full, &design.samples.signature);
+    let mut engine = maker.engine(Which::Full, &design.samples.signature);
     engine.load(&design.start);
     let steps = design.steps(options.steps as usize);
     let cycles = engine.run(&steps)?.cycles;
-    let mut predictor = rung.engine(Which::Predict, &design.samples.signature);
+    let mut predictor = maker.engine(Which::Predict, &design.samples.signature);
     predictor.load(&engine.model());
     predictor.run(&design.samples.train[..design.samples.train.len().min(steps.len())])?;
     for comparison in [engine.comparison(), predictor.comparison()].into_iter().flatten() {
         sum.add(&comparison);
     }
     if let Some(place) = wave {
-        let image = rung.image(Which::Full).ok_or_else(|| Failure::Bug("waves without an image".to_owned()))?;
+        let image = maker.image(Which::Full).ok_or_else(|| Failure::Bug("waves without an image".to_owned()))?;
         let recording = Recording { image, source: &project.source.text, batch: design.schedule.batch };
         wave::record(&recording, options, place, talk, |waved| {
-            let mut device = rung.device(waved, Which::Full, &design.samples.signature);
+            let mut device = maker.device(waved, Which::Full, &design.samples.signature);
             device.load(&design.start);
             Ok(device.run(&steps).map(drop)?)
         })?;
     }
     let samples = steps.len() * design.schedule.batch;
-    let rungs = options.engine.as_str();
+    let rungs = Rung::from(options.engine).as_str();
     let differs = sum.first.as_ref().filter(|_| !sum.agrees());
     let differs = differs
         .map(|first| Failure::Mismatch(format!("{rungs} differs from what stands above it in the ladder: {first}")));

@@ -2,17 +2,16 @@
 
 use crate::arguments::{Global, Target};
 use crate::commands::build;
-use crate::failure::Failure;
 use crate::hardware::Hardware;
 use crate::output::{self, Talk};
-use crate::project::Project;
+use crate::subject;
 use serde_json::json;
+use workbench::Failure;
 
 /// Synthesise and compare with the part.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
-    let mut project = Project::open(global, target.program.as_deref())?;
-    project.enter(&target.entry)?;
-    let hardware = Hardware::new(&project, &project.out_folder(global))?;
+    let project = subject::project(global, target.program.as_deref(), &target.entry)?;
+    let hardware = Hardware::new(&project, &project.out_folder(global.out.as_deref()))?;
     let built = build::everything(&project, target, talk)?;
     let netlist = hardware.synthesise(built.design(), talk)?;
     let (text, document) = hardware.synthesis_report(built.design(), &netlist);

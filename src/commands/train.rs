@@ -1,25 +1,21 @@
 //! `train`: stream a data set through an engine, with the golden model beside it.
 
-use crate::arguments::{EngineName, Format, Global, Train};
-use crate::checkpoint::Checkpoint;
+use crate::arguments::{EngineName, Entry, Format, Global, Train};
 use crate::commands::weights;
-use crate::design::Basis;
-use crate::engines::Programs;
-use crate::failure::Failure;
-use crate::model_file::{self, ModelFile, Words};
 use crate::output::{self, Talk};
-use crate::project::Project;
 use crate::render;
 use crate::report::{self, numbers_text};
-use crate::samples::{self, Choice, Samples};
-use crate::serial::Board;
-use crate::training::{Achieved, Outcome, Training};
+use crate::subject;
+use crate::training_talk::TrainingTalk;
 use serde_json::{Value, json};
-use sim::train::engine::{Comparison, Model};
-use sim::train::initial_model;
+use sim::train::engine::Comparison;
 use sim::train::metrics::Metrics;
 use sim::train::settings::Settings;
-use std::collections::BTreeMap;
+use workbench::checkpoint::Checkpoint;
+use workbench::samples::{Choice, Samples, read_table};
+use workbench::serial::Board;
+use workbench::training::{Achieved, Outcome};
+use workbench::{Failure, How, ModelFile, Progress, Project, Rung, Training};
 
 /// Train, compare, print.
 pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure> {
@@ -35,26 +31,24 @@ pub fn train_on(global: &Global, options: &Train, board: Option<&Board>, talk: &
     for path in [&options.save, &options.checkpoint, &options.resume].into_iter().flatten() {
         output::check_writable(path)?;
     }
-    let mut project = Project::open(global, options.program.as_deref())?;
+    let mut project = subject::project(global, options.program.as_deref(), &Entry::default())?;
     if let Some(board) = board {
         board.adopt(&mut project.config, project.config_source.as_ref())?;
     }
-    let prepared = Prepared::new(&project, options, talk)?;
-    let mut training = prepared.training(&project, options, false);
-    if board.is_some() {
-        (training.engine, training.board) = (EngineName::Board, board);
-    }
-    let begun = options.resume.as_deref().map(|path| Checkpoint::load(path, &training.identity())).transpose()?;
-    let outcome = training.run(begun, talk)?;
+    let training = prepared(project, options, talk)?;
+    let rung = if board.is_some() { Rung::Board } else { options.engine.into() };
+    let outcome = trained(&training, &How { rung, stalls: options.stalls, board, curves: false }, options, talk)?;
+    let project = &training.project;
     if let Some(path) = &options.save {
-        prepared.model_file(&project, &outcome).save(path)?;
-        talk.say(format!("wrote {}", path.display()));
+        let name = path.display().to_string();
+        output::write_file(path, training.model_file(&outcome).to_text(&name)?.as_bytes())?;
+        talk.say(format!("wrote {name}"));
     }
     let differs = outcome.comparison.as_ref().filter(|comparison| !comparison.agrees());
     let differs = differs.map(|comparison| Failure::Mismatch(mismatch(outcome.last().name, comparison)));
     match global.format {
         Format::Json => {
-            let mut document = document(&outcome, &project);
+            let mut document = document(&outcome, project);
             if let Some(numbers) = numbers(&outcome, options) {
                 document["numbers"] = json!(numbers);
             }
@@ -65,98 +59,58 @@ pub fn train_on(global: &Global, options: &Train, board: Option<&Board>, talk: &
         }
         Format::Text => {
             let numbers = numbers(&outcome, options).map_or_else(String::new, |n| "\n".to_owned() + &numbers_text(&n));
-            output::result(&(table(&outcome, &project, &prepared.samples) + &numbers))?;
+            output::result(&(table(&outcome, project, &training.samples) + &numbers))?;
         }
     }
     differs.map_or(Ok(()), Err)
 }
 
-/// Everything that is known before a training.
-pub struct Prepared {
-    /// Program and data.
-    pub samples: Samples,
-    /// Epochs and batches.
-    pub schedule: sim::train::Schedule,
-    /// Programs of a batch, of what is left over, of a prediction.
-    pub programs: Programs,
-    /// Weights before the first step.
-    start: Model,
-    /// Constants of the program.
-    set: BTreeMap<String, f64>,
-    /// Hash of the program and its constants.
-    hash: String,
+/// Read data, model and weights.
+///
+/// # Errors
+/// Whatever is wrong with them.
+pub fn prepared(project: Project, options: &Train, talk: &Talk) -> Result<Training, Failure> {
+    let settings = with_options(project.settings()?, options);
+    let loaded = options.load.as_deref().map(|path| ModelFile::load(path).map(|file| (path, file))).transpose()?;
+    let choice = Choice {
+        table: read_table(&options.data, &options.file.reading())?,
+        name: &options.data,
+        missing: options.missing.into(),
+        target: options.target.as_deref(),
+        split: options.split,
+        seed: options.seed,
+        limit: options.limit,
+        saved: loaded.as_ref().map(|(_, file)| &file.encoding),
+    };
+    let samples = Samples::read(&project, settings, choice, talk)?;
+    let mut training = Training::new(project, samples, options.seed)?;
+    if let Some(left) = training.samples.left_over(&training.schedule) {
+        talk.note(&left);
+    }
+    if let Some((path, file)) = loaded {
+        training.start_from(path, &file)?;
+    }
+    if let Some(path) = &options.weights {
+        let tensors: Vec<_> = training.samples.shapes_of_weights().into_iter().collect();
+        let weights = weights::read(path, &tensors)?;
+        training.start = weights.into_iter().map(|tensor| (tensor.name, tensor.values)).collect();
+    }
+    Ok(training)
 }
 
-impl Prepared {
-    /// Read data, model and weights.
-    ///
-    /// # Errors
-    /// Whatever is wrong with them.
-    pub fn new(project: &Project, options: &Train, talk: &Talk) -> Result<Prepared, Failure> {
-        let settings = project.settings()?;
-        let settings = with_options(settings, options);
-        let loaded = options.load.as_deref().map(|path| ModelFile::load(path).map(|file| (path, file))).transpose()?;
-        let choice = Choice {
-            data: &options.data,
-            reading: &options.file.reading(),
-            missing: options.missing.into(),
-            target: options.target.as_deref(),
-            split: options.split,
-            seed: options.seed,
-            limit: options.limit,
-            saved: loaded.as_ref().map(|(_, file)| &file.encoding),
-        };
-        let samples = Samples::read(project, settings, &choice, talk)?;
-        let schedule = samples.schedule(options.seed)?;
-        if let Some(left) = samples.left_over(&schedule) {
-            talk.say(left);
-        }
-        let set = constants(project, &samples);
-        let hash = model_file::program_hash(&project.source.text, &set);
-        let mut start = initial_model(&samples.signature, samples.settings.weights, options.seed);
-        if let Some((path, file)) = loaded {
-            file.check(path, &hash, &samples.signature.model)?;
-            start = file.model;
-        }
-        if let Some(path) = &options.weights {
-            let tensors: Vec<_> = samples.shapes_of_weights().into_iter().collect();
-            start = weights::read(path, &tensors)?.into_iter().map(|tensor| (tensor.name, tensor.values)).collect();
-        }
-        let programs = Programs::new(project, &samples, &schedule)?;
-        Ok(Prepared { samples, schedule, programs, start, set, hash })
+/// Train, from a checkpoint if there is one, with a checkpoint if that is asked for.
+///
+/// # Errors
+/// As [`Training::run`]; the checkpoint is of another training.
+pub fn trained(training: &Training, how: &How<'_>, options: &Train, talk: &Talk) -> Result<Outcome, Failure> {
+    let begun = options.resume.as_deref().map(|path| Checkpoint::load(path, &training.identity(how))).transpose()?;
+    let kept = options.checkpoint.as_deref().or(options.resume.as_deref());
+    let outcome = training.run(how, begun, &TrainingTalk::new(talk, kept));
+    if let (Err(Failure::Interrupted), Some(path)) = (&outcome, kept) {
+        let path = path.display();
+        talk.say(format!("the epochs that are done are kept: the same command with --resume {path} goes on"));
     }
-
-    /// The training that the options ask for.
-    pub fn training<'a>(&'a self, project: &'a Project, options: &'a Train, curves: bool) -> Training<'a> {
-        let Prepared { samples, schedule, programs, start, .. } = self;
-        let (engine, stalls) = (options.engine, options.stalls);
-        let checkpoint = options.checkpoint.as_deref().or(options.resume.as_deref());
-        Training { project, samples, schedule, programs, start, engine, stalls, board: None, curves, checkpoint }
-    }
-
-    /// For the design that the training is about.
-    pub fn into_basis(self) -> Basis {
-        let Prepared { samples, schedule, programs, start, .. } = self;
-        Basis { samples, schedule, programs, start }
-    }
-
-    fn model_file(&self, project: &Project, outcome: &Outcome) -> ModelFile {
-        let last = outcome.last();
-        let bits = project.config.machine.word();
-        ModelFile {
-            format_version: model_file::VERSION,
-            program: project.name(),
-            program_hash: self.hash.clone(),
-            engine: last.name.to_owned(),
-            set: self.set.clone(),
-            loss: self.samples.settings.loss,
-            encoding: self.samples.encoding.clone(),
-            ranges: outcome.ranges.clone(),
-            model: last.trained.model.clone(),
-            shapes: self.samples.shapes_of_weights(),
-            words: outcome.fractions.clone().map(|fractions| Words { bits, fractions }),
-        }
-    }
+    outcome
 }
 
 /// The numbers, if they are asked for; on real numbers there are none.
@@ -177,13 +131,6 @@ fn with_options(mut settings: Settings, options: &Train) -> Settings {
     settings.batch = options.batch.unwrap_or(settings.batch);
     settings.shuffle |= options.shuffle;
     settings
-}
-
-/// The constants that make the program what it is: from the data, then from the user.
-fn constants(project: &Project, samples: &Samples) -> BTreeMap<String, f64> {
-    let mut set: BTreeMap<String, f64> = samples::defaults(&samples.settings, &samples.encoding).into_iter().collect();
-    set.extend(project.settings_of_the_user());
-    set
 }
 
 /// What a training gave, for programs.

@@ -1,12 +1,12 @@
 //! `weights`: the weights of a saved model for other programs, and back.
 
 use crate::arguments::{Format, Global, Weights as Options};
-use crate::failure::{Failure, Source};
-use crate::model_file::ModelFile;
 use crate::output::{self, Talk};
 use serde_json::{Value, json};
 use sim::data::weights::{self, Format as WeightFormat, Weights};
 use std::path::Path;
+use workbench::ModelFile;
+use workbench::{Failure, Source};
 
 /// Formats by their extensions, for people.
 const FORMATS: &str = "weights are written and read as .npz, .npy, .csv or .h";

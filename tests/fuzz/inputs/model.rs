@@ -1,6 +1,6 @@
 //! Bytes as a saved model.
 
-use crate::model_file::ModelFile;
+use workbench::ModelFile;
 
 /// Nothing here may panic; what is accepted can be asked for the weights of a program.
 pub(crate) fn read(bytes: &[u8]) {

@@ -1,8 +1,8 @@
 //! Bytes as TOML: a config, and the settings of a training.
 
-use crate::config::{Config, from_toml};
-use crate::failure::Source;
 use sim::train::settings::Settings;
+use workbench::Source;
+use workbench::config::{Config, from_toml};
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]

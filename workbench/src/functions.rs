@@ -4,13 +4,11 @@
 //!
 //! A program that updates no weights is a function. Its records come from `--inputs`: an object, or a list of them.
 
-use crate::arguments::Target;
 use crate::failure::Failure;
 use crate::images;
-use crate::output::Talk;
+use crate::progress::{Note, Progress};
 use crate::project::Project;
 use crate::records::Records;
-use crate::render;
 use arch::Span;
 use compiler::canonical::{Batch, Keep, Options, canonicalise};
 use compiler::fixed::{self, NumberReport};
@@ -45,15 +43,16 @@ pub struct Function {
     pub origin: String,
 }
 
-/// Whether a program is to be treated as a function: it has nothing to train.
+/// Whether a program is to be treated as a function: it has nothing to train. A gradient program can be one if records are given,
+/// and no data.
 ///
 /// # Errors
 /// The program is wrong in a way that sizes do not change.
-pub fn is_function(project: &Project, target: &Target) -> Result<bool, Failure> {
+pub fn is_function(project: &Project, has_data: bool, has_records: bool) -> Result<bool, Failure> {
     if project.language != Language::Tabla {
         return Ok(true);
     }
-    if target.data.is_some() || target.inputs.is_none() {
+    if has_data || !has_records {
         return Ok(false);
     }
     let (program, _) = project.parse_quietly(&[])?;
@@ -65,24 +64,21 @@ impl Function {
     ///
     /// # Errors
     /// Whatever is wrong with any of them.
-    pub fn new(project: &Project, target: &Target, talk: &Talk) -> Result<Function, Failure> {
+    pub fn new(project: &Project, records: Option<&Records>, progress: &dyn Progress) -> Result<Function, Failure> {
         project.is_program()?;
-        if let Some(data) = &target.data {
-            let message = format!("--data {}: a function has records, given by --inputs", data.display());
-            return Err(Failure::Usage(message));
-        }
-        let given = Records::read(target.inputs.as_deref())?;
+        let none = Records::default();
+        let given = records.unwrap_or(&none);
         let about = |diagnostics| Failure::about(&project.source, diagnostics);
         let reading = with_shapes_of(given.first(), project.options(&[]));
         let (program, warnings) = parse(project.language, &project.source.text, &reading).map_err(about)?;
-        render::warnings(&project.source, &warnings, talk);
+        progress.warnings(&project.source, &warnings);
         images::check_fractions(project, &program)?;
-        let (records, origin) = if target.inputs.is_some() {
+        let (records, origin) = if records.is_some() {
             let read =
                 |record: &Value| read_inputs(&program, record).map_err(|errors| Failure::about(&given.source, errors));
             (given.all().iter().map(read).collect::<Result<Vec<_>, _>>()?, given.source.name.clone())
         } else {
-            talk.say("no records named: binary points from made-up values between -2 and 2 (use --inputs)");
+            progress.note(&Note::MadeUpRecords);
             ((1..=MADE_UP).map(|seed| made_up(&program, seed)).collect(), "made-up records".to_owned())
         };
         let keep = Keep::Prediction { names: results(&program) };
@@ -98,7 +94,7 @@ impl Function {
         }
         let numbers = images::numbers(&project.config);
         let (words, report) = fixed::lower(&canonical, golden.ranges(), &numbers).map_err(about)?;
-        render::warnings(&project.source, &report.notes, talk);
+        progress.warnings(&project.source, &report.notes);
         let compiled = images::fitted(project, &words)?;
         let mut fixed = Fixed::new(&words);
         let (mut packed, mut expected) = (Vec::new(), Vec::new());

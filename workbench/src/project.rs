@@ -1,19 +1,17 @@
-//! Arguments, config and program put together.
+//! Config, program and its settings, read and put together.
 
-use crate::arguments::{Dialect, Entry, Global, LimitName};
 use crate::board::Board;
 use crate::config::Config;
 use crate::failure::{Failure, Source};
 use crate::library;
-use crate::output::Talk;
-use crate::render;
+use crate::progress::Progress;
 use crate::settings;
 use compiler::language::{self, Language, Options};
 use compiler::tensor::Program;
 use sim::train::settings::Settings;
 use std::path::{Path, PathBuf};
 
-/// What a subcommand works on.
+/// What everything begins with.
 #[derive(Debug, Clone)]
 pub struct Project {
     /// The configuration, or the default one.
@@ -30,18 +28,33 @@ pub struct Project {
     pub source: Source,
     /// Its language.
     pub language: Language,
+    /// The TOML beside it, if there is one.
+    settings: Option<Source>,
     /// How it is read, but for constants.
     reading: Options,
     /// Constants the user has set, weakest first: config, command line.
     set: Vec<(String, f64)>,
 }
 
-/// The configuration that the arguments name, or the default one.
+/// What a project is made of, before anything is read.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The configuration: a path, or the name of one in `configs/` or built in.
+    pub config: Option<PathBuf>,
+    /// The program; default: the one the configuration names.
+    pub program: Option<PathBuf>,
+    /// Its language, whatever its extension is.
+    pub language: Option<Language>,
+    /// How it is read; `set` overrides the constants of the configuration.
+    pub reading: Options,
+}
+
+/// A configuration and where it is from; the default one without a name.
 ///
 /// # Errors
 /// It cannot be read, or is wrong.
-pub fn config(global: &Global) -> Result<(Config, Option<(PathBuf, Source)>), Failure> {
-    let Some(name) = &global.config else { return Ok((Config::default(), None)) };
+pub fn config(name: Option<&Path>) -> Result<(Config, Option<(PathBuf, Source)>), Failure> {
+    let Some(name) = name else { return Ok((Config::default(), None)) };
     let path = library::find_config(name)?;
     let source = library::read(&path)?;
     let config = Config::parse(&source).map_err(|diagnostics| Failure::about(&source, diagnostics))?;
@@ -52,29 +65,53 @@ impl Project {
     /// Read config and program.
     ///
     /// # Errors
-    /// A file cannot be read or the config is wrong; no program is named; its extension is not a language's.
-    pub fn open(global: &Global, program: Option<&Path>) -> Result<Project, Failure> {
-        let (mut config, config_source) = config(global)?;
+    /// A file cannot be read or the config is wrong; no program is named; its extension is not a language's; it is in a language without
+    /// functions, and one is named.
+    pub fn open(request: &Request) -> Result<Project, Failure> {
+        let (config, config_source) = config(request.config.as_deref())?;
         let own = beside(config_source.as_ref(), config.program.as_ref());
-        let path = match (program, &own) {
-            (Some(path), _) => path.to_owned(),
-            (None, Some(path)) => path.clone(),
+        let path = match (&request.program, &own) {
+            (Some(path), _) | (None, Some(path)) => path.clone(),
             (None, None) => {
                 let hint = "name a program, or a config that does: tabla-gen --config tiny programs/logistic.t";
                 return Err(Failure::Usage(hint.to_owned()));
             }
         };
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
-        let Some(language) = global.lang.map(Language::from).or_else(|| Language::of_extension(extension)) else {
-            let known: Vec<String> =
-                Language::ALL.iter().map(|l| format!(".{} ({})", l.extension(), l.name())).collect();
-            let what = path.display();
-            return Err(Failure::Usage(format!(
-                "`{what}` is not a program: its name must end in {}",
-                known.join(", ")
-            )));
-        };
+        let language = language_of(&path, request.language)?;
         let source = library::read(&path)?;
+        let settings = path.with_extension("toml");
+        let settings = if library::exists(&settings) { Some(library::read(&settings)?) } else { None };
+        let configured = own.is_some_and(|own| library::same(&own, &path));
+        let inputs = Inputs { config, config_source, configured, path, source, language, settings };
+        Project::new(inputs, request.reading.clone())
+    }
+
+    /// A program in memory, called `name`, whose extension says its language; `settings` is the TOML with its `[train]` table.
+    ///
+    /// # Errors
+    /// The config is wrong; the name's extension is no language's.
+    pub fn in_memory(name: &str, text: &str, settings: Option<&str>, config: Option<&str>) -> Result<Project, Failure> {
+        let path = PathBuf::from(name);
+        let source = |name: PathBuf, text: &str| Source { name: name.display().to_string(), text: text.to_owned() };
+        let given = config.map(|text| (PathBuf::from("config.toml"), source("config.toml".into(), text)));
+        let config = match &given {
+            Some((_, source)) => Config::parse(source).map_err(|wrong| Failure::about(source, wrong))?,
+            None => Config::default(),
+        };
+        let inputs = Inputs {
+            config,
+            config_source: given,
+            configured: true,
+            language: language_of(&path, None)?,
+            settings: settings.map(|text| source(path.with_extension("toml"), text)),
+            source: source(path.clone(), text),
+            path,
+        };
+        Project::new(inputs, Options::default())
+    }
+
+    fn new(inputs: Inputs, reading: Options) -> Result<Project, Failure> {
+        let Inputs { mut config, config_source, configured, path, source, language, settings } = inputs;
         let board = match &config_source {
             Some((path, text)) => Board::find(&config.board, path, text)?,
             None => Board::default(),
@@ -83,25 +120,24 @@ impl Project {
             config.machine = board.fill(&config.spec, config.build.microcode, text)?;
             config.spec.pus = Some(config.machine.pus());
         }
+        if let Some(entry) = &reading.entry
+            && !matches!(language, Language::TensorComprehensions | Language::Tile)
+        {
+            let name = language.name();
+            return Err(Failure::Usage(format!("--entry {entry}: programs in {name} have no functions")));
+        }
         let mut set: Vec<(String, f64)> = config.build.set.iter().map(|(name, &value)| (name.clone(), value)).collect();
-        set.extend(global.set.iter().cloned());
-        let reading = Options {
-            seed_dialect: global.dialect == Dialect::Seed,
-            rink_left: global.rink_left,
-            gaussian: global.gaussian,
-            ..Options::default()
-        };
-        let configured = own.is_some_and(|own| library::same(&own, &path));
-        Ok(Project { config, board, config_source, configured, path, source, language, reading, set })
+        set.extend(reading.set.iter().cloned());
+        Ok(Project { config, board, config_source, configured, path, source, language, settings, reading, set })
     }
 
     /// Read the program; `defaults` are constants that the user may override.
     ///
     /// # Errors
     /// Everything that is wrong with it.
-    pub fn parse(&self, defaults: &[(String, f64)], talk: &Talk) -> Result<Program, Failure> {
+    pub fn parse(&self, defaults: &[(String, f64)], progress: &dyn Progress) -> Result<Program, Failure> {
         let (program, warnings) = self.parse_quietly(defaults)?;
-        render::warnings(&self.source, &warnings, talk);
+        progress.warnings(&self.source, &warnings);
         Ok(program)
     }
 
@@ -125,33 +161,6 @@ impl Project {
         Options { set, ..self.reading.clone() }
     }
 
-    /// Read a function of the program, with other limits.
-    ///
-    /// # Errors
-    /// The language has no functions.
-    pub fn enter(&mut self, options: &Entry) -> Result<(), Failure> {
-        if let Some(entry) = &options.entry
-            && !matches!(self.language, Language::TensorComprehensions | Language::Tile)
-        {
-            let name = self.language.name();
-            return Err(Failure::Usage(format!("--entry {entry}: programs in {name} have no functions")));
-        }
-        self.reading.entry.clone_from(&options.entry);
-        for &(name, value) in &options.limit {
-            let limits = &mut self.reading.limits;
-            let small = usize::try_from(value).unwrap_or(usize::MAX);
-            match name {
-                LimitName::Depth => limits.depth = small,
-                LimitName::Rank => limits.rank = small,
-                LimitName::Elements => limits.elements = value,
-                LimitName::ElementsInAll => limits.elements_in_all = value,
-                LimitName::Points => limits.points = value,
-                LimitName::Errors => limits.errors = small,
-            }
-        }
-        Ok(())
-    }
-
     /// What training needs and the program does not say.
     ///
     /// # Errors
@@ -163,7 +172,18 @@ impl Project {
                 format!("{file} has no model to train: programs in {language} keep no values from step to step");
             return Err(Failure::Usage(message + "; `eval`, `build` and `sim` run functions"));
         }
-        Ok(settings::read(&self.path)?.0)
+        settings::read(&self.path, self.settings.as_ref())
+    }
+
+    /// Refuse a wrong `[train]` table, if there is one.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check_settings(&self) -> Result<(), Failure> {
+        match &self.settings {
+            Some(source) => settings::read(&self.path, Some(source)).map(drop),
+            None => Ok(()),
+        }
     }
 
     /// Refuse a file that is not a program but text with variables.
@@ -194,17 +214,37 @@ impl Project {
     }
 
     /// Where `build` writes.
-    pub fn out_folder(&self, global: &Global) -> PathBuf {
+    pub fn out_folder(&self, asked: Option<&Path>) -> PathBuf {
         let default = || {
             let config = self.config_source.as_ref().and_then(|(path, _)| path.file_stem());
             let name = config.map_or_else(|| self.name(), |name| name.to_string_lossy().into_owned());
             Path::new("out").join(name)
         };
-        global.out.clone().or_else(|| self.beside_config(self.config.build.out.as_ref())).unwrap_or_else(default)
+        asked.map(Path::to_owned).or_else(|| self.beside_config(self.config.build.out.as_ref())).unwrap_or_else(default)
     }
 }
 
 fn beside(config: Option<&(PathBuf, Source)>, path: Option<&PathBuf>) -> Option<PathBuf> {
     let folder = config.and_then(|(config, _)| config.parent()).unwrap_or(Path::new(""));
     path.map(|path| folder.join(path))
+}
+
+fn language_of(path: &Path, given: Option<Language>) -> Result<Language, Failure> {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
+    given.or_else(|| Language::of_extension(extension)).ok_or_else(|| {
+        let known: Vec<String> = Language::ALL.iter().map(|l| format!(".{} ({})", l.extension(), l.name())).collect();
+        let what = path.display();
+        Failure::Usage(format!("`{what}` is not a program: its name must end in {}", known.join(", ")))
+    })
+}
+
+/// What a project is made of, read.
+struct Inputs {
+    config: Config,
+    config_source: Option<(PathBuf, Source)>,
+    configured: bool,
+    path: PathBuf,
+    source: Source,
+    language: Language,
+    settings: Option<Source>,
 }

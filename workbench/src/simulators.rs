@@ -1,22 +1,13 @@
 //! The generated Verilog as a simulator.
 
 use crate::failure::Failure;
-use crate::output::Talk;
+use crate::progress::{Note, Progress};
 use arch::Machine;
-use sim::verilator::{GridDevice, Library, Options, VerilatorError};
+use sim::verilator::{GridDevice, Library, Options};
 
 /// A verilated grid; any number of devices share it.
 pub struct Simulator {
     library: Library,
-}
-
-impl From<VerilatorError> for Failure {
-    fn from(error: VerilatorError) -> Failure {
-        match error {
-            VerilatorError::File { .. } => Failure::File(error.to_string()),
-            _ => Failure::Tool(format!("{error}")),
-        }
-    }
 }
 
 impl Simulator {
@@ -24,10 +15,8 @@ impl Simulator {
     ///
     /// # Errors
     /// Verilator or the C++ compiler is missing or fails.
-    pub fn build(machine: &Machine, talk: Option<&Talk>) -> Result<Simulator, Failure> {
-        if let Some(talk) = talk {
-            talk.detail(format!("simulating the Verilog of {machine}"));
-        }
+    pub fn build(machine: &Machine, progress: &dyn Progress) -> Result<Simulator, Failure> {
+        progress.note(&Note::Simulates(machine.clone()));
         Ok(Simulator { library: Library::build(&hdl::elaborate(machine), &Options::default())? })
     }
 

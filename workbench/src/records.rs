@@ -3,10 +3,9 @@
 use crate::failure::{Failure, Source};
 use arch::{Code, Diagnostic};
 use serde_json::Value;
-use std::io::Read;
-use std::path::Path;
 
-/// What `--inputs` names, in order; a record is whatever stands there, the program decides whether it will do.
+/// Records in order; a record is whatever stands there, the program decides whether it will do.
+#[derive(Debug, Clone)]
 pub struct Records {
     /// At least one.
     records: Vec<Value>,
@@ -14,29 +13,24 @@ pub struct Records {
     pub source: Source,
 }
 
+impl Default for Records {
+    /// One record that names nothing.
+    fn default() -> Records {
+        let source = Source { name: "no inputs".to_owned(), text: String::new() };
+        Records { records: vec![Value::Object(serde_json::Map::new())], source }
+    }
+}
+
 impl Records {
-    /// From a file, or from stdin where it is called `-`; without a path one record that names nothing.
+    /// From JSON text.
     ///
     /// # Errors
-    /// It cannot be read, is not JSON, or is an empty list.
-    pub fn read(path: Option<&Path>) -> Result<Records, Failure> {
-        let Some(path) = path else {
-            let source = Source { name: "no inputs".to_owned(), text: String::new() };
-            return Ok(Records { records: vec![Value::Object(serde_json::Map::new())], source });
-        };
-        let text = if path.as_os_str() == "-" {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).map(|_| text)
-        } else {
-            std::fs::read_to_string(path)
-        };
-        let text = text.map_err(|error| Failure::file("read", path, &error))?;
-        let name = path.display().to_string();
-        let value = serde_json::from_str(&text).map_err(|error| {
+    /// It is not JSON, or is an empty list.
+    pub fn parse(source: Source) -> Result<Records, Failure> {
+        let value = serde_json::from_str(&source.text).map_err(|error| {
             let message = format!("line {}, column {}: no JSON: {error}", error.line(), error.column());
-            Failure::json(name.clone(), text.clone(), message, &error)
+            Failure::json(source.name.clone(), source.text.clone(), message, &error)
         })?;
-        let source = Source { name, text };
         let records = match value {
             Value::Array(records) if records.is_empty() => return Err(wrong(&source, "the list of records is empty")),
             Value::Array(records) => records,

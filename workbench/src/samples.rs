@@ -4,10 +4,9 @@
 //!
 //! Sizes of the program follow from the data, so the data comes first.
 
-use crate::arguments::Target;
 use crate::failure::{Failure, Source};
 use crate::images;
-use crate::output::Talk;
+use crate::progress::{Note, Progress};
 use crate::project::Project;
 use arch::{Code, Diagnostic};
 use compiler::tensor::{Program, Role};
@@ -20,9 +19,9 @@ use sim::data::table::Table;
 use sim::train::Schedule;
 use sim::train::engine::{Field, Signature, Step};
 use sim::train::metrics::{self, Classes, Metrics};
-use sim::train::settings::{Loss, Reduction, Settings};
+use sim::train::settings::{Loss, Settings};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A program with the samples it trains on.
 #[derive(Clone)]
@@ -45,13 +44,26 @@ pub struct Samples {
     label: usize,
 }
 
-/// Which rows, and where their columns go.
+/// A file of rows, and where its columns go.
+#[derive(Debug, Clone, Default)]
+pub struct Data {
+    /// The file; default: the configuration's, or made-up samples.
+    pub path: Option<PathBuf>,
+    /// How it is read.
+    pub reading: Reading,
+    /// What missing features become, if no saved model says so.
+    pub missing: Missing,
+    /// Target columns, if the user names them.
+    pub target: Option<Vec<String>>,
+}
+
+/// Which rows of a table train.
 #[derive(Debug, Clone)]
 pub struct Choice<'a> {
-    /// The file.
-    pub data: &'a Path,
-    /// How it is read.
-    pub reading: &'a Reading,
+    /// The table.
+    pub table: Table,
+    /// Its name, for people.
+    pub name: &'a Path,
     /// What missing features become, if no saved model says so.
     pub missing: Missing,
     /// Target columns, if the user names them.
@@ -113,28 +125,33 @@ impl Samples {
     ///
     /// # Errors
     /// Whatever is wrong with data, settings or program.
-    pub fn read(project: &Project, settings: Settings, choice: &Choice<'_>, talk: &Talk) -> Result<Samples, Failure> {
-        let mut table = read_table(choice.data, choice.reading)?;
+    pub fn read(
+        project: &Project,
+        settings: Settings,
+        mut choice: Choice<'_>,
+        progress: &dyn Progress,
+    ) -> Result<Samples, Failure> {
         if let Some(saved) = choice.saved {
-            table.complete(&saved.features);
+            choice.table.complete(&saved.features);
         }
-        let table = table;
-        let about = |diagnostics| about_table(choice.data, &table, diagnostics);
+        let choice = choice;
+        let table = &choice.table;
+        let about = |diagnostics| about_table(choice.name, table, diagnostics);
         // How many label values a sample has is known from the program as it stands; sizes do not change it in most.
         let (sketch, _) = project.parse_quietly(&[])?;
         let labels = label_elements(&sketch);
         let mut encoding =
-            Encoding::choose(&table, &settings, choice.target, labels).map_err(|error| about(vec![error]))?;
+            Encoding::choose(table, &settings, choice.target, labels).map_err(|error| about(vec![error]))?;
         if let Some(saved) = choice.saved {
             same_columns(&encoding, saved).map_err(|error| about(vec![error]))?;
             encoding = saved.clone();
         }
         let gaps = encoding.replacements.is_some() || choice.saved.is_none() && choice.missing != Missing::Refuse;
-        let program = project.parse(&defaults(&settings, &encoding), talk)?;
+        let program = project.parse(&defaults(&settings, &encoding), progress)?;
         images::check_fractions(project, &program)?;
         let (signature, label) = signature(project, &program, &settings)?;
         encoding.check(&signature).map_err(|error| about(vec![error]))?;
-        let mut rows = encoding.read(&table, true, gaps).map_err(about)?;
+        let mut rows = encoding.read(table, true, gaps).map_err(about)?;
         let parts = split::split(table.rows.len(), choice.split, choice.seed);
         match choice.saved {
             None => encoding.measure(&mut rows, &parts.train, &settings, choice.missing),
@@ -144,7 +161,7 @@ impl Samples {
             let part = part.iter().take(choice.limit.unwrap_or(usize::MAX));
             part.map(|&row| encoding.step(&rows, row, &signature)).collect()
         };
-        let origin = choice.data.file_name().map_or("data".to_owned(), |name| name.to_string_lossy().into_owned());
+        let origin = choice.name.file_name().map_or("data".to_owned(), |name| name.to_string_lossy().into_owned());
         let (train, test) = (steps(&parts.train), steps(&parts.test));
         Ok(Samples { program, signature, encoding, settings, train, test, origin, label })
     }
@@ -158,10 +175,10 @@ impl Samples {
         settings: Settings,
         count: usize,
         size: f64,
-        talk: &Talk,
+        progress: &dyn Progress,
     ) -> Result<Samples, Failure> {
         let program =
-            project.parse(&settings.mu.map(|mu| ("mu".to_owned(), mu)).into_iter().collect::<Vec<_>>(), talk)?;
+            project.parse(&settings.mu.map(|mu| ("mu".to_owned(), mu)).into_iter().collect::<Vec<_>>(), progress)?;
         images::check_fractions(project, &program)?;
         let (signature, label) = signature(project, &program, &settings)?;
         let mut noise = Noise(1);
@@ -231,18 +248,12 @@ impl Samples {
         Ok(Schedule { epochs: settings.epochs, batch, reduction: settings.reduction, shuffle: settings.shuffle, seed })
     }
 
-    /// What happens to an incomplete last batch, for people.
-    pub fn left_over(&self, schedule: &Schedule) -> Option<String> {
+    /// What happens to an incomplete last batch.
+    pub fn left_over(&self, schedule: &Schedule) -> Option<Note> {
         let count = self.train.len();
         let left = schedule.left_over(count);
-        match schedule.reduction {
-            _ if left == 0 => None,
-            Reduction::Mean => Some(format!(
-                "the last {left} of {count} samples of each epoch make no full batch of {} and are left out (reduction = \"mean\")",
-                schedule.batch
-            )),
-            Reduction::Sum => Some(format!("the last batch of each epoch has {left} samples (reduction = \"sum\")")),
-        }
+        let Schedule { batch, reduction, .. } = *schedule;
+        (left > 0).then_some(Note::LeftOver { left, count, batch, reduction })
     }
 
     /// Judge the predictions for some steps.
@@ -289,30 +300,30 @@ pub const LARGEST_MADE_UP: f64 = 2.0;
 ///
 /// # Errors
 /// Whatever is wrong with data, settings or program.
-pub fn for_image(project: &Project, target: &Target, size: f64, talk: &Talk) -> Result<Samples, Failure> {
+pub fn for_image(project: &Project, data: &Data, size: f64, progress: &dyn Progress) -> Result<Samples, Failure> {
     let settings = project.settings()?;
     let configured = project.beside_config(project.config.build.data.as_ref()).filter(|_| project.configured);
     let built_in = project.config_source.as_ref().is_some_and(|(path, _)| !path.is_file());
-    match target.data.clone().or(configured) {
+    match data.path.clone().or(configured) {
         // A built-in config names data of the repository, which need not be here.
-        Some(data) if !built_in || data.is_file() => {
+        Some(path) if !built_in || path.is_file() => {
             let choice = Choice {
-                data: &data,
-                reading: &target.file.reading(),
-                missing: target.missing.into(),
-                target: target.columns.as_deref(),
+                table: read_table(&path, &data.reading)?,
+                name: &path,
+                missing: data.missing,
+                target: data.target.as_deref(),
                 split: 0.8,
                 seed: 1,
                 limit: None,
                 saved: None,
             };
-            Samples::read(project, settings, &choice, talk)
+            Samples::read(project, settings, choice, progress)
         }
         _ => {
             if size == LARGEST_MADE_UP {
-                talk.say("no data named: sizes as in the program, binary points from made-up samples (use --data)");
+                progress.note(&Note::MadeUpSamples);
             }
-            Samples::random(project, settings, 256, size, talk)
+            Samples::random(project, settings, 256, size, progress)
         }
     }
 }

@@ -4,10 +4,9 @@
 //!                                        │                                    │
 //!                                        └──────────── lower ◀────────────────┘ ──▶ fixed ──compile──▶ array, rtl
 
-use crate::arguments::EngineName;
 use crate::failure::Failure;
 use crate::images::{self, Images, Lowered};
-use crate::output::Talk;
+use crate::progress::Progress;
 use crate::project::Project;
 use crate::samples::Samples;
 use crate::serial::Board;
@@ -214,6 +213,34 @@ pub fn golden(programs: &Programs, signature: &Signature) -> Engines {
     }
 }
 
+/// What runs a program, from the reals down to a board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rung {
+    /// Real numbers (f64).
+    Golden,
+    /// Fixed-point words, bit by bit as the hardware computes.
+    Fixed,
+    /// The array, cycle by cycle, in Rust.
+    Array,
+    /// The generated Verilog, through Verilator, compared with the array.
+    Rtl,
+    /// A board behind a serial port, compared with the array.
+    Board,
+}
+
+impl Rung {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Rung::Golden => "golden",
+            Rung::Fixed => "fixed",
+            Rung::Array => "array",
+            Rung::Rtl => "rtl",
+            Rung::Board => "board",
+        }
+    }
+}
+
 /// How the engines of a rung are made.
 #[derive(Clone, Copy, Default)]
 pub struct Options<'a> {
@@ -228,30 +255,28 @@ pub struct Options<'a> {
 /// # Errors
 /// No binary points or no image exist; a tool is missing.
 pub fn lower(
-    name: EngineName,
+    name: Rung,
     project: &Project,
     programs: &Programs,
     samples: &Samples,
     ranges: &NamedRanges,
     options: Options<'_>,
-    talk: &Talk,
+    progress: &dyn Progress,
 ) -> Result<(Engines, Lowered), Failure> {
-    let lowered = Lowered::new(project, programs, ranges, talk)?;
+    let lowered = Lowered::new(project, programs, ranges, progress)?;
     let images = match name {
-        EngineName::Golden | EngineName::Fixed => None,
-        EngineName::Array | EngineName::Rtl | EngineName::Board => {
-            Some(programs.images(project, &samples.program, &lowered, ranges)?)
-        }
+        Rung::Golden | Rung::Fixed => None,
+        Rung::Array | Rung::Rtl | Rung::Board => Some(programs.images(project, &samples.program, &lowered, ranges)?),
     };
-    let mut rung = Rung::new(name, &lowered, images.as_ref(), Some(talk))?;
-    (rung.stalls, rung.board) = (options.stalls, options.board);
-    if let (Some(board), Some(image)) = (rung.board, rung.image(Which::Full)) {
+    let mut maker = EngineMaker::new(name, &lowered, images.as_ref(), progress)?;
+    (maker.stalls, maker.board) = (options.stalls, options.board);
+    if let (Some(board), Some(image)) = (maker.board, maker.image(Which::Full)) {
         board.check_program(image)?;
     }
     let engines = Engines {
-        full: rung.engine(Which::Full, &samples.signature),
-        rest: lowered.rest.as_ref().map(|_| rung.engine(Which::Rest, &samples.signature)),
-        predict: rung.engine(Which::Predict, &samples.signature),
+        full: maker.engine(Which::Full, &samples.signature),
+        rest: lowered.rest.as_ref().map(|_| maker.engine(Which::Rest, &samples.signature)),
+        predict: maker.engine(Which::Predict, &samples.signature),
     };
     Ok((engines, lowered))
 }
@@ -261,22 +286,22 @@ pub fn lower(
 /// # Errors
 /// No binary points or no image exist; a tool is missing.
 pub fn predictor(
-    name: EngineName,
+    name: Rung,
     project: &Project,
     program: &Program,
     signature: &Signature,
     ranges: &NamedRanges,
-    talk: &Talk,
+    progress: &dyn Progress,
 ) -> Result<Box<dyn Engine>, Failure> {
-    let lowered = Lowered::prediction(project, program, ranges, talk)?;
+    let lowered = Lowered::prediction(project, program, ranges, progress)?;
     let images = images(name, project, &lowered)?;
-    Ok(Rung::new(name, &lowered, images.as_ref(), Some(talk))?.engine(Which::Predict, signature))
+    Ok(EngineMaker::new(name, &lowered, images.as_ref(), progress)?.engine(Which::Predict, signature))
 }
 
-fn images(name: EngineName, project: &Project, lowered: &Lowered) -> Result<Option<Images>, Failure> {
+fn images(name: Rung, project: &Project, lowered: &Lowered) -> Result<Option<Images>, Failure> {
     match name {
-        EngineName::Golden | EngineName::Fixed => Ok(None),
-        EngineName::Array | EngineName::Rtl | EngineName::Board => Images::compile(project, lowered).map(Some),
+        Rung::Golden | Rung::Fixed => Ok(None),
+        Rung::Array | Rung::Rtl | Rung::Board => Images::compile(project, lowered).map(Some),
     }
 }
 
@@ -292,7 +317,7 @@ pub enum Which {
 }
 
 /// What makes engines of one kind.
-pub struct Rung<'a> {
+pub struct EngineMaker<'a> {
     lowered: &'a Lowered,
     images: Option<&'a Images>,
     simulator: Option<Simulator>,
@@ -302,22 +327,22 @@ pub struct Rung<'a> {
     pub board: Option<&'a Board>,
 }
 
-impl<'a> Rung<'a> {
+impl<'a> EngineMaker<'a> {
     /// Without images: words. With images: the array, or the RTL if that is asked for.
     ///
     /// # Errors
     /// A tool is missing.
     pub fn new(
-        name: EngineName,
+        name: Rung,
         lowered: &'a Lowered,
         images: Option<&'a Images>,
-        talk: Option<&Talk>,
-    ) -> Result<Rung<'a>, Failure> {
+        progress: &dyn Progress,
+    ) -> Result<EngineMaker<'a>, Failure> {
         let simulator = match (images, name) {
-            (Some(images), EngineName::Rtl) => Some(Simulator::build(&images.machine, talk)?),
+            (Some(images), Rung::Rtl) => Some(Simulator::build(&images.machine, progress)?),
             _ => None,
         };
-        Ok(Rung { lowered, images, simulator, stalls: None, board: None })
+        Ok(EngineMaker { lowered, images, simulator, stalls: None, board: None })
     }
 
     fn stalls(&self) -> Stalls {

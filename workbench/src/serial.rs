@@ -2,10 +2,9 @@
 //!
 //!     --port /dev/ttyUSB0 ──▶ Port (bytes) ──▶ Link (requests) ──▶ LinkedGrid ──▶ engines, which take turns
 
-use crate::arguments::Serial;
 use crate::config::Config;
 use crate::failure::{Failure, Source};
-use crate::interrupt;
+use crate::progress::Cancel;
 use arch::machine::MachineSpec;
 use arch::{Image, Machine, registers};
 use serde_json::Value;
@@ -16,21 +15,24 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// A serial port as a line.
-pub struct Port(Box<dyn SerialPort>);
+pub struct Port {
+    port: Box<dyn SerialPort>,
+    cancel: Cancel,
+}
 
 impl Wire for Port {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.write_all(bytes)?;
-        self.0.flush()
+        self.port.write_all(bytes)?;
+        self.port.flush()
     }
 
     fn receive(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize> {
-        if interrupt::requested() {
+        if self.cancel.is_asked() {
             return Err(io::Error::other("interrupted"));
         }
         // A timeout of 0 would mean for ever on some systems.
-        self.0.set_timeout(patience.max(Duration::from_millis(1)))?;
-        match self.0.read(buffer) {
+        self.port.set_timeout(patience.max(Duration::from_millis(1)))?;
+        match self.port.read(buffer) {
             Ok(0) => Err(io::Error::from(ErrorKind::BrokenPipe)),
             Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::Interrupted) => Ok(0),
             result => result,
@@ -47,25 +49,36 @@ pub struct Board {
     grid: Shared<LinkedGrid<Port>>,
 }
 
+/// Where a board is.
+#[derive(Debug, Clone)]
+pub struct Address {
+    /// The serial port, such as /dev/ttyUSB0.
+    pub port: PathBuf,
+    /// Bits per second.
+    pub baud: u32,
+    /// How long a grid that makes no progress is waited for.
+    pub patience: Duration,
+}
+
 /// Bits per second where nothing else is known.
-const BAUD: u32 = 1_000_000;
+pub const BAUD: u32 = 1_000_000;
 
 impl Board {
-    /// Open the port and ask what is there. Without `--baud` the rate is that of the config's board, if it has one.
+    /// Open the port and ask what is there; give up when `cancel` is asked.
     ///
     /// # Errors
     /// The port cannot be opened, nothing answers, or something else.
-    pub fn open(options: &Serial, baud: Option<u32>) -> Result<Board, Failure> {
-        let baud = options.baud.or(baud).unwrap_or(BAUD);
-        let name = options.port.display().to_string();
+    pub fn open(address: &Address, cancel: &Cancel) -> Result<Board, Failure> {
+        let name = address.port.display().to_string();
         let failed = |message: String| Failure::File(format!("{name}: {message}"));
-        let port = serialport::new(options.port.to_string_lossy(), baud).open();
+        let port = serialport::new(address.port.to_string_lossy(), address.baud).open();
         let port = port.map_err(|error| failed(format!("cannot open: {error}{}", known_ports())))?;
         port.clear(ClearBuffer::All).map_err(|error| failed(error.to_string()))?;
-        let patience = Patience { progress: Duration::from_secs_f64(options.timeout), ..Patience::default() };
-        let _cooperative = interrupt::Cooperative::begin();
-        let link_failed = |error: LinkError| interrupted_or(failed(error.to_string()));
-        let mut link = Link::open(Port(port), patience).map_err(link_failed)?;
+        let patience = Patience { progress: address.patience, ..Patience::default() };
+        let link_failed = |error: LinkError| {
+            if cancel.is_asked() { Failure::Interrupted } else { failed(error.to_string()) }
+        };
+        let mut link = Link::open(Port { port, cancel: cancel.clone() }, patience).map_err(link_failed)?;
         let image = link.read(&[registers::IMAGE]).map_err(link_failed)?[0];
         let machine = link.machine().clone();
         Ok(Board { name, machine, image, grid: Shared::new(LinkedGrid::new(link)) })
@@ -129,11 +142,6 @@ impl Board {
         config.spec = there;
         Ok(())
     }
-}
-
-/// Ctrl-C while the board was waited for, or what else it was.
-pub fn interrupted_or(failure: Failure) -> Failure {
-    if interrupt::requested() { Failure::Interrupted } else { failure }
 }
 
 /// Keys of `given` whose values (`asked`, after rounding) are not those of the board.

@@ -13,10 +13,11 @@ const FOLDERS: [(&str, &str, &str); 3] =
     [("BOARDS", "fpga/boards", "boards"), ("CONFIGS", "configs", "configs"), ("PROGRAMS", "programs", "programs")];
 
 fn main() {
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let root = folder.parent().expect("the crate lies in the project");
     let mut text = String::new();
     for (list, folder, shown) in FOLDERS {
-        println!("cargo:rerun-if-changed={folder}");
+        println!("cargo:rerun-if-changed=../{folder}");
         let mut names: Vec<String> = fs::read_dir(root.join(folder))
             .expect("the folder is part of the project")
             .map(|entry| entry.expect("it can be listed").file_name().into_string().expect("names are text"))

@@ -3,9 +3,8 @@
 use crate::config::{Config, value_span};
 use crate::engines::{NamedRanges, Programs, ranges_of};
 use crate::failure::Failure;
-use crate::output::Talk;
+use crate::progress::Progress;
 use crate::project::Project;
-use crate::render;
 use arch::amounts::Amounts;
 use arch::diagnostic::line_column;
 use arch::image::Image;
@@ -79,9 +78,14 @@ impl Lowered {
     ///
     /// # Errors
     /// What the numbers of the machine cannot hold.
-    pub fn new(project: &Project, programs: &Programs, ranges: &NamedRanges, talk: &Talk) -> Result<Lowered, Failure> {
+    pub fn new(
+        project: &Project,
+        programs: &Programs,
+        ranges: &NamedRanges,
+        progress: &dyn Progress,
+    ) -> Result<Lowered, Failure> {
         let (full, report) = lower(project, &programs.full, ranges, &BTreeMap::new())?;
-        render::warnings(&project.source, &report.notes, talk);
+        progress.warnings(&project.source, &report.notes);
         let weights = weights_of(&full);
         let rest = match &programs.rest {
             Some(program) => Some(lower(project, program, ranges, &weights)?.0),
@@ -104,10 +108,10 @@ impl Lowered {
         project: &Project,
         program: &tensor::Program,
         ranges: &NamedRanges,
-        talk: &Talk,
+        progress: &dyn Progress,
     ) -> Result<Lowered, Failure> {
         let (predict, numbers) = lower(project, program, ranges, &BTreeMap::new())?;
-        render::warnings(&project.source, &numbers.notes, talk);
+        progress.warnings(&project.source, &numbers.notes);
         Ok(Lowered { full: None, rest: None, predict, numbers })
     }
 }

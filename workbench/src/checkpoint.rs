@@ -7,7 +7,6 @@
 
 use crate::engines::NamedRanges;
 use crate::failure::Failure;
-use crate::output;
 use crate::training::Point;
 use arch::{Code, Diagnostic};
 use serde::{Deserialize, Serialize};
@@ -22,7 +21,7 @@ const VERSION: u32 = 1;
 /// What one engine has reached.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Progress {
+pub struct Reached {
     /// Epochs that are done.
     pub epochs: usize,
     /// Weights, cycles, samples.
@@ -50,24 +49,23 @@ pub struct Checkpoint {
     /// What makes it the same training: names for people, and values or their hashes.
     pub training: BTreeMap<String, String>,
     /// The golden engine.
-    pub golden: Progress,
+    pub golden: Reached,
     /// The engine below it, if it has begun.
-    pub lower: Option<Progress>,
+    pub lower: Option<Reached>,
 }
 
 impl Checkpoint {
     /// Nothing is done yet.
     pub fn new(training: BTreeMap<String, String>) -> Checkpoint {
-        Checkpoint { format_version: VERSION, training, golden: Progress::default(), lower: None }
+        Checkpoint { format_version: VERSION, training, golden: Reached::default(), lower: None }
     }
 
-    /// Write it whole.
+    /// As the text of a file.
     ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn save(&self, path: &Path) -> Result<(), Failure> {
-        let text = serde_json::to_string(self).map_err(|error| Failure::File(error.to_string()))?;
-        output::write_file(path, format!("{text}\n").as_bytes())
+    /// # Panics
+    /// When a number cannot be written, which all can.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("a checkpoint is names and numbers") + "\n"
     }
 
     /// Read one for a training that is described by `training`.
@@ -97,14 +95,11 @@ impl Checkpoint {
                 was(&checkpoint.training, key),
                 was(training, key)
             );
-            return wrong(
-                message,
-                "--resume goes on with the same program, data and arguments; leave it out to train anew",
-            );
+            return wrong(message, "a training goes on with the same program, data and settings; otherwise train anew");
         }
-        let numbers = |progress: &Progress| {
-            progress.trained.model.values().flatten().all(|weight| weight.is_finite())
-                && progress.ranges.values().all(|(low, high)| low <= high)
+        let numbers = |reached: &Reached| {
+            reached.trained.model.values().flatten().all(|weight| weight.is_finite())
+                && reached.ranges.values().all(|(low, high)| low <= high)
         };
         if !numbers(&checkpoint.golden) || !checkpoint.lower.iter().all(numbers) {
             return wrong("the checkpoint is damaged: a weight or a range is not a number".to_owned(), "train again");
@@ -125,7 +120,7 @@ mod tests {
         let mut checkpoint = Checkpoint::new(training.clone());
         let weights: Vec<f64> = (1..2000).map(|n| 1.0 / f64::from(n) + 1e-17 * f64::from(n)).collect();
         checkpoint.golden.trained.model.insert("w".to_owned(), weights);
-        checkpoint.save(&path).unwrap();
+        std::fs::write(&path, checkpoint.to_text()).unwrap();
         assert_eq!(Checkpoint::load(&path, &training).unwrap(), checkpoint);
         let other = BTreeMap::from([("batch".to_owned(), "4".to_owned())]);
         let Err(Failure::Diagnostics { diagnostics, .. }) = Checkpoint::load(&path, &other) else {

@@ -2,7 +2,6 @@
 
 use crate::config::{from_toml, value_span};
 use crate::failure::{Failure, Source};
-use crate::library;
 use arch::{Code, Diagnostic};
 use serde::Deserialize;
 use sim::train::settings::{Loss, Settings, Weights};
@@ -14,22 +13,19 @@ struct TrainFile {
     train: Settings,
 }
 
-/// The `[train]` table of `program.toml` beside `program.t`, and its text.
+/// The `[train]` table of the TOML beside a program.
 ///
 /// # Errors
 /// The file is missing or wrong.
-pub fn read(program: &Path) -> Result<(Settings, Source), Failure> {
-    let path = program.with_extension("toml");
-    if !library::exists(&path) {
+pub fn read(program: &Path, beside: Option<&Source>) -> Result<Settings, Failure> {
+    let Some(source) = beside else {
         let message = format!(
             "{} is missing: training needs a [train] table that names the prediction and the loss; see programs/logistic.toml",
-            path.display()
+            program.with_extension("toml").display()
         );
         return Err(Failure::File(message));
-    }
-    let source = library::read(&path)?;
-    let settings = parse(&source.text).map_err(|error| Failure::about(&source, vec![error]))?;
-    Ok((settings, source))
+    };
+    parse(&source.text).map_err(|error| Failure::about(source, vec![error]))
 }
 
 fn parse(text: &str) -> Result<Settings, Diagnostic> {
@@ -74,11 +70,12 @@ fn impossible(settings: &Settings) -> Option<(&'static str, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::library;
 
     /// The example of the manual parses and has every key.
     #[test]
     fn the_manual_explains_every_key() {
-        let manual = include_str!("../docs/command-line.md");
+        let manual = include_str!("../../docs/command-line.md");
         let example = manual.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
         from_toml::<TrainFile>(example).unwrap();
         let table: toml::Table = example.parse().unwrap();
@@ -123,7 +120,8 @@ mod tests {
             .iter()
             .filter(|(path, _)| Path::new(path).extension().is_some_and(|extension| extension == "t"))
         {
-            read(Path::new(path)).unwrap_or_else(|failure| panic!("{path}: {failure:?}"));
+            let table = library::read(&Path::new(path).with_extension("toml")).unwrap();
+            read(Path::new(path), Some(&table)).unwrap_or_else(|failure| panic!("{path}: {failure:?}"));
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Weights on disk: JSON with the format's version, the hash of the program, and everything needed to predict.
 
 use crate::failure::Failure;
-use crate::output;
 use arch::{Code, Diagnostic};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -11,6 +10,7 @@ use sim::data::weights::Weights;
 use sim::train::engine::Model;
 use sim::train::settings::Loss;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
 
 /// Version of the format that this tool reads and writes.
@@ -76,18 +76,32 @@ struct Version {
 }
 
 impl ModelFile {
+    /// As the text of a file.
+    ///
+    /// # Errors
+    /// The weights are not finite; `name` is what the message calls the file.
+    pub fn to_text(&self, name: &str) -> Result<String, Failure> {
+        if let Some(what) = self.inconsistency() {
+            let diagnostic = Diagnostic::global(Code::Data, format!("the model is not worth keeping: {what}"))
+                .with_help("the training diverged; a smaller learning rate may help: --set mu=0.01");
+            return Err(Failure::data(name, vec![diagnostic]));
+        }
+        let text = serde_json::to_string_pretty(self).map_err(|error| Failure::File(error.to_string()))?;
+        Ok(text + "\n")
+    }
+
     /// Write it whole.
     ///
     /// # Errors
     /// The file cannot be written, or the weights are not finite.
     pub fn save(&self, path: &Path) -> Result<(), Failure> {
-        if let Some(what) = self.inconsistency() {
-            let diagnostic = Diagnostic::global(Code::Data, format!("the model is not worth keeping: {what}"))
-                .with_help("the training diverged; a smaller learning rate may help: --set mu=0.01");
-            return Err(Failure::data(path.display().to_string(), vec![diagnostic]));
-        }
-        let text = serde_json::to_string_pretty(self).map_err(|error| Failure::File(error.to_string()))?;
-        output::write_file(path, format!("{text}\n").as_bytes())
+        let text = self.to_text(&path.display().to_string())?;
+        let failed = |error: &std::io::Error| Failure::file("write", path, error);
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // Beside its place first, so that it is there whole or not at all.
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
+        file.write_all(text.as_bytes()).map_err(|error| failed(&error))?;
+        file.persist(path).map_err(|error| failed(&error.error)).map(drop)
     }
 
     /// Read one.

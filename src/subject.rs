@@ -1,0 +1,106 @@
+//! Arguments become what a command works on: a project, records, a function or a training.
+
+use crate::arguments::{Dialect, Entry, Global, LimitName, Target};
+use crate::output::Talk;
+use compiler::language::{Language, Limits, Options};
+use std::io::Read;
+use std::path::Path;
+use workbench::functions::is_function;
+use workbench::{Data, Design, Failure, Function, Project, Records, Request, Source};
+
+/// Config and program that the arguments name.
+pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result<Project, Failure> {
+    let reading = Options {
+        set: global.set.clone(),
+        entry: entry.entry.clone(),
+        seed_dialect: global.dialect == Dialect::Seed,
+        rink_left: global.rink_left,
+        gaussian: global.gaussian,
+        limits: limits(entry),
+        ..Options::default()
+    };
+    Project::open(&Request {
+        config: global.config.clone(),
+        program: program.map(Path::to_owned),
+        language: global.lang.map(Language::from),
+        reading,
+    })
+}
+
+fn limits(entry: &Entry) -> Limits {
+    let mut limits = Limits::default();
+    for &(name, value) in &entry.limit {
+        let small = usize::try_from(value).unwrap_or(usize::MAX);
+        match name {
+            LimitName::Depth => limits.depth = small,
+            LimitName::Rank => limits.rank = small,
+            LimitName::Elements => limits.elements = value,
+            LimitName::ElementsInAll => limits.elements_in_all = value,
+            LimitName::Points => limits.points = value,
+            LimitName::Errors => limits.errors = small,
+        }
+    }
+    limits
+}
+
+/// The records in a file, or on stdin where it is called `-`.
+pub fn records(path: Option<&Path>) -> Result<Option<Records>, Failure> {
+    let Some(path) = path else { return Ok(None) };
+    let text = if path.as_os_str() == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(path)
+    };
+    let text = text.map_err(|error| Failure::file("read", path, &error))?;
+    Records::parse(Source { name: path.display().to_string(), text }).map(Some)
+}
+
+/// What an image is made for.
+pub enum Subject {
+    /// A program that trains nothing.
+    Function(Box<Function>),
+    /// A training.
+    Training(Box<Design>),
+}
+
+impl Subject {
+    /// Everything from text and data to images.
+    ///
+    /// # Errors
+    /// Whatever is wrong with any of them; data for a function, or records for a training.
+    pub fn new(project: &Project, target: &Target, talk: &Talk) -> Result<Subject, Failure> {
+        if is_function(project, target.data.is_some(), target.inputs.is_some())? {
+            project.is_program()?;
+            if let Some(data) = &target.data {
+                let message = format!("--data {}: a function has records, given by --inputs", data.display());
+                return Err(Failure::Usage(message));
+            }
+            let records = records(target.inputs.as_deref())?;
+            return Function::new(project, records.as_ref(), talk)
+                .map(|function| Subject::Function(Box::new(function)));
+        }
+        no_records(target)?;
+        Design::new(project, &data(target), target.batch, talk).map(|design| Subject::Training(Box::new(design)))
+    }
+}
+
+/// Refuse records for a training.
+pub fn no_records(target: &Target) -> Result<(), Failure> {
+    match target.inputs {
+        Some(_) => {
+            Err(Failure::Usage("--inputs gives the records of a function; this program trains on --data".to_owned()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The data that the arguments name.
+pub fn data(target: &Target) -> Data {
+    Data {
+        path: target.data.clone(),
+        reading: target.file.reading(),
+        missing: target.missing.into(),
+        target: target.columns.clone(),
+    }
+}

@@ -1,0 +1,332 @@
+//! A training on an engine, with the golden model beside it; it can be interrupted and resumed.
+//!
+//!     samples ──▶ golden ──▶ ranges ──▶ binary points ──▶ engine below ──▶ what was compared, clipped, reached
+
+use crate::checkpoint::{Checkpoint, Reached};
+use crate::engines::{self, NamedRanges, Programs, Rung};
+use crate::failure::Failure;
+use crate::images;
+use crate::model_file::{self, ModelFile, Words};
+use crate::progress::{Listening, Progress};
+use crate::project::Project;
+use crate::samples::{self, Samples};
+use crate::serial::Board;
+use compiler::fixed::NumberReport;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use sim::train::engine::{Comparison, Engine, EngineError, Model, Step};
+use sim::train::metrics::Metrics;
+use sim::train::{Engines, Schedule, Trained, initial_model, predict, resume};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Everything that is known before a training: no machine decides it.
+#[derive(Clone)]
+pub struct Training {
+    /// Program and config.
+    pub project: Project,
+    /// Program with data.
+    pub samples: Samples,
+    /// Epochs and batches.
+    pub schedule: Schedule,
+    /// Programs of a batch, of what is left over, of a prediction.
+    pub programs: Programs,
+    /// Weights before the first step.
+    pub start: Model,
+    /// Constants that make the program what it is.
+    set: BTreeMap<String, f64>,
+}
+
+/// What a training runs on, and what is wanted of it.
+#[derive(Clone, Copy)]
+pub struct How<'a> {
+    /// The lowest engine; the golden one always trains too.
+    pub rung: Rung,
+    /// Seed of random stalls.
+    pub stalls: Option<u64>,
+    /// The board, if that is the engine.
+    pub board: Option<&'a Board>,
+    /// Whether the weights of every epoch are judged.
+    pub curves: bool,
+}
+
+impl How<'_> {
+    /// Down to this rung, and nothing else.
+    pub fn on(rung: Rung) -> Self {
+        How { rung, stalls: None, board: None, curves: false }
+    }
+}
+
+/// Loss and score of the weights after an epoch, on real numbers and on at most [`SHOWN`] samples of each part.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// Epochs done.
+    pub epoch: usize,
+    /// On the training part.
+    pub train: Metrics,
+    /// On the test part.
+    #[serde(default)]
+    pub test: Option<Metrics>,
+}
+
+/// Most samples of a part that are judged after each epoch.
+pub const SHOWN: usize = 256;
+
+/// What one engine achieved.
+pub struct Achieved {
+    /// Name of the engine.
+    pub name: &'static str,
+    /// Weights, cycles, samples.
+    pub trained: Trained,
+    /// On the training part, with the engine's own predictions.
+    pub train: Metrics,
+    /// On the test part.
+    pub test: Option<Metrics>,
+    /// Epoch by epoch, if that was asked for.
+    pub curve: Vec<Point>,
+}
+
+/// What a training gave.
+pub struct Outcome {
+    /// The golden model, then the engine below it, if there is one.
+    pub results: Vec<Achieved>,
+    /// What was compared with the rungs above.
+    pub comparison: Option<Comparison>,
+    /// Clipped results by source line.
+    pub saturations: BTreeMap<usize, u64>,
+    /// Smallest and largest values of the golden run.
+    pub ranges: NamedRanges,
+    /// Bits after the binary point of the weights, if they are words.
+    pub fractions: Option<BTreeMap<String, i32>>,
+    /// How the binary points were found, below golden.
+    pub numbers: Option<NumberReport>,
+}
+
+impl Outcome {
+    /// The lowest engine.
+    pub fn last(&self) -> &Achieved {
+        &self.results[self.results.len() - 1]
+    }
+}
+
+impl Training {
+    /// Prepare the training of samples; `seed` is that of order and initial weights.
+    ///
+    /// # Errors
+    /// No full batch exists; the program cannot be batched, or needs what canonical form does not have.
+    pub fn new(project: Project, samples: Samples, seed: u64) -> Result<Training, Failure> {
+        let schedule = samples.schedule(seed)?;
+        let programs = Programs::new(&project, &samples, &schedule)?;
+        let start = initial_model(&samples.signature, samples.settings.weights, seed);
+        let mut set: BTreeMap<String, f64> =
+            samples::defaults(&samples.settings, &samples.encoding).into_iter().collect();
+        set.extend(project.settings_of_the_user());
+        Ok(Training { project, samples, schedule, programs, start, set })
+    }
+
+    /// Begin with the weights of a saved model.
+    ///
+    /// # Errors
+    /// It is of another program.
+    pub fn start_from(&mut self, path: &Path, file: &ModelFile) -> Result<(), Failure> {
+        file.check(path, &self.program_hash(), &self.samples.signature.model)?;
+        self.start.clone_from(&file.model);
+        Ok(())
+    }
+
+    fn program_hash(&self) -> String {
+        model_file::program_hash(&self.project.source.text, &self.set)
+    }
+
+    /// Train on real numbers, to see what values there are.
+    ///
+    /// # Errors
+    /// It diverges, or is cancelled.
+    pub fn ranges(&self, progress: &dyn Progress) -> Result<NamedRanges, Failure> {
+        Ok(self.run(&How::on(Rung::Golden), None, progress)?.ranges)
+    }
+
+    /// Train; go on from `begun`, if it has begun.
+    ///
+    /// # Errors
+    /// It diverges, does not fit, a tool is missing, it is cancelled.
+    pub fn run(&self, how: &How<'_>, begun: Option<Checkpoint>, progress: &dyn Progress) -> Result<Outcome, Failure> {
+        let _listening = Listening::begin(progress);
+        let mut kept = begun.unwrap_or_else(|| Checkpoint::new(self.identity(how)));
+        let mut golden = engines::golden(&self.programs, &self.samples.signature);
+        let reals = self.achieve(Rung::Golden, how, &mut golden, &mut kept, progress)?;
+        engines::check_bounded(&self.project, &reals.trained.model)?;
+        let ranges = merged(&kept.golden.ranges, self.programs.ranges(&golden));
+        let mut outcome = Outcome {
+            results: vec![reals],
+            comparison: None,
+            saturations: BTreeMap::new(),
+            ranges,
+            fractions: None,
+            numbers: None,
+        };
+        if how.rung != Rung::Golden {
+            let (project, programs, samples) = (&self.project, &self.programs, &self.samples);
+            let options = engines::Options { stalls: how.stalls, board: how.board };
+            let (mut lower, lowered) =
+                engines::lower(how.rung, project, programs, samples, &outcome.ranges, options, progress)?;
+            let before = kept.lower.get_or_insert_with(Reached::default).clone();
+            outcome.results.push(self.achieve(how.rung, how, &mut lower, &mut kept, progress)?);
+            outcome.fractions = Some(lowered.fractions());
+            outcome.numbers = Some(lowered.numbers);
+            outcome.comparison = sum(before.comparison.as_ref(), sim::train::comparison(&lower));
+            outcome.saturations = self.clipped(&before.saturations, &lower);
+        }
+        Ok(outcome)
+    }
+
+    /// What makes it this training: a checkpoint of another one is refused.
+    pub fn identity(&self, how: &How<'_>) -> BTreeMap<String, String> {
+        let short = |hash: Sha256| arch::tools::hex(&hash.finalize())[..16].to_owned();
+        let text = |text: &str| short(Sha256::new_with_prefix(text));
+        let Schedule { epochs, batch, reduction, shuffle, seed } = self.schedule;
+        let mut data = Sha256::new();
+        for value in self.samples.train.iter().chain(&self.samples.test).flatten().flatten() {
+            data.update(value.to_le_bytes());
+        }
+        let mut start = Sha256::new();
+        for value in self.start.values().flatten() {
+            start.update(value.to_le_bytes());
+        }
+        let config = &self.project.config;
+        [
+            ("tabla-gen", env!("CARGO_PKG_VERSION").to_owned()),
+            ("program", text(&self.samples.program.to_string())),
+            ("data", short(data)),
+            ("initial weights", short(start)),
+            ("engine", how.rung.as_str().to_owned()),
+            ("machine", text(&format!("{:?} {:?}", config.spec, config.numbers))),
+            ("epochs", epochs.to_string()),
+            ("batch", batch.to_string()),
+            ("reduction", format!("{reduction:?}").to_lowercase()),
+            ("shuffle", shuffle.to_string()),
+            ("seed", seed.to_string()),
+            ("stalls", how.stalls.map_or("none".to_owned(), |seed| seed.to_string())),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+    }
+
+    /// The weights of a training, to be kept.
+    pub fn model_file(&self, outcome: &Outcome) -> ModelFile {
+        let last = outcome.last();
+        let bits = self.project.config.machine.word();
+        ModelFile {
+            format_version: model_file::VERSION,
+            program: self.project.name(),
+            program_hash: self.program_hash(),
+            engine: last.name.to_owned(),
+            set: self.set.clone(),
+            loss: self.samples.settings.loss,
+            encoding: self.samples.encoding.clone(),
+            ranges: outcome.ranges.clone(),
+            model: last.trained.model.clone(),
+            shapes: self.samples.shapes_of_weights(),
+            words: outcome.fractions.clone().map(|fractions| Words { bits, fractions }),
+        }
+    }
+
+    fn clipped(&self, before: &BTreeMap<usize, u64>, engines: &Engines) -> BTreeMap<usize, u64> {
+        let mut lines = images::by_line(&self.project, &engines.full.saturations());
+        for (line, count) in before {
+            *lines.entry(*line).or_insert(0) += count;
+        }
+        lines
+    }
+
+    /// Train on one engine and judge the result.
+    fn achieve(
+        &self,
+        rung: Rung,
+        how: &How<'_>,
+        engines: &mut Engines,
+        kept: &mut Checkpoint,
+        progress: &dyn Progress,
+    ) -> Result<Achieved, Failure> {
+        let (samples, schedule, name) = (&self.samples, &self.schedule, rung.as_str());
+        let golden = rung == Rung::Golden;
+        let before = if golden { kept.golden.clone() } else { kept.lower.clone().unwrap_or_default() };
+        let start = match before.epochs {
+            0 => Trained { model: self.start.clone(), ..Trained::default() },
+            _ => before.trained.clone(),
+        };
+        progress.begins(name, schedule.epochs, before.epochs);
+        // Whatever trains, the loss that is shown and drawn comes from predictions on real numbers.
+        let mut observer = self.programs.observer(&samples.signature);
+        let part = |steps: &[Step]| -> Vec<Step> { steps[..steps.len().min(SHOWN)].to_vec() };
+        let (shown, tested) = (part(&samples.train), part(&samples.test));
+        let mut curve = before.curve.clone();
+        let mut failed = None;
+        let mut after_epoch = |epoch: usize, trained: &Trained, engines: &Engines| {
+            let mut loss = None;
+            if progress.wants_loss() || how.curves {
+                let train = samples.judge(&predict(observer.as_mut(), &trained.model, &shown)?, &shown);
+                loss = Some(train.loss);
+                if how.curves {
+                    let test = predict(observer.as_mut(), &trained.model, &tested)?;
+                    let test = (!tested.is_empty()).then(|| samples.judge(&test, &tested));
+                    curve.push(Point { epoch: epoch + 1, train, test });
+                }
+            }
+            progress.epoch(name, epoch + 1, loss);
+            if progress.wants_checkpoints() {
+                let now = if golden { self.programs.ranges(engines) } else { NamedRanges::new() };
+                let reached = Reached {
+                    epochs: epoch + 1,
+                    trained: trained.clone(),
+                    ranges: merged(&before.ranges, now),
+                    comparison: sum(before.comparison.as_ref(), sim::train::comparison(engines)),
+                    saturations: self.clipped(&before.saturations, engines),
+                    curve: curve.clone(),
+                };
+                *(if golden { &mut kept.golden } else { kept.lower.get_or_insert_default() }) = reached;
+                if let Err(failure) = progress.checkpoint(kept) {
+                    failed = Some(failure);
+                    return Err(EngineError::Interrupted);
+                }
+            }
+            if progress.cancelled() { Err(EngineError::Interrupted) } else { Ok(()) }
+        };
+        let trained = resume(engines, &samples.train, schedule, before.epochs, start, &mut after_epoch);
+        progress.ends(name);
+        if let Some(failure) = failed {
+            return Err(failure);
+        }
+        let trained = trained?;
+        let mut judge = |steps: &[Step]| -> Result<Metrics, Failure> {
+            let engine: &mut dyn Engine = engines.predict.as_mut();
+            Ok(samples.judge(&predict(engine, &trained.model, steps)?, steps))
+        };
+        let train = judge(&samples.train)?;
+        let test = if samples.test.is_empty() { None } else { Some(judge(&samples.test)?) };
+        Ok(Achieved { name, trained, train, test, curve })
+    }
+}
+
+/// The values of both.
+fn merged(before: &NamedRanges, now: NamedRanges) -> NamedRanges {
+    let mut all = now;
+    for (name, &(low, high)) in before {
+        let range = all.entry(name.clone()).or_insert((low, high));
+        *range = (range.0.min(low), range.1.max(high));
+    }
+    all
+}
+
+/// What was compared before and since.
+fn sum(before: Option<&Comparison>, since: Option<Comparison>) -> Option<Comparison> {
+    match (before, since) {
+        (Some(before), Some(since)) => {
+            let mut all = before.clone();
+            all.add(&since);
+            Some(all)
+        }
+        (before, since) => since.or_else(|| before.cloned()),
+    }
+}
