@@ -265,7 +265,7 @@ fn elements(tensor: &compiler::fixed::Tensor) -> u64 {
 fn lines(sources: &Sources<'_>) -> Vec<Line> {
     let mut by_line: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
     for operation in &sources.program.operations {
-        let line = workbench::images::line_of(sources.project, operation.span);
+        let line = workbench::images::line_of(sources.project, operation.origin.span());
         by_line.entry(line).or_default().1 += products(operation);
     }
     let mut steps: Vec<_> = sources.compiled.steps.iter().collect();

@@ -16,6 +16,7 @@
 //! | [`tools`] | where the external tools are |
 //! | [`children`] | those of them that are running |
 //! | [`diagnostic`] | what the user did wrong, and where |
+//! | [`origin`] | where in the user's program a computation comes from |
 
 pub mod amounts;
 pub mod axi;
@@ -28,6 +29,7 @@ pub mod isa;
 pub mod link;
 pub mod machine;
 pub mod number;
+pub mod origin;
 pub mod registers;
 pub mod rtl;
 pub mod timing;
@@ -36,3 +38,4 @@ pub mod tools;
 pub use diagnostic::{Code, Diagnostic, Span};
 pub use image::Image;
 pub use machine::Machine;
+pub use origin::Origin;

@@ -12,6 +12,7 @@
 //! | [`scheduled`] | the cycle of every job, the address of every word |
 //! | [`image`] | microcode, and its verifier |
 //! | [`search`] | fixed-point IR to image: tries the choices of these stages and takes the shortest step |
+//! | [`text`] | what the text forms of all stages share |
 
 pub mod canonical;
 pub mod fixed;
@@ -23,3 +24,4 @@ pub mod ranges;
 pub mod scheduled;
 pub mod search;
 pub mod tensor;
+pub mod text;

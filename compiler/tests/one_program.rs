@@ -26,7 +26,7 @@ fn anonymous(mut program: Program) -> Program {
         }
     }
     for nest in &mut program.nests {
-        nest.span = Span::default();
+        nest.origin = arch::Origin::default();
         for (number, iterator) in nest.iterators.iter_mut().enumerate() {
             iterator.name = format!("i{number}");
         }

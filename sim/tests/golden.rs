@@ -32,7 +32,7 @@ fn nest(out: usize, ranges: &[(i64, i64)], free: usize, nodes: Vec<Node>) -> Nes
         aggregate: if free < ranges.len() { Aggregate::Add } else { Aggregate::Assign },
         start: Start::Identity,
         body: Body { nodes },
-        span: Span::default(),
+        origin: arch::Origin::default(),
     }
 }
 

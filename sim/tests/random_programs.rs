@@ -203,7 +203,7 @@ proptest! {
                     shift,
                     finish,
                 },
-                span: arch::Span::default(),
+                origin: arch::Origin::default(),
             }],
             tables: Vec::new(),
             names: Vec::new(),
@@ -306,7 +306,7 @@ fn guarded(sizes: (i64, i64, i64), form: (i64, i64, i64), second: (i64, i64, i64
         aggregate,
         start: Start::Identity,
         body,
-        span: arch::Span::default(),
+        origin: arch::Origin::default(),
     };
     Program {
         tensors: vec![tensor("a", sizes.2, Role::Input), tensor("o", sizes.0, Role::Output)],

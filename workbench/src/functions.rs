@@ -113,7 +113,7 @@ impl Function {
             expected.push(streamed(&fixed));
         }
         let saturations = words.operations.iter().zip(fixed.saturations());
-        let saturations = saturations.map(|(operation, &count)| (operation.span, count)).collect();
+        let saturations = saturations.map(|(operation, &count)| (operation.origin.span(), count)).collect();
         Ok(Function { program: words, numbers: report, compiled, records: packed, expected, saturations, origin })
     }
 

@@ -143,7 +143,13 @@ impl Chain {
 
     fn shorten(self, program: &mut Program) {
         let update = program.nests[self.update].clone();
-        let span = update.span;
+        // The difference, scaled or not, is part of what is made here.
+        let gone: Vec<usize> = [Some(self.difference), self.scaled].into_iter().flatten().collect();
+        let mut origin = update.origin.clone();
+        for &number in &gone {
+            origin.join(&program.nests[number].origin);
+        }
+        let span = origin.span();
         let mut temporary = |shape: Vec<u32>, like: TensorId| {
             let name = fresh_name(program, &program.tensors[like.0].name);
             let element = program.tensors[like.0].element;
@@ -160,7 +166,7 @@ impl Chain {
             aggregate: Aggregate::Assign,
             start: Start::Identity,
             body: body.to_body(),
-            span,
+            origin: origin.clone(),
         };
         // The factor takes the rate: it is known early.
         let own: Vec<Affine> = (0..update.free).map(|i| Affine::iterator(IterId(i))).collect();
@@ -187,12 +193,11 @@ impl Chain {
         let body = if self.subtract { Expr::neg(product) } else { product };
         let (tensor, index) = self.before;
         let start = Start::Element { tensor, index };
-        let sum = Nest { iterators, aggregate: Aggregate::Add, start, body: body.to_body(), ..update };
+        let sum = Nest { iterators, aggregate: Aggregate::Add, start, body: body.to_body(), origin, ..update };
         // The late value lands in its place.
         let late = &mut program.nests[self.late];
         (late.out, late.out_index) = (parts, vec![Affine::constant(1)]);
         program.nests[self.update] = sum;
-        let gone: Vec<usize> = [Some(self.difference), self.scaled].into_iter().flatten().collect();
         let at = *gone.iter().min().expect("the difference goes");
         let mut nests: Vec<Nest> = Vec::new();
         for (number, nest) in program.nests.drain(..).enumerate() {

@@ -60,6 +60,6 @@ fn copy(tensor: &Tensor, from: TensorId, to: TensorId) -> Nest {
         aggregate: Aggregate::Assign,
         start: Start::Identity,
         body: Body { nodes: vec![Node::Read { tensor: from, index }] },
-        span: tensor.span,
+        origin: tensor.span.into(),
     }
 }

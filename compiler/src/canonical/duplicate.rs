@@ -16,7 +16,8 @@ pub fn share_duplicates(program: &Program) -> Program {
                 let copy = result.nests[number].out;
                 let keep = result.nests[original].out;
                 replace_reads(&mut result, copy, keep);
-                result.nests.remove(number);
+                let gone = result.nests.remove(number);
+                result.nests[original].origin.join(&gone.origin);
             }
             None => number += 1,
         }

@@ -4,7 +4,8 @@ use super::expr::Expr;
 use super::flow::Flow;
 use super::linear::terms;
 use super::logic::{choose, less};
-use crate::tensor::{Aggregate, Binary, Function, Nest, Program, Role, Start, Unary};
+use crate::tensor::{Aggregate, Binary, Function, Nest, Program, Role, Start, TensorId, Unary};
+use arch::Origin;
 
 /// Compute what is constant, drop what does nothing, and bring constants to their readers.
 ///
@@ -19,31 +20,39 @@ pub fn fold_constants(program: &Program) -> Program {
         drop_idle_iterators(nest);
     }
     let flow = Flow::of(&result);
-    // A tensor whose only writer stores one constant is that constant wherever it is read.
-    let constants: Vec<Option<f64>> = result
+    // A tensor whose only writer stores one constant is that constant wherever it is read; the reader says where it is from.
+    let constants: Vec<Option<(f64, Origin)>> = result
         .tensors
         .iter()
         .enumerate()
         .map(|(id, tensor)| match (&tensor.role, flow.writers[id].as_slice()) {
             (Role::Parameter(values), []) if !values.is_empty() && values.iter().all(|v| *v == values[0]) => {
-                Some(values[0])
+                Some((values[0], Origin::default()))
             }
             (Role::State | Role::InOut | Role::Input | Role::Label, _) => None,
-            (_, [writer]) => constant_of(&result.nests[*writer]),
+            (_, [writer]) => {
+                let writer = &result.nests[*writer];
+                constant_of(writer).map(|value| (value, writer.origin.clone()))
+            }
             _ => None,
         })
         .collect();
     for nest in &mut result.nests {
+        let mut constant = |tensor: TensorId| {
+            let (value, origin) = constants[tensor.0].as_ref()?;
+            nest.origin.join(origin);
+            Some(*value)
+        };
         let body = Expr::from_body(&nest.body).map(&mut |e| match e {
-            Expr::Read(tensor, index) => constants[tensor.0].map_or(Expr::Read(tensor, index), Expr::Constant),
+            Expr::Read(tensor, index) => constant(tensor).map_or(Expr::Read(tensor, index), Expr::Constant),
             other => other,
         });
-        nest.body = simplify(body).to_body();
         if let Start::Element { tensor, .. } = &nest.start
-            && let Some(value) = constants[tensor.0]
+            && let Some(value) = constant(*tensor)
         {
             nest.start = Start::Fill(value);
         }
+        nest.body = simplify(body).to_body();
     }
     result
 }

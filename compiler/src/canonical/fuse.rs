@@ -69,6 +69,7 @@ fn inline_definition(program: &mut Program, number: usize) {
             other => other,
         });
         nest.body = replaced.to_body();
+        nest.origin.join(&definition.origin);
     }
 }
 
@@ -157,7 +158,8 @@ fn forward(program: &Program, number: usize) -> Option<(usize, Nest)> {
     }
     let with: Vec<Affine> = of_copy.into_iter().collect::<Option<_>>()?;
     let out_index = copy.out_index.iter().map(|a| substitute(a, &with)).collect();
-    Some((writer, Nest { out: copy.out, out_index, span: copy.span, ..definition.clone() }))
+    let origin = copy.origin.with(&definition.origin);
+    Some((writer, Nest { out: copy.out, out_index, origin, ..definition.clone() }))
 }
 
 /// Merge a sum of sums, and a sum that is added to something only once, into one sum.
@@ -210,7 +212,8 @@ fn merge(program: &Program, number: usize) -> Option<(usize, Nest)> {
         Expr::Read(t, _) if t == tensor => value.clone(),
         other => other,
     });
-    Some((writer, Nest { iterators, body: body.to_body(), ..outer.clone() }))
+    let origin = outer.origin.with(&inner.origin);
+    Some((writer, Nest { iterators, body: body.to_body(), origin, ..outer.clone() }))
 }
 
 /// The only read of an expression that is a constant multiple of it.

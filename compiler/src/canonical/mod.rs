@@ -139,7 +139,8 @@ fn limit_expressions(program: &Program) -> Result<(), Vec<Diagnostic>> {
                 "this expression has {} operands and operations, the limit is {LARGEST_BODY}",
                 nest.body.nodes.len()
             );
-            Diagnostic::new(Code::Limit, nest.span, message).with_help("name parts of it in statements of their own")
+            Diagnostic::new(Code::Limit, nest.origin.span(), message)
+                .with_help("name parts of it in statements of their own")
         })
         .collect();
     if errors.is_empty() { Ok(()) } else { Err(errors) }

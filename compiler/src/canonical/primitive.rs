@@ -144,7 +144,7 @@ pub(crate) fn with_copied_start(nest: &Nest, copy: TensorId) -> (Nest, Nest, Ten
         aggregate: Aggregate::Assign,
         start: Start::Identity,
         body: Expr::Read(source, index).to_body(),
-        span: nest.span,
+        origin: nest.origin.clone(),
     };
     (reader, copying, source)
 }

@@ -47,7 +47,7 @@ fn rate_after_sum(program: &mut Program, nest: &Nest) -> Option<[Nest; 2]> {
         shape: iterators.iter().map(|i| i.high as u32).collect(),
         role: Role::Temporary,
         element: program.tensors[nest.out.0].element,
-        span: nest.span,
+        span: nest.origin.span(),
     });
     let own: Vec<Affine> = (0..nest.free).map(|i| Affine::iterator(IterId(i))).collect();
     let body = term_expr(&Term { coefficient: 1.0, factors }).to_body();

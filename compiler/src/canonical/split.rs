@@ -7,7 +7,7 @@ use crate::tensor::{
     Affine, Aggregate, Binary, Element, Function, Guard, IterId, Iterator, Nest, Node, NodeId, Program, Role, Start,
     Tensor, TensorId, Unary,
 };
-use arch::Span;
+use arch::Origin;
 use std::collections::BTreeSet;
 
 /// Split every nest into nests that one operation can compute; what has no operation is left alone, with simple operands.
@@ -119,7 +119,7 @@ struct Place {
     iterators: Vec<Iterator>,
     guards: Vec<Guard>,
     name: String,
-    span: Span,
+    origin: Origin,
 }
 
 impl Place {
@@ -144,7 +144,7 @@ impl Splitter {
             iterators: nest.iterators.clone(),
             guards: nest.guards.clone(),
             name: self.program.tensors[nest.out.0].name.clone(),
-            span: nest.span,
+            origin: nest.origin.clone(),
         }
     }
 
@@ -246,7 +246,7 @@ impl Splitter {
             shape: nest.iterators[..nest.free].iter().map(|i| i.extent() as u32).collect(),
             role: Role::Temporary,
             element: Element::Real,
-            span: nest.span,
+            span: nest.origin.span(),
         });
         let index: Vec<Affine> = (0..nest.free)
             .map(|i| Affine::iterator(IterId(i)).plus(-1, &Affine::constant(nest.iterators[i].low)))
@@ -271,7 +271,7 @@ impl Splitter {
                     shape: vec![(high - low) as u32],
                     role: Role::Parameter(values),
                     element: Element::Real,
-                    span: place.span,
+                    span: place.origin.span(),
                 };
                 let index = Affine::iterator(iterator).plus(-1, &Affine::constant(*low));
                 return Expr::Read(self.tensor(tensor), vec![index]);
@@ -306,7 +306,8 @@ impl Splitter {
             })
             .filter_map(|guard| expr::guard(guard, place.iterators.len(), &with))
             .collect();
-        let inner = Place { iterators: iterators.clone(), guards, name: place.name.clone(), span: place.span };
+        let inner =
+            Place { iterators: iterators.clone(), guards, name: place.name.clone(), origin: place.origin.clone() };
         let body = self.assigned(e.substitute(&with), &inner).to_body();
         let name = fresh_name(&self.program, &place.name);
         let tensor = self.tensor(Tensor {
@@ -314,7 +315,7 @@ impl Splitter {
             shape: iterators.iter().map(|i| i.extent() as u32).collect(),
             role: Role::Temporary,
             element: Element::Real,
-            span: place.span,
+            span: place.origin.span(),
         });
         let zero_based = |id: IterId, low: i64| Affine::iterator(id).plus(-1, &Affine::constant(low));
         let out_index = iterators.iter().enumerate().map(|(i, it)| zero_based(IterId(i), it.low)).collect();
@@ -327,7 +328,7 @@ impl Splitter {
             aggregate: Aggregate::Assign,
             start: Start::Identity,
             body,
-            span: place.span,
+            origin: place.origin.clone(),
         });
         Expr::Read(tensor, used.iter().map(|&i| zero_based(i, place.iterators[i.0].low)).collect())
     }

@@ -4,7 +4,7 @@ use super::expr::{Expr, reads};
 use super::flow::{Flow, fresh_name};
 use super::{Batch, Reduction};
 use crate::tensor::{Affine, Aggregate, IterId, Iterator, Nest, Program, Role, Start, Tensor, TensorId, Update};
-use arch::{Code, Diagnostic};
+use arch::{Code, Diagnostic, Origin};
 
 /// Give everything that depends on the sample a leading dimension: the batch.
 ///
@@ -156,7 +156,7 @@ pub fn lower_descents(program: &Program, batch: Batch) -> Program {
                 aggregate,
                 start,
                 body: body.to_body(),
-                span: writer.span,
+                origin: Origin::new([writer.origin.span(), descent.span], []),
             });
         }
         result.updates.push(Update { state, next });

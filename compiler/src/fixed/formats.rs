@@ -232,7 +232,7 @@ impl<'a> Formats<'a> {
                 self.fractions[id.0]
             );
             self.notes.retain(|note| !note.message.starts_with(&format!("`{name}` gets ")));
-            self.notes.push(Diagnostic::new(Code::WarnNumber, nest.span, message).with_label(why.to_string()));
+            self.notes.push(Diagnostic::new(Code::WarnNumber, nest.origin.span(), message).with_label(why.to_string()));
         }
         if fraction < 0 && matches!(self.program.tensors[id.0].element, Element::Int { .. }) {
             self.reject(nest, &format!("the integers of `{name}` have no room: {why}"));
@@ -619,7 +619,7 @@ impl<'a> Formats<'a> {
         let name = &self.program.tensors[nest.out.0].name;
         let message = format!("`{name}` cannot be computed with {}-bit words: {why}", self.numbers.word);
         self.errors.push(
-            Diagnostic::new(Code::Backend, nest.span, message)
+            Diagnostic::new(Code::Backend, nest.origin.span(), message)
                 .with_help("use wider words or a wider accumulator, or scale the data"),
         );
     }

@@ -160,7 +160,7 @@ fn primitives(program: &tensor::Program) -> Result<Vec<(Nest, Primitive)>, Vec<D
 fn refuse(program: &tensor::Program, nest: &Nest, what: &str) -> Diagnostic {
     let name = &program.tensors[nest.out.0].name;
     let message = format!("{what}, needed for `{name}`, is not something the array can compute");
-    Diagnostic::new(Code::Backend, nest.span, message).with_label("computed here").with_help(
+    Diagnostic::new(Code::Backend, nest.origin.span(), message).with_label("computed here").with_help(
         "evaluate with the golden engine (`--engine golden`), or compute this value on the host and make it an input",
     )
 }
@@ -267,7 +267,7 @@ impl Lowering<'_> {
                         "the sum `{name}` fits the {}-bit accumulator only for values like those seen",
                         self.numbers.accumulator
                     );
-                    let note = Diagnostic::new(Code::WarnNumber, nest.span, message)
+                    let note = Diagnostic::new(Code::WarnNumber, nest.origin.span(), message)
                         .with_help("a wider accumulator, or narrower formats for its factors, would make it certain");
                     formats.notes.push(note);
                 }
@@ -315,7 +315,7 @@ impl Lowering<'_> {
             out: self.number[nest.out.0],
             out_index: nest.out_index.clone(),
             kind,
-            span: nest.span,
+            origin: nest.origin.clone(),
         }
     }
 
@@ -370,7 +370,7 @@ impl Lowering<'_> {
                 shift: 0,
                 finish: Finish::Round,
             },
-            span: nest.span,
+            origin: nest.origin.clone(),
         }
     }
 }

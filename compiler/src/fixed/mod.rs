@@ -38,10 +38,10 @@ pub use lower::lower;
 pub use verify::verify;
 
 use crate::tensor::{Affine, Iterator, TensorId};
-use arch::Span;
 use arch::division::Rounding;
 use arch::function::FunctionTable;
 use arch::isa::{Combine, Finish};
+use arch::{Origin, Span};
 
 /// A program with every rounding decided.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,7 +138,7 @@ pub struct Operation {
     /// What is computed.
     pub kind: Kind,
     /// Where it comes from.
-    pub span: Span,
+    pub origin: Origin,
 }
 
 /// What an operation computes.

@@ -57,7 +57,7 @@ pub(crate) fn check_program(program: &Program, machine: &Machine) -> Result<(), 
     {
         let message =
             format!("`{}` is a quotient, and the machine has no dividers", program.tensors[division.out.0].name);
-        let diagnostic = Diagnostic::new(Code::Backend, division.span, message).with_label("divided here");
+        let diagnostic = Diagnostic::new(Code::Backend, division.origin.span(), message).with_label("divided here");
         return Err(Refusal::unsupported(diagnostic.with_help("`divider = true` in the [machine] table adds them")));
     }
     if let Some(extreme) = program.operations.iter().find(|operation| compares(operation))
@@ -65,7 +65,7 @@ pub(crate) fn check_program(program: &Program, machine: &Machine) -> Result<(), 
     {
         let name = &program.tensors[extreme.out.0].name;
         let message = format!("`{name}` is the largest or smallest of several values, and the machine only adds");
-        let diagnostic = Diagnostic::new(Code::Backend, extreme.span, message).with_label("compared here");
+        let diagnostic = Diagnostic::new(Code::Backend, extreme.origin.span(), message).with_label("compared here");
         let help = "`extremes = true` in the [machine] table lets accumulators and trees compare";
         return Err(Refusal::unsupported(diagnostic.with_help(help)));
     }

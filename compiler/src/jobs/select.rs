@@ -127,7 +127,7 @@ fn isolate_constants(program: &Program, placement: &Placement) -> (Program, Plac
                     shift: 0,
                     finish: Finish::Round,
                 },
-                span: operation.span,
+                origin: operation.origin.clone(),
             });
             placed.iterators.push(iterator_axes);
             let index = slice_iterators.iter().map(|s| Affine::iterator(s.0)).collect();
@@ -165,7 +165,7 @@ fn spell_out_constants(program: &mut Program, placement: &mut Placement) {
     let mut number = 0;
     while number < program.operations.len() {
         let operation = &mut program.operations[number];
-        let span = operation.span;
+        let origin = operation.origin.clone();
         let whole = constant_result(operation, program.word, &program.tables).is_some();
         let constant = match &mut operation.kind {
             Kind::MultiplyAdd { product: Some((a @ Operand::Constant { .. }, Operand::Constant { .. })), .. } => {
@@ -183,7 +183,7 @@ fn spell_out_constants(program: &mut Program, placement: &mut Placement) {
                 shape: Vec::new(),
                 role: Role::Temporary,
                 fraction,
-                span,
+                span: origin.span(),
             });
             placement.tensors.push(Vec::new());
             program.operations.insert(
@@ -202,7 +202,7 @@ fn spell_out_constants(program: &mut Program, placement: &mut Placement) {
                         shift: 0,
                         finish: Finish::Round,
                     },
-                    span,
+                    origin,
                 },
             );
             placement.iterators.insert(number, Vec::new());
@@ -424,7 +424,7 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
     let write = context.write_access();
     let reduce = operation.iterators.len() - operation.free;
     let base = Job {
-        span: operation.span,
+        span: operation.origin.span(),
         what: name.clone(),
         on: Datapath::Engines,
         copies: Copies::ENGINES,

@@ -62,7 +62,7 @@ pub(crate) fn tiles(program: &Program) -> Result<Vec<Tile>, Whole> {
     for (operation, own) in program.operations.iter().zip(&classes.iterators) {
         let whole = |what: &str| {
             let why = format!("`{}` {what}", program.tensors[operation.out.0].name);
-            Whole { why, span: operation.span }
+            Whole { why, span: operation.origin.span() }
         };
         let (free, summed) = own.split_at(operation.free);
         let of_samples = |classes: &[usize]| classes.iter().filter(|class| samples.contains(class)).count();
@@ -128,7 +128,7 @@ pub(crate) fn cut(program: &Program, size: u32) -> Result<Tiled, Whole> {
         for (iterator, _) in operation.iterators.iter_mut().zip(own).filter(|(_, class)| samples.contains(class)) {
             if (iterator.low, iterator.high) != (0, i64::from(whole)) {
                 let why = format!("`{}` picks samples by their number", program.tensors[operation.out.0].name);
-                return Err(Whole { why, span: operation.span });
+                return Err(Whole { why, span: operation.origin.span() });
             }
             iterator.high = i64::from(size);
         }
@@ -154,7 +154,7 @@ fn numbered(
     });
     found.map_or(Ok(()), |tensor| {
         let why = format!("a sample of `{}` is picked by its number", program.tensors[tensor.0].name);
-        Err(Whole { why, span: operation.span })
+        Err(Whole { why, span: operation.origin.span() })
     })
 }
 
@@ -203,7 +203,7 @@ mod tests {
                 shift: 8,
                 finish: Finish::Round,
             },
-            span: Span::default(),
+            origin: arch::Origin::default(),
         }
     }
 

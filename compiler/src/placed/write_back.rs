@@ -49,7 +49,7 @@ pub(crate) fn results(program: &mut Program, placement: &mut Placement, machine:
                     shift: 0,
                     finish: Finish::Round,
                 },
-                span: operation.span,
+                origin: operation.origin.clone(),
             };
             let name = format!("{}.{}", state.name, parked.0);
             let tensor = Tensor { name, role: Role::Temporary, ..state.clone() };

@@ -13,12 +13,14 @@
 //! A statement computes all its values from the state before it: that is why law 6 exists.
 
 pub(crate) mod coverage;
-mod display;
+mod function;
+mod text;
 mod verify;
 
+pub use function::Function;
 pub use verify::{laws, verify};
 
-use arch::Span;
+use arch::{Origin, Span};
 
 macro_rules! index_type {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
@@ -157,8 +159,8 @@ pub struct Nest {
     pub start: Start,
     /// The value at a point.
     pub body: Body,
-    /// The statement or expression this came from.
-    pub span: Span,
+    /// The statements and expressions this came from, and the user's names for its values.
+    pub origin: Origin,
 }
 
 /// A loop variable and its half-open range.
@@ -451,53 +453,4 @@ pub enum Binary {
     And,
     /// Either.
     Or,
-}
-
-/// Functions of the library; the golden evaluator has all, the hardware those with a table or unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the names are the mathematical ones")]
-pub enum Function {
-    Sigmoid,
-    /// `2*sigmoid(x) - 1`
-    SigmoidSymmetric,
-    /// Normal density, mean 0, deviation 1.
-    Gaussian,
-    Log,
-    Exp,
-    Tanh,
-    Sqrt,
-    Rsqrt,
-    Pow,
-    Abs,
-    Floor,
-    Ceil,
-    Round,
-    Trunc,
-    Sin,
-    Cos,
-    Tan,
-    Asin,
-    Acos,
-    Atan,
-    Atan2,
-    Sinh,
-    Cosh,
-    Asinh,
-    Acosh,
-    Atanh,
-    Cbrt,
-    Erf,
-    Erfc,
-    Exp2,
-    Exp10,
-    Expm1,
-    Log2,
-    Log10,
-    Log1p,
-    Copysign,
-    Fdim,
-    Fmod,
-    Remainder,
-    Hypot,
-    Fma,
 }

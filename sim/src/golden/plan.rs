@@ -212,7 +212,7 @@ impl Plan {
             at: vec![0; forms.len()],
             forms,
             limits: integer_limits(program.tensors[nest.out.0].element),
-            span: nest.span,
+            span: nest.origin.span(),
             warning: Warning::None,
         }
     }

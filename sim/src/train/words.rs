@@ -98,7 +98,7 @@ impl Engine for Words {
     }
 
     fn saturations(&self) -> Vec<(Span, u64)> {
-        let operations = self.fixed.program().operations.iter().map(|operation| operation.span);
+        let operations = self.fixed.program().operations.iter().map(|operation| operation.origin.span());
         operations.zip(self.fixed.saturations().iter().copied()).filter(|&(_, count)| count > 0).collect()
     }
 }

@@ -5,7 +5,7 @@
 //! All results cover their tensors, all reads lie inside, so a program has a meaning by construction.
 
 use super::tape::Tape;
-use arch::Span;
+use arch::{Origin, Span};
 use compiler::tensor::{
     Affine, Aggregate, Binary, Body, Element, Function, IterId, Iterator, Nest, Node, NodeId, Program, Role, Start,
     Tensor, TensorId, Update,
@@ -129,7 +129,6 @@ impl Builder<'_> {
         let body = body.rooted(root);
         let out_index = (0..free).map(|n| Affine::iterator(IterId(n))).collect();
         let start = Start::Identity;
-        let span = Span::default();
         self.program.nests.push(Nest {
             iterators,
             free,
@@ -139,7 +138,7 @@ impl Builder<'_> {
             aggregate,
             start,
             body,
-            span,
+            origin: Origin::default(),
         });
     }
 }

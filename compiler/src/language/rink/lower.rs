@@ -153,7 +153,7 @@ impl<'s> Lowering<'s, '_> {
             aggregate,
             start,
             body: frame.body,
-            span,
+            origin: span.into(),
         });
     }
 

@@ -223,7 +223,7 @@ impl Lowering<'_, '_> {
             aggregate: Aggregate::Assign,
             start: Start::Identity,
             body,
-            span,
+            origin: span.into(),
         });
     }
 
@@ -290,7 +290,7 @@ impl Lowering<'_, '_> {
             aggregate,
             start,
             body: frame.body,
-            span,
+            origin: span.into(),
         });
     }
 

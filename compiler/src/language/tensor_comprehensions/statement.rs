@@ -138,7 +138,7 @@ impl<'s> Lowering<'s, '_> {
             aggregate,
             start,
             body,
-            span,
+            origin: span.into(),
         });
         let view = View { tensor: out, domain, kind, span: target.span, parameter: false };
         scope.assign(target.text, view);

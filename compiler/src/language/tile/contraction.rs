@@ -417,7 +417,7 @@ impl<'s> Lowering<'s, '_> {
             aggregate,
             start: Start::Identity,
             body,
-            span,
+            origin: span.into(),
         });
         Some(())
     }
@@ -445,7 +445,7 @@ impl<'s> Lowering<'s, '_> {
             aggregate,
             start,
             body,
-            span,
+            origin: span.into(),
         });
     }
 

@@ -90,7 +90,17 @@ impl<'s> Lowering<'s, '_> {
         emit(&value, value.shape.len(), &mut body);
         let out_index = (0..iterators.len()).map(|n| Affine::iterator(IterId(n))).collect();
         let (guards, aggregate, start) = (Vec::new(), Aggregate::Assign, Start::Identity);
-        self.push(Nest { free: iterators.len(), iterators, guards, out, out_index, aggregate, start, body, span });
+        self.push(Nest {
+            free: iterators.len(),
+            iterators,
+            guards,
+            out,
+            out_index,
+            aggregate,
+            start,
+            body,
+            origin: span.into(),
+        });
         Some(out)
     }
 

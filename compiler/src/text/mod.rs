@@ -1,0 +1,33 @@
+//! What the text forms of all stages share, so that each prints and reads back to the same value.
+//!
+//!     text ──tokens──▶ names, numbers, symbols, line ends ──Cursor──▶ the value of a stage
+//!     value ──Display, with `name`, `real` and `origin` of `write`──▶ text
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`token`] | characters to tokens |
+//! | [`cursor`] | a place among the tokens: what stands there, what is expected, the error if it does not |
+//! | [`write`] | names, numbers and origins as text, and lists of them |
+//! | [`names`] | elements of tensors and loops over them, as text |
+//! | [`known`] | these, read back |
+//!
+//! The rules of every text form:
+//!
+//! - One statement per line; `//` begins a comment that ends with the line. Blank lines mean nothing.
+//! - A name is letters, digits, `_` and inner dots (`h`, `w.1`), or anything in double quotes (`"odd name"`, with the escapes of Rust).
+//!   Each stage has a list of words that stand for something else; a name that is one of them is quoted.
+//! - `%3` is the number of a thing in its list.
+//! - Real numbers are written with the fewest digits that read back to the same value; `inf` and `nan` are numbers.
+//! - A statement may end with its origin: `@ 20..36, 4..8 as h, g` has the places in the source, in bytes, and the user's names.
+//!
+//! A stage implements [`std::fmt::Display`] and [`std::str::FromStr`] with [`arch::Diagnostic`] as the error: a text is the user's, so
+//! what is wrong with it is told like everything else. Printing goes through the same functions that the verifier's messages use, so
+//! it never fails, even for a value that breaks a law.
+
+pub mod cursor;
+pub mod known;
+pub mod names;
+pub mod token;
+pub mod write;
+
+pub use cursor::Cursor;
