@@ -12,7 +12,7 @@
 #[path = "../tests/random/mod.rs"]
 mod random;
 
-use random::trial::{Hardware, Trial, Verdict, grid, hardware, hardware_for_tiles, keep, of_tape};
+use random::trial::{Hardware, Kind, Trial, Verdict, grid, hardware, hardware_for_tiles, keep, of_tape};
 use std::error::Error;
 use std::fs;
 use std::path::Path;
@@ -42,19 +42,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let end = begin + Duration::from_secs(seconds);
     let mut told = Instant::now();
     while Instant::now() < end {
-        let is_ir = number % 3 == 2;
+        let kind = [Kind::Tabla, Kind::Wide, Kind::Ir][(number % 3) as usize];
         // Grids of every shape, by number.
         let shapes = [(1, 1), (1, 5), (4, 1), (4, 4), (8, 8), (3, 2), (2, 7), (16, 4)];
         let (pus, columns) = shapes[(number / 3 % shapes.len() as u64) as usize];
         let grids = [grid(pus, columns, 8 + (number % 17) as u32), grid(3, 5, 16)];
         let run = |trial: &Trial| trial.run_whole_and_in_tiles(&grids, &hardware, tiled.as_ref());
         let tape = random::tape::random(seed, number, 40 + (number % 160) as usize);
-        match run(&of_tape(is_ir, &tape)) {
+        match run(&of_tape(kind, &tape)) {
             Verdict::Climbed(_) => climbed += 1,
             Verdict::Refused(_) => refused += 1,
             Verdict::Fell(_) => {
                 fell += 1;
-                println!("trial {number} fell: {}", keep(is_ir, &tape, found, &format!("seed-{seed}-{number}"), run));
+                println!("trial {number} fell: {}", keep(kind, &tape, found, &format!("seed-{seed}-{number}"), run));
             }
         }
         number += 1;

@@ -9,6 +9,7 @@
 //! | [`link`] | a board at the other end of a serial line, or the model of one |
 //! | [`verilator`] | the generated Verilog |
 //! | [`golden`] | tensor IR on real numbers |
+//! | [`plain`] | the same once more, plain and slow, to compare [`golden`] with |
 //! | [`fixed`](mod@fixed) | fixed-point IR, bit for bit |
 //! | [`array`](mod@array) | an image, cycle by cycle, in Rust |
 //! | [`ladder`] | one program on every rung, compared |
@@ -26,6 +27,7 @@ pub mod golden;
 pub mod grid;
 pub mod ladder;
 pub mod link;
+pub mod plain;
 pub mod train;
 pub mod verilator;
 pub mod waves;

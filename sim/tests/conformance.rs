@@ -1,4 +1,4 @@
-//! The conformance programs: every language, every program, values against the golden evaluator.
+//! The conformance programs: every language, every program, values against the golden and the plain evaluator.
 //!
 //! The manifest says what each program gives; its first entries explain its keys. A program that must be rejected is, with the code and on
 //! the line that the manifest names.
@@ -10,6 +10,7 @@ use compiler::language::{Language, Options, parse};
 use serde_json::Value;
 use sim::eval::{definitions, evaluate, with_shapes_of};
 use sim::golden::Golden;
+use sim::plain::Plain;
 use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {
@@ -26,8 +27,8 @@ fn cases(language: &str) -> Vec<Value> {
     all.into_iter().filter(|case| case["lang"] == language).collect()
 }
 
-/// Evaluate the program of a case.
-fn outcome(case: &Value) -> (String, Result<Value, Vec<Diagnostic>>) {
+/// Evaluate the program of a case with golden, or with the plain evaluator.
+fn outcome(case: &Value, plain: bool) -> (String, Result<Value, Vec<Diagnostic>>) {
     let path = folder().join(case["file"].as_str().expect("a file name"));
     let text = std::fs::read_to_string(&path).expect("the program is there");
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
@@ -41,14 +42,19 @@ fn outcome(case: &Value) -> (String, Result<Value, Vec<Diagnostic>>) {
         let result = preprocess(&text, &options).map(|file| definitions(&file));
         return (text, result);
     }
-    let result = parse(language, &text, &options)
-        .and_then(|(program, _)| evaluate(&program, &inputs, &mut Golden::new(&program)));
+    let result = parse(language, &text, &options).and_then(|(program, _)| {
+        if plain {
+            evaluate(&program, &inputs, &mut Plain::new(&program))
+        } else {
+            evaluate(&program, &inputs, &mut Golden::new(&program))
+        }
+    });
     (text, result)
 }
 
 /// What is wrong with the outcome of a case.
-fn complaint(case: &Value) -> Option<String> {
-    let (text, result) = outcome(case);
+fn complaint(case: &Value, plain: bool) -> Option<String> {
+    let (text, result) = outcome(case, plain);
     match (case["kind"].as_str(), result) {
         (Some("positive"), Ok(found)) => {
             let expect = case["expect"].as_object().expect("expected values");
@@ -108,9 +114,12 @@ fn check(language: &str, count: usize) {
     assert_eq!(cases.len(), count, "number of {language} programs in the manifest");
     let mut complaints = Vec::new();
     for case in &cases {
-        complaints.extend(complaint(case).map(|complaint| format!("{}: {complaint}", case["file"])));
+        for (evaluator, plain) in [("golden", false), ("plain", true)] {
+            let complaint = complaint(case, plain);
+            complaints.extend(complaint.map(|complaint| format!("{} by {evaluator}: {complaint}", case["file"])));
+        }
     }
-    assert!(complaints.is_empty(), "{} of {count} programs:\n{}", complaints.len(), complaints.join("\n"));
+    assert!(complaints.is_empty(), "{} complaints:\n{}", complaints.len(), complaints.join("\n"));
 }
 
 #[test]
@@ -120,7 +129,7 @@ fn tabla() {
 
 #[test]
 fn tensor_comprehensions() {
-    check("tc", 62);
+    check("tc", 79);
 }
 
 #[test]
@@ -135,7 +144,7 @@ fn preprocessor() {
 
 #[test]
 fn tile() {
-    check("tile", 52);
+    check("tile", 55);
 }
 
 #[test]

@@ -232,6 +232,33 @@ fn an_update_replaces_what_the_next_tensor_has() {
 }
 
 #[test]
+fn an_index_is_a_value_in_every_loop() {
+    // o[i, j] = 10 i + j, and the same beside a gather: p[i, j] = x[i] with the index computed.
+    let nodes = vec![
+        Node::Iterator(IterId(0)),
+        Node::Constant(10.0),
+        Node::Binary(Binary::Mul, NodeId(0), NodeId(1)),
+        Node::Iterator(IterId(1)),
+        Node::Binary(Binary::Add, NodeId(2), NodeId(3)),
+    ];
+    let gathered = vec![Node::Iterator(IterId(0)), Node::Gather { tensor: TensorId(0), index: vec![NodeId(0)] }];
+    let boxed = [(0, 2), (1, 4)];
+    let mut gather = nest(2, &boxed, 2, gathered);
+    gather.out_index[1] = Affine::constant(-1).plus(1, &at(1));
+    let mut values_of = nest(1, &boxed, 2, nodes);
+    values_of.out_index.clone_from(&gather.out_index);
+    let tensors = vec![
+        tensor("x", &[2], Role::Parameter(vec![5.0, 7.0])),
+        tensor("o", &[2, 3], Role::Temporary),
+        tensor("p", &[2, 3], Role::Temporary),
+    ];
+    let mut golden = Golden::new(&program(tensors, vec![values_of, gather]));
+    golden.step().unwrap();
+    assert_eq!(values(&golden, 1), some(&[1.0, 2.0, 3.0, 11.0, 12.0, 13.0]));
+    assert_eq!(values(&golden, 2), some(&[5.0, 5.0, 5.0, 7.0, 7.0, 7.0]));
+}
+
+#[test]
 fn long_loops_are_cut_into_blocks() {
     let mut golden = {
         let sum = nest(

@@ -2,13 +2,14 @@
 //!
 //! `scripts/soak` runs the same trials for hours; what it finds lies in `random/found/` and is replayed here.
 
+#[allow(dead_code, reason = "shared with the tests of the evaluators")]
 mod random;
 
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::language::{self, Language};
 use random::tape;
-use random::trial::{Hardware, Trial, Verdict, grid, hardware, hardware_for_tiles, keep, of_tape};
+use random::trial::{Hardware, Kind, Trial, Verdict, grid, hardware, hardware_for_tiles, keep, of_tape};
 use sim::array::Array;
 use sim::grid::Stalls;
 use sim::ladder::Climb;
@@ -20,16 +21,16 @@ fn found() -> PathBuf {
 }
 
 /// Climb with random programs of a seed; one that falls is made small and kept in `random/found/`. How many climbed.
-fn climb(is_ir: bool, seed: u64, count: u64, grids: &[MachineSpec]) -> usize {
+fn climb(kind: Kind, seed: u64, count: u64, grids: &[MachineSpec]) -> usize {
     let mut climbed = 0;
     for number in 0..count {
         let tape = tape::random(seed, number, 20 + (number * 3 % 180) as usize);
-        match of_tape(is_ir, &tape).run(grids, &[]) {
+        match of_tape(kind, &tape).run(grids, &[]) {
             Verdict::Climbed(_) => climbed += 1,
             Verdict::Refused(_) => {}
             Verdict::Fell(_) => {
-                let name = format!("{}-{seed}-{number}", if is_ir { "ir" } else { "tabla" });
-                panic!("{}", keep(is_ir, &tape, &found(), &name, |trial| trial.run(grids, &[])));
+                let name = format!("{kind:?}-{seed}-{number}").to_lowercase();
+                panic!("{}", keep(kind, &tape, &found(), &name, |trial| trial.run(grids, &[])));
             }
         }
     }
@@ -38,13 +39,13 @@ fn climb(is_ir: bool, seed: u64, count: u64, grids: &[MachineSpec]) -> usize {
 
 #[test]
 fn random_programs_of_tensor_ir_climb_the_ladder() {
-    let climbed = climb(true, 3, 60, &[grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)]);
+    let climbed = climb(Kind::Ir, 3, 60, &[grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)]);
     assert!(climbed >= 20, "{climbed} of 60");
 }
 
 #[test]
 fn random_programs_climb_the_ladder() {
-    let climbed = climb(false, 4, 60, &[grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)]);
+    let climbed = climb(Kind::Tabla, 4, 60, &[grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)]);
     assert!(climbed >= 30, "{climbed} of 60");
 }
 
@@ -55,12 +56,12 @@ fn random_programs_climb_in_tiles() {
     for number in 0..40 {
         let tape = tape::random(7, number, 40 + (number * 7 % 140) as usize);
         for spec in [grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)] {
-            match of_tape(false, &tape).run_in_tiles(&spec, None) {
+            match of_tape(Kind::Tabla, &tape).run_in_tiles(&spec, None) {
                 Verdict::Climbed(climbs) => climbed += climbs,
                 Verdict::Refused(_) => {}
                 Verdict::Fell(_) => {
                     let name = format!("tiles-{number}");
-                    panic!("{}", keep(false, &tape, &found(), &name, |trial| trial.run_in_tiles(&spec, None)));
+                    panic!("{}", keep(Kind::Tabla, &tape, &found(), &name, |trial| trial.run_in_tiles(&spec, None)));
                 }
             }
         }
@@ -72,7 +73,7 @@ fn random_programs_climb_in_tiles() {
 #[test]
 fn words_do_not_depend_on_the_grid() {
     let grids = [grid(1, 1, 16), grid(1, 5, 16), grid(4, 1, 16), grid(4, 4, 16), grid(8, 8, 16)];
-    let climbed = climb(false, 5, 60, &grids);
+    let climbed = climb(Kind::Tabla, 5, 60, &grids);
     assert!(climbed >= 30, "{climbed} of 60");
 }
 
@@ -80,12 +81,12 @@ fn words_do_not_depend_on_the_grid() {
 /// program proves little; of many, most are near, and a rounding that is wrong by one place moves them all.
 #[test]
 fn most_words_are_near_the_real_numbers() {
-    for is_ir in [false, true] {
-        let distance = |number| of_tape(is_ir, &tape::random(6, number, 100)).distance(&grid(2, 4, 16));
+    for kind in [Kind::Tabla, Kind::Ir] {
+        let distance = |number| of_tape(kind, &tape::random(6, number, 100)).distance(&grid(2, 4, 16));
         let mut distances: Vec<f64> = (0..150).filter_map(distance).collect();
         distances.sort_by(f64::total_cmp);
         let at = |percent: usize| distances[distances.len() * percent / 100];
-        println!("tensor IR: {is_ir}; {} programs, last places: {:?}", distances.len(), [25, 50, 75, 90].map(at));
+        println!("{kind:?}; {} programs, last places: {:?}", distances.len(), [25, 50, 75, 90].map(at));
         assert!(at(50) <= 1.0 && at(75) <= 2.0 && at(90) <= 8.0, "{:?}", [25, 50, 75, 90].map(at));
     }
 }
@@ -214,14 +215,14 @@ fn the_generator_uses_the_language() {
 /// A test that refuses everything proves nothing.
 #[test]
 fn most_random_programs_are_accepted() {
-    for (is_ir, least) in [(false, 70), (true, 70)] {
+    for (kind, least) in [(Kind::Tabla, 70), (Kind::Ir, 70)] {
         let climbs = |number: &u64| {
-            let verdict = of_tape(is_ir, &tape::random(1, *number, 120)).run(&[grid(2, 4, 16)], &[]);
+            let verdict = of_tape(kind, &tape::random(1, *number, 120)).run(&[grid(2, 4, 16)], &[]);
             matches!(verdict, Verdict::Climbed(_))
         };
         let accepted = (0..100).filter(climbs).count();
         println!("{accepted} of 100 accepted");
-        assert!(accepted >= least, "{accepted} of 100, tensor IR: {is_ir}");
+        assert!(accepted >= least, "{accepted} of 100, {kind:?}");
     }
 }
 
@@ -253,9 +254,9 @@ fn a_failure_becomes_a_small_program() {
         _ => Verdict::Climbed(1),
     };
     let tape = (0..).map(|number| tape::random(1, number, 200));
-    let tape = tape.into_iter().find(|tape| matches!(fall(&of_tape(false, tape)), Verdict::Fell(_))).unwrap();
+    let tape = tape.into_iter().find(|tape| matches!(fall(&of_tape(Kind::Tabla, tape)), Verdict::Fell(_))).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let told = keep(false, &tape, folder.path(), "small", fall);
+    let told = keep(Kind::Tabla, &tape, folder.path(), "small", fall);
     let file = folder.path().join("small.json");
     assert_eq!(told, format!("a function; wrote {}", file.display()));
     let kept: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
@@ -271,7 +272,7 @@ fn a_failure_becomes_a_small_program() {
 fn a_panic_is_a_fall() {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
-    let verdict = of_tape(false, &tape::random(1, 0, 50)).caught(|_| panic!("{} rows", 65));
+    let verdict = of_tape(Kind::Tabla, &tape::random(1, 0, 50)).caught(|_| panic!("{} rows", 65));
     std::panic::set_hook(hook);
     assert_eq!(verdict, Verdict::Fell("panic: 65 rows".to_owned()));
 }

@@ -190,9 +190,11 @@ impl Plan {
             match step {
                 Step::Constant => {}
                 Step::Iterator { form } => {
-                    let start = self.at[*form] + first;
+                    // The inner loop may run over another iterator: then the value stays the same.
+                    let stride = self.forms[*form].strides[inner];
+                    let start = self.at[*form] + stride * first;
                     for (n, out) in out.iter_mut().enumerate() {
-                        *out = (start + n as i64) as f64;
+                        *out = (start + stride * n as i64) as f64;
                     }
                 }
                 Step::Read { tensor, form } => {

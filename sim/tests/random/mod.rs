@@ -5,9 +5,11 @@
 //! Ranks 0 to 3, odd extents, iterators over all, most and few of an extent, constant indices, re-assignment as a whole and in part,
 //! one or two models, functions, comparisons, sums, norms and products.
 
+pub(crate) mod agreement;
 pub(crate) mod ir;
 pub(crate) mod tape;
 pub(crate) mod trial;
+pub(crate) mod wide;
 
 use sim::ladder::Values;
 use tape::Tape;

@@ -1,15 +1,16 @@
 //! One random program on the whole ladder, and what is kept of one that falls.
 //!
-//!     golden ≈ fixed = array = rtl, on several grids, without and with stalls, after an abort and a reset, twice in a row
+//!     plain = golden ≈ fixed = array = rtl, on several grids, without and with stalls, after an abort and a reset, twice in a row
 //!
 //! A program that falls is written to `found/` as JSON: its text and values (or, for tensor IR, its tape), and the batch. CI replays them.
 
-use super::{RandomProgram, ir, program, steps, tape};
+use super::agreement::{Agreement, Inputs, agree};
+use super::{RandomProgram, ir, program, steps, tape, wide};
 use arch::machine::MachineSpec;
 use arch::{Code, Machine};
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::language::{self, Language};
-use compiler::tensor::Program;
+use compiler::tensor::{Program, TensorId};
 use serde_json::{Value, json};
 use sim::array::Array;
 use sim::grid::{Grid, Lockstep, Stalls};
@@ -65,6 +66,17 @@ impl Hardware {
     }
 }
 
+/// What a tape makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A TABLA program.
+    Tabla,
+    /// A program of tensor IR that the machine can hold.
+    Ir,
+    /// A program of tensor IR with all that it can say.
+    Wide,
+}
+
 /// What is tried.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Trial {
@@ -72,12 +84,14 @@ pub(crate) enum Trial {
     Tabla(RandomProgram),
     /// A program of tensor IR, by the tape it is made of.
     Ir(Vec<u16>),
+    /// The same, evaluated on real numbers only.
+    Wide(Vec<u16>),
 }
 
 /// How it went.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Verdict {
-    /// It climbed, so many times.
+    /// It climbed, so many times; or was evaluated alike, in so many ways.
     Climbed(u32),
     /// It is not for these machines; with a diagnostic.
     Refused(String),
@@ -97,8 +111,19 @@ fn batches(samples: &[Values], size: u32) -> Vec<Values> {
 }
 
 /// The trial that a tape makes.
-pub(crate) fn of_tape(is_ir: bool, tape: &[u16]) -> Trial {
-    if is_ir { Trial::Ir(tape.to_vec()) } else { Trial::Tabla(program(tape)) }
+pub(crate) fn of_tape(kind: Kind, tape: &[u16]) -> Trial {
+    match kind {
+        Kind::Tabla => Trial::Tabla(program(tape)),
+        Kind::Ir => Trial::Ir(tape.to_vec()),
+        Kind::Wide => Trial::Wide(tape.to_vec()),
+    }
+}
+
+/// Values by tensor instead of by name.
+fn by_tensor(program: &Program, values: &Values) -> Inputs {
+    let place = |name: &String| program.tensors.iter().position(|tensor| tensor.name == *name).expect("a tensor");
+    let elements = |values: &Vec<f64>| values.iter().copied().map(Some).collect();
+    values.iter().map(|(name, values)| (TensorId(place(name)), elements(values))).collect()
 }
 
 impl Trial {
@@ -115,6 +140,34 @@ impl Trial {
                 compiler::tensor::verify(&program);
                 Ok((program, model, samples, false))
             }
+            Trial::Wide(_) => Err("it is not made for machines".to_owned()),
+        }
+    }
+
+    /// Evaluate it on real numbers in all ways: plain, golden, canonical.
+    pub(crate) fn agree(&self) -> Verdict {
+        self.caught(Trial::agreement)
+    }
+
+    fn agreement(&self) -> Verdict {
+        let (program, steps) = if let Trial::Wide(tape) = self {
+            let (program, steps) = wide::program(tape);
+            compiler::tensor::verify(&program);
+            (program, steps)
+        } else {
+            let (program, model, samples, _) = match self.parts() {
+                Ok(parts) => parts,
+                Err(why) => return Verdict::Refused(why),
+            };
+            let mut steps: Vec<Inputs> = samples.iter().map(|sample| by_tensor(&program, sample)).collect();
+            steps[0].extend(by_tensor(&program, &model));
+            (program, steps)
+        };
+        match agree(&program, &steps) {
+            Ok(Agreement::Three) => Verdict::Climbed(3),
+            Ok(Agreement::Two) => Verdict::Climbed(2),
+            Ok(Agreement::Fault) => Verdict::Refused("its values have no meaning".to_owned()),
+            Err(why) => Verdict::Fell(why),
         }
     }
 
@@ -184,13 +237,17 @@ impl Trial {
         }
     }
 
-    /// Climb as it is, on all grids, then in batches that run in tiles, on the first of them and on `tiled`. The first fall is the verdict.
+    /// Evaluate in all ways, climb as it is, on all grids, then in batches that run in tiles, on the first of them and on `tiled`. The first fall is the verdict.
     pub(crate) fn run_whole_and_in_tiles(
         &self,
         grids: &[MachineSpec],
         hardware: &[Hardware],
         tiled: Option<&Hardware>,
     ) -> Verdict {
+        let agreement = self.agree();
+        if matches!(agreement, Verdict::Fell(_)) || matches!(self, Trial::Wide(_)) {
+            return agreement;
+        }
         let whole = self.run(grids, hardware);
         let in_tiles = [(&grids[0], None)].into_iter().chain(tiled.map(|tiled| (&tiled.spec, Some(tiled))));
         let mut verdicts = in_tiles.map(|(spec, hardware)| self.run_in_tiles(spec, hardware));
@@ -249,14 +306,21 @@ impl Trial {
             Trial::Ir(tape) => {
                 json!({ "why": why, "ir": tape, "program": ir::program(tape).0.to_string().lines().collect::<Vec<_>>() })
             }
+            Trial::Wide(tape) => {
+                json!({ "why": why, "wide": tape, "program": wide::program(tape).0.to_string().lines().collect::<Vec<_>>() })
+            }
         }
     }
 
     /// From a file in `found/`.
     pub(crate) fn from_json(value: &Value) -> Trial {
         let take = |name: &str| value[name].clone();
+        let tape = |name: &str| serde_json::from_value(take(name)).expect("a tape");
         if value["ir"].is_array() {
-            return Trial::Ir(serde_json::from_value(take("ir")).expect("a tape"));
+            return Trial::Ir(tape("ir"));
+        }
+        if value["wide"].is_array() {
+            return Trial::Wide(tape("wide"));
         }
         let lines: Vec<String> = serde_json::from_value(take("text")).expect("lines of text");
         Trial::Tabla(RandomProgram {
@@ -269,26 +333,20 @@ impl Trial {
 }
 
 /// A simpler trial that falls, too, and why.
-pub(crate) fn simplest(is_ir: bool, tape: &[u16], mut fall: impl FnMut(&Trial) -> Verdict) -> (Trial, String) {
+pub(crate) fn simplest(kind: Kind, tape: &[u16], mut fall: impl FnMut(&Trial) -> Verdict) -> (Trial, String) {
     let fell = |verdict: Verdict| match verdict {
         Verdict::Fell(why) => Some(why),
         _ => None,
     };
-    let tape = tape::shrink(tape, |tape| fell(fall(&of_tape(is_ir, tape))).is_some());
-    let trial = of_tape(is_ir, &tape);
+    let tape = tape::shrink(tape, |tape| fell(fall(&of_tape(kind, tape))).is_some());
+    let trial = of_tape(kind, &tape);
     let why = fell(fall(&trial)).expect("shrinking keeps the failure");
     (trial, why)
 }
 
 /// Make the program of a tape that falls small, and keep it in a folder, where the tests replay it; says what fell, and where it is now.
-pub(crate) fn keep(
-    is_ir: bool,
-    tape: &[u16],
-    folder: &Path,
-    name: &str,
-    fall: impl FnMut(&Trial) -> Verdict,
-) -> String {
-    let (trial, why) = simplest(is_ir, tape, fall);
+pub(crate) fn keep(kind: Kind, tape: &[u16], folder: &Path, name: &str, fall: impl FnMut(&Trial) -> Verdict) -> String {
+    let (trial, why) = simplest(kind, tape, fall);
     let file = folder.join(format!("{name}.json"));
     let written =
         std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, format!("{:#}\n", trial.to_json(&why))));

@@ -4,7 +4,8 @@
 //! O(i) +=! A(i, A.1 - 1)   # last      =>      O  (  i  )  +=!  A  (  i  ,  A.1  -  1  )
 //! ```
 //!
-//! White space separates tokens and has no other meaning; statements have no terminator. `min=` is one token.
+//! White space separates tokens and has no other meaning; statements have no terminator. `min=` is one token. The name of a function may
+//! begin with digits (`def 1LUT`); `2n` in an expression is a forgotten operator.
 
 use super::ast::{Operator, Reduction};
 use super::types::Type;
@@ -60,11 +61,20 @@ pub(super) fn lex<'s>(source: &'s Expanded) -> (Vec<Located<'s>>, Vec<Diagnostic
     let text = source.text.as_ref();
     let raw = raw_tokens().parse(text).into_output().unwrap_or_default();
     let mut diagnostics = Vec::new();
+    // Names of functions so far.
+    let mut functions: Vec<&str> = Vec::new();
+    let mut defines = false;
     let token = |(raw, place): (Raw, SimpleSpan)| {
         let slice = &text[place.into_range()];
         let span = Span::new(place.start, place.end);
+        let is_name = !slice.contains('.') && (defines || functions.contains(&slice));
+        if defines {
+            functions.push(slice);
+        }
+        defines = matches!(raw, Raw::Word) && slice == "def";
         let token = match raw {
             Raw::Word => word(slice),
+            Raw::Malformed if is_name => Token::Name(slice),
             Raw::Symbol if slice == "<=>" => {
                 diagnostics.push(
                     Diagnostic::new(Code::Unsupported, span, "equivalence annotations are not supported")

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Expectations that NumPy makes: inputs and results of the programs below, as cases of manifest.json.
+
+    tests/conformance/numpy_values.py           compares them with the manifest; exit code 1 if they differ
+    tests/conformance/numpy_values.py --write   puts them into the manifest
+
+Run by hand when a program is added (`python3 -m pip install numpy`); the tests read the manifest only. What a program means is
+written here once more, in whole-array operations, without a look at what our evaluators do.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+MANIFEST = Path(__file__).resolve().parent / "manifest.json"
+NOTE = "values from NumPy (numpy_values.py)"
+
+
+def quarters(*shape, first=0):
+    """Multiples of 1/4 between -2 and 2, no two neighbours alike."""
+    count = int(np.prod(shape))
+    return (((np.arange(count) * 7 + first * 5) % 17 - 8) / 4.0).reshape(shape)
+
+
+def integers(*shape, below, first=0):
+    """Integers from 0 up to `below`."""
+    count = int(np.prod(shape))
+    return ((np.arange(count) * 5 + count // 3 + first) % below).reshape(shape)
+
+
+def causal_softmax(s):
+    weights = np.tril(np.exp(s))
+    return {"P": weights / weights.sum(axis=1, keepdims=True)}
+
+
+def encode(x, f):
+    angle = np.outer(np.arange(x.shape[0]), f)
+    return {"O": x + np.where(np.arange(x.shape[1]) % 2 == 0, np.sin(angle), np.cos(angle))}
+
+
+def group_convolution(i, w, b):
+    windows = np.lib.stride_tricks.sliding_window_view(i, w.shape[3:], axis=(3, 4))
+    return {"O": np.einsum("ngchwyx,gfcyx->ngfhw", windows, w) + b[None, :, :, None, None]}
+
+
+def layers(x, *weights):
+    results = {}
+    for number, (w, b) in enumerate(zip(weights[::2], weights[1::2]), start=2):
+        x = np.maximum(x @ w.T + b, 0.0)
+        results[f"O{number}"] = x
+    return results
+
+
+def kronecker(w0, w1, w2, x):
+    last = np.einsum("mabc,fc->mabf", x, w2)
+    middle = np.einsum("mabf,eb->maef", last, w1)
+    whole = np.kron(np.kron(w0, w1), w2) @ x.reshape(x.shape[0], -1).T
+    return {"Y": whole.T.reshape(x.shape[0], len(w0), len(w1), len(w2)), "XW1": middle, "XW2": last}
+
+
+def unordered(*shape):
+    """All different, in no order."""
+    count = int(np.prod(shape))
+    return ((np.arange(count) * 7) % (count + 1) / 4.0 - 1.0).reshape(shape)
+
+
+# File, inputs by name, results by name of the inputs in order.
+PROGRAMS = [
+    ("tc/tril.tc", {"A": quarters(4, 4)}, lambda a: {"L": np.tril(a)}),
+    ("tc/causal_softmax.tc", {"S": quarters(4, 4, first=1)}, causal_softmax),
+    ("tc/positional_encoding.tc", {"X": quarters(5, 4), "F": np.array([0.75, 0.75, 0.125, 0.125])}, encode),
+    ("tc/argmax_axis0.tc", {"A": unordered(5, 3)}, lambda a: {"largest": a.max(axis=0), "row": a.argmax(axis=0)}),
+    ("tc/histogram.tc", {"X": integers(9, below=5)}, lambda x: {"H": np.bincount(x, minlength=5)}),
+    ("tc/one_hot.tc", {"label": integers(6, below=4)}, lambda label: {"O": np.eye(4)[label]}),
+    (
+        "tc/index_weighted_sum.tc",
+        {"A": quarters(3, 5)},
+        lambda a: {"R": ((2 * np.arange(3)[:, None] - np.arange(5)[None, :]) * a).sum(axis=1)},
+    ),
+    (
+        "tc/gather_columns.tc",
+        {"T": quarters(3, 2), "I": np.array([2, 0])},
+        lambda t, i: {"O": t[i].sum(axis=0)},
+    ),
+    (
+        "tc/paper_1lut.tc",
+        {"LUT1": quarters(6, 3), "I1": integers(4, 5, below=6)},
+        lambda t, i: {"O1": t[i].sum(axis=1)},
+    ),
+    (
+        "tc/paper_2lut.tc",
+        {
+            "LUT1": quarters(6, 3),
+            "I1": integers(2, 5, below=6),
+            "LUT2": quarters(4, 3, first=2),
+            "I2": integers(2, 3, below=4, first=1),
+        },
+        lambda t, i, u, k: {"O1": t[i].sum(axis=1), "O2": u[k].sum(axis=1)},
+    ),
+    ("tc/paper_tmm.tc", {"A": quarters(3, 5), "B": quarters(4, 5, first=1)}, lambda a, b: {"C": a @ b.T}),
+    (
+        "tc/paper_tbmm.tc",
+        {"X": quarters(2, 3, 4), "Y": quarters(2, 5, 4, first=3)},
+        lambda x, y: {"Z": x @ y.transpose(0, 2, 1)},
+    ),
+    (
+        "tc/paper_kru.tc",
+        {
+            "W0": quarters(2, 3),
+            "W1": quarters(3, 2, first=1),
+            "W2": quarters(2, 2, first=2),
+            "X": quarters(2, 3, 2, 2, first=3),
+        },
+        kronecker,
+    ),
+    (
+        "tc/paper_gconv.tc",
+        {"I": quarters(2, 2, 2, 4, 5), "W1": quarters(2, 3, 2, 2, 3, first=1), "B": quarters(2, 3, first=2)},
+        group_convolution,
+    ),
+    (
+        "tc/paper_mlp1.tc",
+        {"I": quarters(2, 5), "W1": quarters(5, 4, first=1), "B1": quarters(4, first=2)},
+        lambda i, w, b: {"O1": np.maximum(i @ w + b, 0.0)},
+    ),
+    (
+        "tc/paper_mlp3.tc",
+        {
+            "I": quarters(2, 4),
+            "W2": quarters(5, 4, first=1),
+            "B2": quarters(5, first=2),
+            "W3": quarters(4, 5, first=3) / 4,
+            "B3": quarters(4, first=4),
+            "W4": quarters(3, 4, first=5) / 4,
+            "B4": quarters(3, first=6),
+        },
+        layers,
+    ),
+    ("tc/paper_c3.tc", {"I": quarters(3, 4), "W": quarters(5, 4, first=1)}, lambda i, w: {"C3": i @ w.T}),
+    (
+        "tile/index_rows.tile",
+        {"A": quarters(3, 5)},
+        lambda a: {"out0": a + 2 * np.arange(3)[:, None], "out1": a - np.arange(5)},
+    ),
+    ("tile/argmax_axis0.tile", {"I": unordered(4, 3)}, lambda a: {"out0": a.argmax(axis=0)}),
+    ("tile/causal_mask.tile", {"A": quarters(5, 5)}, lambda a: {"out0": np.tril(a)}),
+]
+
+
+def case(file, inputs, meaning):
+    """One entry of the manifest."""
+    results = {name: np.asarray(value, dtype=float) for name, value in meaning(*inputs.values()).items()}
+    return {
+        "file": file,
+        "lang": file.split("/")[0],
+        "kind": "positive",
+        "inputs": {name: value.tolist() for name, value in inputs.items()},
+        "expect": {
+            "values": {name: value.tolist() for name, value in results.items()},
+            "shapes": {name: list(value.shape) for name, value in results.items()},
+        },
+        "notes": NOTE,
+    }
+
+
+def main():
+    lines = MANIFEST.read_text().splitlines(keepends=True)
+    stale = []
+    for program in PROGRAMS:
+        new = case(*program)
+        place = next((n for n, line in enumerate(lines) if line.startswith(f'{{"file": "{new["file"]}"')), None)
+        if place is None:
+            # Behind the last one of its language that is accepted.
+            place = max(n for n, line in enumerate(lines) if f'"lang": "{new["lang"]}", "kind": "positive"' in line)
+            lines.insert(place + 1, "")
+            place += 1
+        elif json.loads(lines[place].rstrip(",\n")) == new:
+            continue
+        lines[place] = json.dumps(new) + ",\n"
+        stale.append(new["file"])
+    if "--write" in sys.argv[1:]:
+        MANIFEST.write_text("".join(lines))
+    elif stale:
+        sys.exit(f"not in the manifest as NumPy has it: {', '.join(stale)}")
+    print(f"{len(PROGRAMS)} programs, {len(stale)} changed")
+
+
+main()
