@@ -9,7 +9,7 @@ use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::language::{self, Language};
 use random::tape;
-use random::trial::{Hardware, Verdict, hardware, hardware_for_tiles, keep, of_tape};
+use random::trial::{Hardware, Kind, Verdict, hardware, hardware_for_tiles, keep, of_tape};
 use serde_json::Value;
 use sim::array::Array;
 use sim::eval::read_inputs;
@@ -101,13 +101,13 @@ fn random_programs_run_in_tiles_on_the_rtl() {
     let mut climbed = 0;
     for number in 0..40 {
         let tape = tape::random(8, number, 120);
-        match of_tape(false, &tape).run_in_tiles(&hardware.spec, Some(&hardware)) {
+        match of_tape(Kind::Tabla, &tape).run_in_tiles(&hardware.spec, Some(&hardware)) {
             Verdict::Climbed(climbs) => climbed += climbs,
             Verdict::Refused(_) => {}
             Verdict::Fell(_) => {
                 let name = format!("rtl-tiles-{number}");
                 let again = |trial: &random::trial::Trial| trial.run_in_tiles(&hardware.spec, Some(&hardware));
-                panic!("{}", keep(false, &tape, &found, &name, again));
+                panic!("{}", keep(Kind::Tabla, &tape, &found, &name, again));
             }
         }
     }
@@ -120,21 +120,21 @@ fn random_programs_run_in_tiles_on_the_rtl() {
 fn random_programs_run_on_the_rtl() {
     let hardware = [Hardware::build(hardware(2, 4, 16))];
     let found = Path::new(env!("CARGO_MANIFEST_DIR")).join("sim/tests/random/found");
-    for (is_ir, count, least) in [(false, 60, 30), (true, 30, 10)] {
+    for (kind, count, least) in [(Kind::Tabla, 60, 30), (Kind::Ir, 30, 10)] {
         let mut climbed = 0;
         for number in 0..count {
             let tape = tape::random(2, number, 150);
-            match of_tape(is_ir, &tape).run(&[], &hardware) {
+            match of_tape(kind, &tape).run(&[], &hardware) {
                 Verdict::Climbed(climbs) => climbed += climbs,
                 // What a machine of this size refuses has tests of its own.
                 Verdict::Refused(_) => {}
                 Verdict::Fell(_) => {
-                    let name = format!("rtl-{}-{number}", if is_ir { "ir" } else { "tabla" });
-                    panic!("{}", keep(is_ir, &tape, &found, &name, |trial| trial.run(&[], &hardware)));
+                    let name = format!("rtl-{kind:?}-{number}").to_lowercase();
+                    panic!("{}", keep(kind, &tape, &found, &name, |trial| trial.run(&[], &hardware)));
                 }
             }
         }
-        println!("{climbed} climbs, tensor IR: {is_ir}");
-        assert!(climbed >= least, "only {climbed} climbs, tensor IR: {is_ir}");
+        println!("{climbed} climbs, {kind:?}");
+        assert!(climbed >= least, "only {climbed} climbs, {kind:?}");
     }
 }
