@@ -87,6 +87,7 @@ fn run(arguments: &Arguments, talk: &output::Talk) -> Result<(), Failure> {
         Some(Command::Synth(target)) => commands::synth::run(&arguments.global, target, talk),
         Some(Command::Bitstream(target)) => commands::bitstream::run(&arguments.global, target, talk),
         Some(Command::Explain(target)) => commands::explain::run(&arguments.global, target, talk),
+        Some(Command::Ir(options)) => commands::ir::run(&arguments.global, options, talk),
         Some(Command::Report(options)) => commands::report::run(&arguments.global, options, talk),
         Some(Command::Bench(options)) => commands::bench::run(&arguments.global, options, talk),
         Some(Command::Accuracy(options)) => commands::accuracy::run(&arguments.global, options, talk),

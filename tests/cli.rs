@@ -201,6 +201,40 @@ fn explain_check_and_doctor() {
 }
 
 #[test]
+fn a_program_is_printed_after_any_pass_and_a_pass_runs_on_a_text() {
+    let after = |name: &str| done(&["ir", LOGISTIC, "--config", "tiny", "--quiet", "--after", name]).stdout;
+    assert!(after("tensor").contains("w -= 0.05 * g"), "the descent has yet to be done");
+    let fused = after("fuse_maps");
+    assert!(fused.contains(" as g") && !fused.contains("w -="), "{fused}");
+    assert!(after("canonical").contains("w := w.1") && after("fold_constants.2").contains("w := w.1"));
+    assert!(after("fixed").contains("= sigmoid#0("));
+    let function = done(&["ir", "tests/conformance/rink/inplace_matmul.tml", "--after", "canonical", "--quiet"]).stdout;
+    assert!(function.contains("  over "), "{function}");
+    let names = done(&["ir", "--list"]).stdout;
+    let first = |line: &str| line.split_whitespace().next().map(str::to_owned);
+    let names: Vec<String> = names.lines().filter_map(first).collect();
+    assert!(names[0] == "tensor" && names.iter().any(|name| name == "remove_dead_nests.3"), "{names:?}");
+
+    let case = "compiler/tests/stages/fuse_maps/into_a_sum";
+    let expected = fs::read_to_string(format!("{case}.expect")).unwrap();
+    assert_eq!(done(&["ir", "--after", "fuse_maps", "--pass-input", &format!("{case}.in")]).stdout, expected);
+    let folder = tempfile::tempdir().unwrap();
+    let text = |name: &str, text: &str| file(folder.path(), name, text);
+    let on =
+        |path: &str| vec!["ir".to_owned(), "--after".into(), "fuse_maps".into(), "--pass-input".into(), path.into()];
+    for (arguments, code, words) in [
+        (on(&text("name.ir", "input x\nh = y\n")), 1, "E-UNDEF"),
+        (on(&text("law.ir", "temporary s\ntemporary h\nh = s\n")), 1, "E-LAW"),
+        (on("nowhere.ir"), 6, "nowhere.ir"),
+        (vec!["ir".into(), LOGISTIC.into(), "--after".into(), "fuse_map".into()], 2, "did you mean `fuse_maps`?"),
+        (vec!["ir".into(), LOGISTIC.into()], 2, "--after"),
+    ] {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        fails(&arguments, code, &[words]);
+    }
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_error() {
     let mut child = tool(&["completions", "zsh"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());

@@ -99,6 +99,8 @@ codes! {
     Unsupported = "E-UNSUPPORTED",
     /// Valid program, but this machine or number format cannot run it.
     Backend = "E-BACKEND",
+    /// A text of an intermediate form breaks a law of the form.
+    Law = "E-LAW",
     /// A configuration file, key or value is wrong.
     Config = "E-CONFIG",
     /// A data file is wrong.

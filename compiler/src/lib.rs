@@ -12,11 +12,13 @@
 //! | [`scheduled`] | the cycle of every job, the address of every word |
 //! | [`image`] | microcode, and its verifier |
 //! | [`search`] | fixed-point IR to image: tries the choices of these stages and takes the shortest step |
+//! | [`ir`] | passes by name, each on a text of its stage |
 //! | [`text`] | what the text forms of all stages share |
 
 pub mod canonical;
 pub mod fixed;
 pub mod image;
+pub mod ir;
 pub mod jobs;
 pub mod language;
 pub mod placed;

@@ -106,6 +106,8 @@ pub enum Command {
     Bitstream(Target),
     /// Placement and schedule: what runs when and where, by source line
     Explain(Explain),
+    /// The program after a pass or a stage, as text; or one pass on a text
+    Ir(Ir),
     /// Train, measure, and write a page with curves, roofline, timeline, placement and cycles by line, as HTML, JSON and text
     Report(Train),
     /// The published benchmarks: cycles per sample beside their bounds and their peers
@@ -141,6 +143,7 @@ impl Command {
                 | Command::Weights(_)
                 | Command::Sim(_)
                 | Command::Explain(_)
+                | Command::Ir(_)
                 | Command::Doctor
                 | Command::Completions(_)
                 | Command::Bench(_)
@@ -381,6 +384,21 @@ pub struct Explain {
     /// Also draw what each unit does in two steps
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Ir {
+    #[command(flatten)]
+    pub target: Target,
+    /// Pass or stage; with --pass-input, the pass to run
+    #[arg(long, value_name = "PASS|STAGE", required_unless_present = "list")]
+    pub after: Option<String>,
+    /// Text of a stage to run the pass on, instead of a program; `-` reads stdin
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["program", "data", "inputs"])]
+    pub pass_input: Option<PathBuf>,
+    /// Name the passes and stages, in the order in which a program meets them
+    #[arg(long, conflicts_with_all = ["after", "pass_input"])]
+    pub list: bool,
 }
 
 #[derive(Debug, Args)]

@@ -12,6 +12,7 @@ pub mod explain;
 pub mod explore;
 pub mod graph;
 pub mod init;
+pub mod ir;
 pub mod man;
 pub mod predict;
 pub mod report;

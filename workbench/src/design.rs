@@ -56,7 +56,7 @@ pub fn prepare(
 }
 
 /// Seed of order and initial weights.
-const SEED: u64 = 1;
+pub(crate) const SEED: u64 = 1;
 
 impl Design {
     /// From text and data to images.

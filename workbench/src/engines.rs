@@ -50,10 +50,7 @@ impl Programs {
     /// # Errors
     /// The program cannot be batched, or needs what canonical form does not have.
     pub fn new(project: &Project, samples: &Samples, schedule: &Schedule) -> Result<Programs, Failure> {
-        let reduction = match schedule.reduction {
-            Reduction::Mean => canonical::Reduction::Mean,
-            Reduction::Sum => canonical::Reduction::Sum,
-        };
+        let reduction = canonical_reduction(schedule.reduction);
         let training = |size: usize| training(project, &samples.program, size, reduction);
         let left = schedule.left_over(samples.train.len());
         let rest = left > 0 && schedule.reduction == Reduction::Sum;
@@ -126,6 +123,20 @@ impl Programs {
     pub fn observer(&self, signature: &Signature) -> Box<dyn Engine> {
         reals(&self.predict, signature)
     }
+}
+
+/// How the passes are told to combine the gradients of a batch.
+fn canonical_reduction(reduction: Reduction) -> canonical::Reduction {
+    match reduction {
+        Reduction::Mean => canonical::Reduction::Mean,
+        Reduction::Sum => canonical::Reduction::Sum,
+    }
+}
+
+/// What of a program a training step of so many samples needs.
+pub(crate) fn step_options(size: usize, reduction: Reduction) -> canonical::Options {
+    let batch = Batch { size: size as u32, reduction: canonical_reduction(reduction) };
+    canonical::Options { keep: Keep::Training { predictions: Vec::new() }, batch }
 }
 
 /// A training step of so many samples.

@@ -59,18 +59,28 @@ pub fn is_function(project: &Project, has_data: bool, has_records: bool) -> Resu
     Ok(program.descents.is_empty() && program.updates.is_empty())
 }
 
-impl Function {
-    /// Everything from text and records to the image.
+/// A function with the sizes of its records, before the first pass.
+pub(crate) struct Read {
+    /// What the text says.
+    pub(crate) program: Program,
+    /// The records, or made-up ones.
+    records: Vec<Vec<(TensorId, Elements)>>,
+    /// Where they come from, for people.
+    origin: String,
+}
+
+impl Read {
+    /// Read the program and its records.
     ///
     /// # Errors
-    /// Whatever is wrong with any of them.
-    pub fn new(project: &Project, records: Option<&Records>, progress: &dyn Progress) -> Result<Function, Failure> {
+    /// Whatever is wrong with them.
+    pub(crate) fn new(project: &Project, records: Option<&Records>, progress: &dyn Progress) -> Result<Read, Failure> {
         project.is_program()?;
         let none = Records::default();
         let given = records.unwrap_or(&none);
-        let about = |diagnostics| Failure::about(&project.source, diagnostics);
         let reading = with_shapes_of(given.first(), project.options(&[]));
-        let (program, warnings) = parse(project.language, &project.source.text, &reading).map_err(about)?;
+        let (program, warnings) = parse(project.language, &project.source.text, &reading)
+            .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;
         progress.warnings(&project.source, &warnings);
         images::check_fractions(project, &program)?;
         let (records, origin) = if records.is_some() {
@@ -81,11 +91,28 @@ impl Function {
             progress.note(&Note::MadeUpRecords);
             ((1..=MADE_UP).map(|seed| made_up(&program, seed)).collect(), "made-up records".to_owned())
         };
-        let keep = Keep::Prediction { names: results(&program) };
-        let canonical = canonicalise(&program, &Options { keep, batch: Batch::SINGLE }).map_err(about)?;
+        Ok(Read { program, records, origin })
+    }
+
+    /// What of the program is wanted.
+    pub(crate) fn options(&self) -> Options {
+        Options { keep: Keep::Prediction { names: results(&self.program) }, batch: Batch::SINGLE }
+    }
+
+    /// In fixed point, and how its binary points were found: by what the records make of it on real numbers.
+    ///
+    /// # Errors
+    /// It cannot be done in fixed point, or has no value for a record.
+    pub(crate) fn lower(
+        &self,
+        project: &Project,
+        progress: &dyn Progress,
+    ) -> Result<(fixed::Program, NumberReport), Failure> {
+        let about = |diagnostics| Failure::about(&project.source, diagnostics);
+        let canonical = canonicalise(&self.program, &self.options()).map_err(about)?;
         let mut golden = Golden::new(&canonical);
-        for record in &records {
-            for (name, values) in named(&program, record) {
+        for record in &self.records {
+            for (name, values) in named(&self.program, record) {
                 if let Some(id) = canonical.tensors.iter().position(|tensor| tensor.name == name) {
                     golden.set(TensorId(id), &values);
                 }
@@ -95,6 +122,19 @@ impl Function {
         let numbers = images::numbers(&project.config);
         let (words, report) = fixed::lower(&canonical, golden.ranges(), &numbers).map_err(about)?;
         progress.warnings(&project.source, &report.notes);
+        Ok((words, report))
+    }
+}
+
+impl Function {
+    /// Everything from text and records to the image.
+    ///
+    /// # Errors
+    /// Whatever is wrong with any of them.
+    pub fn new(project: &Project, records: Option<&Records>, progress: &dyn Progress) -> Result<Function, Failure> {
+        let read = Read::new(project, records, progress)?;
+        let (words, report) = read.lower(project, progress)?;
+        let Read { program, records, origin } = read;
         let compiled = images::fitted(project, &words)?;
         let mut fixed = Fixed::new(&words);
         let (mut packed, mut expected) = (Vec::new(), Vec::new());

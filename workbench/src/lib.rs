@@ -20,6 +20,7 @@
 //! | [`engines`] | programs as engines of a training, rung by rung |
 //! | [`images`], [`design`] | fixed-point programs and images, all for one machine |
 //! | [`functions`] | programs that train nothing |
+//! | [`ir`] | the program after a stage or a pass, as text |
 //! | [`resources`] | what a grid takes of a device, estimated |
 //! | [`simulators`], [`serial`] | the generated Verilog, a board behind a serial port |
 //! | [`progress`], [`failure`] | what a caller hears, and what can go wrong |
@@ -32,6 +33,7 @@ pub mod engines;
 pub mod failure;
 pub mod functions;
 pub mod images;
+pub mod ir;
 pub mod library;
 pub mod model_file;
 pub mod progress;

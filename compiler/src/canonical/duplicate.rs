@@ -2,12 +2,21 @@
 
 use super::expr::Expr;
 use super::flow::Flow;
+use super::fuse::fuse_maps;
+use super::split::split_into_primitives;
 use crate::tensor::{Iterator, Nest, Node, Program, Role, Start, TensorId};
 
 /// Let readers of a temporary read the earlier tensor that holds the same values.
 ///
 ///     p = a * b; q = a * b; r = p + q      =>      p = a * b; r = p + p
+///
+/// What had two readers may have one now, and becomes part of it: fusion and splitting follow, if anything was shared.
 pub fn share_duplicates(program: &Program) -> Program {
+    let shared = share_once(program);
+    if shared == *program { shared } else { share_once(&split_into_primitives(&fuse_maps(&shared))) }
+}
+
+fn share_once(program: &Program) -> Program {
     let mut result = program.clone();
     let mut number = 0;
     while number < result.nests.len() {

@@ -12,8 +12,21 @@ use arch::Origin;
 ///     m = 3; a = 2 * m + x * 1 - 0      =>      m = 3; a = 6 + x
 ///     s = sum[i](x)   (4 times)         =>      s = 4 * x
 ///
-/// Real numbers are meant: `x * 0` is 0.
+/// Real numbers are meant: `x * 0` is 0. One constant makes others: this goes on until nothing changes. (A constant that is not a
+/// number differs from itself: hence the bound.)
 pub fn fold_constants(program: &Program) -> Program {
+    let mut program = program.clone();
+    for _ in 0..16 {
+        let next = fold_once(&program);
+        if next == program {
+            break;
+        }
+        program = next;
+    }
+    program
+}
+
+fn fold_once(program: &Program) -> Program {
     let mut result = program.clone();
     for nest in &mut result.nests {
         nest.body = simplify(Expr::from_body(&nest.body)).to_body();

@@ -1,7 +1,8 @@
-//! Passes from tensor IR to tensor IR, one file each, in the order of [`canonicalise`].
+//! Passes from tensor IR to tensor IR, one file each. [`PASSES`] has them by name, in the order of [`canonicalise`].
 //!
 //! | pass | does |
 //! |---|---|
+//! | [`names`] | names of the source: where each is computed, which are wanted |
 //! | [`contents`] | what is input and result at once becomes two tensors |
 //! | [`update`] | gradient descent as nests, for one sample or a batch |
 //! | [`dead`] | removes what nobody asks for |
@@ -18,7 +19,7 @@
 //! [`primitive`] says what a primitive nest is, [`padding`] which tensors stay zero beyond their extents.
 //!
 //! All of them keep the meaning on real numbers; what they change is where a result is rounded, and that is why they come
-//! before fixed-point IR.
+//! before fixed-point IR. Each has examples in `tests/stages`, a program before and a program after.
 
 #![allow(clippy::float_cmp, reason = "a coefficient is exactly 1 or it is something else")]
 
@@ -35,13 +36,17 @@ pub mod fuse;
 mod library;
 mod linear;
 pub mod logic;
+pub mod names;
 pub mod padding;
+mod passes;
 pub mod primitive;
 pub mod rates;
 pub mod split;
 pub mod update;
 
-use crate::tensor::Program;
+pub use passes::{PASSES, Pass};
+
+use crate::tensor::{self, Program};
 use arch::{Code, Diagnostic};
 
 /// What of a program is wanted.
@@ -94,37 +99,36 @@ pub enum Reduction {
 }
 
 /// Bring a program into the form that [`crate::fixed::lower`] takes: every nest primitive, nothing unneeded.
+///
+/// # Errors
+/// What cannot be done to the user's program.
 pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec<Diagnostic>> {
+    canonicalise_watched(program, options, &mut |_, _| {})
+}
+
+/// [`canonicalise`], with each pass and what it made told to `watch`.
+///
+/// # Errors
+/// As [`canonicalise`].
+///
+/// # Panics
+/// When a pass breaks a law of tensor IR. The result is verified always, what each pass makes where debug assertions are on.
+pub fn canonicalise_watched(
+    program: &Program,
+    options: &Options,
+    watch: &mut dyn FnMut(&Pass, &Program),
+) -> Result<Program, Vec<Diagnostic>> {
     limit_expressions(program)?;
-    let mut program = contents::separate_contents(&select(program, &options.keep));
-    if options.batch.size > 1 {
-        program = update::vectorise(&program, options.batch.size)?;
+    let mut program = program.clone();
+    for pass in PASSES {
+        program = pass.run(&program, options)?;
+        if cfg!(debug_assertions) {
+            tensor::laws(&program).unwrap_or_else(|broken| panic!("after {}: {broken}\n{program}", pass.name));
+        }
+        watch(pass, &program);
     }
-    program = update::lower_descents(&program, options.batch);
-    program = dead::remove_dead_nests(&program);
-    program = boxes::split_boxes(&program);
-    program = split::name_operands(&program);
-    program = logic::rewrite_logic(&program);
-    program = settle(program, fold::fold_constants);
-    program = fuse::forward_copies(&program);
-    program = fuse::fuse_maps(&program);
-    program = fuse::merge_sums(&program);
-    program = settle(program, fold::fold_constants);
-    program = dead::remove_dead_nests(&program);
-    program = rates::rates_after_sums(&program);
-    program = rates::rates_into_sums(&program);
-    program = split::split_into_primitives(&program);
-    let shared = duplicate::share_duplicates(&program);
-    if shared != program {
-        // What had two readers may have one now, and become part of it.
-        program = split::split_into_primitives(&fuse::fuse_maps(&shared));
-        program = duplicate::share_duplicates(&program);
-    }
-    program = dead::remove_dead_nests(&program);
-    program = chain::shorten_chains(&program);
-    program = align::align_origins(&program);
-    program = update::updates_last(&program);
-    Ok(dead::remove_dead_tensors(&program))
+    tensor::verify(&program);
+    Ok(program)
 }
 
 /// Operations of one statement that the passes take on; their work grows with its square.
@@ -144,33 +148,6 @@ fn limit_expressions(program: &Program) -> Result<(), Vec<Diagnostic>> {
         })
         .collect();
     if errors.is_empty() { Ok(()) } else { Err(errors) }
-}
-
-/// Repeat a pass until it changes nothing. (A constant that is not a number differs from itself: hence the bound.)
-fn settle(mut program: Program, pass: fn(&Program) -> Program) -> Program {
-    for _ in 0..16 {
-        let next = pass(&program);
-        if next == program {
-            break;
-        }
-        program = next;
-    }
-    program
-}
-
-/// Leave the names and updates that are wanted.
-fn select(program: &Program, keep: &Keep) -> Program {
-    let mut result = program.clone();
-    match keep {
-        Keep::AllNames => {}
-        Keep::Training { predictions } => result.names.retain(|(name, _)| predictions.contains(name)),
-        Keep::Prediction { names } => {
-            result.names.retain(|(name, _)| names.contains(name));
-            result.descents.clear();
-            result.updates.clear();
-        }
-    }
-    result
 }
 
 #[cfg(test)]

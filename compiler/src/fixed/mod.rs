@@ -21,6 +21,7 @@
 //! 6. `Divide`: `f(out) = f(a) + places - f(b)`, `places` at most [`arch::division::most_places`]; it reduces nothing, and towards minus
 //!    infinity `f(out) = 0`.
 //! 7. The result of a `Product` is rounded at every step: `f(a) + f(out) - f(out) = f(a)` is the shift of each step.
+//! 8. Every access stays inside its tensor, over the whole box.
 //!
 //! How far results are from real numbers: an operation adds at most half a last place of its result, a function
 //! [`arch::function::MAX_ERROR`] last places, and it carries on the errors `e` of its operands: `e(a * b) <= |a| e(b) + |b| e(a)`,
@@ -28,14 +29,14 @@
 //! this bound. For one step of the published programs all this stays below one last place of the program's coarsest tensor; tests
 //! hold it to two.
 
-mod display;
 mod formats;
 mod lower;
+mod text;
 mod verify;
 
 pub use formats::{NumberReport, Numbers, TensorNumbers};
 pub use lower::lower;
-pub use verify::verify;
+pub use verify::{laws, verify};
 
 use crate::tensor::{Affine, Iterator, TensorId};
 use arch::division::Rounding;

@@ -1,4 +1,13 @@
 //! The laws of fixed-point IR, checked.
+//!
+//! | law | checked how |
+//! |---|---|
+//! | 1 tensors are boxes of words | each parameter has a word per element, words and constants fit the width |
+//! | 2, 6, 7 shifts follow from binary points | directly |
+//! | 3 comparisons are whole numbers | directly |
+//! | 4 own elements at the written index only | directly |
+//! | 5 written before read | by tensor: an operation before writes it, or one of the step before (for states) |
+//! | 8 accesses inside their tensors | interval of the index over the box |
 
 use super::{Kind, Operand, Operation, Program, Role};
 use crate::tensor::{Affine, TensorId};
@@ -8,46 +17,65 @@ use arch::number::{word_max, word_min};
 
 /// Check the laws of the module head.
 ///
-/// Law 2's claim on the accumulator is the business of [`super::lower()`]: where formats alone do not prove it, its report says so.
-/// Law 5 is checked by tensor: some operation before writes it, or an operation of the step before (for states).
-///
 /// # Panics
 /// When a law is broken: that is a bug of ours, never the user's.
 pub fn verify(program: &Program) {
+    if let Err(broken) = laws(program) {
+        panic!("fixed-point IR is broken: {broken}\n{program}");
+    }
+}
+
+/// The first law that is broken, in words.
+///
+/// # Errors
+/// If there is one.
+pub fn laws(program: &Program) -> Result<(), String> {
     let mut written: Vec<bool> =
         program.tensors.iter().map(|t| matches!(t.role, Role::Input | Role::State | Role::Parameter(_))).collect();
     for tensor in &program.tensors {
         if let Role::Parameter(words) = &tensor.role {
             let elements: usize = tensor.shape.iter().map(|&n| n as usize).product();
-            assert_eq!(words.len(), elements, "parameter {} has its words", tensor.name);
-            assert!(words.iter().all(|&w| fits(program, w)), "words of {}", tensor.name);
+            ensure(words.len() == elements, 1, || format!("parameter {} has {} words", tensor.name, words.len()))?;
+            let fit = words.iter().all(|&w| fits(program, w));
+            ensure(fit, 1, || format!("a word of {} does not fit the width", tensor.name))?;
         }
     }
     for operation in &program.operations {
-        let name = &program.tensors[operation.out.0].name;
-        assert!(operation.free <= operation.iterators.len(), "{name}: free iterators");
-        assert!(operation.iterators.iter().all(|i| i.extent() > 0), "{name}: empty range");
-        assert!(
-            !matches!(program.tensors[operation.out.0].role, Role::Input | Role::Parameter(_)),
-            "{name} is read-only"
-        );
-        inside(program, operation, operation.out, &operation.out_index, true);
-        for (operand, free_only) in operands(&operation.kind) {
-            match operand {
-                Operand::Constant { word, .. } => assert!(fits(program, *word), "{name}: constant {word}"),
-                Operand::Read { tensor, index } => {
-                    assert!(written[tensor.0], "{name} reads {} before it is written", program.tensors[tensor.0].name);
-                    inside(program, operation, *tensor, index, free_only);
-                    assert!(
-                        *tensor != operation.out || *index == operation.out_index,
-                        "{name} reads another element of itself"
-                    );
-                }
-            }
-        }
-        formats(program, operation);
+        let Some(out) = program.tensors.get(operation.out.0) else {
+            return Err(format!("law 1: there is no tensor {}", operation.out));
+        };
+        check(program, operation, &written).map_err(|broken| format!("{broken}, in the operation of {}", out.name))?;
         written[operation.out.0] = true;
     }
+    let unknown = program.names.iter().find(|(_, tensor)| tensor.0 >= program.tensors.len());
+    unknown.map_or(Ok(()), |(name, tensor)| Err(format!("law 1: {name} is {tensor}, which is no tensor")))
+}
+
+fn ensure(holds: bool, law: u32, broken: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(format!("law {law}: {}", broken())) }
+}
+
+fn check(program: &Program, operation: &Operation, written: &[bool]) -> Result<(), String> {
+    ensure(operation.free <= operation.iterators.len(), 1, || "more free iterators than iterators".into())?;
+    ensure(operation.iterators.iter().all(|i| i.extent() > 0), 1, || "an iterator without values".into())?;
+    let read_only = matches!(program.tensors[operation.out.0].role, Role::Input | Role::Parameter(_));
+    ensure(!read_only, 5, || "its tensor is read only".into())?;
+    inside(program, operation, operation.out, &operation.out_index, true)?;
+    for (operand, free_only) in operands(&operation.kind) {
+        match operand {
+            Operand::Constant { word, .. } => {
+                ensure(fits(program, *word), 1, || format!("the constant {word} does not fit the width"))?;
+            }
+            Operand::Read { tensor, index } => {
+                inside(program, operation, *tensor, index, free_only)?;
+                let name = &program.tensors[tensor.0].name;
+                ensure(written[tensor.0], 5, || format!("{name} is read before it is written"))?;
+                let own = *tensor != operation.out || *index == operation.out_index;
+                ensure(own, 4, || format!("it reads other elements of {name} than it writes"))?;
+            }
+        }
+    }
+    formats(program, operation)
 }
 
 fn fits(program: &Program, word: i64) -> bool {
@@ -70,27 +98,35 @@ fn operands(kind: &Kind) -> Vec<(&Operand, bool)> {
     }
 }
 
-fn inside(program: &Program, operation: &Operation, tensor: TensorId, index: &[Affine], free_only: bool) {
-    let tensor = &program.tensors[tensor.0];
-    assert_eq!(index.len(), tensor.shape.len(), "rank of {}", tensor.name);
+fn inside(
+    program: &Program,
+    operation: &Operation,
+    tensor: TensorId,
+    index: &[Affine],
+    free_only: bool,
+) -> Result<(), String> {
+    let Some(tensor) = program.tensors.get(tensor.0) else { return Err(format!("law 1: there is no tensor {tensor}")) };
+    ensure(index.len() == tensor.shape.len(), 1, || format!("{} with {} subscripts", tensor.name, index.len()))?;
+    let limit = if free_only { operation.free } else { operation.iterators.len() };
     for (form, &extent) in index.iter().zip(&tensor.shape) {
-        assert!(form.terms.iter().all(|t| t.0.0 < operation.iterators.len()), "iterators of {}", tensor.name);
-        assert!(
-            !free_only || form.terms.iter().all(|t| t.0.0 < operation.free),
-            "{}: free iterators only",
-            tensor.name
-        );
+        let known = form.terms.iter().all(|term| term.0.0 < limit);
+        ensure(known, 1, || format!("an index of {} has an iterator that it must not mention", tensor.name))?;
         let (low, high) = form.range(&operation.iterators);
-        assert!(low >= 0 && high < i64::from(extent), "{}: index {low}..={high} of {extent}", tensor.name);
+        ensure(low >= 0 && high < i64::from(extent), 8, || {
+            format!("an index of {} runs from {low} to {high}, the extent is {extent}", tensor.name)
+        })?;
     }
+    Ok(())
 }
 
-fn formats(program: &Program, operation: &Operation) {
+/// Laws 2, 3, 6 and 7.
+fn formats(program: &Program, operation: &Operation) -> Result<(), String> {
     let out = &program.tensors[operation.out.0];
     let fraction = |operand: &Operand| match operand {
         Operand::Read { tensor, .. } => program.tensors[tensor.0].fraction,
         Operand::Constant { fraction, .. } => *fraction,
     };
+    let reduces = operation.free != operation.iterators.len();
     match &operation.kind {
         Kind::MultiplyAdd { start, align, product, scale, combine, shift, finish } => {
             let sum = match (product, start) {
@@ -98,38 +134,92 @@ fn formats(program: &Program, operation: &Operation) {
                 (None, Some(start)) => fraction(start) + *align as i32,
                 (None, None) => out.fraction + *shift as i32,
             };
-            assert!(!combine.compares() || product.is_some(), "{}: something is compared", out.name);
-            assert!(*align <= 63 && *shift <= 63, "{}: shifts", out.name);
-            assert!(!matches!(product, Some((Operand::Constant { .. }, _))), "{}: the first factor is read", out.name);
+            ensure(!combine.compares() || product.is_some(), 2, || "nothing is compared".into())?;
+            ensure(*align <= 63 && *shift <= 63, 2, || "a shift by more than 63".into())?;
+            let constant = matches!(product, Some((Operand::Constant { .. }, _)));
+            ensure(!constant, 2, || "the first factor is a constant".into())?;
             if let Some(start) = start {
-                assert_eq!(fraction(start) + *align as i32, sum, "{}: align", out.name);
+                ensure(fraction(start) + *align as i32 == sum, 2, || format!("the start is aligned by {align}"))?;
             }
             match finish {
-                Finish::Round => assert_eq!(sum - *shift as i32, out.fraction, "{}: shift", out.name),
-                Finish::Negative => assert_eq!(out.fraction, 0, "{}: comparison", out.name),
+                Finish::Round => {
+                    ensure(sum - *shift as i32 == out.fraction, 2, || format!("the sum is shifted by {shift}"))?;
+                }
+                Finish::Negative => ensure(out.fraction == 0, 3, || "a comparison has a binary point".into())?,
             }
-            assert!(
-                operation.iterators.len() == operation.free || product.is_some(),
-                "{}: a reduction adds something up",
-                out.name
-            );
+            ensure(!reduces || product.is_some(), 2, || "a reduction adds nothing up".into())
         }
         Kind::Product { factor, shift, one } => {
-            assert_eq!(fraction(factor), *shift as i32, "{}: shift of a product", out.name);
-            assert_eq!(*one, 1 << out.fraction, "{}: start of a product", out.name);
+            ensure(fraction(factor) == *shift as i32, 7, || format!("each step is shifted by {shift}"))?;
+            let right = (0..=62).contains(&out.fraction) && *one == 1 << out.fraction;
+            ensure(right, 7, || format!("a product starts at {one}"))
         }
         Kind::Divide { dividend, divisor, places, rounding } => {
-            assert_eq!(operation.free, operation.iterators.len(), "{}: a division reduces nothing", out.name);
-            assert!(*places <= most_places(program.word), "{}: places", out.name);
+            ensure(!reduces, 6, || "a division reduces something".into())?;
+            ensure(*places <= most_places(program.word), 6, || format!("the dividend is shifted by {places}"))?;
             let quotient = fraction(dividend) + *places as i32 - fraction(divisor);
-            assert_eq!(quotient, out.fraction, "{}: quotient", out.name);
-            assert!(*rounding == Rounding::Nearest || out.fraction == 0, "{}: a whole number", out.name);
+            ensure(quotient == out.fraction, 6, || format!("the quotient has {quotient} bits after the point"))?;
+            let whole = *rounding == Rounding::Nearest || out.fraction == 0;
+            ensure(whole, 6, || "a whole number has a binary point".into())
         }
         Kind::Function { table, input } => {
-            let table = &program.tables[*table];
-            assert_eq!(operation.free, operation.iterators.len(), "{}: a function reduces nothing", out.name);
-            assert_eq!((fraction(input), out.fraction), (table.input_fraction, table.output_fraction), "{}", out.name);
-            assert_eq!(table.word, program.word);
+            let Some(table) = program.tables.get(*table) else {
+                return Err(format!("law 1: there is no table {table}"));
+            };
+            ensure(!reduces, 1, || "a function reduces something".into())?;
+            let right = (fraction(input), out.fraction, program.word)
+                == (table.input_fraction, table.output_fraction, table.word);
+            ensure(right, 1, || format!("the table of {} is for other formats", table.function))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Program, laws};
+
+    const START: &str = "word 16
+accumulator 48
+input x[3]: q14
+state w[3]: q13
+parameter p[1]: q0 = [1]
+temporary h: q11
+temporary c: q0
+table sigmoid#0: q11 -> q11, 2^6 segments at 0
+";
+
+    /// One line that is right, and what breaks which law.
+    #[test]
+    fn every_law_is_checked() {
+        let of = |lines: &str| laws(&format!("{START}{lines}\n").parse::<Program>().expect("a good text"));
+        let right = "h = round(+ w[i] * x[i]) >> 16  over i in 0..3\nc = negative(h << 2 - h * 4:q2)\n\
+                     w[i] = round(w[i] << 12 - h * x[i]) >> 12  for i in 0..3\nh = sigmoid#0(h)\n\
+                     h = product(x[i]) >> 14 from 2048  over i in 0..3\nc = quotient_down(h / h)";
+        assert_eq!(of(right), Ok(()));
+        for (law, line) in [
+            (1, "h = round(+ w[i] * x[i][0]) >> 16  over i in 0..3"),
+            (1, "h = round(+ w[i] * 40000:q14) >> 16  over i in 0..3"),
+            (1, "h = round(x[i] << 0) >> 3  over i in 0..3"),
+            (1, "c = sigmoid#0(w[0])"),
+            (2, "h = round(+ w[i] * x[i]) >> 15  over i in 0..3"),
+            (2, "h = round(x[0] << 1 + w[0] * x[0]) >> 16"),
+            (2, "h = round(+ 3:q13 * x[0]) >> 16"),
+            (2, "h = round(x[0]) >> 3  over i in 0..3"),
+            (2, "h = round(+ w[0] * x[0] * 2^80) >> 64"),
+            (3, "h = negative(+ w[0] * x[0])"),
+            (4, "w[1] = round(w[0])"),
+            (5, "h = round(h)"),
+            (5, "x[0] = round(x[0])"),
+            (6, "h = quotient(x[0] << 2 / w[0])"),
+            (6, "h = quotient_down(x[0] << 10 / w[0])"),
+            (7, "h = product(x[i]) >> 13 from 2048  over i in 0..3"),
+            (7, "h = product(x[i]) >> 14 from 2047  over i in 0..3"),
+            (8, "h = round(x[i]) >> 3  for i in 0..4"),
+        ] {
+            let broken = of(line).expect_err(line);
+            assert!(broken.starts_with(&format!("law {law}:")), "{line}: {broken}");
+        }
+        let parameter = format!("{START}parameter q[2]: q0 = [1]\n").parse::<Program>().expect("a good text");
+        assert_eq!(laws(&parameter), Err("law 1: parameter q has 1 words".into()));
     }
 }

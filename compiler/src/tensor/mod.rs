@@ -132,7 +132,7 @@ pub struct Update {
 pub struct Descent {
     /// The weights.
     pub state: TensorId,
-    /// Their gradient, of the same shape (its last version).
+    /// Their gradient, of the same shape (its last version); of a batch, with its samples in front.
     pub gradient: TensorId,
     /// The learning rate `mu`.
     pub rate: f64,

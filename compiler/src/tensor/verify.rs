@@ -58,11 +58,15 @@ fn ensure(holds: bool, law: impl FnOnce() -> String) -> Result<(), String> {
 /// Tensor numbers outside of Nests, and shapes that belong together.
 fn references(program: &Program) -> Result<(), String> {
     let shape = |id: TensorId| program.tensors.get(id.0).map(|tensor| &tensor.shape);
-    let pairs = program.descents.iter().map(|descent| (descent.state, descent.gradient));
-    for (state, other) in pairs.chain(program.updates.iter().map(|update| (update.state, update.next))) {
-        ensure(shape(state).is_some() && shape(state) == shape(other), || {
-            format!("law 1: {state} is updated from {other}, which has not its shape")
-        })?;
+    let descents = program.descents.iter().map(|descent| (descent.state, descent.gradient, true));
+    let updates = program.updates.iter().map(|update| (update.state, update.next, false));
+    for (state, other, of_samples) in descents.chain(updates) {
+        let (Some(own), Some(new)) = (shape(state), shape(other)) else {
+            return Err(format!("law 1: {state} is updated from {other}: there is no such tensor"));
+        };
+        // The gradients of a batch have its samples in front.
+        let batched = of_samples && new.len() == own.len() + 1 && new[1..] == **own;
+        ensure(new == own || batched, || format!("law 1: {state} is updated from {other}, which has not its shape"))?;
         ensure(program.tensors[state.0].role == Role::State, || format!("law 1: {state} is updated and no state"))?;
     }
     for (name, id) in &program.names {

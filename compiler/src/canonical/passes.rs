@@ -1,0 +1,80 @@
+//! The passes by name, in the order in which [`canonicalise`](super::canonicalise) runs them.
+
+use super::{Options, align, boxes, chain, contents, dead, duplicate, fold, fuse, logic, names, rates, split, update};
+use crate::tensor::Program;
+use arch::Diagnostic;
+
+/// A pass: a program becomes another with the same meaning.
+#[derive(Debug, Clone, Copy)]
+pub struct Pass {
+    /// Its name, that of its function.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub does: &'static str,
+    run: fn(&Program, &Options) -> Result<Program, Vec<Diagnostic>>,
+}
+
+impl Pass {
+    /// The pass of a name.
+    pub fn named(name: &str) -> Option<&'static Pass> {
+        PASSES.iter().find(|pass| pass.name == name)
+    }
+
+    /// Run it. Most passes do not look at the options.
+    ///
+    /// # Errors
+    /// What cannot be done to the user's program.
+    pub fn run(&self, program: &Program, options: &Options) -> Result<Program, Vec<Diagnostic>> {
+        (self.run)(program, options)
+    }
+}
+
+/// A row of [`PASSES`] for a pass that needs no options and always succeeds.
+macro_rules! pass {
+    ($module:ident::$function:ident, $does:literal) => {
+        Pass { name: stringify!($function), does: $does, run: |program, _| Ok($module::$function(program)) }
+    };
+}
+
+/// All passes in their order; some run more than once.
+pub const PASSES: &[Pass] = &[
+    pass!(names::record_names, "names of the source go into the origins of what computes them"),
+    Pass {
+        name: "select_results",
+        does: "names and updates that nobody asks for go",
+        run: |program, options| Ok(names::select_results(program, &options.keep)),
+    },
+    pass!(contents::separate_contents, "what is input and result at once becomes two tensors"),
+    Pass {
+        name: "vectorise",
+        does: "what depends on the sample gets the batch as its first dimension",
+        run: |program, options| match options.batch.size {
+            0 | 1 => Ok(program.clone()),
+            size => update::vectorise(program, size),
+        },
+    },
+    Pass {
+        name: "lower_descents",
+        does: "gradient descent becomes nests",
+        run: |program, options| Ok(update::lower_descents(program, options.batch)),
+    },
+    pass!(dead::remove_dead_nests, "nests that nothing depends on go"),
+    pass!(boxes::split_boxes, "conditions on iterators become bounds"),
+    pass!(split::name_operands, "operands that logic repeats get names"),
+    pass!(logic::rewrite_logic, "comparison, choice, rounding and library functions become arithmetic"),
+    pass!(fold::fold_constants, "what is constant is computed, until nothing changes"),
+    pass!(fuse::forward_copies, "results are written where they are copied to"),
+    pass!(fuse::fuse_maps, "element-wise definitions move to where they are read"),
+    pass!(fuse::merge_sums, "sums of sums become one sum"),
+    pass!(fold::fold_constants, "what is constant is computed, until nothing changes"),
+    pass!(dead::remove_dead_nests, "nests that nothing depends on go"),
+    pass!(rates::rates_after_sums, "the rate of a batch is applied after the sum over its samples"),
+    pass!(rates::rates_into_sums, "the rate multiplies a summand where that is less work"),
+    pass!(split::split_into_primitives, "each nest becomes nests of one operation"),
+    pass!(duplicate::share_duplicates, "what is computed twice is computed once"),
+    pass!(dead::remove_dead_nests, "nests that nothing depends on go"),
+    pass!(chain::shorten_chains, "the parts of a difference go into the sum that waits for it"),
+    pass!(align::align_origins, "temporaries count their elements as the tensors around them do"),
+    pass!(update::updates_last, "next values of states are computed last"),
+    pass!(dead::remove_dead_tensors, "tensors that nothing mentions go"),
+];

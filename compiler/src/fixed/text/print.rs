@@ -1,0 +1,108 @@
+//! Fixed-point IR to text.
+
+use super::{COMBINES, FINISHES, ROLES, built, reserved};
+use crate::fixed::{Kind, Operand, Operation, Program, Role};
+use crate::tensor::TensorId;
+use crate::text::names::{Loops, Names};
+use crate::text::write;
+use arch::Origin;
+use arch::division::Rounding;
+use arch::function::FunctionTable;
+use std::fmt::{Display, Formatter, Result};
+
+impl Display for Program {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        writeln!(f, "word {}\naccumulator {}", self.word, self.accumulator)?;
+        let names = Names::new(self.tensors.iter().map(|tensor| tensor.name.as_str()), reserved);
+        for (id, tensor) in self.tensors.iter().enumerate() {
+            let shape = write::list(&tensor.shape, "", |extent| format!("[{extent}]"));
+            let known = ROLES.iter().find(|(_, role)| *role == tensor.role);
+            let role = known.map_or("parameter", |(word, _)| word);
+            write!(f, "{role} {}{shape}: q{}", names.tensor(TensorId(id)), tensor.fraction)?;
+            if let Role::Parameter(words) = &tensor.role {
+                write!(f, " = [{}]", write::list(words, ", ", i64::to_string))?;
+            }
+            writeln!(f, "{}", write::origin(&Origin::of(tensor.span), reserved))?;
+        }
+        for (number, table) in self.tables.iter().enumerate() {
+            writeln!(f, "table {}#{number}: {}", table.function, line_of(table))?;
+        }
+        writeln!(f)?;
+        for operation in &self.operations {
+            let line = Line { program: self, loops: names.loops(&operation.iterators), operation };
+            writeln!(f, "{}{}", line.text(), write::origin(&operation.origin, reserved))?;
+        }
+        for (name, tensor) in &self.names {
+            writeln!(f, "name {} = {}", write::name(name, reserved), names.tensor(*tensor))?;
+        }
+        Ok(())
+    }
+}
+
+/// `q11 -> q15, 2^6 segments at 0`, and the entries if they are not those of such a table.
+fn line_of(table: &FunctionTable) -> String {
+    let FunctionTable { input_fraction, output_fraction, usage, entries, .. } = table;
+    let line = format!("q{input_fraction} -> q{output_fraction}, 2^{} segments at {}", usage.log2, usage.base);
+    if built(table) == *table {
+        return line;
+    }
+    line + &format!(" = [{}]", write::list(entries, ", ", |(base, delta)| format!("({base}, {delta})")))
+}
+
+/// An operation that becomes a line.
+struct Line<'a> {
+    program: &'a Program,
+    loops: Loops<'a>,
+    operation: &'a Operation,
+}
+
+impl Line<'_> {
+    fn text(&self) -> String {
+        let Operation { free, out, out_index, kind, .. } = self.operation;
+        let value = match kind {
+            Kind::MultiplyAdd { shift, finish, .. } => {
+                let (word, _) = FINISHES.iter().find(|(_, known)| known == finish).expect("every finish has a word");
+                format!("{word}({}){}", self.sum(), shifted(">>", *shift))
+            }
+            Kind::Product { factor, shift, one } => {
+                format!("product({}){} from {one}", self.operand(factor), shifted(">>", *shift))
+            }
+            Kind::Divide { dividend, divisor, places, rounding } => {
+                let word = if *rounding == Rounding::Down { "quotient_down" } else { "quotient" };
+                format!("{word}({}{} / {})", self.operand(dividend), shifted("<<", *places), self.operand(divisor))
+            }
+            Kind::Function { table, input } => {
+                let function =
+                    self.program.tables.get(*table).map_or_else(|| "?".to_owned(), |table| table.function.to_string());
+                format!("{function}#{table}({})", self.operand(input))
+            }
+        };
+        format!("{} = {value}{}", self.loops.element(*out, out_index), self.loops.clauses(*free))
+    }
+
+    /// `start << align + a * b * 2^scale`
+    fn sum(&self) -> String {
+        let Kind::MultiplyAdd { start, align, product, scale, combine, .. } = &self.operation.kind else {
+            return String::new();
+        };
+        let start = start.as_ref().map(|start| self.operand(start) + &shifted("<<", *align));
+        let product = product.as_ref().map(|(a, b)| {
+            let scale = if *scale == 0 { String::new() } else { format!(" * 2^{scale}") };
+            let (sign, _) = COMBINES.iter().find(|(_, known)| known == combine).expect("every combination has a sign");
+            format!("{sign} {} * {}{scale}", self.operand(a), self.operand(b))
+        });
+        write::list([start, product].into_iter().flatten(), " ", |part| part)
+    }
+
+    fn operand(&self, operand: &Operand) -> String {
+        match operand {
+            Operand::Read { tensor, index } => self.loops.element(*tensor, index),
+            Operand::Constant { word, fraction } => format!("{word}:q{fraction}"),
+        }
+    }
+}
+
+/// A shift, if it is one.
+fn shifted(sign: &str, by: u32) -> String {
+    if by == 0 { String::new() } else { format!(" {sign} {by}") }
+}

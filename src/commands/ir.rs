@@ -1,0 +1,57 @@
+//! `ir`: the program after a pass or a stage, as text; or one pass on a text.
+
+use crate::arguments::{Global, Ir};
+use crate::output::{self, Talk};
+use crate::subject;
+use compiler::canonical::{Batch, Keep, Options, Reduction};
+use compiler::ir::{Settings, passes};
+use std::io::Read;
+use std::path::Path;
+use workbench::functions::is_function;
+use workbench::ir::{Given, known, names, text_after};
+use workbench::{Failure, Source, images, project};
+
+/// Print what is asked for. A text is printed as it is in either format.
+pub fn run(global: &Global, options: &Ir, talk: &Talk) -> Result<(), Failure> {
+    let Some(name) = &options.after else {
+        let lines = names().into_iter().map(|(name, does)| format!("{name:24} {does}\n"));
+        return output::result(&lines.collect::<String>());
+    };
+    if let Some(path) = &options.pass_input {
+        return output::result(&on_text(global, options, name, path)?);
+    }
+    let target = &options.target;
+    let project = subject::project(global, target.program.as_deref(), &target.entry)?;
+    let data = subject::data(target);
+    let text = if is_function(&project, target.data.is_some(), target.inputs.is_some())? {
+        let records = subject::records(target.inputs.as_deref())?;
+        text_after(&project, Given::Function(records.as_ref()), name, talk)?
+    } else {
+        subject::no_records(target)?;
+        text_after(&project, Given::Training(&data, target.batch), name, talk)?
+    };
+    output::result(&text)
+}
+
+/// One pass on the text of a file. Tensors whose values decide something are taken to be between -1 and 1.
+fn on_text(global: &Global, options: &Ir, name: &str, path: &Path) -> Result<String, Failure> {
+    let passes = passes();
+    known(name, passes.iter().map(|pass| pass.name))?;
+    let mut text = String::new();
+    let read = if path.as_os_str() == "-" {
+        std::io::stdin().read_to_string(&mut text).map(|_| ())
+    } else {
+        std::fs::read_to_string(path).map(|read| text = read)
+    };
+    read.map_err(|error| Failure::file("read", path, &error))?;
+    let (config, _) = project::config(global.config.as_deref())?;
+    let batch = Batch { size: options.target.batch.unwrap_or(1), reduction: Reduction::Mean };
+    let settings = Settings {
+        options: Options { keep: Keep::AllNames, batch },
+        numbers: images::numbers(&config),
+        magnitudes: (Vec::new(), 1.0),
+    };
+    let pass = passes.iter().find(|pass| pass.name == name).expect("it is known");
+    let source = Source { name: path.display().to_string(), text };
+    pass.run(&source.text, &settings).map_err(|diagnostics| Failure::about(&source, diagnostics))
+}

@@ -1,0 +1,127 @@
+//! Stages of a project as text: its program after a pass.
+//!
+//!     project, data ──▶ tensor ──pass──▶ ... ──pass──▶ canonical ──ranges, lower──▶ fixed
+//!                                                        printed after any of them
+//!
+//! What comes after a stage is not computed, so a program that is refused later can be looked at, too.
+
+use crate::design::{SEED, prepare};
+use crate::engines::step_options;
+use crate::failure::Failure;
+use crate::functions;
+use crate::images::Lowered;
+use crate::progress::Progress;
+use crate::project::Project;
+use crate::records::Records;
+use crate::samples::{self, Data};
+use compiler::canonical::{self, PASSES, canonicalise_watched};
+use compiler::language::nearest;
+use compiler::tensor;
+use std::collections::BTreeMap;
+
+/// Stages with a text form, and what each is.
+const STAGES: [(&str, &str); 3] = [
+    ("tensor", "tensor IR, as the language says it"),
+    ("canonical", "tensor IR after the last pass, each nest one operation"),
+    ("fixed", "fixed-point IR, every rounding decided"),
+];
+
+/// Everything that a program can be printed after, with one line each, in the order in which a program meets it. A pass that runs
+/// more than once is `name`, `name.2`, ...
+pub fn names() -> Vec<(String, &'static str)> {
+    let stage = |number: usize| (STAGES[number].0.to_owned(), STAGES[number].1);
+    let mut runs = Runs::default();
+    let passes = PASSES.iter().map(|pass| (runs.name(pass.name), pass.does)).collect();
+    [vec![stage(0)], passes, vec![stage(1), stage(2)]].concat()
+}
+
+/// How often each pass has run.
+#[derive(Default)]
+struct Runs(BTreeMap<&'static str, usize>);
+
+impl Runs {
+    /// The name of the next run of a pass.
+    fn name(&mut self, pass: &'static str) -> String {
+        let count = self.0.entry(pass).or_insert(0);
+        *count += 1;
+        if *count == 1 { pass.to_owned() } else { format!("{pass}.{count}") }
+    }
+}
+
+/// What decides sizes and ranges.
+#[derive(Debug, Clone, Copy)]
+pub enum Given<'a> {
+    /// The data of a training and the samples per step.
+    Training(&'a Data, Option<u32>),
+    /// The records of a function.
+    Function(Option<&'a Records>),
+}
+
+/// The program after a stage or a pass.
+///
+/// # Errors
+/// There is no such stage or pass; whatever is wrong with the program up to there.
+pub fn text_after(project: &Project, given: Given<'_>, name: &str, progress: &dyn Progress) -> Result<String, Failure> {
+    known(name, names().iter().map(|(name, _)| name.as_str()))?;
+    project.is_program()?;
+    match given {
+        Given::Training(data, batch) if name == "fixed" => {
+            let (training, ranges) = prepare(project, data, batch, progress)?;
+            let lowered = Lowered::new(project, &training.programs, &ranges, progress)?;
+            Ok(lowered.full.expect("a training has updates").to_string())
+        }
+        Given::Training(data, batch) => {
+            let mut samples = samples::for_image(project, data, samples::LARGEST_MADE_UP, progress)?;
+            if let Some(batch) = batch.or(project.config.build.batch) {
+                samples.settings.batch = batch;
+            }
+            let schedule = samples.schedule(SEED)?;
+            let options = step_options(schedule.batch, schedule.reduction);
+            after_pass(project, &samples.program, &options, name)
+        }
+        Given::Function(records) => {
+            let read = functions::Read::new(project, records, progress)?;
+            if name == "fixed" {
+                return Ok(read.lower(project, progress)?.0.to_string());
+            }
+            after_pass(project, &read.program, &read.options(), name)
+        }
+    }
+}
+
+fn after_pass(
+    project: &Project,
+    program: &tensor::Program,
+    options: &canonical::Options,
+    name: &str,
+) -> Result<String, Failure> {
+    if name == "tensor" {
+        return Ok(program.to_string());
+    }
+    let (mut runs, mut found) = (Runs::default(), None);
+    let result = canonicalise_watched(program, options, &mut |pass, program| {
+        if runs.name(pass.name) == name {
+            found = Some(program.to_string());
+        }
+    });
+    match (found, result) {
+        (Some(found), _) => Ok(found),
+        (None, Ok(canonical)) => Ok(canonical.to_string()),
+        (None, Err(diagnostics)) => Err(Failure::about(&project.source, diagnostics)),
+    }
+}
+
+/// Refuse a name that is not among these.
+///
+/// # Errors
+/// With the nearest one.
+pub fn known<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Result<(), Failure> {
+    if names.clone().any(|known| known == name) {
+        return Ok(());
+    }
+    let hint = match nearest(name, names) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`tabla-gen ir --list` names them".to_owned(),
+    };
+    Err(Failure::Usage(format!("no stage or pass is named `{name}`; {hint}")))
+}
