@@ -15,13 +15,17 @@ fn axis(axis: Axis) -> &'static str {
     }
 }
 
-/// Where each tensor lies, and when each instruction of the step runs.
-pub fn explain(compiled: &Compiled) -> String {
+/// Where each tensor lies, and when each instruction of the step runs; `names` are those of the source that are not tensors of their
+/// own, and what became of them.
+pub fn explain(compiled: &Compiled, names: &[(String, String)]) -> String {
     let mut text = format!("placement on {} (each dimension of a tensor)\n", compiled.image.machine);
     for (name, axes) in &compiled.placement {
         let axes: Vec<&str> = axes.iter().map(|&a| axis(a)).collect();
         let axes = if axes.is_empty() { "scalar".to_owned() } else { axes.join(", ") };
         text.push_str(&format!("  {name:16} {axes}\n"));
+    }
+    for (name, fate) in names {
+        text.push_str(&format!("  {name:16} ({fate})\n"));
     }
     text.push_str(&alternatives(compiled));
     text.push_str("\nschedule of one step\n  start   beats  readable  unit          line  what\n");

@@ -30,6 +30,7 @@ mod charts;
 mod commands;
 mod drivers;
 mod exit;
+mod fates;
 mod hardware;
 mod interrupt;
 mod jobs;

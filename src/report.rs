@@ -2,6 +2,7 @@
 //!
 //! Text and JSON are two views of one [`Report`].
 
+use crate::fates;
 use arch::image::Feed;
 use arch::{Image, Span};
 use compiler::fixed::{NumberReport, Program, Role};
@@ -78,6 +79,9 @@ struct Line {
     cycles: u64,
     multiply_adds: u64,
     text: String,
+    /// Where its work is done, if it has no operations of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -220,8 +224,9 @@ impl Report {
         text.push_str(&format!("MAC utilisation     {:9.1} %\n", 100.0 * cycles.mac_utilisation));
         text.push_str("\ncycles by source line\n  cycles  multiply-adds   line\n");
         for line in &self.lines {
+            let note = line.note.as_ref().map_or(String::new(), |note| format!("  ({note})"));
             text.push_str(&format!(
-                "{:8} {:14}   {:>4}  {}\n",
+                "{:8} {:14}   {:>4}  {}{note}\n",
                 line.cycles, line.multiply_adds, line.number, line.text
             ));
         }
@@ -286,8 +291,15 @@ fn lines(sources: &Sources<'_>) -> Vec<Line> {
         let text = line.checked_sub(1).and_then(|n| sources.project.source.text.lines().nth(n));
         text.unwrap_or("(the tool)").trim().to_owned()
     };
-    let lines = by_line.into_iter();
-    lines.map(|(number, (cycles, multiply_adds))| Line { number, cycles, multiply_adds, text: text(number) }).collect()
+    let mut notes = fates::lines(sources.project, sources.program);
+    for &number in notes.keys() {
+        by_line.entry(number).or_default();
+    }
+    let line = |(number, (cycles, multiply_adds))| {
+        let note = notes.remove(&number).flatten();
+        Line { number, cycles, multiply_adds, text: text(number), note }
+    };
+    by_line.into_iter().map(line).collect()
 }
 
 fn memories(compiled: &Compiled) -> Vec<Memory> {

@@ -234,6 +234,35 @@ fn a_program_is_printed_after_any_pass_and_a_pass_runs_on_a_text() {
     }
 }
 
+/// Fused into others or not needed: each line that computes something has its row, each name is found.
+#[test]
+fn no_line_and_no_name_of_the_source_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out").display().to_string();
+    let text = fs::read_to_string(LOGISTIC).unwrap() + "loss = d * d;\n";
+    let program = file(folder.path(), "logistic.t", &text);
+    file(folder.path(), "logistic.toml", fs::read_to_string("programs/logistic.toml").unwrap());
+    let report = done(&["build", &program, "--out", &out, "--format", "json", "--quiet"]).json();
+    let lines = report["report"]["lines"].as_array().unwrap();
+    for (statement, note) in [
+        ("h = sum[i](w[i] * x[i]);", None),
+        ("h = sigmoid(h);", None),
+        ("d = h - y;", Some("fused into line")),
+        ("g[i] = d * x[i];", None),
+        ("loss = d * d;", Some("not computed: nothing asks for it")),
+    ] {
+        let row =
+            lines.iter().find(|line| line["text"] == statement).unwrap_or_else(|| panic!("{statement} in {lines:?}"));
+        assert_eq!(row["note"].as_str().is_some(), note.is_some(), "{row}");
+        assert!(row["note"].as_str().unwrap_or_default().starts_with(note.unwrap_or_default()), "{row}");
+    }
+    let explained = done(&["explain", &program, "--quiet"]).stdout;
+    for name in ["h ", "d ", "g ", "loss "] {
+        assert!(explained.lines().any(|line| line.starts_with(&format!("  {name}"))), "{name} in {explained}");
+    }
+    assert!(explained.contains("(fused into w)"), "{explained}");
+}
+
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let mut child = tool(&["completions", "zsh"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

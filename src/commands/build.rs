@@ -11,6 +11,7 @@
 
 use crate::arguments::{Format, Global, Target};
 use crate::drivers;
+use crate::fates;
 use crate::listing;
 use crate::output::{self, Files, Talk};
 use crate::report::{self, Report, Sources};
@@ -95,11 +96,11 @@ pub fn everything(project: &Project, target: &Target, talk: &Talk) -> Result<Bui
     });
     let mut files = Files::new();
     testbench::add(&mut files, project, &design)?;
-    add_image(&mut files, "train", compiled, program);
+    add_image(&mut files, project, "train", compiled, program);
     if let (Some(rest), Some(program)) = (&design.images.rest, &design.lowered.rest) {
-        add_image(&mut files, "train_rest", rest, program);
+        add_image(&mut files, project, "train_rest", rest, program);
     }
-    add_image(&mut files, "predict", &design.images.predict, &design.lowered.predict);
+    add_image(&mut files, project, "predict", &design.images.predict, &design.lowered.predict);
     complete(project, &compiled.image, report, files, talk)
 }
 
@@ -126,7 +127,7 @@ fn function(project: &Project, function: &Function, talk: &Talk) -> Result<Built
     });
     let mut files = Files::new();
     testbench::add_function(&mut files, project, function)?;
-    add_image(&mut files, "function", &function.compiled, &function.program);
+    add_image(&mut files, project, "function", &function.compiled, &function.program);
     complete(project, &function.compiled.image, report, files, talk)
 }
 
@@ -171,7 +172,7 @@ fn pretty(value: &serde_json::Value) -> String {
 }
 
 /// Microcode and layout of one image.
-fn add_image(files: &mut Files, folder: &str, compiled: &Compiled, program: &Program) {
+fn add_image(files: &mut Files, project: &Project, folder: &str, compiled: &Compiled, program: &Program) {
     let image = &compiled.image;
     let mut hex =
         format!("# {LICENCE}\n# Control-port writes that load the program, in order: address data (hexadecimal).\n");
@@ -179,7 +180,8 @@ fn add_image(files: &mut Files, folder: &str, compiled: &Compiled, program: &Pro
         hex.push_str(&format!("{address:05x} {data:08x}\n"));
     }
     files.add(format!("{folder}/microcode.hex"), hex);
-    let listing = format!("# {LICENCE}\n\n{}\n{}", listing::explain(compiled), listing::microcode(image));
+    let placement = listing::explain(compiled, &fates::names(project, program));
+    let listing = format!("# {LICENCE}\n\n{placement}\n{}", listing::microcode(image));
     files.add(format!("{folder}/microcode.txt"), listing);
     files.add(format!("{folder}/layout.json"), pretty(&report::layout(image, program)));
 }

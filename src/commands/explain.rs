@@ -2,6 +2,7 @@
 
 use crate::arguments::{Explain, Format, Global};
 use crate::charts;
+use crate::fates;
 use crate::listing;
 use crate::output::{self, Talk};
 use crate::report;
@@ -17,10 +18,12 @@ pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failur
     let target = &options.target;
     let project = subject::project(global, target.program.as_deref(), &target.entry)?;
     let subject = Subject::new(&project, target, talk)?;
-    let (compiled, numbers) = match &subject {
-        Subject::Function(function) => (&function.compiled, &function.numbers),
+    let (compiled, numbers, program) = match &subject {
+        Subject::Function(function) => (&function.compiled, &function.numbers, &function.program),
         Subject::Training(design) => {
-            (design.images.full.as_ref().expect("a design can train"), &design.lowered.numbers)
+            let full = (design.images.full.as_ref(), design.lowered.full.as_ref());
+            let (Some(compiled), Some(program)) = full else { unreachable!("a design can train") };
+            (compiled, &design.lowered.numbers, program)
         }
     };
     if options.numbers {
@@ -36,14 +39,16 @@ pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failur
         output::write_file(path, charts::alone(&timeline.svg()).as_bytes())?;
         talk.say(format!("wrote {}", path.display()));
     }
+    let names = fates::names(&project, program);
     match global.format {
         Format::Text => {
-            let listing = listing::explain(compiled);
+            let listing = listing::explain(compiled, &names);
             output::result(&format!("{listing}\n{}\n{}", timeline.text(), listing::microcode(&compiled.image)))
         }
         Format::Json => {
             let mut document = document(compiled);
             document["timeline"] = json!(timeline);
+            document["names"] = names.into_iter().map(|(name, fate)| (name, Value::from(fate))).collect();
             output::json(&document)
         }
     }
