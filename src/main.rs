@@ -79,6 +79,7 @@ fn run(arguments: &Arguments, talk: &output::Talk) -> Result<(), Failure> {
         }
         Some(Command::Build(target)) => commands::build::run(&arguments.global, target, talk),
         Some(Command::Check(options)) => commands::check::run(&arguments.global, options, talk),
+        Some(Command::Derive(options)) => commands::derive::run(&arguments.global, options, talk),
         Some(Command::Eval(options)) => commands::eval::run(&arguments.global, options, talk),
         Some(Command::Train(options)) => commands::train::run(&arguments.global, options, talk),
         Some(Command::Predict(options)) => commands::predict::run(&arguments.global, options, talk),

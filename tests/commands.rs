@@ -35,6 +35,27 @@ fn a_new_project_works_at_once() {
 }
 
 #[test]
+fn the_gradients_of_a_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "mu = 0.5; model_input x[3]; model_output y; model w[3]; iterator i[0:3];\n\
+                h = sum[i](w[i] * x[i]); minimize squared(h, y);";
+    let tabla = file(folder.path(), "line.t", text);
+    let derived = done(&["derive", &tabla]).stdout;
+    for line in ["gradient(w) w.gradient[3]", "h.gradient = h - y", "w -= 0.5 * w.gradient"] {
+        assert!(derived.contains(line), "{line}\n{derived}");
+    }
+    // A function says in the table beside it what is trained.
+    let text = "def line(float(3) X, float(3) W) -> (H) { H +=! W(i) * X(i) }";
+    let function = file(folder.path(), "line.tc", text);
+    fails(&["derive", &function], 2, &["has no gradients"]);
+    file(folder.path(), "line.toml", "[train]\nprediction = \"H\"\nloss = \"squared\"\nweights = [\"W\"]\nmu = 0.5\n");
+    let derived = done(&["derive", &function]).stdout;
+    for line in ["label label", "state W[3]", "H.gradient = H - label", "W -= 0.5 * W.gradient"] {
+        assert!(derived.contains(line), "{line}\n{derived}");
+    }
+}
+
+#[test]
 fn the_graph_of_a_program() {
     let folder = tempfile::tempdir().unwrap();
     let svg = folder.path().join("g.svg").display().to_string();

@@ -50,6 +50,7 @@ fn results_are_what_their_schemas_say() {
     holds(&json(&["explain", "--config", "tiny"]), "explain");
     holds(&json(&["explore", "--config", "tiny", "--pus", "1,2"]), "explore");
     holds(&json(&["graph", LOGISTIC]), "graph");
+    holds(&json(&["derive", LOGISTIC]), "derive");
     holds(&json(&["init", &path("new")]), "init");
     holds(&json(&["doctor"]), "doctor");
     let quick = ["--data", CANCER, "--limit", "40", "--epochs", "1", "--words", "8,16"];

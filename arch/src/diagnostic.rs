@@ -81,6 +81,8 @@ codes! {
     Immut = "E-IMMUT",
     /// Gradient/model link wrong.
     Link = "E-LINK",
+    /// What is minimised has no derivative there.
+    Gradient = "E-GRADIENT",
     /// Declared result never assigned.
     Output = "E-OUTPUT",
     /// Form not allowed in a Tile contraction or constraint.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`language`] | text to tensor IR, one folder per language |
 //! | [`tensor`] | tensor IR: what a program computes, on real numbers |
+//! | [`derived`] | tensor IR to tensor IR: gradients of what is minimised |
 //! | [`canonical`] | tensor IR to tensor IR: the passes, one file each |
 //! | [`ranges`] | what values the tensors take |
 //! | [`fixed`] | fixed-point IR: the same, with every rounding decided |
@@ -16,6 +17,7 @@
 //! | [`text`] | what the text forms of all stages share |
 
 pub mod canonical;
+pub mod derived;
 pub mod fixed;
 pub mod image;
 pub mod ir;

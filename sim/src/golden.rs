@@ -69,12 +69,11 @@ impl Golden {
                 Role::Parameter(values) => (values.clone(), true),
                 _ => (vec![f64::NAN; elements], elements == 0),
             };
-            let computed = matches!(tensor.role, Role::Temporary | Role::Output | Role::Gradient(_));
             Store {
                 values,
                 defined: vec![known; elements],
                 partial: !known,
-                forgets: computed && !plan::written_whole(program, TensorId(id)),
+                forgets: tensor.role.is_computed() && !plan::written_whole(program, TensorId(id)),
             }
         });
         let mut golden = Golden {

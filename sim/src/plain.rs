@@ -40,7 +40,7 @@ impl Plain {
     /// Forget what the last step computed.
     fn forget(&mut self) {
         for (elements, tensor) in self.elements.iter_mut().zip(&self.program.tensors) {
-            if matches!(tensor.role, Role::Temporary | Role::Output | Role::Gradient(_)) {
+            if tensor.role.is_computed() {
                 elements.fill(None);
             }
         }

@@ -85,6 +85,8 @@ pub enum Command {
     Build(Target),
     /// Diagnostics only
     Check(Check),
+    /// The program with the gradients of what it minimises, as text
+    Derive(Derive),
     /// Evaluate a program once on given inputs
     ///
     /// Every name of the program is kept as an output, while `train` keeps only what it needs; the two may therefore
@@ -136,6 +138,7 @@ impl Command {
         !matches!(
             self,
             Command::Check(_)
+                | Command::Derive(_)
                 | Command::Eval(_)
                 | Command::Train(_)
                 | Command::Predict(_)
@@ -168,6 +171,14 @@ pub struct Check {
     /// Tensor Comprehensions: show how the range of each index was inferred
     #[arg(long)]
     pub explain_ranges: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Derive {
+    /// Program; default: the one the config names
+    pub program: Option<PathBuf>,
+    #[command(flatten)]
+    pub entry: Entry,
 }
 
 /// What an image is made for.

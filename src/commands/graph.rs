@@ -64,6 +64,7 @@ fn role(role: &Role) -> &'static str {
         Role::State => "model",
         Role::Parameter(_) => "constant",
         Role::Gradient(_) => "gradient",
+        Role::Mean => "mean",
         Role::Output => "output",
         Role::InOut => "in and out",
         Role::Temporary => "temporary",

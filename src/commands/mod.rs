@@ -6,6 +6,7 @@ pub mod bitstream;
 pub mod build;
 pub mod check;
 pub mod completions;
+pub mod derive;
 pub mod doctor;
 pub mod eval;
 pub mod explain;

@@ -34,7 +34,7 @@ pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failur
     };
     let predictions = predict(engine.as_mut(), &file.model, &steps)?;
     let read: Vec<Value> =
-        predictions.iter().map(|prediction| Samples::read_prediction(&file.encoding, file.loss, prediction)).collect();
+        predictions.iter().map(|prediction| Samples::read_prediction(&file.encoding, &file.loss, prediction)).collect();
     match global.format {
         Format::Json => output::json(&json!({
             "schema_version": 1,

@@ -21,6 +21,7 @@ schemas!(
     "bitstream",
     "build",
     "config",
+    "derive",
     "diagnostics",
     "doctor",
     "eval",

@@ -12,7 +12,7 @@ use crate::records::Records;
 use arch::Span;
 use compiler::canonical::{Batch, Keep, Options, canonicalise};
 use compiler::fixed::{self, NumberReport};
-use compiler::language::{Language, parse};
+use compiler::language::parse;
 use compiler::search::Compiled;
 use compiler::tensor::{self, Program, TensorId};
 use serde_json::Value;
@@ -49,7 +49,7 @@ pub struct Function {
 /// # Errors
 /// The program is wrong in a way that sizes do not change.
 pub fn is_function(project: &Project, has_data: bool, has_records: bool) -> Result<bool, Failure> {
-    if project.language != Language::Tabla {
+    if !project.trains() {
         return Ok(true);
     }
     if has_data || !has_records {

@@ -20,8 +20,9 @@ use compiler::tensor;
 use std::collections::BTreeMap;
 
 /// Stages with a text form, and what each is.
-const STAGES: [(&str, &str); 3] = [
+const STAGES: [(&str, &str); 4] = [
     ("tensor", "tensor IR, as the language says it"),
+    ("derived", "the same: gradients of what is minimised are derived as it is read"),
     ("canonical", "tensor IR after the last pass, each nest one operation"),
     ("fixed", "fixed-point IR, every rounding decided"),
 ];
@@ -32,7 +33,7 @@ pub fn names() -> Vec<(String, &'static str)> {
     let stage = |number: usize| (STAGES[number].0.to_owned(), STAGES[number].1);
     let mut runs = Runs::default();
     let passes = PASSES.iter().map(|pass| (runs.name(pass.name), pass.does)).collect();
-    [vec![stage(0)], passes, vec![stage(1), stage(2)]].concat()
+    [vec![stage(0), stage(1)], passes, vec![stage(2), stage(3)]].concat()
 }
 
 /// How often each pass has run.
@@ -95,7 +96,7 @@ fn after_pass(
     options: &canonical::Options,
     name: &str,
 ) -> Result<String, Failure> {
-    if name == "tensor" {
+    if matches!(name, "tensor" | "derived") {
         return Ok(program.to_string());
     }
     let (mut runs, mut found) = (Runs::default(), None);

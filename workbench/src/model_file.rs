@@ -2,13 +2,13 @@
 
 use crate::failure::Failure;
 use arch::{Code, Diagnostic};
+use compiler::derived::training::Measure;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sim::data::fields::Encoding;
 use sim::data::standardise::Standardiser;
 use sim::data::weights::Weights;
 use sim::train::engine::Model;
-use sim::train::settings::Loss;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -31,7 +31,8 @@ pub struct ModelFile {
     /// The program's constants that were set.
     pub set: BTreeMap<String, f64>,
     /// How predictions are read.
-    pub loss: Loss,
+    #[serde(with = "sim::train::settings::loss_name")]
+    pub loss: Measure,
     /// How rows become numbers.
     pub encoding: Encoding,
     /// Smallest and largest value of each tensor in the golden run, by name.

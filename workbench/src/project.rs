@@ -6,6 +6,7 @@ use crate::failure::{Failure, Source};
 use crate::library;
 use crate::progress::Progress;
 use crate::settings;
+use compiler::derived::training::Training;
 use compiler::language::{self, Language, Options};
 use compiler::tensor::Program;
 use sim::train::settings::Settings;
@@ -147,7 +148,8 @@ impl Project {
     /// Everything that is wrong with it.
     pub fn parse_quietly(&self, defaults: &[(String, f64)]) -> Result<(Program, Vec<arch::Diagnostic>), Failure> {
         self.is_program()?;
-        language::parse(self.language, &self.source.text, &self.options(defaults))
+        let options = Options { training: self.training(), ..self.options(defaults) };
+        language::parse(self.language, &self.source.text, &options)
             .map_err(|diagnostics| Failure::about(&self.source, diagnostics))
     }
 
@@ -161,16 +163,29 @@ impl Project {
         Options { set, ..self.reading.clone() }
     }
 
+    /// What a good `[train]` table beside the program says about gradients.
+    fn training(&self) -> Option<Training> {
+        let source = self.settings.as_ref()?;
+        settings::read(&self.path, Some(source)).ok().map(|settings| settings.training())
+    }
+
+    /// Whether the program has weights, or a `[train]` table names some.
+    pub fn trains(&self) -> bool {
+        self.language == Language::Tabla || self.training().is_some_and(|training| training.objective.is_some())
+    }
+
     /// What training needs and the program does not say.
     ///
     /// # Errors
-    /// The language has no model, or the file beside the program is missing or wrong.
+    /// The program has no weights, or the file beside it is missing or wrong.
     pub fn settings(&self) -> Result<Settings, Failure> {
-        if self.language != Language::Tabla {
+        self.check_settings()?;
+        if !self.trains() {
             let (file, language) = (&self.source.name, self.language.name());
             let message =
                 format!("{file} has no model to train: programs in {language} keep no values from step to step");
-            return Err(Failure::Usage(message + "; `eval`, `build` and `sim` run functions"));
+            let help = "; `eval`, `build` and `sim` run functions; `weights` and `loss` in a [train] table beside it train one";
+            return Err(Failure::Usage(message + help));
         }
         settings::read(&self.path, self.settings.as_ref())
     }

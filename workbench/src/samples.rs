@@ -9,6 +9,9 @@ use crate::images;
 use crate::progress::{Note, Progress};
 use crate::project::Project;
 use arch::{Code, Diagnostic};
+use compiler::derived::losses::Loss;
+use compiler::derived::optimisers::RATE;
+use compiler::derived::training::Measure;
 use compiler::tensor::{Program, Role};
 use sim::data::fields::{Encoding, Rows};
 use sim::data::file::{self, Reading};
@@ -18,8 +21,8 @@ use sim::data::split;
 use sim::data::table::Table;
 use sim::train::Schedule;
 use sim::train::engine::{Field, Signature, Step};
-use sim::train::metrics::{self, Classes, Metrics};
-use sim::train::settings::{Loss, Settings};
+use sim::train::metrics::{self, Classes, Metrics, Scale};
+use sim::train::settings::Settings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -40,8 +43,8 @@ pub struct Samples {
     pub test: Vec<Step>,
     /// Where they come from, for people.
     pub origin: String,
-    /// Which field the prediction is compared with.
-    label: usize,
+    /// Which field the prediction is compared with, if it is.
+    label: Option<usize>,
 }
 
 /// A file of rows, and where its columns go.
@@ -117,7 +120,12 @@ fn same_columns(chosen: &Encoding, saved: &Encoding) -> Result<(), Diagnostic> {
 /// The constants that settings and data give to a program.
 pub fn defaults(settings: &Settings, encoding: &Encoding) -> Vec<(String, f64)> {
     let sizes = settings.sizes.iter().map(|(name, &size)| (name.clone(), f64::from(encoding.size(size))));
-    sizes.chain(settings.mu.map(|mu| ("mu".to_owned(), mu))).collect()
+    sizes.chain(rate(settings)).collect()
+}
+
+/// The rate as a constant of the program; derived gradients have it without one.
+fn rate(settings: &Settings) -> Option<(String, f64)> {
+    settings.mu.filter(|_| !settings.derives()).map(|mu| ("mu".to_owned(), mu))
 }
 
 impl Samples {
@@ -177,8 +185,7 @@ impl Samples {
         size: f64,
         progress: &dyn Progress,
     ) -> Result<Samples, Failure> {
-        let program =
-            project.parse(&settings.mu.map(|mu| ("mu".to_owned(), mu)).into_iter().collect::<Vec<_>>(), progress)?;
+        let program = project.parse(&rate(&settings).into_iter().collect::<Vec<_>>(), progress)?;
         images::check_fractions(project, &program)?;
         let (signature, label) = signature(project, &program, &settings)?;
         let mut noise = Noise(1);
@@ -195,16 +202,16 @@ impl Samples {
                 values[0] = 1.0;
             }
             let mut targets = vec![0.0; labels];
-            match (&coding, settings.loss) {
+            match (&coding, settings.one_hot()) {
                 (Coding::Names(names), _) => {
                     targets.fill_with(|| names[(noise.next() * names.len() as f64) as usize % names.len()].1);
                 }
-                (_, Loss::OneHot) => {
+                (_, true) => {
                     targets[settings.first_class + (noise.next() * classes as f64) as usize % classes] = 1.0;
                 }
-                (_, _) => targets.fill_with(|| size * (2.0 * noise.next() - 1.0)),
+                (_, false) => targets.fill_with(|| size * (2.0 * noise.next() - 1.0)),
             }
-            let mut values = values.into_iter().chain(targets);
+            let mut values = values.into_iter().chain(targets).chain(std::iter::repeat(1.0));
             signature.fields.iter().map(|field| values.by_ref().take(field.elements()).collect()).collect()
         };
         let origin = "made-up samples".to_owned();
@@ -216,7 +223,7 @@ impl Samples {
             standardise: sim::data::standardise::Standardiser::identity(0),
             standardise_targets: sim::data::standardise::Standardiser::identity(0),
             bias: settings.bias,
-            one_hot: (settings.loss == Loss::OneHot).then_some(settings.first_class),
+            one_hot: settings.one_hot().then_some(settings.first_class),
             coding,
         };
         Ok(Samples { program, signature, encoding, settings, train, test: Vec::new(), origin, label })
@@ -245,7 +252,9 @@ impl Samples {
                 "a batch of {batch} is more than the {count} samples of the training part"
             )));
         }
-        Ok(Schedule { epochs: settings.epochs, batch, reduction: settings.reduction, shuffle: settings.shuffle, seed })
+        let Settings { epochs, reduction, shuffle, .. } = *settings;
+        let rate = self.signature.fields.iter().any(|field| field.name == RATE).then(|| settings.rate());
+        Ok(Schedule { epochs, batch, reduction, shuffle, seed, rate })
     }
 
     /// What happens to an incomplete last batch.
@@ -258,19 +267,20 @@ impl Samples {
 
     /// Judge the predictions for some steps.
     pub fn judge(&self, predictions: &[Vec<f64>], steps: &[Step]) -> Metrics {
-        let labels: Vec<&[f64]> = steps.iter().map(|step| step[self.label].as_slice()).collect();
+        let labels =
+            self.label.map_or_else(Vec::new, |label| steps.iter().map(|step| step[label].as_slice()).collect());
         let codes: Vec<f64> = match &self.encoding.coding {
             Coding::Names(names) => names.iter().map(|&(_, value)| value).collect(),
             _ => Vec::new(),
         };
         let first = self.encoding.one_hot.unwrap_or(0);
         let classes = Classes { first, count: self.encoding.classes() };
-        let scale = &self.encoding.standardise_targets.deviation;
-        metrics::judge(self.settings.loss, predictions, &labels, classes, &codes, scale)
+        let units = &self.encoding.standardise_targets.deviation;
+        metrics::judge(&self.settings.loss, predictions, &labels, Scale { classes, codes: &codes, units })
     }
 
     /// The prediction of one sample, as people read it: a class, or a number in the units of the data.
-    pub fn read_prediction(encoding: &Encoding, loss: Loss, prediction: &[f64]) -> serde_json::Value {
+    pub fn read_prediction(encoding: &Encoding, loss: &Measure, prediction: &[f64]) -> serde_json::Value {
         if let Some(first) = encoding.one_hot {
             let classes = &prediction[first.min(prediction.len())..];
             return encoding.coding.name(metrics::largest(classes) as f64).unwrap_or("").into();
@@ -282,7 +292,8 @@ impl Samples {
                 value
             }
         };
-        if loss == Loss::Squared {
+        let of_class = matches!(loss, Measure::Library(Loss::Logistic | Loss::Hinge));
+        if !of_class {
             let values: Vec<f64> = prediction.iter().enumerate().map(restore).collect();
             return if let [value] = values.as_slice() { (*value).into() } else { values.into() };
         }
@@ -361,9 +372,13 @@ fn label_elements(program: &Program) -> usize {
 }
 
 /// What a program takes and gives, and the number of the field that the prediction is compared with.
-pub fn signature(project: &Project, program: &Program, settings: &Settings) -> Result<(Signature, usize), Failure> {
+pub fn signature(
+    project: &Project,
+    program: &Program,
+    settings: &Settings,
+) -> Result<(Signature, Option<usize>), Failure> {
     let fields_with = |role: &Role| {
-        let tensors = program.tensors.iter().filter(move |tensor| tensor.role == *role);
+        let tensors = program.tensors.iter().filter(move |tensor| tensor.role == *role && tensor.name != RATE);
         tensors.map(|tensor| Field { name: tensor.name.clone(), shape: tensor.shape.clone() }).collect::<Vec<_>>()
     };
     let wrong = |message: String, help: String| {
@@ -371,9 +386,19 @@ pub fn signature(project: &Project, program: &Program, settings: &Settings) -> R
         Failure::data(project.path.with_extension("toml").display().to_string(), vec![diagnostic])
     };
     let names = || program.names.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
-    let Some((_, id)) = program.names.iter().rev().find(|(name, _)| *name == settings.prediction) else {
-        let message = format!("the program has no `{}`, which [train] names as the prediction", settings.prediction);
-        return Err(wrong(message, format!("its names are {}", names())));
+    // A scalar that is minimised is what is judged.
+    let (wanted, what) = match &settings.loss {
+        Measure::Scalar(name) => (name, "loss"),
+        Measure::Library(_) => (&settings.prediction, "prediction"),
+    };
+    let Some((_, id)) = program.names.iter().rev().find(|(name, _)| name == wanted) else {
+        let message = format!("the program has no `{wanted}`, which [train] names as the {what}");
+        let losses = Loss::ALL.iter().map(|loss| loss.name()).collect::<Vec<_>>().join(", ");
+        let help = match settings.loss {
+            Measure::Scalar(_) => format!("the losses are {losses}, and the names of scalars: {}", names()),
+            Measure::Library(_) => format!("its names are {}", names()),
+        };
+        return Err(wrong(message, help));
     };
     let shape = &program.tensors[id.0].shape;
     let mut fields = fields_with(&Role::Input);
@@ -383,20 +408,26 @@ pub fn signature(project: &Project, program: &Program, settings: &Settings) -> R
         Some(name) => fields.iter().position(|field| field.name == *name),
         None => fields[inputs..].iter().position(|field| field.shape == *shape).map(|n| n + inputs),
     };
-    let Some(label) = label else {
+    let scalar = matches!(settings.loss, Measure::Scalar(_));
+    let mut compared = None;
+    if let (Some(label), false) = (label, scalar) {
+        if elements(&fields[label].shape) != elements(shape) {
+            let message =
+                format!("prediction `{}` and label `{}` differ in shape", settings.prediction, fields[label].name);
+            return Err(wrong(message, "see `prediction` and `label` in the [train] table".to_owned()));
+        }
+        compared = Some(label);
+    } else if !scalar {
         let message = match &settings.label {
             Some(name) => format!("the program has no input or label `{name}`, which [train] names as the label"),
             None => format!("no label of the program has the shape of the prediction `{}`", settings.prediction),
         };
         return Err(wrong(message, "a label is a `model_output` that the program never assigns".to_owned()));
-    };
-    if elements(&fields[label].shape) != elements(shape) {
-        let message =
-            format!("prediction `{}` and label `{}` differ in shape", settings.prediction, fields[label].name);
-        return Err(wrong(message, "see `prediction` and `label` in the [train] table".to_owned()));
     }
+    let rate = program.tensors.iter().filter(|tensor| tensor.name == RATE);
+    fields.extend(rate.map(|tensor| Field { name: tensor.name.clone(), shape: Vec::new() }));
     let state = program.tensors.iter().filter(|tensor| tensor.role == Role::State);
     let model = state.map(|tensor| (tensor.name.clone(), elements(&tensor.shape))).collect();
-    let prediction = (settings.prediction.clone(), elements(shape));
-    Ok((Signature { fields, inputs, prediction, model }, label))
+    let prediction = (wanted.clone(), elements(shape));
+    Ok((Signature { fields, inputs, prediction, model }, compared))
 }

@@ -3,8 +3,10 @@
 use crate::config::{from_toml, value_span};
 use crate::failure::{Failure, Source};
 use arch::{Code, Diagnostic};
+use compiler::derived::losses::Loss;
+use compiler::derived::training::Measure;
 use serde::Deserialize;
-use sim::train::settings::{Loss, Settings, Weights};
+use sim::train::settings::{Initial, Settings, Weights};
 use std::path::Path;
 
 #[derive(Deserialize)]
@@ -36,9 +38,9 @@ fn parse(text: &str) -> Result<Settings, Diagnostic> {
     }
     // These losses compare the prediction with the number of a class, so they must know the classes.
     let (name, labels) = match settings.loss {
-        Loss::Logistic => ("logistic", "{ 0 = 0, 1 = 1 }"),
-        Loss::Hinge => ("hinge", "{ 0 = -1, 1 = 1 }"),
-        Loss::Squared | Loss::OneHot => return Ok(settings),
+        Measure::Library(Loss::Logistic) => ("logistic", "{ 0 = 0, 1 = 1 }"),
+        Measure::Library(Loss::Hinge) => ("hinge", "{ 0 = -1, 1 = 1 }"),
+        _ => return Ok(settings),
     };
     if settings.labels.as_ref().is_some_and(|labels| !labels.is_empty()) {
         return Ok(settings);
@@ -60,11 +62,37 @@ fn impossible(settings: &Settings) -> Option<(&'static str, &'static str)> {
         Some(("labels", "the number of a class is finite"))
     } else if codes.iter().any(twice) {
         Some(("labels", "two classes have the same number"))
-    } else if matches!(settings.weights, Weights::Uniform(bound) if !(bound.is_finite() && bound >= 0.0)) {
+    } else if matches!(settings.weights, Weights::Initial(initial) if !is_possible(initial)) {
         Some(("weights", "the bound of the initial weights is a finite number, at least 0"))
+    } else if !settings.initial.values().copied().all(is_possible) {
+        Some(("initial", "the bound of the initial weights is a finite number, at least 0"))
+    } else if settings.momentum.is_some_and(|momentum| !(0.0..1.0).contains(&momentum)) {
+        Some(("momentum", "what is left after a step is at least 0 and below 1"))
+    } else if settings.decay.is_some_and(|decay| !(0.0..1.0).contains(&decay)) {
+        Some(("decay", "what is left after a step is at least 0 and below 1"))
+    } else if settings.epsilon.is_some_and(|epsilon| !positive(epsilon)) {
+        Some(("epsilon", "what keeps a divisor from 0 is above 0"))
+    } else if settings.clip.is_some_and(|clip| !positive(clip)) {
+        Some(("clip", "gradients are cut off above 0"))
+    } else if settings.clip_norm.is_some_and(|clip| !positive(clip)) {
+        Some(("clip_norm", "gradients are cut off above 0"))
+    } else if !(settings.weight_decay.is_finite() && settings.weight_decay >= 0.0) {
+        Some(("weight_decay", "weights decay by a finite number, at least 0"))
+    } else if settings.schedule_factor.is_some_and(|factor| !positive(factor)) {
+        Some(("schedule_factor", "the factor of the schedule is above 0"))
+    } else if settings.schedule_epochs == Some(0) {
+        Some(("schedule_epochs", "a step of the schedule comes after at least one epoch"))
     } else {
         None
     }
+}
+
+fn positive(value: f64) -> bool {
+    value.is_finite() && value > 0.0
+}
+
+fn is_possible(initial: Initial) -> bool {
+    !matches!(initial, Initial::Uniform(bound) if !(bound.is_finite() && bound >= 0.0))
 }
 
 #[cfg(test)]
@@ -105,6 +133,15 @@ mod tests {
             ("labels = { a = 1, b = 1 }", 10),
             ("labels = { a = nan, b = 1 }", 10),
             ("weights = { uniform = nan }", 11),
+            ("initial = { w = { uniform = nan } }", 11),
+            ("momentum = 1.0", 12),
+            ("decay = -0.1", 9),
+            ("epsilon = 0.0", 11),
+            ("clip = 0.0", 8),
+            ("clip_norm = -1.0", 13),
+            ("weight_decay = inf", 16),
+            ("schedule_factor = 0.0", 19),
+            ("schedule_epochs = 0", 19),
             ("weights = { uniform = -1.0 }", 11),
         ] {
             let text = format!("[train]\nprediction = \"h\"\nloss = \"squared\"\n{wrong}\n");

@@ -118,7 +118,9 @@ impl Training {
     pub fn new(project: Project, samples: Samples, seed: u64) -> Result<Training, Failure> {
         let schedule = samples.schedule(seed)?;
         let programs = Programs::new(&project, &samples, &schedule)?;
-        let start = initial_model(&samples.signature, samples.settings.weights, seed);
+        let shapes = samples.shapes_of_weights();
+        let bound = |name: &str| samples.settings.initial(name).bound(&shapes[name]);
+        let start = initial_model(&samples.signature, bound, seed);
         let mut set: BTreeMap<String, f64> =
             samples::defaults(&samples.settings, &samples.encoding).into_iter().collect();
         set.extend(project.settings_of_the_user());
@@ -185,7 +187,7 @@ impl Training {
     pub fn identity(&self, how: &How<'_>) -> BTreeMap<String, String> {
         let short = |hash: Sha256| arch::tools::hex(&hash.finalize())[..16].to_owned();
         let text = |text: &str| short(Sha256::new_with_prefix(text));
-        let Schedule { epochs, batch, reduction, shuffle, seed } = self.schedule;
+        let Schedule { epochs, batch, reduction, shuffle, seed, rate } = self.schedule;
         let mut data = Sha256::new();
         for value in self.samples.train.iter().chain(&self.samples.test).flatten().flatten() {
             data.update(value.to_le_bytes());
@@ -206,6 +208,7 @@ impl Training {
             ("batch", batch.to_string()),
             ("reduction", format!("{reduction:?}").to_lowercase()),
             ("shuffle", shuffle.to_string()),
+            ("rate", rate.map_or("constant".to_owned(), |rate| format!("{rate:?}"))),
             ("seed", seed.to_string()),
             ("stalls", how.stalls.map_or("none".to_owned(), |seed| seed.to_string())),
         ]
@@ -223,7 +226,7 @@ impl Training {
             program_hash: self.program_hash(),
             engine: last.name.to_owned(),
             set: self.set.clone(),
-            loss: self.samples.settings.loss,
+            loss: self.samples.settings.loss.clone(),
             encoding: self.samples.encoding.clone(),
             ranges: outcome.ranges.clone(),
             model: last.trained.model.clone(),

@@ -2,7 +2,7 @@
 
 use super::expr::Expr;
 use super::flow::Flow;
-use crate::tensor::{Affine, Nest, Node, Program, Role, Start, TensorId};
+use crate::tensor::{Affine, Nest, Node, Program, Start, TensorId};
 
 /// Give a temporary that is always read and written `k` places before the iterator's value `k` more elements, so that its indices are
 /// the iterators themselves.
@@ -15,7 +15,7 @@ pub fn align_origins(program: &Program) -> Program {
     let mut result = program.clone();
     for id in (0..program.tensors.len()).map(TensorId) {
         let tensor = &program.tensors[id.0];
-        if flow.kept[id.0] || !matches!(tensor.role, Role::Temporary | Role::Output | Role::Gradient(_)) {
+        if flow.kept[id.0] || !tensor.role.is_computed() {
             continue;
         }
         let gathered = |node: &Node| matches!(node, Node::Gather { tensor, .. } if *tensor == id);

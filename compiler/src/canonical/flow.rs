@@ -44,7 +44,7 @@ impl Flow {
 }
 
 /// A name that no tensor has yet: `base.1`, `base.2`, ...
-pub(super) fn fresh_name(program: &Program, base: &str) -> String {
+pub(crate) fn fresh_name(program: &Program, base: &str) -> String {
     let stem = match base.rsplit_once('.') {
         Some((stem, digits)) if !stem.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => stem,
         _ => base,

@@ -44,6 +44,7 @@ pub mod rates;
 pub mod split;
 pub mod update;
 
+pub(crate) use flow::fresh_name;
 pub use passes::{PASSES, Pass};
 
 use crate::tensor::{self, Program};

@@ -50,7 +50,7 @@ pub const PASSES: &[Pass] = &[
         does: "what depends on the sample gets the batch as its first dimension",
         run: |program, options| match options.batch.size {
             0 | 1 => Ok(program.clone()),
-            size => update::vectorise(program, size),
+            _ => update::vectorise(program, options.batch),
         },
     },
     Pass {

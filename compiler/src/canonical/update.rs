@@ -11,17 +11,29 @@ use arch::{Code, Diagnostic, Origin};
 ///     d     = h - y;        g[i]   = d * x[i]
 ///     =>  d[b]  = h[b] - y[b];  g[b,i] = d[b] * x[b,i]
 ///
-/// What depends on weights and constants only stays as it is. A program that assigns its state itself says what happens after
-/// one sample, not after several: that is an error.
-pub fn vectorise(program: &Program, size: u32) -> Result<Program, Vec<Diagnostic>> {
+/// What depends on weights and constants only stays as it is, and so does what follows from means ([`Role::Mean`]), which bring the
+/// samples together:
+///
+///     g.mean[i] = g[i]       =>  g.mean[i] = sum[b](1/B * g[b,i])
+///
+/// A program that assigns its state itself says what happens after one sample, not after several: that is an error.
+pub fn vectorise(program: &Program, batch: Batch) -> Result<Program, Vec<Diagnostic>> {
+    let is_mean = |tensor: TensorId| program.tensors[tensor.0].role == Role::Mean;
+    // What follows from means; it is computed once, whatever the batch is.
+    let mut combined: Vec<bool> = (0..program.tensors.len()).map(|n| is_mean(TensorId(n))).collect();
     let mut depends: Vec<bool> =
         program.tensors.iter().map(|t| matches!(t.role, Role::Input | Role::Label | Role::InOut)).collect();
     // A tensor with several writers may become dependent after it has been read, hence the repetition.
     loop {
         let mut changed = false;
         for nest in &program.nests {
-            if !depends[nest.out.0] && reads(nest).iter().any(|t| depends[t.0]) {
+            let sources = reads(nest);
+            if !depends[nest.out.0] && !is_mean(nest.out) && sources.iter().any(|t| depends[t.0]) {
                 depends[nest.out.0] = true;
+                changed = true;
+            }
+            if !combined[nest.out.0] && sources.iter().any(|t| combined[t.0]) {
+                combined[nest.out.0] = true;
                 changed = true;
             }
         }
@@ -32,6 +44,7 @@ pub fn vectorise(program: &Program, size: u32) -> Result<Program, Vec<Diagnostic
     let errors: Vec<Diagnostic> = program
         .updates
         .iter()
+        .filter(|update| depends[update.next.0] || !combined[update.next.0])
         .map(|update| {
             let (state, next) = (&program.tensors[update.state.0], &program.tensors[update.next.0]);
             let message = format!(
@@ -51,7 +64,7 @@ pub fn vectorise(program: &Program, size: u32) -> Result<Program, Vec<Diagnostic
     let mut result = program.clone();
     for (tensor, depends) in result.tensors.iter_mut().zip(&depends) {
         if *depends {
-            tensor.shape.insert(0, size);
+            tensor.shape.insert(0, batch.size);
             if let Role::Gradient(_) = tensor.role {
                 // One gradient per sample is not the gradient of the weights.
                 tensor.role = Role::Temporary;
@@ -60,6 +73,9 @@ pub fn vectorise(program: &Program, size: u32) -> Result<Program, Vec<Diagnostic
     }
     let lead = Affine::iterator(IterId(0));
     for nest in &mut result.nests {
+        if is_mean(nest.out) {
+            combine(program, nest, &depends, batch);
+        }
         if !depends[nest.out.0] {
             continue;
         }
@@ -71,7 +87,7 @@ pub fn vectorise(program: &Program, size: u32) -> Result<Program, Vec<Diagnostic
                 index.insert(0, lead.clone());
             }
         };
-        nest.iterators.insert(0, Iterator { name: "b".into(), low: 0, high: i64::from(size) });
+        nest.iterators.insert(0, Iterator { name: "b".into(), low: 0, high: i64::from(batch.size) });
         nest.free += 1;
         shift(&mut nest.out_index, true);
         for guard in &mut nest.guards {
@@ -97,10 +113,38 @@ pub fn vectorise(program: &Program, size: u32) -> Result<Program, Vec<Diagnostic
         });
         nest.body = body.to_body();
     }
+    means_are_computed(&mut result);
     Ok(result)
 }
 
-/// Turn `descents` into nests and `updates`.
+/// Let a copy of an element combine that element of all samples.
+fn combine(program: &Program, nest: &mut Nest, depends: &[bool], batch: Batch) {
+    let Expr::Read(tensor, mut index) = Expr::from_body(&nest.body) else { return };
+    let input = matches!(program.tensors[tensor.0].role, Role::Input | Role::Label);
+    let size = f64::from(batch.size);
+    let sums = batch.reduction == Reduction::Sum && !input;
+    // What does not depend on the sample is the same for each of them.
+    let scale = match (depends[tensor.0], sums) {
+        (true, true) | (false, false) => 1.0,
+        (true, false) => 1.0 / size,
+        (false, true) => size,
+    };
+    if depends[tensor.0] {
+        index.insert(0, Affine::iterator(IterId(nest.iterators.len())));
+        nest.iterators.push(Iterator { name: "b".into(), low: 0, high: i64::from(batch.size) });
+        nest.aggregate = Aggregate::Add;
+    }
+    nest.body = Expr::mul(Expr::Constant(scale), Expr::Read(tensor, index)).to_body();
+}
+
+/// Means have become nests like others.
+fn means_are_computed(program: &mut Program) {
+    for tensor in program.tensors.iter_mut().filter(|tensor| tensor.role == Role::Mean) {
+        tensor.role = Role::Temporary;
+    }
+}
+
+/// Turn `descents` into nests and `updates`; means have become nests like others.
 ///
 ///     descent w, g, mu              =>  w'[i] = w[i] - mu * g[i]
 ///     a batch of B samples, mean    =>  w'[i] = w[i] + sum[b](-(mu/B) * g[b,i])     (starting at w: nothing is rounded in between)
@@ -109,6 +153,7 @@ pub fn vectorise(program: &Program, size: u32) -> Result<Program, Vec<Diagnostic
 /// For a batch the program has to be vectorised before.
 pub fn lower_descents(program: &Program, batch: Batch) -> Program {
     let mut result = program.clone();
+    means_are_computed(&mut result);
     let flow = Flow::of(program);
     for descent in result.descents.drain(..).collect::<Vec<_>>() {
         let (state, gradient) = (descent.state, descent.gradient);

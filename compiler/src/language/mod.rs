@@ -20,6 +20,7 @@ pub mod tabla;
 pub mod tensor_comprehensions;
 pub mod tile;
 
+use crate::derived::training::{Training, with_training};
 use crate::tensor::Program;
 use arch::{Code, Diagnostic};
 
@@ -92,6 +93,8 @@ pub struct Options {
     pub gaussian: Option<(f64, f64)>,
     /// Sizes beyond which a program is refused.
     pub limits: Limits,
+    /// What is trained, if the program does not say it, and how.
+    pub training: Option<Training>,
 }
 
 /// Sizes beyond which a program is refused (E-LIMIT), so that a typing error does not eat the memory of the computer.
@@ -120,8 +123,16 @@ impl Default for Limits {
 /// A program and its warnings, or everything that is wrong with it.
 pub type Parsed = Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>>;
 
-/// Read a program in any language. A pure preprocessor file is checked and gives an empty program; [`preprocessor::preprocess`] gives its contents.
+/// Read a program in any language, with its gradients. A pure preprocessor file is checked and gives an empty program; [`preprocessor::preprocess`] gives its contents.
 pub fn parse(language: Language, text: &str, options: &Options) -> Parsed {
+    let (program, warnings) = read(language, text, options)?;
+    match &options.training {
+        Some(training) => Ok((with_training(&program, training)?, warnings)),
+        None => Ok((program, warnings)),
+    }
+}
+
+fn read(language: Language, text: &str, options: &Options) -> Parsed {
     match language {
         Language::Tabla => tabla::parse(text, options),
         Language::TensorComprehensions => tensor_comprehensions::parse(text, options),

@@ -23,7 +23,8 @@ impl Region {
         Region { ranges, tied: (0..shape.len()).collect() }
     }
 
-    fn is_box(&self) -> bool {
+    /// Whether no two dimensions are tied.
+    pub(crate) fn is_box(&self) -> bool {
         self.tied.iter().enumerate().all(|(dimension, &first)| dimension == first)
     }
 
@@ -64,7 +65,8 @@ impl Region {
 /// Boxes beyond which a bit per element is cheaper.
 const MOST_BOXES: usize = 16;
 
-type Ranges = Vec<(i64, i64)>;
+/// A half-open range per dimension.
+pub(crate) type Ranges = Vec<(i64, i64)>;
 
 /// The elements that have a value.
 #[derive(Debug, Clone)]
@@ -134,6 +136,35 @@ impl Coverage {
         }
     }
 
+    /// Whether an element of `region` may have a value.
+    pub(crate) fn touches(&self, region: &Region) -> bool {
+        self.boxes().iter().any(|known| known.iter().zip(&region.ranges).all(|(a, b)| a.0 < b.1 && b.0 < a.1))
+    }
+
+    /// Whether all elements with a value lie between the smallest and the largest index of `region`.
+    pub(crate) fn lies_in(&self, region: &Region) -> bool {
+        self.boxes().iter().all(|known| known.iter().zip(&region.ranges).all(|(a, b)| b.0 <= a.0 && a.1 <= b.1))
+    }
+
+    /// The elements with a value, as boxes without common elements.
+    pub(crate) fn boxes(&self) -> Vec<Ranges> {
+        match &self.known {
+            Known::All => vec![Region::whole(&self.shape).ranges],
+            Known::Boxes(boxes) => {
+                let mut apart: Vec<Ranges> = Vec::new();
+                for known in boxes {
+                    let mut rest = vec![known.clone()];
+                    for earlier in &apart {
+                        rest = rest.iter().flat_map(|piece| subtract(piece, earlier)).collect();
+                    }
+                    apart.extend(rest);
+                }
+                apart
+            }
+            Known::Bits(bits) => runs(&self.shape, bits),
+        }
+    }
+
     fn make_bits(&mut self) {
         let Known::Boxes(boxes) = &self.known else { return };
         let elements = self.shape.iter().map(|&extent| extent as usize).product();
@@ -147,6 +178,26 @@ impl Coverage {
         }
         self.known = Known::Bits(bits);
     }
+}
+
+/// Neighbours in the last dimension as boxes.
+fn runs(shape: &[u32], bits: &[bool]) -> Vec<Ranges> {
+    let mut found: Vec<Ranges> = Vec::new();
+    Region::whole(shape).each_point(&mut |point| {
+        if bits[position(shape, point)] {
+            let mut next: Ranges = point.iter().map(|&index| (index, index + 1)).collect();
+            if let (Some(before), Some(last)) = (found.last_mut(), next.len().checked_sub(1))
+                && before[..last] == next[..last]
+                && before[last].1 == next[last].0
+            {
+                before[last].1 += 1;
+            } else {
+                found.push(std::mem::take(&mut next));
+            }
+        }
+        true
+    });
+    found
 }
 
 /// The first point of a region that has not the property; an element outside every box counts as one without.
@@ -240,6 +291,23 @@ mod tests {
         coverage.add(&diagonal);
         assert_eq!(coverage.missing(&diagonal), None);
         assert_eq!(coverage.missing(&Region::whole(&[3, 3])), Some(vec![0, 1]));
+    }
+
+    #[test]
+    fn boxes_tell_every_element_once() {
+        let mut coverage = Coverage::none(&[3, 4]);
+        coverage.add(&region(&[(0, 2), (0, 2)]));
+        coverage.add(&region(&[(1, 3), (1, 4)]));
+        let size = |boxes: &[super::Ranges]| -> i64 {
+            boxes.iter().map(|ranges| ranges.iter().map(|range| range.1 - range.0).product::<i64>()).sum()
+        };
+        assert_eq!(size(&coverage.boxes()), 4 + 6 - 1);
+        assert!(coverage.touches(&region(&[(2, 3), (3, 4)])) && !coverage.touches(&region(&[(2, 3), (0, 1)])));
+        assert!(coverage.lies_in(&region(&[(0, 3), (0, 4)])) && !coverage.lies_in(&region(&[(0, 3), (1, 4)])));
+        let diagonal = Region { ranges: vec![(0, 3), (0, 3)], tied: vec![0, 0] };
+        let mut coverage = Coverage::none(&[3, 3]);
+        coverage.add(&diagonal);
+        assert_eq!(coverage.boxes(), [[(0, 1), (0, 1)], [(1, 2), (1, 2)], [(2, 3), (2, 3)]]);
     }
 
     #[test]

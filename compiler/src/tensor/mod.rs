@@ -9,6 +9,7 @@
 //! 4. Every element read has been written before, unless its tensor is an input, label, state or parameter.
 //! 5. Inputs, labels and parameters are never written. A tensor may have several writers; the order of Nests decides.
 //! 6. A Nest that reads the tensor it writes reads only the element it writes (same index), otherwise the front end has put a copy in between.
+//! 7. A tensor of the role [`Role::Mean`] is written by copies of elements only.
 //!
 //! A statement computes all its values from the state before it: that is why law 6 exists.
 
@@ -18,6 +19,7 @@ mod text;
 mod verify;
 
 pub use function::Function;
+pub(crate) use verify::region;
 pub use verify::{laws, verify};
 
 use arch::{Origin, Span};
@@ -98,6 +100,19 @@ pub enum Role {
     InOut,
     /// Gradient of a state tensor.
     Gradient(TensorId),
+    /// What the samples of a batch have in common: of a gradient their mean or sum, of an input their mean. The Nests that write it are
+    /// copies; for one sample that is all it is.
+    Mean,
+}
+
+impl Role {
+    /// Whether every element comes from a Nest.
+    pub fn is_computed(&self) -> bool {
+        match self {
+            Role::Temporary | Role::Output | Role::Gradient(_) | Role::Mean => true,
+            Role::Input | Role::Label | Role::State | Role::Parameter(_) | Role::InOut => false,
+        }
+    }
 }
 
 /// Element type.

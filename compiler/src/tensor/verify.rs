@@ -8,6 +8,7 @@
 //! | 4 written before read | boxes of written elements; what is not a box counts as everything between its smallest and largest index |
 //! | 5 inputs, labels, parameters are not written | directly |
 //! | 6 own elements at the written index only | directly |
+//! | 7 means are copies | directly |
 
 use super::coverage::{Coverage, Region};
 use super::{Affine, Aggregate, Guard, IterId, Nest, Node, NodeId, Program, Role, Start, TensorId};
@@ -38,9 +39,9 @@ pub fn laws(program: &Program) -> Result<(), String> {
     let mut written: Vec<Coverage> = program
         .tensors
         .iter()
-        .map(|tensor| match tensor.role {
-            Role::Temporary | Role::Output | Role::Gradient(_) => Coverage::none(&tensor.shape),
-            Role::Input | Role::Label | Role::State | Role::Parameter(_) | Role::InOut => Coverage::all(&tensor.shape),
+        .map(|tensor| {
+            let shape = &tensor.shape;
+            if tensor.role.is_computed() { Coverage::none(shape) } else { Coverage::all(shape) }
         })
         .collect();
     for (number, nest) in program.nests.iter().enumerate() {
@@ -93,6 +94,8 @@ fn check_nest(program: &Program, nest: &Nest, written: &mut [Coverage]) -> Resul
     ensure(!matches!(out.role, Role::Input | Role::Label | Role::Parameter(_)), || {
         format!("law 5: {} is written", out.name)
     })?;
+    let copies = matches!(nest.body.nodes.as_slice(), [Node::Read { .. }]) && nest.aggregate == Aggregate::Assign;
+    ensure(out.role != Role::Mean || copies, || format!("law 7: the mean {} is computed", out.name))?;
     let mut reads: Vec<(TensorId, &[Affine])> = Vec::new();
     for node in &nest.body.nodes {
         match node {
@@ -223,7 +226,7 @@ fn every_point(nest: &Nest, holds: impl Fn(&[i64]) -> bool) -> bool {
 }
 
 /// The elements that an access touches. Dimensions with the same index are tied; other dependences are ignored.
-fn region(nest: &Nest, index: &[Affine]) -> Region {
+pub(crate) fn region(nest: &Nest, index: &[Affine]) -> Region {
     let range = |value: &Affine| {
         let (low, high) = value.range(&nest.iterators);
         (low, high + 1)

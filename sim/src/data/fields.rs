@@ -8,8 +8,9 @@ use crate::data::missing::{Missing, fill, replacements};
 use crate::data::standardise::Standardiser;
 use crate::data::table::Table;
 use crate::train::engine::{Field, Signature, Step};
-use crate::train::settings::{Columns, Counted, Loss, Settings, Size};
+use crate::train::settings::{Columns, Counted, Settings, Size};
 use arch::{Code, Diagnostic};
+use compiler::derived::optimisers::RATE;
 use serde::{Deserialize, Serialize};
 
 /// Everything that turns a row into numbers; fixed by the training part, saved with the model.
@@ -48,7 +49,7 @@ impl Encoding {
         target: Option<&[String]>,
         labels: usize,
     ) -> Result<Encoding, Diagnostic> {
-        let wanted = if settings.loss == Loss::OneHot { 1 } else { labels };
+        let wanted = if settings.one_hot() && labels > 0 { 1 } else { labels };
         let targets = if let Some(names) = target.or(settings.target.as_ref().map(Columns::names)) {
             names.iter().flat_map(|name| columns_of(table, name)).collect()
         } else if wanted < table.columns.len() {
@@ -65,10 +66,10 @@ impl Encoding {
         if features.is_empty() {
             return Err(Diagnostic::global(Code::Data, "the data has no feature column beside the target"));
         }
-        let coding = match (&settings.labels, settings.loss) {
+        let coding = match (&settings.labels, settings.one_hot()) {
             (Some(names), _) => Coding::Names(names.iter().map(|(name, &value)| (name.clone(), value)).collect()),
-            (None, Loss::OneHot) => Coding::classes(table, table.column(&targets[0])?),
-            (None, _) => Coding::Number,
+            (None, true) => Coding::classes(table, table.column(&targets[0])?),
+            (None, false) => Coding::Number,
         };
         Ok(Encoding {
             standardise: Standardiser::identity(features.len()),
@@ -78,7 +79,7 @@ impl Encoding {
             targets,
             bias: settings.bias,
             coding,
-            one_hot: (settings.loss == Loss::OneHot).then_some(settings.first_class),
+            one_hot: settings.one_hot().then_some(settings.first_class),
         })
     }
 
@@ -174,7 +175,9 @@ impl Encoding {
         };
         let elements =
             |range: std::ops::Range<usize>| -> usize { signature.fields[range].iter().map(Field::elements).sum() };
-        let (inputs, all) = (signature.inputs, signature.fields.len());
+        // The rate of a step is the last field, and not from the data.
+        let all = signature.fields.iter().filter(|field| field.name != RATE).count();
+        let inputs = signature.inputs;
         let (want, have) = (elements(0..inputs), self.inputs());
         if want != have {
             let bias = if self.bias { " and a bias" } else { "" };
@@ -222,7 +225,8 @@ impl Encoding {
                 labels
             }
         };
-        let mut values = inputs.into_iter().chain(labels);
+        // Behind the labels stands the rate of a step, if it has one: as it is.
+        let mut values = inputs.into_iter().chain(labels).chain(std::iter::repeat(1.0));
         signature.fields.iter().map(|field| values.by_ref().take(field.elements()).collect()).collect()
     }
 }

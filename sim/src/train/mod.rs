@@ -12,20 +12,23 @@
 //! | [`words`] | an engine on fixed-point words |
 //! | [`device`] | an engine made of a clocked grid and its driver |
 //! | [`compared`] | an engine that is checked, word by word, against the rung above |
+//! | [`rate`] | the rate of each step |
 //! | [`metrics`] | loss, accuracy, R² |
 
 pub mod compared;
 pub mod device;
 pub mod engine;
 pub mod metrics;
+pub mod rate;
 pub mod reals;
 pub mod settings;
 pub mod words;
 
 use crate::data::split::{epoch_order, generator, purpose, unit};
 use engine::{Comparison, Engine, EngineError, Model, Signature, Step};
+use rate::Rate;
 use serde::{Deserialize, Serialize};
-use settings::{Reduction, Weights};
+use settings::Reduction;
 
 /// The programs of one training on one kind of engine.
 pub struct Engines {
@@ -38,7 +41,7 @@ pub struct Engines {
 }
 
 /// How often, in what order, in what portions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Schedule {
     /// Passes over the samples.
     pub epochs: usize,
@@ -50,6 +53,8 @@ pub struct Schedule {
     pub shuffle: bool,
     /// Seed of that order.
     pub seed: u64,
+    /// The rate of each step, which is the last field of a step; `None` if the program has its own.
+    pub rate: Option<Rate>,
 }
 
 impl Schedule {
@@ -81,14 +86,15 @@ pub struct Trained {
     pub saturated: bool,
 }
 
-/// Weights before the first step.
-pub fn initial_model(signature: &Signature, weights: Weights, seed: u64) -> Model {
+/// Weights before the first step, evenly distributed between bounds that depend on the tensor's name; with the bound 0 they are 0.
+pub fn initial_model(signature: &Signature, bound: impl Fn(&str) -> f64, seed: u64) -> Model {
     let mut generator = generator(seed, purpose::WEIGHTS);
-    let mut draw = |_| match weights {
-        Weights::Zeros => 0.0,
-        Weights::Uniform(bound) => (2.0 * unit(&mut generator) - 1.0) * bound,
+    let mut weights = |name: &str, elements: usize| -> Vec<f64> {
+        let bound = bound(name);
+        let mut draw = |_| if bound == 0.0 { 0.0 } else { (2.0 * unit(&mut generator) - 1.0) * bound };
+        (0..elements).map(&mut draw).collect()
     };
-    signature.model.iter().map(|(name, elements)| (name.clone(), (0..*elements).map(&mut draw).collect())).collect()
+    signature.model.iter().map(|(name, elements)| (name.clone(), weights(name, *elements))).collect()
 }
 
 /// The samples of one batch as one step: per field, sample after sample.
@@ -131,14 +137,23 @@ pub fn resume(
     for epoch in done..schedule.epochs {
         let order = epoch_order(steps.len(), schedule.shuffle, schedule.seed, epoch);
         let (full, rest) = order.split_at(order.len() - schedule.left_over(order.len()));
-        let batches: Vec<Step> = full.chunks(schedule.batch).map(|batch| gather(steps, batch)).collect();
+        let mut batches: Vec<Step> = full.chunks(schedule.batch).map(|batch| gather(steps, batch)).collect();
+        let per_epoch = order.len().div_ceil(schedule.batch);
+        let pace = |step: &mut Step, number: usize| {
+            if let (Some(rate), Some(field)) = (schedule.rate, step.last_mut()) {
+                field.fill(rate.at(epoch * per_epoch + number, per_epoch, schedule.epochs));
+            }
+        };
+        batches.iter_mut().enumerate().for_each(|(number, batch)| pace(batch, number));
         if !batches.is_empty() {
             advance(&mut trained, engines.full.as_mut(), &batches)?;
         }
         trained.samples += full.len() as u64;
         if let (Some(engine), false) = (&mut engines.rest, rest.is_empty()) {
             engine.load(&trained.model);
-            advance(&mut trained, engine.as_mut(), &[gather(steps, rest)])?;
+            let mut last = gather(steps, rest);
+            pace(&mut last, batches.len());
+            advance(&mut trained, engine.as_mut(), &[last])?;
             trained.samples += rest.len() as u64;
             engines.full.load(&trained.model);
         }
@@ -225,8 +240,8 @@ mod tests {
         let engine = |batch| Box::new(Line { batch, weight: 0.0 }) as Box<dyn Engine>;
         let rest = (reduction == Reduction::Sum).then(|| engine(1));
         let mut engines = Engines { full: engine(2), rest, predict: engine(0) };
-        let schedule = Schedule { epochs: 300, batch: 2, reduction, shuffle: true, seed: 3 };
-        let start = initial_model(&signature(), Weights::Zeros, 3);
+        let schedule = Schedule { epochs: 300, batch: 2, reduction, shuffle: true, seed: 3, rate: None };
+        let start = initial_model(&signature(), |_| 0.0, 3);
         let mut epochs = 0;
         let trained = train(&mut engines, &steps, &schedule, &start, &mut |_, _, _| {
             epochs += 1;
@@ -250,7 +265,7 @@ mod tests {
 
     #[test]
     fn initial_weights_follow_the_seed() {
-        let draw = |seed| initial_model(&signature(), Weights::Uniform(0.5), seed)["w"][0];
+        let draw = |seed| initial_model(&signature(), |_| 0.5, seed)["w"][0];
         assert!(
             draw(1).abs() < 0.5 && draw(1).to_bits() == draw(1).to_bits() && draw(1).to_bits() != draw(2).to_bits()
         );

@@ -1,5 +1,9 @@
 //! What a gradient program does not say: the `[train]` table of the TOML beside it.
 
+use crate::train::rate::{Rate, Shape};
+use compiler::derived::losses::Loss as Library;
+use compiler::derived::optimisers::{Clip, Method, Optimiser, is_added};
+use compiler::derived::training::{Measure, Minimised, Training};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -9,8 +13,9 @@ use std::collections::BTreeMap;
 pub struct Settings {
     /// The name in the program whose value is the prediction.
     pub prediction: String,
-    /// What is minimised, and how predictions are judged.
-    pub loss: Loss,
+    /// What is minimised, and how predictions are judged: a loss of the library, or a scalar of the program.
+    #[serde(with = "loss_name")]
+    pub loss: Measure,
     /// The label tensor the prediction is compared with; default: the first label with its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
@@ -32,9 +37,12 @@ pub struct Settings {
     /// Scale the target likewise (and its predictions back); default: for the loss `squared`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standardise_target: Option<bool>,
-    /// Weights before the first step.
+    /// Tensors that are trained, in a program without gradients; or what all weights start from.
     #[serde(default)]
     pub weights: Weights,
+    /// What weights start from, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub initial: BTreeMap<String, Initial>,
     /// Passes over the training part.
     #[serde(default = "ten")]
     pub epochs: usize,
@@ -50,6 +58,39 @@ pub struct Settings {
     /// Learning rate: value of the program's constant `mu`; default: what the program says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mu: Option<f64>,
+    /// How gradients change weights.
+    #[serde(default)]
+    pub optimiser: OptimiserName,
+    /// What is left of a mean gradient after a step; default: 0.9.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub momentum: Option<f64>,
+    /// What is left of a mean square after a step; default: 0.99 for `rmsprop`, 0.999 for `adam`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decay: Option<f64>,
+    /// Keeps divisors from 0; default: 0.0001.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<f64>,
+    /// This part of a weight is added to its gradient.
+    #[serde(default)]
+    pub weight_decay: f64,
+    /// Elements of gradients are cut off at this size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clip: Option<f64>,
+    /// The gradient of all weights together is cut down to this length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clip_norm: Option<f64>,
+    /// How the rate falls.
+    #[serde(default)]
+    pub schedule: Shape,
+    /// How fast it falls: `step` multiplies by it, `inverse` divides by 1 + it * epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule_factor: Option<f64>,
+    /// Epochs between two steps of the schedule `step`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule_epochs: Option<usize>,
+    /// Epochs in which the rate rises to its full size.
+    #[serde(default)]
+    pub warm_up: usize,
     /// Constants of the program that follow from the data.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<String, Size>,
@@ -70,22 +111,120 @@ fn one() -> u32 {
 impl Settings {
     /// Whether the target is scaled.
     pub fn scales_target(&self) -> bool {
-        self.standardise_target.unwrap_or(self.loss == Loss::Squared && self.labels.is_none())
+        let distance = matches!(self.loss, Measure::Library(Library::Squared | Library::Absolute | Library::Huber));
+        self.standardise_target.unwrap_or(distance && self.labels.is_none())
+    }
+
+    /// Whether a label has one element per class.
+    pub fn one_hot(&self) -> bool {
+        matches!(self.loss, Measure::Library(Library::OneHot | Library::CrossEntropy))
+    }
+
+    /// Whether gradients are derived of what is said here.
+    pub fn derives(&self) -> bool {
+        matches!(self.weights, Weights::Trained(_))
+    }
+
+    /// What a tensor starts from.
+    pub fn initial(&self, tensor: &str) -> Initial {
+        let all = match self.weights {
+            Weights::Initial(initial) => initial,
+            Weights::Trained(_) => Initial::default(),
+        };
+        if is_added(tensor) { Initial::Zeros } else { self.initial.get(tensor).copied().unwrap_or(all) }
+    }
+
+    /// How the rate changes.
+    pub fn rate(&self) -> Rate {
+        let means = (self.optimiser == OptimiserName::Adam).then(|| (self.momentum(), self.decay(0.999)));
+        Rate {
+            shape: self.schedule,
+            factor: self.schedule_factor.unwrap_or(if self.schedule == Shape::Step { 0.1 } else { 1.0 }),
+            epochs: self.schedule_epochs.unwrap_or(1),
+            warm_up: self.warm_up,
+            means,
+        }
+    }
+
+    fn momentum(&self) -> f64 {
+        self.momentum.unwrap_or(0.9)
+    }
+
+    fn decay(&self, default: f64) -> f64 {
+        self.decay.unwrap_or(default)
+    }
+
+    /// What the compiler does with the program.
+    pub fn training(&self) -> Training {
+        let epsilon = self.epsilon.unwrap_or(1e-4);
+        let method = match self.optimiser {
+            OptimiserName::Sgd => Method::Sgd,
+            OptimiserName::Momentum => Method::Momentum { momentum: self.momentum(), ahead: false },
+            OptimiserName::Nesterov => Method::Momentum { momentum: self.momentum(), ahead: true },
+            OptimiserName::Adagrad => Method::Adagrad { epsilon },
+            OptimiserName::Rmsprop => Method::Rmsprop { decay: self.decay(0.99), epsilon },
+            OptimiserName::Adam => Method::Adam { beta1: self.momentum(), beta2: self.decay(0.999), epsilon },
+        };
+        let clip = match (self.clip, self.clip_norm) {
+            (_, Some(norm)) => Clip::Norm(norm),
+            (Some(size), None) => Clip::Value(size),
+            (None, None) => Clip::Nothing,
+        };
+        let rate_is_input = !self.rate().is_constant();
+        let objective = match &self.weights {
+            Weights::Initial(_) => None,
+            Weights::Trained(weights) => Some(Minimised {
+                loss: self.loss.clone(),
+                prediction: self.prediction.clone(),
+                label: self.label.clone(),
+                weights: weights.clone(),
+                rate: self.mu,
+            }),
+        };
+        Training { objective, optimiser: Optimiser { method, weight_decay: self.weight_decay, clip, rate_is_input } }
     }
 }
 
-/// What is minimised. The program computes the gradient; this is how the result is judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// How gradients change weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Loss {
-    /// `(h - y)^2`; judged by R².
-    Squared,
-    /// `-y log h - (1 - y) log(1 - h)`; judged by accuracy, the nearest label.
-    Logistic,
-    /// `max(0, 1 - y h)`; judged by accuracy, the nearest label.
-    Hinge,
-    /// Sum of `(h - y)^2` over one element per class; judged by accuracy, the largest element.
-    OneHot,
+pub enum OptimiserName {
+    /// Along the gradient.
+    #[default]
+    Sgd,
+    /// Along a sum of gradients that fades.
+    Momentum,
+    /// The same, one step ahead.
+    Nesterov,
+    /// Shorter steps where gradients have been long.
+    Adagrad,
+    /// Shorter steps where gradients have been long of late.
+    Rmsprop,
+    /// Means of gradients and of their squares.
+    Adam,
+}
+
+/// A loss as it is written: its name in the library, or the name of a scalar.
+pub mod loss_name {
+    use super::{Library, Measure};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Write it.
+    ///
+    /// # Errors
+    /// What the format reports.
+    pub fn serialize<S: Serializer>(loss: &Measure, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(loss.name())
+    }
+
+    /// Read it.
+    ///
+    /// # Errors
+    /// It is not text.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Measure, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Ok(Library::of_name(&name).map_or(Measure::Scalar(name), Measure::Library))
+    }
 }
 
 /// One column or several.
@@ -108,15 +247,55 @@ impl Columns {
     }
 }
 
-/// Weights before the first step.
+/// Which weights, or what they start from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected names of tensors that are trained, `[\"w\"]`, or what weights start from, `{ uniform = 0.1 }`"
+)]
+pub enum Weights {
+    /// The tensors that are trained; their gradients are derived.
+    Trained(Vec<String>),
+    /// What all weights start from.
+    Initial(Initial),
+}
+
+impl Default for Weights {
+    fn default() -> Weights {
+        Weights::Initial(Initial::Zeros)
+    }
+}
+
+/// A weight before the first step, drawn with the seed.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Weights {
+pub enum Initial {
     /// All 0.
     #[default]
     Zeros,
-    /// Evenly distributed in `-bound..bound`, drawn with the seed.
+    /// Evenly distributed in `-bound..bound`.
     Uniform(f64),
+    /// Evenly distributed, with the variance `2 / (inputs + outputs)` (Glorot).
+    Xavier,
+    /// Evenly distributed, with the variance `2 / inputs`.
+    He,
+}
+
+impl Initial {
+    /// The bound of the distribution for a tensor of this shape, whose first dimension is its outputs.
+    pub fn bound(self, shape: &[u32]) -> f64 {
+        let elements = |shape: &[u32]| shape.iter().map(|&n| f64::from(n)).product::<f64>();
+        let (outputs, inputs) = match shape {
+            [] | [_] => (1.0, elements(shape)),
+            [first, rest @ ..] => (f64::from(*first), elements(rest)),
+        };
+        match self {
+            Initial::Zeros => 0.0,
+            Initial::Uniform(bound) => bound,
+            Initial::Xavier => libm::sqrt(6.0 / (inputs + outputs)),
+            Initial::He => libm::sqrt(6.0 / inputs),
+        }
+    }
 }
 
 /// What a batch does with the gradients of its samples.

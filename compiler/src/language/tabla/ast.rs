@@ -5,6 +5,7 @@
 //! gradient g[m] -> w;          Link
 //! iterator i[0:m];             Iterate
 //! h = sum[i](w[i] * x[i]);     Assign
+//! minimize squared(h, y);      Minimize
 //! ```
 
 use arch::Span;
@@ -27,6 +28,8 @@ pub(super) enum Item<'s> {
     Iterate(Vec<Iterator<'s>>),
     /// `v[i] = e;`, also the definition of a constant.
     Assign { target: Variable<'s>, value: Expression<'s>, span: Span },
+    /// `minimize e;`
+    Minimize { value: Expression<'s>, span: Span },
 }
 
 /// The data types without a link.
@@ -90,6 +93,8 @@ pub(super) enum Form<'s> {
     Group { kind: Group, iterator: Option<Name<'s>>, open: Span, body: Box<Expression<'s>> },
     /// `sigmoid(e)`; an iterator is an error that is reported later, with a better message.
     Call { function: Nonlinear, iterator: Option<Name<'s>>, body: Box<Expression<'s>> },
+    /// `squared(h, y)`: only in what is minimised.
+    Loss { loss: Name<'s>, prediction: Variable<'s>, label: Variable<'s> },
 }
 
 /// Operators on two values.

@@ -22,6 +22,7 @@ pub(super) enum Token<'s> {
     Model,
     Gradient,
     Iterator,
+    Minimize,
     Group(Group),
     Nonlinear(Nonlinear),
     Arrow,
@@ -55,7 +56,7 @@ pub(super) fn lex<'s>(source: &'s Expanded, seed_dialect: bool) -> (Vec<Located<
             let slice = &text[place.into_range()];
             let span = Span::new(place.start, place.end);
             let token = match raw {
-                Raw::Word => word(slice),
+                Raw::Word => word(slice, seed_dialect),
                 Raw::Arrow => Token::Arrow,
                 Raw::Symbol(symbol) => Token::Symbol(symbol),
                 Raw::Number => number(slice, span, &mut diagnostics),
@@ -115,13 +116,14 @@ fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\r' | '\n' | '\u{c}')
 }
 
-fn word(slice: &str) -> Token<'_> {
+fn word(slice: &str, seed_dialect: bool) -> Token<'_> {
     match slice {
         "model_input" => Token::Input,
         "model_output" => Token::Output,
         "model" => Token::Model,
         "gradient" => Token::Gradient,
         "iterator" => Token::Iterator,
+        "minimize" if !seed_dialect => Token::Minimize,
         "sum" => Token::Group(Group::Sum),
         "pi" => Token::Group(Group::Product),
         "norm" => Token::Group(Group::Norm),

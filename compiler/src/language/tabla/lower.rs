@@ -5,12 +5,15 @@
 //! h = sigmoid(h);               Nest h.1[] = sigmoid(h[])                           complete: a new version
 //! a[q] = ...; a[0] = 1;         Nest a[q] = ...;  Nest a[0] = 1                     in part: the same tensor, in this order
 //! g -> w, mu = 1                Descent { w, g, 1 }
+//! minimize squared(h, y);       Nest squared.1[] += ...; Nest minimize[] = squared.1[]; Objective { minimize, [w], 1 }
 //! ```
 //!
 //! A statement that writes part of a tensor and reads other elements of it computes into `NAME.next.N` first, so that it sees only old values.
 
 use super::ast::{Group as GroupKind, Nonlinear, Operator};
-use super::resolve::{Expression, Group, IteratorId, Kind, Read, Resolved, Statement, Subscript, VariableId};
+use super::resolve::{Expression, Group, IteratorId, Kind, Minimize, Read, Resolved, Statement, Subscript, VariableId};
+use crate::derived::Objective;
+use crate::derived::losses::{self, Applied, Loss};
 use crate::language::{Limits, Options};
 use crate::tensor::coverage::{Coverage, Region};
 use crate::tensor::{
@@ -19,8 +22,12 @@ use crate::tensor::{
 };
 use arch::{Code, Diagnostic, Span};
 
-/// The program in tensor IR; errors and warnings go to `diagnostics`.
-pub(super) fn lower(resolved: &Resolved, options: &Options, diagnostics: &mut Vec<Diagnostic>) -> Program {
+/// The program in tensor IR, and what it minimises; errors and warnings go to `diagnostics`.
+pub(super) fn lower(
+    resolved: &Resolved,
+    options: &Options,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (Program, Option<Objective>) {
     let program = Program {
         tensors: Vec::new(),
         nests: Vec::new(),
@@ -36,6 +43,7 @@ pub(super) fn lower(resolved: &Resolved, options: &Options, diagnostics: &mut Ve
         program,
         versions: Vec::new(),
         assigned: Vec::new(),
+        losses: Vec::new(),
         temporaries: 0,
         elements: 0,
     };
@@ -43,8 +51,12 @@ pub(super) fn lower(resolved: &Resolved, options: &Options, diagnostics: &mut Ve
     for statement in &resolved.statements {
         lowering.statement(statement);
     }
+    let objective = resolved.minimize.as_ref().map(|minimize| lowering.minimize(minimize));
     lowering.finish();
-    lowering.program
+    if let Some(objective) = &objective {
+        lowering.program.names.push(("minimize".to_owned(), objective.value));
+    }
+    (lowering.program, objective)
 }
 
 /// The tensors that a variable has been so far.
@@ -69,6 +81,7 @@ struct Lowering<'r, 'd> {
     versions: Vec<Versions>,
     /// Variables in the order of their first assignment.
     assigned: Vec<VariableId>,
+    losses: Vec<Applied>,
     temporaries: usize,
     elements: u64,
 }
@@ -327,10 +340,51 @@ impl Lowering<'_, '_> {
                 };
                 frame.body.push(Node::Call(function, vec![value]))
             }
+            Expression::Loss { loss, prediction, label, span } => {
+                let value = self.loss(*loss, *prediction, *label, *span);
+                match value {
+                    Some(tensor) => frame.body.push(Node::Read { tensor, index: Vec::new() }),
+                    None => frame.body.push(Node::Constant(0.0)),
+                }
+            }
             Expression::Group(group) => {
                 let (tensor, iterators) = (self.group(group), &group.free);
                 let index = self.dense_index(frame, iterators);
                 frame.body.push(Node::Read { tensor, index })
+            }
+        }
+    }
+
+    /// What is minimised, as a scalar with that name.
+    fn minimize(&mut self, minimize: &Minimize) -> Objective {
+        let mut frame = Frame::default();
+        self.expression(&minimize.value, &mut frame);
+        let value = self.tensor("minimize".to_owned(), Vec::new(), Role::Temporary, minimize.span);
+        self.nest(frame, 0, value, Vec::new(), Aggregate::Assign, minimize.span);
+        let weights = minimize.models.iter().filter_map(|model| self.versions[model.0].declared).collect();
+        let losses = std::mem::take(&mut self.losses);
+        Objective { value, losses, weights, rate: self.resolved.rate, span: minimize.span }
+    }
+
+    /// The value of a loss of the library.
+    fn loss(&mut self, loss: Loss, prediction: VariableId, label: VariableId, span: Span) -> Option<TensorId> {
+        let current = |variable: VariableId| self.versions[variable.0].current;
+        let (Some(h), Some(y)) = (current(prediction), current(label)) else {
+            self.diagnostics.push(
+                Diagnostic::new(Code::UndefVal, span, "this is compared before it has a value")
+                    .with_label("nothing is assigned so far"),
+            );
+            return None;
+        };
+        match losses::apply(&mut self.program, loss, h, y, span) {
+            Ok(applied) => {
+                let value = applied.value;
+                self.losses.push(applied);
+                Some(value)
+            }
+            Err(diagnostic) => {
+                self.diagnostics.push(diagnostic);
+                None
             }
         }
     }
@@ -406,7 +460,7 @@ impl Lowering<'_, '_> {
         let mut pending = vec![&statement.value];
         while let Some(expression) = pending.pop() {
             match expression {
-                Expression::Number(_) => {}
+                Expression::Number(_) | Expression::Loss { .. } => {}
                 Expression::Chain { first, rest } => {
                     pending.extend(rest.iter().rev().map(|(_, operand)| operand));
                     pending.push(first);

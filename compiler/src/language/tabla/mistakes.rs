@@ -30,7 +30,13 @@ pub(super) fn explain(text: &str, tokens: &[Located], at: usize, error: &Rich<To
     let starts_item = found.is_none_or(|found| {
         matches!(
             found,
-            Token::Name(_) | Token::Input | Token::Output | Token::Model | Token::Gradient | Token::Iterator
+            Token::Name(_)
+                | Token::Input
+                | Token::Output
+                | Token::Model
+                | Token::Gradient
+                | Token::Iterator
+                | Token::Minimize
         )
     });
     if let (true, true, Some(before)) = (could_end, starts_item, previous.and_then(place)) {

@@ -16,6 +16,7 @@ mod resolve;
 
 use super::preprocessor::{self, Expanded, Host};
 use super::{Options, Parsed, in_source_order};
+use crate::derived::derive;
 use crate::tensor;
 use arch::Diagnostic;
 
@@ -45,11 +46,15 @@ fn read(source: &Expanded) -> Parsed {
     if any_error(&diagnostics) {
         return Err(in_source_order(diagnostics, options));
     }
-    let program = lower::lower(&resolved, options, &mut diagnostics);
+    let (program, objective) = lower::lower(&resolved, options, &mut diagnostics);
     if any_error(&diagnostics) {
         return Err(in_source_order(diagnostics, options));
     }
     tensor::verify(&program);
+    let program = match &objective {
+        Some(objective) => derive(&program, objective).map_err(|errors| in_source_order(errors, options))?,
+        None => program,
+    };
     Ok((program, in_source_order(diagnostics, options)))
 }
 

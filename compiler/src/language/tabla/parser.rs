@@ -6,11 +6,13 @@
 //!            | "gradient" variable "->" variable {"," variable "->" variable}
 //!            | "iterator" NAME "[" bound ":" bound "]" {"," ...}
 //!            | variable "=" expression
+//!            | "minimize" expression                       (extended dialect)
 //! variable   = NAME { "[" bound "]" }                      bound = NAME | INTEGER
 //! expression = sum { ("<" | ">") sum }                     sum   = product { ("+" | "-") product }
 //! product    = primary { "*" primary }
 //! primary    = NUMBER | variable | "(" expression ")"
 //!            | ("sum" | "pi" | "norm") "[" NAME "]" "(" expression ")" | function "(" expression ")"
+//!            | LOSS "(" variable "," variable ")"          (in what is minimised)
 //! ```
 //!
 //! No token but the last of an item is a `;`: so the tokens are cut there first, an error in one item never reaches the next, and parsing
@@ -139,14 +141,20 @@ where
     let assign = variable
         .clone()
         .then_ignore(symbol('='))
-        .then(expression(name, variable))
+        .then(expression(name, variable.clone(), false))
         .map_with(|(target, value), extra| Item::Assign { target, value, span: span(extra.span()) });
-    choice((declare, link, iterate, assign)).then_ignore(symbol(';'))
+    let minimize = just(Token::Minimize)
+        .labelled("a declaration")
+        .ignore_then(expression(name, variable, true))
+        .map_with(|value, extra| Item::Minimize { value, span: span(extra.span()) });
+    choice((declare, link, iterate, assign, minimize)).then_ignore(symbol(';'))
 }
 
+/// An expression; with `losses`, one that may name losses of the library.
 fn expression<'t, 's: 't, I>(
     name: impl Parser<'t, I, Name<'s>, Fault<'t, 's>> + Clone + 't,
     variable: impl Parser<'t, I, Variable<'s>, Fault<'t, 's>> + Clone + 't,
+    losses: bool,
 ) -> impl Parser<'t, I, Expression<'s>, Fault<'t, 's>>
 where
     I: ValueInput<'t, Token = Token<'s>, Span = SimpleSpan>,
@@ -157,7 +165,7 @@ where
             Token::Integer(value) => Form::Number { value: value as f64, integer: true },
             Token::Decimal(value) => Form::Number { value, integer: false },
         };
-        let iterator = name.delimited_by(symbol('['), symbol(']')).or_not();
+        let iterator = name.clone().delimited_by(symbol('['), symbol(']')).or_not();
         let open = any().map_with(|_, extra| span(extra.span())).rewind();
         let group = select! { Token::Group(kind) => kind }
             .then(iterator.clone())
@@ -168,12 +176,18 @@ where
             .then(iterator)
             .then(parenthesised.clone())
             .map(|((function, iterator), body)| Form::Call { function, iterator, body: Box::new(body) });
-        let primary = choice((
-            choice((number, variable.map(Form::Variable), group, call))
-                .map_with(|form, extra| Expression { form, span: span(extra.span()) }),
-            parenthesised,
-        ))
-        .labelled("an expression");
+        let loss = name
+            .then_ignore(symbol('('))
+            .then(variable.clone())
+            .then_ignore(symbol(','))
+            .then(variable.clone())
+            .then_ignore(symbol(')'))
+            .map(|((loss, prediction), label)| Form::Loss { loss, prediction, label });
+        let atom = choice((number, variable.clone().map(Form::Variable), group, call)).boxed();
+        let atom = if losses { loss.or(atom).boxed() } else { atom };
+        let primary =
+            choice((atom.map_with(|form, extra| Expression { form, span: span(extra.span()) }), parenthesised))
+                .labelled("an expression");
         let product = chain(primary, select! { Token::Symbol('*') => Operator::Mul }).boxed();
         let sum = chain(product, select! { Token::Symbol('+') => Operator::Add, Token::Symbol('-') => Operator::Sub });
         chain(sum.boxed(), select! { Token::Symbol('<') => Operator::Less, Token::Symbol('>') => Operator::Greater })

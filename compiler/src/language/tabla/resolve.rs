@@ -10,9 +10,11 @@
 mod assignment;
 mod declaration;
 mod expression;
+mod minimize;
 mod names;
 
 use super::ast::{self, Item};
+use crate::derived::losses::Loss;
 use crate::language::Options;
 use arch::{Code, Diagnostic, Span};
 use names::{Names, Symbol};
@@ -34,6 +36,8 @@ pub(super) struct Resolved<'s> {
     pub(super) statements: Vec<Statement>,
     /// The learning rate, if a constant `mu` exists.
     pub(super) rate: Option<f64>,
+    /// What is minimised: with the values at the end of the program.
+    pub(super) minimize: Option<Minimize>,
 }
 
 /// A declared or interim variable.
@@ -85,6 +89,15 @@ pub(super) struct Statement {
     pub(super) span: Span,
 }
 
+/// `minimize value;`
+#[derive(Debug)]
+pub(super) struct Minimize {
+    pub(super) value: Expression,
+    /// Models that have neither a gradient nor a statement of their own.
+    pub(super) models: Vec<VariableId>,
+    pub(super) span: Span,
+}
+
 /// One subscript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Subscript {
@@ -113,6 +126,12 @@ pub(super) enum Expression {
     /// `norm(e)`
     Square(Box<Expression>),
     Call(ast::Nonlinear, Box<Expression>),
+    Loss {
+        loss: Loss,
+        prediction: VariableId,
+        label: VariableId,
+        span: Span,
+    },
 }
 
 /// `sum[i](e)` and its sisters.
@@ -207,6 +226,7 @@ impl<'s> Resolver<'s, '_> {
                 }
             }
             Item::Assign { target, value, span } => self.assign(target, value, *span),
+            Item::Minimize { value, span } => self.minimize(value, *span),
         }
     }
 
@@ -283,6 +303,9 @@ impl<'s> Resolver<'s, '_> {
                 )
                 .with_label("declared here"),
             );
+        }
+        if !wrong {
+            self.trained_models();
         }
         self.program.rate = match self.names.get("mu") {
             Some(Symbol::Constant { value, .. }) => Some(value),

@@ -40,13 +40,14 @@ mod value;
 use crate::tensor::{Aggregate, Binary, Element, Node, Role};
 
 /// Words of declarations, with the role; gradients and parameters have something else to say.
-const ROLES: [(&str, Role); 6] = [
+const ROLES: [(&str, Role); 7] = [
     ("input", Role::Input),
     ("label", Role::Label),
     ("state", Role::State),
     ("temporary", Role::Temporary),
     ("output", Role::Output),
     ("inout", Role::InOut),
+    ("mean", Role::Mean),
 ];
 
 /// The other words that are names in quotes only, but for the names of nodes.

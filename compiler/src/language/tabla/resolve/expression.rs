@@ -44,6 +44,7 @@ impl<'s> Resolver<'s, '_> {
                 );
                 None
             }
+            Form::Loss { loss, prediction, label } => self.loss(*loss, prediction, label, expression.span),
             Form::Call { function, iterator: None, body } => {
                 let body = self.expression(body);
                 Some(Expression::Call(*function, Box::new(body?)))

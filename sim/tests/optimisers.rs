@@ -1,0 +1,187 @@
+//! Optimisers: against their formulas in plain Rust, one sample at a time and in batches, down to the array.
+
+use arch::machine::MachineSpec;
+use compiler::canonical::{Batch, Keep, Options, Reduction, canonicalise};
+use compiler::derived::optimisers::{Clip, Method, Optimiser, RATE};
+use compiler::derived::training::Training;
+use compiler::language::{self, Language};
+use compiler::tensor::{Program, Role, TensorId};
+use sim::array::Array;
+use sim::golden::Golden;
+use sim::grid::Stalls;
+use sim::ladder::{Climb, Values};
+
+const TEXT: &str = "mu = 0.125; model_input x[3]; model_output y; model w[3]; iterator i[0:3]; \
+                    h = sum[i](w[i] * x[i]); minimize squared(h, y);";
+const MU: f64 = 0.125;
+const EPSILON: f64 = 0.01;
+
+fn optimisers() -> Vec<Optimiser> {
+    let methods = [
+        Method::Sgd,
+        Method::Momentum { momentum: 0.75, ahead: false },
+        Method::Momentum { momentum: 0.75, ahead: true },
+        Method::Adagrad { epsilon: EPSILON },
+        Method::Rmsprop { decay: 0.875, epsilon: EPSILON },
+        Method::Adam { beta1: 0.75, beta2: 0.875, epsilon: EPSILON },
+    ];
+    let with = |method, weight_decay, clip, rate_is_input| Optimiser { method, weight_decay, clip, rate_is_input };
+    let mut all: Vec<Optimiser> = methods.map(|method| with(method, 0.0, Clip::Nothing, false)).to_vec();
+    all.push(with(Method::Sgd, 0.25, Clip::Value(0.5), true));
+    all.push(with(methods[1], 0.0, Clip::Norm(0.25), false));
+    all.push(with(methods[5], 0.25, Clip::Norm(0.25), true));
+    all
+}
+
+fn program(optimiser: Optimiser) -> Program {
+    let training = Some(Training { objective: None, optimiser });
+    let options = language::Options { training, ..language::Options::default() };
+    language::parse(Language::Tabla, TEXT, &options).unwrap().0
+}
+
+/// Inputs, label and rate of sample `n`.
+fn sample(n: usize) -> ([f64; 3], f64, f64) {
+    let value = |k: usize| (((n * 5 + k) * 37 % 32) as f64 - 16.0) / 16.0;
+    ([value(0), value(1), value(2)], value(3), 1.0 - n as f64 / 16.0)
+}
+
+/// The weights after some steps of `batch` samples, by the formulas.
+fn expected(optimiser: &Optimiser, steps: usize, batch: usize) -> [f64; 3] {
+    let (mut w, mut v, mut s) = ([0.5, -0.25, 0.125], [0.0; 3], [0.0; 3]);
+    for step in 0..steps {
+        let samples: Vec<_> = (step * batch..(step + 1) * batch).map(sample).collect();
+        let mut g = [0.0; 3];
+        for (x, y, _) in &samples {
+            let error = w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>() - y;
+            g.iter_mut().zip(x).for_each(|(g, x)| *g += error * x / batch as f64);
+        }
+        match optimiser.clip {
+            Clip::Nothing => {}
+            Clip::Value(most) => g = g.map(|g| g.clamp(-most, most)),
+            Clip::Norm(most) => {
+                let norm = g.iter().map(|g| g * g).sum::<f64>().sqrt();
+                let factor = if norm > most { most / norm } else { 1.0 };
+                g = g.map(|g| g * factor);
+            }
+        }
+        let part = samples.iter().map(|sample| sample.2).sum::<f64>() / batch as f64;
+        let rate = MU * if optimiser.rate_is_input { part } else { 1.0 };
+        for i in 0..3 {
+            let d = g[i] + optimiser.weight_decay * w[i];
+            w[i] -= rate
+                * match optimiser.method {
+                    Method::Sgd => d,
+                    Method::Momentum { momentum, ahead } => {
+                        v[i] = momentum * v[i] + d;
+                        if ahead { d + momentum * v[i] } else { v[i] }
+                    }
+                    Method::Adagrad { epsilon } => {
+                        s[i] += d * d;
+                        d / (s[i].sqrt() + epsilon)
+                    }
+                    Method::Rmsprop { decay, epsilon } => {
+                        s[i] = decay * s[i] + (1.0 - decay) * d * d;
+                        d / (s[i].sqrt() + epsilon)
+                    }
+                    Method::Adam { beta1, beta2, epsilon } => {
+                        v[i] = beta1 * v[i] + (1.0 - beta1) * d;
+                        s[i] = beta2 * s[i] + (1.0 - beta2) * d * d;
+                        v[i] / (s[i].sqrt() + epsilon)
+                    }
+                };
+        }
+    }
+    w
+}
+
+fn find(program: &Program, name: &str) -> Option<TensorId> {
+    program.tensors.iter().position(|tensor| tensor.name == name).map(TensorId)
+}
+
+/// Weights as given, what optimisers remember as 0.
+fn model(program: &Program) -> Values {
+    let states = program.tensors.iter().filter(|tensor| tensor.role == Role::State);
+    let start = |name: &str| if name == "w" { vec![0.5, -0.25, 0.125] } else { vec![0.0; 3] };
+    states.map(|tensor| (tensor.name.clone(), start(&tensor.name))).collect()
+}
+
+fn steps(program: &Program, count: usize, batch: usize) -> Vec<Values> {
+    let step = |number: usize| {
+        let samples: Vec<_> = (number * batch..(number + 1) * batch).map(sample).collect();
+        let mut step = Values::from([
+            ("x".to_owned(), samples.iter().flat_map(|sample| sample.0).collect()),
+            ("y".to_owned(), samples.iter().map(|sample| sample.1).collect()),
+        ]);
+        if find(program, RATE).is_some() {
+            step.insert(RATE.to_owned(), samples.iter().map(|sample| sample.2).collect());
+        }
+        step
+    };
+    (0..count).map(step).collect()
+}
+
+fn weights(program: &Program, model: &Values, steps: &[Values]) -> Vec<f64> {
+    let mut golden = Golden::new(program);
+    for step in std::iter::once(model).chain(steps) {
+        for (name, values) in step {
+            golden.set(find(program, name).unwrap(), values);
+        }
+        if !std::ptr::eq(step, model) {
+            golden.step().unwrap();
+        }
+    }
+    golden.values(find(program, "w").unwrap()).unwrap().to_vec()
+}
+
+fn assert_near(found: &[f64], expected: &[f64], what: &Optimiser) {
+    let near = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12);
+    assert!(near, "{found:?}, not {expected:?}: {what:?}");
+}
+
+#[test]
+fn steps_follow_the_formulas() {
+    for optimiser in optimisers() {
+        let program = program(optimiser);
+        let found = weights(&program, &model(&program), &steps(&program, 4, 1));
+        assert_near(&found, &expected(&optimiser, 4, 1), &optimiser);
+    }
+}
+
+fn options(size: u32) -> Options {
+    let batch = Batch { size, reduction: Reduction::Mean };
+    Options { keep: Keep::Training { predictions: Vec::new() }, batch }
+}
+
+#[test]
+fn batches_have_the_mean_gradient() {
+    for optimiser in optimisers() {
+        for size in [1, 4] {
+            let program = canonicalise(&program(optimiser), &options(size)).unwrap();
+            compiler::tensor::verify(&program);
+            let found = weights(&program, &model(&program), &steps(&program, 3, size as usize));
+            assert_near(&found, &expected(&optimiser, 3, size as usize), &optimiser);
+        }
+    }
+}
+
+/// Golden ~ fixed = array, on two grids; a batch in tiles has the words of a whole one.
+#[test]
+fn optimisers_climb_the_ladder() {
+    for optimiser in optimisers() {
+        let program = program(optimiser);
+        let (model, steps) = (model(&program), steps(&program, 3, 4));
+        let mut words = Vec::new();
+        for (pus, pes_per_pu) in [(1, 2), (2, 4)] {
+            let spec =
+                MachineSpec { pus: Some(pus), pes_per_pu: Some(pes_per_pu), word: Some(16), ..MachineSpec::default() };
+            let climb = Climb::new(&program, &options(4), &model, &steps, &spec)
+                .unwrap_or_else(|errors| panic!("{optimiser:?}: {errors:?}"));
+            climb
+                .run(Array::new(&climb.image().machine), Stalls::none())
+                .unwrap_or_else(|fall| panic!("{optimiser:?}: {fall}"));
+            assert!(climb.distance < 40.0, "{optimiser:?}: {} last places from golden", climb.distance);
+            words.push(climb.fixed.to_string());
+        }
+        assert_eq!(words[0], words[1], "{optimiser:?}");
+    }
+}
