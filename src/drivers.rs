@@ -2,14 +2,16 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `rtl/tabla_device.v` | the grid of `rtl/tabla.v` with cells of the device, for its tools |
-//! | `rtl/tabla_axi.v` | the shell around it |
+//! | `rtl/device/*.v` | those modules of the grid that name cells of the device, for its tools |
+//! | `rtl/axi_*.v`, `rtl/tabla_axi.v` | the shell around it |
+//! | `rtl/tabla_axi.f` | all of it, for simulation |
 //! | `vivado.tcl` | project, block design, bitstream |
 //! | `driver/tabla.py` | driver for PYNQ |
 //! | `driver/tabla.h` | registers for C |
 
 use crate::hardware::leaves;
 use crate::output::Files;
+use crate::verilog_files;
 use arch::Machine;
 use fpga::board::Device;
 use fpga::{driver, vivado};
@@ -20,14 +22,17 @@ use workbench::Project;
 pub fn add(files: &mut Files, project: &Project, machine: &Machine) {
     let Some(facts) = project.board.facts().filter(|facts| matches!(facts.device, Device::Xcup {})) else { return };
     let grid = hdl::elaborate_with(machine, leaves(facts.device.family()));
-    let device = format!("rtl/{}_device.v", grid.top);
-    files.add(device.clone(), grid.verilog);
-    files.add(format!("rtl/{}.v", shell::AXI_TOP), shell::axi_shell(machine));
+    let generic = hdl::elaborate(machine).verilog;
+    let around = verilog_files::add(files, &shell::axi_shell(machine));
+    let simulated: Vec<String> = verilog_files::add(files, &generic).into_iter().chain(around.clone()).collect();
+    verilog_files::add_list(files, shell::AXI_TOP, &simulated);
+    let sources: Vec<String> =
+        verilog_files::add_device(files, &generic, &grid.verilog).into_iter().chain(around).collect();
     let script = vivado::Project {
         part: &facts.part,
         board: &format!("xilinx.com:{}", project.board.name),
         clock_mhz: project.board.clock_mhz,
-        sources: &[device, format!("rtl/{}.v", shell::AXI_TOP)],
+        sources: &sources,
         top: shell::AXI_TOP,
     };
     files.add(vivado::SCRIPT, vivado::script(machine, &script));

@@ -45,6 +45,7 @@ mod subject;
 mod testbench;
 mod timeline;
 mod training_talk;
+mod verilog_files;
 mod wave;
 
 use arguments::{Arguments, Command, Target};

@@ -189,7 +189,9 @@ fn a_board_with_a_fixed_program() {
     let mut rtl = shell::board(&machine(), &facts()).unwrap();
     let loadable = hdl::elaborate(&machine()).verilog;
     assert!(rtl.verilog.contains(&loadable));
-    rtl.verilog = rtl.verilog.replace(&loadable, &fs::read_to_string(folder.path().join("out/rtl/tabla.v")).unwrap());
+    let written = |name: &str| fs::read_to_string(folder.path().join("out").join(name)).unwrap();
+    let fixed: Vec<String> = written("rtl/tabla.f").lines().map(written).collect();
+    rtl.verilog = rtl.verilog.replace(&loadable, &fixed.join("\n"));
     let library = || Library::build(&rtl, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     let trained = |more: &[&str]| {
         let bench = Bench::of(Line::Good, Some(library()));

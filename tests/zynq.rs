@@ -276,7 +276,8 @@ fn the_script_of_vivado_runs_to_its_end() {
     assert!(ended, "{log}");
     for asked in [
         "-part xczu9eg-ffvb1156-2-e",
-        "rtl/tabla_device.v",
+        "rtl/device/multiply_add.v",
+        "rtl/processing_engine.v",
         "rtl/tabla_axi.v",
         "create_bd_cell tabla_axi tabla_axi_0",
         "CONFIG.c_m_axis_mm2s_tdata_width 128",

@@ -25,7 +25,7 @@ pub struct Port {
 pub struct Rtl {
     /// Name of the top module.
     pub top: String,
-    /// Verilog-2001 text of all modules.
+    /// Text of all modules, valid Verilog-2005 and SystemVerilog-2017.
     pub verilog: String,
     /// Ports of the top module, `clock` first.
     pub ports: Vec<Port>,
@@ -50,5 +50,56 @@ impl Rtl {
             port("out_valid", Output, 1),
             port("out_ready", Input, 1),
         ]
+    }
+
+    /// Each module by itself, children before parents: its name, and its text with what stands before it since the module above.
+    pub fn modules(&self) -> Vec<(String, String)> {
+        modules(&self.verilog)
+    }
+}
+
+/// The modules of a text, in its order. What stands before the first one, such as who made the text, stands before each.
+///
+/// # Panics
+/// When a module does not end.
+pub fn modules(text: &str) -> Vec<(String, String)> {
+    const END: &str = "\nendmodule\n";
+    // A comment that stands alone, with an empty line after it, belongs to the whole text.
+    let (head, mut rest) = match text.split_once("\n\n") {
+        Some((head, rest)) if head.lines().all(|line| line.starts_with("//")) => (head, rest),
+        _ => ("", text),
+    };
+    let mut modules = Vec::new();
+    while !rest.trim().is_empty() {
+        let end = rest.find(END).expect("a module ends") + END.len();
+        let (module, after) = rest.split_at(end);
+        let declaration = module.lines().find_map(|line| line.strip_prefix("module ")).expect("a module has a name");
+        let name = declaration.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
+        let head = if head.is_empty() { String::new() } else { format!("{head}\n\n") };
+        modules.push((name.to_owned(), head + module.trim_start()));
+        rest = after;
+    }
+    modules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::modules;
+
+    #[test]
+    fn a_text_falls_into_its_modules() {
+        let text = "// Made by hand.\n// For a test.\n\n// Nothing.\n(* shared *)\nmodule a (\n    input x\n);\nendmodule\n\n// More.\nmodule b #(\n    parameter N = 1\n) ();\n    a a();\nendmodule\n";
+        let head = "// Made by hand.\n// For a test.\n\n";
+        let expected = [
+            ("a", "// Nothing.\n(* shared *)\nmodule a (\n    input x\n);\nendmodule\n"),
+            ("b", "// More.\nmodule b #(\n    parameter N = 1\n) ();\n    a a();\nendmodule\n"),
+        ];
+        let expected = expected.map(|(name, text)| (name.to_owned(), format!("{head}{text}")));
+        assert_eq!(modules(text), expected);
+    }
+
+    #[test]
+    fn a_text_without_a_head_is_modules_only() {
+        assert_eq!(modules("\n// One.\nmodule a;\nendmodule\n").len(), 1);
     }
 }

@@ -309,6 +309,13 @@ impl Widths {
         }
     }
 
+    /// Those of a small grid, for test benches.
+    #[cfg(test)]
+    pub(crate) fn of_grid(pus: u32, pes_per_pu: u32) -> Widths {
+        let machine = arch::Machine::grid(pus, pes_per_pu, 16).expect("a valid grid");
+        Widths::new(Design::Loadable(&machine), Leaves::Generic)
+    }
+
     /// Those of the scalar unit: one PE without a model pad, whose instructions are those of the scalar stream.
     pub(crate) fn alone(&self) -> Widths {
         Widths {

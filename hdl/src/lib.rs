@@ -7,12 +7,13 @@
 //!
 //! | room | holds |
 //! |---|---|
-//! | `rtl` | our layer on rust-hdl: `signal` `bundle` `wiring` `register` `emit` `fixed` |
+//! | `rtl` | our layer on rust-hdl: `signal` `bundle` `wiring` `register` `emit` `ports` `text` `fixed` |
 //! | `beats` | what the rooms say to each other: the bundles of control, and their widths |
 //! | `datapath` | what stands in every PE: `pe` `memory` `multiply_add` `arithmetic` `mult18x18d` `shift` `listed` `narrow` `mask` `tiles` |
 //! | `control` | when what happens: `registers` `run` `sequencer` `microcode` `stream` `streams` `root_stream` `scalar_stream` `loader` `tile_steps` `pipeline` `write_address` `output` |
 //! | `reduction` | what stands beside a row or the grid: `node` `tree` `root` `function` `divider` `scalar` |
 //! | `pu` `grid` | a row of PEs, and all of it |
+//! | `rules` | what blocks rely on, as assertions in their text |
 //! | [`shell`] | what stands around the grid on a board: `serial` `axi` `pll` |
 //! | `model` | the grid in rust-hdl's simulator |
 //!
@@ -28,6 +29,7 @@ mod model;
 mod pu;
 mod reduction;
 mod rtl;
+mod rules;
 pub mod shell;
 
 pub use model::{Inputs, Model, Outputs};
@@ -37,7 +39,7 @@ use arch::{Image, Machine};
 use rust_hdl::prelude::Block;
 
 /// Name of the top module.
-const TOP: &str = "tabla";
+pub const TOP: &str = "tabla";
 
 /// What hardware is made for.
 #[derive(Debug, Clone, Copy)]
@@ -95,7 +97,12 @@ pub fn elaborate_with<'a>(design: impl Into<Design<'a>>, leaves: Leaves) -> Rtl 
     grid.connect_all();
     // What a fixed program never does is taken away in each copy of a block by itself.
     let shared = matches!(design, Design::Loadable(_));
-    let verilog = format!("{}{}\n{}", head(machine), rtl::emit::modules(&grid, shared), top(machine));
+    let verilog = format!(
+        "{}{}\n{}",
+        head(machine),
+        rtl::emit::modules(&grid, shared, &|kind, text| rules::of(kind, text, machine)),
+        top(machine)
+    );
     Rtl { top: TOP.to_owned(), verilog, ports: ports(machine) }
 }
 
@@ -124,7 +131,7 @@ fn top(machine: &Machine) -> String {
     let declared = ports.iter().map(|port| {
         let direction = if port.direction == Direction::Input { "input " } else { "output" };
         let range = if port.width == 1 { String::new() } else { format!("[{}:0] ", port.width - 1) };
-        format!("    {direction} wire {range}{}", port.name)
+        (format!("{direction} wire {range}{}", port.name), port.name.clone())
     });
     let connected = ports.iter().flat_map(|port| {
         if port.name == "in_data" {
@@ -136,8 +143,8 @@ fn top(machine: &Machine) -> String {
         }
     });
     format!(
-        "// The grid with its ports as docs/machine.md names them.\nmodule {TOP} (\n{}\n);\n    grid grid (\n{}\n    );\nendmodule\n",
-        declared.collect::<Vec<_>>().join(",\n"),
+        "// The grid with its ports as docs/machine.md names them.\nmodule {TOP} (\n{});\n    grid grid (\n{}\n    );\nendmodule\n",
+        rtl::ports::commented_ports(declared),
         connected.collect::<Vec<_>>().join(",\n"),
     )
 }

@@ -23,7 +23,7 @@ use rust_hdl::prelude::*;
 struct BusSelect {
     write_t0: Signal<In, Bit>,
     write_t1: Signal<In, Bit>,
-    global: Signal<In, Bit>,
+    from_global: Signal<In, Bit>,
     mask: Wide<In>,
     row: Wide<In>,
     row_saturated: Signal<In, Bit>,
@@ -41,7 +41,7 @@ impl BusSelect {
         BusSelect {
             write_t0: Signal::default(),
             write_t1: Signal::default(),
-            global: Signal::default(),
+            from_global: Signal::default(),
             mask: Wide::new(widths.columns),
             row: Wide::new(widths.word),
             row_saturated: Signal::default(),
@@ -63,7 +63,7 @@ impl Logic for BusSelect {
         self.bus.write_t1.next = self.write_t1.val();
         self.bus.word.next = self.row.val();
         self.word_saturated.next = self.row_saturated.val();
-        if self.global.val() {
+        if self.from_global.val() {
             self.bus.word.next = self.global_word.val();
             self.word_saturated.next = self.global_saturated.val();
         }
@@ -267,7 +267,7 @@ impl ProcessingUnit {
             row_root.beat = root_now.q;
             bus.write_t0 = move_t0_now.q;
             bus.write_t1 = move_t1_now.q;
-            bus.global = move_global_now.q;
+            bus.from_global = move_global_now.q;
             bus.mask = move_mask_now.q;
             bus.row = row_root.result;
             bus.row_saturated = row_root.saturated;

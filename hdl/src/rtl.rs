@@ -7,6 +7,8 @@
 //! | `wiring` | who drives whom, written once |
 //! | `register` | registers and delays |
 //! | `emit` | blocks to Verilog: equal blocks become one module |
+//! | `ports` | what ports carry, for the comments beside them |
+//! | `text` | text that Verilog-2005 and SystemVerilog-2017 read alike |
 //! | `fixed` | a program that is part of the hardware, as constants |
 //!
 //! The only room that knows rust-hdl's inner ways; the others only derive its traits.
@@ -14,6 +16,8 @@
 pub(crate) mod bundle;
 pub(crate) mod emit;
 pub(crate) mod fixed;
+pub(crate) mod ports;
 pub(crate) mod register;
 pub(crate) mod signal;
+pub(crate) mod text;
 pub(crate) mod wiring;

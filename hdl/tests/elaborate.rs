@@ -62,3 +62,26 @@ fn smallest_and_largest_machines() {
         assert_eq!(in_data.width, machine.stream_words() * machine.word());
     }
 }
+
+/// A machine with every part: each port of each module says what it carries.
+#[test]
+fn every_port_says_what_it_carries() {
+    let spec = MachineSpec {
+        pus: Some(3),
+        pes_per_pu: Some(5),
+        divider: Some(true),
+        extremes: Some(true),
+        scalar: Some(true),
+        gradient_depth: Some(16),
+        ..MachineSpec::default()
+    };
+    let few = arch::amounts::Amounts::of([0, 4, 9]);
+    let listed = MachineSpec { alignments: few, shifts: few, root_shifts: few, ..spec.clone() };
+    for spec in [spec, listed, MachineSpec { pus: Some(1), pes_per_pu: Some(1), ..MachineSpec::default() }] {
+        let text = hdl::elaborate(&Machine::try_from(spec).expect("a valid grid")).verilog;
+        let is_port = |line: &&str| line.starts_with("    input  wire ") || line.starts_with("    output ");
+        let silent: std::collections::BTreeSet<&str> =
+            text.lines().filter(is_port).filter(|line| !line.contains("  // ")).collect();
+        assert!(silent.is_empty(), "add to hdl/src/rtl/ports.txt: {silent:#?}");
+    }
+}

@@ -205,7 +205,8 @@ fn check_cells(leaves: Leaves, cell: &str, model: &str, (right, wrong): (&str, &
 #[test]
 fn cells_of_ultrascale() {
     let model = include_str!("lockstep/dsp48e2.v");
-    check_cells(Leaves::UltraScalePlus, "DSP48E2", model, (".RSTA(~admitted)", ".RSTA(1'b0)"));
+    let resets = (".RSTA(~admitted), .RSTB(~admitted)", ".RSTA(1'b0), .RSTB(1'b0)");
+    check_cells(Leaves::UltraScalePlus, "DSP48E2", model, resets);
 }
 
 /// The model is the one that netlists are simulated with.

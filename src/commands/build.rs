@@ -2,10 +2,10 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `rtl/*.v` | the grid |
+//! | `rtl/*.v`, `rtl/tabla.f` | the grid: a file for each module, and a list of them |
 //! | `vivado.tcl`, `driver/` | for Zynq: see `drivers` |
 //! | `train/`, `predict/`, or `function/` | microcode as control-port writes (`.hex`), as text, and the stream layout |
-//! | `testbench/`, `NAME.core` | the first samples with their expected words, a Verilator main, a Makefile, a FuseSoC core |
+//! | `testbench/`, `NAME.core` | the first samples with their expected words, a main for Verilator and a testbench for other simulators, a Makefile, a FuseSoC core |
 //! | `report.txt`, `report.json` | cycles, memories, resources |
 //! | `config.toml`, `program.*` | what it was made from |
 
@@ -17,6 +17,7 @@ use crate::output::{self, Files, Talk};
 use crate::report::{self, Report, Sources};
 use crate::subject::{self, Subject};
 use crate::testbench;
+use crate::verilog_files;
 use arch::{Code, Diagnostic, Image, Machine};
 use compiler::fixed::Program;
 use compiler::search::Compiled;
@@ -95,7 +96,7 @@ pub fn everything(project: &Project, target: &Target, talk: &Talk) -> Result<Bui
         measured_on: design.samples.origin.clone(),
     });
     let mut files = Files::new();
-    testbench::add(&mut files, project, &design)?;
+    testbench::add(&mut files, &design)?;
     add_image(&mut files, project, "train", compiled, program);
     if let (Some(rest), Some(program)) = (&design.images.rest, &design.lowered.rest) {
         add_image(&mut files, project, "train_rest", rest, program);
@@ -126,7 +127,7 @@ fn function(project: &Project, function: &Function, talk: &Talk) -> Result<Built
         measured_on: function.origin.clone(),
     });
     let mut files = Files::new();
-    testbench::add_function(&mut files, project, function)?;
+    testbench::add_function(&mut files, function)?;
     add_image(&mut files, project, "function", &function.compiled, &function.program);
     complete(project, &function.compiled.image, report, files, talk)
 }
@@ -147,7 +148,9 @@ fn complete(project: &Project, image: &Image, report: Report, mut files: Files, 
         return Err(Failure::about(source, vec![Diagnostic::new(Code::Config, span, message).with_help(help)]));
     }
     let rtl = fixed.as_ref().map_or_else(|| hdl::elaborate(machine), hdl::elaborate);
-    files.add(format!("rtl/{}.v", rtl.top), rtl.verilog);
+    let sources = verilog_files::add(&mut files, &rtl.verilog);
+    verilog_files::add_list(&mut files, &rtl.top, &sources);
+    testbench::add_core(&mut files, project, &sources);
     drivers::add(&mut files, project, machine);
     files.add("report.txt", report.text());
     files.add("report.json", pretty(&report.json()));

@@ -3,7 +3,7 @@
 //   testbench [FOLDER] [+stalls=SEED]
 //
 // FOLDER (default: here) has control.hex (writes of the control port that load the program and start the run), input.hex
-// (one beat per line, one word per lane) and expected.hex (one word per line). With +stalls the streams wait at random, which must
+// (one beat per line, one word per lane) and expected.hex (a word and its cycle per line). With +stalls the streams wait at random, which must
 // change no word. Exit code: 0 all words are right, 1 they are not, 2 the files cannot be used.
 
 #include <cinttypes>
@@ -28,14 +28,14 @@ using Line = std::vector<uint64_t>;
     std::exit(2);
 }
 
-// Hexadecimal numbers, line by line; `#` begins a comment.
+// Hexadecimal numbers, line by line; `//` begins a comment.
 std::vector<Line> read(const std::string& folder, const std::string& name, size_t numbers) {
     std::ifstream file(folder + "/" + name);
     if (!file) unusable("cannot read " + folder + "/" + name);
     std::vector<Line> lines;
     std::string text;
     while (std::getline(file, text)) {
-        std::istringstream words(text.substr(0, text.find('#')));
+        std::istringstream words(text.substr(0, text.find("//")));
         Line line;
         std::string word;
         while (words >> word) {
@@ -150,7 +150,7 @@ int main(int argc, char** argv) {
     }
     const std::vector<Line> control = read(folder, "control.hex", 2);
     const std::vector<Line> input = read(folder, "input.hex", GRID_LANES);
-    const std::vector<Line> expected = read(folder, "expected.hex", 1);
+    const std::vector<Line> expected = read(folder, "expected.hex", 2);
     // A function of no inputs has no beats.
     if (control.empty() || expected.empty()) unusable("control.hex or expected.hex is empty");
 
@@ -164,6 +164,7 @@ int main(int argc, char** argv) {
     for (const Line& line : control) grid.write(line[0], line[1]);
 
     size_t sent = 0, seen = 0, wrong = 0;
+    uint64_t cycle = 0;
     uint64_t idle = 0;
     bool offering = false;
     while ((sent < input.size() || seen < expected.size()) && idle < GRID_PATIENCE) {
@@ -177,11 +178,15 @@ int main(int argc, char** argv) {
             offering = false;
         }
         if (came) {
-            if (seen < expected.size() && word != expected[seen][0] && wrong++ < 10)
-                std::printf("word %zu is %" PRIx64 ", expected %" PRIx64 "\n", seen, word, expected[seen][0]);
+            const Line due = seen < expected.size() ? expected[seen] : Line{word, cycle};
+            const bool late = !stalls.state && cycle != due[1];
+            if ((word != due[0] || late) && wrong++ < 10)
+                std::printf("word %zu is %" PRIx64 " in cycle %" PRIu64 ", expected %" PRIx64 " in cycle %" PRIu64 "\n", seen, word,
+                            cycle, due[0], due[1]);
             ++seen;
         }
         idle = taken || came ? 0 : idle + 1;
+        ++cycle;
     }
     if (sent < input.size() || seen != expected.size()) {
         std::printf("FAIL: %zu of %zu beats were taken, %zu of %zu words came out\n", sent, input.size(), seen, expected.size());

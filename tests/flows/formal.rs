@@ -59,7 +59,7 @@ fn holds(design: &str, name: &str, define: &str, reach: Reach) -> bool {
     fs::write(folder.path().join("design.v"), design).unwrap();
     let define = if define.is_empty() { String::new() } else { format!("-D{define} ") };
     let script = format!(
-        "read_verilog -noautowire design.v; read_verilog -formal -sv {define}proof.v; prep -flatten -top proof; \
+        "read_verilog -noautowire -formal -sv -DTABLA_RULES design.v; read_verilog -formal -sv {define}proof.v; prep -flatten -top proof; \
          async2sync; dffunmap; write_smt2 -wires proof.smt2"
     );
     let toolbox = Toolbox::default();

@@ -56,6 +56,8 @@ pub(crate) struct ProgramMemory<P: Bundle, F: Bundle, T: Bundle> {
     /// What is ahead.
     _shown: Vec<u32>,
     _fixed: bool,
+    /// What each instruction is for, where that is known.
+    _notes: Vec<Option<String>>,
 }
 
 impl<P: Bundle, F: Bundle, T: Bundle> ProgramMemory<P, F, T> {
@@ -79,6 +81,8 @@ impl<P: Bundle, F: Bundle, T: Bundle> ProgramMemory<P, F, T> {
         let (write, write_index, write_chunk, write_data) = chunk_port!(widths.index, INSTRUCTION_CHUNK_BITS);
         let (depth, chunks) = (1 << widths.index, layout.chunks() as usize);
         let contents = widths.fixed.as_ref().map(|fixed| fixed.words(region, INSTRUCTION_CHUNKS as usize, chunks));
+        let note = |n| widths.fixed.as_ref().and_then(|fixed| fixed.note(region, n)).map(str::to_owned);
+        let notes = (0..contents.as_ref().map_or(0, Vec::len)).map(note).collect();
         let [ahead, pacing] = pacing;
         ProgramMemory {
             clock: Signal::default(),
@@ -95,6 +99,7 @@ impl<P: Bundle, F: Bundle, T: Bundle> ProgramMemory<P, F, T> {
             tiles,
             for_scalar,
             _fixed: contents.is_some(),
+            _notes: notes,
             _chunks: filled(contents.unwrap_or_default(), depth, chunks),
             _shown: vec![0; chunks],
             _layout: layout.clone(),
@@ -118,6 +123,31 @@ impl<P: Bundle, F: Bundle, T: Bundle> ProgramMemory<P, F, T> {
         let bit = |n: u32| columns.bit(&self._chunks, n, index);
         let bits: Vec<String> = (field.lsb..field.lsb + field.bits).rev().map(bit).collect();
         if bits.len() == 1 { bits[0].clone() } else { format!("{{{}}}", bits.join(", ")) }
+    }
+
+    /// When fields follow, and with `reads` which chunks are read for them.
+    fn following_text(&self, reads: bool) -> String {
+        let text = "// Whether an instruction is read and taken is known late, and many fields need not pace: they follow a cycle later.
+reg later_load;
+always @(posedge clock) later_load <= load;
+";
+        let last = self.read_index.width() - 1;
+        let later = format!(
+            "reg later_read;
+reg [{last}:0] later_index;
+always @(posedge clock) begin
+    later_read <= read;
+    later_index <= read_index;
+end
+"
+        );
+        if reads { text.to_owned() + &later } else { text.to_owned() }
+    }
+
+    /// A line for each instruction whose origin is known.
+    fn notes_text(&self) -> String {
+        let line = |(n, note): (usize, &Option<String>)| Some(format!("// {n}: {}\n", note.as_ref()?));
+        self._notes.iter().enumerate().filter_map(line).collect()
     }
 
     fn fixed_text(&self) -> String {
@@ -145,8 +175,9 @@ always @(posedge clock) begin
     if (load) current_index <= ahead_index;
     if (read) ahead_index <= read_index;
 end
-{1}{assigns}",
+{1}{2}{assigns}",
             self._name,
+            self.notes_text(),
             columns.text()
         )
     }
@@ -209,6 +240,8 @@ impl<P: Bundle, F: Bundle, T: Bundle> Logic for ProgramMemory<P, F, T> {
             let touches = |lsb: u32, bits: u32| lsb / CHUNK_BITS <= k && k <= (lsb + bits - 1) / CHUNK_BITS;
             self._layout.fields.iter().any(|field| paces(&field.name) == paced && touches(field.lsb, field.bits))
         };
+        let chunks = self._layout.chunks();
+        text += &self.following_text(!(0..chunks).all(|k| in_chunk(k, true)));
         text += &chunked_text(self._layout.bits, depth, INSTRUCTION_CHUNK_BITS, early, |k| {
             if in_chunk(k, true) {
                 ReadPort { enable: "read", index: "read_index", word: "read" }
@@ -228,23 +261,6 @@ impl<P: Bundle, F: Bundle, T: Bundle> Logic for ProgramMemory<P, F, T> {
             text += &format!("    pacing${name} <= {};\n", slice("read", name));
         }
         text += "end\n";
-        text += "// Whether an instruction is read and taken is known late, and these fields are many: they follow a cycle later.
-reg later_load;
-always @(posedge clock) later_load <= load;
-";
-        let chunks = self._layout.chunks();
-        if !(0..chunks).all(|k| in_chunk(k, true)) {
-            text += &format!(
-                "reg later_read;
-reg [{}:0] later_index;
-always @(posedge clock) begin
-    later_read <= read;
-    later_index <= read_index;
-end
-",
-                self.read_index.width() - 1
-            );
-        }
         for k in (0..chunks).filter(|&k| in_chunk(k, true) && in_chunk(k, false)) {
             let last = (self._layout.bits - k * CHUNK_BITS).min(CHUNK_BITS) - 1;
             text += &format!("reg [{last}:0] later{k};\nalways @(posedge clock) later{k} <= read{k};\n");
@@ -299,5 +315,47 @@ impl Columns {
             format!("wire [{}:0] column{n} = {}'b{};\n", column.len() - 1, column.len(), digits(column))
         };
         self.known.iter().enumerate().map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::beats::{MovePacing, ScalarFields, TileFields};
+    use crate::rtl::signal::clocked;
+    use arch::machine::MachineSpec;
+
+    #[test]
+    fn one_instruction_is_current_and_one_ahead() {
+        let spec = MachineSpec { pus: Some(1), pes_per_pu: Some(1), scalar: Some(true), ..MachineSpec::default() };
+        let machine = arch::Machine::try_from(spec).expect("a valid grid");
+        let widths = Widths::new(crate::Design::Loadable(&machine), crate::Leaves::Generic);
+        let field = |name: &str| widths.scalar.field(name).bits;
+        let pacing = || MovePacing::new(&field);
+        let mut block: ProgramMemory<MovePacing<Out>, ScalarFields<Out>, TileFields<Out>> = ProgramMemory::new(
+            "scalar",
+            Region::Scalar,
+            &widths,
+            &widths.scalar,
+            [pacing(), pacing()],
+            ScalarFields::new(&field),
+            None,
+        );
+        block.connect_all();
+        let delay = widths.scalar.field("delay").clone();
+        assert_eq!(delay.lsb / CHUNK_BITS, 0, "the delay lies in the first chunk");
+        for (number, value) in [(0, 1), (1, 2)] {
+            (block.write.next, block.write_index.next, block.write_data.next) = (true, number, value << delay.lsb);
+            clocked(&mut block, |b| &mut b.clock);
+        }
+        block.write.next = false;
+        let mut cycle = |read: Option<i128>, load: bool| {
+            (block.read.next, block.read_index.next, block.load.next) = (read.is_some(), read.unwrap_or(0), load);
+            clocked(&mut block, |b| &mut b.clock);
+            (block.ahead.delay.val(), block.pacing.delay.val())
+        };
+        cycle(Some(0), false);
+        assert_eq!(cycle(Some(1), true), (2, 1));
+        assert_eq!(cycle(None, true), (2, 2));
     }
 }

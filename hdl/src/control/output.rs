@@ -206,3 +206,29 @@ impl Output {
     }
 }
 structural!(Output, "output_queue: sums of the global tree to the output stream.");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::signal::{clocked, settled};
+
+    #[test]
+    fn credits_are_the_places_that_are_left() {
+        let mut block = QueueControl::new(1);
+        block.connect_all();
+        block.reset.next = true;
+        clocked(&mut block, |b| &mut b.clock);
+        block.reset.next = false;
+        let mut cycle = |emitted: bool, push: bool, ready: bool| {
+            (block.emitted.next, block.push.next, block.out_ready.next) = (emitted, push, ready);
+            clocked(&mut block, |b| &mut b.clock);
+            (block.emitted.next, block.push.next, block.out_ready.next) = (false, false, false);
+            settled(&mut block);
+            (block.credit.val(), block.out_valid.val(), block.all_credits.val())
+        };
+        assert_eq!(cycle(true, false, false), (true, false, false));
+        assert_eq!(cycle(true, true, false), (false, true, false), "both places are taken");
+        assert_eq!(cycle(false, true, true), (true, true, false), "a pop returns a credit");
+        assert_eq!(cycle(false, false, true), (true, false, true));
+    }
+}

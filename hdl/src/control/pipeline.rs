@@ -310,3 +310,39 @@ impl ControlPipeline {
     }
 }
 structural!(ControlPipeline, "control_pipeline: control of a beat, delayed once for all PEs of a PU.");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::signal::clocked;
+
+    #[test]
+    fn control_comes_when_a_pe_needs_it() {
+        let mut block = ControlPipeline::new(&Widths::of_grid(1, 1));
+        block.connect_all();
+        let mut seen = Vec::new();
+        for t in 0..9 {
+            let beat = &mut block.beat;
+            (beat.valid.next, beat.first.next, beat.last.next, beat.write_t0.next) = (t == 0, t == 0, t == 0, t == 0);
+            (beat.align.next, beat.shift.next) = if t == 0 { (7, 9) } else { (0, 0) };
+            clocked(&mut block, |b| &mut b.clock);
+            let control = &block.control;
+            seen.push([
+                control.align_t2.val(),
+                control.valid_t3.val().into(),
+                control.shift_t4.val(),
+                control.shift_t5.val(),
+                control.write_t0_t7.val().into(),
+            ]);
+        }
+        // After the first edge it is t+1.
+        let at = |t: usize| seen[t - 1];
+        assert_eq!(at(1), [0; 5]);
+        assert_eq!(at(2), [7, 0, 0, 0, 0]);
+        assert_eq!(at(3), [0, 1, 0, 0, 0]);
+        assert_eq!(at(4), [0, 0, 9, 0, 0]);
+        assert_eq!(at(5), [0, 0, 0, 9, 0]);
+        assert_eq!(at(6), [0; 5]);
+        assert_eq!(at(7), [0, 0, 0, 0, 1]);
+    }
+}

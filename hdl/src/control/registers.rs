@@ -465,3 +465,21 @@ impl Logic for ControlRegisters {
         self.answer.d.next = self.select.value.val();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::signal::settled;
+
+    #[test]
+    fn an_address_is_region_number_and_chunk() {
+        let mut block = AddressParts::new(&Widths::of_grid(1, 1));
+        block.connect_all();
+        block.address.next = 0x2_0000 + 5 * 32 + 3;
+        settled(&mut block);
+        assert_eq!((block.region.val(), block.instruction.val(), block.instruction_chunk.val()), (2, 5, 3));
+        block.address.next = 0x5_0000 + 9 * 4 + 2;
+        settled(&mut block);
+        assert_eq!((block.region.val(), block.entry.val(), block.entry_chunk.val()), (5, 9, 2));
+    }
+}

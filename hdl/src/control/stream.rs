@@ -587,3 +587,6 @@ macro_rules! wire_operands {
 }
 
 pub(crate) use {wire_destination, wire_loops, wire_operands, wire_pacer, wire_program, wire_reads};
+
+#[cfg(test)]
+mod tests;

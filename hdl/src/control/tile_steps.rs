@@ -207,3 +207,34 @@ impl Logic for LateGate {
         self.give_t1.next = self.write_t1.val() && (self.last.val() || !self.late.val());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::signal::{clocked, settled};
+
+    #[test]
+    fn a_batch_of_three_tiles() {
+        let mut block = TileCounter::new();
+        block.connect_all();
+        block.tiles.next = 3;
+        let mut shown = Vec::new();
+        for cycle in 0..5 {
+            (block.started.next, block.stepped.next) = (cycle == 0, cycle > 0);
+            clocked(&mut block, |b| &mut b.clock);
+            shown.push((block.flags.first.val(), block.flags.last.val()));
+        }
+        assert_eq!(shown, [(true, false), (false, false), (false, true), (true, false), (false, false)]);
+    }
+
+    #[test]
+    fn late_results_wait_for_the_last_tile() {
+        let mut block = LateGate::new();
+        block.connect_all();
+        for (last, late, given) in [(false, true, false), (true, true, true), (false, false, true)] {
+            (block.last.next, block.late.next, block.write_t0.next) = (last, late, true);
+            settled(&mut block);
+            assert_eq!((block.give_t0.val(), block.give_t1.val()), (given, false), "{last} {late}");
+        }
+    }
+}

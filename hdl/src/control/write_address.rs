@@ -70,3 +70,20 @@ end"
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::signal::clocked;
+
+    #[test]
+    fn loader_and_bus_come_before_results() {
+        let mut block = WriteAddress::new(&Widths::of_grid(1, 1));
+        block.connect_all();
+        (block.loaded.next, block.loaded_data.next, block.moved.next, block.result.next) = (1, 2, 3, 4);
+        (block.load_model.next, block.bus_t1.next) = (true, true);
+        clocked(&mut block, |b| &mut b.clock);
+        let at = &block.addresses;
+        assert_eq!([at.model.val(), at.data.val(), at.t0.val(), at.t1.val()], [1, 2, 4, 3]);
+    }
+}

@@ -208,3 +208,49 @@ end",
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::signal::clocked;
+
+    /// Word and saturation of `floor` and a half, at 8 bits.
+    fn rounded(floor: i128, half: bool, sticky: bool, over: bool) -> (i128, bool) {
+        let mut block = RoundStage::new(8);
+        block.connect_all();
+        block.shifted.floor.next = floor;
+        (block.shifted.half.next, block.shifted.sticky.next) = (half, sticky);
+        (block.shifted.over.next, block.shifted.sign.next) = (over, floor < 0);
+        clocked(&mut block, |b| &mut b.clock);
+        (wrap(block.word.val(), 8), block.saturated.val())
+    }
+
+    #[test]
+    fn halves_go_to_even_words() {
+        assert_eq!(rounded(2, true, false, false), (2, false));
+        assert_eq!(rounded(3, true, false, false), (4, false));
+        assert_eq!(rounded(2, true, true, false), (3, false));
+        assert_eq!(rounded(-3, true, false, false), (-2, false));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_the_nearest_word() {
+        assert_eq!(rounded(127, true, false, false), (127, true));
+        assert_eq!(rounded(-129, true, false, false), (-128, false));
+        assert_eq!(rounded(5, false, false, true), (127, true));
+        assert_eq!(rounded(-5, false, false, true), (-128, true));
+    }
+
+    #[test]
+    fn a_product_takes_two_cycles() {
+        let mut block = Multiply::new(10, 9, Leaves::Generic);
+        block.connect_all();
+        let mut shown = Vec::new();
+        for (factor, fraction) in [(-512, 511), (3, 4), (0, 0)] {
+            (block.factor.next, block.fraction.next) = (factor, fraction);
+            clocked(&mut block, |b| &mut b.clock);
+            shown.push(block.product.val());
+        }
+        assert_eq!(shown, [0, -512 * 511, 12]);
+    }
+}

@@ -498,3 +498,39 @@ assign taken = mask & {tests};"
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::signal::settled;
+
+    /// The masks of two rows of four columns, from bounds `[row low, column low, row high, column high]`.
+    fn masks(flat: bool, bounds: [i128; 4], pick: Option<i128>) -> [i128; 2] {
+        let widths = Widths::of_grid(2, 4);
+        let mut heads = ColumnHeads::new(&widths);
+        heads.connect_all();
+        (heads.low.next, heads.high.next) = (bounds[1], bounds[3]);
+        (heads.pick.next, heads.picked.next) = (pick.is_some(), pick.unwrap_or(0));
+        settled(&mut heads);
+        [0, 1].map(|row| {
+            let mut block = RowMask::new(&widths);
+            block.connect_all();
+            (block.row.next, block.row_counter.next, block.flat.next) = (row, row, flat);
+            (block.low.next, block.high.next) = (bounds[0], bounds[2]);
+            block.above.next = heads.above.val();
+            block.below.next = heads.below.val();
+            block.chosen.next = heads.chosen.val();
+            settled(&mut block);
+            block.mask.val()
+        })
+    }
+
+    #[test]
+    fn bounds_cut_a_rectangle_or_a_range() {
+        assert_eq!(masks(false, [0, 1, 2, 3], None), [0b0110, 0b0110]);
+        assert_eq!(masks(false, [1, 0, 2, 4], None), [0b0000, 0b1111]);
+        // From PE 2 of row 0 up to PE 1 of row 1, exclusive.
+        assert_eq!(masks(true, [0, 2, 1, 1], None), [0b1100, 0b0001]);
+        assert_eq!(masks(false, [0, 0, 2, 4], Some(3)), [0b1000, 0b1000]);
+    }
+}

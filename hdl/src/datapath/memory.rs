@@ -15,6 +15,7 @@ use crate::beats::{CHUNK_BITS, ENTRY_CHUNK_BITS, Widths};
 use crate::rtl::signal::Wide;
 use arch::registers::{ENTRY_CHUNKS, Region};
 use rust_hdl::prelude::*;
+use std::collections::BTreeMap;
 
 #[derive(LogicBlock)]
 pub(crate) struct Scratchpad {
@@ -77,9 +78,16 @@ reg signed [{last_bit}:0] words [0:{last_word}];
 always @(posedge clock) begin
     if (write) words[write_address] <= write_data;
     read_data <= words[read_address];
-end"
+{}end",
+            unknown_at_collision("write && write_address == read_address", "read_data", last_bit + 1)
         ))
     }
+}
+
+/// For simulators with unknown values, where the text is asked for: a word that is read while it is written is unknown, as it may be
+/// in a block RAM. The grid must never use one.
+fn unknown_at_collision(collides: &str, word: &str, bits: u32) -> String {
+    format!("`ifdef TABLA_COLLISIONS\n    if ({collides}) {word} <= {{{bits}{{1'bx}}}};\n`endif\n")
 }
 
 /// Where a chunk goes, from the control port.
@@ -129,6 +137,9 @@ pub(crate) fn chunked_text(
         let ReadPort { enable, index, word } = port(k);
         let gate = if enable.is_empty() { String::new() } else { format!("if ({enable}) ") };
         text += &format!("    {gate}{word}{k} <= chunk{k}[{index}];\n");
+        let collides = format!("write && write_chunk == {chunk_bits}'d{k} && write_index == {index}");
+        let collides = if enable.is_empty() { collides } else { format!("{enable} && {collides}") };
+        text += &unknown_at_collision(&collides, &format!("{word}{k}"), last + 1);
     }
     text += "end\n";
     text
@@ -162,6 +173,8 @@ pub(crate) struct TableMemory {
     pub(crate) delta: Wide<Out>,
     _entries: Vec<Vec<u32>>,
     _fixed: bool,
+    /// Where the table of a function begins.
+    _notes: BTreeMap<usize, String>,
 }
 
 impl TableMemory {
@@ -170,6 +183,8 @@ impl TableMemory {
         let (index_bits, word) = (widths.table_index, widths.word);
         let chunks = ENTRY_CHUNKS as usize;
         let contents = widths.fixed.as_ref().map(|fixed| fixed.words(Region::Tables, chunks, chunks));
+        let note = |n| Some((n, widths.fixed.as_ref()?.note(Region::Tables, n)?.to_owned()));
+        let notes = (0..1 << index_bits).filter_map(note).collect();
         let (write, write_index, write_chunk, write_data) = chunk_port!(index_bits, ENTRY_CHUNK_BITS);
         TableMemory {
             clock: Signal::default(),
@@ -181,6 +196,7 @@ impl TableMemory {
             base: Wide::signed(word + 2),
             delta: Wide::signed(word + 2),
             _fixed: contents.is_some(),
+            _notes: notes,
             _entries: filled(contents.unwrap_or_default(), 1 << index_bits, chunks),
         }
     }
@@ -196,6 +212,9 @@ impl TableMemory {
         );
         for (n, entry) in self._entries.iter().enumerate() {
             let bits = entry[..3].iter().rev().fold(0u128, |bits, &chunk| bits << CHUNK_BITS | u128::from(chunk));
+            if let Some(note) = self._notes.get(&n) {
+                text += &format!("    // {note}\n");
+            }
             text += &format!("    entries[{n}] = {}'h{bits:x};\n", 2 * half);
         }
         text += "end\nalways @(posedge clock) entry <= entries[read_index];\n";
@@ -239,4 +258,38 @@ pub(crate) fn filled(mut words: Vec<Vec<u32>>, depth: usize, chunks: usize) -> V
     let last = words.last().cloned().unwrap_or_else(|| vec![0; chunks]);
     words.resize(depth, last);
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::signal::clocked;
+
+    #[test]
+    fn a_word_is_there_in_the_cycle_after_its_address() {
+        let mut block = Scratchpad::new(2, 8);
+        block.connect_all();
+        let mut cycle = |write: Option<(i128, i128)>, address: i128| {
+            block.write.next = write.is_some();
+            (block.write_address.next, block.write_data.next) = write.unwrap_or((0, 0));
+            block.read_address.next = address;
+            clocked(&mut block, |b| &mut b.clock);
+            block.read_data.val()
+        };
+        cycle(Some((1, -7)), 0);
+        cycle(Some((3, 9)), 0);
+        assert_eq!(cycle(None, 1), -7);
+        assert_eq!(cycle(Some((3, 5)), 1), -7);
+        assert_eq!(cycle(None, 3), 5);
+    }
+
+    #[test]
+    fn a_pad_that_is_not_there_reads_nothing() {
+        let mut block = Scratchpad::none(8);
+        block.connect_all();
+        (block.write.next, block.write_data.next) = (true, 3);
+        clocked(&mut block, |b| &mut b.clock);
+        clocked(&mut block, |b| &mut b.clock);
+        assert_eq!(block.read_data.val(), 0);
+    }
 }

@@ -16,7 +16,7 @@ pub(crate) fn takes(leaves: Leaves, a: u32, b: u32) -> bool {
 }
 
 /// Text that declares `block_product`, of which `used` bits are read: the product of two expressions of [`BITS`] bits, two cycles
-/// later. `clear` makes `a` zero.
+/// later. `clear` makes both zero.
 pub(crate) fn text(used: u32, a: &str, b: &str, clear: &str) -> String {
     let all = 2 * BITS;
     // Nine pins a line.
@@ -33,7 +33,7 @@ wire [{factor}:0] factor_b = {b};
 wire [{product}:0] block_product;
 {unused}MULT18X18D #(
     .REG_INPUTA_CLK(\"CLK0\"), .REG_INPUTA_CE(\"CE0\"), .REG_INPUTA_RST(\"RST0\"),
-    .REG_INPUTB_CLK(\"CLK0\"), .REG_INPUTB_CE(\"CE0\"), .REG_INPUTB_RST(\"RST1\"),
+    .REG_INPUTB_CLK(\"CLK0\"), .REG_INPUTB_CE(\"CE0\"), .REG_INPUTB_RST(\"RST0\"),
     .REG_OUTPUT_CLK(\"CLK0\"), .REG_OUTPUT_CE(\"CE0\"), .REG_OUTPUT_RST(\"RST1\"),
     .REG_INPUTC_CLK(\"NONE\"), .REG_PIPELINE_CLK(\"NONE\"), .RESETMODE(\"SYNC\"), .GSR(\"DISABLED\")
 ) {NAME} (

@@ -17,7 +17,8 @@ use rust_hdl::prelude::*;
 /// Bits of [`Combine`] on machines with extremes.
 pub(crate) const COMBINE_BITS: u32 = 2;
 
-/// `sum = (first ? start : sum) ± a * b`, modulo the sum's width; only in valid beats. Outside the mask `a` is 0.
+/// `sum = (first ? start : sum) ± a * b`, modulo the sum's width; only in valid beats. Outside the mask `a` and `b` are 0: what a PE reads there
+/// may be a word that nobody has written, and in a simulator 0 times such a word is unknown.
 ///
 /// On machines with extremes also the larger or the smaller of `first ? start : sum` and `a * b`, where `start` is the least or the
 /// greatest number there is if there is none, or outside the mask, where `a * b` does not count.
@@ -105,7 +106,7 @@ impl Logic for MultiplyAdd {
             };
             self._held = Held {
                 a: if self.admitted.val() { self.a.val() } else { 0 },
-                b: self.b.val(),
+                b: if self.admitted.val() { self.b.val() } else { 0 },
                 product: a * b,
                 start: self.starts.first().map_or(self.start.val(), starts),
                 admitted: self.admitted.val(),
@@ -143,6 +144,7 @@ always @(posedge clock) begin
     held_a <= a;
     if (!admitted) held_a <= {word}'d0;
     held_b <= b;
+    if (!admitted) held_b <= {word}'d0;
     product <= held_a * held_b;
 end"
     )
@@ -226,7 +228,7 @@ DSP48E2 #(
     .CARRYIN(1'b0), .CARRYINSEL(3'd0), .ACIN(30'd0), .BCIN(18'd0), .PCIN(48'd0), .CARRYCASCIN(1'b0), .MULTSIGNIN(1'b0),
     .CEA1(1'b0), .CEA2(1'b1), .CEB1(1'b0), .CEB2(1'b1), .CEC(1'b1), .CEM(1'b1), .CEP(valid), .CED(1'b0), .CEAD(1'b0),
     .CEINMODE(1'b0), .CECTRL(1'b0), .CEALUMODE(1'b0), .CECARRYIN(1'b0),
-    .RSTA(~admitted), .RSTB(1'b0), .RSTC(1'b0), .RSTM(1'b0), .RSTP(1'b0), .RSTD(1'b0),
+    .RSTA(~admitted), .RSTB(~admitted), .RSTC(1'b0), .RSTM(1'b0), .RSTP(1'b0), .RSTD(1'b0),
     .RSTINMODE(1'b0), .RSTCTRL(1'b0), .RSTALUMODE(1'b0), .RSTALLCARRYIN(1'b0),
     .P(total), .ACOUT(), .BCOUT(), .PCOUT(), .CARRYOUT(), .CARRYCASCOUT(), .MULTSIGNOUT(), .OVERFLOW(), .UNDERFLOW(),
     .PATTERNDETECT(), .PATTERNBDETECT(), .XOROUT()

@@ -90,7 +90,7 @@ pub(crate) fn pe_width(widths: &Widths, name: &str) -> u32 {
 
 /// The operands of a beat, at t+1; `c` is registered here, `a` and `b` where they are multiplied.
 ///
-/// A PE outside the mask adds nothing to its sum: its `a` and `c` are zero, so its product and its start are. Pads that are not
+/// A PE outside the mask adds nothing to its sum: its operands are zero, `c` here, `a` and `b` where they are multiplied. Pads that are not
 /// chosen and an immediate that is not used are zero, so that all can be joined.
 #[derive(LogicBlock)]
 struct OperandSelect {
@@ -469,3 +469,33 @@ impl ProcessingEngine {
     }
 }
 structural!(ProcessingEngine, "processing_engine: four pads and c + a*b; row and column are decided outside.");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::signal::clocked;
+
+    /// A word from the loader times 3, written to t0: 2 * 3 + 0 after seven cycles, and nothing where the mask says no.
+    #[test]
+    fn a_beat_multiplies_adds_rounds_and_writes() {
+        for admitted in [true, false] {
+            let mut block = ProcessingEngine::new(&Widths::of_grid(1, 1));
+            block.connect_all();
+            (block.load_write_model.next, block.load_admitted.next, block.load_word.next) = (true, true, 2);
+            clocked(&mut block, |b| &mut b.clock);
+            block.load_write_model.next = false;
+            for t in 0..8 {
+                let control = &mut block.control;
+                block.admitted.next = (t == 0 && admitted).into();
+                control.a_t1.next = 0;
+                control.immediate_b_t1.next = if t == 1 { 3 } else { 0 };
+                (control.valid_t3.next, control.first_t3.next) = (t == 3, t == 3);
+                control.write_t0_t7.next = t == 7;
+                clocked(&mut block, |b| &mut b.clock);
+            }
+            block.control.write_t0_t7.next = false;
+            clocked(&mut block, |b| &mut b.clock);
+            assert_eq!(block.t0.read_data.val(), if admitted { 6 } else { 0 });
+        }
+    }
+}

@@ -170,3 +170,39 @@ impl ParkPipeline {
     }
 }
 structural!(ParkPipeline, "park_pipeline: control of the gradient pads, delayed once for all PEs of a PU.");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::signal::clocked;
+    use arch::machine::MachineSpec;
+
+    #[test]
+    fn a_sum_is_parked_when_it_is_done() {
+        let spec = MachineSpec { pus: Some(1), pes_per_pu: Some(1), gradient_depth: Some(8), ..MachineSpec::default() };
+        let machine = arch::Machine::try_from(spec).expect("a valid grid");
+        let widths = Widths::new(crate::Design::Loadable(&machine), crate::Leaves::Generic);
+        let mut block = ParkPipeline::new(&widths);
+        block.connect_all();
+        let mut seen = Vec::new();
+        for t in 0..6 {
+            (block.valid.next, block.last.next) = (t == 0, t == 0);
+            (block.beat.keep.next, block.beat.resume.next, block.beat.address.next) =
+                (t == 0, t == 0, if t == 0 { 5 } else { 0 });
+            clocked(&mut block, |b| &mut b.clock);
+            let control = &block.control;
+            seen.push((
+                control.read_address_t1.val(),
+                control.resume_t2.val(),
+                control.write_t4.val(),
+                control.write_address_t4.val(),
+            ));
+        }
+        // What is shown after the first edge counts at t+1.
+        let at = |t: usize| seen[t - 1];
+        assert_eq!(at(1), (5, false, false, 0));
+        assert_eq!(at(2), (0, true, false, 0));
+        assert_eq!(at(4), (0, false, true, 5));
+        assert_eq!(at(5), (0, false, false, 0));
+    }
+}

@@ -153,3 +153,34 @@ end",
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::signal::clocked;
+
+    /// Quotient and the cycles that it takes, at 8 bits.
+    fn quotient(dividend: i128, divisor: i128, places: i128, down: bool) -> (i128, bool, u32) {
+        let mut block = Divider::new(8, 4, 2);
+        block.connect_all();
+        block.sum.next = (dividend << 8) + divisor;
+        (block.places.next, block.down.next) = (places, down.into());
+        for t in 1..40 {
+            block.start.next = t == 1;
+            clocked(&mut block, |b| &mut b.clock);
+            if block.word.val() != 0 || block.saturated.val() {
+                return (block.word.val(), block.saturated.val(), t);
+            }
+        }
+        (0, false, 0)
+    }
+
+    #[test]
+    fn quotients_are_rounded_and_come_when_they_are_due() {
+        assert_eq!(quotient(7, 2, 0, false), (4, false, 20));
+        assert_eq!(quotient(5, 2, 0, false), (2, false, 20));
+        assert_eq!(quotient(-7, 2, 0, true), (-4, false, 20));
+        assert_eq!(quotient(1, 3, 4, false), (5, false, 20));
+        assert_eq!(quotient(-1, 0, 0, false), (-128, true, 20));
+    }
+}

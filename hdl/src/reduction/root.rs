@@ -237,3 +237,24 @@ impl RootUnit {
     }
 }
 structural!(RootUnit, "root_unit: rounds the sum of a tree to a word and applies a function where asked.");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::signal::clocked;
+
+    #[test]
+    fn a_sum_is_a_word_three_cycles_later() {
+        let mut block = RootUnit::new(&Widths::of_grid(1, 1), 0);
+        block.connect_all();
+        let mut shown = Vec::new();
+        for t in 0..5 {
+            block.beat.valid.next = t == 0;
+            (block.sum.next, block.beat.shift.next) = if t == 0 { (-44, 3) } else { (0, 0) };
+            clocked(&mut block, |b| &mut b.clock);
+            shown.push(block.result.val());
+        }
+        // -44 / 8 = -5.5, and the even neighbour is -6; two's complement at 16 bits.
+        assert_eq!(shown, [0, 0, 0xfffa, 0, 0]);
+    }
+}

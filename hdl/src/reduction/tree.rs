@@ -196,3 +196,35 @@ impl AdderTree {
     }
 }
 structural!(AdderTree, "adder_tree: what all its terms make together, one register per level.");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::signal::clocked;
+
+    #[test]
+    fn terms_meet_level_by_level() {
+        let mut block = RowTree::new(5, 16, false);
+        block.connect_all();
+        for (n, term) in block.terms.iter_mut().enumerate() {
+            term.next = 1 << n;
+        }
+        let mut shown = Vec::new();
+        for t in 0..5 {
+            block.give.next = t == 0;
+            clocked(&mut block, |b| &mut b.clock);
+            shown.push(block.sum.val());
+        }
+        // Three levels; the first one takes 0 where there is no finished sum.
+        assert_eq!(shown, [0, 0, 31, 0, 0]);
+    }
+
+    #[test]
+    fn a_single_term_passes_at_once() {
+        let mut block = AdderTree::new(1, 16, false);
+        block.connect_all();
+        block.terms[0].next = 9;
+        clocked(&mut block, |b| &mut b.clock);
+        assert_eq!(block.sum.val(), 9);
+    }
+}

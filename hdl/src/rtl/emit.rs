@@ -13,6 +13,8 @@
 //!
 //! rust-hdl's checks (all inputs driven, no loops, no writes to inputs) run before.
 
+use crate::rtl::ports::commented_ports;
+use crate::rtl::text::{reserved, single_bits};
 use rust_hdl::prelude::*;
 use rust_hdl_core::ast::VerilogStatement;
 use rust_hdl_core::verilog_gen::verilog_combinatorial;
@@ -24,12 +26,13 @@ pub(crate) const IN_PLACE: &str = "// in place";
 
 /// The Verilog text of all modules below `top`, whose module gets the name its own comment says.
 ///
-/// `shared`: large blocks that stand there many times are marked as such.
-pub(crate) fn modules(top: &dyn Block, shared: bool) -> String {
+/// `shared`: large blocks that stand there many times are marked as such. `rules`: what stands before the end of a module, by the name
+/// and the text of its kind.
+pub(crate) fn modules(top: &dyn Block, shared: bool, rules: &dyn Fn(&str, &str) -> String) -> String {
     if let Err(error) = check_all(top) {
         panic!("the grid is wired wrongly: {error:?}");
     }
-    let mut emitter = Emitter { shared, ..Emitter::default() };
+    let mut emitter = Emitter::new(shared, rules);
     top.accept("top", &mut emitter);
     emitter.text
 }
@@ -73,9 +76,9 @@ struct Open {
     children: Vec<Child>,
 }
 
-#[derive(Default)]
-struct Emitter {
+struct Emitter<'a> {
     shared: bool,
+    rules: &'a dyn Fn(&str, &str) -> String,
     open: Vec<Open>,
     namespace: Vec<String>,
     /// (base name, text without the name) to name.
@@ -85,7 +88,7 @@ struct Emitter {
     text: String,
 }
 
-impl Probe for Emitter {
+impl Probe for Emitter<'_> {
     fn visit_start_scope(&mut self, name: &str, node: &dyn Block) {
         self.open.push(Open { instance: name.to_owned(), code: node.hdl(), lines: Vec::new(), children: Vec::new() });
     }
@@ -129,7 +132,19 @@ impl Probe for Emitter {
     }
 }
 
-impl Emitter {
+impl<'a> Emitter<'a> {
+    fn new(shared: bool, rules: &'a dyn Fn(&str, &str) -> String) -> Self {
+        Emitter {
+            shared,
+            rules,
+            open: Vec::new(),
+            namespace: Vec::new(),
+            known: HashMap::new(),
+            given: BTreeMap::new(),
+            text: String::new(),
+        }
+    }
+
     /// Name of the module for this block, written if it is new.
     fn module(&mut self, open: &Open) -> String {
         let (head, text) = module_text(open);
@@ -142,7 +157,8 @@ impl Emitter {
         *count += 1;
         let name = if *count == 1 { base.clone() } else { format!("{base}_{count}") };
         let attribute = if self.shared && SHARED.contains(&base.as_str()) { "(* shared *)\n" } else { "" };
-        writeln!(self.text, "\n{attribute}// {}\nmodule {name} {text}endmodule", what.trim())
+        let rules = (self.rules)(&base, &text);
+        writeln!(self.text, "\n{attribute}// {}\nmodule {name} {text}{rules}endmodule", what.trim())
             .expect("strings take text");
         self.known.insert((base, text), name.clone());
         name
@@ -307,7 +323,11 @@ fn module_text(open: &Open) -> (String, String) {
         }
         _ => panic!("block {} has no text", open.instance),
     };
-    (head, flat(&text))
+    let text = single_bits(&flat(&text));
+    if let Some(word) = reserved(&text) {
+        panic!("{} has a name that SystemVerilog reserves: {word}", open.instance);
+    }
+    (head, text)
 }
 
 /// The text of `comment!("text")`; rust-hdl leaves parts of the macro around it.
@@ -328,15 +348,16 @@ fn flat(text: &str) -> String {
 }
 
 fn port_list(open: &Open, is_reg: &dyn Fn(&str) -> bool) -> String {
-    let ports = open.lines.iter().filter_map(|line| match line.kind {
-        AtomKind::InputParameter => Some(format!("    input  wire {}{}", line.range(), line.name)),
-        AtomKind::OutputParameter => {
-            let kind = if is_reg(&line.name) { "reg " } else { "wire" };
-            Some(format!("    output {kind} {}{}", line.range(), line.name))
-        }
-        _ => None,
+    let ports = open.lines.iter().filter_map(|line| {
+        let kind = match line.kind {
+            AtomKind::InputParameter => "input  wire",
+            AtomKind::OutputParameter if is_reg(&line.name) => "output reg ",
+            AtomKind::OutputParameter => "output wire",
+            _ => return None,
+        };
+        Some((format!("{kind} {}{}", line.range(), line.name), flat(&line.name)))
     });
-    format!("(\n{}\n);\n", ports.collect::<Vec<_>>().join(",\n"))
+    format!("(\n{});\n", commented_ports(ports))
 }
 
 fn constants(open: &Open, text: &mut String) {

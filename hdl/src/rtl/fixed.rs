@@ -7,12 +7,19 @@ use std::collections::BTreeMap;
 /// Contents of programs, tables and registers.
 pub(crate) struct Fixed {
     writes: BTreeMap<u32, u32>,
+    /// What instructions and entries are for, by region and number.
+    notes: BTreeMap<(u32, usize), String>,
     identity: u32,
 }
 
 impl Fixed {
     pub(crate) fn new(image: &Image) -> Self {
-        Fixed { writes: image.control_writes().into_iter().collect(), identity: image.identity() }
+        Fixed { writes: image.control_writes().into_iter().collect(), notes: notes(image), identity: image.identity() }
+    }
+
+    /// What instruction or table entry `number` of a region is for, in the words of the source program; one line.
+    pub(crate) fn note(&self, region: Region, number: usize) -> Option<&str> {
+        self.notes.get(&(region as u32, number)).map(String::as_str)
     }
 
     /// The words of a region, `chunks` of 32 bits each, at addresses that are `reserved` apart.
@@ -32,5 +39,36 @@ impl Fixed {
     /// Which image it is.
     pub(crate) fn identity(&self) -> u32 {
         self.identity
+    }
+}
+
+fn notes(image: &Image) -> BTreeMap<(u32, usize), String> {
+    let program = |region: Region, comments: &[(String, usize)]| {
+        let lines = comments.iter().map(|(what, line)| match line {
+            0 => what.clone(),
+            line => format!("line {line}: {what}"),
+        });
+        lines.enumerate().map(|(n, line)| ((region as u32, n), one_line(&line))).collect::<Vec<_>>()
+    };
+    let tables = image.tables.iter().map(|table| {
+        let first = table.usage.base as usize;
+        ((Region::Tables as u32, first), format!("{:?}, {} entries", table.function, table.entries.len()))
+    });
+    let programs = [program(Region::Alu, &image.comments), program(Region::Scalar, &image.scalar_comments)];
+    programs.into_iter().flatten().chain(tables).collect()
+}
+
+/// Text that stays inside a comment of one line, whatever it is.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_graphic() || c == ' ' { c } else { '?' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_line;
+
+    #[test]
+    fn a_note_cannot_leave_its_comment() {
+        assert_eq!(one_line("h = 1\nendmodule\u{2028}"), "h = 1?endmodule?");
     }
 }

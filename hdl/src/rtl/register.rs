@@ -197,3 +197,33 @@ impl<I: Bundle, O: Bundle> Logic for Stage<I, O> {
         Verilog::Custom(format!("{IN_PLACE}\nalways @(posedge clock) begin\n{}\nend", lines.join("\n")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::signal::clocked;
+
+    #[test]
+    fn a_delay_is_as_long_as_it_says() {
+        let mut block = Delay::new(8, 3);
+        block.connect_all();
+        let mut shown = Vec::new();
+        for word in [5, 6, 7, 0, 0, 0] {
+            block.d.next = word;
+            clocked(&mut block, |b| &mut b.clock);
+            shown.push(block.q.val());
+        }
+        assert_eq!(shown, [0, 0, 5, 6, 7, 0]);
+    }
+
+    #[test]
+    fn a_reset_empties_a_delay_of_flags() {
+        let mut block = FlagDelay::new(2);
+        block.connect_all();
+        for (d, reset, q) in [(true, false, false), (true, false, true), (true, true, false), (false, false, false)] {
+            (block.d.next, block.reset.next) = (d, reset);
+            clocked(&mut block, |b| &mut b.clock);
+            assert_eq!(block.q.val(), q, "{d} {reset}");
+        }
+    }
+}

@@ -209,16 +209,22 @@ impl Block for Number {
     }
 }
 
+/// Outputs follow the inputs.
+#[cfg(test)]
+pub(crate) fn settled<B: Block>(block: &mut B) {
+    loop {
+        block.update_all();
+        if !block.has_changed() {
+            break;
+        }
+    }
+}
+
 /// One clock edge after the inputs have settled.
 #[cfg(test)]
 pub(crate) fn clocked<B: Block>(block: &mut B, clock: impl Fn(&mut B) -> &mut Signal<In, Clock>) {
     for level in [false, true] {
         clock(block).next.clk = level;
-        loop {
-            block.update_all();
-            if !block.has_changed() {
-                break;
-            }
-        }
+        settled(block);
     }
 }

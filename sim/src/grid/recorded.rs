@@ -9,8 +9,8 @@ pub struct Session {
     pub writes: Vec<(u32, u32)>,
     /// Beats that were taken.
     pub beats: Vec<Vec<i64>>,
-    /// Words that came out.
-    pub words: Vec<i64>,
+    /// Words that came out, each with the cycle in which it did: 0 is the first one after the last write of the control port.
+    pub words: Vec<(i64, u64)>,
 }
 
 /// A grid with a [`Session`].
@@ -18,12 +18,14 @@ pub struct Session {
 pub struct Recorded<G> {
     grid: G,
     session: Session,
+    /// Cycles since the last write.
+    cycles: u64,
 }
 
 impl<G: Grid> Recorded<G> {
     /// Nothing has happened yet.
     pub fn new(grid: G) -> Recorded<G> {
-        Recorded { grid, session: Session::default() }
+        Recorded { grid, session: Session::default(), cycles: 0 }
     }
 
     /// What has happened so far.
@@ -35,10 +37,12 @@ impl<G: Grid> Recorded<G> {
 impl<G: Grid> Grid for Recorded<G> {
     fn control_write(&mut self, address: u32, data: u32) {
         self.session.writes.push((address, data));
+        self.cycles = 0;
         self.grid.control_write(address, data);
     }
 
     fn control_read(&mut self, address: u32) -> u32 {
+        self.cycles += 1;
         self.grid.control_read(address)
     }
 
@@ -47,7 +51,8 @@ impl<G: Grid> Grid for Recorded<G> {
         if let (true, Some(beat)) = (result.input_taken, input) {
             self.session.beats.push(beat.to_vec());
         }
-        self.session.words.extend(result.output);
+        self.session.words.extend(result.output.map(|word| (word, self.cycles)));
+        self.cycles += 1;
         result
     }
 }

@@ -1,0 +1,42 @@
+//! Verilog in the output folder: one file for each module, and lists of files for tools.
+//!
+//!     rtl/*.v            modules
+//!     rtl/device/*.v     those that name cells of the device, in place of their namesakes in `rtl`
+//!     rtl/NAME.f         all files of top module NAME, a line each, children before parents: `verilator -f rtl/NAME.f`
+//!
+//! Paths in a list are relative to the output folder.
+
+use crate::output::Files;
+use arch::rtl;
+
+/// Where modules are.
+const FOLDER: &str = "rtl";
+
+/// Add the modules of a text, and say which files they are.
+pub fn add(files: &mut Files, verilog: &str) -> Vec<String> {
+    let modules = rtl::modules(verilog).into_iter();
+    modules.map(|(name, text)| added(files, format!("{FOLDER}/{name}.v"), text)).collect()
+}
+
+/// Add those modules of `device` that differ from their namesakes in `generic`, and say which files are the whole design.
+pub fn add_device(files: &mut Files, generic: &str, device: &str) -> Vec<String> {
+    let generic = rtl::modules(generic);
+    let path = |module: (String, String)| {
+        if generic.contains(&module) {
+            format!("{FOLDER}/{}.v", module.0)
+        } else {
+            added(files, format!("{FOLDER}/device/{}.v", module.0), module.1)
+        }
+    };
+    rtl::modules(device).into_iter().map(path).collect()
+}
+
+/// Add the list of the files of a top module.
+pub fn add_list(files: &mut Files, top: &str, sources: &[String]) {
+    files.add(format!("{FOLDER}/{top}.f"), sources.iter().fold(String::new(), |list, path| list + path + "\n"));
+}
+
+fn added(files: &mut Files, path: String, text: String) -> String {
+    files.add(path.clone(), text);
+    path
+}
