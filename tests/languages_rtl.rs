@@ -8,7 +8,7 @@ mod languages;
 
 use arch::Machine;
 use compiler::language::Language;
-use languages::{Outcome, cases, climb, climb_text, extremes, machines};
+use languages::{Outcome, calls, cases, climb, climb_text, extremes, machines};
 use sim::array::Array;
 use sim::grid::{Lockstep, Stalls};
 use sim::verilator::{GridDevice, Library};
@@ -54,4 +54,32 @@ fn programs_of_the_other_languages_run_on_the_rtl() {
     }
     println!("{words} words compared");
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// The whole table of functions: what has hardware runs, in every language that spells it; what has none is refused by its name.
+#[test]
+fn every_function_runs_on_the_rtl() {
+    for spec in machines() {
+        let machine = Machine::try_from(spec.clone()).unwrap();
+        let library = Library::build(&hdl::elaborate(&machine), &sim::verilator::Options::default()).unwrap();
+        for call in calls() {
+            let about = format!("{} in {}, {machine}", call.name, call.language.extension());
+            let climb = match climb_text(call.language, &call.text, &call.inputs, None, &spec) {
+                Outcome::Climbs(climb) => climb,
+                Outcome::Refused(reason) => {
+                    let named = reason.contains(&format!("`{}`", call.function));
+                    assert!(named && !call.is_for_the_grid(), "{about}: {reason}");
+                    continue;
+                }
+            };
+            assert!(call.is_for_the_grid(), "{about}: the table says that the grid does not compute it");
+            // The narrow words hold four or five bits after the point of what is squared and multiplied on the way.
+            let distance = call.distance(&climb);
+            assert!(distance < 1.0 / 64.0, "{about}: off by {distance}");
+            let mut pair = Lockstep::new(Array::new(&machine), GridDevice::new(&library, &machine));
+            let agreement = climb.run(&mut pair, Stalls::none());
+            assert!(pair.mismatch().is_none(), "{about}: array against rtl: {}", pair.mismatch().expect("just seen"));
+            assert!(agreement.unwrap_or_else(|fall| panic!("{about}: {fall}")).words > 0, "{about}");
+        }
+    }
 }

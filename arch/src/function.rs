@@ -1,4 +1,8 @@
-//! Function tables: a nonlinear function as segments with linear interpolation.
+//! Functions: what is known about each, and its table in hardware.
+//!
+//! The table of functions is `rows`: value, derivative, domain, hardware and spelling of each [`Function`]. `facts` answers questions
+//! about a row, and [`formula`] reads the formulas in it. This file is the table in hardware: a function as segments with linear
+//! interpolation.
 //!
 //!      word x ──▶ segment number ──▶ table {base, delta} ──▶ base + delta * fraction ──▶ round, saturate ──▶ word y
 //!            └──▶ fraction inside the segment ───────────────────────────────┘
@@ -8,7 +12,17 @@
 //! input, saturated at the ends of the output format), or says that the pair of formats cannot be had.
 //! How hardware uses the table is written in docs/machine.md, section 4; [`FunctionTable::evaluate`] is the same in Rust.
 
-use crate::isa::{Below, Segments, TableUse};
+mod facts;
+pub mod formula;
+mod page;
+mod rows;
+
+pub use facts::{Domain, Hardware, Shape};
+pub use formula::Formula;
+pub use page::page;
+pub use rows::Function;
+
+use crate::isa::{Segments, TableUse};
 use crate::number::{round_half_even, saturate, word_max, word_min};
 
 /// Largest error of a fitted table, in units of the output's last place.
@@ -16,110 +30,6 @@ pub const MAX_ERROR: f64 = 2.0;
 
 /// Guard bits of the entries below the output's last place.
 const GUARD: u32 = 2;
-
-/// The functions a table can hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Function {
-    /// `1 / (1 + exp(-x))`
-    Sigmoid,
-    /// `2 * sigmoid(x) - 1 = tanh(x / 2)`
-    SigmoidSymmetric,
-    /// Normal density with mean 0 and deviation 1.
-    Gaussian,
-    /// Natural logarithm.
-    Log,
-    /// Hyperbolic tangent.
-    Tanh,
-    /// Exponential function; large arguments saturate.
-    Exp,
-    /// Square root.
-    Sqrt,
-    /// `1 / sqrt(x)`
-    Rsqrt,
-    /// Sine.
-    Sin,
-    /// Cosine.
-    Cos,
-    /// Inverse tangent.
-    Atan,
-    /// Error function.
-    Erf,
-    /// Hyperbolic sine; large arguments saturate.
-    Sinh,
-    /// Hyperbolic cosine; large arguments saturate.
-    Cosh,
-}
-
-impl Function {
-    /// The true value.
-    pub fn value(self, x: f64) -> f64 {
-        match self {
-            Function::Sigmoid => 1.0 / (1.0 + libm::exp(-x)),
-            Function::SigmoidSymmetric => libm::tanh(x / 2.0),
-            Function::Gaussian => libm::exp(-x * x / 2.0) / libm::sqrt(2.0 * std::f64::consts::PI),
-            Function::Log => libm::log(x),
-            Function::Tanh => libm::tanh(x),
-            Function::Exp => libm::exp(x),
-            Function::Sqrt => libm::sqrt(x),
-            Function::Rsqrt => 1.0 / libm::sqrt(x),
-            Function::Sin => libm::sin(x),
-            Function::Cos => libm::cos(x),
-            Function::Atan => libm::atan(x),
-            Function::Erf => libm::erf(x),
-            Function::Sinh => libm::sinh(x),
-            Function::Cosh => libm::cosh(x),
-        }
-    }
-
-    /// For functions of positive arguments, which have segments per octave: the value for other arguments.
-    pub fn below(self) -> Option<Below> {
-        match self {
-            Function::Log => Some(Below::Lowest),
-            Function::Sqrt => Some(Below::Zero),
-            Function::Rsqrt => Some(Below::Highest),
-            _ => None,
-        }
-    }
-
-    /// Beyond `|x| = end` the function stays within `tolerance` of a constant, or saturates an output that ends at `limit`.
-    fn domain_end(self, tolerance: f64, limit: f64) -> f64 {
-        let log = -libm::log(tolerance);
-        match self {
-            Function::Sigmoid => log,
-            Function::SigmoidSymmetric => log + std::f64::consts::LN_2,
-            Function::Tanh => (log + std::f64::consts::LN_2) / 2.0,
-            Function::Gaussian => libm::sqrt(2.0 * log.max(0.0)),
-            Function::Exp => log.max(libm::log(limit)),
-            Function::Erf => libm::sqrt(log.max(0.0)),
-            Function::Sinh | Function::Cosh => libm::log(limit).max(0.0) + 1.0,
-            // Never constant: the table covers all words.
-            Function::Sin | Function::Cos | Function::Atan | Function::Log | Function::Sqrt | Function::Rsqrt => {
-                f64::INFINITY
-            }
-        }
-    }
-}
-
-impl std::fmt::Display for Function {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Function::Sigmoid => "sigmoid",
-            Function::SigmoidSymmetric => "sigmoid_symmetric",
-            Function::Gaussian => "gaussian",
-            Function::Log => "log",
-            Function::Tanh => "tanh",
-            Function::Exp => "exp",
-            Function::Sqrt => "sqrt",
-            Function::Rsqrt => "rsqrt",
-            Function::Sin => "sin",
-            Function::Cos => "cos",
-            Function::Atan => "atan",
-            Function::Erf => "erf",
-            Function::Sinh => "sinh",
-            Function::Cosh => "cosh",
-        })
-    }
-}
 
 /// One table: what is loaded, and how it is used.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -205,7 +115,7 @@ impl FunctionTable {
     /// Distance of `evaluate(x)` from the true value (saturated to the output format), in last places of the output.
     pub fn error_at(&self, x: i64) -> f64 {
         let (y, _) = self.evaluate(x);
-        let value = self.function.value(libm::ldexp(x as f64, -self.input_fraction));
+        let value = self.function.at(libm::ldexp(x as f64, -self.input_fraction));
         let exact = libm::ldexp(value, self.output_fraction);
         let exact = exact.clamp(word_min(self.word) as f64, word_max(self.word) as f64);
         (y as f64 - exact).abs()
@@ -259,8 +169,8 @@ fn segment(function: Function, from: f64, to: f64, curved: bool, output_fraction
     let clamp = |value: f64| value.clamp(-bound, bound - 1.0);
     // The end may lie outside the format: the sum saturates.
     let far = |value: f64| value.clamp(-2.0 * bound, 2.0 * bound);
-    let (a, b) = (clamp(quarter(function.value(from))), far(quarter(function.value(to))));
-    let middle = far(quarter(function.value(f64::midpoint(from, to))));
+    let (a, b) = (clamp(quarter(function.at(from))), far(quarter(function.at(to))));
+    let middle = far(quarter(function.at(f64::midpoint(from, to))));
     let bend = if curved { (middle - f64::midpoint(a, b)) / 2.0 } else { 0.0 };
     let base = libm::rint(clamp(a + bend));
     (base as i64, clamp(libm::rint(b + bend - base)) as i64)
@@ -331,9 +241,24 @@ mod tests {
         }
     }
 
+    fn functions_with_a_table() -> impl Iterator<Item = Function> {
+        Function::ALL.iter().copied().filter(|function| function.has_table())
+    }
+
+    /// The finest table of each for arguments below 8: all words, and 0 where the function keeps it, which padding relies on.
+    #[test]
+    fn every_function_with_a_table_has_one_that_is_accurate() {
+        for function in functions_with_a_table() {
+            let finest = (4..=15).rev().find_map(|output| FunctionTable::fit(function, 16, 12, output, 4096));
+            let table = finest.unwrap_or_else(|| panic!("no table for {function}"));
+            assert!(table.error() <= MAX_ERROR, "{function}: {}", table.error());
+            assert!(!function.keeps_zero() || table.evaluate(0).0 == 0, "{function} of 0 is {}", table.evaluate(0).0);
+        }
+    }
+
     #[test]
     fn entries_fit_their_memory() {
-        for function in [Function::Sigmoid, Function::Gaussian, Function::Log, Function::Exp, Function::Sqrt] {
+        for function in functions_with_a_table() {
             for word in [8, 16, 24, 32] {
                 let table = FunctionTable::build(function, word, word as i32 - 5, word as i32 - 3, 5);
                 let bound = 1i64 << (word + 1);

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`number`] | rounding, saturation, conversion |
 //! | [`division`] | what a divider computes |
-//! | [`function`] | function tables: sigmoid and friends by linear interpolation |
+//! | [`function`] | the table of functions, and their tables in hardware by linear interpolation |
 //! | [`machine`] | parameters of one grid, checked |
 //! | [`timing`] | every latency of that grid |
 //! | [`isa`] | instructions and their bits |

@@ -178,18 +178,9 @@ fn simplify_one(expr: Expr) -> Expr {
             }
             (operation, a, b) => Expr::Binary(operation, Box::new(a), Box::new(b)),
         },
-        Expr::Call(function, arguments) => match (function, arguments.as_slice()) {
-            (Function::Sigmoid, [Constant(x)]) => Constant(1.0 / (1.0 + libm::exp(-x))),
-            (Function::SigmoidSymmetric, [Constant(x)]) => Constant(libm::tanh(x / 2.0)),
-            (Function::Tanh, [Constant(x)]) => Constant(libm::tanh(*x)),
-            (Function::Gaussian, [Constant(x)]) => {
-                Constant(libm::exp(-x * x / 2.0) / libm::sqrt(2.0 * std::f64::consts::PI))
-            }
-            (Function::Log, [Constant(x)]) if *x > 0.0 => Constant(libm::log(*x)),
-            (Function::Exp, [Constant(x)]) => Constant(libm::exp(*x)),
-            (Function::Sqrt, [Constant(x)]) if *x >= 0.0 => Constant(libm::sqrt(*x)),
-            _ => Expr::Call(function, arguments),
-        },
+        Expr::Call(function, arguments) => {
+            called(function, &arguments).map_or(Expr::Call(function, arguments), Constant)
+        }
         Expr::Select(parts) => match *parts {
             [Constant(0.0), _, no] => no,
             [Constant(_), yes, _] => yes,
@@ -197,6 +188,16 @@ fn simplify_one(expr: Expr) -> Expr {
         },
         other => other,
     }
+}
+
+/// The value of a function of constants, if it has one.
+fn called(function: Function, arguments: &[Expr]) -> Option<f64> {
+    let mut values = [0.0; 3];
+    for (value, argument) in values.iter_mut().zip(arguments) {
+        let Expr::Constant(constant) = argument else { return None };
+        *value = *constant;
+    }
+    Some(function.value(values)).filter(|value| value.is_finite())
 }
 
 fn binary(operation: Binary, a: f64, b: f64) -> Option<f64> {

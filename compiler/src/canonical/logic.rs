@@ -51,19 +51,8 @@ fn is_whole(e: &Expr, tensors: &[Tensor]) -> bool {
     }
 }
 
-/// The largest whole number that is not above the value.
-pub(super) fn floor(e: Expr) -> Expr {
-    Expr::Call(Function::Floor, vec![e])
-}
-
-/// Towards zero.
-pub(super) fn trunc(e: Expr) -> Expr {
-    let up = Expr::neg(floor(Expr::neg(e.clone())));
-    choose(negative(e.clone()), up, floor(e))
-}
-
 /// 1 if the value is below 0, else 0.
-pub(super) fn negative(e: Expr) -> Expr {
+fn negative(e: Expr) -> Expr {
     Expr::Binary(Binary::Lt, Box::new(e), Box::new(Expr::Constant(0.0)))
 }
 
@@ -136,7 +125,7 @@ fn rewrite(e: Expr, tensors: &[Tensor]) -> Expr {
         Expr::Cast(Element::Real, a) => *a,
         Expr::Cast(Element::Bool, a) => truth(*a),
         Expr::Cast(Element::Int { .. }, a) if is_whole(&a, tensors) => *a,
-        Expr::Cast(Element::Int { .. }, a) => trunc(*a),
+        Expr::Cast(Element::Int { .. }, a) => library::written_out(Function::Trunc, vec![*a]),
         other => other,
     }
 }

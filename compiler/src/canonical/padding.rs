@@ -11,7 +11,7 @@
 //! ```
 
 use super::primitive::{Atom, Primitive};
-use crate::tensor::{Affine, Function, IterId, Nest, Program};
+use crate::tensor::{Affine, IterId, Nest, Program};
 
 /// Result of the analysis.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,10 +83,7 @@ fn harmless(program: &Program, tensors: &[Vec<bool>], nest: &Nest, iterator: Ite
         Some(Primitive::Product(factor)) => free && zero(&factor),
         // The machine's 0 / x is 0, also where x is 0.
         Some(Primitive::Divide { dividend, .. }) => zero(&dividend),
-        Some(Primitive::Function(function, argument)) => {
-            use Function::{Atan, Erf, SigmoidSymmetric, Sin, Sinh, Sqrt, Tanh};
-            matches!(function, SigmoidSymmetric | Tanh | Sin | Sinh | Atan | Erf | Sqrt) && zero(&argument)
-        }
+        Some(Primitive::Function(function, argument)) => function.keeps_zero() && zero(&argument),
         None => false,
     }
 }

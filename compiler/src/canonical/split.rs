@@ -2,6 +2,7 @@
 
 use super::expr::{self, Expr, reads};
 use super::flow::fresh_name;
+use super::library;
 use super::linear::{Term, is_power_of_two, term_expr, terms};
 use crate::tensor::{
     Affine, Aggregate, Binary, Element, Function, Guard, IterId, Iterator, Nest, Node, NodeId, Program, Role, Start,
@@ -78,10 +79,7 @@ fn repeats_operands(node: &Node) -> bool {
             matches!(operation, Min | Max | Eq | Ne | And | Or | RemFloor)
         }
         Node::Unary(operation, _) => *operation == Unary::Not,
-        Node::Call(function, _) => {
-            use Function::{Abs, Copysign, Fdim, Fmod, Hypot, Pow, Round, Tan, Trunc};
-            matches!(function, Abs | Copysign | Fdim | Fmod | Hypot | Pow | Round | Tan | Trunc)
-        }
+        Node::Call(function, _) => library::repeats_arguments(*function),
         Node::Cast(element, _) => *element != Element::Real,
         Node::Select { .. } => true,
         _ => false,

@@ -88,12 +88,6 @@ impl Builder {
         self.binary(Binary::Div, a, b)
     }
 
-    /// `1 / a`
-    pub(super) fn reciprocal(&mut self, a: NodeId) -> NodeId {
-        let one = self.constant(1.0);
-        self.div(one, a)
-    }
-
     pub(super) fn call(&mut self, function: Function, arguments: Vec<NodeId>) -> NodeId {
         self.body.push(Node::Call(function, arguments))
     }

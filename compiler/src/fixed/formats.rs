@@ -78,7 +78,7 @@ pub(super) struct Formats<'a> {
     pub(super) same_as: Vec<TensorId>,
     pub(super) notes: Vec<Diagnostic>,
     pub(super) errors: Vec<Diagnostic>,
-    tables: BTreeMap<(arch::function::Function, i32, i32, u32), Option<FunctionTable>>,
+    tables: BTreeMap<(Function, i32, i32, u32), Option<FunctionTable>>,
     /// Largest table that one function may have.
     table_limit: u32,
     /// Fractions by range alone.
@@ -128,28 +128,6 @@ fn exact_fraction(value: f64, word: u32) -> Option<i32> {
         return None;
     }
     (-64..=best).find(|&fraction| exact(fraction))
-}
-
-/// The table function of a library function.
-pub(super) fn table_function(function: Function) -> Option<arch::function::Function> {
-    use arch::function::Function as Table;
-    Some(match function {
-        Function::Sigmoid => Table::Sigmoid,
-        Function::SigmoidSymmetric => Table::SigmoidSymmetric,
-        Function::Gaussian => Table::Gaussian,
-        Function::Log => Table::Log,
-        Function::Tanh => Table::Tanh,
-        Function::Exp => Table::Exp,
-        Function::Sqrt => Table::Sqrt,
-        Function::Rsqrt => Table::Rsqrt,
-        Function::Sin => Table::Sin,
-        Function::Cos => Table::Cos,
-        Function::Atan => Table::Atan,
-        Function::Erf => Table::Erf,
-        Function::Sinh => Table::Sinh,
-        Function::Cosh => Table::Cosh,
-        _ => return None,
-    })
 }
 
 impl<'a> Formats<'a> {
@@ -310,12 +288,10 @@ impl<'a> Formats<'a> {
 
     /// Make all tables fit the table memory together: uses of one function share a table, then tables get smaller.
     fn fit_tables(&mut self, nests: &[(Nest, Primitive)]) {
-        let mut uses: Vec<(arch::function::Function, TensorId, &Nest)> = Vec::new();
+        let mut uses: Vec<(Function, TensorId, &Nest)> = Vec::new();
         for (nest, primitive) in nests {
-            if let Primitive::Function(function, Atom::Read(input, _)) = primitive
-                && let Some(function) = table_function(*function)
-            {
-                uses.push((function, *input, nest));
+            if let Primitive::Function(function, Atom::Read(input, _)) = primitive {
+                uses.push((*function, *input, nest));
             }
         }
         let mut pairs: Vec<_> =
@@ -363,11 +339,11 @@ impl<'a> Formats<'a> {
             }
             Primitive::Divide { dividend, divisor, down } => self.constrain_division(nest, dividend, divisor, *down),
             Primitive::Function(function, argument) => {
-                let (Some(function), Atom::Read(input, _)) = (table_function(*function), argument) else { return };
+                let Atom::Read(input, _) = argument else { return };
                 let input = self.fraction(*input);
                 loop {
                     let output = self.fraction(nest.out);
-                    if self.table(function, input, output).is_some() {
+                    if self.table(*function, input, output).is_some() {
                         break;
                     }
                     if output < 0 {
@@ -432,12 +408,7 @@ impl<'a> Formats<'a> {
     }
 
     /// The table for a pair of formats, if there is one.
-    pub(super) fn table(
-        &mut self,
-        function: arch::function::Function,
-        input: i32,
-        output: i32,
-    ) -> Option<&FunctionTable> {
+    pub(super) fn table(&mut self, function: Function, input: i32, output: i32) -> Option<&FunctionTable> {
         let (word, limit) = (self.numbers.word, self.table_limit);
         self.tables
             .entry((function, input, output, limit))

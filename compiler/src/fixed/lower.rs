@@ -1,6 +1,6 @@
 //! Tensor IR in primitive form to fixed-point IR.
 
-use super::formats::{Formats, NumberReport, Numbers, Points, TensorNumbers, table_function};
+use super::formats::{Formats, NumberReport, Numbers, Points, TensorNumbers};
 use super::{Kind, Operand, Operation, Program, Role, Tensor, verify};
 use crate::canonical::primitive::{self, Atom, Primitive};
 use crate::ranges::Ranges;
@@ -144,8 +144,8 @@ fn primitives(program: &tensor::Program) -> Result<Vec<(Nest, Primitive)>, Vec<D
     let mut nests = Vec::new();
     for nest in &program.nests {
         match Primitive::of(nest) {
-            Some(Primitive::Function(function, _)) if table_function(function).is_none() => {
-                errors.push(refuse(program, nest, &format!("the function `{function:?}`")));
+            Some(Primitive::Function(function, _)) if !function.has_table() => {
+                errors.push(refuse(program, nest, &format!("the function `{function}`")));
             }
             Some(_) if !nest.guards.is_empty() => {
                 errors.push(refuse(program, nest, "a condition on the indices"));
@@ -179,7 +179,7 @@ fn culprit(nest: &Nest) -> String {
         .rev()
         .find_map(|node| match node {
             Node::Gather { .. } => Some("an index that is computed".to_string()),
-            Node::Call(function, _) => Some(format!("the function `{function:?}`")),
+            Node::Call(function, _) => Some(format!("the function `{function}`")),
             Node::Cast(..) => Some("a conversion".to_string()),
             Node::Binary(operation, ..) => match operation {
                 tensor::Binary::Div | tensor::Binary::DivFloor | tensor::Binary::DivControlled => {
@@ -303,9 +303,8 @@ impl Lowering<'_> {
             }
             Primitive::Function(function, argument) => {
                 let Atom::Read(input, _) = argument else { panic!("constant arguments have been folded") };
-                let function = table_function(*function).expect("checked before");
                 let (input, output) = (formats.fraction(*input), formats.fraction(nest.out));
-                let table = formats.table(function, input, output).expect("formats were chosen so").clone();
+                let table = formats.table(*function, input, output).expect("formats were chosen so").clone();
                 Kind::Function { table: self.table(table), input: self.operand(argument, input) }
             }
         };

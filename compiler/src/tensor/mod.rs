@@ -14,11 +14,10 @@
 //! A statement computes all its values from the state before it: that is why law 6 exists.
 
 pub(crate) mod coverage;
-mod function;
 mod text;
 mod verify;
 
-pub use function::Function;
+pub use arch::function::Function;
 pub(crate) use verify::region;
 pub use verify::{laws, verify};
 

@@ -52,7 +52,11 @@ pub(super) fn apply(
             let (low, high) = integer_limits(bits, signed);
             each(out, a, |a| if a.is_nan() { 0.0 } else { libm::trunc(a).clamp(low, high) });
         }
-        Operation::Call(function) => call(function, a, b, c, out),
+        Operation::Call(function) => {
+            for (n, out) in out.iter_mut().enumerate() {
+                *out = function.value([a[n], b[n], c[n]]);
+            }
+        }
     }
     Ok(())
 }
@@ -91,61 +95,6 @@ fn binary(operator: Binary, a: &[f64], b: &[f64], known: Option<&[bool]>, out: &
         Binary::Or => pair(out, a, b, |a, b| truth(a != 0.0 || b != 0.0)),
     }
     Ok(())
-}
-
-fn call(function: Function, a: &[f64], b: &[f64], c: &[f64], out: &mut [f64]) {
-    match function {
-        Function::Sigmoid => each(out, a, sigmoid),
-        Function::SigmoidSymmetric => each(out, a, |a| libm::tanh(a / 2.0)),
-        Function::Gaussian => each(out, a, |a| libm::exp(-a * a / 2.0) / libm::sqrt(2.0 * std::f64::consts::PI)),
-        Function::Log => each(out, a, |a| if a <= 0.0 { f64::NAN } else { libm::log(a) }),
-        Function::Exp => each(out, a, libm::exp),
-        Function::Tanh => each(out, a, libm::tanh),
-        Function::Sqrt => each(out, a, libm::sqrt),
-        Function::Rsqrt => each(out, a, |a| 1.0 / libm::sqrt(a)),
-        Function::Pow => pair(out, a, b, libm::pow),
-        Function::Abs => each(out, a, libm::fabs),
-        Function::Floor => each(out, a, libm::floor),
-        Function::Ceil => each(out, a, libm::ceil),
-        Function::Round => each(out, a, libm::round),
-        Function::Trunc => each(out, a, libm::trunc),
-        Function::Sin => each(out, a, libm::sin),
-        Function::Cos => each(out, a, libm::cos),
-        Function::Tan => each(out, a, libm::tan),
-        Function::Asin => each(out, a, libm::asin),
-        Function::Acos => each(out, a, libm::acos),
-        Function::Atan => each(out, a, libm::atan),
-        Function::Atan2 => pair(out, a, b, libm::atan2),
-        Function::Sinh => each(out, a, libm::sinh),
-        Function::Cosh => each(out, a, libm::cosh),
-        Function::Asinh => each(out, a, libm::asinh),
-        Function::Acosh => each(out, a, libm::acosh),
-        Function::Atanh => each(out, a, libm::atanh),
-        Function::Cbrt => each(out, a, libm::cbrt),
-        Function::Erf => each(out, a, libm::erf),
-        Function::Erfc => each(out, a, libm::erfc),
-        Function::Exp2 => each(out, a, libm::exp2),
-        Function::Exp10 => each(out, a, libm::exp10),
-        Function::Expm1 => each(out, a, libm::expm1),
-        Function::Log2 => each(out, a, libm::log2),
-        Function::Log10 => each(out, a, libm::log10),
-        Function::Log1p => each(out, a, libm::log1p),
-        Function::Copysign => pair(out, a, b, libm::copysign),
-        Function::Fdim => pair(out, a, b, libm::fdim),
-        Function::Fmod => pair(out, a, b, libm::fmod),
-        Function::Remainder => pair(out, a, b, libm::remainder),
-        Function::Hypot => pair(out, a, b, libm::hypot),
-        Function::Fma => {
-            for (n, out) in out.iter_mut().enumerate() {
-                *out = libm::fma(a[n], b[n], c[n]);
-            }
-        }
-    }
-}
-
-/// `1 / (1 + exp(-x))`
-fn sigmoid(x: f64) -> f64 {
-    1.0 / (1.0 + libm::exp(-x))
 }
 
 fn truth(condition: bool) -> f64 {

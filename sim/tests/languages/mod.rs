@@ -2,7 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
 
-use arch::function::MAX_ERROR;
+use arch::function::{Function, Hardware, MAX_ERROR};
 use arch::machine::MachineSpec;
 use arch::number::to_f64;
 use compiler::canonical::{Batch, Keep, Options};
@@ -65,6 +65,73 @@ pub fn extremes() -> Vec<(&'static str, Value)> {
             json!({ "A": values(5, 8) }),
         ),
     ]
+}
+
+/// A program that calls one function, element by element.
+pub struct Call {
+    /// The function.
+    pub function: Function,
+    /// As the language spells it.
+    pub name: &'static str,
+    /// The language.
+    pub language: Language,
+    /// The program; its result is the last tensor.
+    pub text: String,
+    /// Its inputs.
+    pub inputs: Value,
+    /// The result on real numbers.
+    pub expected: Vec<f64>,
+}
+
+/// Every function of the table in every language that spells it.
+pub fn calls() -> Vec<Call> {
+    let spelled = Function::ALL.iter().flat_map(|&function| {
+        let tabla = function.in_tabla().iter().map(|name| (Language::Tabla, *name));
+        let comprehensions = function.in_comprehensions().iter().map(|name| (Language::TensorComprehensions, *name));
+        let tile = function.in_tile().iter().map(|name| (Language::Tile, *name));
+        tabla.chain(comprehensions).chain(tile).map(move |(language, name)| (function, language, name))
+    });
+    spelled.map(|(function, language, name)| Call::new(function, language, name)).collect()
+}
+
+impl Call {
+    fn new(function: Function, language: Language, name: &'static str) -> Call {
+        let places = [-2.25, -0.8125, -0.25, 0.3125, 0.75, 1.5, 2.625];
+        let first: Vec<f64> = places.into_iter().filter(|&x| function.domain().contains(x)).collect();
+        let arguments = [first.clone(), first.iter().map(|_| 0.875).collect(), first.iter().map(|x| x / 2.0).collect()];
+        let expected = (0..first.len()).map(|n| function.value([0, 1, 2].map(|k: usize| arguments[k][n]))).collect();
+        let names = &["a", "b", "c"][..function.arity()];
+        let with = |each: &dyn Fn(&str) -> String| names.iter().map(|name| each(name)).collect::<Vec<_>>().join(", ");
+        let length = first.len();
+        let text = match language {
+            Language::Tabla => format!(
+                "model_input {};\niterator i[0:{length}];\nh[i] = {name}({});\n",
+                with(&|a| format!("{a}[{length}]")),
+                with(&|a| format!("{a}[i]")),
+            ),
+            Language::TensorComprehensions => format!(
+                "def f({}) -> (h) {{\n  h(i) = {name}({})\n}}\n",
+                with(&|a| format!("float(N) {a}")),
+                with(&|a| format!("{a}(i)")),
+            ),
+            Language::Tile => format!("def f({0}):\n    h = {name}({0})\n    return h\n", names.join(", ")),
+            Language::Rink | Language::Preprocessor => unreachable!("these have no functions"),
+        };
+        let inputs = names.iter().zip(arguments).map(|(name, values)| ((*name).to_owned(), json!(values))).collect();
+        Call { function, name, language, text, inputs: Value::Object(inputs), expected }
+    }
+
+    /// Whether the grid computes the function.
+    pub fn is_for_the_grid(&self) -> bool {
+        !matches!(self.function.hardware(), Hardware::None)
+    }
+
+    /// The largest distance of the words of `fixed` from the expected values, relative to those.
+    pub fn distance(&self, climb: &Climb) -> f64 {
+        let (fraction, words) = climb.words("h").or_else(|| climb.words("out0")).expect("the result has words");
+        let found = words.iter().map(|&word| to_f64(word, fraction));
+        found.zip(&self.expected).map(|(found, value)| (found - value).abs() / (1.0 + value.abs())).fold(0.0, f64::max)
+    }
 }
 
 /// One positive program of the manifest.

@@ -8,6 +8,7 @@
 //! minimize squared(h, y);      Minimize
 //! ```
 
+use crate::tensor::Function;
 use arch::Span;
 
 /// A name and where it stands.
@@ -92,7 +93,7 @@ pub(super) enum Form<'s> {
     /// `sum[i](e)`, `norm(e)`
     Group { kind: Group, iterator: Option<Name<'s>>, open: Span, body: Box<Expression<'s>> },
     /// `sigmoid(e)`; an iterator is an error that is reported later, with a better message.
-    Call { function: Nonlinear, iterator: Option<Name<'s>>, body: Box<Expression<'s>> },
+    Call { function: Function, iterator: Option<Name<'s>>, body: Box<Expression<'s>> },
     /// `squared(h, y)`: only in what is minimised.
     Loss { loss: Name<'s>, prediction: Variable<'s>, label: Variable<'s> },
 }
@@ -124,13 +125,4 @@ impl Group {
             Group::Norm => "norm",
         }
     }
-}
-
-/// Functions of one number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Nonlinear {
-    Sigmoid,
-    SigmoidSymmetric,
-    Gaussian,
-    Log,
 }

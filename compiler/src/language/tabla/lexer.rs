@@ -6,8 +6,9 @@
 //!
 //! No text fails to lex: what is not a token becomes a diagnostic, and the parser goes on with the rest.
 
-use super::ast::{Group, Nonlinear};
+use super::ast::Group;
 use crate::language::preprocessor::{Expanded, Value, wrong_kind};
+use crate::tensor::Function;
 use arch::{Code, Diagnostic, Span};
 use chumsky::prelude::*;
 
@@ -24,7 +25,7 @@ pub(super) enum Token<'s> {
     Iterator,
     Minimize,
     Group(Group),
-    Nonlinear(Nonlinear),
+    Function(Function),
     Arrow,
     /// A character that stands for itself: those of the grammar, and `/` and `!`, which no rule uses but which deserve a good message.
     Symbol(char),
@@ -127,11 +128,10 @@ fn word(slice: &str, seed_dialect: bool) -> Token<'_> {
         "sum" => Token::Group(Group::Sum),
         "pi" => Token::Group(Group::Product),
         "norm" => Token::Group(Group::Norm),
-        "sigmoid" => Token::Nonlinear(Nonlinear::Sigmoid),
-        "sigmoid_symmetric" | "sig_sym" => Token::Nonlinear(Nonlinear::SigmoidSymmetric),
-        "gaussian" => Token::Nonlinear(Nonlinear::Gaussian),
-        "log" => Token::Nonlinear(Nonlinear::Log),
-        name => Token::Name(name),
+        name => match Function::ALL.iter().find(|function| function.in_tabla().contains(&name)) {
+            Some(function) => Token::Function(*function),
+            None => Token::Name(name),
+        },
     }
 }
 

@@ -10,7 +10,7 @@
 //!
 //! A statement that writes part of a tensor and reads other elements of it computes into `NAME.next.N` first, so that it sees only old values.
 
-use super::ast::{Group as GroupKind, Nonlinear, Operator};
+use super::ast::{Group as GroupKind, Operator};
 use super::resolve::{Expression, Group, IteratorId, Kind, Minimize, Read, Resolved, Statement, Subscript, VariableId};
 use crate::derived::Objective;
 use crate::derived::losses::{self, Applied, Loss};
@@ -332,13 +332,10 @@ impl Lowering<'_, '_> {
             }
             Expression::Call(function, body) => {
                 let value = self.expression(body, frame);
-                let function = match function {
-                    Nonlinear::Sigmoid => Function::Sigmoid,
-                    Nonlinear::SigmoidSymmetric => Function::SigmoidSymmetric,
-                    Nonlinear::Gaussian => return self.gaussian(value, frame),
-                    Nonlinear::Log => Function::Log,
-                };
-                frame.body.push(Node::Call(function, vec![value]))
+                if *function == Function::Gaussian {
+                    return self.gaussian(value, frame);
+                }
+                frame.body.push(Node::Call(*function, vec![value]))
             }
             Expression::Loss { loss, prediction, label, span } => {
                 let value = self.loss(*loss, *prediction, *label, *span);

@@ -2,6 +2,7 @@
 
 use super::lexer::{Located, Token};
 use crate::language::expected::Expected;
+use crate::tensor::Function;
 use arch::diagnostic::line_column;
 use arch::{Code, Diagnostic, Span};
 use chumsky::error::Rich;
@@ -73,9 +74,12 @@ pub(super) fn explain(text: &str, tokens: &[Located], at: usize, error: &Rich<To
         (_, Some(Token::Symbol('/'))) => {
             Some("there is no division: multiply by a constant such as `0.25`".to_string())
         }
-        (Some(Token::Name(name)), Some(Token::Symbol('('))) => Some(format!(
-            "unknown function `{name}`; the functions are sum, pi, norm, sigmoid, sigmoid_symmetric, gaussian and log"
-        )),
+        (Some(Token::Name(name)), Some(Token::Symbol('('))) => {
+            let mut names = vec!["sum", "pi", "norm"];
+            names.extend(Function::ALL.iter().filter_map(|function| function.in_tabla().first()));
+            let last = names.pop().unwrap_or_default();
+            Some(format!("unknown function `{name}`; the functions are {} and {last}", names.join(", ")))
+        }
         (Some(Token::Symbol('=')), Some(Token::Symbol('>'))) if adjacent => None,
         (_, Some(Token::Symbol('='))) if matches!(token(Some(at + 1)), Some(Token::Symbol('>'))) => {
             Some("a gradient is linked to its model by `->`".to_string())

@@ -172,7 +172,7 @@ where
             .then(open)
             .then(parenthesised.clone())
             .map(|(((kind, iterator), open), body)| Form::Group { kind, iterator, open, body: Box::new(body) });
-        let call = select! { Token::Nonlinear(function) => function }
+        let call = select! { Token::Function(function) => function }
             .then(iterator)
             .then(parenthesised.clone())
             .map(|((function, iterator), body)| Form::Call { function, iterator, body: Box::new(body) });

@@ -16,6 +16,7 @@ mod names;
 use super::ast::{self, Item};
 use crate::derived::losses::Loss;
 use crate::language::Options;
+use crate::tensor::Function;
 use arch::{Code, Diagnostic, Span};
 use names::{Names, Symbol};
 use std::collections::BTreeMap;
@@ -125,7 +126,7 @@ pub(super) enum Expression {
     Group(Group),
     /// `norm(e)`
     Square(Box<Expression>),
-    Call(ast::Nonlinear, Box<Expression>),
+    Call(Function, Box<Expression>),
     Loss {
         loss: Loss,
         prediction: VariableId,

@@ -21,33 +21,26 @@ enum Known {
     Select,
 }
 
-/// Name, number of arguments, meaning.
-const FUNCTIONS: &[(&str, usize, Known)] = &[
-    ("abs", 1, Known::Call(Function::Abs)),
-    ("ceil", 1, Known::Call(Function::Ceil)),
-    ("cos", 1, Known::Call(Function::Cos)),
-    ("cosh", 1, Known::Call(Function::Cosh)),
-    ("exp", 1, Known::Call(Function::Exp)),
-    ("floor", 1, Known::Call(Function::Floor)),
-    ("log", 1, Known::Call(Function::Log)),
-    ("max", 2, Known::Operator(Binary::Max)),
-    ("min", 2, Known::Operator(Binary::Min)),
-    ("pow", 2, Known::Call(Function::Pow)),
-    ("round", 1, Known::Call(Function::Round)),
-    ("sigmoid", 1, Known::Call(Function::Sigmoid)),
-    ("sin", 1, Known::Call(Function::Sin)),
-    ("sinh", 1, Known::Call(Function::Sinh)),
-    ("sqrt", 1, Known::Call(Function::Sqrt)),
-    ("tan", 1, Known::Call(Function::Tan)),
-    ("tanh", 1, Known::Call(Function::Tanh)),
-    ("select", 3, Known::Select),
-];
+/// Name, number of arguments, meaning of what is not in the table of functions.
+const OTHERS: &[(&str, usize, Known)] =
+    &[("max", 2, Known::Operator(Binary::Max)), ("min", 2, Known::Operator(Binary::Min)), ("select", 3, Known::Select)];
 
 /// Of the original system, not of this one.
-const UNSUPPORTED: &[&str] = &[
-    "gather", "scatter", "argsort", "prng", "reshape", "layer", "trace", "cast", "ident", "shape", "acos", "asin",
-    "atan", "erf",
-];
+const UNSUPPORTED: &[&str] =
+    &["gather", "scatter", "argsort", "prng", "reshape", "layer", "trace", "cast", "ident", "shape"];
+
+/// Number of arguments and meaning of a function.
+fn known(name: &str) -> Option<(usize, Known)> {
+    if let Some(function) = Function::ALL.iter().find(|function| function.in_tile().contains(&name)) {
+        return Some((function.arity(), Known::Call(*function)));
+    }
+    OTHERS.iter().find(|entry| entry.0 == name).map(|&(_, arity, known)| (arity, known))
+}
+
+fn names() -> impl std::iter::Iterator<Item = &'static str> {
+    let others = OTHERS.iter().map(|entry| entry.0);
+    others.chain(Function::ALL.iter().flat_map(|function| function.in_tile()).copied())
+}
 
 /// A value under construction: its node, and its shape.
 struct Value {
@@ -196,14 +189,17 @@ impl<'s> Lowering<'s, '_> {
                 Some(Value { node: Draft::Axis(axis), shape })
             }
             Form::Call { function, arguments } => {
-                let known = FUNCTIONS.iter().find(|known| known.0 == function.text);
-                let Some(&(_, arity, known)) = known else {
+                let Some((arity, known)) = known(function.text) else {
                     let unsupported = UNSUPPORTED.contains(&function.text);
                     let code = if unsupported { Code::Unsupported } else { Code::Undef };
-                    let message = if unsupported { "is not supported" } else { "is not a function" };
-                    let diagnostic = Diagnostic::new(code, function.span, format!("`{}` {message}", function.text))
-                        .with_label("here");
-                    self.report(match crate::language::nearest(function.text, FUNCTIONS.iter().map(|known| known.0)) {
+                    let name = function.text;
+                    let message = if unsupported {
+                        format!("`{name}` is not supported")
+                    } else {
+                        format!("unknown function `{name}`")
+                    };
+                    let diagnostic = Diagnostic::new(code, function.span, message).with_label("here");
+                    self.report(match crate::language::nearest(name, names()) {
                         Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
                         None => diagnostic,
                     });

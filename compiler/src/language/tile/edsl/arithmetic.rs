@@ -169,7 +169,9 @@ pub mod function {
             }
         )* };
     }
-    functions!(abs, ceil, cos, cosh, exp, floor, log, round, sigmoid, sin, sinh, sqrt, tan, tanh);
+    functions!(
+        abs, acos, asin, atan, ceil, cos, cosh, erf, exp, floor, log, round, sigmoid, sin, sinh, sqrt, tan, tanh
+    );
 
     macro_rules! functions_of_two {
         ($($name:ident),*) => { $(

@@ -1,0 +1,56 @@
+//! The table of functions as a page of the manual: docs/languages/functions.md.
+
+use super::{Function, Hardware};
+use std::fmt::Write;
+
+const HEAD: &str = "\
+# Functions
+
+Generated from the table of functions (`arch/src/function/rows.rs`) by `cargo run -p arch --example functions`; a test compares. A dash: the
+language does not have the function. Derivatives are by each argument; `y` is the value, and `a < b` is 1 or 0. On the grid a function is a
+*table* with linear interpolation, the *divider* (a quotient by 1, rounded down), or written out by the formula that stands there;
+*golden only* means that programs with it evaluate in 64-bit arithmetic, and the back end refuses them with E-BACKEND.
+
+| function | TABLA | Tensor Comprehensions | Tile | arguments | derivative | on the grid |
+|---|---|---|---|---|---|---|
+";
+
+/// The page.
+pub fn page() -> String {
+    let spelled = |names: &[&str]| if names.is_empty() { "-".to_owned() } else { code(names) };
+    Function::ALL.iter().fold(HEAD.to_owned(), |mut page, &function| {
+        let grid = match function.hardware() {
+            Hardware::Table(_) => "table".to_owned(),
+            Hardware::WrittenOut(formula) => format!("`{formula}`"),
+            Hardware::Divider => "divider".to_owned(),
+            Hardware::None => "golden only".to_owned(),
+        };
+        let domains = function.domain();
+        let _ = writeln!(
+            page,
+            "| `{function}({})` | {} | {} | {} | {domains} | {} | {grid} |",
+            function.arguments().join(", "),
+            spelled(function.in_tabla()),
+            spelled(function.in_comprehensions()),
+            spelled(function.in_tile()),
+            code(function.derivatives()),
+        );
+        page
+    })
+}
+
+fn code(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_page_is_that_of_the_rows() {
+        let (found, expected) = (include_str!("../../../docs/languages/functions.md"), super::page());
+        for (line, (found, expected)) in found.lines().zip(expected.lines()).enumerate() {
+            assert_eq!(found, expected, "docs/languages/functions.md:{}", line + 1);
+        }
+        assert_eq!(found.len(), expected.len(), "docs/languages/functions.md has all lines");
+    }
+}

@@ -1,0 +1,330 @@
+//! The table of functions: one row is everything that the project knows about one.
+//!
+//!     /// doc                          "name" Variant(arguments) = value on real numbers, {
+//!     derivative: &["y * (1 - y)"],    one formula per argument, of the arguments and of the value `y`
+//!     domain: Domain::Above(0.0),      where it has a value
+//!     hardware: Hardware::Table(..),   how the grid computes it
+//!     tabla: &["sigmoid"],             how each language spells it; none: the language does not have it
+//!
+//! Whoever adds a row adds a function to every language that the row spells, to the evaluators, to the grid and to the derivatives;
+//! the tests run over the rows. docs/languages/functions.md is written of them.
+
+use super::facts::{Domain, Hardware, Row, Shape};
+use crate::isa::Below;
+use std::f64::consts::LN_2;
+
+/// Declare [`Function`] and its rows.
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:literal $function:ident($($argument:ident),+) = $value:expr, { $($field:ident: $entry:expr,)* })+) => {
+        /// A function of real numbers that programs may call.
+        ///
+        /// The order is that of tables in a grid's memory.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[allow(missing_docs, reason = "where no formula stands, the name is the mathematical one")]
+        pub enum Function {
+            $($(#[$doc])* $function,)+
+        }
+
+        impl Function {
+            /// All of them.
+            pub const ALL: &[Function] = &[$(Function::$function),+];
+
+            /// The value on real numbers, not a number where there is none. Arguments beyond its own are not looked at.
+            #[inline]
+            pub fn value(self, arguments: [f64; 3]) -> f64 {
+                match self {
+                    $(Function::$function => functions!(arguments, $($argument)+, $value),)+
+                }
+            }
+        }
+
+        /// By number of the function.
+        #[allow(clippy::needless_update, reason = "some rows say everything")]
+        pub(super) const ROWS: &[Row] = &[$(Row {
+            name: $name,
+            arguments: &[$(stringify!($argument)),+],
+            $($field: $entry,)*
+            ..Row::PLAIN
+        }),+];
+    };
+    ($arguments:ident, $a:ident, $value:expr) => {{
+        let [$a, _, _] = $arguments;
+        $value
+    }};
+    ($arguments:ident, $a:ident $b:ident, $value:expr) => {{
+        let [$a, $b, _] = $arguments;
+        $value
+    }};
+    ($arguments:ident, $a:ident $b:ident $c:ident, $value:expr) => {{
+        let [$a, $b, $c] = $arguments;
+        $value
+    }};
+}
+
+/// In the place of a derivative: the function jumps, and nothing is to be learned by its slope.
+pub(super) const NO_SLOPE: &str = "none";
+/// Never constant: the table covers all words.
+const EVERYWHERE: Shape = Shape::Uniform(|_, _| f64::INFINITY);
+/// Grows until it saturates.
+const UNTIL_IT_SATURATES: Shape = Shape::Uniform(|_, limit| libm::log(limit).max(0.0) + 1.0);
+
+functions! {
+    /// `1 / (1 + exp(-x))`
+    "sigmoid" Sigmoid(x) = 1.0 / (1.0 + libm::exp(-x)), {
+        derivative: &["y * (1 - y)"],
+        hardware: Hardware::Table(Shape::Uniform(|flat, _| flat)),
+        tabla: &["sigmoid"],
+        tile: &["sigmoid"],
+    }
+    /// `2 * sigmoid(x) - 1 = tanh(x / 2)`
+    "sigmoid_symmetric" SigmoidSymmetric(x) = libm::tanh(x / 2.0), {
+        derivative: &["0.5 * (1 - y * y)"],
+        hardware: Hardware::Table(Shape::Uniform(|flat, _| flat + LN_2)),
+        tabla: &["sigmoid_symmetric", "sig_sym"],
+    }
+    /// Normal density with mean 0 and deviation 1.
+    "gaussian" Gaussian(x) = libm::exp(-x * x / 2.0) / libm::sqrt(2.0 * std::f64::consts::PI), {
+        derivative: &["-(x * y)"],
+        hardware: Hardware::Table(Shape::Uniform(|flat, _| libm::sqrt(2.0 * flat.max(0.0)))),
+        tabla: &["gaussian"],
+    }
+    /// Natural logarithm; the hardware gives the most negative word from zero down.
+    "log" Log(x) = if x <= 0.0 { f64::NAN } else { libm::log(x) }, {
+        derivative: &["1 / x"],
+        domain: Domain::Above(0.0),
+        hardware: Hardware::Table(Shape::Octaves(Below::Lowest)),
+        tabla: &["log"],
+        comprehensions: &["log"],
+        tile: &["log"],
+    }
+    /// Hyperbolic tangent.
+    "tanh" Tanh(x) = libm::tanh(x), {
+        derivative: &["1 - y * y"],
+        hardware: Hardware::Table(Shape::Uniform(|flat, _| (flat + LN_2) / 2.0)),
+        comprehensions: &["tanh"],
+        tile: &["tanh"],
+    }
+    /// Exponential function; large arguments saturate in hardware.
+    "exp" Exp(x) = libm::exp(x), {
+        derivative: &["y"],
+        hardware: Hardware::Table(Shape::Uniform(|flat, limit| flat.max(libm::log(limit)))),
+        comprehensions: &["exp"],
+        tile: &["exp"],
+    }
+    /// Square root.
+    "sqrt" Sqrt(x) = libm::sqrt(x), {
+        derivative: &["0.5 / y"],
+        domain: Domain::From(0.0),
+        hardware: Hardware::Table(Shape::Octaves(Below::Zero)),
+        comprehensions: &["sqrt"],
+        tile: &["sqrt"],
+    }
+    /// `1 / sqrt(x)`
+    "rsqrt" Rsqrt(x) = 1.0 / libm::sqrt(x), {
+        derivative: &["-0.5 * (y * y * y)"],
+        domain: Domain::Above(0.0),
+        hardware: Hardware::Table(Shape::Octaves(Below::Highest)),
+        comprehensions: &["rsqrt"],
+    }
+    /// Sine.
+    "sin" Sin(x) = libm::sin(x), {
+        derivative: &["cos(x)"],
+        hardware: Hardware::Table(EVERYWHERE),
+        comprehensions: &["sin"],
+        tile: &["sin"],
+    }
+    /// Cosine.
+    "cos" Cos(x) = libm::cos(x), {
+        derivative: &["-sin(x)"],
+        hardware: Hardware::Table(EVERYWHERE),
+        comprehensions: &["cos"],
+        tile: &["cos"],
+    }
+    /// Inverse tangent.
+    "atan" Atan(x) = libm::atan(x), {
+        derivative: &["1 / (1 + x * x)"],
+        hardware: Hardware::Table(EVERYWHERE),
+        comprehensions: &["atan"],
+        tile: &["atan"],
+    }
+    /// Error function.
+    "erf" Erf(x) = libm::erf(x), {
+        // 2 / sqrt(pi)
+        derivative: &["1.1283791670955126 * exp(-(x * x))"],
+        hardware: Hardware::Table(Shape::Uniform(|flat, _| libm::sqrt(flat.max(0.0)))),
+        comprehensions: &["erf"],
+        tile: &["erf"],
+    }
+    /// Hyperbolic sine; large arguments saturate in hardware.
+    "sinh" Sinh(x) = libm::sinh(x), {
+        derivative: &["cosh(x)"],
+        hardware: Hardware::Table(UNTIL_IT_SATURATES),
+        comprehensions: &["sinh"],
+        tile: &["sinh"],
+    }
+    /// Hyperbolic cosine; large arguments saturate in hardware.
+    "cosh" Cosh(x) = libm::cosh(x), {
+        derivative: &["sinh(x)"],
+        hardware: Hardware::Table(UNTIL_IT_SATURATES),
+        comprehensions: &["cosh"],
+        tile: &["cosh"],
+    }
+    /// `a^b`. Small whole and half exponents are multiplied out and take roots; others need positive numbers in hardware.
+    "pow" Pow(a, b) = libm::pow(a, b), {
+        derivative: &["b * pow(a, b - 1)", "y * log(a)"],
+        domain: Domain::Above(0.0),
+        hardware: Hardware::WrittenOut("exp(b * log(a))"),
+        comprehensions: &["pow"],
+        tile: &["pow"],
+    }
+    "abs" Abs(x) = libm::fabs(x), {
+        derivative: &["(0 < x) - (x < 0)"],
+        hardware: Hardware::WrittenOut("x - 2 * (x * (x < 0))"),
+        comprehensions: &["fabs"],
+        tile: &["abs"],
+    }
+    /// The largest whole number that is not above `x`.
+    "floor" Floor(x) = libm::floor(x), {
+        derivative: &[NO_SLOPE],
+        hardware: Hardware::Divider,
+        comprehensions: &["floor"],
+        tile: &["floor"],
+    }
+    "ceil" Ceil(x) = libm::ceil(x), {
+        derivative: &[NO_SLOPE],
+        hardware: Hardware::WrittenOut("-floor(-x)"),
+        comprehensions: &["ceil"],
+        tile: &["ceil"],
+    }
+    /// To the nearest whole number, halves away from zero.
+    "round" Round(x) = libm::round(x), {
+        derivative: &[NO_SLOPE],
+        hardware: Hardware::WrittenOut("select(x < 0, -floor(0.5 - x), floor(x + 0.5))"),
+        comprehensions: &["round"],
+        tile: &["round"],
+    }
+    /// Towards zero.
+    "trunc" Trunc(x) = libm::trunc(x), {
+        derivative: &[NO_SLOPE],
+        hardware: Hardware::WrittenOut("select(x < 0, -floor(-x), floor(x))"),
+        comprehensions: &["trunc"],
+    }
+    "tan" Tan(x) = libm::tan(x), {
+        derivative: &["1 + y * y"],
+        hardware: Hardware::WrittenOut("sin(x) / cos(x)"),
+        comprehensions: &["tan"],
+        tile: &["tan"],
+    }
+    "asin" Asin(x) = libm::asin(x), {
+        derivative: &["rsqrt(1 - x * x)"],
+        domain: Domain::Within(1.0),
+        comprehensions: &["asin"],
+        tile: &["asin"],
+    }
+    "acos" Acos(x) = libm::acos(x), {
+        derivative: &["-rsqrt(1 - x * x)"],
+        domain: Domain::Within(1.0),
+        comprehensions: &["acos"],
+        tile: &["acos"],
+    }
+    "atan2" Atan2(a, b) = libm::atan2(a, b), {
+        derivative: &["b / (a * a + b * b)", "-a / (a * a + b * b)"],
+        comprehensions: &["atan2"],
+    }
+    "asinh" Asinh(x) = libm::asinh(x), {
+        derivative: &["rsqrt(x * x + 1)"],
+        comprehensions: &["asinh"],
+    }
+    "acosh" Acosh(x) = libm::acosh(x), {
+        derivative: &["rsqrt(x * x - 1)"],
+        domain: Domain::From(1.0),
+        comprehensions: &["acosh"],
+    }
+    "atanh" Atanh(x) = libm::atanh(x), {
+        derivative: &["1 / (1 - x * x)"],
+        domain: Domain::Inside(1.0),
+        comprehensions: &["atanh"],
+    }
+    "cbrt" Cbrt(x) = libm::cbrt(x), {
+        derivative: &["1 / (3 * (y * y))"],
+        comprehensions: &["cbrt"],
+    }
+    /// `1 - erf(x)`
+    "erfc" Erfc(x) = libm::erfc(x), {
+        derivative: &["-1.1283791670955126 * exp(-(x * x))"],
+        hardware: Hardware::WrittenOut("1 - erf(x)"),
+        comprehensions: &["erfc"],
+    }
+    "exp2" Exp2(x) = libm::exp2(x), {
+        derivative: &["0.6931471805599453 * y"],
+        hardware: Hardware::WrittenOut("exp(0.6931471805599453 * x)"),
+        comprehensions: &["exp2"],
+    }
+    "exp10" Exp10(x) = libm::exp10(x), {
+        derivative: &["2.302585092994046 * y"],
+        hardware: Hardware::WrittenOut("exp(2.302585092994046 * x)"),
+        comprehensions: &["exp10"],
+    }
+    /// `exp(x) - 1`
+    "expm1" Expm1(x) = libm::expm1(x), {
+        derivative: &["y + 1"],
+        hardware: Hardware::WrittenOut("exp(x) - 1"),
+        comprehensions: &["expm1"],
+    }
+    "log2" Log2(x) = libm::log2(x), {
+        derivative: &["1.4426950408889634 / x"],
+        domain: Domain::Above(0.0),
+        hardware: Hardware::WrittenOut("1.4426950408889634 * log(x)"),
+        comprehensions: &["log2"],
+    }
+    "log10" Log10(x) = libm::log10(x), {
+        derivative: &["0.4342944819032518 / x"],
+        domain: Domain::Above(0.0),
+        hardware: Hardware::WrittenOut("0.4342944819032518 * log(x)"),
+        comprehensions: &["log10"],
+    }
+    /// `log(1 + x)`
+    "log1p" Log1p(x) = libm::log1p(x), {
+        derivative: &["1 / (1 + x)"],
+        domain: Domain::Above(-1.0),
+        hardware: Hardware::WrittenOut("log(1 + x)"),
+        comprehensions: &["log1p"],
+    }
+    /// The size of `a` with the sign of `b`.
+    "copysign" Copysign(a, b) = libm::copysign(a, b), {
+        derivative: &["((0 < a) - (a < 0)) * select(b < 0, -1, 1)", "0"],
+        hardware: Hardware::WrittenOut("select(b < 0, -abs(a), abs(a))"),
+        comprehensions: &["copysign"],
+    }
+    /// How much `a` is above `b`, or 0.
+    "fdim" Fdim(a, b) = libm::fdim(a, b), {
+        derivative: &["b < a", "-(b < a)"],
+        hardware: Hardware::WrittenOut("select(b < a, a - b, 0)"),
+        comprehensions: &["fdim"],
+    }
+    /// The remainder with the sign of the dividend.
+    "fmod" Fmod(a, b) = libm::fmod(a, b), {
+        derivative: &["1", NO_SLOPE],
+        hardware: Hardware::WrittenOut(
+            "select(a < 0, -(abs(a) - abs(b) * (abs(a) // abs(b))), abs(a) - abs(b) * (abs(a) // abs(b)))",
+        ),
+        comprehensions: &["fmod"],
+    }
+    /// The remainder of the quotient that is rounded to nearest.
+    "remainder" Remainder(a, b) = libm::remainder(a, b), {
+        derivative: &["1", NO_SLOPE],
+        comprehensions: &["remainder"],
+    }
+    /// `sqrt(a * a + b * b)`
+    "hypot" Hypot(a, b) = libm::hypot(a, b), {
+        derivative: &["a / y", "b / y"],
+        hardware: Hardware::WrittenOut("sqrt(a * a + b * b)"),
+        comprehensions: &["hypot"],
+    }
+    /// `a * b + c`
+    "fma" Fma(a, b, c) = libm::fma(a, b, c), {
+        derivative: &["b", "a", "1"],
+        hardware: Hardware::WrittenOut("a * b + c"),
+        comprehensions: &["fma"],
+    }
+}
