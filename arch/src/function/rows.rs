@@ -327,4 +327,12 @@ functions! {
         hardware: Hardware::WrittenOut("a * b + c"),
         comprehensions: &["fma"],
     }
+    /// Gaussian error linear unit: `x` times the probability that a normal variable is below it.
+    "gelu" Gelu(x) = 0.5 * x * (1.0 + libm::erf(x * std::f64::consts::FRAC_1_SQRT_2)), {
+        derivative: &["0.5 * (1 + erf(0.7071067811865476 * x)) + x * gaussian(x)"],
+        hardware: Hardware::WrittenOut("x * (0.5 + 0.5 * erf(0.7071067811865476 * x))"),
+        tabla: &["gelu"],
+        comprehensions: &["gelu"],
+        tile: &["gelu"],
+    }
 }
