@@ -335,4 +335,12 @@ functions! {
         comprehensions: &["gelu"],
         tile: &["gelu"],
     }
+    /// Sigmoid linear unit, also called swish.
+    "silu" Silu(x) = x / (1.0 + libm::exp(-x)), {
+        derivative: &["sigmoid(x) + y * (1 - sigmoid(x))"],
+        hardware: Hardware::WrittenOut("x * sigmoid(x)"),
+        tabla: &["silu"],
+        comprehensions: &["silu"],
+        tile: &["silu"],
+    }
 }
