@@ -120,7 +120,7 @@ pub fn microcode(image: &Image) -> String {
     }
     for table in &image.tables {
         let (function, entries, base) = (table.function, table.entries.len(), table.usage.base);
-        text.push_str(&format!("\ntable {function:?}: {entries} entries from {base}\n"));
+        text.push_str(&format!("\ntable {function}: {entries} entries from {base}\n"));
     }
     text
 }
