@@ -97,7 +97,7 @@ fn what_cannot_run_is_refused_by_name() {
         (
             "def f(float(N) A) -> (O) {\n  B(i) = A(i) + 1\n  O(i) = asin(B(i))\n}",
             json!({ "A": [-0.5, -1.0] }),
-            "line 3: E-BACKEND the function `Asin`, needed for `O`",
+            "line 3: E-BACKEND the function `asin`, needed for `O`",
         ),
         (
             "def f(int32(N) A) -> (O) { O(i) = A(i) + 1 }",
