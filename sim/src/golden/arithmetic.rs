@@ -78,9 +78,8 @@ fn binary(operator: Binary, a: &[f64], b: &[f64], known: Option<&[bool]>, out: &
                 if b[n] == 0.0 {
                     return Err(Fault::DivisionByZero);
                 }
-                let (a, b) = (a[n] as i128, b[n] as i128);
-                let quotient = a.div_euclid(b) - i128::from(b < 0 && a.rem_euclid(b) != 0);
-                out[n] = if operator == Binary::DivFloor { quotient } else { a - quotient * b } as f64;
+                let (quotient, rest) = divided_down(a[n], b[n]);
+                out[n] = if operator == Binary::DivFloor { quotient } else { rest };
             }
         }
         Binary::Min => pair(out, a, b, least),
@@ -95,6 +94,18 @@ fn binary(operator: Binary, a: &[f64], b: &[f64], known: Option<&[bool]>, out: &
         Binary::Or => pair(out, a, b, |a, b| truth(a != 0.0 || b != 0.0)),
     }
     Ok(())
+}
+
+/// The quotient towards minus infinity and its remainder, which has the sign of the divisor. Whole numbers are exact up to 64 bits.
+fn divided_down(a: f64, b: f64) -> (f64, f64) {
+    if libm::trunc(a) == a && libm::trunc(b) == b {
+        let (a, b) = (a as i128, b as i128);
+        let quotient = a.div_euclid(b) - i128::from(b < 0 && a.rem_euclid(b) != 0);
+        return (quotient as f64, (a - quotient * b) as f64);
+    }
+    let towards_zero = libm::fmod(a, b);
+    let rest = if towards_zero != 0.0 && (towards_zero < 0.0) != (b < 0.0) { towards_zero + b } else { towards_zero };
+    (libm::rint((a - rest) / b), rest)
 }
 
 fn truth(condition: bool) -> f64 {
@@ -126,5 +137,25 @@ fn each(out: &mut [f64], a: &[f64], operation: impl Fn(f64) -> f64) {
 fn pair(out: &mut [f64], a: &[f64], b: &[f64], operation: impl Fn(f64, f64) -> f64) {
     for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b)) {
         *out = operation(a, b);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::divided_down;
+
+    /// As Python's `//` and `%`.
+    #[test]
+    fn quotients_go_down() {
+        for (a, b, expected) in [
+            (7.0, 2.0, (3.0, 1.0)),
+            (-7.0, 2.0, (-4.0, 1.0)),
+            (7.0, -2.0, (-4.0, -1.0)),
+            (2.625, 0.875, (3.0, 0.0)),
+            (-2.25, 0.875, (-3.0, 0.375)),
+            (0.5, -0.75, (-1.0, -0.25)),
+        ] {
+            assert_eq!(divided_down(a, b), expected, "{a} {b}");
+        }
     }
 }
