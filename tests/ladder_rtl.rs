@@ -1,5 +1,7 @@
 //! The last rung: generated Verilog, run by Verilator in lockstep with the array, on the three fixed machines.
 
+#[path = "../sim/tests/cases/mod.rs"]
+mod cases;
 #[allow(dead_code, reason = "shared with the tests of the array, which need all of it")]
 #[path = "../sim/tests/random/mod.rs"]
 mod random;
@@ -66,18 +68,14 @@ fn split(program: &compiler::tensor::Program, inputs: &Value) -> (Values, Values
 
 #[test]
 fn tabla_programs_run_on_the_rtl() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
-    let manifest: Value =
-        serde_json::from_str(&std::fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap();
+    let cases = cases::of("tabla");
     let mut failures = Vec::new();
     let mut words = 0;
     for spec in [machine(1, 2, 24), machine(2, 4, 16), machine(8, 8, 16)] {
         let (machine, library) = library(&spec);
-        for case in
-            manifest["cases"].as_array().unwrap().iter().filter(|c| c["lang"] == "tabla" && c["kind"] == "positive")
-        {
+        for case in cases.iter().filter(|case| case["kind"] == "positive") {
             let file = case["file"].as_str().unwrap();
-            let text = std::fs::read_to_string(folder.join(file)).unwrap();
+            let text = std::fs::read_to_string(cases::folder().join(file)).unwrap();
             let (program, _) = language::parse(Language::Tabla, &text, &language::Options::default()).unwrap();
             let none = Value::Object(serde_json::Map::new());
             let (model, step) = split(&program, case.get("inputs").unwrap_or(&none));

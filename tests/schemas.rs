@@ -48,6 +48,7 @@ fn results_are_what_their_schemas_say() {
     }
     holds(&read(&format!("{out}/report.json")), "report");
     holds(&json(&["explain", "--config", "tiny"]), "explain");
+    holds(&json(&["explain", "E-KIND"]), "code");
     holds(&json(&["explore", "--config", "tiny", "--pus", "1,2"]), "explore");
     holds(&json(&["graph", LOGISTIC]), "graph");
     holds(&json(&["derive", LOGISTIC]), "derive");

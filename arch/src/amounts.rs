@@ -1,6 +1,6 @@
 //! Shift amounts: which of 0..=63 a shifter does.
 //!
-//! Multiplexers are the dearest part of a PE. One that does a few amounts chooses between constant shifts: a table per bit
+//! Multiplexers are the most expensive part of a PE. One that does a few amounts chooses between constant shifts: a table per bit
 //! for up to four of them; one that does any amount is a barrel.
 
 use crate::isa::SHIFT_BITS;

@@ -27,10 +27,10 @@ impl Span {
 }
 
 macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $text:literal),* $(,)?) => {
-        /// Stable diagnostic codes. `E-` stops the tool, `W-` does not.
+    ($(#[doc = $meaning:literal] $name:ident = $text:literal => $remedy:literal),* $(,)?) => {
+        /// Stable diagnostic codes. `E-` stops the tool, `W-` does not. docs/errors.md is generated from this list.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Code { $($(#[$doc])* $name),* }
+        pub enum Code { $(#[doc = $meaning] $name),* }
 
         impl Code {
             /// Every code, in the order of the reference manual.
@@ -40,93 +40,108 @@ macro_rules! codes {
             pub fn as_str(self) -> &'static str {
                 match self { $(Code::$name => $text),* }
             }
+
+            /// What it means, in one sentence.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Code::$name => $meaning.trim_ascii()),* }
+            }
+
+            /// What the user can usually do about it.
+            pub fn remedy(self) -> &'static str {
+                match self { $(Code::$name => $remedy),* }
+            }
+
+            /// The code that is printed as `text`.
+            pub fn named(text: &str) -> Option<Code> {
+                Code::ALL.iter().copied().find(|code| code.as_str() == text)
+            }
         }
     };
 }
 
 codes! {
     /// Illegal character or malformed token.
-    Lex = "E-LEX",
+    Lex = "E-LEX" => "Remove the character, or spell the number or name as the language's page in docs/languages describes.",
     /// Token sequence not in the grammar.
-    Syntax = "E-SYNTAX",
+    Syntax = "E-SYNTAX" => "Compare the statement with the grammar of the language in docs/languages; the help names the usual replacement.",
     /// Name not declared or not yet defined.
-    Undef = "E-UNDEF",
+    Undef = "E-UNDEF" => "Declare or assign the name before this line, or correct its spelling; the help suggests the nearest known name.",
     /// Name declared or defined twice.
-    Redef = "E-REDEF",
+    Redef = "E-REDEF" => "Rename one of the two, or delete the second declaration.",
     /// Name of the wrong kind.
-    Kind = "E-KIND",
+    Kind = "E-KIND" => "Use the name as what it was declared as. A number that varies with an index goes in as an input.",
     /// Wrong number of subscripts, or dimension number out of range.
-    Rank = "E-RANK",
+    Rank = "E-RANK" => "Give one subscript for each dimension, or use a scalar.",
     /// Extents do not agree.
-    Shape = "E-SHAPE",
+    Shape = "E-SHAPE" => "Make the extents equal, or state the range explicitly.",
     /// An index provably leaves its tensor.
-    Bounds = "E-BOUNDS",
+    Bounds = "E-BOUNDS" => "Shorten the range of the iterator, or enlarge the tensor. The first element has index 0.",
     /// Empty, reversed or not inferable range; extent below 1.
-    Range = "E-RANGE",
+    Range = "E-RANGE" => "Give a range with at least one value; the upper bound is exclusive.",
     /// Index or iterator not bound by anything.
-    FreeIndex = "E-FREEINDEX",
+    FreeIndex = "E-FREEINDEX" => "Put the index on the left side, or reduce over it.",
     /// A group operator re-binds a bound iterator.
-    Shadow = "E-SHADOW",
+    Shadow = "E-SHADOW" => "Declare a second iterator with the same range for the inner operator.",
     /// Reduction index without a reduction operator.
-    Reduce = "E-REDUCE",
+    Reduce = "E-REDUCE" => "Use a reduction operator for indices that are missing on the left side.",
     /// Scalar type error.
-    Type = "E-TYPE",
+    Type = "E-TYPE" => "Convert the value explicitly, for example with `int32(...)`.",
     /// Wrong number of arguments or results.
-    Arity = "E-ARITY",
+    Arity = "E-ARITY" => "Pass as many arguments as the signature in docs/languages states.",
     /// Element read before it has a value; missing host value.
-    UndefVal = "E-UNDEFVAL",
+    UndefVal = "E-UNDEFVAL" => "Assign every element that is read, or supply the value as an input.",
     /// Compile-time arithmetic error.
-    Const = "E-CONST",
+    Const = "E-CONST" => "Use a value that fits: 64 bits for integers, finite double precision for reals.",
     /// Assignment to an input.
-    Immut = "E-IMMUT",
+    Immut = "E-IMMUT" => "Assign to a new name; inputs keep the value the host supplies.",
     /// Gradient/model link wrong.
-    Link = "E-LINK",
+    Link = "E-LINK" => "Link each gradient to one declared `model` of the same shape.",
     /// What is minimised has no derivative there.
-    Gradient = "E-GRADIENT",
+    Gradient = "E-GRADIENT" => "Use operations with a derivative, or write the gradient by hand.",
     /// Declared result never assigned.
-    Output = "E-OUTPUT",
+    Output = "E-OUTPUT" => "Assign the result, or remove its declaration.",
     /// Form not allowed in a Tile contraction or constraint.
-    Contract = "E-CONTRACT",
+    Contract = "E-CONTRACT" => "Put element-wise work on a line of its own and use its result in the contraction.",
     /// `assign` aggregation writes an element twice.
-    MultiAssign = "E-MULTIASSIGN",
+    MultiAssign = "E-MULTIASSIGN" => "State how values combine: `+=`, `*=`, `>=` or `<=`.",
     /// Index expression not affine.
-    NonAffine = "E-NONAFFINE",
+    NonAffine = "E-NONAFFINE" => "Write the index as a sum of index variables times integers.",
     /// An index variable has infinitely many valid values.
-    Unbounded = "E-UNBOUNDED",
+    Unbounded = "E-UNBOUNDED" => "Add a constraint that bounds the variable.",
     /// Needs parentheses.
-    Ambig = "E-AMBIG",
+    Ambig = "E-AMBIG" => "Add parentheses.",
     /// A size limit of the tool is exceeded.
-    Limit = "E-LIMIT",
+    Limit = "E-LIMIT" => "Reduce the size named in the message; docs/languages lists the limits.",
     /// Recognised but outside our subset.
-    Unsupported = "E-UNSUPPORTED",
+    Unsupported = "E-UNSUPPORTED" => "Rewrite the line with supported forms; docs/languages lists what each language leaves out.",
     /// Valid program, but this machine or number format cannot run it.
-    Backend = "E-BACKEND",
+    Backend = "E-BACKEND" => "Follow the help: it names a machine or a number format that can run the program, or the construct to replace.",
     /// A text of an intermediate form breaks a law of the form.
-    Law = "E-LAW",
+    Law = "E-LAW" => "Correct the text; the module documentation of the stage lists its laws.",
     /// A configuration file, key or value is wrong.
-    Config = "E-CONFIG",
+    Config = "E-CONFIG" => "Correct the key; configs/reference.toml lists every key with its range and default.",
     /// A data file is wrong.
-    Data = "E-DATA",
+    Data = "E-DATA" => "Correct the cell, line or column that the message names.",
     /// Some gradient elements are never assigned.
-    WarnPartial = "W-PARTIAL",
+    WarnPartial = "W-PARTIAL" => "Assign all elements of the gradient if all weights are to be trained.",
     /// A constant is defined again.
-    WarnConstRedef = "W-CONSTREDEF",
+    WarnConstRedef = "W-CONSTREDEF" => "Delete one of the definitions; the last one counts.",
     /// Accumulation into a tensor without a value.
-    WarnUninit = "W-UNINIT",
+    WarnUninit = "W-UNINIT" => "Initialise the tensor, or write `!` after the operator to start from its identity.",
     /// A result's domain does not start at 0.
-    WarnNonZeroBase = "W-NONZEROBASE",
+    WarnNonZeroBase = "W-NONZEROBASE" => "State a range with `where` if element 0 matters outside the program.",
     /// A contraction without any valid index.
-    WarnEmpty = "W-EMPTY",
+    WarnEmpty = "W-EMPTY" => "Check offsets and extents: no index makes every access valid, so the result is zero.",
     /// Code without effect.
-    WarnDead = "W-DEAD",
+    WarnDead = "W-DEAD" => "Delete the statement, or use its result.",
     /// A declared name is never used.
-    WarnUnused = "W-UNUSED",
+    WarnUnused = "W-UNUSED" => "Delete the declaration, or use the name.",
     /// A statement reads elements it writes.
-    WarnSelfRef = "W-SELFREF",
+    WarnSelfRef = "W-SELFREF" => "Nothing, if the old values are meant: the statement reads all of them before it writes.",
     /// A value is computed twice.
-    WarnRepeated = "W-REPEATED",
+    WarnRepeated = "W-REPEATED" => "Assign the value to a variable and use it twice.",
     /// Something about the numbers deserves attention.
-    WarnNumber = "W-NUMBER",
+    WarnNumber = "W-NUMBER" => "Check the range of the values: docs/numbers.md explains formats, saturation and binary points.",
 }
 
 impl Code {

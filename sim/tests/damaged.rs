@@ -1,11 +1,12 @@
 //! Conformance programs with random damage, and their inputs: no front end panics, what is accepted keeps the laws of tensor IR (the front ends
 //! verify it) and can be evaluated.
 
+mod cases;
+
 use compiler::language::{Language, Limits, Options, parse};
 use serde_json::Value;
 use sim::eval::{evaluate, with_shapes_of};
 use sim::golden::Golden;
-use std::path::Path;
 
 /// A generator of numbers that needs no seed from outside (xorshift).
 struct Numbers(u64);
@@ -109,14 +110,11 @@ const ROUNDS: usize = 300;
 
 #[test]
 fn what_is_accepted_can_be_evaluated() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance");
-    let manifest = std::fs::read_to_string(folder.join("manifest.json")).expect("the manifest is there");
-    let manifest: Value = serde_json::from_str(&manifest).expect("the manifest is JSON");
     let limits = Limits { elements: 1 << 14, elements_in_all: 1 << 18, points: 1 << 18, ..Limits::default() };
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let (mut accepted, mut evaluated, mut all) = (0, 0, 0);
-    for case in manifest["cases"].as_array().expect("a list of cases") {
-        let path = folder.join(case["file"].as_str().expect("a file name"));
+    for case in cases::all() {
+        let path = cases::folder().join(case["file"].as_str().expect("a file name"));
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         let language = Language::of_extension(extension).expect("a known extension");
         let text = std::fs::read_to_string(&path).expect("the program is there");

@@ -1,5 +1,7 @@
 //! Every positive TABLA program climbs the ladder on three fixed machines.
 
+mod cases;
+
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::language::{self, Language};
@@ -27,7 +29,7 @@ const REFUSED: &[(&str, &str)] = &[];
 
 fn split(program: &compiler::tensor::Program, inputs: &Value) -> (Values, Values) {
     let (mut model, mut step) = (Values::new(), Values::new());
-    for (tensor, elements) in read_inputs(program, inputs).expect("inputs of the manifest fit") {
+    for (tensor, elements) in read_inputs(program, inputs).expect("inputs of the case fit") {
         let tensor = &program.tensors[tensor.0];
         let state = matches!(tensor.role, Role::State);
         let values = elements.into_iter().map(|e| e.unwrap_or(0.0)).collect();
@@ -38,15 +40,11 @@ fn split(program: &compiler::tensor::Program, inputs: &Value) -> (Values, Values
 
 #[test]
 fn tabla_programs_climb_the_ladder() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance");
-    let manifest: Value =
-        serde_json::from_str(&std::fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap();
-    let cases = manifest["cases"].as_array().unwrap();
     let mut failures = Vec::new();
     let mut climbed = 0;
-    for case in cases.iter().filter(|c| c["lang"] == "tabla" && c["kind"] == "positive") {
+    for case in cases::of("tabla").iter().filter(|case| case["kind"] == "positive") {
         let file = case["file"].as_str().unwrap();
-        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        let text = std::fs::read_to_string(cases::folder().join(file)).unwrap();
         let (program, _) = language::parse(Language::Tabla, &text, &language::Options::default()).unwrap();
         let none = Value::Object(serde_json::Map::new());
         let (model, step) = split(&program, case.get("inputs").unwrap_or(&none));

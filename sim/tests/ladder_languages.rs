@@ -3,7 +3,7 @@
 //! What the back end refuses stands with its reason in `ladder_languages/refused.txt`; the test compares that list with
 //! what happens. `ACCEPT=1 cargo test -p sim --test ladder_languages` accepts a new one.
 //!
-//! Values are compared twice: `array` with `fixed` word by word, and `fixed` with what the manifest expects.
+//! Values are compared twice: `array` with `fixed` word by word, and `fixed` with the expectation beside the program.
 
 mod languages;
 

@@ -1,5 +1,7 @@
 //! From real numbers to words: canonical programs mean what their source means, fixed-point programs stay close to them.
 
+mod cases;
+
 use arch::{Code, Diagnostic};
 use compiler::canonical::{Batch, Keep, Options as CanonicalOptions, Reduction, canonicalise};
 use compiler::fixed::{self, Numbers};
@@ -9,7 +11,6 @@ use serde_json::Value;
 use sim::eval::{Engine, read_inputs, results, with_shapes_of};
 use sim::fixed::Fixed;
 use sim::golden::Golden;
-use std::path::Path;
 
 /// Languages that are read.
 const READ: &[&str] = &["tabla", "tc", "rink"];
@@ -24,15 +25,12 @@ struct Case {
 
 /// The programs of a language that are accepted.
 fn cases_in(language: &str) -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance");
-    let text = std::fs::read_to_string(folder.join("manifest.json")).expect("the manifest is there");
-    let manifest: Value = serde_json::from_str(&text).expect("the manifest is JSON");
-    let all = manifest["cases"].as_array().expect("a list of cases");
-    let wanted = all.iter().filter(|case| case["lang"] == language && case["kind"] == "positive");
+    let all = cases::of(language);
+    let wanted = all.iter().filter(|case| case["kind"] == "positive");
     wanted
         .map(|case| {
             let file = case["file"].as_str().expect("a file name").to_string();
-            let text = std::fs::read_to_string(folder.join(&file)).expect("the program is there");
+            let text = std::fs::read_to_string(cases::folder().join(&file)).expect("the program is there");
             let extension = file.rsplit('.').next().expect("an extension");
             let language = Language::of_extension(extension).expect("a known extension");
             let given = ["inputs", "init"].iter().filter_map(|part| case.get(*part)?.as_object());

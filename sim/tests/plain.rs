@@ -1,8 +1,9 @@
 //! The plain evaluator, golden, and golden after the canonical passes agree: on every conformance program, on random programs, on
 //! every operation.
 //!
-//! A program that they differ on is made small and written into `random/found`, where this file and `ladder_random` replay it.
+//! A program that they differ on is minimised and written into `random/found`, where this file and `ladder_random` replay it.
 
+mod cases;
 #[allow(dead_code, reason = "shared with the tests of the whole ladder")]
 #[path = "random/mod.rs"]
 mod random;
@@ -20,17 +21,13 @@ use serde_json::{Map, Value};
 use sim::eval::{read_inputs, with_shapes_of};
 use std::path::Path;
 
-/// Every positive program of the manifest, from the inputs it has there.
+/// Every positive conformance program, from its inputs.
 #[test]
 fn conformance_programs_agree() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance");
-    let manifest = std::fs::read_to_string(folder.join("manifest.json")).expect("the manifest is there");
-    let manifest: Value = serde_json::from_str(&manifest).expect("the manifest is JSON");
-    let cases = manifest["cases"].as_array().expect("a list of cases").iter();
     let (mut three, mut complaints) = (0, Vec::new());
-    for case in cases.filter(|case| case["kind"] == "positive") {
+    for case in cases::all().iter().filter(|case| case["kind"] == "positive") {
         let file = case["file"].as_str().expect("a file");
-        let text = std::fs::read_to_string(folder.join(file)).expect("the program is there");
+        let text = std::fs::read_to_string(cases::folder().join(file)).expect("the program is there");
         let extension = file.rsplit('.').next().unwrap_or_default();
         let language = Language::of_extension(extension).expect("a known extension");
         if language == Language::Preprocessor {

@@ -106,7 +106,7 @@ pub enum Command {
     Synth(Target),
     /// Synthesise, place, route and pack: a bitstream for the board, with everything that `build` writes
     Bitstream(Target),
-    /// Placement and schedule: what runs when and where, by source line
+    /// Placement and schedule: what runs when and where, by source line; `explain E-KIND`: what a diagnostic code means
     Explain(Explain),
     /// The program after a pass or a stage, as text; or one pass on a text
     Ir(Ir),
@@ -116,7 +116,7 @@ pub enum Command {
     Bench(Bench),
     /// Train in words of several widths, beside the same training on real numbers
     Accuracy(Accuracy),
-    /// Try many machines: cycles, resources, and which are beaten by no other
+    /// Try many machines: cycles, resources, and the Pareto front
     Explore(Explore),
     /// Which tensor follows from which: DOT, or --svg FILE
     Graph(Graph),

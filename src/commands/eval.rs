@@ -39,11 +39,12 @@ pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> 
         let file = preprocess(&project.source.text, &reading).map_err(about)?;
         return output::either(global.format, || file.text.clone(), || definitions(&file));
     }
-    let (program, warnings) = language::parse(project.language, &project.source.text, &reading).map_err(about)?;
+    let (program, mut warnings) = language::parse(project.language, &project.source.text, &reading).map_err(about)?;
     images::check_fractions(&project, &program)?;
     check_names(&program, inputs, &records.source)?;
     let mut golden = Golden::new(&program);
     let mut result = evaluate(&program, inputs, &mut golden).map_err(about)?;
+    warnings.extend_from_slice(golden.warnings());
     let mut mismatch = None;
     if options.engine != EngineName::Golden {
         let values = read_inputs(&program, inputs).map_err(about)?;

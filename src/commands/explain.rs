@@ -1,7 +1,8 @@
-//! `explain`: placement and schedule, by source line.
+//! `explain`: placement and schedule, by source line; or what a diagnostic code means.
 
 use crate::arguments::{Explain, Format, Global};
 use crate::charts;
+use crate::commands::code;
 use crate::fates;
 use crate::listing;
 use crate::output::{self, Talk};
@@ -16,6 +17,9 @@ use workbench::Failure;
 /// Print the listing of the training image, or of a function's.
 pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failure> {
     let target = &options.target;
+    if let Some(code) = code::named(target.program.as_deref())? {
+        return code::run(global, code);
+    }
     let project = subject::project(global, target.program.as_deref(), &target.entry)?;
     let subject = Subject::new(&project, target, talk)?;
     let (compiled, numbers, program) = match &subject {

@@ -1,4 +1,4 @@
-//! `explore`: the same training step on many machines: cycles, resources, and which machines are beaten by no other.
+//! `explore`: the same training step on many machines: cycles, resources, and the Pareto front.
 
 use crate::arguments::{Entry, Explore, Global, Target};
 use crate::jobs;
@@ -119,7 +119,7 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
     output::either(global.format, || text(&found), || json!({ "schema_version": 1, "machines": found }))
 }
 
-/// Mark the machines that are beaten by no other.
+/// Mark the machines on the Pareto front.
 fn judged(mut points: Vec<Point>) -> Vec<Point> {
     let costs: Vec<Option<(f64, u64)>> = points.iter().map(|p| p.cycles_per_sample.zip(p.lut)).collect();
     for (point, cost) in points.iter_mut().zip(&costs) {

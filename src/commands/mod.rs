@@ -5,6 +5,7 @@ pub mod bench;
 pub mod bitstream;
 pub mod build;
 pub mod check;
+pub mod code;
 pub mod completions;
 pub mod derive;
 pub mod doctor;

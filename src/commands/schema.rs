@@ -20,6 +20,7 @@ schemas!(
     "bench",
     "bitstream",
     "build",
+    "code",
     "config",
     "derive",
     "diagnostics",

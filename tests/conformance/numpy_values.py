@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Expectations that NumPy makes: inputs and results of the programs below, as cases of manifest.json.
+"""Expectations that NumPy makes: inputs and results of the programs below, in the file beside each program.
 
-    tests/conformance/numpy_values.py           compares them with the manifest; exit code 1 if they differ
-    tests/conformance/numpy_values.py --write   puts them into the manifest
+    tests/conformance/numpy_values.py           compares them with the files; exit code 1 if they differ
+    tests/conformance/numpy_values.py --write   writes the files
 
-Run by hand when a program is added (`python3 -m pip install numpy`); the tests read the manifest only. What a program means is
+Run by hand when a program is added (`python3 -m pip install numpy`); the tests read the files only. What a program means is
 written here once more, in whole-array operations, without a look at what our evaluators do.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-MANIFEST = Path(__file__).resolve().parent / "manifest.json"
+FOLDER = Path(__file__).resolve().parent
 NOTE = "values from NumPy (numpy_values.py)"
 
 
@@ -149,13 +149,10 @@ PROGRAMS = [
 ]
 
 
-def case(file, inputs, meaning):
-    """One entry of the manifest."""
+def case(inputs, meaning):
+    """The expectation of one program."""
     results = {name: np.asarray(value, dtype=float) for name, value in meaning(*inputs.values()).items()}
     return {
-        "file": file,
-        "lang": file.split("/")[0],
-        "kind": "positive",
         "inputs": {name: value.tolist() for name, value in inputs.items()},
         "expect": {
             "values": {name: value.tolist() for name, value in results.items()},
@@ -165,26 +162,29 @@ def case(file, inputs, meaning):
     }
 
 
+def written(value, depth=0):
+    """JSON with a line per key; lists stay on one line."""
+    if not isinstance(value, dict) or not value:
+        return json.dumps(value, ensure_ascii=False)
+    inside = "  " * (depth + 1)
+    lines = [f"{inside}{json.dumps(name)}: {written(part, depth + 1)}" for name, part in value.items()]
+    return "{\n" + ",\n".join(lines) + "\n" + "  " * depth + "}"
+
+
 def main():
-    lines = MANIFEST.read_text().splitlines(keepends=True)
     stale = []
-    for program in PROGRAMS:
-        new = case(*program)
-        place = next((n for n, line in enumerate(lines) if line.startswith(f'{{"file": "{new["file"]}"')), None)
-        if place is None:
-            # Behind the last one of its language that is accepted.
-            place = max(n for n, line in enumerate(lines) if f'"lang": "{new["lang"]}", "kind": "positive"' in line)
-            lines.insert(place + 1, "")
-            place += 1
-        elif json.loads(lines[place].rstrip(",\n")) == new:
+    for file, inputs, meaning in PROGRAMS:
+        path = (FOLDER / file).with_suffix(".json")
+        new = case(inputs, meaning)
+        if path.exists() and json.loads(path.read_text()) == new:
             continue
-        lines[place] = json.dumps(new) + ",\n"
-        stale.append(new["file"])
-    if "--write" in sys.argv[1:]:
-        MANIFEST.write_text("".join(lines))
-    elif stale:
-        sys.exit(f"not in the manifest as NumPy has it: {', '.join(stale)}")
+        stale.append(file)
+        if "--write" in sys.argv[1:]:
+            path.write_text(written(new) + "\n")
+    if stale and "--write" not in sys.argv[1:]:
+        sys.exit(f"not as NumPy has it: {', '.join(stale)}")
     print(f"{len(PROGRAMS)} programs, {len(stale)} changed")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -174,7 +174,7 @@ impl Project {
         self.language == Language::Tabla || self.training().is_some_and(|training| training.objective.is_some())
     }
 
-    /// What training needs and the program does not say.
+    /// What training needs and the program leaves open.
     ///
     /// # Errors
     /// The program has no weights, or the file beside it is missing or wrong.

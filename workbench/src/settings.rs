@@ -1,4 +1,4 @@
-//! The TOML beside a program: what training needs and the program does not say.
+//! The TOML file next to a program: what training needs and the program leaves open.
 
 use crate::config::{from_toml, value_span};
 use crate::failure::{Failure, Source};

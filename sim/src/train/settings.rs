@@ -1,4 +1,4 @@
-//! What a gradient program does not say: the `[train]` table of the TOML beside it.
+//! What a program leaves open: the `[train]` table of the TOML file next to it.
 
 use crate::train::rate::{Rate, Shape};
 use compiler::derived::losses::Loss as Library;

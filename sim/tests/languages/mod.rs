@@ -2,6 +2,9 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
 
+#[path = "../cases/mod.rs"]
+mod conformance;
+
 use arch::function::{Function, Hardware, MAX_ERROR};
 use arch::machine::MachineSpec;
 use arch::number::to_f64;
@@ -10,14 +13,6 @@ use compiler::language::{self, Language};
 use serde_json::{Value, json};
 use sim::eval::{read_inputs, with_shapes_of};
 use sim::ladder::{Climb, Values};
-use std::path::{Path, PathBuf};
-
-fn folder() -> PathBuf {
-    // The tests of two packages use this module.
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let own = package.join("tests/conformance");
-    if own.is_dir() { own } else { package.join("../tests/conformance") }
-}
 
 /// The two machines: one row of 24 bit, a small grid of 16 bit. Their depths hold every program, so that one grid runs them all.
 pub fn machines() -> Vec<MachineSpec> {
@@ -134,7 +129,7 @@ impl Call {
     }
 }
 
-/// One positive program of the manifest.
+/// One positive program.
 pub struct Case {
     /// File, relative to the folder of the conformance programs.
     pub file: String,
@@ -151,17 +146,14 @@ pub enum Outcome {
 
 /// The positive programs of these languages.
 pub fn cases(languages: &[&str]) -> Vec<Case> {
-    let text = std::fs::read_to_string(folder().join("manifest.json")).expect("the manifest is there");
-    let manifest: Value = serde_json::from_str(&text).expect("the manifest is JSON");
-    let all = manifest["cases"].as_array().expect("a list of cases").iter();
-    let wanted = all
-        .filter(|case| case["kind"] == "positive" && languages.contains(&case["lang"].as_str().expect("a language")));
-    wanted.map(|case| Case { file: case["file"].as_str().expect("a file").to_owned(), case: case.clone() }).collect()
+    let all = languages.iter().flat_map(|language| conformance::of(language));
+    let wanted = all.filter(|case| case["kind"] == "positive");
+    wanted.map(|case| Case { file: case["file"].as_str().expect("a file").to_owned(), case }).collect()
 }
 
-/// Bring a program down to an image; its host values are the manifest's, and there is one step.
+/// Bring a program down to an image; its host values are the case's, and there is one step.
 pub fn climb(case: &Case, spec: &MachineSpec) -> Outcome {
-    let path = folder().join(&case.file);
+    let path = conformance::folder().join(&case.file);
     let text = std::fs::read_to_string(&path).expect("the program is there");
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let language = Language::of_extension(extension).expect("a known extension");
@@ -170,7 +162,7 @@ pub fn climb(case: &Case, spec: &MachineSpec) -> Outcome {
     climb_text(language, &text, &Value::Object(inputs), case.case["entry"].as_str(), spec)
 }
 
-/// The same for a program that is in no manifest.
+/// The same for a program without a file.
 pub fn climb_text(language: Language, text: &str, inputs: &Value, entry: Option<&str>, spec: &MachineSpec) -> Outcome {
     let entry = entry.map(str::to_owned);
     let options = with_shapes_of(inputs, language::Options { entry, ..language::Options::default() });
@@ -198,7 +190,7 @@ impl Case {
         self.case["tags"].as_array().is_some_and(|tags| tags.iter().any(|tag| tag == "exact"))
     }
 
-    /// Values of `fixed` that are too far from what the manifest expects.
+    /// Values of `fixed` that are too far from what the case expects.
     pub fn complaints(&self, climb: &Climb) -> Vec<String> {
         let exact = self.is_exact();
         let mut complaints = Vec::new();

@@ -1,0 +1,2 @@
+model_input x[3];
+a = sum(x[0]);

@@ -1,0 +1,3 @@
+model_input x[3];
+iterator i[0:3];
+a = x[i];

@@ -1,0 +1,2 @@
+model w[2];
+gradient g[2] -> w;

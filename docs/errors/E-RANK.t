@@ -1,0 +1,2 @@
+model_input x[3];
+a = x + 1;

@@ -1,0 +1,2 @@
+model_input weight[3];
+a = wieght[0];

@@ -1,0 +1,2 @@
+model_input x, y;
+a = x + 1;
