@@ -9,19 +9,17 @@
 //! | `driver/tabla.py` | driver for PYNQ |
 //! | `driver/tabla.h` | registers for C |
 
-use crate::hardware::leaves;
 use crate::output::Files;
 use crate::verilog_files;
 use arch::Machine;
-use fpga::board::Device;
 use fpga::{driver, vivado};
 use hdl::shell;
 use workbench::Project;
 
 /// Add them, if the board is one of these.
 pub fn add(files: &mut Files, project: &Project, machine: &Machine) {
-    let Some(facts) = project.board.facts().filter(|facts| matches!(facts.device, Device::Xcup {})) else { return };
-    let grid = hdl::elaborate_with(machine, leaves(facts.device.family()));
+    let Some(facts) = project.board.facts().filter(|facts| facts.device.family().processor) else { return };
+    let grid = hdl::elaborate_with(machine, facts.device.family().leaves());
     let generic = hdl::elaborate(machine).verilog;
     let around = verilog_files::add(files, &shell::axi_shell(machine));
     let simulated: Vec<String> = verilog_files::add(files, &generic).into_iter().chain(around.clone()).collect();

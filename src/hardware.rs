@@ -6,12 +6,11 @@ use crate::output::Talk;
 use arch::rtl::Rtl;
 use arch::tools::Toolbox;
 use arch::{Code, Diagnostic, Machine};
-use fpga::board::{Board as Facts, Device};
+use fpga::board::Board as Facts;
 use fpga::floorplan;
 use fpga::flow::{FlowError, OpenFlow};
-use fpga::yosys::{self, Family, Netlist, YosysError};
-use hdl::Leaves;
-use hdl::shell::{self, Pll};
+use fpga::yosys::{self, Netlist, YosysError};
+use hdl::shell;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use workbench::Project;
@@ -54,20 +53,13 @@ impl<'a> Hardware<'a> {
     /// # Errors
     /// The board's clocks are impossible.
     pub fn design(&self, design: hdl::Design<'_>) -> Result<Rtl, Failure> {
-        let leaves = leaves(self.facts.device.family());
+        let leaves = self.facts.device.family().leaves();
         let Some(io) = &self.facts.io else {
             return Ok(hdl::elaborate_with(design, leaves));
         };
-        let pll = match self.facts.device {
-            Device::Ecp5 { .. } => Pll::Ecp5,
-            Device::Ice40 { .. } => Pll::Ice40,
-            Device::Gw1n { .. } => Pll::Gw1n,
-            Device::Gw2a { .. } => Pll::Gw2a,
-            Device::Xcup {} | Device::Xc7 {} => Pll::Bypass,
-        };
         let hertz = |mhz: f64| (mhz * 1e6).round() as u64;
         let board = shell::Board {
-            pll,
+            pll: self.facts.device.family().pll(),
             pin_hz: hertz(self.facts.clock.pin_mhz),
             grid_hz: hertz(self.project.board.clock_mhz),
             baud: io.baud,
@@ -125,7 +117,7 @@ impl<'a> Hardware<'a> {
         self.check_fit(machine)?;
         let rtl = self.design(design)?;
         talk.say(format!("synthesis of {machine} for {}", self.facts.title));
-        let (groups, middle) = shell::multipliers(machine, leaves(self.facts.device.family()));
+        let (groups, middle) = shell::multipliers(machine, self.facts.device.family().leaves());
         let anchors = floorplan::plan(&self.facts.device, &groups, &middle);
         yosys::synthesise_at(&rtl, self.facts.device.family(), &anchors, &self.folder, &Toolbox::default())
             .map_err(|error| synthesis_failure(&error))
@@ -180,15 +172,6 @@ impl<'a> Hardware<'a> {
             "types": netlist.types,
         });
         (text, document)
-    }
-}
-
-/// The cells that a grid for a family names.
-pub fn leaves(family: Family) -> Leaves {
-    match family {
-        Family::UltraScalePlus => Leaves::UltraScalePlus,
-        Family::Ecp5 => Leaves::Ecp5,
-        Family::Ice40UltraPlus | Family::Gw1n | Family::Gw2a | Family::Series7 => Leaves::Generic,
     }
 }
 

@@ -5,7 +5,7 @@ mod tool;
 
 use arch::Machine;
 use arch::machine::MachineSpec;
-use hdl::shell::{self, Pll};
+use hdl::shell;
 use serialport::{SerialPort, TTYPort};
 use sim::verilator::{BoardDevice, Library, Options};
 use std::fs;
@@ -88,7 +88,7 @@ fn library() -> Library {
 
 fn facts() -> shell::Board {
     shell::Board {
-        pll: Pll::Bypass,
+        pll: None,
         pin_hz: 4_000_000,
         grid_hz: 4_000_000,
         baud: 1_000_000,

@@ -4,7 +4,8 @@
 use arch::machine::{Machine, MachineSpec};
 use arch::rtl::{Rtl, modules};
 use arch::tools::Toolbox;
-use hdl::{Leaves, shell};
+use fpga::family::Family;
+use hdl::shell;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::fs;
@@ -171,11 +172,11 @@ fn shells_are_read_by_every_front_end() {
     }
     // Blocks of devices, with the models that simulate them.
     let machine = Machine::grid(2, 2, 16).unwrap();
-    for (name, leaves, models) in [
-        ("ecp5", Leaves::Ecp5, include_str!("../fpga/src/cells/ecp5.v")),
-        ("ultrascale", Leaves::UltraScalePlus, include_str!("../sim/tests/lockstep/dsp48e2.v")),
+    for (name, models) in [
+        ("ecp5", include_str!("../fpga/families/ecp5/cells.v")),
+        ("xcup", include_str!("../sim/tests/lockstep/dsp48e2.v")),
     ] {
-        let rtl = hdl::elaborate_with(&machine, leaves);
+        let rtl = hdl::elaborate_with(&machine, Family::named(name).unwrap().leaves());
         designs.add(name, &rtl.top, &rtl.verilog, models);
     }
     let said = designs.complaints();

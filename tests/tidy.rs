@@ -11,9 +11,9 @@ use std::process::Command;
 const GRAPH: &[(&str, &[&str], &[&str])] = &[
     ("arch", &[], &[]),
     ("compiler", &["arch"], &[]),
-    ("hdl", &["arch"], &[]),
+    ("hdl", &["arch"], &["fpga"]),
     ("fpga", &["arch"], &[]),
-    ("sim", &["arch", "compiler"], &["hdl"]),
+    ("sim", &["arch", "compiler"], &["hdl", "fpga"]),
     ("workbench", &["arch", "compiler", "hdl", "fpga", "sim"], &[]),
     ("compiler/tile", &["compiler"], &["arch", "sim"]),
     ("tabla-gen", &["arch", "compiler", "hdl", "fpga", "sim", "workbench"], &[]),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`number`] | rounding, saturation, conversion |
 //! | [`division`] | what a divider computes |
+//! | [`device`] | what hardware must know of a device family |
 //! | [`function`] | the table of functions, and their tables in hardware by linear interpolation |
 //! | [`machine`] | parameters of one grid, checked |
 //! | [`timing`] | every latency of that grid |
@@ -21,6 +22,7 @@
 pub mod amounts;
 pub mod axi;
 pub mod children;
+pub mod device;
 pub mod diagnostic;
 pub mod division;
 pub mod function;

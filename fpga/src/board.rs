@@ -14,8 +14,9 @@
 //! The clock of the grid is written once: `clock.grid_mhz`, or what a configuration says instead. PLL, constraint and
 //! divisor of the serial line follow from it.
 
-use crate::yosys::Family;
+use crate::family::Family;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// A board as its file describes it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -37,64 +38,97 @@ pub struct Board {
     pub io: Option<Io>,
 }
 
-/// A device: its family decides which flow there is.
+/// A device: its family decides which flow there is, and which other keys it has.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(tag = "family", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Device {
-    /// Lattice ECP5.
-    Ecp5 {
-        /// `12k`, `25k`, `45k` or `85k`.
-        size: String,
-        /// As nextpnr names it, e.g. `CABGA381`.
-        package: String,
-        /// Speed grade, 6 to 8.
-        speed: u8,
-        /// Rows of the multiplier sites (nextpnr's Y); with the columns, grids get a floorplan.
-        #[serde(default)]
-        multiplier_rows: Vec<u32>,
-        /// Columns of the first site (nextpnr's X) of each group of four, from left to right.
-        #[serde(default)]
-        multiplier_columns: Vec<u32>,
-    },
-    /// Lattice `iCE40` `UltraPlus`.
-    Ice40 {
-        /// `up5k` or `up3k`.
-        size: String,
-        /// As nextpnr names it, e.g. `sg48`.
-        package: String,
-    },
-    /// Gowin GW1N.
-    Gw1n {
-        /// The die as the packer names it, e.g. `GW1N-9C`.
-        size: String,
-    },
-    /// Gowin GW2A.
-    Gw2a {
-        /// The die as the packer names it, e.g. `GW2A-18C`.
-        size: String,
-    },
-    /// AMD `UltraScale+`.
-    Xcup {},
-    /// AMD 7 series.
-    Xc7 {},
+pub struct Device {
+    /// Name of its family, a folder of `fpga/families`.
+    family: String,
+    /// Rows of the multiplier sites (place and route's y); with the columns, grids get a floorplan.
+    #[serde(default)]
+    pub multiplier_rows: Vec<u32>,
+    /// Columns of the first site (place and route's x) of each group, from left to right.
+    #[serde(default)]
+    pub multiplier_columns: Vec<u32>,
+    /// What else the family's tools must know, such as size and package.
+    #[serde(flatten)]
+    words: BTreeMap<String, Word>,
+}
+
+/// A word, or a number that stands for one.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+enum Word {
+    Text(String),
+    Number(u32),
 }
 
 impl Device {
-    /// The family as yosys sees it.
-    pub fn family(&self) -> Family {
-        match self {
-            Device::Ecp5 { .. } => Family::Ecp5,
-            Device::Ice40 { .. } => Family::Ice40UltraPlus,
-            Device::Gw1n { .. } => Family::Gw1n,
-            Device::Gw2a { .. } => Family::Gw2a,
-            Device::Xcup {} => Family::UltraScalePlus,
-            Device::Xc7 {} => Family::Series7,
+    /// A device of this family, with what its tools must know.
+    pub fn new(family: Family, words: &[(&str, &str)]) -> Device {
+        let words = words.iter().map(|(key, word)| ((*key).to_owned(), Word::Text((*word).to_owned())));
+        Device {
+            family: family.name.to_owned(),
+            multiplier_rows: Vec::new(),
+            multiplier_columns: Vec::new(),
+            words: words.collect(),
         }
+    }
+
+    /// The family.
+    ///
+    /// # Panics
+    /// There is none of this name: [`Board::check`] has not been asked.
+    pub fn family(&self) -> Family {
+        Family::named(&self.family).expect("the board has been checked")
+    }
+
+    /// What its tools must know, as words.
+    pub fn words(&self) -> Vec<(&str, String)> {
+        let text = |word: &Word| match word {
+            Word::Text(text) => text.clone(),
+            Word::Number(number) => number.to_string(),
+        };
+        self.words.iter().map(|(key, word)| (key.as_str(), text(word))).collect()
+    }
+
+    fn check(&self) -> Result<(), Mistake> {
+        let Some(family) = Family::named(&self.family).map(Family::facts) else {
+            let known: Vec<&str> = Family::all().iter().map(|facts| facts.name).collect();
+            return Err((
+                vec!["device", "family"],
+                format!("unknown family `{}`; there are {}", self.family, known.join(", ")),
+            ));
+        };
+        let words = self.words();
+        if let Some((key, _)) = words.iter().find(|(key, _)| !family.device.contains_key(*key)) {
+            return Err((vec!["device"], format!("a device of {} has no key `{key}`", family.title)));
+        }
+        for (key, choices) in &family.device {
+            let path = vec!["device", key.as_str()];
+            let Some((_, word)) = words.iter().find(|(known, _)| known == key) else {
+                return Err((vec!["device"], format!("a device of {} needs the key `{key}`", family.title)));
+            };
+            plain(path.clone(), word, "-_./")?;
+            if !choices.is_empty() && !choices.contains(word) {
+                return Err((path, format!("unknown {key} `{word}`; {} has {}", family.title, choices.join(", "))));
+            }
+        }
+        let sites = [("multiplier_rows", &self.multiplier_rows), ("multiplier_columns", &self.multiplier_columns)];
+        for (key, numbers) in sites {
+            if family.floorplan.is_none() && !numbers.is_empty() {
+                return Err((vec!["device", key], format!("{} gets no floorplan", family.title)));
+            }
+            if !numbers.is_sorted_by(|a, b| a < b) {
+                let message = "sites are numbered from left to right, or from the top down";
+                return Err((vec!["device", key], message.to_owned()));
+            }
+        }
+        Ok(())
     }
 }
 
 /// The key that is wrong, and why.
-pub type Mistake = (&'static [&'static str], String);
+pub type Mistake = (Vec<&'static str>, String);
 
 impl Board {
     /// What the types cannot say. Words that become arguments of tools and lines of a Makefile are plain.
@@ -102,41 +136,12 @@ impl Board {
     /// # Errors
     /// The first mistake.
     pub fn check(&self) -> Result<(), Mistake> {
-        let (mut names, sizes): (Vec<(&'static [&'static str], &str)>, &[&str]) = match &self.device {
-            Device::Ecp5 { size, package, .. } => {
-                (vec![(&["device", "size"], size), (&["device", "package"], package)], &["12k", "25k", "45k", "85k"])
-            }
-            Device::Ice40 { size, package } => {
-                (vec![(&["device", "size"], size), (&["device", "package"], package)], &["up3k", "up5k"])
-            }
-            Device::Gw1n { size } | Device::Gw2a { size } => (vec![(&["device", "size"], size)], &[]),
-            Device::Xcup {} | Device::Xc7 {} => (Vec::new(), &[]),
-        };
-        names.push((&["part"], &self.part));
-        for &(key, name) in &names {
-            plain(key, name, "-_./")?;
-        }
-        plain(&["programmer"], &self.programmer, "-_./ ,")?;
-        if let Some((key, size)) = names.first().filter(|(_, size)| !sizes.is_empty() && !sizes.contains(size)) {
-            return Err((key, format!("`{size}` is not a size of this family; there are {}", sizes.join(", "))));
-        }
-        if let Device::Ecp5 { speed, multiplier_rows, multiplier_columns, .. } = &self.device {
-            if !(6..=8).contains(speed) {
-                return Err((&["device", "speed"], "speed grades are 6, 7 and 8".to_owned()));
-            }
-            let sites: [(&'static [&'static str], &[u32]); 2] = [
-                (&["device", "multiplier_rows"], multiplier_rows),
-                (&["device", "multiplier_columns"], multiplier_columns),
-            ];
-            if let Some((key, _)) = sites.iter().find(|(_, numbers)| !numbers.is_sorted_by(|a, b| a < b)) {
-                return Err((key, "sites are numbered from left to right, or from the top down".to_owned()));
-            }
-        }
-        let clocks: [(&'static [&'static str], f64); 2] =
-            [(&["clock", "pin_mhz"], self.clock.pin_mhz), (&["clock", "grid_mhz"], self.clock.grid_mhz)];
-        for (key, clock) in clocks {
+        self.device.check()?;
+        plain(vec!["part"], &self.part, "-_./")?;
+        plain(vec!["programmer"], &self.programmer, "-_./ ,")?;
+        for (key, clock) in [("pin_mhz", self.clock.pin_mhz), ("grid_mhz", self.clock.grid_mhz)] {
             if !(clock.is_finite() && clock > 0.0) {
-                return Err((key, "a clock is above 0 MHz".to_owned()));
+                return Err((vec!["clock", key], "a clock is above 0 MHz".to_owned()));
             }
         }
         self.io.as_ref().map_or(Ok(()), |io| io.check(self.clock.grid_mhz))
@@ -144,7 +149,7 @@ impl Board {
 }
 
 /// Names are not empty, and made of letters, digits and a few signs.
-fn plain(key: &'static [&'static str], text: &str, signs: &str) -> Result<(), Mistake> {
+fn plain(key: Vec<&'static str>, text: &str, signs: &str) -> Result<(), Mistake> {
     let good = |c: char| c.is_ascii_alphanumeric() || signs.contains(c);
     if text.is_empty() || text.starts_with('-') || !text.chars().all(good) {
         return Err((key, format!("letters, digits and `{signs}` only")));
@@ -154,22 +159,21 @@ fn plain(key: &'static [&'static str], text: &str, signs: &str) -> Result<(), Mi
 
 impl Io {
     fn check(&self, grid_mhz: f64) -> Result<(), Mistake> {
-        plain(&["io", "constraints"], &self.constraints, "-_.").map_err(|(key, _)| {
+        plain(vec!["io", "constraints"], &self.constraints, "-_.").map_err(|(key, _)| {
             (key, "the constraint file lies beside the board's file, and its name is a plain one".to_owned())
         })?;
         if self.baud == 0 || f64::from(self.baud) > grid_mhz * 1e6 / 4.0 {
             return Err((
-                &["io", "baud"],
+                vec!["io", "baud"],
                 "a bit of the serial line takes at least four cycles of the grid".to_owned(),
             ));
         }
         if !(1..=64).contains(&self.leds) {
-            return Err((&["io", "leds"], "a board has 1 to 64 LEDs".to_owned()));
+            return Err((vec!["io", "leds"], "a board has 1 to 64 LEDs".to_owned()));
         }
-        let levels: [(&'static [&'static str], u8); 2] =
-            [(&["io", "leds_lit"], self.leds_lit), (&["io", "button_pressed"], self.button_pressed)];
+        let levels = [("leds_lit", self.leds_lit), ("button_pressed", self.button_pressed)];
         match levels.into_iter().find(|&(_, level)| level > 1) {
-            Some((key, _)) => Err((key, "a level is 0 or 1".to_owned())),
+            Some((key, _)) => Err((vec!["io", key], "a level is 0 or 1".to_owned())),
             None => Ok(()),
         }
     }

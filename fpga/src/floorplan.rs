@@ -7,9 +7,8 @@
 //! to itself, and the part in the middle of the device is left to what all PUs are wired to.
 
 use crate::board::Device;
-
-/// Sites in a group, by their number in the name and by their columns from the group's first one, from left to right.
-const ECP5_SITES: [(u32, u32); 4] = [(0, 0), (1, 1), (4, 4), (5, 5)];
+use crate::family::Floorplan;
+use arch::device::filled;
 
 /// A cell that is told where to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +30,8 @@ struct Slot<'a> {
 ///
 /// There are none if the board's file does not say where the sites are, or if they are too few for a plan.
 pub fn plan(device: &Device, groups: &[Vec<String>], middle: &[String]) -> Vec<Anchor> {
-    let Device::Ecp5 { multiplier_rows: rows, multiplier_columns: columns, .. } = device else { return Vec::new() };
+    let Some(floorplan) = &device.family().facts().floorplan else { return Vec::new() };
+    let (rows, columns) = (&device.multiplier_rows, &device.multiplier_columns);
     let needed = groups.iter().map(Vec::len).chain([middle.len()]).max().unwrap_or(0);
     // Wide words are multiplied by cells without names.
     if rows.is_empty() || needed == 0 {
@@ -39,7 +39,7 @@ pub fn plan(device: &Device, groups: &[Vec<String>], middle: &[String]) -> Vec<A
     }
     // One slot more than PUs, all rows equally full.
     let per_row = (groups.len() + 1).div_ceil(rows.len());
-    if columns.len() / per_row * ECP5_SITES.len() < needed {
+    if columns.len() / per_row * floorplan.sites.len() < needed {
         return Vec::new();
     }
     let mut slots = slots(rows.len(), columns, per_row);
@@ -50,7 +50,7 @@ pub fn plan(device: &Device, groups: &[Vec<String>], middle: &[String]) -> Vec<A
     let grouped = slots.iter().zip(groups.iter().map(Vec::as_slice)).chain([(&center, middle)]);
     grouped
         .flat_map(|(slot, cells)| {
-            let sites = sites(rows[slot.row], slot.columns);
+            let sites = sites(floorplan, rows[slot.row], slot.columns);
             let at = |n: usize| (2 * n + 1) * sites.len() / (2 * cells.len());
             let anchor = |(n, cell): (usize, &String)| Anchor { cell: cell.clone(), site: sites[at(n)].clone() };
             cells.iter().enumerate().map(anchor).collect::<Vec<_>>()
@@ -71,24 +71,26 @@ fn slots(rows: usize, columns: &[u32], per_row: usize) -> Vec<Slot<'_>> {
 }
 
 /// Names of the sites of some groups, from left to right.
-fn sites(row: u32, columns: &[u32]) -> Vec<String> {
-    let group = |&column: &u32| ECP5_SITES.map(|(number, x)| format!("X{}/Y{row}/MULT18_{number}", column + x));
-    columns.iter().flat_map(group).collect()
+fn sites(floorplan: &Floorplan, row: u32, columns: &[u32]) -> Vec<String> {
+    let site = |column: u32, number: u32| {
+        let [x, y, number] = [column, row, number].map(|number| number.to_string());
+        filled(&floorplan.name, &[("x", &x), ("y", &y), ("number", &number)])
+    };
+    let group = |&column: &u32| floorplan.sites.iter().map(move |&(number, x)| (column + x, number));
+    columns.iter().flat_map(group).map(|(column, number)| site(column, number)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::family::Family;
     use std::collections::BTreeSet;
 
     fn device(rows: &[u32], columns: &[u32]) -> Device {
-        Device::Ecp5 {
-            size: "85k".to_owned(),
-            package: "CABGA381".to_owned(),
-            speed: 6,
-            multiplier_rows: rows.to_vec(),
-            multiplier_columns: columns.to_vec(),
-        }
+        let words = [("size", "85k"), ("package", "CABGA381"), ("speed", "6")];
+        let mut device = Device::new(Family::named("ecp5").unwrap(), &words);
+        (device.multiplier_rows, device.multiplier_columns) = (rows.to_vec(), columns.to_vec());
+        device
     }
 
     fn groups(count: usize, cells: usize) -> Vec<Vec<String>> {
@@ -128,7 +130,7 @@ mod tests {
         assert!(plan(&device(&ROWS, &[]), &groups(8, 9), &[]).is_empty());
         assert!(plan(&device(&ROWS, &COLUMNS), &groups(64, 0), &[]).is_empty());
         assert!(plan(&device(&ROWS, &COLUMNS), &groups(64, 1), &[]).is_empty());
-        let other = Device::Ice40 { size: "up5k".to_owned(), package: "sg48".to_owned() };
+        let other = Device::new(Family::named("ice40").unwrap(), &[("size", "up5k"), ("package", "sg48")]);
         assert!(plan(&other, &groups(2, 1), &[]).is_empty());
     }
 }

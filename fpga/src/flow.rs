@@ -2,29 +2,24 @@
 //!
 //!     netlist.json, pins ──nextpnr, seed 1, 2, ...──▶ routed, report.json ──packer──▶ bitstream, summary.json
 //!
-//! A family with an open flow has a file here that says which commands it takes ([`Recipe`]); running them, and the
-//! Makefile that runs them without us, are the same for all. For a family without one there is no [`OpenFlow`], so nobody
-//! can ask for its bitstream.
+//! Which commands a family takes stands in its [`crate::family::Flow`]; running them, and the Makefile that runs them without us, are
+//! the same for all. For a family without one there is no [`OpenFlow`], so nobody can ask for its bitstream.
 //!
-//! | module | family |
+//! | module | holds |
 //! |---|---|
-//! | `ecp5` | Lattice ECP5 |
-//! | `ice40` | Lattice `iCE40` |
-//! | `gowin` | Gowin GW1N, GW2A |
 //! | `makefile` | the commands for people who do not want this tool |
 //! | `report` | what nextpnr says |
 
-mod ecp5;
-mod gowin;
-mod ice40;
 mod makefile;
 mod report;
 
 pub use report::{Clock, Routed, Use};
 
-use crate::board::{Board, Device};
+use crate::board::Board;
+use crate::family::Command as Template;
 use crate::yosys::Netlist;
 use arch::children;
+use arch::device::filled;
 use arch::tools::{MissingTools, PINS, Toolbox, hex};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -41,6 +36,13 @@ struct Invocation {
     /// The program as the pinned packages call it.
     program: &'static str,
     arguments: Vec<String>,
+}
+
+impl Invocation {
+    /// A family's command with its places filled.
+    fn of(command: &'static Template, values: &[(&str, &str)]) -> Invocation {
+        Invocation { program: &command.program, arguments: words(&filled(&command.arguments, values)) }
+    }
 }
 
 /// How a family places, routes and packs.
@@ -72,11 +74,16 @@ pub struct OpenFlow {
 impl OpenFlow {
     /// The flow of a board with a grid's clock of `clock_mhz`; `None` if its device has none.
     pub fn of(board: &Board, clock_mhz: f64) -> Option<OpenFlow> {
-        let recipe = match &board.device {
-            Device::Ecp5 { size, package, speed, .. } => ecp5::recipe(size, package, *speed, clock_mhz),
-            Device::Ice40 { size, package } => ice40::recipe(size, package, clock_mhz),
-            Device::Gw1n { size } | Device::Gw2a { size } => gowin::recipe(&board.part, size, clock_mhz),
-            Device::Xcup {} | Device::Xc7 {} => return None,
+        let flow = board.device.family().facts().flow.as_ref()?;
+        let (clock, words) = (clock_mhz.to_string(), board.device.words());
+        let mut values: Vec<(&str, &str)> = words.iter().map(|(key, word)| (*key, word.as_str())).collect();
+        values.extend([("part", board.part.as_str()), ("clock_mhz", clock.as_str())]);
+        let recipe = Recipe {
+            place: Invocation::of(&flow.place, &values),
+            routed: &flow.routed,
+            pack: Invocation::of(&flow.pack, &values),
+            bitstream: &flow.bitstream,
+            constraints: &flow.constraints,
         };
         Some(OpenFlow { recipe, clock_mhz })
     }

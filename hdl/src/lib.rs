@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `rtl` | our layer on rust-hdl: `signal` `bundle` `wiring` `register` `emit` `ports` `text` `fixed` |
 //! | `beats` | what the rooms say to each other: the bundles of control, and their widths |
-//! | `datapath` | what stands in every PE: `pe` `memory` `multiply_add` `arithmetic` `mult18x18d` `shift` `listed` `narrow` `mask` `tiles` |
+//! | `datapath` | what stands in every PE: `pe` `memory` `multiply_add` `arithmetic` `multiplier` `shift` `listed` `narrow` `mask` `tiles` |
 //! | `control` | when what happens: `registers` `run` `sequencer` `microcode` `stream` `streams` `root_stream` `scalar_stream` `loader` `tile_steps` `pipeline` `write_address` `output` |
 //! | `reduction` | what stands beside a row or the grid: `node` `tree` `root` `function` `divider` `scalar` |
 //! | `pu` `grid` | a row of PEs, and all of it |
@@ -32,6 +32,7 @@ mod rtl;
 mod rules;
 pub mod shell;
 
+pub use arch::device::Leaves;
 pub use model::{Inputs, Model, Outputs};
 
 use arch::rtl::{Direction, Rtl};
@@ -72,21 +73,9 @@ impl<'a> From<&'a Image> for Design<'a> {
     }
 }
 
-/// Which cells of a device family leaves may name, where generic text maps badly. They compute the same in the same cycles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Leaves {
-    /// None: text for every tool, and for simulation.
-    #[default]
-    Generic,
-    /// AMD `UltraScale+`: DSP48E2.
-    UltraScalePlus,
-    /// Lattice ECP5: MULT18X18D.
-    Ecp5,
-}
-
 /// The hardware of a grid, in text for every tool.
 pub fn elaborate<'a>(design: impl Into<Design<'a>>) -> Rtl {
-    elaborate_with(design, Leaves::Generic)
+    elaborate_with(design, Leaves::GENERIC)
 }
 
 /// The hardware of a grid for a device family.

@@ -43,7 +43,7 @@ impl Model {
     /// A grid before its reset.
     pub fn new<'a>(design: impl Into<Design<'a>>) -> Model {
         let design = design.into();
-        let mut grid = Grid::new(design, Leaves::Generic);
+        let mut grid = Grid::new(design, Leaves::GENERIC);
         grid.connect_all();
         Model { grid, word: design.machine().word() }
     }

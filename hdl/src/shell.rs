@@ -11,10 +11,10 @@ mod axi;
 mod pll;
 
 pub use axi::{AXI_TOP, axi, axi_modules, axi_shell};
-pub use pll::Pll;
 
-use crate::datapath::mult18x18d;
+use crate::datapath::multiplier;
 use crate::{Design, Leaves, TOP};
+use arch::device::Pll;
 use arch::link::{self, Command, Status};
 use arch::rtl::{Direction, Port, Rtl};
 use arch::{Machine, registers};
@@ -31,10 +31,10 @@ const LINK_TRANSMITTER: &str = include_str!("shell/serial/link_transmitter.v");
 const HOST_LINK: &str = include_str!("shell/serial/host_link.v");
 
 /// Facts of a board, from its board file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Board {
-    /// What makes the clock.
-    pub pll: Pll,
+    /// What makes the clock; none: the grid runs at the clock of the pin.
+    pub pll: Option<&'static Pll>,
     /// The clock at the pin.
     pub pin_hz: u64,
     /// The clock of the grid that is wanted.
@@ -90,7 +90,7 @@ impl Board {
     /// # Errors
     /// There is none near `grid_hz`.
     pub fn clock_hz(&self) -> Result<u64, ShellError> {
-        Ok(self.pll.setting(self.pin_hz, self.grid_hz)?.hz)
+        Ok(pll::setting(self.pll, self.pin_hz, self.grid_hz)?.hz)
     }
 
     /// Clock cycles of one bit on the serial line.
@@ -110,7 +110,7 @@ impl Board {
 /// # Errors
 /// The board's clocks are impossible.
 pub fn board<'a>(design: impl Into<Design<'a>>, board: &Board) -> Result<Rtl, ShellError> {
-    board_with(design, board, Leaves::Generic)
+    board_with(design, board, Leaves::GENERIC)
 }
 
 /// The whole design of a board for the device family that is on it.
@@ -135,11 +135,11 @@ pub fn board_with<'a>(design: impl Into<Design<'a>>, board: &Board, leaves: Leav
 /// The multiplier blocks of a board's grid that have names, as paths in the flat netlist: those of each PU, and those beside the PUs.
 pub fn multipliers(machine: &Machine, leaves: Leaves) -> (Vec<Vec<String>>, Vec<String>) {
     let word = machine.word();
-    let is_block = mult18x18d::takes(leaves, word, word);
+    let is_block = multiplier::block(leaves, word, word).is_some();
     // The slope of a function: the difference of an entry, and the fraction with a sign.
-    let has_slope = machine.table_entries() > 0 && mult18x18d::takes(leaves, word + 2, word + 1);
+    let has_slope = machine.table_entries() > 0 && multiplier::block(leaves, word + 2, word + 1).is_some();
     // `grid` of the board's top is the module `tabla`, whose only part is the grid.
-    let path = |block: &str| format!("grid.grid.{block}.{}", mult18x18d::NAME);
+    let path = |block: &str| format!("grid.grid.{block}.{}", multiplier::NAME);
     let slope = |root: &str| has_slope.then(|| path(&format!("{root}.units_0.slope")));
     let pu = |r: u32| {
         let columns = if is_block { machine.pes_per_pu() } else { 0 };
@@ -199,9 +199,9 @@ fn with_constants(text: &str) -> String {
 }
 
 fn board_text(machine: &Machine, board: &Board) -> Result<String, ShellError> {
-    let setting = board.pll.setting(board.pin_hz, board.grid_hz)?;
+    let setting = pll::setting(board.pll, board.pin_hz, board.grid_hz)?;
     let divisor = board.divisor()?;
-    let pll = board.pll.instance(board.pin_hz, setting);
+    let pll = pll::instance(board.pll, board.pin_hz, setting);
     let (word, lanes) = (machine.word(), machine.stream_words());
     let leds = board.leds.max(1);
     // With fewer lights they share; lights beyond the three that mean something stay dark.

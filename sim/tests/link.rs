@@ -7,7 +7,7 @@ use arch::link::{self, Command, FLAG, Status};
 use arch::machine::{Machine, MachineSpec};
 use arch::registers;
 use arch::tools::Toolbox;
-use hdl::shell::{self, Pll};
+use hdl::shell;
 use logistic::climb;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -28,7 +28,7 @@ fn spec(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
 
 fn facts() -> shell::Board {
     shell::Board {
-        pll: Pll::Bypass,
+        pll: None,
         pin_hz: 4_000_000,
         grid_hz: 4_000_000,
         baud: 1_000_000,

@@ -11,6 +11,7 @@ use arch::machine::{Machine, MachineSpec};
 use arch::registers::{self, Region};
 use arch::rtl::Rtl;
 use arch::tools::Toolbox;
+use fpga::family::Family;
 use generator::{Generator, Random, beats, write_program};
 use hdl::Leaves;
 use modelled::Modelled;
@@ -190,6 +191,10 @@ fn a_few_shift_amounts() {
 }
 
 /// The same sums from a multiplier block that is named, by a model of what its manual says; then with `right` made `wrong`.
+fn leaves(family: &str) -> Leaves {
+    Family::named(family).expect("a family").leaves()
+}
+
 fn check_cells(leaves: Leaves, cell: &str, model: &str, (right, wrong): (&str, &str)) {
     let machine = Machine::try_from(few_amounts()[0].clone()).expect("a valid grid");
     let mut rtl = hdl::elaborate_with(&machine, leaves);
@@ -206,14 +211,14 @@ fn check_cells(leaves: Leaves, cell: &str, model: &str, (right, wrong): (&str, &
 fn cells_of_ultrascale() {
     let model = include_str!("lockstep/dsp48e2.v");
     let resets = (".RSTA(~admitted), .RSTB(~admitted)", ".RSTA(1'b0), .RSTB(1'b0)");
-    check_cells(Leaves::UltraScalePlus, "DSP48E2", model, resets);
+    check_cells(leaves("xcup"), "DSP48E2", model, resets);
 }
 
 /// The model is the one that netlists are simulated with.
 #[test]
 fn cells_of_ecp5() {
-    let model = include_str!("../../fpga/src/cells/ecp5.v");
-    check_cells(Leaves::Ecp5, "MULT18X18D", model, (".RST0(~admitted)", ".RST0(1'b0)"));
+    let model = include_str!("../../fpga/families/ecp5/cells.v");
+    check_cells(leaves("ecp5"), "MULT18X18D", model, (".RST0(~admitted)", ".RST0(1'b0)"));
 }
 
 /// The Rust side of every block, which rust-hdl's simulator runs.

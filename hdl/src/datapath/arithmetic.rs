@@ -5,11 +5,10 @@
 //! Leaves with their own text: rust-hdl's expressions know neither products of unequal widths nor run-time shifts.
 //! `update` computes the same with the functions of [`arch::number`] where there is one.
 
-use crate::Leaves;
-use crate::datapath::mult18x18d;
-use crate::datapath::multiply_add::extended;
+use crate::datapath::multiplier;
 use crate::rtl::bundle::bundle;
 use crate::rtl::signal::Wide;
+use arch::device::Leaves;
 use arch::number::{saturate, word_max, word_min, wrap};
 use rust_hdl::prelude::*;
 
@@ -51,11 +50,10 @@ impl Logic for Multiply {
     }
     fn hdl(&self) -> Verilog {
         let (factor, fraction, last) = (self.factor.width(), self.fraction.width(), self.product.width() - 1);
-        let bits = mult18x18d::BITS;
-        if mult18x18d::takes(self._leaves, factor, fraction + 1) {
-            let zeros = bits - fraction;
-            let (a, b) = (extended("factor", factor, bits), format!("{{{zeros}'d0, fraction}}"));
-            let block = mult18x18d::text(last + 1, &a, &b, "1'b0");
+        if let Some(block) = multiplier::block(self._leaves, factor, fraction + 1) {
+            let zeros = block.bits - fraction;
+            let (a, b) = (multiplier::factor(block, "factor", factor), format!("{{{zeros}'d0, fraction}}"));
+            let block = multiplier::text(block, last + 1, &a, &b, "1'b0");
             return Verilog::Custom(format!(
                 "// multiply: a full product, one DSP block.\n{block}assign product = block_product[{last}:0];"
             ));
@@ -243,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_product_takes_two_cycles() {
-        let mut block = Multiply::new(10, 9, Leaves::Generic);
+        let mut block = Multiply::new(10, 9, Leaves::GENERIC);
         block.connect_all();
         let mut shown = Vec::new();
         for (factor, fraction) in [(-512, 511), (3, 4), (0, 0)] {

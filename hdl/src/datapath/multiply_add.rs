@@ -6,10 +6,10 @@
 //! All its registers are those of a multiplier block, which is why operands come unregistered. Where synthesisers do not find
 //! that out by themselves, the block is named: [`Leaves`] says for which family.
 
-use crate::Leaves;
-use crate::datapath::mult18x18d;
+use crate::datapath::multiplier;
 use crate::datapath::pe::StartControl;
 use crate::rtl::signal::Wide;
+use arch::device::{self, Leaves, filled};
 use arch::isa::Combine;
 use arch::number::wrap;
 use rust_hdl::prelude::*;
@@ -55,9 +55,6 @@ struct Held {
     admitted: bool,
     counts: bool,
 }
-
-/// Operand and sum bits of a DSP48E2.
-const DSP48E2: (u32, u32) = (18, 48);
 
 impl MultiplyAdd {
     pub(crate) fn new(word: u32, accumulator: u32, extremes: bool, leaves: Leaves) -> Self {
@@ -119,11 +116,11 @@ impl Logic for MultiplyAdd {
     }
     fn hdl(&self) -> Verilog {
         let (word, width) = (self.a.width(), self.sum.width());
-        let fits = |(factor, sum): (u32, u32)| word <= factor && width <= sum;
-        Verilog::Custom(match self._leaves {
-            leaves if !self.starts.is_empty() => comparing(word, width, leaves),
-            Leaves::UltraScalePlus if fits(DSP48E2) => dsp48e2(word, width),
-            leaves => adding(word, width, leaves),
+        let block = self._leaves.multiply_add.filter(|block| word <= block.factor && width <= block.sum);
+        Verilog::Custom(match block {
+            _ if !self.starts.is_empty() => comparing(word, width, self._leaves),
+            Some(block) => one_block(block, word, width),
+            None => adding(word, width, self._leaves),
         })
     }
 }
@@ -131,9 +128,9 @@ impl Logic for MultiplyAdd {
 /// `product` of the factors, two cycles later.
 fn product(word: u32, leaves: Leaves) -> String {
     let (word_last, last) = (word - 1, 2 * word - 1);
-    if mult18x18d::takes(leaves, word, word) {
-        let extended = |name| extended(name, word, mult18x18d::BITS);
-        let block = mult18x18d::text(2 * word, &extended("a"), &extended("b"), "~admitted");
+    if let Some(block) = multiplier::block(leaves, word, word) {
+        let factor = |name| multiplier::factor(block, name, word);
+        let block = multiplier::text(block, 2 * word, &factor("a"), &factor("b"), "~admitted");
         return format!("{block}wire [{last}:0] product = block_product[{last}:0];");
     }
     format!(
@@ -206,38 +203,22 @@ end",
     )
 }
 
-/// One block: its A, B, C, M and P registers are those of the page.
-fn dsp48e2(word: u32, width: u32) -> String {
-    let unused = if width < DSP48E2.1 {
-        format!("wire unused_total = &total[{}:{width}];\n", DSP48E2.1 - 1)
-    } else {
-        String::new()
-    };
-    format!(
-        "// multiply_add: one DSP48E2, which multiplies, adds or subtracts, and accumulates.
-wire [47:0] total;
-{unused}assign sum = total[{last}:0];
-DSP48E2 #(
-    .USE_MULT(\"MULTIPLY\"), .AMULTSEL(\"A\"), .BMULTSEL(\"B\"), .A_INPUT(\"DIRECT\"), .B_INPUT(\"DIRECT\"), .USE_SIMD(\"ONE48\"),
-    .AREG(1), .ACASCREG(1), .BREG(1), .BCASCREG(1), .CREG(1), .MREG(1), .PREG(1), .ADREG(0), .DREG(0),
-    .INMODEREG(0), .OPMODEREG(0), .ALUMODEREG(0), .CARRYINREG(0), .CARRYINSELREG(0)
-) block (
-    .CLK(clock), .A({a}), .B({b}), .C({c}), .D(27'd0),
-    // Z is C or P; X and Y are the product.
-    .OPMODE({{2'b00, 2'b01, first, 4'b0101}}), .ALUMODE({{2'b00, {{2{{combine[0]}}}}}}), .INMODE(5'd0),
-    .CARRYIN(1'b0), .CARRYINSEL(3'd0), .ACIN(30'd0), .BCIN(18'd0), .PCIN(48'd0), .CARRYCASCIN(1'b0), .MULTSIGNIN(1'b0),
-    .CEA1(1'b0), .CEA2(1'b1), .CEB1(1'b0), .CEB2(1'b1), .CEC(1'b1), .CEM(1'b1), .CEP(valid), .CED(1'b0), .CEAD(1'b0),
-    .CEINMODE(1'b0), .CECTRL(1'b0), .CEALUMODE(1'b0), .CECARRYIN(1'b0),
-    .RSTA(~admitted), .RSTB(~admitted), .RSTC(1'b0), .RSTM(1'b0), .RSTP(1'b0), .RSTD(1'b0),
-    .RSTINMODE(1'b0), .RSTCTRL(1'b0), .RSTALUMODE(1'b0), .RSTALLCARRYIN(1'b0),
-    .P(total), .ACOUT(), .BCOUT(), .PCOUT(), .CARRYOUT(), .CARRYCASCOUT(), .MULTSIGNOUT(), .OVERFLOW(), .UNDERFLOW(),
-    .PATTERNDETECT(), .PATTERNBDETECT(), .XOROUT()
-);",
-        last = width - 1,
-        a = extended("a", word, 30),
-        b = extended("b", word, 18),
-        c = extended("start", width, 48),
-    )
+/// One block of the device: its registers are those of the page.
+fn one_block(block: &device::MultiplyAdd, word: u32, width: u32) -> String {
+    let (last, top) = (width - 1, block.sum - 1);
+    let unused =
+        if width < block.sum { format!("wire unused_total = &total[{top}:{width}];\n") } else { String::new() };
+    let text = filled(
+        &block.text,
+        &[
+            ("unused", &unused),
+            ("last", &last.to_string()),
+            ("a", &extended("a", word, block.port)),
+            ("b", &extended("b", word, block.factor)),
+            ("c", &extended("start", width, block.sum)),
+        ],
+    );
+    text.trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -276,7 +257,7 @@ mod tests {
     #[test]
     fn sums_wrap() {
         for extremes in [false, true] {
-            let mut block = MultiplyAdd::new(8, 20, extremes, Leaves::Generic);
+            let mut block = MultiplyAdd::new(8, 20, extremes, Leaves::GENERIC);
             block.connect_all();
             let mut next = |new: Beat| beat(&mut block, &new);
             let first = Beat { start: Some(-(1 << 19)), first: true, combine: Combine::Subtract, ..SUM };
@@ -290,7 +271,7 @@ mod tests {
 
     #[test]
     fn extremes_begin_with_the_start_or_with_nothing() {
-        let mut block = MultiplyAdd::new(8, 20, true, Leaves::Generic);
+        let mut block = MultiplyAdd::new(8, 20, true, Leaves::GENERIC);
         block.connect_all();
         let mut next = |new: Beat| beat(&mut block, &new);
         let (largest, smallest) =

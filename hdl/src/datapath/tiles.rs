@@ -181,7 +181,7 @@ mod tests {
     fn a_sum_is_parked_when_it_is_done() {
         let spec = MachineSpec { pus: Some(1), pes_per_pu: Some(1), gradient_depth: Some(8), ..MachineSpec::default() };
         let machine = arch::Machine::try_from(spec).expect("a valid grid");
-        let widths = Widths::new(crate::Design::Loadable(&machine), crate::Leaves::Generic);
+        let widths = Widths::new(crate::Design::Loadable(&machine), crate::Leaves::GENERIC);
         let mut block = ParkPipeline::new(&widths);
         block.connect_all();
         let mut seen = Vec::new();

@@ -1,0 +1,139 @@
+//! What the blocks of a grid take of a family, before synthesis: the table `[estimate]` of a family.
+//!
+//! Look-up tables and flip-flops of each kind of block are linear in the bits of a word and of an accumulator, with coefficients
+//! fitted on what yosys made of that block; memories follow from the shapes that the family has.
+
+use arch::Machine;
+use serde::Deserialize;
+
+/// `word * W + accumulator * A + fixed` cells; in files `[word, accumulator, fixed]`.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(from = "(f64, f64, f64)")]
+pub struct Linear {
+    word: f64,
+    accumulator: f64,
+    fixed: f64,
+}
+
+impl From<(f64, f64, f64)> for Linear {
+    fn from((word, accumulator, fixed): (f64, f64, f64)) -> Linear {
+        Linear { word, accumulator, fixed }
+    }
+}
+
+impl Linear {
+    /// These coefficients.
+    pub const fn new(word: f64, accumulator: f64, fixed: f64) -> Linear {
+        Linear { word, accumulator, fixed }
+    }
+
+    /// For the widths of a machine.
+    pub fn of(&self, machine: &Machine) -> f64 {
+        let bits = |bits: u32| f64::from(bits);
+        self.word * bits(machine.word()) + self.accumulator * bits(machine.accumulator()) + self.fixed
+    }
+}
+
+/// Look-up tables and flip-flops of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Block {
+    /// Look-up tables.
+    pub lut: Linear,
+    /// Flip-flops.
+    pub ff: Linear,
+}
+
+/// A block with shifters.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shifted {
+    /// With shifts that never change.
+    pub constant: Block,
+    /// With barrel shifters.
+    pub barrel: Block,
+}
+
+/// What comparing adds.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Comparing {
+    /// To a PE.
+    pub pe: Block,
+    /// To a node of a tree.
+    pub node: Block,
+}
+
+/// How a family holds words.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memories {
+    /// Widths and depths of a block memory.
+    pub shapes: Vec<(u64, u64)>,
+    /// Memories that are made of look-up tables, shallowest first: deepest of a kind, and what a group of its words takes: words,
+    /// bits, tables.
+    pub shallow: Vec<(u64, u64, u64, u64)>,
+    /// Deeper memories with no more bits than this are made of tables, too.
+    pub small: u64,
+}
+
+impl Memories {
+    /// Block memories and look-up tables of a memory of `depth` words.
+    pub fn of(&self, depth: u32, bits: u32) -> (u64, u64) {
+        let (depth, bits) = (u64::from(depth), u64::from(bits));
+        if depth == 0 {
+            return (0, 0);
+        }
+        let shallow = self.shallow.iter().find(|(deepest, ..)| depth <= *deepest || depth * bits <= self.small);
+        if let Some(&(_, words, group, tables)) = shallow {
+            let groups = depth.div_ceil(words);
+            // More groups than one need a multiplexer.
+            (0, groups * bits.div_ceil(group) * tables + bits * (groups - 1))
+        } else {
+            let shapes = self.shapes.iter().map(|&(wide, deep)| bits.div_ceil(wide) * depth.div_ceil(deep));
+            (shapes.min().unwrap_or(0), 0)
+        }
+    }
+
+    /// The same for a memory that is written in chunks of 32 bits, each of which is one of its own.
+    pub fn chunked(&self, depth: u32, bits: u32) -> (u64, u64) {
+        let chunks = (0..bits.div_ceil(32)).map(|chunk| self.of(depth, (bits - 32 * chunk).min(32)));
+        chunks.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+}
+
+/// What the blocks of a family take.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Costs {
+    /// Operand bits of a multiplier; 0: there are none, look-up tables multiply.
+    pub multiplier: u64,
+    /// Memories.
+    pub memories: Memories,
+    /// Whether the widest program lies in block memories unless it is very shallow, because synthesis is told so.
+    pub program_in_block_memory: bool,
+    /// Whether its boards have a host link.
+    pub host_link: bool,
+    /// Tables of an accumulator, unless a block of the device multiplies and accumulates words of this width.
+    pub accumulator: Linear,
+    /// A PE.
+    pub pe: Shifted,
+    /// A root unit without a function.
+    pub root: Shifted,
+    /// Tables per bit of a shifter that chooses between 2, up to 4, up to 8 amounts.
+    pub choices: [f64; 3],
+    /// What a function unit adds to a root unit.
+    pub function: Block,
+    /// What comparing adds.
+    pub comparing: Comparing,
+    /// What a PU has beside PEs and root, its tree apart: registers of what is broadcast.
+    pub pu: Block,
+    /// The same, per PE.
+    pub pu_per_pe: Block,
+    /// Sequencer, masks, queue.
+    pub sequencer: Block,
+    /// The same and the programs, where these are part of the hardware.
+    pub fixed_sequencer: Block,
+    /// A function unit that knows its shifts.
+    pub fixed_function: Block,
+}
