@@ -162,12 +162,17 @@ pub mod function {
     use super::{Elementwise, call};
 
     macro_rules! functions {
-        ($($name:ident),*) => { $(
+        ($($name:ident),*) => {
+            /// Those of one argument.
+            #[cfg(test)]
+            const NAMES: &[&str] = &[$(stringify!($name)),*];
+            $(
             #[doc = concat!("`", stringify!($name), "(x)`, element by element.")]
             pub fn $name(x: impl Into<Elementwise>) -> Elementwise {
                 call(stringify!($name), vec![x.into()])
             }
-        )* };
+            )*
+        };
     }
     functions!(
         abs, acos, asin, atan, ceil, cos, cosh, erf, exp, floor, gelu, log, round, sigmoid, silu, sin, sinh, sqrt, tan,
@@ -183,4 +188,17 @@ pub mod function {
         )* };
     }
     functions_of_two!(max, min, pow);
+
+    #[cfg(test)]
+    mod tests {
+        use crate::tensor::Function;
+
+        #[test]
+        fn all_functions_of_the_text_form_are_there() {
+            let unary = Function::ALL.iter().filter(|function| function.arity() == 1);
+            let mut spelled: Vec<&str> = unary.flat_map(|function| function.in_tile()).copied().collect();
+            spelled.sort_unstable();
+            assert_eq!(super::NAMES, spelled, "the list is in alphabetical order");
+        }
+    }
 }
