@@ -45,6 +45,15 @@ fn ice40() -> (Board, String) {
     (board(device, "iCE40UP5K"), pins.to_owned())
 }
 
+fn gatemate() -> (Board, String) {
+    let pins = ["clock_pin SB_A8", "button EB_B0", "uart_rx NB_A2", "uart_tx NB_A1", "led[0] EB_B1", "led[1] EB_B2"];
+    let place = |pin: &str| {
+        let (port, site) = pin.split_once(' ').unwrap();
+        format!("Net \"{port}\" Loc = \"IO_{site}\";\n")
+    };
+    (board(device("gatemate", &[("size", "CCGM1A1")]), "CCGM1A1"), pins.map(place).concat())
+}
+
 /// The flow of `rtl` in `folder`, which begins with a stale bitstream.
 fn run(rtl: &Rtl, board: &Board, pins: &str, clock_mhz: f64, folder: &Path) -> Result<Bitstream, FlowError> {
     let flow = OpenFlow::of(board, clock_mhz).expect("this family has an open flow");
@@ -58,7 +67,7 @@ fn run(rtl: &Rtl, board: &Board, pins: &str, clock_mhz: f64, folder: &Path) -> R
 
 #[test]
 fn bitstreams() {
-    for (board, pins) in [ecp5(), ice40()] {
+    for (board, pins) in [ecp5(), ice40(), gatemate()] {
         let folder = tempfile::tempdir().unwrap();
         let made = run(&lights(), &board, &pins, 25.0, folder.path()).unwrap_or_else(|error| panic!("{error}"));
         assert_ne!(fs::read(&made.file).unwrap(), b"of yesterday");
