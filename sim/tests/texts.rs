@@ -6,12 +6,12 @@ use compiler::fixed::{self, Numbers};
 use compiler::language::{self, Language};
 use compiler::ranges::Ranges;
 use compiler::tensor::Program;
-use serde_json::Value;
 use sim::eval::with_shapes_of;
 use std::fmt::{Debug, Display};
 use std::path::Path;
 use std::str::FromStr;
 
+mod cases;
 #[path = "random/ir.rs"]
 mod ir;
 #[path = "random/tape.rs"]
@@ -53,16 +53,12 @@ fn random_programs_read_back() {
 
 #[test]
 fn programs_of_the_conformance_suite_read_back() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/conformance");
-    let manifest = std::fs::read_to_string(folder.join("manifest.json")).expect("the manifest is there");
-    let manifest: Value = serde_json::from_str(&manifest).expect("the manifest is JSON");
     let (mut read, mut fixed) = (0, 0);
-    for case in manifest["cases"].as_array().expect("a list of cases").iter().filter(|case| case["kind"] == "positive")
-    {
+    for case in cases::all().iter().filter(|case| case["kind"] == "positive") {
         let file = case["file"].as_str().expect("a file name");
         let extension = Path::new(file).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         let language = Language::of_extension(extension).expect("a known extension");
-        let text = std::fs::read_to_string(folder.join(file)).expect("the program is there");
+        let text = std::fs::read_to_string(cases::folder().join(file)).expect("the program is there");
         let entry = case["entry"].as_str().map(str::to_owned);
         let options = language::Options { entry, ..language::Options::default() };
         let options = with_shapes_of(&case["inputs"], options);

@@ -69,23 +69,7 @@ const FINISHES: [(&str, Finish); 2] = [("round", Finish::Round), ("negative", Fi
 
 /// The function of a name that a table can hold.
 fn function(name: &str) -> Option<Function> {
-    const ALL: [Function; 14] = [
-        Function::Sigmoid,
-        Function::SigmoidSymmetric,
-        Function::Gaussian,
-        Function::Log,
-        Function::Tanh,
-        Function::Exp,
-        Function::Sqrt,
-        Function::Rsqrt,
-        Function::Sin,
-        Function::Cos,
-        Function::Atan,
-        Function::Erf,
-        Function::Sinh,
-        Function::Cosh,
-    ];
-    ALL.into_iter().find(|function| function.to_string() == name)
+    Function::ALL.iter().copied().find(|function| function.has_table() && function.name() == name)
 }
 
 /// The table that its line says, without its place in the table memory.
