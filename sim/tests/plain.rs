@@ -196,10 +196,15 @@ fn every_operation_agrees() {
         check(format!("{element:?}"), &rows, 1, &|of| Node::Cast(element, of[0]));
         check(format!("{element:?}"), &near, 1, &|of| Node::Cast(element, of[0]));
     }
-    // Canonical form takes powers by logarithm where the exponent is no constant: of positive numbers.
+    // Canonical form takes powers by logarithm where the exponent is no constant: of positive numbers. It divides for `fmod`.
     let positive: Vec<[f64; 3]> = near.iter().copied().filter(|row| row[0] > 0.0).collect();
+    let divisors: Vec<[f64; 3]> = near.iter().copied().filter(|row| row[1] != 0.0).collect();
     for (function, arity) in FUNCTIONS {
-        let rows = if function == Function::Pow { &positive } else { &near };
+        let rows = match function {
+            Function::Pow => &positive,
+            Function::Fmod => &divisors,
+            _ => &near,
+        };
         check(format!("{function:?}"), rows, arity, &|of| Node::Call(function, of.to_vec()));
         check(format!("{function:?}"), &ends, arity, &|of| Node::Call(function, of.to_vec()));
     }

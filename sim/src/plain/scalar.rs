@@ -151,6 +151,7 @@ pub(super) fn call(function: Function, arguments: &[f64]) -> f64 {
         Function::Fdim => (a - b()).max(0.0),
         Function::Fmod => a % b(),
         Function::Remainder => libm::remainder(a, b()),
+        Function::Hypot => libm::hypot(a, b()),
         Function::Fma => a.mul_add(b(), arguments[2]),
         // As the table of functions writes them out.
         other => other.written_out().expect("others are written out").evaluate(arguments, f64::NAN),
