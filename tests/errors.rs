@@ -52,7 +52,12 @@ fn section(code: Code) -> String {
     let file = path.to_str().unwrap();
     let arguments = arguments(code, file);
     let ran = tool::run(&arguments);
-    assert!(ran.stderr.contains(code.as_str()), "{arguments:?} does not say {code}:\n{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stderr.contains(&format!("[{code}]")),
+        "{arguments:?} does not say {code}:\n{}{}",
+        ran.stdout,
+        ran.stderr
+    );
     assert_eq!(ran.code == 0, code.is_warning(), "{arguments:?}: exit code {}", ran.code);
     let text = fs::read_to_string(&path).unwrap();
     let talk = |line: &&str| !line.starts_with("no data named");
