@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`token`] | characters to tokens |
 //! | [`cursor`] | a place among the tokens: what stands there, what is expected, the error if it does not |
-//! | [`write`] | names, numbers and origins as text, and lists of them |
+//! | [`mod@write`] | names, numbers and origins as text, and lists of them |
 //! | [`names`] | elements of tensors and loops over them, as text |
 //! | [`known`] | these, read back |
 //!
