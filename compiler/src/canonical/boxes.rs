@@ -1,6 +1,6 @@
 //! Nests with conditions on their iterators become nests over boxes.
 
-use super::fuse::Inverse;
+use super::indices::writes_each_once;
 use crate::tensor::{Affine, Guard, IterId, Nest, Program};
 
 /// Pieces that one nest may become.
@@ -12,7 +12,7 @@ const PIECES: usize = 64;
 ///     =>  o[0] = sum[j](a[j-1]) j in 1..3;   o[i] = sum[j](a[i+j-1]) i in 1..4, j in 0..3;   o[4] = ... j in 0..2
 ///
 /// A sum stays one sum: its iterators get other bounds in each piece, and are never split. What would need that, or more than 64
-/// pieces, keeps its conditions.
+/// pieces, keeps its conditions, for [`super::indices::conditions`].
 pub fn split_boxes(program: &Program) -> Program {
     let mut result = program.clone();
     result.nests = program
@@ -20,11 +20,7 @@ pub fn split_boxes(program: &Program) -> Program {
         .iter()
         .flat_map(|nest| {
             let whole = || vec![nest.clone()];
-            if nest.guards.is_empty() || Inverse::of(nest).is_none() {
-                whole()
-            } else {
-                pieces(nest).unwrap_or_else(whole)
-            }
+            if nest.guards.is_empty() || !writes_each_once(nest) { whole() } else { pieces(nest).unwrap_or_else(whole) }
         })
         .collect();
     result

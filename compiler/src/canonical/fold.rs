@@ -4,7 +4,7 @@ use super::expr::Expr;
 use super::flow::Flow;
 use super::linear::terms;
 use super::logic::{choose, less};
-use crate::tensor::{Aggregate, Binary, Function, Nest, Program, Role, Start, TensorId, Unary};
+use crate::tensor::{Aggregate, Binary, Element, Function, Nest, Program, Role, Start, TensorId, Unary};
 use arch::Origin;
 
 /// Compute what is constant, drop what does nothing, and bring constants to their readers.
@@ -181,6 +181,12 @@ fn simplify_one(expr: Expr) -> Expr {
         Expr::Call(function, arguments) => {
             called(function, &arguments).map_or(Expr::Call(function, arguments), Constant)
         }
+        Expr::Cast(element, a) => match *a {
+            Constant(value) if converted(element, value).is_some() => {
+                Constant(converted(element, value).expect("just computed"))
+            }
+            other => Expr::Cast(element, Box::new(other)),
+        },
         Expr::Select(parts) => match *parts {
             [Constant(0.0), _, no] => no,
             [Constant(_), yes, _] => yes,
@@ -214,6 +220,23 @@ fn binary(operation: Binary, a: f64, b: f64) -> Option<f64> {
         Binary::Ge => f64::from(a >= b),
         Binary::Eq => f64::from(a == b),
         Binary::Ne => f64::from(a != b),
+        Binary::And => f64::from(a != 0.0 && b != 0.0),
+        Binary::Or => f64::from(a != 0.0 || b != 0.0),
+        Binary::DivFloor if b != 0.0 => libm::floor(a / b),
+        Binary::RemFloor if b != 0.0 => a - b * libm::floor(a / b),
         _ => return None,
     })
+}
+
+/// A conversion, of a value that the element type has.
+fn converted(element: Element, value: f64) -> Option<f64> {
+    match element {
+        Element::Real => Some(value),
+        Element::Bool => Some(f64::from(value != 0.0)),
+        Element::Int { bits, signed } => {
+            let whole = libm::trunc(value);
+            let end = libm::exp2(f64::from(bits - u32::from(signed)));
+            (if signed { -end } else { 0.0 } <= whole && whole < end).then_some(whole)
+        }
+    }
 }

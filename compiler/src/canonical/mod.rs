@@ -6,6 +6,7 @@
 //! | [`contents`] | what is input and result at once becomes two tensors |
 //! | [`update`] | gradient descent as nests, for one sample or a batch |
 //! | [`dead`] | removes what nobody asks for |
+//! | [`indices`] | computed indices, equations between iterators and other conditions become boxes and affine indices |
 //! | [`boxes`] | conditions on iterators become bounds |
 //! | [`logic`] | comparison, choice and logic as arithmetic on 0 and 1, rounding and library functions by simpler ones |
 //! | [`fold`] | computes what is constant |
@@ -33,6 +34,7 @@ mod expr;
 mod flow;
 pub mod fold;
 pub mod fuse;
+pub mod indices;
 mod library;
 mod linear;
 pub mod logic;

@@ -1,5 +1,6 @@
 //! The passes by name, in the order in which [`canonicalise`](super::canonicalise) runs them.
 
+use super::indices::{conditions, constants, equations, gathers, overwritten};
 use super::{Options, align, boxes, chain, contents, dead, duplicate, fold, fuse, logic, names, rates, split, update};
 use crate::tensor::Program;
 use arch::Diagnostic;
@@ -59,7 +60,12 @@ pub const PASSES: &[Pass] = &[
         run: |program, options| Ok(update::lower_descents(program, options.batch)),
     },
     pass!(dead::remove_dead_nests, "nests that nothing depends on go"),
+    pass!(gathers::expand_gathers, "computed indices become moved copies, or sums over a comparison with them"),
+    pass!(constants::name_constants, "what depends on iterators alone becomes a tensor of constants"),
+    pass!(equations::solve_equations, "equations between iterators take iterators away"),
     pass!(boxes::split_boxes, "conditions on iterators become bounds"),
+    pass!(conditions::mask_conditions, "other conditions become factors, and zeros around what is read"),
+    pass!(overwritten::remove_overwritten, "what is written again before it is read goes"),
     pass!(split::name_operands, "operands that logic repeats get names"),
     pass!(logic::rewrite_logic, "comparison, choice, rounding and library functions become arithmetic"),
     pass!(fold::fold_constants, "what is constant is computed, until nothing changes"),

@@ -8,7 +8,7 @@ use crate::tensor::{
     Affine, Aggregate, Binary, Element, Function, Guard, IterId, Iterator, Nest, Node, NodeId, Program, Role, Start,
     Tensor, TensorId, Unary,
 };
-use arch::Origin;
+use arch::{Origin, Span};
 use std::collections::BTreeSet;
 
 /// Split every nest into nests that one operation can compute; what has no operation is left alone, with simple operands.
@@ -161,6 +161,10 @@ impl Splitter {
     }
 
     fn nest(&mut self, nest: &Nest) {
+        if nest.aggregate == Aggregate::Mul && nest.start != Start::Identity {
+            self.started_product(nest);
+            return;
+        }
         let place = self.place(nest);
         let expr = Expr::from_body(&nest.body);
         let body = match nest.aggregate {
@@ -185,7 +189,7 @@ impl Splitter {
     fn assigned(&mut self, e: Expr, place: &Place) -> Expr {
         match e {
             Expr::Call(function, arguments) => {
-                Expr::Call(function, arguments.into_iter().map(|a| self.atom(a, place)).collect())
+                Expr::Call(function, arguments.into_iter().map(|a| self.argument(a, place)).collect())
             }
             Expr::Binary(Binary::Lt, a, b) if *b == Expr::Constant(0.0) => {
                 let sum = self.linear(terms(&a), place);
@@ -257,22 +261,60 @@ impl Splitter {
         Some(Nest { iterators, aggregate: Aggregate::Assign, body, ..nest.clone() })
     }
 
+    /// A product that starts at a given value, as that value times a product.
+    fn started_product(&mut self, nest: &Nest) {
+        let free = &nest.iterators[..nest.free];
+        let name = fresh_name(&self.program, &self.program.tensors[nest.out.0].name);
+        let shape = free.iter().map(|i| i.extent() as u32).collect();
+        let (role, element) = (Role::Temporary, Element::Real);
+        let product = self.tensor(Tensor { name, shape, role, element, span: nest.origin.span() });
+        let index: Vec<Affine> =
+            (0..nest.free).map(|i| Affine::iterator(IterId(i)).plus(-1, &Affine::constant(free[i].low))).collect();
+        let start = match nest.start.clone() {
+            Start::Element { tensor, index } => Expr::Read(tensor, index),
+            Start::Fill(value) => Expr::Constant(value),
+            Start::Identity => Expr::Constant(1.0),
+        };
+        let value = Expr::mul(start, Expr::Read(product, index.clone()));
+        self.nest(&Nest { out: product, out_index: index, start: Start::Identity, ..nest.clone() });
+        self.nest(&Nest {
+            iterators: free.to_vec(),
+            aggregate: Aggregate::Assign,
+            start: Start::Identity,
+            body: value.to_body(),
+            ..nest.clone()
+        });
+    }
+
+    /// A tensor of constants.
+    fn parameter(&mut self, name: &str, shape: Vec<u32>, values: Vec<f64>, span: Span) -> TensorId {
+        let name = fresh_name(&self.program, name);
+        self.tensor(Tensor { name, shape, role: Role::Parameter(values), element: Element::Real, span })
+    }
+
+    /// An element that equals the argument of a function. Of a constant that has no value on real numbers (`log(0)`), the function
+    /// unit gives one.
+    fn argument(&mut self, e: Expr, place: &Place) -> Expr {
+        match self.atom(e, place) {
+            Expr::Constant(value) => {
+                Expr::Read(self.parameter(&place.name, Vec::new(), vec![value], place.origin.span()), Vec::new())
+            }
+            read => read,
+        }
+    }
+
     /// An element or a constant that equals the expression.
     fn atom(&mut self, e: Expr, place: &Place) -> Expr {
         match e {
             Expr::Read(..) | Expr::Constant(_) => return e,
             Expr::Iterator(iterator) => {
                 let Iterator { name, low, high } = &place.iterators[iterator.0];
-                let values = (*low..*high).map(|v| v as f64).collect();
-                let tensor = Tensor {
-                    name: fresh_name(&self.program, name),
-                    shape: vec![(high - low) as u32],
-                    role: Role::Parameter(values),
-                    element: Element::Real,
-                    span: place.origin.span(),
-                };
+                let values: Vec<f64> = (*low..*high).map(|v| v as f64).collect();
                 let index = Affine::iterator(iterator).plus(-1, &Affine::constant(*low));
-                return Expr::Read(self.tensor(tensor), vec![index]);
+                return Expr::Read(
+                    self.parameter(name, vec![values.len() as u32], values, place.origin.span()),
+                    vec![index],
+                );
             }
             _ => {}
         }

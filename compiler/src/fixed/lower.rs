@@ -143,12 +143,10 @@ fn primitives(program: &tensor::Program) -> Result<Vec<(Nest, Primitive)>, Vec<D
     }
     let mut nests = Vec::new();
     for nest in &program.nests {
+        assert!(nest.guards.is_empty(), "canonical programs have no conditions on iterators");
         match Primitive::of(nest) {
             Some(Primitive::Function(function, _)) if !function.has_table() => {
                 errors.push(refuse(program, nest, &format!("the function `{function}`")));
-            }
-            Some(_) if !nest.guards.is_empty() => {
-                errors.push(refuse(program, nest, "a condition on the indices"));
             }
             Some(primitive) => nests.push((nest.clone(), primitive)),
             None => errors.push(refuse(program, nest, &culprit(nest))),
@@ -170,7 +168,6 @@ fn culprit(nest: &Nest) -> String {
     match nest.aggregate {
         Aggregate::Min => return "the smallest of no values".into(),
         Aggregate::Max => return "the largest of no values".into(),
-        Aggregate::Mul if nest.start != Start::Identity => return "a product that starts at a given value".into(),
         _ => {}
     }
     nest.body
@@ -178,7 +175,6 @@ fn culprit(nest: &Nest) -> String {
         .iter()
         .rev()
         .find_map(|node| match node {
-            Node::Gather { .. } => Some("an index that is computed".to_string()),
             Node::Call(function, _) => Some(format!("the function `{function}`")),
             Node::Cast(..) => Some("a conversion".to_string()),
             Node::Binary(operation, ..) => match operation {

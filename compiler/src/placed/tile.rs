@@ -11,7 +11,7 @@
 
 use super::place::{Classes, for_each_access};
 use crate::fixed::{Kind, Operation, Program, Role};
-use crate::tensor::TensorId;
+use crate::tensor::{Affine, TensorId};
 use arch::Span;
 use std::collections::BTreeSet;
 
@@ -67,8 +67,16 @@ pub(crate) fn tiles(program: &Program) -> Result<Vec<Tile>, Whole> {
         let (free, summed) = own.split_at(operation.free);
         let of_samples = |classes: &[usize]| classes.iter().filter(|class| samples.contains(class)).count();
         let (free, summed) = (of_samples(free), of_samples(summed));
-        let mut reads_late = false;
-        for_each_access(operation, |tensor, _, written| reads_late |= !written && late[tensor.0]);
+        let (mut reads_late, mut computed) = (false, false);
+        for_each_access(operation, |tensor, index, written| {
+            reads_late |= !written && late[tensor.0];
+            // In a tile, samples count from 0.
+            let of_sample = |form: &Affine| form.terms.iter().any(|term| samples.contains(&own[term.0.0]));
+            computed |= index.iter().any(|form| form.as_iterator().is_none() && of_sample(form));
+        });
+        if computed {
+            return Err(whole("computes an index from the number of a sample"));
+        }
         if free + summed > 1 {
             return Err(whole("combines samples with each other"));
         }
