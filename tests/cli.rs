@@ -56,6 +56,17 @@ fn regression_and_vector_machine_reach_their_marks() {
     assert!(svm["test"]["array"]["accuracy"].as_f64().unwrap() >= 0.94);
 }
 
+/// `exp` and `log` of the same values, whose tables share a memory.
+#[test]
+fn softmax_regression_learns_irises() {
+    let arguments =
+        ["train", "programs/softmax.t", "--data", "examples/iris.csv", "--engine", "array", "--format", "json"];
+    let result = done(&arguments).json();
+    let loss = |engine: &str| result["train"][engine]["loss"].as_f64().unwrap();
+    assert!((loss("golden") - loss("array")).abs() < 0.01, "{result}");
+    assert!(result["train"]["array"]["accuracy"].as_f64().unwrap() >= 0.9, "{result}");
+}
+
 #[test]
 fn a_network_learns_digits() {
     let arguments = ["train", "programs/backpropagation.t", "--data", "examples/digits.csv", "--epochs", "2"];

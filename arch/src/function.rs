@@ -51,7 +51,7 @@ pub struct FunctionTable {
 impl FunctionTable {
     /// The smallest table of at most `max_entries` entries whose error is at most [`MAX_ERROR`]; its base is 0.
     ///
-    /// `None`: no table of that size does it; fewer bits after the output's binary point may.
+    /// `None`: no table of that size does it.
     pub fn fit(
         function: Function,
         word: u32,
@@ -74,8 +74,46 @@ impl FunctionTable {
         None
     }
 
+    /// The smallest table of at most `max_entries` entries that is accurate for the words that are `seen`, or else the one that comes
+    /// closest; and its largest error there, in last places of the output. Beyond these words it goes on as at their end.
+    pub fn closest(
+        function: Function,
+        word: u32,
+        (input_fraction, output_fraction): (i32, i32),
+        seen: (i64, i64),
+        max_entries: u32,
+    ) -> (FunctionTable, f64) {
+        let end = libm::ldexp((-seen.0).max(seen.1 + 1) as f64, -input_fraction);
+        let mut best: Option<(FunctionTable, f64)> = None;
+        for log2 in 1..word - 1 {
+            let table = FunctionTable::build_until(function, word, (input_fraction, output_fraction), log2, end);
+            if table.entries.len() > max_entries as usize && best.is_some() {
+                break;
+            }
+            let (error, finest) = (table.error_within(seen), table.usage.segment_shift == 0);
+            if best.as_ref().is_none_or(|(_, least)| error < *least) {
+                best = Some((table, error));
+            }
+            if error <= MAX_ERROR || finest {
+                break;
+            }
+        }
+        best.expect("words have two bits")
+    }
+
     /// The table with `2^log2` segments (uniform: in all; octave: per octave), as good as it gets.
     pub fn build(function: Function, word: u32, input_fraction: i32, output_fraction: i32, log2: u32) -> FunctionTable {
+        FunctionTable::build_until(function, word, (input_fraction, output_fraction), log2, f64::INFINITY)
+    }
+
+    /// The same for arguments between `-end` and `end`, where segments are uniform.
+    fn build_until(
+        function: Function,
+        word: u32,
+        (input_fraction, output_fraction): (i32, i32),
+        log2: u32,
+        end: f64,
+    ) -> FunctionTable {
         let unit = libm::ldexp(1.0, -output_fraction);
         let limit = word_max(word) as f64 * unit;
         let mut entries = Vec::new();
@@ -92,7 +130,7 @@ impl FunctionTable {
             }
             TableUse { base: 0, log2, segment_shift, segments: Segments::Octave(below) }
         } else {
-            let end = function.domain_end(unit / 8.0, limit.max(unit));
+            let end = function.domain_end(unit / 8.0, limit.max(unit)).min(end);
             let half = (0..word - 1).find(|&bits| libm::ldexp(1.0, bits as i32 - input_fraction) >= end);
             let half = half.unwrap_or(word - 1).max(log2.saturating_sub(1));
             let segment_shift = half + 1 - log2;
@@ -133,8 +171,13 @@ impl FunctionTable {
     /// Largest [`FunctionTable::error_at`]: over every word up to 16 bits, above over the ends and quarters of all segments
     /// and the ends of the format.
     pub fn error(&self) -> f64 {
-        let (low, high) = (word_min(self.word) as i64, word_max(self.word) as i64);
-        let low = if self.function.below().is_some() { 1 } else { low };
+        self.error_within((word_min(self.word) as i64, word_max(self.word) as i64))
+    }
+
+    /// The same for words between these.
+    pub fn error_within(&self, (low, high): (i64, i64)) -> f64 {
+        let low = if self.function.below().is_some() { low.max(1) } else { low };
+        let high = high.max(low);
         if self.word <= 16 {
             return (low..=high).map(|x| self.error_at(x)).fold(0.0, f64::max);
         }

@@ -90,11 +90,6 @@ fn what_cannot_run_is_refused_by_name() {
     let small = &machines()[1];
     for (text, inputs, why) in [
         (
-            "def f(float(N) A) -> (O) {\n  B(i) = A(i) + 1\n  O(i) = asin(B(i))\n}",
-            json!({ "A": [-0.5, -1.0] }),
-            "line 3: E-BACKEND the function `asin`, needed for `O`",
-        ),
-        (
             "def f(int32(N) A) -> (O) { O(i) = A(i) + 1 }",
             json!({ "A": [1, 100_000] }),
             "line 1: E-BACKEND the integers of `A` do not fit words of 16 bits",

@@ -186,6 +186,12 @@ impl Function {
         }
     }
 
+    /// Beyond `|x| = end` a result with this many bits after the binary point is a constant or saturates.
+    pub fn reach(self, word: u32, fraction: i32) -> f64 {
+        let unit = libm::ldexp(1.0, -fraction);
+        self.domain_end(unit / 8.0, (libm::ldexp(1.0, word as i32 - 1) * unit).max(unit))
+    }
+
     /// Beyond `|x| = end` the function stays within `tolerance` of a constant, or saturates an output that ends at `limit`.
     pub(super) fn domain_end(self, tolerance: f64, limit: f64) -> f64 {
         match self.hardware() {

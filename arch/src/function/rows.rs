@@ -108,6 +108,7 @@ functions! {
     "exp" Exp(x) = libm::exp(x), {
         derivative: &["y"],
         hardware: Hardware::Table(Shape::Uniform(|flat, limit| flat.max(libm::log(limit)))),
+        tabla: &["exp"],
         comprehensions: &["exp"],
         tile: &["exp"],
     }
@@ -218,35 +219,49 @@ functions! {
     "asin" Asin(x) = libm::asin(x), {
         derivative: &["rsqrt(1 - x * x)"],
         domain: Domain::Within(1.0),
+        hardware: Hardware::WrittenOut("2 * atan(x / (1 + sqrt(1 - x * x)))"),
         comprehensions: &["asin"],
         tile: &["asin"],
     }
     "acos" Acos(x) = libm::acos(x), {
         derivative: &["-rsqrt(1 - x * x)"],
         domain: Domain::Within(1.0),
+        hardware: Hardware::WrittenOut("1.5707963267948966 - 2 * atan(x / (1 + sqrt(1 - x * x)))"),
         comprehensions: &["acos"],
         tile: &["acos"],
     }
     "atan2" Atan2(a, b) = libm::atan2(a, b), {
         derivative: &["b / (a * a + b * b)", "-a / (a * a + b * b)"],
+        // From the axis that is nearer: the quotient stays between -1 and 1, and is 0 where both are.
+        hardware: Hardware::WrittenOut(
+            "select(abs(b) < abs(a), select(a < 0, -1.5707963267948966, 1.5707963267948966), \
+             select(b < 0, select(a < 0, -3.141592653589793, 3.141592653589793), 0)) \
+             + atan(select(abs(b) < abs(a), -b, a) / select(abs(b) < abs(a), a, b + (1 - (0 < b) - (b < 0))))",
+        ),
         comprehensions: &["atan2"],
     }
     "asinh" Asinh(x) = libm::asinh(x), {
         derivative: &["rsqrt(x * x + 1)"],
+        hardware: Hardware::WrittenOut("((0 < x) - (x < 0)) * log(abs(x) + sqrt(x * x + 1))"),
         comprehensions: &["asinh"],
     }
     "acosh" Acosh(x) = libm::acosh(x), {
         derivative: &["rsqrt(x * x - 1)"],
         domain: Domain::From(1.0),
+        hardware: Hardware::WrittenOut("log(x + sqrt(x * x - 1))"),
         comprehensions: &["acosh"],
     }
     "atanh" Atanh(x) = libm::atanh(x), {
         derivative: &["1 / (1 - x * x)"],
         domain: Domain::Inside(1.0),
+        hardware: Hardware::WrittenOut("0.5 * log((1 + x) / (1 - x))"),
         comprehensions: &["atanh"],
     }
     "cbrt" Cbrt(x) = libm::cbrt(x), {
         derivative: &["1 / (3 * (y * y))"],
+        hardware: Hardware::WrittenOut(
+            "((0 < x) - (x < 0)) * exp(0.3333333333333333 * log(abs(x) + (1 - (0 < x) - (x < 0))))",
+        ),
         comprehensions: &["cbrt"],
     }
     /// `1 - erf(x)`
@@ -313,6 +328,12 @@ functions! {
     /// The remainder of the quotient that is rounded to nearest.
     "remainder" Remainder(a, b) = libm::remainder(a, b), {
         derivative: &["1", NO_SLOPE],
+        // The quotient is rounded down from one half above; where that is a tie and odd, it is one less.
+        hardware: Hardware::WrittenOut(
+            "a - b * ((2 * a + b) // (2 * b) \
+             - (1 - (0 < 2 * a + b - 2 * b * ((2 * a + b) // (2 * b))) - (2 * a + b - 2 * b * ((2 * a + b) // (2 * b)) < 0)) \
+             * ((2 * a + b) // (2 * b) - 2 * floor(0.5 * ((2 * a + b) // (2 * b)))))",
+        ),
         comprehensions: &["remainder"],
     }
     /// `sqrt(a * a + b * b)`

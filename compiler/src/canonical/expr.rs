@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 /// A scalar expression.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Expr {
+pub(crate) enum Expr {
     Constant(f64),
     Iterator(IterId),
     Read(TensorId, Vec<Affine>),
@@ -20,23 +20,23 @@ pub(super) enum Expr {
 }
 
 impl Expr {
-    pub(super) fn add(a: Expr, b: Expr) -> Expr {
+    pub(crate) fn add(a: Expr, b: Expr) -> Expr {
         Expr::Binary(Binary::Add, Box::new(a), Box::new(b))
     }
 
-    pub(super) fn sub(a: Expr, b: Expr) -> Expr {
+    pub(crate) fn sub(a: Expr, b: Expr) -> Expr {
         Expr::Binary(Binary::Sub, Box::new(a), Box::new(b))
     }
 
-    pub(super) fn mul(a: Expr, b: Expr) -> Expr {
+    pub(crate) fn mul(a: Expr, b: Expr) -> Expr {
         Expr::Binary(Binary::Mul, Box::new(a), Box::new(b))
     }
 
-    pub(super) fn neg(a: Expr) -> Expr {
+    pub(crate) fn neg(a: Expr) -> Expr {
         Expr::Unary(Unary::Neg, Box::new(a))
     }
 
-    pub(super) fn from_body(body: &Body) -> Expr {
+    pub(crate) fn from_body(body: &Body) -> Expr {
         let mut values: Vec<Expr> = Vec::with_capacity(body.nodes.len());
         for node in &body.nodes {
             let value = Expr::from_parts(node, &values);
@@ -62,7 +62,7 @@ impl Expr {
     }
 
     /// As nodes; equal subtrees become one node.
-    pub(super) fn to_body(&self) -> Body {
+    pub(crate) fn to_body(&self) -> Body {
         let mut body = Body::default();
         let root = self.emit(&mut body);
         if root != body.root() {

@@ -197,7 +197,7 @@ fn simplify_one(expr: Expr) -> Expr {
 }
 
 /// The value of a function of constants, if it has one.
-fn called(function: Function, arguments: &[Expr]) -> Option<f64> {
+pub(super) fn called(function: Function, arguments: &[Expr]) -> Option<f64> {
     let mut values = [0.0; 3];
     for (value, argument) in values.iter_mut().zip(arguments) {
         let Expr::Constant(constant) = argument else { return None };

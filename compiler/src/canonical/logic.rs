@@ -1,6 +1,7 @@
 //! Comparison, choice and logic as arithmetic on 0 and 1; rounding to whole numbers as division.
 
 use super::expr::Expr;
+use super::fold::called;
 use super::library;
 use crate::tensor::{Binary, Element, Function, Node, Program, Tensor, Unary};
 
@@ -121,7 +122,10 @@ fn rewrite(e: Expr, tensors: &[Tensor]) -> Expr {
             let [condition, yes, no] = *parts;
             choose(truth(condition), yes, no)
         }
-        Expr::Call(function, arguments) => library::written_out(function, arguments),
+        Expr::Call(function, arguments) => match called(function, &arguments) {
+            Some(value) => Expr::Constant(value),
+            None => library::written_out(function, arguments),
+        },
         Expr::Cast(Element::Real, a) => *a,
         Expr::Cast(Element::Bool, a) => truth(*a),
         Expr::Cast(Element::Int { .. }, a) if is_whole(&a, tensors) => *a,

@@ -30,7 +30,7 @@ pub mod chain;
 pub mod contents;
 pub mod dead;
 pub mod duplicate;
-mod expr;
+pub(crate) mod expr;
 mod flow;
 pub mod fold;
 pub mod fuse;

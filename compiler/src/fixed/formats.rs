@@ -5,9 +5,8 @@
 //! Lowering a fraction costs accuracy, so a constant's binary point (which is free) moves first.
 
 use crate::canonical::primitive::{Atom, Primitive};
-use crate::tensor::{Aggregate, Element, Function, Nest, Program, Role, TensorId};
+use crate::tensor::{Aggregate, Element, Nest, Program, Role, TensorId};
 use arch::division::most_places;
-use arch::function::FunctionTable;
 use arch::number::{quantise, to_f64, word_max, word_min};
 use arch::{Code, Diagnostic};
 use std::collections::BTreeMap;
@@ -78,9 +77,6 @@ pub(super) struct Formats<'a> {
     pub(super) same_as: Vec<TensorId>,
     pub(super) notes: Vec<Diagnostic>,
     pub(super) errors: Vec<Diagnostic>,
-    tables: BTreeMap<(Function, i32, i32, u32), Option<FunctionTable>>,
-    /// Largest table that one function may have.
-    table_limit: u32,
     /// Fractions by range alone.
     wished: Vec<i32>,
     start_is_too_fine: bool,
@@ -164,8 +160,6 @@ impl<'a> Formats<'a> {
             same_as,
             notes: Vec::new(),
             errors: Vec::new(),
-            tables: BTreeMap::new(),
-            table_limit: numbers.table_entries,
             wished: Vec::new(),
             start_is_too_fine: false,
             copies_from: usize::MAX,
@@ -263,9 +257,6 @@ impl<'a> Formats<'a> {
                     return Ok(());
                 }
             }
-            if !self.changed {
-                self.fit_tables(nests);
-            }
             if !self.changed || !self.errors.is_empty() {
                 self.keep_whole_numbers(nests);
                 return Ok(());
@@ -283,39 +274,6 @@ impl<'a> Formats<'a> {
             if whole && self.fraction(nest.out) != 0 {
                 self.reject(nest, "beside its other values a whole number has no room");
             }
-        }
-    }
-
-    /// Make all tables fit the table memory together: uses of one function share a table, then tables get smaller.
-    fn fit_tables(&mut self, nests: &[(Nest, Primitive)]) {
-        let mut uses: Vec<(Function, TensorId, &Nest)> = Vec::new();
-        for (nest, primitive) in nests {
-            if let Primitive::Function(function, Atom::Read(input, _)) = primitive {
-                uses.push((*function, *input, nest));
-            }
-        }
-        let mut pairs: Vec<_> =
-            uses.iter().map(|&(f, input, nest)| (f, self.fraction(input), self.fraction(nest.out))).collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        let entries = |formats: &mut Self, (function, input, output)| {
-            formats.table(function, input, output).map_or(0, |table| table.entries.len())
-        };
-        let needed: usize = pairs.iter().map(|&pair| entries(self, pair)).sum();
-        if needed <= self.numbers.table_entries as usize {
-            return;
-        }
-        for &(function, input, nest) in &uses {
-            let same = || pairs.iter().filter(|pair| pair.0 == function);
-            let lowest_input = same().map(|pair| pair.1).min().expect("it is used");
-            let lowest_output = same().map(|pair| pair.2).min().expect("it is used");
-            let why = format!("all uses of `{function}` share a table");
-            self.lower(input, lowest_input, &why, nest);
-            self.lower(nest.out, lowest_output, &why, nest);
-        }
-        if !self.changed {
-            self.table_limit /= 2;
-            self.changed = true;
         }
     }
 
@@ -338,24 +296,8 @@ impl<'a> Formats<'a> {
                 }
             }
             Primitive::Divide { dividend, divisor, down } => self.constrain_division(nest, dividend, divisor, *down),
-            Primitive::Function(function, argument) => {
-                let Atom::Read(input, _) = argument else { return };
-                let input = self.fraction(*input);
-                loop {
-                    let output = self.fraction(nest.out);
-                    if self.table(*function, input, output).is_some() {
-                        break;
-                    }
-                    if output < 0 {
-                        self.reject(
-                            nest,
-                            &format!("no table of {} entries holds `{function}`", self.numbers.table_entries),
-                        );
-                        break;
-                    }
-                    self.lower(nest.out, output - 1, "accuracy of the function table", nest);
-                }
-            }
+            // Its table is chosen when all formats are.
+            Primitive::Function(..) => {}
         }
     }
 
@@ -407,13 +349,20 @@ impl<'a> Formats<'a> {
         }
     }
 
-    /// The table for a pair of formats, if there is one.
-    pub(super) fn table(&mut self, function: Function, input: i32, output: i32) -> Option<&FunctionTable> {
-        let (word, limit) = (self.numbers.word, self.table_limit);
-        self.tables
-            .entry((function, input, output, limit))
-            .or_insert_with(|| FunctionTable::fit(function, word, input, output, limit))
-            .as_ref()
+    /// The words of a tensor's range, with an eighth of it `beyond` each end if that is asked for.
+    pub(super) fn words(&self, tensor: TensorId, beyond: bool) -> (i64, i64) {
+        let (least, most) = (word_min(self.numbers.word) as f64, word_max(self.numbers.word) as f64);
+        let Some((low, high)) = self.range(tensor) else { return (least as i64, most as i64) };
+        let (more, fraction) = ((high - low) / 8.0, self.fraction(tensor));
+        let word = |value: f64| libm::ldexp(value, fraction).clamp(least, most);
+        // Positive values stay positive: functions of these grow without end towards zero.
+        let low = match beyond {
+            true if low > 0.0 => low / 2.0,
+            true => low - more,
+            false => low,
+        };
+        let high = if beyond { high + more } else { high };
+        (libm::floor(word(low)) as i64, libm::ceil(word(high)) as i64)
     }
 
     /// Binary points of a multiply-add, with those of constants chosen.

@@ -1,6 +1,8 @@
 //! Tensor IR in primitive form to fixed-point IR.
 
 use super::formats::{Formats, NumberReport, Numbers, Points, TensorNumbers};
+use super::refine::{Refinement, refine};
+use super::tables::{self, Choice, Use};
 use super::{Kind, Operand, Operation, Program, Role, Tensor, verify};
 use crate::canonical::primitive::{self, Atom, Primitive};
 use crate::ranges::Ranges;
@@ -10,6 +12,7 @@ use arch::function::FunctionTable;
 use arch::isa::{Combine, Finish};
 use arch::number::quantise;
 use arch::{Code, Diagnostic};
+use std::collections::BTreeMap;
 
 /// Decide every rounding: a binary point for each tensor, shifts for each operation.
 ///
@@ -23,26 +26,46 @@ pub fn lower(
     ranges: &Ranges,
     numbers: &Numbers,
 ) -> Result<(Program, NumberReport), Vec<Diagnostic>> {
-    lower_with_copies(program, ranges, numbers, program.tensors.len())
+    // Refined functions share the table memory: smaller tables where larger ones do not fit together.
+    let mut share = numbers.table_entries;
+    loop {
+        match lower_with(program, ranges, numbers, program.tensors.len(), &Refinement::sharing(share))? {
+            Some(lowered) => return Ok(lowered),
+            None => share /= 2,
+        }
+    }
 }
 
-/// [`lower`], where tensors from `copies_from` on have been added as coarser copies.
-fn lower_with_copies(
+/// [`lower`], where tensors from `copies_from` on have been added as coarser copies; `None` if the tables do not fit together.
+#[allow(clippy::type_complexity, reason = "what `lower` gives, if there is something")]
+fn lower_with(
     program: &tensor::Program,
     ranges: &Ranges,
     numbers: &Numbers,
     copies_from: usize,
-) -> Result<(Program, NumberReport), Vec<Diagnostic>> {
+    refinement: &Refinement,
+) -> Result<Option<(Program, NumberReport)>, Vec<Diagnostic>> {
     let nests = primitives(program)?;
     let mut formats = Formats::new(program, ranges, numbers);
     formats.copies_from = copies_from;
     if let Err(number) = formats.settle(&nests) {
         let (program, ranges) = with_copied_start(program, ranges, number);
-        return lower_with_copies(&program, &ranges, numbers, copies_from);
+        return lower_with(&program, &ranges, numbers, copies_from, refinement);
     }
     if !formats.errors.is_empty() {
         return Err(formats.errors);
     }
+    let tables = match tables::choose(&mut formats, &nests, refinement) {
+        Choice::Tables(tables) => tables,
+        Choice::TooLarge => return Ok(None),
+        Choice::Refine(function) => {
+            let refined = refine(program, ranges, function, refinement, numbers.word);
+            let mut numbers = numbers.clone();
+            numbers.fractions.extend(refined.fractions);
+            let copies_from = refined.program.tensors.len();
+            return lower_with(&refined.program, &refined.ranges, &numbers, copies_from, &refined.refinement);
+        }
+    };
 
     let in_place: Vec<bool> = program.updates.iter().map(|update| can_update_in_place(program, *update)).collect();
     // The tensor of the fixed-point program that holds each tensor's words.
@@ -89,6 +112,7 @@ fn lower_with_copies(
     let mut lowering = Lowering {
         numbers,
         number: number.into_iter().map(|n| n.expect("every tensor has a place")).collect(),
+        chosen: tables,
         tables: Vec::new(),
     };
     let mut operations = Vec::new();
@@ -112,7 +136,7 @@ fn lower_with_copies(
     };
     report.notes = formats.notes;
     verify(&result);
-    Ok((result, report))
+    Ok(Some((result, report)))
 }
 
 /// Let a sum start with a copy of what it starts with; the copy gets a binary point of its own.
@@ -239,6 +263,8 @@ fn can_update_in_place(program: &tensor::Program, update: tensor::Update) -> boo
 struct Lowering<'a> {
     numbers: &'a Numbers,
     number: Vec<TensorId>,
+    /// The table of each use.
+    chosen: BTreeMap<Use, FunctionTable>,
     tables: Vec<FunctionTable>,
 }
 
@@ -300,7 +326,7 @@ impl Lowering<'_> {
             Primitive::Function(function, argument) => {
                 let Atom::Read(input, _) = argument else { panic!("constant arguments have been folded") };
                 let (input, output) = (formats.fraction(*input), formats.fraction(nest.out));
-                let table = formats.table(*function, input, output).expect("formats were chosen so").clone();
+                let table = self.chosen[&(*function, input, output)].clone();
                 Kind::Function { table: self.table(table), input: self.operand(argument, input) }
             }
         };

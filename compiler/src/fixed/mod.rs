@@ -31,6 +31,8 @@
 
 mod formats;
 mod lower;
+mod refine;
+mod tables;
 mod text;
 mod verify;
 
