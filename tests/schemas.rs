@@ -40,6 +40,13 @@ fn results_are_what_their_schemas_say() {
     holds(&json(&["predict", LOGISTIC, "--data", CANCER, "--load", &model, "--engine", "fixed"]), "predict");
     let inputs = file(folder.path(), "in.json", r#"{"x": [1, null, 3], "y": 1, "w": [1, 1, 1]}"#);
     holds(&json(&["eval", "tests/conformance/tabla/bench_linear_3.t", "--inputs", &inputs]), "eval");
+    let below = json(&["eval", "tests/conformance/tabla/bench_linear_3.t", "--inputs", &inputs, "--engine", "fixed"]);
+    holds(&below, "eval");
+    // Sixteen bits, and results below 16.
+    let distance = &below["distance_from_golden"];
+    let of = |part: &str| distance[part].as_f64().expect("a number");
+    assert!(of("absolute") < 0.01 && of("relative") < 0.01, "{distance}");
+    assert!(below["diagnostics"].is_null(), "{below}");
     let out = path("out");
     let build = json(&["build", "--config", "tiny", "--out", &out]);
     holds(&build, "build");

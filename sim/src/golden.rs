@@ -28,6 +28,8 @@ pub struct Golden {
     descents: Vec<Descent>,
     ranges: Ranges,
     warnings: Vec<Diagnostic>,
+    /// Bits after the binary point to which the values of each tensor are rounded; empty: none is.
+    fractions: Vec<i32>,
 }
 
 /// The elements of one tensor.
@@ -83,11 +85,25 @@ impl Golden {
             descents: program.descents.clone(),
             ranges: Ranges { tensors: vec![None; program.tensors.len()] },
             warnings: Vec::new(),
+            fractions: Vec::new(),
         };
         for id in 0..golden.stores.len() {
             golden.note_range(id);
         }
         golden
+    }
+
+    /// Round what each tensor is given and what is computed of it to so many bits after the binary point, ties to even.
+    #[must_use]
+    pub fn rounding_to(self, fractions: Vec<i32>) -> Golden {
+        Golden { fractions, ..self }
+    }
+
+    fn round(&mut self, tensor: usize) {
+        let Some(&fraction) = self.fractions.get(tensor) else { return };
+        for value in &mut self.stores[tensor].values {
+            *value = libm::ldexp(libm::rint(libm::ldexp(*value, fraction)), -fraction);
+        }
     }
 
     /// Set all elements of an input, label or state, row-major.
@@ -101,6 +117,7 @@ impl Golden {
             store.defined.fill(true);
             store.partial = false;
         }
+        self.round(tensor.0);
         self.note_range(tensor.0);
     }
 
@@ -130,15 +147,18 @@ impl Golden {
                 store.partial = true;
             }
         }
-        for plan in &mut self.plans {
+        for number in 0..self.plans.len() {
+            let plan = &mut self.plans[number];
+            let out = plan.out();
             let (low, high) = plan.run(&mut self.stores)?;
             if low <= high {
-                self.ranges.include(plan.out(), low);
-                self.ranges.include(plan.out(), high);
+                self.ranges.include(out, low);
+                self.ranges.include(out, high);
             }
             if let Some(warning) = plan.take_warning() {
                 self.warnings.push(warning);
             }
+            self.round(out);
         }
         for update in 0..self.updates.len() {
             let Update { state, next } = self.updates[update];

@@ -12,6 +12,7 @@
 //! | [`plain`] | the same once more, plain and slow, to compare [`golden`] with |
 //! | [`fixed`](mod@fixed) | fixed-point IR, bit for bit |
 //! | [`array`](mod@array) | an image, cycle by cycle, in Rust |
+//! | [`distance`] | nothing: how far fixed point is from golden, and who lost the bits |
 //! | [`ladder`] | one program on every rung, compared |
 //! | [`benchmarks`] | the published benchmarks, on any grid |
 //! | [`waves`] | nothing: what the array does, as a file for a wave viewer |
@@ -20,6 +21,7 @@
 pub mod array;
 pub mod benchmarks;
 pub mod data;
+pub mod distance;
 pub mod driver;
 pub mod eval;
 pub mod fixed;

@@ -68,9 +68,9 @@ fn trials(kind: Kind, seed: u64, count: u64) -> u64 {
 
 #[test]
 fn random_programs_of_all_that_tensor_ir_can_say_agree() {
-    let three = trials(Kind::Wide, 1, 600);
+    let three = trials(Kind::Wide, 1, 300);
     println!("{three} in three ways");
-    assert!(three >= 450, "only {three} in three ways");
+    assert!(three >= 220, "only {three} in three ways");
 }
 
 #[test]

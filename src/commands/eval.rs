@@ -12,8 +12,9 @@ use compiler::fixed::{self, Role};
 use compiler::language::preprocessor::preprocess;
 use compiler::language::{self, Language};
 use compiler::tensor::{self, Program, TensorId};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sim::array::Array;
+use sim::distance::{self, Compared, Distance};
 use sim::driver::{Driver, Run, Words};
 use sim::eval::{
     Elements, Engine, definitions, evaluate, not_words, read_inputs, results, unknown_inputs, with_shapes_of,
@@ -53,7 +54,11 @@ pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> 
             return Err(about(not_words));
         }
         let below = Below::evaluate(options.engine, &project, &program, &values, talk)?;
-        result = results(&program, &Overlay { program: &program, golden: &golden, below: &below });
+        let overlay = Overlay { program: &program, golden: &golden, below: &below };
+        result = results(&program, &overlay);
+        let distance = overlay.distance();
+        result["distance_from_golden"] = json!({ "absolute": distance.absolute, "relative": distance.relative });
+        warnings.extend(below.lost_bits);
         mismatch = below.mismatch.map(Failure::Mismatch);
     }
     match global.format {
@@ -81,6 +86,11 @@ fn text(result: &Value) -> String {
         for (name, value) in result[part].as_object().into_iter().flatten() {
             text.push_str(&format!("{prefix}{name} = {value}\n"));
         }
+    }
+    if let Some(distance) = result["distance_from_golden"].as_object() {
+        let of = |part: &str| distance[part].as_f64().unwrap_or(f64::NAN);
+        let share = 100.0 * of("relative");
+        text.push_str(&format!("distance from golden: {:.3e}, {share:.3} % of the largest value\n", of("absolute")));
     }
     text
 }
@@ -110,6 +120,8 @@ struct Below {
     held: BTreeMap<String, Vec<f64>>,
     /// The first word that differs from the rung above.
     mismatch: Option<String>,
+    /// Who lost more bits than formats explain.
+    lost_bits: Option<Diagnostic>,
 }
 
 impl Below {
@@ -136,6 +148,7 @@ impl Below {
                 golden.set(TensorId(id), values);
             }
         }
+        let given = distance::held(&canonical, &golden);
         golden.step().map_err(|diagnostic| about(vec![*diagnostic]))?;
         let numbers = images::numbers(&project.config);
         let (words, report) = fixed::lower(&canonical, golden.ranges(), &numbers).map_err(about)?;
@@ -150,9 +163,11 @@ impl Below {
         }
         let before = fixed.clone();
         fixed.step();
-        let below = Below::of(&words, |id| fixed.words(id).to_vec());
+        let compared =
+            Compared { program: &canonical, lowered: &words, numbers: &report, golden: &golden, fixed: &fixed };
+        let lost_bits = compared.lost_bits(&given);
         if engine == EngineName::Fixed {
-            return Ok(below);
+            return Ok(Below { lost_bits, ..Below::of(&words, |id| fixed.words(id).to_vec()) });
         }
         let image = images::fitted(project, &words)?.image;
         let all = (0..words.tensors.len()).map(|id| (id, fixed.words(TensorId(id)).to_vec())).collect();
@@ -164,6 +179,7 @@ impl Below {
         }
         let lowest = &rungs[rungs.len() - 1].1;
         let mut found = Below::of(&words, |id| lowest.get(&id.0).unwrap_or(&rungs[0].1[&id.0]).clone());
+        found.lost_bits = lost_bits;
         found.mismatch = first_difference(&rungs, |tensor| words.tensors[tensor].name.clone());
         Ok(found)
     }
@@ -177,7 +193,7 @@ impl Below {
         let names = program.names.iter().map(|(name, id)| (name.clone(), values(*id))).collect();
         let held = program.tensors.iter().enumerate().filter(|(_, t)| matches!(t.role, Role::Input | Role::State));
         let held = held.map(|(id, tensor)| (tensor.name.clone(), values(TensorId(id)))).collect();
-        Below { names, held, mismatch: None }
+        Below { names, held, mismatch: None, lost_bits: None }
     }
 }
 
@@ -234,6 +250,18 @@ struct Overlay<'a> {
     program: &'a Program,
     golden: &'a Golden,
     below: &'a Below,
+}
+
+impl Overlay<'_> {
+    /// How far the results are from golden's.
+    fn distance(&self) -> Distance {
+        let updated = self.program.updates.iter().map(|update| update.state);
+        let updated = updated.chain(self.program.descents.iter().map(|descent| descent.state));
+        let results = self.program.names.iter().map(|(_, tensor)| *tensor).chain(updated);
+        let pairs: Vec<(Elements, Elements)> =
+            results.map(|tensor| (self.value(tensor), self.golden.value(tensor).collect())).collect();
+        distance::distance(pairs.iter().map(|(found, golden)| (found.as_slice(), golden.as_slice())))
+    }
 }
 
 impl Engine for Overlay<'_> {

@@ -145,6 +145,11 @@ PROGRAMS = [
         lambda a: {"out0": a + 2 * np.arange(3)[:, None], "out1": a - np.arange(5)},
     ),
     ("tile/argmax_axis0.tile", {"I": unordered(4, 3)}, lambda a: {"out0": a.argmax(axis=0)}),
+    (
+        "tile/select_broadcast.tile",
+        {"A": quarters(3, 4), "row": quarters(4, first=1), "column": quarters(3, 1, first=2)},
+        lambda a, row, column: {"out0": np.where(a < 0, row, column)},
+    ),
     ("tile/causal_mask.tile", {"A": quarters(5, 5)}, lambda a: {"out0": np.tril(a)}),
 ]
 

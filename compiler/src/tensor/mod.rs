@@ -441,7 +441,7 @@ pub enum Binary {
     Mul,
     /// `a / b` on real numbers.
     Div,
-    /// `a / b` on integers, towards minus infinity.
+    /// `floor(a / b)`: of integers in the languages, of any numbers in canonical form.
     DivFloor,
     /// `a / b` with `0 / 0 = 0` and undefined for other zero divisors.
     DivControlled,

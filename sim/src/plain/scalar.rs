@@ -58,12 +58,17 @@ pub(super) fn binary(operator: Binary, a: f64, b: f64) -> Result<Element, Fault>
     }))
 }
 
-/// Quotient of two integers, towards minus infinity, and what is left.
+/// The largest integer that is not above the quotient, and what is left of the dividend.
 fn divide(a: f64, b: f64) -> Result<(f64, f64), Fault> {
-    let (a, b) = (a as i128, b as i128);
-    if b == 0 {
+    if b == 0.0 {
         return Err(Fault::DivisionByZero);
     }
+    if a.fract() != 0.0 || b.fract() != 0.0 {
+        let quotient = (a / b).floor();
+        return Ok((quotient, a - b * quotient));
+    }
+    // Integers of an f64 have 53 bits, quotients of an f64 are rounded.
+    let (a, b) = (a as i128, b as i128);
     let towards_zero = a / b;
     let below = a % b != 0 && (a < 0) != (b < 0);
     let quotient = towards_zero - i128::from(below);

@@ -219,15 +219,6 @@ impl<'s> Lowering<'s, '_> {
                 }
                 let values: Vec<_> = arguments.iter().map(|argument| self.draft(argument)).collect();
                 let values: Vec<Value> = values.into_iter().collect::<Option<_>>()?;
-                if let (Known::Select, [_, yes, no]) = (known, values.as_slice())
-                    && yes.shape != no.shape
-                    && !yes.shape.is_empty()
-                    && !no.shape.is_empty()
-                {
-                    let message = format!("the branches have shapes {:?} and {:?}", yes.shape, no.shape);
-                    self.report(Diagnostic::new(Code::Shape, expression.span, message).with_label("shapes differ"));
-                    return None;
-                }
                 let shape = self.broadcast(&values, expression.span)?;
                 Some(Value { node: Draft::Apply(Operation::Known(known), values), shape })
             }
