@@ -281,6 +281,34 @@ fn functions_are_derived() {
     }
 }
 
+/// Convolution, rectifier, pool, twice, dense, softmax: the derived step is exact on the array.
+#[test]
+fn a_convolutional_network_climbs_the_ladder() {
+    let text: &'static str = written("lenet.tc").leak();
+    let weights = &["K1", "B1", "K2", "B2", "D", "B3"];
+    let program = trained(&(text, &[], Measure::Library(Loss::CrossEntropy), weights)).unwrap();
+    for size in [1, 4] {
+        let (model, step) = values(&program, size as usize);
+        let batch = Batch { size, reduction: Reduction::Mean };
+        let options = Options { keep: Keep::Training { predictions: vec![] }, batch };
+        let depth = Some(1 << 12);
+        let spec = MachineSpec {
+            model_depth: depth,
+            data_depth: depth,
+            temporary_depth: depth,
+            program_depth: Some(1 << 11),
+            ..grid(8, 8)
+        };
+        let climb = Climb::new(&program, &options, &model, &[step.clone(), step], &spec)
+            .unwrap_or_else(|errors| panic!("batch {size}: {errors:?}"));
+        let agreement = climb
+            .run(Array::new(&climb.image().machine), Stalls::none())
+            .unwrap_or_else(|fall| panic!("batch {size}: {fall}"));
+        println!("batch {size}: {agreement:?}, {:.2} last places from golden", climb.distance);
+        assert!(climb.distance < 2.0, "batch {size}: {} last places", climb.distance);
+    }
+}
+
 /// E-GRADIENT: what has no derivative is refused where it stands.
 #[test]
 fn what_has_no_derivative_is_refused() {

@@ -2,7 +2,7 @@
 
 mod values;
 
-pub use values::{Dialect, EngineName, Format, LanguageName, LimitName, MissingName};
+pub use values::{Dialect, EngineName, Format, LanguageName, LimitName, MissingName, OrderName};
 
 use clap::{Args, Parser, Subcommand};
 use sim::data::file::Reading;
@@ -248,8 +248,11 @@ pub struct Train {
     /// Samples per update
     #[arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(1..))]
     pub batch: Option<u32>,
-    /// Another order of the samples in every epoch
-    #[arg(long)]
+    /// Order of the samples: as in the file, drawn anew in every epoch, or drawn once
+    #[arg(long, value_enum)]
+    pub order: Option<OrderName>,
+    /// Another order of the samples in every epoch: --order shuffled
+    #[arg(long, conflicts_with = "order")]
     pub shuffle: bool,
     /// What trains; the golden model always trains too
     #[arg(long, value_enum, default_value_t = EngineName::Array)]

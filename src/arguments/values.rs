@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use compiler::language::Language;
 use sim::data::missing::Missing;
+use sim::train::settings::Order;
 use std::ops::Range;
 use workbench::Rung;
 
@@ -51,6 +52,27 @@ impl From<LanguageName> for Language {
             LanguageName::Tile => Language::Tile,
             LanguageName::Tml => Language::Rink,
             LanguageName::Pp => Language::Preprocessor,
+        }
+    }
+}
+
+/// An order of the samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OrderName {
+    /// As in the file: the first rows train, the last ones test
+    Rows,
+    /// Another order in every epoch
+    Shuffled,
+    /// Drawn once, the same in every epoch
+    Store,
+}
+
+impl From<OrderName> for Order {
+    fn from(name: OrderName) -> Order {
+        match name {
+            OrderName::Rows => Order::Rows,
+            OrderName::Shuffled => Order::Shuffled,
+            OrderName::Store => Order::Store,
         }
     }
 }

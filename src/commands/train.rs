@@ -10,7 +10,7 @@ use crate::training_talk::TrainingTalk;
 use serde_json::{Value, json};
 use sim::train::engine::Comparison;
 use sim::train::metrics::Metrics;
-use sim::train::settings::Settings;
+use sim::train::settings::{Order, Settings};
 use workbench::checkpoint::Checkpoint;
 use workbench::samples::{Choice, Samples, read_table};
 use workbench::serial::Board;
@@ -129,7 +129,10 @@ fn mismatch(engine: &str, comparison: &Comparison) -> String {
 fn with_options(mut settings: Settings, options: &Train) -> Settings {
     settings.epochs = options.epochs.unwrap_or(settings.epochs);
     settings.batch = options.batch.unwrap_or(settings.batch);
-    settings.shuffle |= options.shuffle;
+    if options.shuffle {
+        settings.order = Some(Order::Shuffled);
+    }
+    settings.order = options.order.map(Order::from).or(settings.order);
     settings
 }
 

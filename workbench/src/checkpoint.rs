@@ -11,7 +11,7 @@ use crate::training::Point;
 use arch::{Code, Diagnostic};
 use serde::{Deserialize, Serialize};
 use sim::train::Trained;
-use sim::train::engine::Comparison;
+use sim::train::engine::{Comparison, Model};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -38,6 +38,21 @@ pub struct Reached {
     /// Loss and score after each epoch.
     #[serde(default)]
     pub curve: Vec<Point>,
+    /// The weights that are best on the validation part, if there is one.
+    #[serde(default)]
+    pub best: Option<Best>,
+}
+
+/// The weights after one of the epochs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Best {
+    /// Epochs done.
+    pub epoch: usize,
+    /// Loss on the validation part.
+    pub loss: f64,
+    /// The weights.
+    pub model: Model,
 }
 
 /// A checkpoint.

@@ -22,7 +22,7 @@ use sim::data::table::Table;
 use sim::train::Schedule;
 use sim::train::engine::{Field, Signature, Step};
 use sim::train::metrics::{self, Classes, Metrics, Scale};
-use sim::train::settings::Settings;
+use sim::train::settings::{Order, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -39,6 +39,8 @@ pub struct Samples {
     pub settings: Settings,
     /// Steps of the training part.
     pub train: Vec<Step>,
+    /// Steps of the validation part, which choose among the weights of all epochs; often none.
+    pub validation: Vec<Step>,
     /// Steps of the test part.
     pub test: Vec<Step>,
     /// Where they come from, for people.
@@ -160,7 +162,13 @@ impl Samples {
         let (signature, label) = signature(project, &program, &settings)?;
         encoding.check(&signature).map_err(|error| about(vec![error]))?;
         let mut rows = encoding.read(table, true, gaps).map_err(about)?;
-        let parts = split::split(table.rows.len(), choice.split, choice.seed);
+        let mut parts = match settings.order() {
+            Order::Rows => split::split_in_order(table.rows.len(), choice.split),
+            Order::Shuffled | Order::Store => split::split(table.rows.len(), choice.split, choice.seed),
+        };
+        let count = parts.train.len();
+        let held = ((count as f64 * settings.validation) as usize).min(count.saturating_sub(1));
+        let validation = parts.train.split_off(count - held);
         match choice.saved {
             None => encoding.measure(&mut rows, &parts.train, &settings, choice.missing),
             Some(_) => encoding.fill(&mut rows),
@@ -170,8 +178,8 @@ impl Samples {
             part.map(|&row| encoding.step(&rows, row, &signature)).collect()
         };
         let origin = choice.name.file_name().map_or("data".to_owned(), |name| name.to_string_lossy().into_owned());
-        let (train, test) = (steps(&parts.train), steps(&parts.test));
-        Ok(Samples { program, signature, encoding, settings, train, test, origin, label })
+        let (train, validation, test) = (steps(&parts.train), steps(&validation), steps(&parts.test));
+        Ok(Samples { program, signature, encoding, settings, train, validation, test, origin, label })
     }
 
     /// Made-up samples for a program whose data nobody has named: features from `-size` to `size`, labels from the coding.
@@ -226,7 +234,8 @@ impl Samples {
             one_hot: settings.one_hot().then_some(settings.first_class),
             coding,
         };
-        Ok(Samples { program, signature, encoding, settings, train, test: Vec::new(), origin, label })
+        let (validation, test) = (Vec::new(), Vec::new());
+        Ok(Samples { program, signature, encoding, settings, train, validation, test, origin, label })
     }
 
     /// Whether nobody has named data.
@@ -252,7 +261,8 @@ impl Samples {
                 "a batch of {batch} is more than the {count} samples of the training part"
             )));
         }
-        let Settings { epochs, reduction, shuffle, .. } = *settings;
+        let Settings { epochs, reduction, .. } = *settings;
+        let shuffle = settings.order() == Order::Shuffled;
         let rate = self.signature.fields.iter().any(|field| field.name == RATE).then(|| settings.rate());
         Ok(Schedule { epochs, batch, reduction, shuffle, seed, rate })
     }

@@ -56,6 +56,10 @@ fn impossible(settings: &Settings) -> Option<(&'static str, &'static str)> {
     let twice = |code: &f64| codes.iter().filter(|other| *other == code).count() > 1;
     if settings.batch == 0 {
         Some(("batch", "a batch has at least one sample"))
+    } else if !(0.0..1.0).contains(&settings.validation) {
+        Some(("validation", "the validation part is at least 0 and below 1"))
+    } else if settings.patience == Some(0) {
+        Some(("patience", "a training ends after at least one epoch"))
     } else if settings.mu.is_some_and(|mu| !mu.is_finite()) {
         Some(("mu", "the learning rate is a finite number"))
     } else if codes.iter().any(|code| !code.is_finite()) {
@@ -134,6 +138,8 @@ mod tests {
             ("labels = { a = nan, b = 1 }", 10),
             ("weights = { uniform = nan }", 11),
             ("initial = { w = { uniform = nan } }", 11),
+            ("validation = 1.0", 14),
+            ("patience = 0", 12),
             ("momentum = 1.0", 12),
             ("decay = -0.1", 9),
             ("epsilon = 0.0", 11),

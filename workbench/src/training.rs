@@ -2,7 +2,7 @@
 //!
 //!     samples ──▶ golden ──▶ ranges ──▶ binary points ──▶ engine below ──▶ what was compared, clipped, reached
 
-use crate::checkpoint::{Checkpoint, Reached};
+use crate::checkpoint::{Best, Checkpoint, Reached};
 use crate::engines::{self, NamedRanges, Programs, Rung};
 use crate::failure::Failure;
 use crate::images;
@@ -18,6 +18,7 @@ use sim::train::engine::{Comparison, Engine, EngineError, Model, Step};
 use sim::train::metrics::Metrics;
 use sim::train::{Engines, Schedule, Trained, initial_model, predict, resume};
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Everything that is known before a training: no machine decides it.
@@ -189,7 +190,8 @@ impl Training {
         let text = |text: &str| short(Sha256::new_with_prefix(text));
         let Schedule { epochs, batch, reduction, shuffle, seed, rate } = self.schedule;
         let mut data = Sha256::new();
-        for value in self.samples.train.iter().chain(&self.samples.test).flatten().flatten() {
+        let Samples { train, validation, test, .. } = &self.samples;
+        for value in train.iter().chain(validation).chain(test).flatten().flatten() {
             data.update(value.to_le_bytes());
         }
         let mut start = Sha256::new();
@@ -209,6 +211,8 @@ impl Training {
             ("reduction", format!("{reduction:?}").to_lowercase()),
             ("shuffle", shuffle.to_string()),
             ("rate", rate.map_or("constant".to_owned(), |rate| format!("{rate:?}"))),
+            ("validation", validation.len().to_string()),
+            ("patience", self.samples.settings.patience.map_or("none".to_owned(), |epochs| epochs.to_string())),
             ("seed", seed.to_string()),
             ("stalls", how.stalls.map_or("none".to_owned(), |seed| seed.to_string())),
         ]
@@ -243,6 +247,12 @@ impl Training {
         lines
     }
 
+    /// Whether there has been no better epoch for too long.
+    fn is_over(&self, best: Option<&Best>, epochs: usize) -> bool {
+        let patience = self.samples.settings.patience;
+        patience.zip(best).is_some_and(|(patience, best)| epochs - best.epoch >= patience)
+    }
+
     /// Train on one engine and judge the result.
     fn achieve(
         &self,
@@ -265,6 +275,7 @@ impl Training {
         let part = |steps: &[Step]| -> Vec<Step> { steps[..steps.len().min(SHOWN)].to_vec() };
         let (shown, tested) = (part(&samples.train), part(&samples.test));
         let mut curve = before.curve.clone();
+        let mut best = before.best.clone();
         let mut failed = None;
         let mut after_epoch = |epoch: usize, trained: &Trained, engines: &Engines| {
             let mut loss = None;
@@ -277,6 +288,13 @@ impl Training {
                     curve.push(Point { epoch: epoch + 1, train, test });
                 }
             }
+            if !samples.validation.is_empty() {
+                let judged = predict(observer.as_mut(), &trained.model, &samples.validation)?;
+                let loss = samples.judge(&judged, &samples.validation).loss;
+                if loss.is_finite() && best.as_ref().is_none_or(|best| loss < best.loss) {
+                    best = Some(Best { epoch: epoch + 1, loss, model: trained.model.clone() });
+                }
+            }
             progress.epoch(name, epoch + 1, loss);
             if progress.wants_checkpoints() {
                 let now = if golden { self.programs.ranges(engines) } else { NamedRanges::new() };
@@ -287,6 +305,7 @@ impl Training {
                     comparison: sum(before.comparison.as_ref(), sim::train::comparison(engines)),
                     saturations: self.clipped(&before.saturations, engines),
                     curve: curve.clone(),
+                    best: best.clone(),
                 };
                 *(if golden { &mut kept.golden } else { kept.lower.get_or_insert_default() }) = reached;
                 if let Err(failure) = progress.checkpoint(kept) {
@@ -294,14 +313,24 @@ impl Training {
                     return Err(EngineError::Interrupted);
                 }
             }
-            if progress.cancelled() { Err(EngineError::Interrupted) } else { Ok(()) }
+            if progress.cancelled() {
+                return Err(EngineError::Interrupted);
+            }
+            Ok(if self.is_over(best.as_ref(), epoch + 1) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
-        let trained = resume(engines, &samples.train, schedule, before.epochs, start, &mut after_epoch);
+        let trained = if self.is_over(before.best.as_ref(), before.epochs) {
+            Ok(start)
+        } else {
+            resume(engines, &samples.train, schedule, before.epochs, start, &mut after_epoch)
+        };
         progress.ends(name);
         if let Some(failure) = failed {
             return Err(failure);
         }
-        let trained = trained?;
+        let mut trained = trained?;
+        if let Some(best) = best {
+            trained.model = best.model;
+        }
         let mut judge = |steps: &[Step]| -> Result<Metrics, Failure> {
             let engine: &mut dyn Engine = engines.predict.as_mut();
             Ok(samples.judge(&predict(engine, &trained.model, steps)?, steps))

@@ -47,6 +47,16 @@ fn shuffle(generator: &mut ChaCha8Rng, items: &mut [usize]) {
 pub fn split(rows: usize, fraction: f64, seed: u64) -> Split {
     let mut order: Vec<usize> = (0..rows).collect();
     shuffle(&mut generator(seed, purpose::SPLIT), &mut order);
+    cut(order, fraction)
+}
+
+/// Put the first `fraction` of the rows into the training part, in their order; at least one row trains.
+pub fn split_in_order(rows: usize, fraction: f64) -> Split {
+    cut((0..rows).collect(), fraction)
+}
+
+fn cut(mut order: Vec<usize>, fraction: f64) -> Split {
+    let rows = order.len();
     let count = (libm::rint(rows as f64 * fraction.clamp(0.0, 1.0)) as usize).clamp(rows.min(1), rows);
     let test = order.split_off(count);
     Split { train: order, test }
@@ -64,6 +74,12 @@ pub fn epoch_order(samples: usize, reshuffle: bool, seed: u64, epoch: usize) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_in_order_stay_in_order() {
+        let parts = split_in_order(5, 0.6);
+        assert_eq!((parts.train, parts.test), (vec![0, 1, 2], vec![3, 4]));
+    }
 
     #[test]
     fn every_row_is_in_one_part() {

@@ -29,6 +29,7 @@ use engine::{Comparison, Engine, EngineError, Model, Signature, Step};
 use rate::Rate;
 use serde::{Deserialize, Serialize};
 use settings::Reduction;
+use std::ops::ControlFlow;
 
 /// The programs of one training on one kind of engine.
 pub struct Engines {
@@ -103,8 +104,8 @@ pub fn gather(steps: &[Step], samples: &[usize]) -> Step {
     (0..fields).map(|field| samples.iter().flat_map(|&n| steps[n][field].iter().copied()).collect()).collect()
 }
 
-/// Called after each epoch with its number, what has been reached and the engines; its error stops the training.
-pub type AfterEpoch<'a> = dyn FnMut(usize, &Trained, &Engines) -> Result<(), EngineError> + 'a;
+/// Called after each epoch with its number, what has been reached and the engines; it may end the training, or break it off by an error.
+pub type AfterEpoch<'a> = dyn FnMut(usize, &Trained, &Engines) -> Result<ControlFlow<()>, EngineError> + 'a;
 
 /// Train from `start`.
 ///
@@ -157,7 +158,9 @@ pub fn resume(
             trained.samples += rest.len() as u64;
             engines.full.load(&trained.model);
         }
-        after_epoch(epoch, &trained, engines)?;
+        if after_epoch(epoch, &trained, engines)?.is_break() {
+            break;
+        }
     }
     Ok(trained)
 }
@@ -245,7 +248,7 @@ mod tests {
         let mut epochs = 0;
         let trained = train(&mut engines, &steps, &schedule, &start, &mut |_, _, _| {
             epochs += 1;
-            Ok(())
+            Ok(ControlFlow::Continue(()))
         })
         .unwrap();
         assert_eq!(epochs, 300);

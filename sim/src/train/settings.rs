@@ -46,13 +46,22 @@ pub struct Settings {
     /// Passes over the training part.
     #[serde(default = "ten")]
     pub epochs: usize,
+    /// Part of the training rows that only judges: after each epoch, and the weights that are best there are kept.
+    #[serde(default)]
+    pub validation: f64,
+    /// Epochs without a better loss on the validation part after which the training ends; default: it does not end early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patience: Option<usize>,
     /// Samples per update.
     #[serde(default = "one")]
     pub batch: u32,
     /// What a batch does with the gradients of its samples.
     #[serde(default)]
     pub reduction: Reduction,
-    /// Another order of the samples in every epoch.
+    /// The order of the samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
+    /// Another order of the samples in every epoch: short for `order = "shuffled"`.
     #[serde(default)]
     pub shuffle: bool,
     /// Learning rate: value of the program's constant `mu`; default: what the program says.
@@ -113,6 +122,11 @@ impl Settings {
     pub fn scales_target(&self) -> bool {
         let distance = matches!(self.loss, Measure::Library(Library::Squared | Library::Absolute | Library::Huber));
         self.standardise_target.unwrap_or(distance && self.labels.is_none())
+    }
+
+    /// The order of the samples.
+    pub fn order(&self) -> Order {
+        self.order.unwrap_or(if self.shuffle { Order::Shuffled } else { Order::Store })
     }
 
     /// Whether a label has one element per class.
@@ -183,6 +197,18 @@ impl Settings {
         };
         Training { objective, optimiser: Optimiser { method, weight_decay: self.weight_decay, clip, rate_is_input } }
     }
+}
+
+/// The order of the samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// As in the file: its first rows train, its last ones test. What is sequential stays so.
+    Rows,
+    /// Rows that train are drawn, and have another order in every epoch.
+    Shuffled,
+    /// Rows that train are drawn once, and have the same order in every epoch, as in a store that is read again and again.
+    Store,
 }
 
 /// How gradients change weights.
