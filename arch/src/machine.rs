@@ -1,7 +1,7 @@
 //! The parameters of one grid, checked: a `Machine` cannot be impossible.
 
 use crate::amounts::Amounts;
-use crate::number::ceil_log2;
+use crate::number::{ceil_log2, default_accumulator};
 use serde::{Deserialize, Serialize};
 
 /// Parameters as a configuration file gives them; what is left out has a default.
@@ -103,8 +103,8 @@ impl TryFrom<MachineSpec> for Machine {
         let pes_per_pu = within("pes_per_pu", spec.pes_per_pu.unwrap_or(8), 1, MOST_LINES)?;
         let pes = pus * pes_per_pu;
         let word = within("word", spec.word.unwrap_or(16), 8, 32)?;
-        let default_accumulator = if word <= 16 { 48 } else { 80 };
-        let accumulator = within("accumulator", spec.accumulator.unwrap_or(default_accumulator), 2 * word, 96)?;
+        let accumulator = spec.accumulator.unwrap_or(default_accumulator(word));
+        let accumulator = within("accumulator", accumulator, 2 * word, 96)?;
         let default_stream = (1..=16.min(pes)).rev().find(|s| pes % s == 0).unwrap_or(1);
         let stream_words = within("stream_words", spec.stream_words.unwrap_or(default_stream), 1, 64)?;
         if !pes.is_multiple_of(stream_words) {

@@ -30,6 +30,11 @@ pub fn word_min(width: u32) -> i128 {
     -(1i128 << (width - 1))
 }
 
+/// Width of the accumulator of a machine that says nothing about it: room for thousands of products at full width.
+pub fn default_accumulator(word: u32) -> u32 {
+    if word <= 16 { 48 } else { 80 }
+}
+
 /// Clamp to a word of `width` bits; the flag says whether it had to.
 pub fn saturate(value: i128, width: u32) -> (i64, bool) {
     let clamped = value.clamp(word_min(width), word_max(width));

@@ -202,6 +202,7 @@ proptest! {
                     combine,
                     shift,
                     finish,
+                    bound: fixed::SumBound::Formats,
                 },
                 origin: arch::Origin::default(),
             }],

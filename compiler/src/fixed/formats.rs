@@ -7,7 +7,7 @@
 use crate::canonical::primitive::{Atom, Primitive};
 use crate::tensor::{Aggregate, Element, Nest, Program, Role, TensorId};
 use arch::division::most_places;
-use arch::number::{quantise, to_f64, word_max, word_min};
+use arch::number::{default_accumulator, quantise, to_f64, word_max, word_min};
 use arch::{Code, Diagnostic};
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub struct Numbers {
 impl Numbers {
     /// The defaults of a machine with this word width.
     pub fn of_width(word: u32) -> Numbers {
-        let accumulator = if word <= 16 { 48 } else { 80 };
+        let accumulator = default_accumulator(word);
         Numbers { word, accumulator, fractions: BTreeMap::new(), table_entries: 1024, headroom: 0 }
     }
 

@@ -3,7 +3,7 @@
 use super::formats::{Formats, NumberReport, Numbers, Points, TensorNumbers};
 use super::refine::{Refinement, refine};
 use super::tables::{self, Choice, Use};
-use super::{Kind, Operand, Operation, Program, Role, Tensor, verify};
+use super::{Kind, Operand, Operation, Program, Role, SumBound, Tensor, verify};
 use crate::canonical::primitive::{self, Atom, Primitive};
 use crate::ranges::Ranges;
 use crate::tensor::{self, Affine, Aggregate, Nest, Node, Start, TensorId, Unary};
@@ -283,7 +283,8 @@ impl Lowering<'_> {
             Primitive::MultiplyAdd { start, product, scale, combine, negative } => {
                 let points = formats.points(nest.out, start.as_ref(), product.as_ref(), *scale, *negative);
                 let (_, proved) = formats.covered(nest, start.as_ref(), product.as_ref(), *scale, *negative);
-                if !proved {
+                let bound = if proved { SumBound::Formats } else { SumBound::Ranges };
+                if bound == SumBound::Ranges {
                     let name = &formats.program.tensors[nest.out.0].name;
                     let message = format!(
                         "the sum `{name}` fits the {}-bit accumulator only for values like those seen",
@@ -299,6 +300,7 @@ impl Lowering<'_> {
                     (start.as_ref(), product.as_ref()),
                     &points,
                     (*scale, *combine, *negative),
+                    bound,
                 )
             }
             Primitive::Product(factor) => {
@@ -347,6 +349,7 @@ impl Lowering<'_> {
         (start, product): (Option<&Atom>, Option<&(Atom, Atom)>),
         points: &Points,
         (scale, combine, negative): (i32, Combine, bool),
+        bound: SumBound,
     ) -> Kind {
         let shift = if negative { 0 } else { points.product - formats.fraction(nest.out) };
         Kind::MultiplyAdd {
@@ -357,6 +360,7 @@ impl Lowering<'_> {
             combine,
             shift: shift as u32,
             finish: if negative { Finish::Negative } else { Finish::Round },
+            bound,
         }
     }
 
@@ -390,6 +394,7 @@ impl Lowering<'_> {
                 combine: Combine::Add,
                 shift: 0,
                 finish: Finish::Round,
+                bound: SumBound::Formats,
             },
             origin: nest.origin.clone(),
         }

@@ -12,9 +12,7 @@
 //!
 //! 1. A tensor is a box of words; `fraction` is the number of bits after the binary point (may be negative or exceed the width).
 //! 2. `MultiplyAdd`: with f(product) = f(a) + f(b) - scale: `align = f(product) - f(start) >= 0`, `shift = f(product) - f(out) >= 0`,
-//!    both at most 63. Every *final* accumulator fits `accumulator` bits (proved from the formats), so sums may be
-//!    associated in any way modulo `2^accumulator`.
-//!    The first factor is never a constant.
+//!    both at most 63. The first factor is never a constant. What is absent is neither aligned, scaled nor combined: one value, one spelling.
 //! 3. `finish = Negative` gives a word 0 or 1 and `f(out) = 0`.
 //! 4. An operation that reads the tensor it writes does so only at the index it writes.
 //! 5. Every element read has been written, or belongs to an input, state or parameter tensor.
@@ -22,6 +20,9 @@
 //!    infinity `f(out) = 0`.
 //! 7. The result of a `Product` is rounded at every step: `f(a) + f(out) - f(out) = f(a)` is the shift of each step.
 //! 8. Every access stays inside its tensor, over the whole box.
+//! 9. Every *final* sum fits the accumulator: [`Operation::sum_bits`] is at most `accumulator`, whatever the words are. Then sums may be
+//!    associated in any way modulo `2^accumulator`, and no order overflows. Where formats do not show it, an operation says so by
+//!    [`SumBound::Ranges`]: its sum fits for values in the ranges that were measured or declared, and the report says so, too.
 //!
 //! How far results are from real numbers: an operation adds at most half a last place of its result, a function
 //! [`arch::function::MAX_ERROR`] last places, and it carries on the errors `e` of its operands: `e(a * b) <= |a| e(b) + |b| e(a)`,
@@ -64,22 +65,35 @@ pub struct Program {
 }
 
 impl Program {
-    /// The narrowest accumulator that holds every final sum, as far as formats prove it; where only ranges do, it is the one that
-    /// the program was made for. At least two words wide.
+    /// The narrowest accumulator with which the program keeps law 9: that of its widest sum, or the one it was made for, where only the
+    /// ranges of values bound a sum. At least two words wide.
     pub fn narrowest_accumulator(&self) -> u32 {
-        let least = self.operations.iter().map(|operation| self.sum_bits(operation)).max().unwrap_or(0);
-        least.clamp(2 * self.word, self.accumulator.max(2 * self.word))
+        let bits = |operation: &Operation| match operation.bound() {
+            SumBound::Formats => operation.sum_bits(self.word),
+            SumBound::Ranges => self.accumulator,
+        };
+        self.operations.iter().map(bits).max().unwrap_or(0).max(2 * self.word)
+    }
+}
+
+impl Operation {
+    /// What bounds its sum.
+    pub fn bound(&self) -> SumBound {
+        match self.kind {
+            Kind::MultiplyAdd { bound, .. } => bound,
+            Kind::Product { .. } | Kind::Divide { .. } | Kind::Function { .. } => SumBound::Formats,
+        }
     }
 
-    /// Bits of the largest sum of an operation.
-    fn sum_bits(&self, operation: &Operation) -> u32 {
+    /// Bits of the largest sum that words of this width can make, sign included.
+    pub fn sum_bits(&self, word: u32) -> u32 {
         let largest = |operand: &Operand| match operand {
-            Operand::Read { .. } => 1u128 << (self.word - 1),
+            Operand::Read { .. } => 1u128 << (word - 1),
             Operand::Constant { word, .. } => u128::from(word.unsigned_abs()),
         };
-        match &operation.kind {
+        match &self.kind {
             Kind::MultiplyAdd { start, align, product, combine, .. } => {
-                let terms: u128 = operation.iterators[operation.free..].iter().map(|i| i.extent() as u128).product();
+                let terms: u128 = self.iterators[self.free..].iter().map(|i| i.extent() as u128).product();
                 let start = start.as_ref().map_or(0, |operand| largest(operand) << align);
                 let product = product.as_ref().map_or(0, |(a, b)| largest(a) * largest(b));
                 let bound = if combine.compares() {
@@ -90,9 +104,9 @@ impl Program {
                 // As many bits as the bound has, and the sign.
                 u128::BITS - bound.leading_zeros() + 1
             }
-            Kind::Product { .. } | Kind::Function { .. } => 2 * self.word,
+            Kind::Product { .. } | Kind::Function { .. } => 2 * word,
             // Dividend and divisor in one sum.
-            Kind::Divide { .. } => 2 * self.word + 2,
+            Kind::Divide { .. } => 2 * word + 2,
         }
     }
 }
@@ -164,6 +178,8 @@ pub enum Kind {
         shift: u32,
         /// How the accumulator becomes a word.
         finish: Finish,
+        /// What shows that the final sum fits the accumulator.
+        bound: SumBound,
     },
     /// Left-to-right product over the reduction iterators, rounded at each step.
     Product {
@@ -192,6 +208,15 @@ pub enum Kind {
         /// The argument.
         input: Operand,
     },
+}
+
+/// What shows that a final sum fits the accumulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SumBound {
+    /// The formats: no words make a larger one.
+    Formats,
+    /// The ranges of the values: words outside of them could.
+    Ranges,
 }
 
 /// A word that enters an operation.

@@ -8,11 +8,12 @@
 //! | 4 own elements at the written index only | directly |
 //! | 5 written before read | by tensor: an operation before writes it, or one of the step before (for states) |
 //! | 8 accesses inside their tensors | interval of the index over the box |
+//! | 9 sums fit the accumulator | by the largest words; by the ranges of values where the operation says so |
 
-use super::{Kind, Operand, Operation, Program, Role};
+use super::{Kind, Operand, Operation, Program, Role, SumBound};
 use crate::tensor::{Affine, TensorId};
 use arch::division::{Rounding, most_places};
-use arch::isa::Finish;
+use arch::isa::{Combine, Finish};
 use arch::number::{word_max, word_min};
 
 /// Check the laws of the module head.
@@ -32,6 +33,7 @@ pub fn verify(program: &Program) {
 pub fn laws(program: &Program) -> Result<(), String> {
     let mut written: Vec<bool> =
         program.tensors.iter().map(|t| matches!(t.role, Role::Input | Role::State | Role::Parameter(_))).collect();
+    ensure((2..=32).contains(&program.word), 1, || format!("words of {} bits", program.word))?;
     for tensor in &program.tensors {
         if let Role::Parameter(words) = &tensor.role {
             let elements: usize = tensor.shape.iter().map(|&n| n as usize).product();
@@ -75,7 +77,10 @@ fn check(program: &Program, operation: &Operation, written: &[bool]) -> Result<(
             }
         }
     }
-    formats(program, operation)
+    formats(program, operation)?;
+    let (bits, limit) = (operation.sum_bits(program.word), program.accumulator);
+    let bounded = bits <= limit || operation.bound() == SumBound::Ranges;
+    ensure(bounded, 9, || format!("a sum of {bits} bits in an accumulator of {limit}"))
 }
 
 fn fits(program: &Program, word: i64) -> bool {
@@ -128,13 +133,15 @@ fn formats(program: &Program, operation: &Operation) -> Result<(), String> {
     };
     let reduces = operation.free != operation.iterators.len();
     match &operation.kind {
-        Kind::MultiplyAdd { start, align, product, scale, combine, shift, finish } => {
+        Kind::MultiplyAdd { start, align, product, scale, combine, shift, finish, bound: _ } => {
+            let absent =
+                (start.is_some() || *align == 0) && (product.is_some() || *scale == 0 && *combine == Combine::Add);
+            ensure(absent, 2, || "what is absent is aligned, scaled or combined".into())?;
             let sum = match (product, start) {
                 (Some((a, b)), _) => fraction(a) + fraction(b) - scale,
                 (None, Some(start)) => fraction(start) + *align as i32,
                 (None, None) => out.fraction + *shift as i32,
             };
-            ensure(!combine.compares() || product.is_some(), 2, || "nothing is compared".into())?;
             ensure(*align <= 63 && *shift <= 63, 2, || "a shift by more than 63".into())?;
             let constant = matches!(product, Some((Operand::Constant { .. }, _)));
             ensure(!constant, 2, || "the first factor is a constant".into())?;
@@ -215,10 +222,19 @@ table sigmoid#0: q11 -> q11, 2^6 segments at 0
             (7, "h = product(x[i]) >> 13 from 2048  over i in 0..3"),
             (7, "h = product(x[i]) >> 14 from 2047  over i in 0..3"),
             (8, "h = round(x[i]) >> 3  for i in 0..4"),
+            (9, "h = round(w[0] << 40 + x[0] * x[0] * 2^-25) >> 42"),
         ] {
             let broken = of(line).expect_err(line);
             assert!(broken.starts_with(&format!("law {law}:")), "{line}: {broken}");
         }
+        // The widest sum of two products of 16 bits is 2^31 exactly: one bit more than 32.
+        let wide = |accumulator: u32, bound: &str| {
+            let text =
+                "word 16\naccumulator A\ninput x[2]: q0\ntemporary h: q0\nh = round(+ x[i] * x[i])B  over i in 0..2\n";
+            laws(&text.replace('A', &accumulator.to_string()).replace('B', bound).parse().expect("a good text"))
+        };
+        assert_eq!((wide(33, ""), wide(32, " within ranges")), (Ok(()), Ok(())));
+        assert!(wide(32, "").expect_err("too narrow").starts_with("law 9: a sum of 33 bits in an accumulator of 32"));
         let parameter = format!("{START}parameter q[2]: q0 = [1]\n").parse::<Program>().expect("a good text");
         assert_eq!(laws(&parameter), Err("law 1: parameter q has 1 words".into()));
     }

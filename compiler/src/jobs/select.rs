@@ -8,7 +8,7 @@
 
 use super::job::{Access, Bound, Copies, Counts, Datapath, Job, Lanes, Sink, Source, StorageId};
 use super::reshard::Walk;
-use crate::fixed::{Kind, Operand, Operation, Program, Role, Tensor};
+use crate::fixed::{Kind, Operand, Operation, Program, Role, SumBound, Tensor};
 use crate::placed::cost::{Route, local_words, route};
 use crate::placed::place::{Axis, Placement};
 use crate::placed::reshard::{Reshard, Turn, last_columns};
@@ -126,6 +126,7 @@ fn isolate_constants(program: &Program, placement: &Placement) -> (Program, Plac
                     combine: Combine::Add,
                     shift: 0,
                     finish: Finish::Round,
+                    bound: SumBound::Formats,
                 },
                 origin: operation.origin.clone(),
             });
@@ -201,6 +202,7 @@ fn spell_out_constants(program: &mut Program, placement: &mut Placement) {
                         combine: Combine::Add,
                         shift: 0,
                         finish: Finish::Round,
+                        bound: SumBound::Formats,
                     },
                     origin,
                 },
@@ -461,7 +463,7 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
     }
     match &operation.kind {
         // `scale` moves binary points only: `align` and `shift` have taken it up.
-        Kind::MultiplyAdd { start, align, product, combine, shift, finish, scale: _ } => {
+        Kind::MultiplyAdd { start, align, product, combine, shift, finish, scale: _, bound: _ } => {
             let mut job = Job { align: *align, shift: *shift, finish: *finish, combine: *combine, ..base };
             job.c = start.as_ref().map(|s| context.source(s));
             let what = match combine {

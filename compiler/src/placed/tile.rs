@@ -180,7 +180,7 @@ pub(crate) fn least_data(program: &Program, pes: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixed::{Operand, Tensor};
+    use crate::fixed::{Operand, SumBound, Tensor};
     use crate::tensor::{Affine, IterId, Iterator};
     use arch::isa::{Combine, Finish};
 
@@ -210,6 +210,7 @@ mod tests {
                 combine: Combine::Add,
                 shift: 8,
                 finish: Finish::Round,
+                bound: SumBound::Formats,
             },
             origin: arch::Origin::default(),
         }

@@ -7,7 +7,7 @@
 use super::cost::{Route, route};
 use super::place::{Axis, Placement};
 use super::reshard::Reshard;
-use crate::fixed::{Kind, Operand, Operation, Program, Role, Tensor};
+use crate::fixed::{Kind, Operand, Operation, Program, Role, SumBound, Tensor};
 use crate::tensor::{IterId, TensorId};
 use arch::isa::{Combine, Finish};
 use arch::machine::Machine;
@@ -48,6 +48,7 @@ pub(crate) fn results(program: &mut Program, placement: &mut Placement, machine:
                     combine: Combine::Add,
                     shift: 0,
                     finish: Finish::Round,
+                    bound: SumBound::Formats,
                 },
                 origin: operation.origin.clone(),
             };

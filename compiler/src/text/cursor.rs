@@ -229,6 +229,25 @@ impl Cursor {
         Ok(value)
     }
 
+    /// A whole number of at most this size: so small that sums and products of some do not overflow.
+    ///
+    /// # Errors
+    /// `E-SYNTAX`, `E-LIMIT`
+    pub fn bounded<T: std::str::FromStr + Copy + Into<i64>>(&mut self, largest: i64) -> Result<T, Diagnostic> {
+        let start = self.peek().span;
+        let value: T = self.integer()?;
+        let size: i64 = value.into();
+        if size.unsigned_abs() > largest.unsigned_abs() {
+            let span = start.to(self.tokens[self.at - 1].span);
+            return Err(Diagnostic::new(
+                Code::Limit,
+                span,
+                format!("{size} is too large here, the limit is {largest}"),
+            ));
+        }
+        Ok(value)
+    }
+
     /// A real number: `0.5`, `-1e-7`, `inf`, `nan`.
     ///
     /// # Errors

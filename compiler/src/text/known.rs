@@ -7,6 +7,9 @@ use crate::tensor::{Affine, IterId, Iterator, TensorId};
 use arch::{Code, Diagnostic};
 use std::collections::BTreeMap;
 
+/// Largest bound, coefficient and extent that is read; programs of the languages stay far below.
+pub const LARGEST: i64 = 1 << 28;
+
 /// What the names of a text stand for.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
@@ -121,10 +124,7 @@ pub fn affine(cursor: &mut Cursor, iterators: &[Iterator]) -> Result<Affine, Dia
     let mut sign: i64 = if cursor.take("-") { -1 } else { 1 };
     loop {
         if let Kind::Number(_) = cursor.peek().kind {
-            let span = cursor.peek().span;
-            let size = i128::from(cursor.integer::<u64>()?) * i128::from(sign);
-            let size = i64::try_from(size)
-                .map_err(|_| Diagnostic::new(Code::Syntax, span, "this number does not fit 64 bits"))?;
+            let size = sign * cursor.bounded::<i64>(LARGEST)?;
             value = if cursor.take("*") {
                 value.plus(size, &Affine::iterator(iterator(cursor, iterators)?))
             } else {
@@ -139,6 +139,25 @@ pub fn affine(cursor: &mut Cursor, iterators: &[Iterator]) -> Result<Affine, Dia
             (false, false) => return Ok(value),
         };
     }
+}
+
+/// The extents of a declaration: `[3][4]`.
+///
+/// # Errors
+/// `E-SYNTAX`; `E-LIMIT` for more elements than any program has.
+pub fn shape(cursor: &mut Cursor) -> Result<Vec<u32>, Diagnostic> {
+    let (mut shape, mut elements, start) = (Vec::new(), 1i64, cursor.peek().span);
+    while cursor.take("[") {
+        let extent: u32 = cursor.bounded(LARGEST)?;
+        elements = elements.saturating_mul(i64::from(extent));
+        shape.push(extent);
+        cursor.expect("]")?;
+    }
+    if elements > LARGEST {
+        let message = format!("a tensor of more than {LARGEST} elements");
+        return Err(Diagnostic::new(Code::Limit, start, message));
+    }
+    Ok(shape)
 }
 
 /// The loops of a line.
@@ -199,9 +218,9 @@ fn clause(cursor: &mut Cursor, word: &str, iterators: &mut Vec<Iterator>) -> Res
             return Err(Diagnostic::new(Code::Syntax, place, message));
         }
         cursor.expect("in")?;
-        let low = cursor.integer()?;
+        let low = cursor.bounded(LARGEST)?;
         cursor.expect("..")?;
-        iterators.push(Iterator { name, low, high: cursor.integer()? });
+        iterators.push(Iterator { name, low, high: cursor.bounded(LARGEST)? });
         more = cursor.take(",");
     }
     Ok(iterators.len() - before)

@@ -14,6 +14,7 @@
 //! a = sigmoid#0(h)
 //! w[i] = round(w[i] << 16 - a * x[i] * 2^-3) >> 16  for i in 0..3
 //! c = negative(h << 2 - y * 1:q0)
+//! s = round(+ h * h) >> 7 within ranges
 //! m = round(0:q14 max x[i] * 1:q0)  over i in 0..3
 //! p = product(x[i]) >> 14 from 16384  over i in 0..3
 //! q = quotient(a << 12 / h)
@@ -23,7 +24,7 @@
 //!
 //! `q13` is the number of bits after the binary point. A multiply-add is `finish(start << align COMBINE a * b * 2^scale) >> shift` with the
 //! combinations `+`, `-`, `max`, `min`; what is absent is not written: no start, an alignment, scale or shift of 0, no product. `19661:q16`
-//! is a constant word. A table is that which [`FunctionTable::build`] makes of its line; any other has its entries behind it.
+//! is a constant word. `within ranges` is [`SumBound::Ranges`](crate::fixed::SumBound). A table is that which [`FunctionTable::build`] makes of its line; any other has its entries behind it.
 //! Elements, loops and origins are written as in tensor IR.
 
 mod parse;
@@ -53,6 +54,7 @@ const WORDS: &[&str] = &[
     "max",
     "min",
     "segments",
+    "within",
 ];
 
 /// Whether a word means something in this form.
@@ -103,7 +105,7 @@ w[i] = round(w[i] << 16 - a * x[2*i - 1] * 2^-3) >> 16  for i in -1..3
 a = negative(-3:q2 << 2 - h * -1:q-4)
 a = round(0:q14 max x[i] * 1:q0)  over i in 0..3
 a = round(min p[i#0] * x[i#1]) >> 1  for i#0 in 0..2  over i#1 in 0..3
-a = round()
+a = round() within ranges
 a = round(h)
 a = product(x[i]) >> 14 from 16384  over i in 0..3
 a = quotient(h << 12 / a)
@@ -151,6 +153,9 @@ name \"odd name\" = a
             assert_eq!((error.code, error.message.as_str()), (code, words), "{line}");
             let span = error.span.expect("a place");
             assert_eq!(text[span.start..span.end].trim(), place, "{line}");
+        }
+        for line in ["input v: q99999", "input v: q-99999", "u = round(u << 99999)", "u = round(+ u * u * 2^99999)"] {
+            assert_eq!(format!("{start}{line}").parse::<Program>().expect_err(line).code, Code::Limit, "{line}");
         }
         let error = "accumulator 48".parse::<Program>().expect_err("no word");
         assert_eq!(error.message, "expected `word`, found `accumulator`");

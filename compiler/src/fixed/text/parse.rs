@@ -1,10 +1,10 @@
 //! Text to fixed-point IR.
 
 use super::{COMBINES, FINISHES, ROLES, built, function, reserved};
-use crate::fixed::{Kind, Operand, Operation, Program, Role, Tensor};
+use crate::fixed::{Kind, Operand, Operation, Program, Role, SumBound, Tensor};
 use crate::tensor::Iterator;
 use crate::text::Cursor;
-use crate::text::known::{Known, Loops};
+use crate::text::known::{self, Known, Loops};
 use crate::text::token::Kind as Token;
 use arch::division::Rounding;
 use arch::function::FunctionTable;
@@ -36,7 +36,7 @@ impl std::str::FromStr for Program {
 fn head(cursor: &mut Cursor) -> Result<Program, Diagnostic> {
     let mut width = |word| {
         cursor.expect(word)?;
-        let width = cursor.integer()?;
+        let width = cursor.bounded(128)?;
         cursor.line_end()?;
         Ok(width)
     };
@@ -44,6 +44,12 @@ fn head(cursor: &mut Cursor) -> Result<Program, Diagnostic> {
     let (tensors, operations, tables, names) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     Ok(Program { word, accumulator, tensors, operations, tables, names })
 }
+
+/// Largest shift and distance of a binary point that is read.
+const FAR: i64 = 4096;
+
+/// Most segments of a table, as a power of two: more do not fit any table memory.
+const MOST_SEGMENTS: u32 = 14;
 
 /// The word at the cursor that begins a declaration.
 fn role_word(cursor: &Cursor) -> Option<&'static str> {
@@ -81,11 +87,7 @@ impl Reader {
         let word = role_word(&self.cursor).expect("a declaration begins here");
         self.cursor.expect(word)?;
         let name = self.cursor.name()?.text;
-        let mut shape = Vec::new();
-        while self.cursor.take("[") {
-            shape.push(self.cursor.integer()?);
-            self.cursor.expect("]")?;
-        }
+        let shape = known::shape(&mut self.cursor)?;
         self.cursor.expect(":")?;
         let fraction = self.fraction()?;
         let role = if let Some((_, role)) = ROLES.iter().find(|(known, _)| *known == word) {
@@ -108,8 +110,12 @@ impl Reader {
         let Some(fraction) = fraction else {
             return Err(self.cursor.expected("bits after the binary point, such as `q14`"));
         };
-        self.cursor.advance();
-        fraction.map_or_else(|| self.cursor.integer(), Ok)
+        let place = self.cursor.advance().span;
+        match fraction {
+            Some(fraction) if fraction <= FAR as i32 => Ok(fraction),
+            Some(_) => Err(Diagnostic::new(Code::Limit, place, format!("binary points are at most {FAR} bits away"))),
+            None => self.cursor.bounded(FAR),
+        }
     }
 
     /// `sigmoid#0: q11 -> q15, 2^6 segments at 0`
@@ -132,8 +138,9 @@ impl Reader {
         self.power_of_two()?;
         let (place, word) = (self.cursor.peek().span, self.program.word);
         let log2: u32 = self.cursor.integer()?;
-        if !(1..word.saturating_sub(1)).contains(&log2) {
-            let message = format!("a table has 2^1 to 2^{} segments", word.saturating_sub(2));
+        let most = MOST_SEGMENTS.min(word.saturating_sub(2));
+        if !(1..=most).contains(&log2) {
+            let message = format!("a table has 2^1 to 2^{most} segments");
             return Err(Diagnostic::new(Code::Syntax, place, message));
         }
         self.cursor.expect("segments")?;
@@ -225,17 +232,23 @@ impl Reader {
             product = Some((a, self.operand(iterators)?));
             if self.cursor.take("*") {
                 self.power_of_two()?;
-                scale = self.cursor.integer()?;
+                scale = self.cursor.bounded(FAR)?;
             }
         }
         self.cursor.expect(")")?;
         let shift = self.shift(">>")?;
-        Ok(Kind::MultiplyAdd { start, align, product, scale, combine, shift, finish })
+        let bound = if self.cursor.take("within") {
+            self.cursor.expect("ranges")?;
+            SumBound::Ranges
+        } else {
+            SumBound::Formats
+        };
+        Ok(Kind::MultiplyAdd { start, align, product, scale, combine, shift, finish, bound })
     }
 
     /// A shift, 0 if there is none.
     fn shift(&mut self, sign: &str) -> Result<u32, Diagnostic> {
-        if self.cursor.take(sign) { self.cursor.integer() } else { Ok(0) }
+        if self.cursor.take(sign) { self.cursor.bounded(FAR) } else { Ok(0) }
     }
 
     /// `w[i]` or `19661:q16`

@@ -1,7 +1,7 @@
 //! Fixed-point IR to text.
 
 use super::{COMBINES, FINISHES, ROLES, built, reserved};
-use crate::fixed::{Kind, Operand, Operation, Program, Role};
+use crate::fixed::{Kind, Operand, Operation, Program, Role, SumBound};
 use crate::tensor::TensorId;
 use crate::text::names::{Loops, Names};
 use crate::text::write;
@@ -60,9 +60,10 @@ impl Line<'_> {
     fn text(&self) -> String {
         let Operation { free, out, out_index, kind, .. } = self.operation;
         let value = match kind {
-            Kind::MultiplyAdd { shift, finish, .. } => {
+            Kind::MultiplyAdd { shift, finish, bound, .. } => {
                 let (word, _) = FINISHES.iter().find(|(_, known)| known == finish).expect("every finish has a word");
-                format!("{word}({}){}", self.sum(), shifted(">>", *shift))
+                let bound = if *bound == SumBound::Ranges { " within ranges" } else { "" };
+                format!("{word}({}){}{bound}", self.sum(), shifted(">>", *shift))
             }
             Kind::Product { factor, shift, one } => {
                 format!("product({}){} from {one}", self.operand(factor), shifted(">>", *shift))

@@ -289,6 +289,11 @@ name \"a b\" = \"for\"
             let span = error.span.expect("a place");
             assert_eq!(text[span.start..span.end].trim(), place, "{text}");
         }
+        for line in ["input v[300000000]", "input v[65536][65536]", "u = 1  for i in 0..999999999", "u = u[999999999]"]
+        {
+            let error = format!("temporary u\n{line}").parse::<Program>().expect_err(line);
+            assert_eq!(error.code, Code::Limit, "{line}");
+        }
         let deep = format!("temporary u\nu = {}1{}", "(".repeat(5000), ")".repeat(5000));
         assert_eq!(deep.parse::<Program>().expect_err("too deep").code, Code::Limit);
     }

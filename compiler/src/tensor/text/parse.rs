@@ -3,7 +3,7 @@
 use super::{ROLES, SIGNS, element, reserved, value};
 use crate::tensor::{Aggregate, Descent, Element, Guard, Iterator, Nest, Program, Role, Start, Tensor, Update};
 use crate::text::Cursor;
-use crate::text::known::{Known, Loops, affine};
+use crate::text::known::{self, Known, Loops, affine};
 use crate::text::token::Kind;
 use arch::{Diagnostic, Span};
 
@@ -74,11 +74,7 @@ impl Reader {
             self.cursor.expect(")")?;
         }
         let name = self.cursor.name()?.text;
-        let mut shape = Vec::new();
-        while self.cursor.take("[") {
-            shape.push(self.cursor.integer()?);
-            self.cursor.expect("]")?;
-        }
+        let shape = known::shape(&mut self.cursor)?;
         let element = if self.cursor.take(":") { self.element_type()? } else { Element::Real };
         if word == "parameter" {
             self.cursor.expect("=")?;
@@ -181,7 +177,7 @@ impl Reader {
             let value = affine(&mut self.cursor, iterators)?;
             guards.push(if within {
                 self.cursor.expect("<")?;
-                Guard::Within { value, bound: self.cursor.integer()? }
+                Guard::Within { value, bound: self.cursor.bounded(known::LARGEST)? }
             } else {
                 self.cursor.expect("==")?;
                 if !self.cursor.take_number("0") {
