@@ -1,5 +1,8 @@
 //! House rules that the compiler does not check. Each rule is one test; its message says what to do.
 
+#[path = "tidy/imports.rs"]
+mod imports;
+
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -138,6 +141,78 @@ fn crates_depend_downwards_only() {
         }
     }
     assert_none(&wrong, "the graph of crates is that of GRAPH in this file");
+}
+
+/// The stages of the compiler, without circles between them; `search` knows those behind fixed-point IR.
+const STAGES: &[&str] =
+    &["language", "derived", "tensor", "canonical", "fixed", "placed", "jobs", "scheduled", "image"];
+
+/// Circles of files that import from each other, in one stage at most.
+const MOST_CIRCLES: usize = 3;
+
+#[test]
+fn stages_import_in_no_circle() {
+    let sources = rust_files().into_iter();
+    let sources =
+        sources.filter_map(|(name, text)| Some((name.strip_prefix("compiler/src/")?.to_owned(), text))).collect();
+    let imports = imports::imports(&sources);
+    let stage = |module: &[String]| {
+        module.first().cloned().filter(|first| STAGES.contains(&first.as_str()) || first == "search")
+    };
+    let mut between: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut inside: BTreeMap<String, BTreeMap<imports::Module, BTreeSet<imports::Module>>> = BTreeMap::new();
+    for (from, to) in imports.iter().flat_map(|(from, all)| all.iter().map(move |to| (from, to))) {
+        let (Some(one), Some(other)) = (stage(from), stage(to)) else { continue };
+        if one != other {
+            between.entry(one).or_default().insert(other);
+        } else if !from.starts_with(to) {
+            // What the root of a folder declares, all files in it may use.
+            inside.entry(one).or_default().entry(from.clone()).or_default().insert(to.clone());
+        }
+    }
+    assert!(between.len() >= 5 && inside.len() >= 5, "the imports of the stages were not found: {between:?}");
+    assert_eq!(imports::circles(&between), Vec::new() as Vec<BTreeSet<String>>, "stages import from those before them");
+    for (stage, files) in inside {
+        let circles = imports::circles(&files);
+        assert!(circles.len() <= MOST_CIRCLES, "{stage} has {} circles: {circles:?}", circles.len());
+    }
+}
+
+/// Source files in one folder, and lines in one source file, at most.
+const MOST_FILES: usize = 20;
+const MOST_LINES: usize = 600;
+
+/// Folders and files that are larger, and how large they may be until somebody cuts them. Never add to this list.
+const TOO_LARGE: &[(&str, usize)] = &[
+    ("compiler/src/canonical", 23),
+    ("compiler/src/fixed/formats.rs", 626),
+    ("compiler/src/language/preprocessor/scan.rs", 602),
+    ("src", 24),
+    ("src/commands", 26),
+    ("workbench/src", 23),
+];
+
+#[test]
+fn folders_and_files_are_small() {
+    let mut folders: BTreeMap<String, usize> = BTreeMap::new();
+    let most =
+        |name: &str, most: usize| TOO_LARGE.iter().find(|(known, _)| *known == name).map_or(most, |known| known.1);
+    let mut wrong = String::new();
+    for (name, text) in rust_files() {
+        let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+        // Each file of `tests` is a program of its own, found by its place.
+        if !folder.ends_with("tests") {
+            *folders.entry(folder.to_owned()).or_insert(0) += 1;
+        }
+        let lines = text.lines().count();
+        if lines > most(&name, MOST_LINES) {
+            let _ = writeln!(wrong, "{name} has {lines} lines: it is two ideas");
+        }
+    }
+    for (folder, files) in folders.into_iter().filter(|(folder, files)| *files > most(folder, MOST_FILES)) {
+        let _ = writeln!(wrong, "{folder} has {files} source files: put some into folders");
+    }
+    assert_none(&wrong, "at most 20 source files in a folder and 600 lines in a file");
 }
 
 #[test]
