@@ -6,15 +6,17 @@
 //! |---|---|---|
 //! | those of [`canonical::PASSES`] | tensor | tensor |
 //! | `lower` | tensor, canonical | fixed |
+//! | those of [`search::passes::PASSES`] | fixed, placed, jobs, coloured, scheduled | placed, jobs, coloured, scheduled, image |
 //!
 //! A stage that gets a text form adds its passes to [`passes`].
 
 use crate::canonical::{self, PASSES};
 use crate::fixed::{self, Numbers};
 use crate::ranges::Ranges;
+use crate::search;
 use crate::tensor;
-use arch::{Code, Diagnostic};
-use std::str::FromStr;
+use crate::text::read;
+use arch::{Diagnostic, Machine};
 
 /// What passes ask for besides their input.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +27,8 @@ pub struct Settings {
     pub numbers: Numbers,
     /// Largest magnitude of the values of tensors: those that are named, and all others.
     pub magnitudes: (Vec<(String, f64)>, f64),
+    /// What the program is compiled for.
+    pub machine: Machine,
 }
 
 impl Settings {
@@ -75,6 +79,10 @@ pub fn passes() -> Vec<Pass> {
     }
     let does = "every rounding is decided: tensor IR becomes fixed-point IR";
     passes.push(Pass { name: "lower", does, run: Box::new(lower) });
+    for pass in search::passes::PASSES {
+        let run = |text: &str, settings: &Settings| (pass.run)(text, &settings.machine);
+        passes.push(Pass { name: pass.name, does: pass.does, run: Box::new(run) });
+    }
     passes
 }
 
@@ -82,20 +90,4 @@ fn lower(text: &str, settings: &Settings) -> Result<String, Vec<Diagnostic>> {
     let program = read(text, tensor::laws)?;
     let (result, _) = fixed::lower(&program, &settings.ranges(&program), &settings.numbers)?;
     Ok(result.to_string())
-}
-
-/// Read a text of a stage and check its laws.
-///
-/// # Errors
-/// What is wrong with it; `E-LAW` for a law that it breaks.
-pub fn read<T: FromStr<Err = Diagnostic>>(
-    text: &str,
-    laws: impl Fn(&T) -> Result<(), String>,
-) -> Result<T, Vec<Diagnostic>> {
-    let value = text.parse().map_err(|error| vec![error])?;
-    laws(&value).map_err(|broken| {
-        let help = "the laws are at the head of the stage's module; the verifier holds every pass to them";
-        vec![Diagnostic::global(Code::Law, format!("the text breaks {broken}")).with_help(help)]
-    })?;
-    Ok(value)
 }

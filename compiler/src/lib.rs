@@ -16,6 +16,15 @@
 //! | [`ir`] | passes by name, each on a text of its stage |
 //! | [`text`] | what the text forms of all stages share |
 
+/// Return the words for a broken law from a function that looks at laws.
+macro_rules! law {
+    ($number:literal, $holds:expr, $($words:tt)*) => {
+        if !$holds {
+            return Err(format!("law {}: {}", $number, format_args!($($words)*)));
+        }
+    };
+}
+
 pub mod canonical;
 pub mod derived;
 pub mod fixed;

@@ -1,32 +1,29 @@
-//! Search: fixed-point IR to image. The only file that knows all stages.
+//! Search: fixed-point IR to image. The only module that knows all stages.
 //!
-//!     fixed::Program ─▶ variants (pieces, windows) ─▶ placements, cheapest first ─▶ jobs ─▶ pads, schedule, addresses ─▶ Image
-//!                                                  the shortest step goes on ◀──────────────────┘                verified
+//!     fixed::Program ─▶ variants (tile, windows, pieces) ─▶ placements, cheapest first ─▶ build: jobs, pads, schedule, addresses ─▶ Image
+//!                                                       the shortest step goes on ◀───────────┘                              verified
 //!
 //! Nothing here knows the source language, and nothing knows an algorithm by name. What the machine cannot do is refused
 //! with E-BACKEND; nothing is silently spilled or approximated.
 
+mod build;
 mod fitted;
+pub mod passes;
 mod steps;
 
 pub use fitted::compile_fitted;
 pub use steps::Step;
 
-use crate::fixed::{Program, Role};
+use crate::fixed::Program;
+use crate::image::encode;
 use crate::image::refuse::{self, Refusal};
-use crate::image::{encode, verify::verify};
-use crate::jobs::job::{Datapath, Job};
-use crate::jobs::select::{self, Selection, Storage};
-use crate::jobs::{fuse, reshard, scalar, streams};
-use crate::placed::cost;
-use crate::placed::pieces::Pieces;
-use crate::placed::place::{self, Axis, Placement};
-use crate::placed::tile::{self, Tiled};
-use crate::scheduled::allocate::{self, Words};
-use crate::scheduled::schedule::{self, Schedule};
+use crate::placed::place::{self, Placement};
+use crate::placed::{self, Axis, cost, pieces, tile, windows};
+use crate::scheduled::{Words, allocate};
+use crate::{image, jobs, scheduled};
 use arch::image::Image;
 use arch::machine::Machine;
-use arch::{Code, Diagnostic};
+use build::{Built, NEVER, build};
 
 /// An image, and what is worth knowing about how it came about.
 #[derive(Debug, Clone)]
@@ -45,6 +42,19 @@ pub struct Compiled {
     pub tile: Option<u32>,
     /// What else was scheduled, best first; the one that was chosen is the first.
     pub alternatives: Vec<Alternative>,
+    /// What the stages before the image were.
+    pub stages: Stages,
+}
+
+/// The stages of a program between fixed-point IR and image. Each was verified, and none was changed after that.
+#[derive(Debug, Clone)]
+pub struct Stages {
+    /// In pieces, with axes.
+    pub placed: placed::Program,
+    /// As vector operations.
+    pub jobs: jobs::Program,
+    /// With cycles and addresses.
+    pub scheduled: scheduled::Program,
 }
 
 /// A placement that was scheduled, chosen or not.
@@ -94,7 +104,7 @@ fn compile_as(
     choice: Choice,
 ) -> Result<Compiled, Refusal> {
     let found = search(program, machine, choice)?;
-    let image = found.image(program, machine, line_of)?;
+    let image = found.image(machine, line_of)?;
     Ok(found.compiled(image, line_of))
 }
 
@@ -109,29 +119,19 @@ pub(crate) enum Choice {
 
 /// The placement that was chosen, scheduled.
 pub(crate) struct Found {
-    pieces: Pieces,
-    pub(crate) built: Built,
+    built: Built,
     alternatives: Vec<Alternative>,
-    tiled: Option<Tiled>,
 }
 
 impl Found {
+    /// Words of the pads that are in use.
+    pub(crate) fn words(&self) -> Words {
+        self.built.words
+    }
+
     /// The image, for a machine on which it fits and that is otherwise the one of the search. It is not verified yet.
-    pub(crate) fn image(
-        &self,
-        program: &Program,
-        machine: &Machine,
-        line_of: &dyn Fn(arch::Span) -> usize,
-    ) -> Result<Image, Refusal> {
-        let Built { storages, schedule, allocation, .. } = &self.built;
-        let decided = encode::Decided {
-            pieces: &self.pieces,
-            storages,
-            homes: &allocation.homes,
-            schedule,
-            tiled: self.tiled.as_ref(),
-        };
-        let image = encode::encode(program, machine, decided, line_of);
+    pub(crate) fn image(&self, machine: &Machine, line_of: &dyn Fn(arch::Span) -> usize) -> Result<Image, Refusal> {
+        let image = encode::encode(&self.built.scheduled, machine, line_of);
         refuse::check_programs(&image)?;
         refuse::check_shifts(&image)?;
         Ok(image)
@@ -139,23 +139,29 @@ impl Found {
 
     /// Cycles of all its tiles.
     fn cycles_of_batch(&self) -> u64 {
-        self.built.cycles * self.tiled.as_ref().map_or(1, |tiled| u64::from(tiled.tiles))
+        self.built.cycles * self.built.placed.tile.map_or(1, |tile| u64::from(tile.count))
     }
 
-    /// Everything about an image of it, which is verified here.
+    /// Everything about an image of it. Its stages are verified here.
     pub(crate) fn compiled(mut self, image: Image, line_of: &dyn Fn(arch::Span) -> usize) -> Compiled {
-        let follows = self.built.follows();
-        verify(&image, &follows);
+        let Built { placed, jobs, scheduled, .. } = &self.built;
+        placed::verify(placed, &image.machine);
+        jobs::verify(jobs, &image.machine);
+        scheduled::verify(scheduled, &image.machine);
+        let follows = scheduled.follows();
+        image::verify(&image, &follows);
         let chosen = self.built.alternative();
         self.alternatives.sort_by_key(|alternative| (*alternative != chosen, alternative.cycles()));
+        let Built { placed, jobs, scheduled, words, .. } = self.built;
         Compiled {
             placement: chosen.placement,
-            steps: steps::steps(&self.built, &image.machine, line_of),
+            steps: steps::steps(&scheduled, &image.machine, line_of),
             follows,
-            used: self.built.allocation.words,
-            tile: self.tiled.map(|tiled| tiled.size),
+            used: words,
+            tile: placed.tile.map(|tile| tile.samples),
             alternatives: self.alternatives,
             image,
+            stages: Stages { placed, jobs, scheduled },
         }
     }
 }
@@ -164,7 +170,7 @@ impl Found {
 pub(crate) fn search(program: &Program, machine: &Machine, choice: Choice) -> Result<Found, Refusal> {
     refuse::check_program(program, machine)?;
     let least = tile::least_data(program, machine.pes());
-    let whole = || search_as(program, None, machine, choice);
+    let whole = || search_as(&placed::Program::whole(program), machine, choice);
     // What cannot fit need not be tried, unless for the message.
     let refusal = match (least <= u64::from(machine.data_depth())).then(whole) {
         Some(Ok(found)) => return Ok(found),
@@ -201,8 +207,8 @@ fn in_tiles(program: &Program, machine: &Machine, choice: Choice) -> Result<Foun
     }
     let found = |size: u32| {
         let tiled = tile::cut(program, size).ok()?;
-        let may_fit = tile::least_data(&tiled.program, machine.pes()) <= u64::from(machine.data_depth());
-        may_fit.then(|| search_as(&tiled.program, Some(&tiled), machine, choice).ok())?
+        let may_fit = tile::least_data(&tiled.fixed, machine.pes()) <= u64::from(machine.data_depth());
+        may_fit.then(|| search_as(&tiled, machine, choice).ok())?
     };
     // Smaller tiles fit better: those at `small` do, those before `large` do not.
     let sizes = tile::sizes(batch);
@@ -228,22 +234,61 @@ fn in_tiles(program: &Program, machine: &Machine, choice: Choice) -> Result<Foun
 /// Sizes of tiles below the largest that fits that are tried.
 const SMALLER_TILES: usize = 6;
 
+/// What placements are looked for of: the program as it is and with windows, and what each becomes when every index that can be cut at a
+/// multiple of the grid is.
+fn variants(program: &placed::Program, machine: &Machine) -> Vec<placed::Program> {
+    let mut variants = vec![pieces::without_unread(program)];
+    variants.extend(windows::variants(&variants[0]));
+    let cut: Vec<placed::Program> = variants.iter().filter_map(|whole| pieces::evenly(whole, machine)).collect();
+    variants.extend(cut);
+    variants
+}
+
+/// The best of what has been tried, and what else there was.
+struct Tried {
+    best: Option<Built>,
+    alternatives: Vec<Alternative>,
+    /// Of what does not fit the words that come closest, and how many are missing.
+    closest: Option<(u64, Words)>,
+}
+
+impl Tried {
+    /// Take note of a placement that was built, or of the words it would need. Whether it was built.
+    fn add(&mut self, built: Result<Built, Words>, available: Words) -> bool {
+        match built {
+            Ok(built) => {
+                self.alternatives.push(built.alternative());
+                if self.best.as_ref().is_none_or(|best| built.merit() < best.merit()) {
+                    self.best = Some(built);
+                }
+                true
+            }
+            Err(words) => {
+                let missing = words.beyond(available);
+                if self.closest.is_none_or(|(least, _)| missing < least) {
+                    self.closest = Some((missing, words));
+                }
+                false
+            }
+        }
+    }
+}
+
 /// Place and schedule a program as it is, which may be one tile's.
-fn search_as(program: &Program, tiled: Option<&Tiled>, machine: &Machine, choice: Choice) -> Result<Found, Refusal> {
+fn search_as(program: &placed::Program, machine: &Machine, choice: Choice) -> Result<Found, Refusal> {
     let available = allocate::available(machine);
-    let mut closest: Option<(u64, Words)> = None;
-    let mut best: Option<(Built, usize)> = None;
-    let mut alternatives: Vec<Alternative> = Vec::new();
-    let mut variants = Pieces::variants(program, machine);
+    let mut tried = Tried { best: None, alternatives: Vec::new(), closest: None };
+    let variants = variants(program, machine);
     let most_loads = MOST_LOADS.min(machine.program_depth() as usize);
     for (number, pieces) in variants.iter().enumerate() {
+        let mut operations = pieces.fixed.operations.iter();
         let unit = machine.scalar()
             && choice == Choice::Best
-            && pieces.program.operations.iter().any(|operation| cost::can_be_scalar(&pieces.program, operation));
+            && operations.any(|operation| cost::can_be_scalar(&pieces.fixed, operation));
         let mut seen: Vec<Placement> = Vec::new();
         for unit in [false, true].into_iter().take(1 + usize::from(unit)) {
             let mut scheduled = 0;
-            let mut placements = place::place(&pieces.program, machine, unit);
+            let mut placements = place::place(&pieces.fixed, machine, unit);
             if let Choice::Spread { number: wanted } = choice {
                 // One placement of one variant.
                 let at = wanted / variants.len() % placements.len().max(1);
@@ -255,7 +300,7 @@ fn search_as(program: &Program, tiled: Option<&Tiled>, machine: &Machine, choice
             for placement in placements {
                 // Estimates are too high rather than too low; the runner-up is worth knowing in any case.
                 let reach = if scheduled < 2 { 8 } else { 2 };
-                let far = best.as_ref().is_some_and(|(best, _)| placement.cost > reach * best.cycles);
+                let far = tried.best.as_ref().is_some_and(|best| placement.cost.cycles() > reach * best.cycles);
                 let enough = match choice {
                     Choice::Best => scheduled == SCHEDULED_PLACEMENTS,
                     Choice::Spread { .. } => scheduled == 1,
@@ -267,36 +312,23 @@ fn search_as(program: &Program, tiled: Option<&Tiled>, machine: &Machine, choice
                     scheduled += 1;
                     continue;
                 }
-                let built = match build(&pieces.program, tiled.is_some(), &placement, machine, choice, unit) {
+                let placed = placement.clone().of_program(pieces);
+                let built = match build(&placed, machine, choice, unit) {
                     // Windows of many dimensions take many instructions to load or many loops; the program as it is has to do then.
                     Err(_) if number > 0 => Err(NEVER),
                     Ok(Ok(built)) if number > 0 && built.loads(machine) > most_loads => Err(NEVER),
                     other => other?,
                 };
-                match built {
-                    Ok(built) => {
-                        scheduled += 1;
-                        alternatives.push(built.alternative());
-                        if best.as_ref().is_none_or(|(best, _)| built.merit() < best.merit()) {
-                            best = Some((built, number));
-                        }
-                    }
-                    Err(words) => {
-                        let missing = words.beyond(available);
-                        if closest.is_none_or(|(least, _)| missing < least) {
-                            closest = Some((missing, words));
-                        }
-                    }
-                }
+                scheduled += usize::from(tried.add(built, available));
                 seen.push(placement);
             }
         }
     }
-    let Some((built, number)) = best else {
-        let (_, needed) = closest.expect("placing everything locally is always possible");
+    let Some(built) = tried.best else {
+        let (_, needed) = tried.closest.expect("placing everything locally is always possible");
         return Err(refuse::too_large(machine, available, needed));
     };
-    Ok(Found { pieces: variants.swap_remove(number), built, alternatives, tiled: tiled.cloned() })
+    Ok(Found { built, alternatives: tried.alternatives })
 }
 
 /// Placements of a program that are scheduled, of those with the least estimated cost.
@@ -304,126 +336,3 @@ const SCHEDULED_PLACEMENTS: usize = 6;
 
 /// Instructions that may load the tensors of a program that is not as it was written.
 const MOST_LOADS: usize = 64;
-
-/// More words than any machine has: what is never the closest to fitting.
-const NEVER: Words = Words { model: 1 << 30, data: 1 << 30, temporary: 1 << 30, gradient: 1 << 30 };
-
-/// A program that is placed, scheduled and has its addresses.
-pub(crate) struct Built {
-    pub(crate) storages: Vec<Storage>,
-    pub(crate) schedule: Schedule,
-    pub(crate) allocation: allocate::Allocation,
-    load: u64,
-    cycles: u64,
-}
-
-impl Built {
-    /// Instructions that load what arrives with every step.
-    fn loads(&self, machine: &Machine) -> usize {
-        let inputs =
-            self.storages.iter().zip(&self.allocation.homes).filter(|(storage, _)| storage.role == Role::Input);
-        inputs.map(|(storage, &home)| streams::load(storage, home, 0, machine).len()).sum()
-    }
-
-    fn alternative(&self) -> Alternative {
-        let placement = self.storages.iter().map(|s| (s.name.clone(), s.axes.clone())).collect();
-        let scalar = self.schedule.jobs.iter().filter(|job| job.on == Datapath::Scalar).count();
-        Alternative { placement, step: self.schedule.length, load: self.load, scalar }
-    }
-
-    /// For each job of the scalar unit how many of the PEs' come before it.
-    fn follows(&self) -> Vec<u32> {
-        let mut before = 0;
-        let mut count = |job: &Job| {
-            before += u32::from(job.on == Datapath::Engines);
-            (job.on == Datapath::Scalar).then_some(before)
-        };
-        self.schedule.jobs.iter().filter_map(&mut count).collect()
-    }
-
-    /// Less is better.
-    fn merit(&self) -> (u64, u64, u32, usize) {
-        let words = self.allocation.words;
-        let all = words.model + 2 * words.data + 2 * words.temporary + 3 * words.gradient;
-        (self.cycles, self.schedule.length, all, self.schedule.jobs.len())
-    }
-}
-
-/// The jobs of a placement.
-fn jobs(program: &Program, tiled: bool, placement: &Placement, machine: &Machine) -> Result<Selection, Refusal> {
-    let mut selection = select::select(program, placement, machine, tiled);
-    fuse::fuse_functions(&mut selection);
-    let mut jobs = Vec::new();
-    for job in selection.jobs.into_iter().flat_map(|job| reshard::expand(job, machine)) {
-        let span = job.span;
-        let Some(fitted) = job.fit_levels(machine) else {
-            let message = "this sum runs over more indices than an instruction has loops";
-            let diagnostic = Diagnostic::new(Code::Backend, span, message);
-            return Err(Refusal::unsupported(diagnostic.with_help("split it into two statements")));
-        };
-        jobs.extend(fitted);
-    }
-    Ok(Selection { jobs, ..selection })
-}
-
-/// Into how many parts the work of the scalar unit is cut, if it is used.
-const PARTS: [u32; 4] = [1, 2, 4, 8];
-
-/// Schedule one placement, with and without the scalar unit, or `only` with it; `Err` inside: the words it would need.
-fn build(
-    program: &Program,
-    tiled: bool,
-    placement: &Placement,
-    machine: &Machine,
-    choice: Choice,
-    only: bool,
-) -> Result<Result<Built, Words>, Refusal> {
-    let selection = jobs(program, tiled, placement, machine)?;
-    let tensors = program.tensors.iter().zip(&placement.tensors);
-    let load = tensors.map(|(tensor, axes)| cost::Cost::of_tensor(tensor, axes, machine).load).sum();
-    let mut there = selection.clone();
-    let useful = machine.scalar() && scalar::assign(&mut there.jobs, &there.storages);
-    let with_unit = |parts: u32| {
-        let jobs = scalar::in_parts(there.jobs.clone(), parts, machine);
-        arrange(&there.storages, &jobs, load, machine)
-    };
-    if let (Choice::Spread { number }, true) = (choice, useful) {
-        return Ok(with_unit(PARTS[number % PARTS.len()]));
-    }
-    let without = || arrange(&selection.storages, &selection.jobs, load, machine);
-    let mut best = if only { Err(NEVER) } else { without() };
-    let longest = there.jobs.iter().filter(|job| job.on == Datapath::Scalar).filter_map(|job| job.loops.first()).max();
-    for parts in PARTS.into_iter().filter(|&parts| useful && (parts == 1 || longest.is_some_and(|&most| parts <= most)))
-    {
-        best = match (best, with_unit(parts)) {
-            (Ok(best), Ok(other)) if other.cycles < best.cycles => Ok(other),
-            (Err(_), Ok(other)) => Ok(other),
-            (best, _) => best,
-        };
-    }
-    Ok(best)
-}
-
-/// Schedule some jobs and give their storages addresses; or the words they would need.
-fn arrange(storages: &[Storage], jobs: &[Job], load: u64, machine: &Machine) -> Result<Built, Words> {
-    let available = allocate::available(machine);
-    let allocate::Coloured { storages, jobs, pads } = allocate::colour(storages, jobs);
-    let in_order = allocate::allocate(&storages, &pads, &jobs, &allocate::one_by_one(&jobs));
-    let always = Words { temporary: 0, ..in_order.words };
-    if always.beyond(available) > 0 {
-        return Err(in_order.words);
-    }
-    let addresses = |schedule: &Schedule| allocate::allocate(&storages, &pads, &schedule.jobs, &schedule.windows());
-    let mut schedule = schedule::schedule(&storages, &jobs, &pads, machine);
-    let mut allocation = addresses(&schedule);
-    if allocation.words.beyond(available) > 0 {
-        // Another order keeps fewer temporaries alive at a time.
-        schedule = schedule::in_order(&storages, &jobs, &pads, machine);
-        allocation = addresses(&schedule);
-        if allocation.words.beyond(available) > 0 {
-            return Err(allocation.words);
-        }
-    }
-    let cycles = schedule.length.max(load);
-    Ok(Built { storages, schedule, allocation, load, cycles })
-}

@@ -9,9 +9,12 @@
 //! | `word 12`, `accumulator 40` | the numbers of the machine (default: 16 and its accumulator) |
 //! | `values 2`, `values h 4` | magnitude of the values of all tensors, of one (default: 1) |
 //!
+//! The second line may give keys of the machine, as in the table of a configuration: `// machine pus = 2, pes_per_pu = 4` (default: 2 and 2).
+//!
 //! An input that cannot be done has `CODE message` as its expectation. `ACCEPT=1 cargo test -p compiler --test stages` writes the expectations
 //! anew; read the difference.
 
+use arch::machine::{Machine, MachineSpec};
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::fixed::Numbers;
 use compiler::ir::{Pass, Settings, passes};
@@ -19,8 +22,16 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+/// The machine of a line `// machine key = value, ...`.
+fn machine(text: &str) -> Machine {
+    let keys =
+        text.lines().nth(1).and_then(|line| line.strip_prefix("// machine ")).unwrap_or("pus = 2, pes_per_pu = 2");
+    let spec: MachineSpec = toml::from_str(&keys.replace(", ", "\n")).expect("keys of a machine");
+    Machine::try_from(spec).expect("a machine")
+}
+
 /// The words of the first line after the name of the pass.
-fn settings(words: &[&str]) -> Settings {
+fn settings(words: &[&str], machine: Machine) -> Settings {
     let mut keep = Keep::AllNames;
     let mut batch = Batch::SINGLE;
     let mut numbers = Numbers::of_width(16);
@@ -45,7 +56,7 @@ fn settings(words: &[&str]) -> Settings {
             _ => panic!("`{word}` means nothing on the first line"),
         }
     }
-    Settings { options: Options { keep, batch }, numbers, magnitudes }
+    Settings { options: Options { keep, batch }, numbers, magnitudes, machine }
 }
 
 /// What the pass of an input makes of it.
@@ -55,7 +66,7 @@ fn outcome(passes: &[Pass], folder: &str, text: &str) -> String {
     let ["//", "pass", name, rest @ ..] = words.as_slice() else { panic!("the first line names the pass: `{line}`") };
     assert_eq!(*name, folder, "the folder has the name of the pass");
     let pass = passes.iter().find(|pass| pass.name == *name).unwrap_or_else(|| panic!("no pass is named `{name}`"));
-    match pass.run(text, &settings(rest)) {
+    match pass.run(text, &settings(rest, machine(text))) {
         Ok(result) => result,
         Err(errors) => errors.iter().fold(String::new(), |text, e| text + &format!("{} {}\n", e.code, e.message)),
     }

@@ -3,6 +3,7 @@
 use crate::arguments::{Global, Ir};
 use crate::output::{self, Talk};
 use crate::subject;
+use arch::Machine;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::ir::{Settings, passes};
 use std::io::Read;
@@ -45,11 +46,13 @@ fn on_text(global: &Global, options: &Ir, name: &str, path: &Path) -> Result<Str
     };
     read.map_err(|error| Failure::file("read", path, &error))?;
     let (config, _) = project::config(global.config.as_deref())?;
+    let machine = Machine::try_from(config.spec.clone()).map_err(|error| Failure::Usage(error.to_string()))?;
     let batch = Batch { size: options.target.batch.unwrap_or(1), reduction: Reduction::Mean };
     let settings = Settings {
         options: Options { keep: Keep::AllNames, batch },
         numbers: images::numbers(&config),
         magnitudes: (Vec::new(), 1.0),
+        machine,
     };
     let pass = passes.iter().find(|pass| pass.name == name).expect("it is known");
     let source = Source { name: path.display().to_string(), text };

@@ -1,6 +1,6 @@
 //! Stages of a project as text: its program after a pass.
 //!
-//!     project, data ──▶ tensor ──pass──▶ ... ──pass──▶ canonical ──ranges, lower──▶ fixed
+//!     project, data ──▶ tensor ──pass──▶ ... ──pass──▶ canonical ──ranges, lower──▶ fixed ──search──▶ placed, jobs, scheduled, image
 //!                                                        printed after any of them
 //!
 //! What comes after a stage is not computed, so a program that is refused later can be looked at, too.
@@ -9,23 +9,51 @@ use crate::design::{SEED, prepare};
 use crate::engines::step_options;
 use crate::failure::Failure;
 use crate::functions;
-use crate::images::Lowered;
+use crate::images::{self, Images, Lowered};
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::records::Records;
 use crate::samples::{self, Data};
 use compiler::canonical::{self, PASSES, canonicalise_watched};
 use compiler::language::nearest;
-use compiler::tensor;
+use compiler::search::{Compiled, Stages};
+use compiler::{fixed, image, tensor};
 use std::collections::BTreeMap;
 
 /// Stages with a text form, and what each is.
-const STAGES: [(&str, &str); 4] = [
+const STAGES: [(&str, &str); 8] = [
     ("tensor", "tensor IR, as the language says it"),
     ("derived", "the same: gradients of what is minimised are derived as it is read"),
     ("canonical", "tensor IR after the last pass, each nest one operation"),
     ("fixed", "fixed-point IR, every rounding decided"),
+    ("placed", "fixed-point IR of one step in pieces, each index on an axis of the grid"),
+    ("jobs", "vector operations on the words of each PE"),
+    ("scheduled", "jobs with start cycles, storages with pads and addresses"),
+    ("image", "microcode and what the streams carry"),
 ];
+
+/// The text of a stage that fixed-point IR is, or becomes.
+fn text_of(
+    name: &str,
+    program: &fixed::Program,
+    compile: impl FnOnce() -> Result<Compiled, Failure>,
+) -> Result<String, Failure> {
+    if name == "fixed" {
+        return Ok(program.to_string());
+    }
+    let Compiled { stages: Stages { placed, jobs, scheduled }, image, .. } = compile()?;
+    Ok(match name {
+        "placed" => placed.to_string(),
+        "jobs" => jobs.to_string(),
+        "scheduled" => scheduled.to_string(),
+        _ => image::text::text(&image),
+    })
+}
+
+/// Whether a stage is fixed-point IR or comes behind it.
+fn is_behind(name: &str) -> bool {
+    STAGES[3..].iter().any(|(stage, _)| *stage == name)
+}
 
 /// Everything that a program can be printed after, with one line each, in the order in which a program meets it. A pass that runs
 /// more than once is `name`, `name.2`, ...
@@ -33,7 +61,7 @@ pub fn names() -> Vec<(String, &'static str)> {
     let stage = |number: usize| (STAGES[number].0.to_owned(), STAGES[number].1);
     let mut runs = Runs::default();
     let passes = PASSES.iter().map(|pass| (runs.name(pass.name), pass.does)).collect();
-    [vec![stage(0), stage(1)], passes, vec![stage(2), stage(3)]].concat()
+    [vec![stage(0), stage(1)], passes, (2..STAGES.len()).map(stage).collect()].concat()
 }
 
 /// How often each pass has run.
@@ -66,10 +94,12 @@ pub fn text_after(project: &Project, given: Given<'_>, name: &str, progress: &dy
     known(name, names().iter().map(|(name, _)| name.as_str()))?;
     project.is_program()?;
     match given {
-        Given::Training(data, batch) if name == "fixed" => {
+        Given::Training(data, batch) if is_behind(name) => {
             let (training, ranges) = prepare(project, data, batch, progress)?;
             let lowered = Lowered::new(project, &training.programs, &ranges, progress)?;
-            Ok(lowered.full.expect("a training has updates").to_string())
+            let full = lowered.full.as_ref().expect("a training has updates");
+            let compile = || Ok(Images::compile(project, &lowered)?.full.expect("a training has updates"));
+            text_of(name, full, compile)
         }
         Given::Training(data, batch) => {
             let mut samples = samples::for_image(project, data, samples::LARGEST_MADE_UP, progress)?;
@@ -82,8 +112,9 @@ pub fn text_after(project: &Project, given: Given<'_>, name: &str, progress: &dy
         }
         Given::Function(records) => {
             let read = functions::Read::new(project, records, progress)?;
-            if name == "fixed" {
-                return Ok(read.lower(project, progress)?.0.to_string());
+            if is_behind(name) {
+                let (program, _) = read.lower(project, progress)?;
+                return text_of(name, &program, || images::fitted(project, &program));
             }
             after_pass(project, &read.program, &read.options(), name)
         }

@@ -10,8 +10,8 @@
 use super::losses::{self, Loss};
 use super::optimisers::{Optimiser, optimise};
 use super::{Objective, derive};
-use crate::language::nearest;
 use crate::tensor::{Element, Program, Role, Tensor, TensorId};
+use crate::text::nearest::nearest;
 use arch::{Code, Diagnostic, Span};
 
 /// What training says.

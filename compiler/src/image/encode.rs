@@ -1,28 +1,27 @@
 //! Encode: scheduled jobs to the instructions of an image.
 
-use crate::fixed::{Program, Role};
-use crate::jobs::job::{Access, Counts, Datapath, Job, Sink, Source, StorageId};
-use crate::jobs::select::Storage;
-use crate::jobs::streams;
-use crate::placed::pieces::{Piece, Pieces};
-use crate::placed::tile::Tiled;
-use crate::scheduled::allocate::Home;
-use crate::scheduled::schedule::Schedule;
+use crate::fixed::Role;
+use crate::jobs::job::{Access, Counts, Datapath, Job, Sink, Source};
+use crate::jobs::lanes::Lanes;
+use crate::jobs::streams::{self, Load};
+use crate::jobs::{Storage, StorageId};
+use crate::placed::{Piece, Tile};
 use crate::scheduled::timetable::Cycles;
+use crate::scheduled::{Home, Program};
 use crate::tensor::{Affine, IterId};
 use arch::image::{Entries, Feed, FeedDimension, Image, StreamTensor};
 use arch::isa::{
-    Address, AluInstruction, DELAY_BITS, Factor, Instruction, LEVELS, LoadInstruction, Mask, MoveInstruction, Pad,
-    RootInstruction, ScalarInstruction, Start, Tiles,
+    Address, AluInstruction, DELAY_BITS, Factor, Instruction, LEVELS, LoadInstruction, Mask, MoveInstruction, NO_LEVEL,
+    Pad, RootInstruction, ScalarInstruction, Start, Tiles,
 };
 use arch::machine::Machine;
 use arch::timing::Unit;
 
-/// Put the loops of a job into the innermost levels of an instruction.
-fn counts(job: &Job) -> [u32; LEVELS] {
+/// The loops of a job in the innermost levels of an instruction.
+fn counts(loops: &[u32]) -> [u32; LEVELS] {
     let mut counts = [1; LEVELS];
-    let base = LEVELS - job.loops.len();
-    counts[base..].copy_from_slice(&job.loops);
+    let base = LEVELS - loops.len();
+    counts[base..].copy_from_slice(loops);
     counts
 }
 
@@ -39,11 +38,12 @@ fn address_from(access: &Access, from: u32) -> Address {
     Address { base: from + access.offset as u32, strides }
 }
 
-fn mask(lanes: &crate::jobs::job::Lanes, job: &Job, machine: &Machine) -> Mask {
-    let base = (LEVELS - job.loops.len()) as u8;
+/// The mask of lanes whose loops, so many, are the innermost levels of an instruction.
+fn mask(lanes: &Lanes, loops: usize, machine: &Machine) -> Mask {
+    let base = (LEVELS - loops) as u8;
     let mut mask = lanes.mask(machine);
     for level in [&mut mask.row_level, &mut mask.column_level, &mut mask.pick_row, &mut mask.pick_column] {
-        if *level != arch::isa::NO_LEVEL {
+        if *level != NO_LEVEL {
             *level += base;
         }
     }
@@ -78,7 +78,7 @@ fn alu(job: &Job, homes: &[Home], machine: &Machine) -> AluInstruction {
     AluInstruction {
         delay: 0,
         interval: job.interval,
-        counts: counts(job),
+        counts: counts(&job.loops),
         reduce: job.reduce as u8,
         reads,
         a,
@@ -94,7 +94,7 @@ fn alu(job: &Job, homes: &[Home], machine: &Machine) -> AluInstruction {
         destination,
         tree: !matches!(job.sink, Sink::Pad(_)),
         emit: job.sink == Sink::Output,
-        mask: mask(&job.lanes, job, machine),
+        mask: mask(&job.lanes, job.loops.len(), machine),
         tiles: match &job.counts {
             Counts::Every => Tiles::Every,
             Counts::Last => Tiles::Last,
@@ -122,16 +122,15 @@ fn moves(job: &Job, homes: &[Home], machine: &Machine) -> Option<MoveInstruction
     let home = homes[write.storage.0];
     assert!(matches!(home.pad, Pad::T0 | Pad::T1), "a bus cannot write the pad of {}", job.what);
     // The summed loops, innermost, are one beat of the move stream; its other loops are the job's.
-    let mut outer = job.clone();
-    outer.loops.truncate(job.loops.len() - job.reduce);
+    let outer = &job.loops[..job.loops.len() - job.reduce];
     let mut written = write.clone();
-    written.strides.truncate(outer.loops.len());
-    let taken = mask(lanes, &outer, machine);
+    written.strides.truncate(outer.len());
+    let taken = mask(lanes, outer.len(), machine);
     let nobody = Mask { row_low: 0, row_high: 0, ..Mask::all(machine.pus(), machine.pes_per_pu()) };
     Some(MoveInstruction {
         delay: 0,
         interval: job.interval * job.beats_per_result() as u32,
-        counts: counts(&outer),
+        counts: counts(outer),
         source,
         pad: home.pad,
         destination: address(&written, home),
@@ -173,33 +172,31 @@ impl<I> Track<I> {
     }
 }
 
-/// Everything the back end has decided.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Decided<'a> {
-    pub(crate) pieces: &'a Pieces,
-    pub(crate) storages: &'a [Storage],
-    /// Where each storage lies.
-    pub(crate) homes: &'a [Home],
-    pub(crate) schedule: &'a Schedule,
-    /// If a step is a tile.
-    pub(crate) tiled: Option<&'a Tiled>,
+/// The load instruction of a part of a tensor.
+fn load(load: &Load, home: Home, scalar: bool, machine: &Machine) -> LoadInstruction {
+    let base = LEVELS - load.loops.len();
+    LoadInstruction {
+        counts: counts(&load.loops),
+        pad: home.pad,
+        destination: address(&load.write, home),
+        scatter: load.scatter,
+        pick_group: load.group.map_or(NO_LEVEL, |level| (base + level) as u8),
+        mask: mask(&load.lanes, load.loops.len(), machine),
+        scalar,
+        end: false,
+    }
 }
 
 /// Make the image.
-pub(crate) fn encode(
-    program: &Program,
-    machine: &Machine,
-    decided: Decided<'_>,
-    line_of: &dyn Fn(arch::Span) -> usize,
-) -> Image {
-    let Decided { pieces: Pieces { program: cut, .. }, homes, schedule, .. } = decided;
+pub(crate) fn encode(program: &Program, machine: &Machine, line_of: &dyn Fn(arch::Span) -> usize) -> Image {
+    let homes = &program.homes;
     let mut alu_track = Track { instructions: Vec::new(), next: 0 };
     let mut root_track = Track { instructions: Vec::new(), next: 0 };
     let mut move_track = Track { instructions: Vec::new(), next: 0 };
     let mut scalar_track = Track { instructions: Vec::new(), next: 0 };
     let (mut comments, mut scalar_comments, mut moved) = (Vec::new(), Vec::new(), Vec::new());
-    for (job, slot) in schedule.jobs.iter().zip(&schedule.slots) {
-        let comment = (job.what.clone(), line_of(job.span));
+    for (job, slot) in program.jobs().iter().zip(program.slots(machine)) {
+        let comment = (job.what.clone(), line_of(job.origin.span()));
         if job.on == Datapath::Scalar {
             let mut instruction = scalar(job, homes, machine);
             instruction.alu.delay = scalar_track.delay(slot.issue);
@@ -230,10 +227,10 @@ pub(crate) fn encode(
         moves: move_track.instructions,
         load: Vec::new(),
         scalar: scalar_track.instructions,
-        tables: program.tables.clone(),
+        tables: program.step.tables.clone(),
         entries: Entries::default(),
-        step_length: schedule.length as u32,
-        tiles: decided.tiled.map_or(1, |tiled| tiled.tiles),
+        step_length: program.length as u32,
+        tiles: program.step.tile.map_or(1, |tile| tile.count),
         model_in: Vec::new(),
         step_in: Vec::new(),
         step_out: Vec::new(),
@@ -258,42 +255,40 @@ pub(crate) fn encode(
         last.alu.end = true;
         image.entries.step_scalar = Some(0);
     }
-    let streamed = |wanted: &dyn Fn(&Role) -> bool| -> Vec<usize> {
-        (0..cut.tensors.len()).filter(|&t| wanted(&cut.tensors[t].role)).collect()
+    let streamed = |wanted: &dyn Fn(&Role) -> bool| -> Vec<StorageId> {
+        let wanted = program.storages().iter().enumerate().filter(|(_, storage)| wanted(&storage.role));
+        wanted.map(|(number, _)| StorageId(number)).collect()
     };
     let model = streamed(&|role| matches!(role, Role::State | Role::Parameter(_)));
     let inputs = streamed(&|role| *role == Role::Input);
     let outputs = streamed(&|role| *role == Role::Output);
     let states = streamed(&|role| *role == Role::State);
-    (image.entries.load_model, image.model_in) = load_routine(&mut image, program, decided, &model);
-    let (entry, feeds) = load_routine(&mut image, program, decided, &inputs);
-    (image.entries.step_load, image.step_in) = (entry, tile_by_tile(feeds, decided.tiled, program, &image));
+    (image.entries.load_model, image.model_in) = load_routine(&mut image, program, &model, None);
+    let tile = program.step.tile;
+    (image.entries.step_load, image.step_in) = load_routine(&mut image, program, &inputs, tile);
     // Emission waits until the last results of the step have landed.
-    let wait = schedule.landed.saturating_sub(schedule.length) as u32;
-    let (entry, feeds) = emit_routine(&mut image, program, decided, &outputs, wait);
-    (image.entries.emit_step, image.step_out) = (entry, tile_by_tile(feeds, decided.tiled, program, &image));
-    (image.entries.emit_model, image.model_out) = emit_routine(&mut image, program, decided, &states, wait);
+    let wait = program.landed(machine).saturating_sub(program.length) as u32;
+    (image.entries.emit_step, image.step_out) = emit_routine(&mut image, program, &outputs, wait, tile);
+    (image.entries.emit_model, image.model_out) = emit_routine(&mut image, program, &states, wait, None);
     image
 }
 
+/// What an instruction carries, and the dimension of samples in it.
+type Carried = (Feed, Option<usize>);
+
 /// What the same instructions carry for each tile of a batch.
-fn tile_by_tile(feeds: Vec<Feed>, tiled: Option<&Tiled>, program: &Program, image: &Image) -> Vec<Feed> {
-    let Some(tiled) = tiled else { return feeds };
-    let dimension_of = |feed: &Feed| {
-        let name = &image.tensors[feed.tensor].name;
-        let tensor = program.tensors.iter().position(|tensor| tensor.name == *name).expect("it is the program's");
-        tiled.dimensions[tensor]
-    };
+fn tile_by_tile(feeds: &[Carried], tile: Option<Tile>) -> Vec<Feed> {
+    let Tile { samples, count } = tile.unwrap_or(Tile { samples: 0, count: 1 });
     let of_tile = |number: u32| {
-        feeds.iter().map(move |feed| {
+        feeds.iter().map(move |(feed, dimension)| {
             let mut feed = feed.clone();
-            if let Some(dimension) = dimension_of(&feed) {
-                feed.dimensions[dimension].offset += i64::from(number * tiled.size);
+            if let Some(dimension) = *dimension {
+                feed.dimensions[dimension].offset += i64::from(number * samples);
             }
             feed
         })
     };
-    (0..tiled.tiles).flat_map(of_tile).collect()
+    (0..count).flat_map(of_tile).collect()
 }
 
 /// What a piece of a tensor carries, as elements of the whole tensor.
@@ -314,71 +309,72 @@ fn of_whole(mut feed: Feed, piece: &Piece) -> Feed {
     Feed { dimensions: piece.index.iter().map(dimension).collect(), ..feed }
 }
 
-/// The stream tensor of a program tensor; made when first needed.
-fn stream_tensor(image: &mut Image, program: &Program, tensor: usize) -> usize {
-    let tensor = &program.tensors[tensor];
-    if let Some(known) = image.tensors.iter().position(|t| t.name == tensor.name) {
-        return known;
+/// The tensor of the whole program that a storage is a piece of, in the list of those that are streamed; made when first needed.
+fn stream_tensor(image: &mut Image, storage: &Storage) -> (usize, Piece) {
+    let piece = storage.piece.clone().expect("what is streamed is a piece of something");
+    if let Some(known) = image.tensors.iter().position(|t| t.name == piece.name) {
+        return (known, piece);
     }
-    let constant = match &tensor.role {
+    let constant = match &storage.role {
         Role::Parameter(words) => Some(words.clone()),
         _ => None,
     };
     image.tensors.push(StreamTensor {
-        name: tensor.name.clone(),
-        shape: tensor.shape.clone(),
-        fraction: tensor.fraction,
+        name: piece.name.clone(),
+        shape: piece.shape.clone(),
+        fraction: storage.fraction,
         constant,
     });
-    image.tensors.len() - 1
+    (image.tensors.len() - 1, piece)
 }
 
+/// Append the instructions that load these storages: where they start, and what they carry.
 fn load_routine(
     image: &mut Image,
     program: &Program,
-    decided: Decided<'_>,
-    wanted: &[usize],
+    wanted: &[StorageId],
+    tile: Option<Tile>,
 ) -> (Option<u32>, Vec<Feed>) {
     let entry = image.load.len() as u32;
     let machine = image.machine.clone();
     let mut feeds = Vec::new();
-    for &tensor in wanted {
-        let piece = &decided.pieces.pieces[tensor];
-        let carried = stream_tensor(image, program, piece.of.0);
-        let jobs = decided.schedule.jobs.iter();
-        let mut in_unit = jobs.filter(|job| job.on == Datapath::Scalar).flat_map(Job::reads);
-        let scalar = in_unit.any(|access| access.storage == StorageId(tensor));
-        for (instruction, feed) in streams::load(&decided.storages[tensor], decided.homes[tensor], carried, &machine) {
-            image.load.push(LoadInstruction { scalar, ..instruction });
-            feeds.push(of_whole(feed, piece));
+    for &id in wanted {
+        let storage = &program.storages()[id.0];
+        let (carried, piece) = stream_tensor(image, storage);
+        let mut in_unit = program.jobs().iter().filter(|job| job.on == Datapath::Scalar).flat_map(Job::reads);
+        let scalar = in_unit.any(|access| access.storage == id);
+        for (part, feed) in streams::load(storage, id, carried, &machine) {
+            image.load.push(load(&part, program.homes[id.0], scalar, &machine));
+            feeds.push((of_whole(feed, &piece), piece.samples));
         }
     }
     match image.load.last_mut() {
         Some(last) if !feeds.is_empty() => {
             last.end = true;
-            (Some(entry), feeds)
+            (Some(entry), tile_by_tile(&feeds, tile))
         }
-        _ => (None, feeds),
+        _ => (None, Vec::new()),
     }
 }
 
+/// Append the instructions that send these storages, the first after some cycles: where they start, and what they carry.
 fn emit_routine(
     image: &mut Image,
     program: &Program,
-    decided: Decided<'_>,
-    wanted: &[usize],
+    wanted: &[StorageId],
     wait: u32,
+    tile: Option<Tile>,
 ) -> (Option<u32>, Vec<Feed>) {
     let entry = image.alu.len() as u32;
     let machine = image.machine.clone();
     let mut feeds = Vec::new();
-    for &tensor in wanted {
-        let piece = &decided.pieces.pieces[tensor];
-        let carried = stream_tensor(image, program, piece.of.0);
-        for (job, feed) in streams::emit(&decided.storages[tensor], StorageId(tensor), carried, &machine) {
+    for &id in wanted {
+        let storage = &program.storages()[id.0];
+        let (carried, piece) = stream_tensor(image, storage);
+        for (job, feed) in streams::emit(storage, id, carried, &machine) {
             image.comments.push((job.what.clone(), 0));
-            image.alu.push(alu(&job, decided.homes, &machine));
-            feeds.push(of_whole(feed, piece));
+            image.alu.push(alu(&job, &program.homes, &machine));
+            feeds.push((of_whole(feed, &piece), piece.samples));
         }
     }
     if let Some(first) = image.alu.get_mut(entry as usize) {
@@ -387,9 +383,9 @@ fn emit_routine(
     match image.alu.last_mut() {
         Some(last) if !feeds.is_empty() => {
             last.end = true;
-            (Some(entry), feeds)
+            (Some(entry), tile_by_tile(&feeds, tile))
         }
-        _ => (None, feeds),
+        _ => (None, Vec::new()),
     }
 }
 

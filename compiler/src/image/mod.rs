@@ -4,6 +4,7 @@
 
 pub(crate) mod encode;
 pub(crate) mod refuse;
+pub mod text;
 pub(crate) mod verify;
 
 pub use refuse::{Refusal, needs_divider, needs_extremes};

@@ -6,7 +6,7 @@
 //! The root rounds the sum to the word that the function is defined on, so no bit changes.
 
 use super::job::{Access, Job, Sink, Source};
-use super::select::{Selection, Storage};
+use super::{Program, Storage};
 use crate::fixed::Role;
 use arch::isa::{Combine, Finish, RootFunction};
 
@@ -41,29 +41,36 @@ fn private(storage: usize, storages: &[Storage], jobs: &[Job]) -> bool {
         && jobs.iter().filter(|job| reads(job, storage)).count() == 1
 }
 
-/// Let roots apply functions to sums as they pass.
-pub(crate) fn fuse_functions(selection: &mut Selection) {
+/// The same program with functions that roots apply to sums as they pass.
+pub(crate) fn fuse(program: &Program) -> Program {
+    let mut program = program.clone();
     let mut number = 0;
-    while number < selection.jobs.len() {
-        let sum = &selection.jobs[number];
+    while number < program.jobs.len() {
+        let sum = &program.jobs[number];
         let written = sum.write().map(|access| access.storage.0);
-        let partner = written.filter(|&s| private(s, &selection.storages, &selection.jobs)).and_then(|storage| {
-            let at = (number + 1..selection.jobs.len()).find(|&n| reads(&selection.jobs[n], storage))?;
-            follows(sum, &selection.jobs[at]).then_some(at)
+        let partner = written.filter(|&s| private(s, &program.storages, &program.jobs)).and_then(|storage| {
+            let at = (number + 1..program.jobs.len()).find(|&n| reads(&program.jobs[n], storage))?;
+            follows(sum, &program.jobs[at]).then_some(at)
         });
         if let Some(at) = partner {
-            let function = selection.jobs.remove(at);
-            let sum = &mut selection.jobs[number];
-            let Sink::Tree { function: table, write, lanes, walk, .. } = function.sink else {
-                unreachable!("a function goes through a tree")
-            };
-            let summed = sum.loops.len() - function.loops.len();
-            let strides = write.strides.iter().copied().chain(std::iter::repeat_n(0, summed)).collect();
-            if let Sink::Tree { function, write: own, lanes: own_lanes, walk: own_walk, .. } = &mut sum.sink {
-                (*function, *own, *own_lanes, *own_walk) = (table, Access { strides, ..write }, lanes, walk);
-            }
-            sum.what = format!("{}, {}", sum.what, function.what);
+            let function = program.jobs.remove(at);
+            take_in(&mut program.jobs[number], function);
         }
         number += 1;
     }
+    program
+}
+
+/// Let the root of `sum` apply `function`, and the bus write where that writes.
+fn take_in(sum: &mut Job, function: Job) {
+    let Sink::Tree { function: table, write, lanes, walk, .. } = function.sink else {
+        unreachable!("a function goes through a tree")
+    };
+    let summed = sum.loops.len() - function.loops.len();
+    let strides = write.strides.iter().copied().chain(std::iter::repeat_n(0, summed)).collect();
+    if let Sink::Tree { function, write: own, lanes: own_lanes, walk: own_walk, .. } = &mut sum.sink {
+        (*function, *own, *own_lanes, *own_walk) = (table, Access { strides, ..write }, lanes, walk);
+    }
+    sum.what = format!("{}, {}", sum.what, function.what);
+    sum.origin.join(&function.origin);
 }

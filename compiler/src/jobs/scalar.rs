@@ -7,10 +7,11 @@
 //! of the global root and of other such jobs are written there. It takes a cycle longer until the PEs have the result; whether it is
 //! worth it is for the schedule to say.
 
-use super::job::{Access, Copies, Counts, Datapath, Job, Lanes, Sink};
-use super::select::Storage;
+use super::job::{Access, Copies, Counts, Datapath, Job, Sink};
+use super::lanes::Lanes;
+use super::{Program, Storage};
 use crate::fixed::Role;
-use crate::placed::place::Axis;
+use crate::placed::Axis;
 use arch::machine::Machine;
 use arch::timing::Unit;
 
@@ -46,8 +47,9 @@ fn is_heard(job: &Job) -> bool {
     global && job.counts == Counts::Every
 }
 
-/// Let the scalar unit run every job that can go there. Whether there is any.
-pub(crate) fn assign(jobs: &mut [Job], storages: &[Storage]) -> bool {
+/// The same program with every job on the scalar unit that can go there; `None` if there is none.
+pub(crate) fn assign(program: &Program) -> Option<Program> {
+    let Program { storages, jobs, .. } = program;
     let mut there: Vec<bool> = jobs.iter().map(|job| is_alike(job, storages)).collect();
     loop {
         let comes = |number: usize| {
@@ -64,12 +66,13 @@ pub(crate) fn assign(jobs: &mut [Job], storages: &[Storage]) -> bool {
             there[number] = false;
         }
     }
+    let mut jobs = jobs.clone();
     for (job, _) in jobs.iter_mut().zip(&there).filter(|(_, there)| **there) {
         job.on = Datapath::Scalar;
     }
-    let copies: Vec<Copies> = jobs.iter().map(|job| copies(job, jobs, storages)).collect();
+    let copies: Vec<Copies> = jobs.iter().map(|job| copies(job, &jobs, storages)).collect();
     jobs.iter_mut().zip(copies).for_each(|(job, copies)| job.copies = copies);
-    there.contains(&true)
+    there.contains(&true).then(|| Program { jobs, ..program.clone() })
 }
 
 /// Where the results of a job are read.
@@ -83,7 +86,7 @@ fn copies(job: &Job, jobs: &[Job], storages: &[Storage]) -> Copies {
 }
 
 /// Cut the jobs of the unit, and the sums that it waits for, into so many parts: what it sends can then go between the sums.
-pub(crate) fn in_parts(jobs: Vec<Job>, parts: u32, machine: &Machine) -> Vec<Job> {
+pub(crate) fn in_parts(program: &Program, parts: u32, machine: &Machine) -> Program {
     let cut = |job: Job| -> Vec<Job> {
         if !job.copies.scalar && job.on == Datapath::Engines {
             return vec![job];
@@ -101,5 +104,6 @@ pub(crate) fn in_parts(jobs: Vec<Job>, parts: u32, machine: &Machine) -> Vec<Job
         done.push(rest);
         done
     };
-    jobs.into_iter().flat_map(cut).collect()
+    let jobs = program.jobs.iter().cloned().flat_map(cut).collect();
+    Program { jobs, ..program.clone() }
 }

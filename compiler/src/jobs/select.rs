@@ -2,220 +2,19 @@
 //!
 //!     h += w[i] * x[i]    i on the grid      =>    alu  i/P: w * x ─▶ tree      root  round      move  h, all PEs
 //!     g[i] = d * x[i]                        =>    alu  i/P: d * x ─▶ pad (last word masked)
-//!
-//! Inputs: a program and a placement that fits it. An element with a constant index of a spread tensor is first made a
-//! tensor of its own, as a sum over one lane.
 
-use super::job::{Access, Bound, Copies, Counts, Datapath, Job, Lanes, Sink, Source, StorageId};
-use super::reshard::Walk;
-use crate::fixed::{Kind, Operand, Operation, Program, Role, SumBound, Tensor};
-use crate::placed::cost::{Route, local_words, route};
-use crate::placed::place::{Axis, Placement};
+use super::job::{Access, Copies, Counts, Datapath, Job, Sink, Source, Walk};
+use super::lanes::{Bound, Lanes};
+use super::{Program, Storage, StorageId};
+use crate::fixed::{self, Kind, Operand, Operation};
+use crate::placed::cost::{Route, local_count, route};
 use crate::placed::reshard::{Reshard, Turn, last_columns};
-use crate::placed::tile::{self, Tile};
-use crate::tensor::{Affine, IterId, Iterator, TensorId};
-use arch::division::divide;
-use arch::function::FunctionTable;
+use crate::placed::tile::{self, When};
+use crate::placed::{self, Axis, constants, legal};
+use crate::tensor::{Affine, IterId, TensorId};
 use arch::isa::{Combine, Finish, RootFunction};
 use arch::machine::Machine;
-use arch::number::{round_half_even, saturate};
 use arch::timing::{self, Unit};
-
-/// A tensor as it lies in the pads.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Storage {
-    pub(crate) name: String,
-    pub(crate) shape: Vec<u32>,
-    pub(crate) axes: Vec<Axis>,
-    /// Words per local step of each dimension.
-    pub(crate) strides: Vec<i64>,
-    /// Words in each PE.
-    pub(crate) words: u32,
-    pub(crate) role: Role,
-    pub(crate) fraction: i32,
-}
-
-impl Storage {
-    fn new(tensor: &Tensor, axes: &[Axis], machine: &Machine) -> Storage {
-        let mut strides = vec![0; axes.len()];
-        let mut step = 1;
-        for d in (0..axes.len()).rev() {
-            strides[d] = step;
-            step *= i64::from(tensor.shape[d].div_ceil(axes[d].lanes(machine)));
-        }
-        Storage {
-            name: tensor.name.clone(),
-            shape: tensor.shape.clone(),
-            axes: axes.to_vec(),
-            strides,
-            words: local_words(&tensor.shape, axes, machine) as u32,
-            role: tensor.role.clone(),
-            fraction: tensor.fraction,
-        }
-    }
-}
-
-/// Storages and jobs of one step.
-#[derive(Debug, Clone)]
-pub(crate) struct Selection {
-    pub(crate) storages: Vec<Storage>,
-    pub(crate) jobs: Vec<Job>,
-}
-
-/// Replace reads with a constant index along a spread dimension by reads of a new tensor that holds just that slice.
-///
-///     a = x[2] * r      x on the grid      =>    x.2 += x[k], k in 2..3;   a = x.2 * r
-fn isolate_constants(program: &Program, placement: &Placement) -> (Program, Placement) {
-    let mut result = Program { operations: Vec::new(), ..program.clone() };
-    let mut placed = Placement { iterators: Vec::new(), ..placement.clone() };
-    for (operation, axes) in program.operations.iter().zip(&placement.iterators) {
-        let mut operation = operation.clone();
-        let mut isolate = |operand: &mut Operand, operation_iterators: &[Iterator]| {
-            let Operand::Read { tensor, index } = operand else { return };
-            let spread = |d: usize| placed.tensors[tensor.0][d] != Axis::Local;
-            if !index.iter().enumerate().any(|(d, a)| a.as_constant().is_some() && spread(d)) {
-                return;
-            }
-            // Dimensions that stay, and the iterators that run over them.
-            let mut slice_iterators: Vec<(IterId, Iterator, Axis)> = Vec::new();
-            for affine in index.iter() {
-                for &(iterator, _) in &affine.terms {
-                    if slice_iterators.iter().all(|s| s.0 != iterator) {
-                        let axis = axes[iterator.0];
-                        slice_iterators.push((iterator, operation_iterators[iterator.0].clone(), axis));
-                    }
-                }
-            }
-            let source = &program_tensor(&result, *tensor);
-            let shape: Vec<u32> = slice_iterators.iter().map(|s| s.1.high as u32).collect();
-            let slice = TensorId(result.tensors.len());
-            let name = format!("{}.{}", source.name, slice.0);
-            let fraction = source.fraction;
-            let span = source.span;
-            result.tensors.push(Tensor { name, shape, role: Role::Temporary, fraction, span });
-            placed.tensors.push(slice_iterators.iter().map(|s| s.2).collect());
-            let free = slice_iterators.len();
-            let position = |iterator: IterId| slice_iterators.iter().position(|s| s.0 == iterator).expect("collected");
-            let mut iterators: Vec<Iterator> = slice_iterators.iter().map(|s| s.1.clone()).collect();
-            let mut iterator_axes: Vec<Axis> = slice_iterators.iter().map(|s| s.2).collect();
-            let mut slice_index = Vec::new();
-            for (d, affine) in index.iter().enumerate() {
-                match affine.as_constant() {
-                    Some(at) if placed.tensors[tensor.0][d] != Axis::Local => {
-                        slice_index.push(Affine::iterator(IterId(iterators.len())));
-                        iterators.push(Iterator { name: format!("={at}"), low: at, high: at + 1 });
-                        iterator_axes.push(placed.tensors[tensor.0][d]);
-                    }
-                    _ => {
-                        let terms = affine.terms.iter().map(|&(i, c)| (IterId(position(i)), c)).collect();
-                        slice_index.push(Affine { offset: affine.offset, terms });
-                    }
-                }
-            }
-            let one = Operand::Constant { word: 1, fraction: 0 };
-            result.operations.push(Operation {
-                iterators,
-                free,
-                out: slice,
-                out_index: (0..free).map(|i| Affine::iterator(IterId(i))).collect(),
-                kind: Kind::MultiplyAdd {
-                    start: None,
-                    align: 0,
-                    scale: 0,
-                    product: Some((Operand::Read { tensor: *tensor, index: slice_index }, one)),
-                    combine: Combine::Add,
-                    shift: 0,
-                    finish: Finish::Round,
-                    bound: SumBound::Formats,
-                },
-                origin: operation.origin.clone(),
-            });
-            placed.iterators.push(iterator_axes);
-            let index = slice_iterators.iter().map(|s| Affine::iterator(s.0)).collect();
-            *operand = Operand::Read { tensor: slice, index };
-        };
-        let iterators = operation.iterators.clone();
-        match &mut operation.kind {
-            Kind::MultiplyAdd { start, product, .. } => {
-                if let Some(start) = start {
-                    isolate(start, &iterators);
-                }
-                if let Some((a, b)) = product {
-                    isolate(a, &iterators);
-                    isolate(b, &iterators);
-                }
-            }
-            Kind::Product { factor, .. } => isolate(factor, &iterators),
-            Kind::Divide { dividend, divisor, .. } => {
-                isolate(dividend, &iterators);
-                isolate(divisor, &iterators);
-            }
-            Kind::Function { input, .. } => isolate(input, &iterators),
-        }
-        result.operations.push(operation);
-        placed.iterators.push(axes.clone());
-    }
-    (result, placed)
-}
-
-/// Make one factor of a product of two constants a tensor: a product has a word from a pad. A divisor is such a factor, too.
-///
-///     a = x + 3 * 5      =>    3.9 = 3;   a = x + 3.9 * 5
-///     a = x / 3          =>    3.9 = 3;   a = x / 3.9
-fn spell_out_constants(program: &mut Program, placement: &mut Placement) {
-    let mut number = 0;
-    while number < program.operations.len() {
-        let operation = &mut program.operations[number];
-        let origin = operation.origin.clone();
-        let whole = constant_result(operation, program.word, &program.tables).is_some();
-        let constant = match &mut operation.kind {
-            Kind::MultiplyAdd { product: Some((a @ Operand::Constant { .. }, Operand::Constant { .. })), .. } => {
-                Some(a)
-            }
-            Kind::Divide { divisor: divisor @ Operand::Constant { .. }, .. } => Some(divisor),
-            _ => None,
-        };
-        if let (Some(a), false) = (constant, whole) {
-            let tensor = TensorId(program.tensors.len());
-            let constant = std::mem::replace(a, Operand::Read { tensor, index: Vec::new() });
-            let Operand::Constant { word, fraction } = constant else { unreachable!("just matched") };
-            program.tensors.push(Tensor {
-                name: format!("{word}.{}", tensor.0),
-                shape: Vec::new(),
-                role: Role::Temporary,
-                fraction,
-                span: origin.span(),
-            });
-            placement.tensors.push(Vec::new());
-            program.operations.insert(
-                number,
-                Operation {
-                    iterators: Vec::new(),
-                    free: 0,
-                    out: tensor,
-                    out_index: Vec::new(),
-                    kind: Kind::MultiplyAdd {
-                        start: Some(Operand::Constant { word, fraction }),
-                        align: 0,
-                        scale: 0,
-                        product: None,
-                        combine: Combine::Add,
-                        shift: 0,
-                        finish: Finish::Round,
-                        bound: SumBound::Formats,
-                    },
-                    origin,
-                },
-            );
-            placement.iterators.insert(number, Vec::new());
-        }
-        number += 1;
-    }
-}
-
-fn program_tensor(program: &Program, tensor: TensorId) -> Tensor {
-    program.tensors[tensor.0].clone()
-}
 
 /// One operation while it becomes jobs.
 struct Context<'a> {
@@ -263,7 +62,7 @@ impl Context<'_> {
             Turn::ToRows => Walk::ToRows {
                 waves: level,
                 columns: self.column_loop.expect("columns leave one after the other"),
-                words: crate::placed::cost::local_count(range, Axis::Row, self.machine) as u32,
+                words: local_count(range, Axis::Row, self.machine) as u32,
                 low: range.low.rem_euclid(rows) as u32,
                 high: (range.high - 1).rem_euclid(rows) as u32 + 1,
             },
@@ -358,30 +157,30 @@ impl Context<'_> {
     }
 }
 
-/// Turn a placed program into jobs.
+/// Turn a placed program into jobs. It is made legal first ([`mod@legal`]).
 ///
-/// Where steps are `tiled`, each sum over a batch gets words of the gradient pad.
-pub(crate) fn select(program: &Program, placement: &Placement, machine: &Machine, tiled: bool) -> Selection {
-    let (mut program, mut placement) = isolate_constants(program, placement);
-    spell_out_constants(&mut program, &mut placement);
-    crate::placed::write_back::results(&mut program, &mut placement, machine);
+/// Where a step is a tile, each sum over the batch gets words of the gradient pad.
+pub(crate) fn select(placed: &placed::Program, machine: &Machine) -> Program {
+    let placed = legal::legal(placed, machine);
+    let program = &placed.fixed;
+    let tensors = program.tensors.iter().zip(&placed.tensors).zip(&placed.pieces);
     let storages: Vec<Storage> =
-        program.tensors.iter().zip(&placement.tensors).map(|(t, axes)| Storage::new(t, axes, machine)).collect();
-    let tiles = if tiled {
-        tile::tiles(&program).unwrap_or_else(|whole| panic!("{} in a program that has been cut", whole.why))
+        tensors.map(|((tensor, axes), piece)| Storage::new(tensor, axes, piece.as_ref(), machine)).collect();
+    let tiles = if placed.tile.is_some() {
+        tile::tiles(program).unwrap_or_else(|whole| panic!("{} in a program that has been cut", whole.why))
     } else {
-        vec![Tile::Every; program.operations.len()]
+        vec![When::Every; program.operations.len()]
     };
     let mut parked = 0;
     let mut jobs = Vec::new();
-    for ((operation, axes), tile) in program.operations.iter().zip(&placement.iterators).zip(tiles) {
+    for ((operation, axes), tile) in program.operations.iter().zip(&placed.iterators).zip(tiles) {
         if operation.iterators.iter().any(|i| i.high <= i.low) {
             continue;
         }
         let reshard = Reshard::of(operation, axes, &storages[operation.out.0].axes, machine)
             .expect("placements that cannot be are not tried");
         let route = route(operation, axes, reshard);
-        let count = |i: usize| crate::placed::cost::local_count(&operation.iterators[i], axes[i], machine) as u32;
+        let count = |i: usize| local_count(&operation.iterators[i], axes[i], machine) as u32;
         let mut loops: Vec<u32> = (0..operation.free).map(count).collect();
         let mut column_loop = None;
         if let Route::Tree { by_column: true, .. } = route {
@@ -395,16 +194,17 @@ pub(crate) fn select(program: &Program, placement: &Placement, machine: &Machine
             .collect();
         let context = Context { machine, storages: &storages, operation, axes, loop_of, loops, column_loop, reshard };
         let first = jobs.len();
-        select_one(&context, route, &program, &mut jobs);
+        select_one(&context, route, program, &mut jobs);
         for job in &mut jobs[first..] {
             job.counts = match tile {
-                Tile::Every => Counts::Every,
-                Tile::Last => Counts::Last,
-                Tile::Over => Counts::Over(parked_words(job, operation.out, &mut parked)),
+                When::Every => Counts::Every,
+                When::Last => Counts::Last,
+                When::Over => Counts::Over(parked_words(job, operation.out, &mut parked)),
             };
         }
     }
-    Selection { storages, jobs }
+    let fixed::Program { word, accumulator, tables, .. } = program.clone();
+    Program { word, accumulator, tables, tile: placed.tile, storages, jobs }
 }
 
 /// Words of the gradient pad for the results of a job, one each; `used` words are taken.
@@ -420,13 +220,13 @@ fn parked_words(job: &Job, out: TensorId, used: &mut i64) -> Access {
     Access { storage: StorageId(out.0), offset, strides }
 }
 
-fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut Vec<Job>) {
+fn select_one(context: &Context<'_>, route: Route, program: &fixed::Program, jobs: &mut Vec<Job>) {
     let operation = context.operation;
     let name = &context.storages[operation.out.0].name;
     let write = context.write_access();
     let reduce = operation.iterators.len() - operation.free;
     let base = Job {
-        span: operation.origin.span(),
+        origin: operation.origin.clone(),
         what: name.clone(),
         on: Datapath::Engines,
         copies: Copies::ENGINES,
@@ -449,7 +249,7 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
         let sink = Sink::Tree { unit, shift, function, write: write.clone(), lanes: write_lanes, walk: context.walk() };
         Job { lanes, sink, ..job }
     };
-    if let Some(word) = constant_result(operation, program.word, &program.tables) {
+    if let Some(word) = constants::result(operation, program.word, &program.tables) {
         let strides = write.strides[..operation.free].to_vec();
         jobs.push(Job {
             what: format!("{name} constant"),
@@ -530,45 +330,4 @@ fn select_one(context: &Context<'_>, route: Route, program: &Program, jobs: &mut
 /// Results computed side by side in each step of a chain.
 fn operation_results(chain: &Job, reduce: usize) -> u64 {
     chain.loops[reduce..].iter().map(|&n| u64::from(n)).product()
-}
-
-/// The word of an operation that reads no tensor.
-fn constant_result(operation: &Operation, word_bits: u32, tables: &[FunctionTable]) -> Option<i64> {
-    let word = |operand: &Operand| match operand {
-        Operand::Constant { word, .. } => Some(i128::from(*word)),
-        Operand::Read { .. } => None,
-    };
-    let points: i128 = operation.iterators[operation.free..].iter().map(|i| i128::from(i.extent())).product();
-    match &operation.kind {
-        Kind::MultiplyAdd { start, align, product, combine, shift, finish, .. } => {
-            let start = match start {
-                Some(start) => Some(word(start)? << align),
-                None => None,
-            };
-            let product = match product {
-                Some((a, b)) => Some(word(a)? * word(b)?),
-                None => None,
-            };
-            let sum = match combine {
-                Combine::Add => start.unwrap_or(0) + product.unwrap_or(0) * points,
-                Combine::Subtract => start.unwrap_or(0) - product.unwrap_or(0) * points,
-                Combine::Maximum | Combine::Minimum => {
-                    start.into_iter().chain(product).reduce(|one, other| combine.join(one, other))?
-                }
-            };
-            Some(match finish {
-                Finish::Negative => i64::from(sum < 0),
-                Finish::Round => saturate(round_half_even(sum, *shift), word_bits).0,
-            })
-        }
-        Kind::Product { factor, shift, one } => {
-            let factor = word(factor)?;
-            let step = |result: i64| saturate(round_half_even(i128::from(result) * factor, *shift), word_bits).0;
-            Some((0..points).fold(*one, |result, _| step(result)))
-        }
-        Kind::Divide { dividend, divisor, places, rounding } => {
-            Some(divide(word(dividend)? as i64, word(divisor)? as i64, *places, *rounding, word_bits).0)
-        }
-        Kind::Function { table, input } => Some(tables[*table].evaluate(word(input)? as i64).0),
-    }
 }

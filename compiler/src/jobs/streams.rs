@@ -6,12 +6,13 @@
 //!
 //! Leaving, it is one word per beat through the trees, from one PE of those that hold copies.
 
-use super::job::{Access, Bound, Job, Lanes, Sink, StorageId};
-use super::select::Storage;
-use crate::placed::place::Axis;
-use crate::scheduled::allocate::Home;
+use super::job::{Access, Job, Sink};
+use super::lanes::{Bound, Lanes};
+use super::{Storage, StorageId};
+use crate::placed::Axis;
+use arch::Origin;
 use arch::image::{Feed, FeedDimension};
-use arch::isa::{Address, LEVELS, LoadInstruction, NO_LEVEL};
+use arch::isa::LEVELS;
 use arch::machine::Machine;
 
 /// What a loop of a stream instruction walks over.
@@ -175,8 +176,21 @@ fn strides(part: &Part, storage: &Storage) -> Vec<i64> {
     part.loops.iter().map(stride).collect()
 }
 
-/// Instructions that load a tensor, and what they carry.
-pub(crate) fn load(storage: &Storage, home: Home, tensor: usize, machine: &Machine) -> Vec<(LoadInstruction, Feed)> {
+/// What one load instruction does: words of the input stream to the pads of the PEs that need them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Load {
+    /// Loop counts, outermost first.
+    pub(crate) loops: Vec<u32>,
+    pub(crate) write: Access,
+    /// Each PE takes its own lane; else all take the first.
+    pub(crate) scatter: bool,
+    /// The loop that picks a group of PEs, as many as a transfer has words.
+    pub(crate) group: Option<usize>,
+    pub(crate) lanes: Lanes,
+}
+
+/// The loads of a tensor, and what each carries.
+pub(crate) fn load(storage: &Storage, id: StorageId, tensor: usize, machine: &Machine) -> Vec<(Load, Feed)> {
     let scatter = storage.axes.contains(&Axis::Grid);
     let (words, rows) = (machine.stream_words(), machine.pus());
     let lane_loops = |d: usize, axis: Axis, lanes: u32| match axis {
@@ -188,15 +202,10 @@ pub(crate) fn load(storage: &Storage, home: Home, tensor: usize, machine: &Machi
     };
     let mut result = Vec::new();
     for part in parts(storage, machine, &lane_loops) {
-        let base = LEVELS - part.loops.len();
-        let mut destination = Address { base: home.base + offset(&part, storage) as u32, strides: [0; LEVELS] };
-        for (level, stride) in strides(&part, storage).into_iter().enumerate() {
-            destination.strides[base + level] = stride as i32;
-        }
         let mut lanes = Lanes {
             bounds: bounds(&part, storage, machine),
-            pick_row: level_of(&part.loops, |w| matches!(w, Walk::Row(_))).map(|l| base + l),
-            pick_column: level_of(&part.loops, |w| matches!(w, Walk::Column(_))).map(|l| base + l),
+            pick_row: level_of(&part.loops, |w| matches!(w, Walk::Row(_))),
+            pick_column: level_of(&part.loops, |w| matches!(w, Walk::Column(_))),
         };
         for bound in &mut lanes.bounds {
             if bound.axis == Axis::Grid {
@@ -204,19 +213,15 @@ pub(crate) fn load(storage: &Storage, home: Home, tensor: usize, machine: &Machi
                 bound.high = bound.high.next_multiple_of(words);
             }
         }
-        let group = level_of(&part.loops, |w| matches!(w, Walk::Group(_)));
-        let instruction = LoadInstruction {
-            counts: counts(&part.loops),
-            pad: home.pad,
-            destination,
+        let load = Load {
+            loops: part.loops.iter().map(|l| l.1).collect(),
+            write: Access { storage: id, offset: offset(&part, storage), strides: strides(&part, storage) },
             scatter,
-            pick_group: group.map_or(NO_LEVEL, |l| (base + l) as u8),
-            mask: lanes.mask(machine),
-            scalar: false,
-            end: false,
+            group: level_of(&part.loops, |w| matches!(w, Walk::Group(_))),
+            lanes,
         };
         let dimensions = dimensions(storage, machine, &part.fixed, &part.loops, scatter);
-        result.push((instruction, Feed { tensor, counts: counts(&part.loops), dimensions }));
+        result.push((load, Feed { tensor, counts: counts(&part.loops), dimensions }));
     }
     result
 }
@@ -250,7 +255,7 @@ pub(crate) fn emit(storage: &Storage, id: StorageId, tensor: usize, machine: &Ma
         }
         let loops = part.loops.iter().map(|l| l.1).collect();
         let what = format!("{} emit", storage.name);
-        let job = Job { lanes, ..Job::copy(arch::Span::default(), what, loops, access, Sink::Output) };
+        let job = Job { lanes, ..Job::copy(Origin::default(), what, loops, access, Sink::Output) };
         let dimensions = dimensions(storage, machine, &part.fixed, &part.loops, false);
         result.push((job, Feed { tensor, counts: counts(&part.loops), dimensions }));
     }

@@ -12,7 +12,6 @@
 //! the text, in source order. Nothing behind this module knows which language a program was written in.
 
 mod expected;
-mod nearest;
 mod nesting;
 pub mod preprocessor;
 pub mod rink;
@@ -24,7 +23,7 @@ use crate::derived::training::{Training, with_training};
 use crate::tensor::Program;
 use arch::{Code, Diagnostic};
 
-pub use nearest::nearest;
+pub use crate::text::nearest::nearest;
 
 /// The input languages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

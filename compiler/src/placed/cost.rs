@@ -1,6 +1,7 @@
 //! Cost model: cycles and words of a placement, before anything is scheduled.
 
-use super::place::{Axis, for_each_access};
+use super::axis::Axis;
+use super::classes::for_each_access;
 use super::reshard::{self, Reshard, Turn};
 use crate::fixed::{Kind, Operation, Program, Role, Tensor};
 use crate::tensor::Iterator;

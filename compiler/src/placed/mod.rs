@@ -1,23 +1,108 @@
-//! Placed: the program in pieces, with the axis of the grid on which each index lies.
+//! Placed: fixed-point IR of one step, in pieces, with the axis of the grid on which each index lies.
 //!
-//!     fixed::Program ─▶ tile ─▶ pieces ─▶ windows ─▶ place (classes of indices, cost) ─▶ write back ─▶ jobs
+//!     fixed::Program ─▶ tile ─▶ windows ─▶ pieces ─▶ place (classes of indices, cost) ─▶ legal ─▶ jobs
+//!
+//!     w [3] local      h = sum[i](w[i] * x[i])     =>    w [3] grid, x [3] grid, i grid: PE p holds w[p] and x[p], and the trees sum
 //!
 //! | file | decides |
 //! |---|---|
 //! | [`tile`] | in how many steps a batch runs |
+//! | [`windows`] | which inputs are sent once for each place that reads them (im2col) |
 //! | [`pieces`] | where an index that does not fill the grid evenly is cut |
-//! | [`windows`] | which inputs are sent once for each place that reads them |
-//! | [`mod@place`] | the axis of each index |
-//! | [`cost`] | what a placement costs |
+//! | [`mod@place`] | the axis of each class of indices ([`classes`]), by its [`cost`] |
 //! | [`reshard`] | which results lie elsewhere than where they are computed |
-//! | [`write_back`] | which results reach a weight through a temporary |
+//! | [`legal`] | what has to be a tensor or an operation of its own: [`slices`], [`constants`], [`write_back`] |
+//!
+//! The laws, checked by [`verify()`] (beside those of [`crate::fixed`]):
+//!
+//! 1. Each dimension of each tensor, and each iterator of each operation, has one axis.
+//! 2. Two indices of one tensor, or of one operation, that lie on different axes lie on rows and columns; others are local.
+//! 3. An index of a read is a single iterator, or a constant, where the dimension is not local; the iterator lies on the axis of the
+//!    dimension. Iterators of an index that is computed are local.
+//! 4. A result lies where its iterator does, or is a [reshard](reshard) that the bus can do.
+//! 5. Masks can hold each tall iterator to its elements, or need not ([`reshard::MaskNeed`]).
+//! 6. What the trees cannot do is summed in one PE: products, sums with a start, signs of sums.
+//! 7. A tensor that is streamed is a piece of a tensor of the whole program, inside its extents; a temporary is none.
+//! 8. The samples of a tile are as many in each piece; tiles divide the batch evenly, and no operation would see the batch twice.
 
+pub(crate) mod axis;
+pub(crate) mod classes;
+pub(crate) mod constants;
 pub(crate) mod cost;
+pub(crate) mod legal;
 pub(crate) mod pieces;
 pub(crate) mod place;
 pub(crate) mod reshard;
+pub(crate) mod slices;
+pub(crate) mod text;
 pub(crate) mod tile;
+mod verify;
 pub(crate) mod windows;
 pub(crate) mod write_back;
 
-pub use place::{Axis, Placement};
+pub use axis::Axis;
+pub use verify::{laws, verify};
+
+use crate::fixed::{self, Role, Tensor};
+use crate::tensor::{Affine, IterId};
+
+/// A program with an axis for each index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Program {
+    /// What is computed in one step.
+    pub fixed: fixed::Program,
+    /// Per tensor, per dimension.
+    pub tensors: Vec<Vec<Axis>>,
+    /// Per operation, per iterator.
+    pub iterators: Vec<Vec<Axis>>,
+    /// What the streams carry for each tensor; `None` for temporaries, which are not streamed.
+    pub pieces: Vec<Option<Piece>>,
+    /// If a step is a tile of a batch.
+    pub tile: Option<Tile>,
+}
+
+/// How a batch is cut into steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tile {
+    /// Samples of a tile.
+    pub samples: u32,
+    /// Tiles of a batch.
+    pub count: u32,
+}
+
+/// Which part of which tensor of the whole program a tensor is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Name of the whole tensor.
+    pub name: String,
+    /// Its extents, for a whole batch.
+    pub shape: Vec<u32>,
+    /// For each of its dimensions the index, as a form over the dimensions of this tensor.
+    pub index: Vec<Affine>,
+    /// Its dimension of samples, if a step has only some of them.
+    pub samples: Option<usize>,
+}
+
+impl Piece {
+    /// All of a tensor of the whole program.
+    fn whole(tensor: &Tensor) -> Option<Piece> {
+        let index = (0..tensor.shape.len()).map(|d| Affine::iterator(IterId(d))).collect();
+        let piece = Piece { name: tensor.name.clone(), shape: tensor.shape.clone(), index, samples: None };
+        (tensor.role != Role::Temporary).then_some(piece)
+    }
+}
+
+impl Program {
+    /// The program as it is, everything local.
+    pub fn whole(program: &fixed::Program) -> Program {
+        let pieces = program.tensors.iter().map(Piece::whole).collect();
+        Program::local(program.clone(), pieces, None)
+    }
+
+    /// A program of pieces, everything local: every PE computes everything.
+    pub(crate) fn local(fixed: fixed::Program, pieces: Vec<Option<Piece>>, tile: Option<Tile>) -> Program {
+        let tensors = fixed.tensors.iter().map(|tensor| vec![Axis::Local; tensor.shape.len()]).collect();
+        let iterators = fixed.operations.iter().map(|operation| vec![Axis::Local; operation.iterators.len()]).collect();
+        Program { fixed, tensors, iterators, pieces, tile }
+    }
+}

@@ -6,25 +6,14 @@
 //! Three beats per `l` become two, and a rest that may lie on other axes. What the rest reads and both parts share, `x`, is loaded
 //! twice, so that it can lie elsewhere, too. Nothing is rounded differently: each element is computed as before.
 
-use super::place::{Classes, for_each_access};
-use crate::fixed::{Kind, Operand, Operation, Program, Role, Tensor};
-use crate::tensor::{Affine, IterId, TensorId};
+use super::classes::{Classes, for_each_access};
+use super::{Piece, Program};
+use crate::fixed::{Kind, Operand, Operation, Role, Tensor};
+use crate::tensor::{Affine, TensorId};
 use arch::machine::Machine;
 use std::collections::BTreeMap;
 
-/// Which part of which tensor of the original program a tensor is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Piece {
-    pub(crate) of: TensorId,
-    /// For each dimension of the original its index, as a form over the dimensions of this tensor.
-    pub(crate) index: Vec<Affine>,
-}
-
 impl Piece {
-    fn whole(id: usize, tensor: &Tensor) -> Piece {
-        Piece { of: TensorId(id), index: (0..tensor.shape.len()).map(|d| Affine::iterator(IterId(d))).collect() }
-    }
-
     /// The piece that begins at this index of one of its dimensions.
     fn behind(&self, dimension: usize, at: i64) -> Piece {
         let mut rest = self.clone();
@@ -36,152 +25,131 @@ impl Piece {
     }
 }
 
-/// A program of pieces of another one's tensors.
-#[derive(Debug, Clone)]
-pub(crate) struct Pieces {
-    pub(crate) program: Program,
-    /// One per tensor.
-    pub(crate) pieces: Vec<Piece>,
+/// The program without the inputs that nothing reads: the labels of a prediction need not come in.
+pub(crate) fn without_unread(program: &Program) -> Program {
+    let Program { fixed, pieces, .. } = program;
+    let mut read = vec![false; fixed.tensors.len()];
+    for operation in &fixed.operations {
+        for_each_access(operation, |tensor, _, _| read[tensor.0] = true);
+    }
+    let kept: Vec<usize> = (0..read.len()).filter(|&id| read[id] || fixed.tensors[id].role != Role::Input).collect();
+    let number = |id: TensorId| kept.binary_search(&id.0).ok().map(TensorId);
+    let renumbered = |tensor, index: &[Affine]| (number(tensor).expect("it is read or written"), index.to_vec());
+    let result = crate::fixed::Program {
+        tensors: kept.iter().map(|&id| fixed.tensors[id].clone()).collect(),
+        operations: fixed.operations.iter().map(|operation| rewritten(operation, renumbered)).collect(),
+        names: fixed.names.iter().filter_map(|(name, id)| Some((name.clone(), number(*id)?))).collect(),
+        ..fixed.clone()
+    };
+    Program::local(result, kept.iter().map(|&id| pieces[id].clone()).collect(), program.tile)
 }
 
-impl Pieces {
-    /// The program as it is, without the inputs that nothing reads: the labels of a prediction need not come in.
-    pub(crate) fn whole(program: &Program) -> Pieces {
-        let mut read = vec![false; program.tensors.len()];
-        for operation in &program.operations {
-            for_each_access(operation, |tensor, _, _| read[tensor.0] = true);
+/// Cut wherever the grid would not be filled evenly; `None` where it would be, or cannot be. Nothing has left its PE yet.
+pub(crate) fn evenly(program: &Program, machine: &Machine) -> Option<Program> {
+    let mut result = program.clone();
+    let mut done = 0;
+    loop {
+        let classes = Classes::of(&result.fixed);
+        let Some((class, at)) = classes.uneven(machine).into_iter().nth(done) else { break };
+        match cut(&result, &classes, class, at) {
+            Some(next) => result = next,
+            None => done += 1,
         }
-        let kept: Vec<usize> =
-            (0..read.len()).filter(|&id| read[id] || program.tensors[id].role != Role::Input).collect();
-        let piece = |&id: &usize| Piece::whole(id, &program.tensors[id]);
-        let number = |id: TensorId| kept.binary_search(&id.0).ok().map(TensorId);
-        let renumbered = |tensor, index: &[Affine]| (number(tensor).expect("it is read or written"), index.to_vec());
-        let result = Program {
-            tensors: kept.iter().map(|&id| program.tensors[id].clone()).collect(),
-            operations: program.operations.iter().map(|operation| rewritten(operation, renumbered)).collect(),
-            names: program.names.iter().filter_map(|(name, id)| Some((name.clone(), number(*id)?))).collect(),
-            ..program.clone()
-        };
-        Pieces { program: result, pieces: kept.iter().map(piece).collect() }
     }
+    (result.fixed != program.fixed).then_some(result)
+}
 
-    /// The program as it is and with windows ([`super::windows`]), and what each becomes when every index that can be cut at a
-    /// multiple of the grid is.
-    pub(crate) fn variants(program: &Program, machine: &Machine) -> Vec<Pieces> {
-        let mut variants = vec![Pieces::whole(program)];
-        variants.extend(super::windows::variants(&variants[0]));
-        let cut: Vec<Pieces> = variants.iter().filter_map(|whole| whole.evenly(machine)).collect();
-        variants.extend(cut);
-        variants
-    }
-
-    /// Cut wherever the grid would not be filled evenly; `None` where it would be, or cannot be.
-    fn evenly(&self, machine: &Machine) -> Option<Pieces> {
-        let mut cut = self.clone();
-        let mut done = 0;
-        loop {
-            let classes = Classes::of(&cut.program);
-            let Some((class, at)) = classes.uneven(machine).into_iter().nth(done) else { break };
-            match cut.cut(&classes, class, at) {
-                Some(next) => cut = next,
-                None => done += 1,
-            }
-        }
-        (cut.program != self.program).then_some(cut)
-    }
-
-    /// Cut one class of indices; `None` where that is not possible.
-    fn cut(&self, classes: &Classes, class: usize, at: i64) -> Option<Pieces> {
-        let program = &self.program;
-        for (operation, own) in program.operations.iter().zip(&classes.iterators) {
-            // Half a sum cannot be rounded, and an operation has one iterator of the class.
-            let mut of_class = own.iter().enumerate().filter(|&(_, &c)| c == class);
-            let first = of_class.next();
-            if of_class.next().is_some() || first.is_some_and(|(i, _)| i >= operation.free) {
-                return None;
-            }
-        }
-        let dimension_of =
-            |tensor: usize| -> Option<usize> { classes.tensors[tensor].iter().position(|&c| c == class) };
-        if classes.tensors.iter().any(|own| own.iter().filter(|&&c| c == class).count() > 1) {
+/// Cut one class of indices; `None` where that is not possible.
+fn cut(uncut: &Program, classes: &Classes, class: usize, at: i64) -> Option<Program> {
+    let program = &uncut.fixed;
+    for (operation, own) in program.operations.iter().zip(&classes.iterators) {
+        // Half a sum cannot be rounded, and an operation has one iterator of the class.
+        let mut of_class = own.iter().enumerate().filter(|&(_, &c)| c == class);
+        let first = of_class.next();
+        if of_class.next().is_some() || first.is_some_and(|(i, _)| i >= operation.free) {
             return None;
         }
-        let mut result = Pieces { program: program.clone(), pieces: self.pieces.clone() };
-        // The second part of each tensor that is cut, and the copy of each that the rest reads, too.
-        let mut rests: BTreeMap<usize, TensorId> = BTreeMap::new();
-        let named = |tensors: &[Tensor], name: &str, suffix: &str| {
-            let mut name = format!("{name}{suffix}");
-            while tensors.iter().any(|t| t.name == name) {
-                name.push('+');
-            }
-            name
+    }
+    let dimension_of = |tensor: usize| -> Option<usize> { classes.tensors[tensor].iter().position(|&c| c == class) };
+    if classes.tensors.iter().any(|own| own.iter().filter(|&&c| c == class).count() > 1) {
+        return None;
+    }
+    let (mut fixed, mut pieces) = (program.clone(), uncut.pieces.clone());
+    // The second part of each tensor that is cut, and the copy of each that the rest reads, too.
+    let mut rests: BTreeMap<usize, TensorId> = BTreeMap::new();
+    let named = |tensors: &[Tensor], name: &str, suffix: &str| {
+        let mut name = format!("{name}{suffix}");
+        while tensors.iter().any(|t| t.name == name) {
+            name.push('+');
+        }
+        name
+    };
+    for (id, tensor) in program.tensors.iter().enumerate() {
+        let Some(dimension) = dimension_of(id) else { continue };
+        if i64::from(tensor.shape[dimension]) <= at {
+            continue;
+        }
+        if let Role::Parameter(_) | Role::Output = tensor.role {
+            return None;
+        }
+        let (mut rest, piece) = (tensor.clone(), pieces[id].as_ref().map(|piece| piece.behind(dimension, at)));
+        rest.name = named(&fixed.tensors, &tensor.name, ".rest");
+        rest.shape[dimension] -= at as u32;
+        fixed.tensors[id].shape[dimension] = at as u32;
+        rests.insert(id, TensorId(fixed.tensors.len()));
+        fixed.tensors.push(rest);
+        pieces.push(piece);
+    }
+    let mut operations = Vec::new();
+    for (operation, own) in program.operations.iter().zip(&classes.iterators) {
+        let Some(iterator) = own.iter().position(|&c| c == class) else {
+            operations.push(rewritten(operation, |tensor, index| pick(&rests, &dimension_of, at, tensor, index)));
+            continue;
         };
-        for (id, tensor) in program.tensors.iter().enumerate() {
-            let Some(dimension) = dimension_of(id) else { continue };
-            if i64::from(tensor.shape[dimension]) <= at {
-                continue;
-            }
-            if let Role::Parameter(_) | Role::Output = tensor.role {
-                return None;
-            }
-            let (mut rest, piece) = (tensor.clone(), self.pieces[id].behind(dimension, at));
-            rest.name = named(&result.program.tensors, &tensor.name, ".rest");
-            rest.shape[dimension] -= at as u32;
-            result.program.tensors[id].shape[dimension] = at as u32;
-            rests.insert(id, TensorId(result.program.tensors.len()));
-            result.program.tensors.push(rest);
-            result.pieces.push(piece);
+        let (low, high) = (operation.iterators[iterator].low, operation.iterators[iterator].high);
+        if low < at {
+            // What is read by its number may lie in the rest.
+            let mut main = rewritten(operation, |tensor, index| pick(&rests, &dimension_of, at, tensor, index));
+            main.iterators[iterator].high = high.min(at);
+            operations.push(main);
         }
-        let mut operations = Vec::new();
-        for (operation, own) in program.operations.iter().zip(&classes.iterators) {
-            let Some(iterator) = own.iter().position(|&c| c == class) else {
-                operations.push(rewritten(operation, |tensor, index| pick(&rests, &dimension_of, at, tensor, index)));
-                continue;
-            };
-            let (low, high) = (operation.iterators[iterator].low, operation.iterators[iterator].high);
-            if low < at {
-                // What is read by its number may lie in the rest.
-                let mut main = rewritten(operation, |tensor, index| pick(&rests, &dimension_of, at, tensor, index));
-                main.iterators[iterator].high = high.min(at);
-                operations.push(main);
-            }
-            if high > at {
-                let mut rest = rewritten(operation, |tensor, index| {
-                    let fixed = dimension_of(tensor.0).is_some_and(|d| index[d].as_iterator().is_none());
-                    match rests.get(&tensor.0) {
-                        _ if fixed => pick(&rests, &dimension_of, at, tensor, index),
-                        Some(&rest) => (rest, index.to_vec()),
-                        None => (result.copy_for_rest(&mut rests, tensor, &named), index.to_vec()),
-                    }
-                });
-                rest.iterators[iterator].low = (low - at).max(0);
-                rest.iterators[iterator].high = high - at;
-                operations.push(rest);
-            }
+        if high > at {
+            let mut rest = rewritten(operation, |tensor, index| {
+                let by_number = dimension_of(tensor.0).is_some_and(|d| index[d].as_iterator().is_none());
+                match rests.get(&tensor.0) {
+                    _ if by_number => pick(&rests, &dimension_of, at, tensor, index),
+                    Some(&rest) => (rest, index.to_vec()),
+                    None => (copy_for_rest(&mut fixed, &mut pieces, &mut rests, tensor, &named), index.to_vec()),
+                }
+            });
+            rest.iterators[iterator].low = (low - at).max(0);
+            rest.iterators[iterator].high = high - at;
+            operations.push(rest);
         }
-        result.program.operations = operations;
-        crate::fixed::verify(&result.program);
-        Some(result)
     }
+    fixed.operations = operations;
+    crate::fixed::verify(&fixed);
+    Some(Program::local(fixed, pieces, uncut.tile))
+}
 
-    /// The copy of an input that the rest reads; other tensors are shared.
-    fn copy_for_rest(
-        &mut self,
-        rests: &mut BTreeMap<usize, TensorId>,
-        tensor: TensorId,
-        named: &dyn Fn(&[Tensor], &str, &str) -> String,
-    ) -> TensorId {
-        let original = self.program.tensors[tensor.0].clone();
-        if original.role != Role::Input || original.shape.is_empty() {
-            return tensor;
-        }
-        let copy = TensorId(self.program.tensors.len());
-        let name = named(&self.program.tensors, &original.name, ".again");
-        self.program.tensors.push(Tensor { name, ..original });
-        self.pieces.push(self.pieces[tensor.0].clone());
-        rests.insert(tensor.0, copy);
-        copy
+/// The copy of an input that the rest reads; other tensors are shared.
+fn copy_for_rest(
+    fixed: &mut crate::fixed::Program,
+    pieces: &mut Vec<Option<Piece>>,
+    rests: &mut BTreeMap<usize, TensorId>,
+    tensor: TensorId,
+    named: &dyn Fn(&[Tensor], &str, &str) -> String,
+) -> TensorId {
+    let original = fixed.tensors[tensor.0].clone();
+    if original.role != Role::Input || original.shape.is_empty() {
+        return tensor;
     }
+    let copy = TensorId(fixed.tensors.len());
+    let name = named(&fixed.tensors, &original.name, ".again");
+    fixed.tensors.push(Tensor { name, ..original });
+    pieces.push(pieces[tensor.0].clone());
+    rests.insert(tensor.0, copy);
+    copy
 }
 
 /// The piece in which an element lies whose index along the cut is constant.

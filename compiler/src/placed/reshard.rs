@@ -8,7 +8,7 @@
 //! The bus reaches every PE of a row, so a result can be put into any column at no cost. A wide layer computes its sums with its
 //! inputs on the columns, and everything else about its units on all PEs.
 
-use super::place::Axis;
+use super::axis::Axis;
 use crate::fixed::{Kind, Operation, Program, Role};
 use arch::isa::Finish;
 use arch::machine::Machine;

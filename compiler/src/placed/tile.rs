@@ -5,11 +5,12 @@
 //!     w[i] = w[i] - 0.3 * s[i]                                 in the last tile
 //!
 //! The samples of a batch are the first dimension of its inputs. What has such a dimension is a tile's own; sums over it are parked
-//! ([`Tile::Over`]); what follows from them, and every weight, is written in the last tile ([`Tile::Last`]). Sums over a batch
+//! ([`When::Over`]); what follows from them, and every weight, is written in the last tile ([`When::Last`]). Sums over a batch
 //! start, end and are rounded as if it were one step, so no bit changes. What needs such a sum and gives one value per sample would
 //! have to see the batch twice: that cannot be done.
 
-use super::place::{Classes, for_each_access};
+use super::Piece;
+use super::classes::{Classes, for_each_access};
 use crate::fixed::{Kind, Operation, Program, Role};
 use crate::tensor::{Affine, TensorId};
 use arch::Span;
@@ -17,7 +18,7 @@ use std::collections::BTreeSet;
 
 /// When the results of an operation count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tile {
+pub(crate) enum When {
     /// In every tile.
     Every,
     /// In the last tile of a batch.
@@ -53,7 +54,7 @@ pub(crate) fn batch(program: &Program) -> Option<u32> {
 ///
 /// # Errors
 /// What needs all samples of a batch at once.
-pub(crate) fn tiles(program: &Program) -> Result<Vec<Tile>, Whole> {
+pub(crate) fn tiles(program: &Program) -> Result<Vec<When>, Whole> {
     let classes = Classes::of(program);
     let samples = samples(program, &classes);
     // Tensors that have their values in the last tile only.
@@ -83,43 +84,30 @@ pub(crate) fn tiles(program: &Program) -> Result<Vec<Tile>, Whole> {
         let sums = matches!(operation.kind, Kind::MultiplyAdd { .. });
         tiles.push(match (free, summed) {
             (1, _) if reads_late => return Err(whole("needs a result of the whole batch for each of its samples")),
-            (1, _) => Tile::Every,
+            (1, _) => When::Every,
             (_, 1) if !sums => return Err(whole("is a product over the batch, which is rounded at every step")),
             (_, 1) if reads_late => return Err(whole("sums up what needs a result of the whole batch")),
-            (_, 1) => Tile::Over,
-            _ if reads_late || program.tensors[operation.out.0].role == Role::State => Tile::Last,
-            _ => Tile::Every,
+            (_, 1) => When::Over,
+            _ if reads_late || program.tensors[operation.out.0].role == Role::State => When::Last,
+            _ => When::Every,
         });
-        late[operation.out.0] |= tiles.last() != Some(&Tile::Every);
+        late[operation.out.0] |= tiles.last() != Some(&When::Every);
     }
     Ok(tiles)
-}
-
-/// A program for one tile of its batch.
-#[derive(Debug, Clone)]
-pub(crate) struct Tiled {
-    /// The program of a tile; tensors are numbered as in that of the batch.
-    pub(crate) program: Program,
-    /// Samples of a tile.
-    pub(crate) size: u32,
-    /// Tiles of a batch.
-    pub(crate) tiles: u32,
-    /// For each tensor its dimension of samples, if it has one.
-    pub(crate) dimensions: Vec<Option<usize>>,
 }
 
 /// Make the tiles of a program's batch, each with `size` samples.
 ///
 /// # Errors
 /// What needs all samples of a batch at once.
-pub(crate) fn cut(program: &Program, size: u32) -> Result<Tiled, Whole> {
+pub(crate) fn cut(program: &Program, size: u32) -> Result<super::Program, Whole> {
     tiles(program)?;
     let whole = batch(program).unwrap_or(size);
     let classes = Classes::of(program);
     let samples = samples(program, &classes);
     let mut result = program.clone();
-    let mut dimensions = Vec::new();
-    for (tensor, own) in result.tensors.iter_mut().zip(&classes.tensors) {
+    let mut pieces: Vec<Option<Piece>> = program.tensors.iter().map(Piece::whole).collect();
+    for ((tensor, piece), own) in result.tensors.iter_mut().zip(&mut pieces).zip(&classes.tensors) {
         let dimension = own.iter().position(|class| samples.contains(class));
         if let Some(dimension) = dimension {
             let kept = matches!(tensor.role, Role::State | Role::Parameter(_));
@@ -130,7 +118,9 @@ pub(crate) fn cut(program: &Program, size: u32) -> Result<Tiled, Whole> {
             }
             tensor.shape[dimension] = size;
         }
-        dimensions.push(dimension);
+        if let Some(piece) = piece {
+            piece.samples = dimension;
+        }
     }
     for (operation, own) in result.operations.iter_mut().zip(&classes.iterators) {
         for (iterator, _) in operation.iterators.iter_mut().zip(own).filter(|(_, class)| samples.contains(class)) {
@@ -143,7 +133,7 @@ pub(crate) fn cut(program: &Program, size: u32) -> Result<Tiled, Whole> {
         numbered(program, &classes, &samples, operation)?;
     }
     crate::fixed::verify(&result);
-    Ok(Tiled { program: result, size, tiles: whole / size, dimensions })
+    Ok(super::Program::local(result, pieces, Some(super::Tile { samples: size, count: whole / size })))
 }
 
 /// Refuse an operation that reads or writes a sample by its number.
@@ -236,12 +226,16 @@ mod tests {
     #[test]
     fn sums_over_the_samples_wait() {
         assert_eq!(batch(&program()), Some(6));
-        assert_eq!(tiles(&program()), Ok(vec![Tile::Every, Tile::Over, Tile::Last]));
+        assert_eq!(tiles(&program()), Ok(vec![When::Every, When::Over, When::Last]));
         let cut = cut(&program(), 2).expect("it can be cut");
-        assert_eq!((cut.size, cut.tiles), (2, 3));
-        assert_eq!(cut.dimensions, [Some(0), None, Some(0), None, None]);
+        assert_eq!(cut.tile, Some(super::super::Tile { samples: 2, count: 3 }));
+        let samples = |piece: &Option<Piece>| piece.as_ref().map(|piece| piece.samples);
         assert_eq!(
-            cut.program.tensors.iter().map(|t| t.shape.clone()).collect::<Vec<_>>(),
+            cut.pieces.iter().map(samples).collect::<Vec<_>>(),
+            [Some(Some(0)), Some(None), None, None, Some(None)]
+        );
+        assert_eq!(
+            cut.fixed.tensors.iter().map(|t| t.shape.clone()).collect::<Vec<_>>(),
             [vec![2, 3], vec![3], vec![2], vec![3], vec![]]
         );
         assert_eq!(sizes(6), [3, 2, 1]);

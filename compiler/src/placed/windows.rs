@@ -1,4 +1,4 @@
-//! Windows: an input that is read at a sum of indices becomes one with a dimension for each of them, which the host fills.
+//! Windows (im2col): an input that is read at a sum of indices becomes one with a dimension for each of them, which the host fills.
 //!
 //!     o[i] = sum[k](x[i + k] * w[k])      =>      o[i] = sum[k](x.at[i][k] * w[k])       x.at[i][k] = x[i + k]
 //!
@@ -6,15 +6,16 @@
 //! tensor: with `i` on the grid, each PE holds the words of its own results. The same element is sent once for each place that needs it:
 //! more transfers, fewer cycles. Which dimensions are worth it is for the cost model: each is tried alone, and all together.
 
-use super::pieces::{Piece, Pieces, rewritten};
-use super::place::for_each_access;
-use crate::fixed::{self, Program, Role, Tensor};
+use super::classes::for_each_access;
+use super::pieces::rewritten;
+use super::{Piece, Program};
+use crate::fixed::{self, Role, Tensor};
 use crate::tensor::{Affine, IterId, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The program with windows, in every way that is tried.
-pub(crate) fn variants(whole: &Pieces) -> Vec<Pieces> {
-    let program = &whole.program;
+/// The program with windows, in every way that is tried; all dimensions together come last.
+pub(crate) fn variants(whole: &Program) -> Vec<Program> {
+    let program = &whole.fixed;
     let mut dimensions = BTreeSet::new();
     for operation in &program.operations {
         for_each_access(operation, |tensor, index, _| {
@@ -39,7 +40,7 @@ fn is_computed(form: &Affine) -> bool {
 type Window = (TensorId, Vec<Option<(i64, Vec<i64>)>>);
 
 /// What a read becomes.
-fn window(program: &Program, choice: &BTreeSet<usize>, tensor: TensorId, index: &[Affine]) -> Option<Window> {
+fn window(program: &fixed::Program, choice: &BTreeSet<usize>, tensor: TensorId, index: &[Affine]) -> Option<Window> {
     let input = program.tensors[tensor.0].role == Role::Input;
     let opened = |(d, form): (usize, &Affine)| {
         let opens = input && choice.contains(&d) && is_computed(form);
@@ -50,8 +51,8 @@ fn window(program: &Program, choice: &BTreeSet<usize>, tensor: TensorId, index: 
 }
 
 /// `None` where an index runs below 0 before it is added.
-fn with_windows(unopened: &Pieces, choice: &BTreeSet<usize>) -> Option<Pieces> {
-    let program = &unopened.program;
+fn with_windows(unopened: &Program, choice: &BTreeSet<usize>) -> Option<Program> {
+    let program = &unopened.fixed;
     // The shape of each window, and the tensors that are still read as they are.
     let mut shapes: BTreeMap<Window, Vec<u32>> = BTreeMap::new();
     let mut whole: BTreeSet<TensorId> = BTreeSet::new();
@@ -81,26 +82,26 @@ fn with_windows(unopened: &Pieces, choice: &BTreeSet<usize>) -> Option<Pieces> {
             return None;
         }
     }
-    let mut result = unopened.clone();
+    let (mut opened_program, mut pieces) = (program.clone(), unopened.pieces.clone());
     let mut places: BTreeMap<Window, TensorId> = BTreeMap::new();
     for (window, shape) in shapes {
         let (of, dimensions) = &window;
         let original = &program.tensors[of.0];
         let mut name = format!("{}.at", original.name);
-        while result.program.tensors.iter().any(|tensor| tensor.name == name) {
+        while opened_program.tensors.iter().any(|tensor| tensor.name == name) {
             name.push('+');
         }
         let (tensor, piece) = (
             Tensor { name, shape, ..original.clone() },
-            Piece { of: unopened.pieces[of.0].of, index: index(dimensions) },
+            unopened.pieces[of.0].clone().map(|whole| Piece { index: index(dimensions), ..whole }),
         );
         // What nothing reads as it is need not be loaded.
-        let place = if whole.insert(*of) { *of } else { TensorId(result.program.tensors.len()) };
+        let place = if whole.insert(*of) { *of } else { TensorId(opened_program.tensors.len()) };
         if place == *of {
-            (result.program.tensors[of.0], result.pieces[of.0]) = (tensor, piece);
+            (opened_program.tensors[of.0], pieces[of.0]) = (tensor, piece);
         } else {
-            result.program.tensors.push(tensor);
-            result.pieces.push(piece);
+            opened_program.tensors.push(tensor);
+            pieces.push(piece);
         }
         places.insert(window, place);
     }
@@ -110,9 +111,9 @@ fn with_windows(unopened: &Pieces, choice: &BTreeSet<usize>) -> Option<Pieces> {
             None => (tensor, index.to_vec()),
         })
     });
-    result.program.operations = operations.collect();
-    fixed::verify(&result.program);
-    Some(result)
+    opened_program.operations = operations.collect();
+    fixed::verify(&opened_program);
+    Some(Program::local(opened_program, pieces, unopened.tile))
 }
 
 /// The index of the original tensor, over the dimensions of its window.

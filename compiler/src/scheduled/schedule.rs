@@ -9,11 +9,11 @@
 //! with the longest way to the end of the step goes first; while it waits, others fill the gap, cut at an outer loop if they are
 //! too long for it. How much such a filler may delay the urgent job is tried out, and the shortest step is taken.
 
+use super::colour::Coloured;
 use super::timetable::{Cycles, Footprint, Site, Slot, Timetable};
 use super::trace::{Touch, Trace, behind};
-use crate::jobs::job::{Datapath, Extent, Job};
-use crate::jobs::select::Storage;
-use arch::isa::Pad;
+use crate::jobs::job::{Datapath, Job};
+use crate::jobs::lanes::Extent;
 use arch::machine::Machine;
 
 /// Jobs in the order of issue, their slots, and the length of the step.
@@ -22,7 +22,9 @@ use arch::machine::Machine;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Schedule {
     pub(crate) jobs: Vec<Job>,
+    /// One per job.
     pub(crate) slots: Vec<Slot>,
+    /// Cycles from the start of a step to the earliest start of the next.
     pub(crate) length: u64,
     /// First cycle in which everything can be read.
     pub(crate) landed: u64,
@@ -44,13 +46,14 @@ impl Schedule {
 }
 
 /// Jobs in the order in which they were written.
-pub(crate) fn in_order(storages: &[Storage], jobs: &[Job], pads: &[Pad], machine: &Machine) -> Schedule {
-    let mut timetable = Timetable::new(machine, storages, pads);
-    for job in jobs {
+pub(crate) fn in_order(coloured: &Coloured, machine: &Machine) -> Schedule {
+    let Coloured { program, pads } = coloured;
+    let mut timetable = Timetable::new(machine, &program.storages, pads);
+    for job in &program.jobs {
         let words = Footprint::of(job, machine);
         timetable.place(job, &words, timetable.start(job, timetable.words_ready(&words)));
     }
-    Schedule::of(&timetable, jobs.to_vec())
+    Schedule::of(&timetable, program.jobs.clone())
 }
 
 /// Programs with more jobs keep the order in which they are written: the search grows with the square of their number.
@@ -61,14 +64,15 @@ const POLICIES: &[(u64, bool)] =
     &[(0, false), (0, true), (2, true), (8, false), (8, true), (32, false), (u64::MAX, false)];
 
 /// The best order found. Not longer than the order in which the jobs are written.
-pub(crate) fn schedule(storages: &[Storage], jobs: &[Job], pads: &[Pad], machine: &Machine) -> Schedule {
-    let mut best = in_order(storages, jobs, pads, machine);
+pub(crate) fn schedule(coloured: &Coloured, machine: &Machine) -> Schedule {
+    let mut best = in_order(coloured, machine);
+    let jobs = &coloured.program.jobs;
     if jobs.len() > MOST_JOBS {
         return best;
     }
     let graph = Graph::of(jobs, machine);
     for &(delay, cut) in POLICIES {
-        let found = list(&graph, storages, jobs, pads, machine, delay, cut);
+        let found = list(&graph, coloured, machine, delay, cut);
         if found.merit() < best.merit() {
             best = found;
         }
@@ -164,22 +168,15 @@ struct Open {
     ready: Option<u64>,
 }
 
-fn list(
-    graph: &Graph,
-    storages: &[Storage],
-    jobs: &[Job],
-    pads: &[Pad],
-    machine: &Machine,
-    delay: u64,
-    cut: bool,
-) -> Schedule {
-    let mut timetable = Timetable::new(machine, storages, pads);
+fn list(graph: &Graph, coloured: &Coloured, machine: &Machine, delay: u64, cut: bool) -> Schedule {
+    let Coloured { program, pads } = coloured;
+    let mut timetable = Timetable::new(machine, &program.storages, pads);
     let mut waiting: Vec<usize> = graph.before.iter().map(Vec::len).collect();
     let open = |(number, job): (usize, &Job)| {
         let words = graph.words[number].clone();
         Open { job: job.clone(), number, words, ready: None }
     };
-    let mut opened: Vec<Open> = jobs.iter().enumerate().map(open).collect();
+    let mut opened: Vec<Open> = program.jobs.iter().enumerate().map(open).collect();
     let mut placed = Vec::new();
     while !opened.is_empty() {
         let mut ready: Vec<(usize, u64)> = Vec::new();

@@ -4,8 +4,8 @@
 
 use super::trace::{Pace, Touch, Trace, behind};
 use crate::fixed::Role;
-use crate::jobs::job::{Access, Copies, Datapath, Job, Sink, StorageId};
-use crate::jobs::select::Storage;
+use crate::jobs::job::{Access, Copies, Datapath, Job, Sink};
+use crate::jobs::{Storage, StorageId};
 use arch::isa::Pad;
 use arch::machine::Machine;
 use arch::timing;
@@ -62,8 +62,19 @@ pub(crate) struct Slot {
     pub(crate) moves: Option<Cycles>,
     /// First cycle in which another job may read all of the result.
     pub(crate) readable: u64,
-    /// Cycles the job waited, after the one before it.
-    pub(crate) waited: u64,
+}
+
+impl Slot {
+    /// The cycles of a job that starts in cycle `start`.
+    pub(crate) fn of(job: &Job, start: u64, machine: &Machine) -> Slot {
+        let shape = shape(job, machine);
+        Slot {
+            issue: shape.issue.later(start),
+            root: shape.root.map(|cycles| cycles.later(start)),
+            moves: shape.moves.map(|cycles| cycles.later(start)),
+            readable: shape.readable + start,
+        }
+    }
 }
 
 /// The words of a storage in the pads of one datapath.
@@ -104,7 +115,7 @@ fn ports(job: &Job) -> impl Iterator<Item = Datapath> {
     Copies { engines: job.copies.engines || carried, ..job.copies }.iter()
 }
 
-/// The windows of a job that starts in cycle 0.
+/// The cycles of a job that starts in cycle 0.
 fn shape(job: &Job, machine: &Machine) -> Slot {
     let interval = u64::from(job.interval);
     let last = (job.beats() - 1) * interval;
@@ -118,7 +129,7 @@ fn shape(job: &Job, machine: &Machine) -> Slot {
             (Some(root), Some(root.later(timing::root_result(machine, *unit, function.as_ref()))))
         }
     };
-    Slot { issue: Cycles { first: 0, last }, root, moves, readable: last + readable, waited: 0 }
+    Slot { issue: Cycles { first: 0, last }, root, moves, readable: last + readable }
 }
 
 /// The cycles, relative to the job's start, in which its results are at the write port of some pads.
@@ -310,9 +321,13 @@ impl<'a> Timetable<'a> {
         Some(operand.unwrap_or_else(|| job.write().map_or(Cause::Order, |write| Cause::Overwritten(name(write)))))
     }
 
+    /// The first cycle in which the stream of a datapath is free.
+    pub(crate) fn free(&self, on: Datapath) -> u64 {
+        self.free[on as usize]
+    }
+
     /// Let a job start in a cycle that [`Timetable::start`] gave.
     pub(crate) fn place(&mut self, job: &Job, words: &Footprint, start: u64) {
-        let shape = shape(job, self.machine);
         for (to, write) in ports(job).filter_map(|to| Some((to, job.write()?))) {
             let cycles = write_cycles(job, to, self.machine).later(start);
             self.ports[to as usize][self.pads[write.storage.0] as usize].push(cycles);
@@ -329,13 +344,7 @@ impl<'a> Timetable<'a> {
         for (known, more) in self.parked.iter_mut().zip(&words.parked) {
             known.extend(more.iter().map(|trace| trace.clone().later(start)));
         }
-        let slot = Slot {
-            issue: shape.issue.later(start),
-            root: shape.root.map(|w| w.later(start)),
-            moves: shape.moves.map(|w| w.later(start)),
-            readable: shape.readable + start,
-            waited: start - self.free[job.on as usize],
-        };
+        let slot = Slot::of(job, start, self.machine);
         self.free[job.on as usize] = slot.issue.last + 1;
         if let (true, Some(moves)) = (self.machine.scalar(), slot.moves) {
             if job.sends() { &mut self.sent } else { &mut self.from_roots }.push(moves);

@@ -273,7 +273,8 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jobs::job::{Sink, StorageId};
+    use crate::jobs::StorageId;
+    use crate::jobs::job::Sink;
     use rand_chacha::ChaCha8Rng;
     use rand_chacha::rand_core::{Rng, SeedableRng};
     use std::collections::BTreeMap;
@@ -311,7 +312,7 @@ mod tests {
     }
 
     fn job(loops: &[u32], interval: u32, access: &Access) -> Job {
-        let copy = Job::copy(arch::Span::default(), String::new(), loops.to_vec(), access.clone(), Sink::Output);
+        let copy = Job::copy(arch::Origin::default(), String::new(), loops.to_vec(), access.clone(), Sink::Output);
         Job { interval, ..copy }
     }
 

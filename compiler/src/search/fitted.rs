@@ -50,8 +50,8 @@ pub fn compile_fitted(
         }
     }
     let (found, roomy) = tried.expect("one depth at least is tried")?;
-    let image = found.image(program, &roomy, line_of)?;
-    let used = found.built.allocation.words;
+    let image = found.image(&roomy, line_of)?;
+    let used = found.words();
     let instructions = [image.alu.len(), image.root.len(), image.moves.len(), image.load.len(), image.scalar.len()];
     let longest = instructions.into_iter().max().unwrap_or(0) as u32;
     // At least a few words, so that small programs share a grid.
@@ -67,6 +67,6 @@ pub fn compile_fitted(
         ..spec.clone()
     };
     // Nothing differs but depths, and a scalar unit that is not used: what was found is what would be found.
-    let image = found.image(program, &machine(fitted)?, line_of)?;
+    let image = found.image(&machine(fitted)?, line_of)?;
     Ok(found.compiled(image, line_of))
 }

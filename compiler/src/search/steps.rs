@@ -1,9 +1,8 @@
 //! Steps: the schedule as people read it.
 
-use super::Built;
 use crate::jobs::job::{Datapath, Job, Sink};
-use crate::scheduled::schedule::Schedule;
-use crate::scheduled::timetable::{self, Cause};
+use crate::scheduled::timetable::{Footprint, Slot, Timetable};
+use crate::scheduled::{Cause, Program};
 use arch::machine::Machine;
 use arch::timing::Unit;
 
@@ -28,16 +27,16 @@ pub struct Step {
     pub readable: u64,
 }
 
-/// Why each job waits: the schedule, replayed.
-fn causes(built: &Built, machine: &Machine) -> Vec<Option<Cause>> {
-    let pads: Vec<_> = built.allocation.homes.iter().map(|home| home.pad).collect();
-    let mut timetable = timetable::Timetable::new(machine, &built.storages, &pads);
-    let jobs = built.schedule.jobs.iter().zip(&built.schedule.slots);
-    jobs.map(|(job, slot)| {
-        let words = timetable::Footprint::of(job, machine);
-        let cause = timetable.cause(job, &words, slot.issue.first);
-        timetable.place(job, &words, slot.issue.first);
-        cause
+/// How long each job waits, and why: the schedule, replayed.
+fn waits(program: &Program, machine: &Machine) -> Vec<(u64, Option<Cause>)> {
+    let pads = program.pads();
+    let mut timetable = Timetable::new(machine, program.storages(), &pads);
+    let jobs = program.jobs().iter().zip(&program.starts);
+    jobs.map(|(job, &start)| {
+        let words = Footprint::of(job, machine);
+        let wait = (start - timetable.free(job.on), timetable.cause(job, &words, start));
+        timetable.place(job, &words, start);
+        wait
     })
     .collect()
 }
@@ -54,17 +53,16 @@ fn unit(job: &Job) -> &'static str {
 }
 
 /// The instructions of a step, in the order in which they start.
-pub(crate) fn steps(built: &Built, machine: &Machine, line_of: &dyn Fn(arch::Span) -> usize) -> Vec<Step> {
-    let Schedule { jobs, slots, .. } = &built.schedule;
-    let timed = jobs.iter().zip(slots).zip(causes(built, machine));
-    let step = |((job, slot), cause): ((&Job, &timetable::Slot), Option<Cause>)| Step {
+pub(crate) fn steps(program: &Program, machine: &Machine, line_of: &dyn Fn(arch::Span) -> usize) -> Vec<Step> {
+    let timed = program.jobs().iter().zip(program.slots(machine)).zip(waits(program, machine));
+    let step = |((job, slot), (waited, cause)): ((&Job, Slot), (u64, Option<Cause>))| Step {
         cause,
         unit: unit(job),
         what: job.what.clone(),
-        line: line_of(job.span),
+        line: line_of(job.origin.span()),
         start: slot.issue.first,
         length: slot.issue.last - slot.issue.first + 1,
-        waited: slot.waited,
+        waited,
         readable: slot.readable,
     };
     let mut steps: Vec<Step> = timed.map(step).collect();

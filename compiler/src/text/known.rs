@@ -2,8 +2,8 @@
 
 use super::Cursor;
 use super::token::Kind;
-use crate::language::nearest;
 use crate::tensor::{Affine, IterId, Iterator, TensorId};
+use crate::text::nearest::nearest;
 use arch::{Code, Diagnostic};
 use std::collections::BTreeMap;
 

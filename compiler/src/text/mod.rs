@@ -10,6 +10,9 @@
 //! | [`mod@write`] | names, numbers and origins as text, and lists of them |
 //! | [`names`] | elements of tensors and loops over them, as text |
 //! | [`known`] | these, read back |
+//! | [`nearest`] | the known name that was meant |
+//! | [`forms`] | sums of counters |
+//! | [`table`] | function tables |
 //!
 //! The rules of every text form:
 //!
@@ -25,9 +28,31 @@
 //! it never fails, even for a value that breaks a law.
 
 pub mod cursor;
+pub mod forms;
 pub mod known;
 pub mod names;
+pub mod nearest;
+pub mod table;
 pub mod token;
 pub mod write;
 
 pub use cursor::Cursor;
+
+use arch::{Code, Diagnostic};
+use std::str::FromStr;
+
+/// Read a text of a stage and check its laws.
+///
+/// # Errors
+/// What is wrong with it; `E-LAW` for a law that it breaks.
+pub fn read<T: FromStr<Err = Diagnostic>>(
+    text: &str,
+    laws: impl Fn(&T) -> Result<(), String>,
+) -> Result<T, Vec<Diagnostic>> {
+    let value = text.parse().map_err(|error| vec![error])?;
+    laws(&value).map_err(|broken| {
+        let help = "the laws are at the head of the stage's module; the verifier holds every pass to them";
+        vec![Diagnostic::global(Code::Law, format!("the text breaks {broken}")).with_help(help)]
+    })?;
+    Ok(value)
+}

@@ -1,0 +1,157 @@
+//! The laws of jobs, checked.
+
+use super::job::{Access, Copies, Counts, Datapath, Job, Sink, Source};
+use super::lanes::Lanes;
+use super::{Program, Storage};
+use crate::fixed::Role;
+use crate::placed::Axis;
+use arch::isa::RootFunction;
+use arch::machine::Machine;
+use std::collections::BTreeSet;
+
+/// Check the laws of the module head.
+///
+/// # Panics
+/// When a law is broken: that is a bug of ours, never the user's.
+pub fn verify(program: &Program, machine: &Machine) {
+    if let Err(broken) = laws(program, machine) {
+        panic!("the list of jobs is broken: {broken}\n{program}");
+    }
+}
+
+/// The first law that is broken, in words.
+///
+/// # Errors
+/// If there is one.
+pub fn laws(program: &Program, machine: &Machine) -> Result<(), String> {
+    for storage in &program.storages {
+        let streamed = !matches!(storage.role, Role::Temporary);
+        law!(8, streamed == storage.piece.is_some(), "{}: what is streamed is a piece of something", storage.name);
+    }
+    for (number, job) in program.jobs.iter().enumerate() {
+        let at = format!("job {number} ({})", job.what);
+        verify_shape(program, job, &at)?;
+        verify_lanes(&job.lanes, job, machine, &at)?;
+        verify_roles(program, job, &at)?;
+        if let Sink::Tree { function, lanes, .. } = &job.sink {
+            verify_lanes(lanes, job, machine, &at)?;
+            if let Some(RootFunction::Table(usage)) = function {
+                let known = program.tables.iter().any(|table| table.usage == *usage);
+                law!(7, known, "{at}: the root applies a table that the program does not have");
+            }
+        }
+    }
+    verify_unit(program)?;
+    verify_parked(program)?;
+    Ok(())
+}
+
+/// The words of a storage that an access touches: the first and the last.
+pub(crate) fn reach(access: &Access, loops: &[u32]) -> (i64, i64) {
+    access.strides.iter().zip(loops).fold((access.offset, access.offset), |(low, high), (&stride, &count)| {
+        let last = stride * (i64::from(count) - 1);
+        (low + last.min(0), high + last.max(0))
+    })
+}
+
+/// Laws 1 to 3.
+fn verify_shape(program: &Program, job: &Job, at: &str) -> Result<(), String> {
+    law!(1, job.loops.iter().all(|&count| count > 0), "{at}: a loop that runs never");
+    law!(1, job.reduce <= job.loops.len() && job.interval > 0, "{at}: loops that are summed over");
+    // Rounds over the columns have not been made yet: offsets do not reach beyond what they will.
+    let walks = matches!(job.sink, Sink::Tree { walk: Some(_), .. });
+    for access in job.reads().chain(job.write()).chain(job.parked()) {
+        law!(1, access.strides.len() == job.loops.len(), "{at}: a stride for each loop");
+    }
+    for access in job.reads().chain(job.write()) {
+        let storage = &program.storages[access.storage.0];
+        let (low, high) = reach(access, &job.loops);
+        let inside = low >= 0 && (walks || high < i64::from(storage.words));
+        law!(1, inside, "{at}: words {low} to {high} of {}, which has {}", storage.name, storage.words);
+    }
+    for access in job.write().into_iter().chain(job.parked()) {
+        let summed = &access.strides[job.loops.len() - job.reduce..];
+        law!(1, summed.iter().all(|&stride| stride == 0), "{at}: a result moves inside its sum");
+    }
+    law!(1, job.a.is_some() || job.b == Source::Word(0), "{at}: half a product");
+    Ok(())
+}
+
+/// Law 4.
+fn verify_lanes(lanes: &Lanes, job: &Job, machine: &Machine, at: &str) -> Result<(), String> {
+    let mut axes = Vec::new();
+    for bound in &lanes.bounds {
+        law!(4, matches!(bound.axis, Axis::Row | Axis::Column | Axis::Grid), "{at}: a bound on {}", bound.axis);
+        law!(4, !axes.contains(&bound.axis), "{at}: two bounds on {}", bound.axis);
+        law!(4, bound.level.is_none_or(|level| level < job.loops.len()), "{at}: a bound of a loop that is not there");
+        axes.push(bound.axis);
+    }
+    law!(4, !axes.contains(&Axis::Grid) || axes.len() == 1, "{at}: bounds on the whole grid and on a part of it");
+    for (level, lanes) in [(lanes.pick_row, machine.pus()), (lanes.pick_column, machine.pes_per_pu())] {
+        let counts = level.is_none_or(|level| job.loops.get(level).is_some_and(|&count| count <= lanes));
+        law!(4, counts, "{at}: a pick of a lane that is not there");
+    }
+    Ok(())
+}
+
+/// Law 6.
+fn verify_roles(program: &Program, job: &Job, at: &str) -> Result<(), String> {
+    let Some(write) = job.write() else { return Ok(()) };
+    let storage = &program.storages[write.storage.0];
+    let bus = matches!(job.sink, Sink::Tree { .. }) || job.on == Datapath::Scalar;
+    let may = match storage.role {
+        Role::Input | Role::Parameter(_) => false,
+        Role::State => !bus && job.copies == Copies::ENGINES,
+        Role::Temporary | Role::Output => true,
+    };
+    law!(6, may, "{at}: {} cannot be written so", storage.name);
+    law!(6, job.copies.engines || job.copies.scalar, "{at}: nobody takes the result");
+    Ok(())
+}
+
+/// Law 5.
+fn verify_unit(program: &Program) -> Result<(), String> {
+    let kept = |storage: &Storage| matches!(storage.role, Role::State | Role::Parameter(_));
+    let writers = |storage: usize| {
+        let writes = move |job: &&Job| job.write().is_some_and(|write| write.storage.0 == storage);
+        program.jobs.iter().filter(writes)
+    };
+    for job in &program.jobs {
+        for read in job.reads() {
+            let storage = &program.storages[read.storage.0];
+            let mut others = writers(read.storage.0);
+            let there = match job.on {
+                Datapath::Engines => others.all(|writer| writer.copies.engines),
+                Datapath::Scalar => {
+                    law!(5, !kept(storage), "{}: the scalar unit has no {}", job.what, storage.name);
+                    storage.role == Role::Input || others.all(|writer| writer.copies.scalar)
+                }
+            };
+            law!(5, there, "{}: {} is not written where it is read", job.what, storage.name);
+        }
+        let stays = matches!(job.sink, Sink::Pad(_)) && job.lanes == Lanes::default() && job.counts == Counts::Every;
+        law!(5, job.on == Datapath::Engines || stays, "{}: the scalar unit has no mask and no tree", job.what);
+    }
+    Ok(())
+}
+
+/// Law 8.
+fn verify_parked(program: &Program) -> Result<(), String> {
+    let mut taken: BTreeSet<i64> = BTreeSet::new();
+    for job in &program.jobs {
+        law!(8, job.counts == Counts::Every || program.tile.is_some(), "{}: there are no tiles", job.what);
+        let Some(parked) = job.parked() else { continue };
+        for word in words(parked, &job.loops) {
+            law!(8, word >= 0 && taken.insert(word), "{}: gradient word {word} belongs to another sum", job.what);
+        }
+    }
+    Ok(())
+}
+
+/// The words that an access touches, one for each point of the loops that move it.
+fn words(access: &Access, loops: &[u32]) -> Vec<i64> {
+    let moving = access.strides.iter().zip(loops).filter(|(stride, _)| **stride != 0);
+    moving.fold(vec![access.offset], |words, (&stride, &count)| {
+        words.iter().flat_map(|&word| (0..i64::from(count)).map(move |step| word + stride * step)).collect()
+    })
+}

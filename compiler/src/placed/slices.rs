@@ -1,0 +1,104 @@
+//! Slices: an element of a spread tensor that is read by its number becomes a tensor of its own.
+//!
+//!     a = x[2] * r      x on the grid      =>    x.2 += x[k], k in 2..3;   a = x.2 * r
+//!
+//! The element lies in one PE; as a sum over one lane it goes through the trees to all PEs that need it.
+
+use super::Program;
+use super::axis::Axis;
+use crate::fixed::{Kind, Operand, Operation, Role, SumBound, Tensor};
+use crate::tensor::{Affine, IterId, Iterator, TensorId};
+use arch::isa::{Combine, Finish};
+
+/// Replace reads with a constant index along a spread dimension by reads of a new tensor that holds just that slice.
+pub(crate) fn slices(program: &Program) -> Program {
+    let mut result = program.clone();
+    result.fixed.operations.clear();
+    result.iterators.clear();
+    for (operation, axes) in program.fixed.operations.iter().zip(&program.iterators) {
+        let mut own = operation.clone();
+        for operand in operands(&mut own.kind) {
+            if let Some(slice) = slice(&mut result, operand, operation, axes) {
+                *operand = slice;
+            }
+        }
+        result.fixed.operations.push(own);
+        result.iterators.push(axes.clone());
+    }
+    result
+}
+
+/// What an operation reads, in the order in which slices are made.
+fn operands(kind: &mut Kind) -> Vec<&mut Operand> {
+    match kind {
+        Kind::MultiplyAdd { start, product, .. } => {
+            let factors = product.iter_mut().flat_map(|(a, b)| [a, b]);
+            start.iter_mut().chain(factors).collect()
+        }
+        Kind::Product { factor, .. } => vec![factor],
+        Kind::Divide { dividend, divisor, .. } => vec![dividend, divisor],
+        Kind::Function { input, .. } => vec![input],
+    }
+}
+
+/// What an operand becomes, if it is read by its number where its tensor is spread; the slice is computed by a new operation.
+fn slice(result: &mut Program, operand: &Operand, operation: &Operation, axes: &[Axis]) -> Option<Operand> {
+    let Operand::Read { tensor, index } = operand else { return None };
+    let home = result.tensors[tensor.0].clone();
+    let by_number = |d: usize, form: &Affine| form.as_constant().filter(|_| home[d] != Axis::Local);
+    if !index.iter().enumerate().any(|(d, form)| by_number(d, form).is_some()) {
+        return None;
+    }
+    // Dimensions that stay, and the iterators that run over them.
+    let mut kept: Vec<IterId> = Vec::new();
+    for &(iterator, _) in index.iter().flat_map(|form| &form.terms) {
+        if !kept.contains(&iterator) {
+            kept.push(iterator);
+        }
+    }
+    let mut iterators: Vec<Iterator> = kept.iter().map(|i| operation.iterators[i.0].clone()).collect();
+    let mut places: Vec<Axis> = kept.iter().map(|i| axes[i.0]).collect();
+    let source = &result.fixed.tensors[tensor.0];
+    let slice = TensorId(result.fixed.tensors.len());
+    let own = Tensor {
+        name: format!("{}.{}", source.name, slice.0),
+        shape: iterators.iter().map(|iterator| iterator.high as u32).collect(),
+        role: Role::Temporary,
+        fraction: source.fraction,
+        span: source.span,
+    };
+    result.fixed.tensors.push(own);
+    result.tensors.push(places.clone());
+    result.pieces.push(None);
+    let position = |iterator: IterId| IterId(kept.iter().position(|&i| i == iterator).expect("collected"));
+    let mut forms = Vec::new();
+    for (d, form) in index.iter().enumerate() {
+        forms.push(if let Some(at) = by_number(d, form) {
+            iterators.push(Iterator { name: format!("={at}"), low: at, high: at + 1 });
+            places.push(home[d]);
+            Affine::iterator(IterId(iterators.len() - 1))
+        } else {
+            Affine { offset: form.offset, terms: form.terms.iter().map(|&(i, c)| (position(i), c)).collect() }
+        });
+    }
+    let one = Operand::Constant { word: 1, fraction: 0 };
+    result.fixed.operations.push(Operation {
+        iterators,
+        free: kept.len(),
+        out: slice,
+        out_index: (0..kept.len()).map(|i| Affine::iterator(IterId(i))).collect(),
+        kind: Kind::MultiplyAdd {
+            start: None,
+            align: 0,
+            scale: 0,
+            product: Some((Operand::Read { tensor: *tensor, index: forms }, one)),
+            combine: Combine::Add,
+            shift: 0,
+            finish: Finish::Round,
+            bound: SumBound::Formats,
+        },
+        origin: operation.origin.clone(),
+    });
+    result.iterators.push(places);
+    Some(Operand::Read { tensor: slice, index: kept.into_iter().map(Affine::iterator).collect() })
+}

@@ -1,0 +1,170 @@
+//! Colour: every storage gets a pad.
+//!
+//!     a = b * c + d       b, c and d are read in one cycle: each from a pad of its own       b in model, c in t0, d in t1
+//!
+//! Inputs lie in `data`, weights and constants in `model`, temporaries where their readers can have all operands in one
+//! cycle: different words that are read by one job must come from different pads. Where no choice of pads does that, one
+//! operand is copied first.
+
+use crate::fixed::Role;
+use crate::jobs::job::{Access, Copies, Datapath, Job, Sink, Source};
+use crate::jobs::{self, Storage, StorageId};
+use arch::isa::Pad;
+
+/// A program whose storages have pads, with the copies that became necessary.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Coloured {
+    pub(crate) program: jobs::Program,
+    /// One per storage.
+    pub(crate) pads: Vec<Pad>,
+}
+
+/// Pads that a storage may have: temporaries written from the bus, or by the scalar unit, cannot lie in the model pad.
+fn choices(storage: &Storage, from_bus: bool) -> &'static [Pad] {
+    match storage.role {
+        Role::Input => &[Pad::Data],
+        Role::State | Role::Parameter(_) => &[Pad::Model],
+        Role::Temporary | Role::Output if from_bus => &[Pad::T0, Pad::T1],
+        Role::Temporary | Role::Output => &[Pad::T0, Pad::T1, Pad::Model],
+    }
+}
+
+/// The different reads of a job.
+fn distinct_reads(job: &Job) -> Vec<Access> {
+    let mut reads: Vec<Access> = Vec::new();
+    for access in job.reads() {
+        if !reads.contains(access) {
+            reads.push(access.clone());
+        }
+    }
+    reads
+}
+
+/// Copy one operand of a job into a new temporary, laid out in the order of the loops it depends on.
+fn copy_operand(operand: &Access, job: &mut Job, storages: &mut Vec<Storage>) -> Job {
+    let source = storages[operand.storage.0].clone();
+    let copy = StorageId(storages.len());
+    let used: Vec<usize> = (0..job.loops.len()).filter(|&l| operand.strides[l] != 0).collect();
+    let loops: Vec<u32> = used.iter().map(|&l| job.loops[l]).collect();
+    let words: u32 = loops.iter().product();
+    let mut strides = vec![0; job.loops.len()];
+    let mut step = 1;
+    for &l in used.iter().rev() {
+        strides[l] = step;
+        step *= i64::from(job.loops[l]);
+    }
+    let name = format!("{}.copy{}", source.name, copy.0);
+    storages.push(Storage {
+        name: name.clone(),
+        shape: Vec::new(),
+        axes: Vec::new(),
+        strides: Vec::new(),
+        words,
+        role: Role::Temporary,
+        fraction: source.fraction,
+        piece: None,
+    });
+    let pick = |all: &[i64]| used.iter().map(|&l| all[l]).collect::<Vec<i64>>();
+    let from = Access { strides: pick(&operand.strides), ..operand.clone() };
+    let to = Access { storage: copy, offset: 0, strides: pick(&strides) };
+    let replacement = Access { storage: copy, offset: 0, strides };
+    let replace = |access: &mut Access| {
+        if access == operand {
+            *access = replacement.clone();
+        }
+    };
+    job.a.iter_mut().for_each(replace);
+    if let Source::Access(access) = &mut job.b {
+        replace(access);
+    }
+    if let Some(Source::Access(access)) = &mut job.c {
+        replace(access);
+    }
+    let copies = Copies { engines: job.on == Datapath::Engines, scalar: job.on == Datapath::Scalar };
+    Job { on: job.on, copies, ..Job::copy(job.origin.clone(), format!("{name} copy"), loops, from, Sink::Pad(to)) }
+}
+
+/// Choose a pad for every storage; insert copies where operands collide.
+pub(crate) fn colour(program: &jobs::Program) -> Coloured {
+    let (mut storages, jobs) = (program.storages.clone(), &program.jobs);
+    let mut from_bus = vec![false; storages.len()];
+    let mut in_unit = from_bus.clone();
+    for job in jobs {
+        if let (true, Some(write)) = (job.copies.scalar || job.on == Datapath::Scalar, job.write()) {
+            in_unit[write.storage.0] = true;
+        }
+        match &job.sink {
+            Sink::Pad(_) if job.on == Datapath::Engines => {}
+            Sink::Pad(write) | Sink::Tree { write, .. } => from_bus[write.storage.0] = true,
+            Sink::Output => {}
+        }
+    }
+    let fixed = |storage: &Storage, bus: bool| match choices(storage, bus) {
+        &[pad] => Some(pad),
+        _ => None,
+    };
+    let mut pads: Vec<Option<Pad>> = storages.iter().zip(&from_bus).map(|(s, &bus)| fixed(s, bus)).collect();
+    let mut queue: Vec<Job> = jobs.iter().rev().cloned().collect();
+    let mut jobs = Vec::new();
+    while let Some(mut job) = queue.pop() {
+        let mut taken: Vec<Pad> = Vec::new();
+        let mut collision = None;
+        let mut reads = distinct_reads(&job);
+        // What has a pad already goes first, then what has the fewest choices.
+        reads.sort_by_key(|a| match pads[a.storage.0] {
+            Some(_) => 0,
+            None => choices(&storages[a.storage.0], from_bus[a.storage.0]).len(),
+        });
+        for access in reads {
+            let storage = access.storage.0;
+            let pad = pads[storage].or_else(|| {
+                let mut free: Vec<Pad> = choices(&storages[storage], from_bus[storage]).to_vec();
+                free.retain(|pad| !taken.contains(pad));
+                best(&free, storage, &jobs, &queue, &pads, &in_unit)
+            });
+            match pad {
+                Some(pad) if !taken.contains(&pad) => {
+                    pads[storage] = Some(pad);
+                    taken.push(pad);
+                }
+                _ => collision = Some(access),
+            }
+        }
+        if let Some(access) = collision {
+            let copy = copy_operand(&access, &mut job, &mut storages);
+            let free = [Pad::T0, Pad::T1, Pad::Model].into_iter().find(|pad| !taken.contains(pad));
+            pads.push(Some(free.expect("three operands use at most three of four pads")));
+            from_bus.push(job.on == Datapath::Scalar);
+            in_unit.push(job.on == Datapath::Scalar);
+            queue.push(job);
+            queue.push(copy);
+            continue;
+        }
+        jobs.push(job);
+    }
+    let pads = pads.into_iter().map(|pad| pad.unwrap_or(Pad::T0)).collect();
+    Coloured { program: jobs::Program { storages, jobs, ..program.clone() }, pads }
+}
+
+/// The pad, of those that are free, that collides least with the other operands of later readers.
+///
+/// Write ports are busy where the scalar unit works: sums come in at their own pace while it computes and sends.
+fn best(
+    free: &[Pad],
+    storage: usize,
+    done: &[Job],
+    queue: &[Job],
+    pads: &[Option<Pad>],
+    in_unit: &[bool],
+) -> Option<Pad> {
+    let collisions = |pad: Pad| {
+        let beside = done.iter().chain(queue).filter(|job| job.reads().any(|a| a.storage.0 == storage));
+        beside.flat_map(distinct_reads).filter(|a| a.storage.0 != storage && pads[a.storage.0] == Some(pad)).count()
+    };
+    let written = |pad: Pad| pads.iter().zip(in_unit).filter(|&(&other, &unit)| unit && other == Some(pad)).count();
+    if in_unit[storage] {
+        // What PEs compute goes to the first pad, other things being equal.
+        return free.iter().copied().rev().min_by_key(|&pad| (collisions(pad), written(pad)));
+    }
+    free.iter().copied().min_by_key(|&pad| collisions(pad))
+}

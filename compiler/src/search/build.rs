@@ -1,0 +1,123 @@
+//! Build: one placement as jobs, with and without the scalar unit, scheduled, with addresses.
+
+use super::{Alternative, Choice};
+use crate::fixed::Role;
+use crate::image::refuse::Refusal;
+use crate::jobs::job::{Datapath, Job};
+use crate::jobs::{self, StorageId, fuse, levels, reshard, scalar, select, streams};
+use crate::placed::{self, cost};
+use crate::scheduled::{self, Words, allocate, colour, schedule};
+use arch::machine::Machine;
+use arch::{Code, Diagnostic};
+
+/// More words than any machine has: what is never the closest to fitting.
+pub(crate) const NEVER: Words = Words { model: 1 << 30, data: 1 << 30, temporary: 1 << 30, gradient: 1 << 30 };
+
+/// A program that is placed, scheduled and has its addresses.
+pub(crate) struct Built {
+    pub(crate) placed: placed::Program,
+    /// What is scheduled.
+    pub(crate) jobs: jobs::Program,
+    pub(crate) scheduled: scheduled::Program,
+    /// Words of the pads that are in use.
+    pub(crate) words: Words,
+    /// Transfers of one step's input.
+    load: u64,
+    /// The longer of computing and loading.
+    pub(crate) cycles: u64,
+}
+
+impl Built {
+    /// Instructions that load what arrives with every step.
+    pub(crate) fn loads(&self, machine: &Machine) -> usize {
+        let inputs = self.scheduled.storages().iter().enumerate().filter(|(_, storage)| storage.role == Role::Input);
+        inputs.map(|(number, storage)| streams::load(storage, StorageId(number), 0, machine).len()).sum()
+    }
+
+    pub(crate) fn alternative(&self) -> Alternative {
+        let placement = self.scheduled.storages().iter().map(|s| (s.name.clone(), s.axes.clone())).collect();
+        let scalar = self.scheduled.jobs().iter().filter(|job| job.on == Datapath::Scalar).count();
+        Alternative { placement, step: self.scheduled.length, load: self.load, scalar }
+    }
+
+    /// Less is better.
+    pub(crate) fn merit(&self) -> (u64, u64, u32, usize) {
+        let words = self.words;
+        let all = words.model + 2 * words.data + 2 * words.temporary + 3 * words.gradient;
+        (self.cycles, self.scheduled.length, all, self.scheduled.jobs().len())
+    }
+}
+
+/// The jobs of a placement.
+///
+/// # Errors
+/// A sum over more indices than an instruction has loops.
+pub(crate) fn jobs(placed: &placed::Program, machine: &Machine) -> Result<jobs::Program, Refusal> {
+    let fused = fuse::fuse(&select::select(placed, machine));
+    let expanded = reshard::expand(&fused, machine);
+    levels::fit(&expanded, machine).map_err(|job| Refusal::unsupported(too_deep(&job)))
+}
+
+/// The error that a job sums over more loops than an instruction has.
+pub(crate) fn too_deep(job: &Job) -> Diagnostic {
+    let message = "this sum runs over more indices than an instruction has loops";
+    Diagnostic::new(Code::Backend, job.origin.span(), message).with_help("split it into two statements")
+}
+
+/// Into how many parts the work of the scalar unit is cut, if it is used.
+const PARTS: [u32; 4] = [1, 2, 4, 8];
+
+/// Schedule one placement, with and without the scalar unit, or `only` with it; `Err` inside: the words it would need.
+pub(crate) fn build(
+    placed: &placed::Program,
+    machine: &Machine,
+    choice: Choice,
+    only: bool,
+) -> Result<Result<Built, Words>, Refusal> {
+    let without_unit = jobs(placed, machine)?;
+    let tensors = placed.fixed.tensors.iter().zip(&placed.tensors);
+    let load: u64 = tensors.map(|(tensor, axes)| cost::Cost::of_tensor(tensor, axes, machine).load).sum();
+    let there = machine.scalar().then(|| scalar::assign(&without_unit)).flatten();
+    let arranged = |jobs: jobs::Program| arrange(placed, jobs, load, machine);
+    if let (Choice::Spread { number }, Some(there)) = (choice, &there) {
+        return Ok(arranged(scalar::in_parts(there, PARTS[number % PARTS.len()], machine)));
+    }
+    let mut best = if only { Err(NEVER) } else { arranged(without_unit) };
+    if let Some(there) = &there {
+        let of_unit = there.jobs.iter().filter(|job| job.on == Datapath::Scalar);
+        let longest = of_unit.filter_map(|job| job.loops.first()).max();
+        for parts in PARTS.into_iter().filter(|&parts| parts == 1 || longest.is_some_and(|&most| parts <= most)) {
+            best = match (best, arranged(scalar::in_parts(there, parts, machine))) {
+                (Ok(best), Ok(other)) if other.cycles < best.cycles => Ok(other),
+                (Err(_), Ok(other)) => Ok(other),
+                (best, _) => best,
+            };
+        }
+    }
+    Ok(best)
+}
+
+/// Schedule some jobs and give their storages addresses; or the words they would need.
+fn arrange(placed: &placed::Program, jobs: jobs::Program, load: u64, machine: &Machine) -> Result<Built, Words> {
+    let available = allocate::available(machine);
+    let coloured = colour::colour(&jobs);
+    let in_order = allocate::allocate(&coloured, &coloured.program.jobs, &allocate::one_by_one(&coloured.program.jobs));
+    let always = Words { temporary: 0, ..in_order.words };
+    if always.beyond(available) > 0 {
+        return Err(in_order.words);
+    }
+    let addresses = |schedule: &schedule::Schedule| allocate::allocate(&coloured, &schedule.jobs, &schedule.windows());
+    let mut schedule = schedule::schedule(&coloured, machine);
+    let mut allocation = addresses(&schedule);
+    if allocation.words.beyond(available) > 0 {
+        // Another order keeps fewer temporaries alive at a time.
+        schedule = schedule::in_order(&coloured, machine);
+        allocation = addresses(&schedule);
+        if allocation.words.beyond(available) > 0 {
+            return Err(allocation.words);
+        }
+    }
+    let scheduled = scheduled::Program::new(&coloured, &schedule, &allocation);
+    let cycles = scheduled.length.max(load);
+    Ok(Built { placed: placed.clone(), jobs, scheduled, words: allocation.words, load, cycles })
+}
