@@ -19,7 +19,7 @@
 //! 2. Two indices of one tensor, or of one operation, that lie on different axes lie on rows and columns; others are local.
 //! 3. An index of a read is a single iterator, or a constant, where the dimension is not local; the iterator lies on the axis of the
 //!    dimension. Iterators of an index that is computed are local.
-//! 4. A result lies where its iterator does, or is a [reshard](reshard) that the bus can do.
+//! 4. A result lies where its iterator does, or is a [reshard](mod@reshard) that the bus can do.
 //! 5. Masks can hold each tall iterator to its elements, or need not ([`reshard::MaskNeed`]).
 //! 6. What the trees cannot do is summed in one PE: products, sums with a start, signs of sums.
 //! 7. A tensor that is streamed is a piece of a tensor of the whole program, inside its extents; a temporary is none.

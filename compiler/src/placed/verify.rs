@@ -6,7 +6,7 @@ use super::cost::{Route, route};
 use super::reshard::{self, Reshard};
 use super::{Program, tile};
 use crate::fixed::{self, Kind, Operation, Role};
-use crate::tensor::Affine;
+use crate::tensor::{Affine, IterId};
 use arch::isa::Finish;
 use arch::machine::Machine;
 
@@ -103,14 +103,31 @@ fn verify_piece(program: &Program, number: usize) -> Result<(), String> {
     law!(7, tensor.role != Role::Temporary, "the temporary {name} is a piece");
     law!(7, piece.index.len() == piece.shape.len(), "{name}: an index for each dimension of {}", piece.name);
     for (d, (form, &extent)) in piece.index.iter().zip(&piece.shape).enumerate() {
-        let (low, high) = reach(form, &tensor.shape);
         let tile = program.tile.filter(|_| piece.samples == Some(d));
         let extent = tile.map_or(extent, |tile| tile.samples);
-        // What a window does not read may lie outside; it is padding.
-        let window = form.terms.len() > 1;
-        law!(7, low >= 0 && (window || high < i64::from(extent)), "{name}: outside {}", piece.name);
+        let inside = |(low, high): (i64, i64)| low >= 0 && high < i64::from(extent);
+        // What no operation reads of a window may lie outside: it is padding.
+        let right = inside(reach(form, &tensor.shape)) || inside(reads_of(program, number, form));
+        law!(7, right, "{name}: outside {}", piece.name);
     }
     Ok(())
+}
+
+/// The smallest and the largest value of a form over the dimensions of a tensor at what is read of the tensor.
+fn reads_of(program: &Program, number: usize, form: &Affine) -> (i64, i64) {
+    let mut all: Option<(i64, i64)> = None;
+    for operation in &program.fixed.operations {
+        for_each_access(operation, |tensor, index, written| {
+            if tensor.0 == number && !written {
+                let at =
+                    |sum: Affine, &(dimension, coefficient): &(IterId, i64)| sum.plus(coefficient, &index[dimension.0]);
+                let (low, high) = form.terms.iter().fold(Affine::constant(form.offset), at).range(&operation.iterators);
+                let (least, most) = all.unwrap_or((low, high));
+                all = Some((least.min(low), most.max(high)));
+            }
+        });
+    }
+    all.unwrap_or((0, 0))
 }
 
 /// The smallest and the largest value of a form over the elements of a box.

@@ -88,14 +88,14 @@ struct Graph {
 }
 
 /// The words of a job, and which lanes of them it writes.
-struct Touched {
-    words: Footprint,
+pub(super) struct Touched {
+    pub(super) words: Footprint,
     /// Boxes of words that the same lanes write.
     lanes: Vec<(Vec<Trace>, Extent)>,
 }
 
 impl Touched {
-    fn of(job: &Job, machine: &Machine) -> Touched {
+    pub(super) fn of(job: &Job, machine: &Machine) -> Touched {
         let write = job.write();
         let lanes = job.written_parts(machine).into_iter().filter_map(|(part, extent)| {
             write.map(|access| (Trace::of_part(job, access, Touch::First, &part), extent))
@@ -113,7 +113,7 @@ impl Touched {
     }
 
     /// Cycles from the start of `self` to the earliest start of `later`, if `later` has to wait for it.
-    fn lag(&self, later: &Touched) -> Option<u64> {
+    pub(super) fn lag(&self, later: &Touched) -> Option<u64> {
         let mut lag = None;
         let mut at_least = |cycles: i64| lag = Some(lag.unwrap_or(0).max(cycles.max(0) as u64));
         let reads = |touched: &Touched, site: Site| {

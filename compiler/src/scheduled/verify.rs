@@ -1,6 +1,7 @@
 //! The laws of a scheduled program, checked.
 
 use super::Program;
+use super::schedule::Touched;
 use super::timetable::{Footprint, Timetable};
 use crate::fixed::Role;
 use crate::jobs;
@@ -136,13 +137,30 @@ fn verify_shared(program: &Program) -> Result<(), String> {
 fn verify_cycles(program: &Program, machine: &Machine) -> Result<(), String> {
     let pads = program.pads();
     let mut timetable = Timetable::new(machine, program.storages(), &pads);
-    for (job, &start) in program.jobs().iter().zip(&program.starts) {
+    for (place, (job, &start)) in program.jobs().iter().zip(&program.starts).enumerate() {
         let words = Footprint::of(job, machine);
-        let earliest = timetable.start(job, timetable.words_ready(&words));
+        let mut earliest = timetable.start(job, timetable.words_ready(&words));
+        if start < earliest {
+            // The timetable knows words, not lanes: two jobs may write the same word of different PEs in any order.
+            earliest = timetable.start(job, words_of_lanes_ready(program, machine, place, &pads));
+        }
         law!(5, start >= earliest, "{} starts in cycle {start}, and could in {earliest}", job.what);
         timetable.place(job, &words, start);
     }
     let length = timetable.length();
     law!(6, program.length >= length, "the step is {} cycles long, and takes {length}", program.length);
     Ok(())
+}
+
+/// The first cycle in which the words of a job are ready, if only those jobs before it count that touch the same words of the same PEs.
+fn words_of_lanes_ready(program: &Program, machine: &Machine, place: usize, pads: &[Pad]) -> u64 {
+    let own = Touched::of(&program.jobs()[place], machine);
+    let mut timetable = Timetable::new(machine, program.storages(), pads);
+    for (job, &start) in program.jobs().iter().zip(&program.starts).take(place) {
+        let earlier = Touched::of(job, machine);
+        if earlier.lag(&own).is_some() {
+            timetable.place(job, &earlier.words, start);
+        }
+    }
+    timetable.words_ready(&own.words)
 }

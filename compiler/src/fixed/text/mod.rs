@@ -24,14 +24,14 @@
 //!
 //! `q13` is the number of bits after the binary point. A multiply-add is `finish(start << align COMBINE a * b * 2^scale) >> shift` with the
 //! combinations `+`, `-`, `max`, `min`; what is absent is not written: no start, an alignment, scale or shift of 0, no product. `19661:q16`
-//! is a constant word. `within ranges` is [`SumBound::Ranges`](crate::fixed::SumBound). A table is that which [`FunctionTable::build`] makes of its line; any other has its entries behind it.
+//! is a constant word. `within ranges` is [`SumBound::Ranges`](crate::fixed::SumBound). A table is that which [`FunctionTable::build`](arch::function::FunctionTable::build) makes of its line; any other has its entries behind it.
 //! Elements, loops and origins are written as in tensor IR.
 
 mod parse;
 mod print;
 
 use crate::fixed::Role;
-use arch::function::{Function, FunctionTable};
+use arch::function::Function;
 use arch::isa::{Combine, Finish};
 
 /// Words of declarations, with the role; parameters have words, too.
@@ -72,14 +72,6 @@ const FINISHES: [(&str, Finish); 2] = [("round", Finish::Round), ("negative", Fi
 /// The function of a name that a table can hold.
 fn function(name: &str) -> Option<Function> {
     Function::ALL.iter().copied().find(|function| function.has_table() && function.name() == name)
-}
-
-/// The table that its line says, without its place in the table memory.
-fn built(table: &FunctionTable) -> FunctionTable {
-    let FunctionTable { function, word, input_fraction, output_fraction, usage, .. } = table;
-    let mut built = FunctionTable::build(*function, *word, *input_fraction, *output_fraction, usage.log2);
-    built.usage.base = usage.base;
-    built
 }
 
 #[cfg(test)]

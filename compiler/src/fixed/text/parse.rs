@@ -1,10 +1,11 @@
 //! Text to fixed-point IR.
 
-use super::{COMBINES, FINISHES, ROLES, built, function, reserved};
+use super::{COMBINES, FINISHES, ROLES, function, reserved};
 use crate::fixed::{Kind, Operand, Operation, Program, Role, SumBound, Tensor};
 use crate::tensor::Iterator;
 use crate::text::Cursor;
 use crate::text::known::{self, Known, Loops};
+use crate::text::table::{read_entries, read_shift};
 use crate::text::token::Kind as Token;
 use arch::division::Rounding;
 use arch::function::FunctionTable;
@@ -118,7 +119,7 @@ impl Reader {
         }
     }
 
-    /// `sigmoid#0: q11 -> q15, 2^6 segments at 0`
+    /// `sigmoid#0: q11 -> q15, 2^6 segments at 0`, `exp#1: q3 -> q9, 2^4 segments of 2^2 at 64 = [(1, 0), ...]`
     fn table(&mut self) -> Result<FunctionTable, Diagnostic> {
         let name = self.cursor.name()?;
         let Some(function) = function(&name.text) else {
@@ -144,20 +145,14 @@ impl Reader {
             return Err(Diagnostic::new(Code::Syntax, place, message));
         }
         self.cursor.expect("segments")?;
-        self.cursor.expect("at")?;
         let mut table = FunctionTable::build(function, word, input_fraction, output_fraction, log2);
-        table.usage.base = self.cursor.integer()?;
-        debug_assert_eq!(built(&table), table, "a line says what it says");
-        if self.cursor.take("=") {
-            table.entries = self.cursor.list(|cursor| {
-                cursor.expect("(")?;
-                let base = cursor.integer()?;
-                cursor.expect(",")?;
-                let delta = cursor.integer()?;
-                cursor.expect(")")?;
-                Ok((base, delta))
-            })?;
+        if self.cursor.take("of") {
+            self.power_of_two()?;
+            read_shift(&mut self.cursor, &mut table)?;
         }
+        self.cursor.expect("at")?;
+        table.usage.base = self.cursor.integer()?;
+        read_entries(&mut self.cursor, &mut table)?;
         Ok(table)
     }
 

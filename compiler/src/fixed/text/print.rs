@@ -1,9 +1,10 @@
 //! Fixed-point IR to text.
 
-use super::{COMBINES, FINISHES, ROLES, built, reserved};
+use super::{COMBINES, FINISHES, ROLES, reserved};
 use crate::fixed::{Kind, Operand, Operation, Program, Role, SumBound};
 use crate::tensor::TensorId;
 use crate::text::names::{Loops, Names};
+use crate::text::table::{entries, usual};
 use crate::text::write;
 use arch::Origin;
 use arch::division::Rounding;
@@ -39,14 +40,16 @@ impl Display for Program {
     }
 }
 
-/// `q11 -> q15, 2^6 segments at 0`, and the entries if they are not those of such a table.
+/// `q11 -> q15, 2^6 segments at 0`, and what is not as in such a table: the words of a segment, the entries.
 fn line_of(table: &FunctionTable) -> String {
-    let FunctionTable { input_fraction, output_fraction, usage, entries, .. } = table;
-    let line = format!("q{input_fraction} -> q{output_fraction}, 2^{} segments at {}", usage.log2, usage.base);
-    if built(table) == *table {
-        return line;
+    let FunctionTable { input_fraction, output_fraction, usage, .. } = table;
+    let usual = usual(table);
+    let mut line = format!("q{input_fraction} -> q{output_fraction}, 2^{} segments", usage.log2);
+    if usual.usage.segment_shift != usage.segment_shift {
+        line += &format!(" of 2^{}", usage.segment_shift);
     }
-    line + &format!(" = [{}]", write::list(entries, ", ", |(base, delta)| format!("({base}, {delta})")))
+    line += &format!(" at {}", usage.base);
+    line + &entries(table)
 }
 
 /// An operation that becomes a line.
