@@ -83,12 +83,15 @@ fn all_tables_share_the_table_memory() {
     let text = "model_input x[3]; iterator i[0:3]; a[i] = sigmoid(x[i]); b[i] = gaussian(a[i]); c[i] = sigmoid(b[i]);";
     for entries in [1024, 128, 64] {
         let numbers = Numbers { table_entries: entries, ..Numbers::of_width(16) };
-        let (program, _) = lower(text, &numbers, 4.0, &[("a", 0.99), ("b", 0.3), ("c", 0.99)]).expect("it fits");
+        let (program, report) = lower(text, &numbers, 4.0, &[("a", 0.99), ("b", 0.3), ("c", 0.99)]).expect("it fits");
+        // A function that is refined is several operations, and its table is for the words that were seen. What is not accurate is said.
+        let refined = program.operations.len() > 3;
+        assert_eq!(report.notes.is_empty(), entries > 64, "{entries} entries: {:?}", report.notes);
         let mut next = 0;
         for table in &program.tables {
             assert_eq!(table.usage.base as usize, next);
             next += table.entries.len();
-            assert!(table.error() <= arch::function::MAX_ERROR);
+            assert!(refined || table.error() <= arch::function::MAX_ERROR);
         }
         assert!(next <= entries as usize, "{next} of {entries}");
     }

@@ -114,8 +114,14 @@ impl Compared<'_> {
         let source = tensor.name.split('.').next().unwrap_or(&tensor.name);
         let decided = self.numbers.tensors.iter().find(|numbers| numbers.name == tensor.name);
         let decided = decided.map_or("its range", |numbers| numbers.decided.as_str());
+        // Where tables are too small for a function, it is a few operations that start from a smaller one.
+        let refined = format!("{}.", tensor.name);
+        let from_table = self.lowered.operations.iter().any(|operation| {
+            matches!(operation.kind, Kind::Function { .. })
+                && self.lowered.tensors[operation.out.0].name.starts_with(&refined)
+        });
         let help = match kind {
-            Kind::Function { .. } => {
+            _ if from_table || matches!(kind, Kind::Function { .. }) => {
                 "give the function tables more room (`table_entries` in the `[machine]` table), or use wider words"
             }
             _ if decided == "given" => "leave out its binary point in `[numbers.fractions]`, or give it more bits",

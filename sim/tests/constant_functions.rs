@@ -65,8 +65,14 @@ fn a_function_of_constants_has_a_value_on_every_rung() {
                 let arguments = &[first, *second, 0.25][..function.arity()];
                 let value = function.value([first, *second, 0.25]);
                 let what = format!("{function:?}{arguments:?}");
-                let climb = Climb::new(&program(function, arguments), &options, &Values::new(), &[step.clone()], &spec)
-                    .unwrap_or_else(|errors| panic!("{what}: {errors:?}"));
+                let climb = Climb::new(
+                    &program(function, arguments),
+                    &options,
+                    &Values::new(),
+                    std::slice::from_ref(&step),
+                    &spec,
+                )
+                .unwrap_or_else(|errors| panic!("{what}: {errors:?}"));
                 let fall = climb.run(Array::new(&climb.image().machine), Stalls::none()).err();
                 assert_eq!(fall, None, "{what}");
                 // What no word can hold saturates.

@@ -3,6 +3,8 @@
 //! Expected values are computed here in 64-bit arithmetic, by other formulas than the programs' own. The words are those of `fixed`, with
 //! the table memory that a grid has where nobody says otherwise.
 
+#![allow(clippy::print_stdout, reason = "what was measured is shown beside what is asserted")]
+
 mod languages;
 
 use arch::function::Function;

@@ -174,7 +174,8 @@ functions! {
     "pow" Pow(a, b) = libm::pow(a, b), {
         derivative: &["b * pow(a, b - 1)", "y * log(a)"],
         domain: Domain::Above(0.0),
-        hardware: Hardware::WrittenOut("exp(b * log(a))"),
+        // Negative numbers have whole powers: odd ones are negative, too.
+        hardware: Hardware::WrittenOut("exp(b * log(abs(a))) * select(a < 0, 1 - 2 * (b - 2 * floor(0.5 * b)), 1)"),
         comprehensions: &["pow"],
         tile: &["pow"],
     }

@@ -14,6 +14,7 @@ const LARGEST_POWER: f64 = 8.0;
 ///     hypot(a, b)    =>  sqrt(a*a + b*b)
 ///     log2(x)        =>  1/ln(2) * log(x)
 ///     pow(x, 3)      =>  x*x*x
+///     pow(x, 0.3)    =>  exp(0.3 * log(x))
 pub(super) fn written_out(function: Function, arguments: Vec<Expr>) -> Expr {
     if let (Function::Pow, [x, Expr::Constant(exponent)]) = (function, arguments.as_slice())
         && let Some(power) = power(x, *exponent)
@@ -53,7 +54,7 @@ fn expression(formula: &Formula, arguments: &[Expr]) -> Expr {
     }
 }
 
-/// Small whole exponents by multiplication, halves by roots.
+/// Small whole exponents by multiplication, halves by roots, other fractions by logarithm.
 fn power(x: &Expr, exponent: f64) -> Option<Expr> {
     let size = exponent.abs();
     if size <= LARGEST_POWER && libm::trunc(size) == size {
@@ -63,12 +64,16 @@ fn power(x: &Expr, exponent: f64) -> Option<Expr> {
         }
         return Some(if exponent < 0.0 { divided(Expr::Constant(1.0), result) } else { result });
     }
-    let root = match exponent {
-        0.5 => Function::Sqrt,
-        -0.5 => Function::Rsqrt,
-        _ => return None,
-    };
-    Some(Expr::Call(root, vec![x.clone()]))
+    match exponent {
+        0.5 => Some(Expr::Call(Function::Sqrt, vec![x.clone()])),
+        -0.5 => Some(Expr::Call(Function::Rsqrt, vec![x.clone()])),
+        // Only numbers that are not negative have such a power.
+        _ if libm::trunc(size) != size => {
+            let logarithm = Expr::Call(Function::Log, vec![x.clone()]);
+            Some(Expr::Call(Function::Exp, vec![Expr::mul(Expr::Constant(exponent), logarithm)]))
+        }
+        _ => None,
+    }
 }
 
 fn divided(a: Expr, b: Expr) -> Expr {

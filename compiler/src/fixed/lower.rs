@@ -29,7 +29,13 @@ pub fn lower(
     // Refined functions share the table memory: smaller tables where larger ones do not fit together.
     let mut share = numbers.table_entries;
     loop {
-        match lower_with(program, ranges, numbers, program.tensors.len(), &Refinement::sharing(share))? {
+        match lower_with(
+            program,
+            ranges,
+            numbers,
+            program.tensors.len(),
+            &Refinement::sharing(share, numbers.table_entries),
+        )? {
             Some(lowered) => return Ok(lowered),
             None => share /= 2,
         }

@@ -16,7 +16,7 @@
 //! | `erf` | three terms, with `exp(-c*c)` for the slope |
 //! | `sin`, `cos` | the series with the table of the other |
 //! | `sinh`, `cosh` | half the difference or sum of `exp(x)` and `exp(-x)` |
-//! | `log` | Newton's step for `exp(y) = x`, from the value of an ordinary table |
+//! | `log` | Newton's step for `exp(y/2) = x * exp(-y/2)`, from the value of an ordinary table |
 //! | `rsqrt`, `sqrt` | Newton's step, from the value of an ordinary table |
 
 use super::formats::best_fraction;
@@ -27,6 +27,8 @@ use crate::tensor::{Affine, Aggregate, Element, Function, IterId, Nest, Program,
 /// What has been refined so far, and how.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Refinement {
+    /// Entries of the whole table memory.
+    memory: u32,
     /// Entries that the table of one refined function may have.
     pub(super) share: u32,
     /// Values of ordinary tables from which refinement starts: they need no more accuracy than their table has.
@@ -38,9 +40,9 @@ pub(super) struct Refinement {
 }
 
 impl Refinement {
-    /// Nothing refined yet; what will be has tables of so many entries.
-    pub(super) fn sharing(share: u32) -> Refinement {
-        Refinement { share, ..Refinement::default() }
+    /// Nothing refined yet; what will be has tables of `share` of the `memory` entries.
+    pub(super) fn sharing(share: u32, memory: u32) -> Refinement {
+        Refinement { memory, share, ..Refinement::default() }
     }
 
     /// Whether anything has been refined.
@@ -258,17 +260,24 @@ impl Rule<'_> {
             Function::Log => {
                 let (low, high) = self.range(&x)?;
                 let low = low.max(high * libm::ldexp(1.0, -(self.word as i32) / 2));
-                // `exp(-y)` is as coarse for large arguments as small ones leave it; an ordinary table has so many segments per octave.
-                let segments = f64::from(self.refined.refinement.share / (self.word - 1)).max(1.0);
+                // Both exponentials are as coarse for one end of the arguments as the other end leaves them. An ordinary table in half of the
+                // memory has so many segments per octave, and is better where arguments differ much.
+                let segments = f64::from(self.refined.refinement.memory / 2 / (self.word - 1)).max(1.0);
                 let plain = libm::exp2(-2.0 * libm::floor(libm::log2(segments))) / 16.0;
-                if high / low * libm::ldexp(1.0, 2 - self.word as i32) > plain {
+                if libm::sqrt(high / low) * libm::ldexp(1.0, 3 - self.word as i32) > plain {
                     return None;
                 }
                 let start = self.start(function, &x, result);
-                let minus = self.step("minus", &Expr::neg(start.clone()), (-result.1, -result.0));
-                let range = (1.0 / high, (1.0 + START_ERROR) / low);
-                let inverse = self.step("inverse", &Expr::Call(Function::Exp, vec![minus]), range);
-                let rest = self.within("rest", &fused(constant(-1.0), x, inverse), START_ERROR);
+                let range = |low: f64, high: f64| (libm::sqrt(low), libm::sqrt(high) * (1.0 + START_ERROR));
+                let above =
+                    self.step("above", &Expr::mul(constant(0.5), start.clone()), (result.0 / 2.0, result.1 / 2.0));
+                let below = self.step("below", &Expr::neg(above.clone()), (-result.1 / 2.0, -result.0 / 2.0));
+                let root = self.step("root", &Expr::Call(Function::Exp, vec![above]), range(low, high));
+                let inverse =
+                    self.step("inverse", &Expr::Call(Function::Exp, vec![below]), range(1.0 / high, 1.0 / low));
+                let product = self.step("product", &Expr::mul(x, inverse.clone()), range(low, high));
+                let off = self.within("off", &Expr::sub(product, root), START_ERROR * libm::sqrt(high));
+                let rest = self.within("rest", &Expr::mul(off, inverse), START_ERROR);
                 let half = Expr::sub(constant(1.0), Expr::mul(constant(0.5), rest.clone()));
                 let half = self.within("half", &half, 1.0 + START_ERROR);
                 self.result(&fused(start, rest, half));

@@ -27,6 +27,9 @@ pub(super) enum Choice {
     TooLarge,
 }
 
+/// Error in last places from which on a function is refined: three bits are worth the operations that it takes. Less is said in a note.
+const REFINED_ERROR: f64 = 8.0;
+
 /// Entries of the smallest share of the table memory.
 const SMALLEST_SHARE: u32 = 16;
 
@@ -79,13 +82,20 @@ pub(super) fn choose(formats: &mut Formats, nests: &[(Nest, Primitive)], refinem
     let total = |tables: &BTreeMap<Use, (FunctionTable, f64)>| -> usize {
         tables.values().map(|(table, _)| table.entries.len()).sum()
     };
+    let shrink = |tables: &mut BTreeMap<Use, (FunctionTable, f64)>, limit: u32, which: fn(&Demand) -> bool| {
+        for (of, demand) in demands.iter().filter(|(_, demand)| which(demand)) {
+            if tables[of].0.entries.len() > limit as usize {
+                tables.insert(*of, fit(of, demand, limit));
+            }
+        }
+    };
     let together = total(&tables) <= memory as usize;
     // The function that wants most, inaccurate ones before all others.
     let candidates = nests.iter().filter_map(|(nest, _)| {
         let (function, Expr::Read(input, _)) = called(nest)? else { return None };
         let of = (function, formats.fraction(input), formats.fraction(nest.out));
         let (table, error) = tables.get(&of)?;
-        let inaccurate = *error > MAX_ERROR;
+        let inaccurate = *error > REFINED_ERROR;
         (refinement.may_refine(nest, function) && (inaccurate || !together)).then_some((
             inaccurate,
             table.entries.len(),
@@ -96,16 +106,16 @@ pub(super) fn choose(formats: &mut Formats, nests: &[(Nest, Primitive)], refinem
         return Choice::Refine(function);
     }
     if !together && refinement.refines() && refinement.share > SMALLEST_SHARE {
-        return Choice::TooLarge;
+        // A function that cannot be refined may have half of the memory, if the others are content with the rest.
+        shrink(&mut tables, memory / 2, |demand| !demand.refined);
+        if total(&tables) > memory as usize {
+            return Choice::TooLarge;
+        }
     }
     let mut limit = memory;
     while total(&tables) > memory as usize && limit > 2 {
         limit /= 2;
-        for (of, demand) in &demands {
-            if tables[of].0.entries.len() > limit as usize {
-                tables.insert(*of, fit(of, demand, limit));
-            }
-        }
+        shrink(&mut tables, limit, |_| true);
     }
     note_inaccurate(formats, nests, &tables, refinement);
     Choice::Tables(tables.into_iter().map(|(of, (table, _))| (of, table)).collect())
