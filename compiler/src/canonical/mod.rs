@@ -6,15 +6,16 @@
 //! | [`contents`] | what is input and result at once becomes two tensors |
 //! | [`update`] | gradient descent as nests, for one sample or a batch |
 //! | [`dead`] | removes what nobody asks for |
+//! | [`sums::exponentials`] | sums of exponentials count exponents from the largest one |
 //! | [`indices`] | computed indices, equations between iterators and other conditions become boxes and affine indices |
 //! | [`boxes`] | conditions on iterators become bounds |
 //! | [`logic`] | comparison, choice and logic as arithmetic on 0 and 1, rounding and library functions by simpler ones |
 //! | [`fold`] | computes what is constant |
 //! | [`fuse`] | moves definitions to where they are used |
-//! | [`rates`] | moves constant factors of updates to where they are cheapest |
+//! | [`sums::rates`] | moves constant factors of updates to where they are cheapest |
 //! | [`split`] | makes every nest primitive: one operation of fixed-point IR each |
 //! | [`duplicate`] | computes equal things once |
-//! | [`chain`] | shortens what a small step waits for |
+//! | [`sums::chain`] | shortens what a small step waits for |
 //! | [`align`] | temporaries count their elements as the tensors around them do |
 //!
 //! [`primitive`] says what a primitive nest is, [`padding`] which tensors stay zero beyond their extents.
@@ -26,9 +27,9 @@
 
 pub mod align;
 pub mod boxes;
-pub mod chain;
 pub mod contents;
 pub mod dead;
+mod draft;
 pub mod duplicate;
 pub(crate) mod expr;
 mod flow;
@@ -42,8 +43,8 @@ pub mod names;
 pub mod padding;
 mod passes;
 pub mod primitive;
-pub mod rates;
 pub mod split;
+pub mod sums;
 pub mod update;
 
 pub(crate) use flow::fresh_name;

@@ -5,6 +5,7 @@
 //! h = 1 / (1 + exp(-z))                             logit z
 //! h[i] = e[i] / s,  s += e[i],  e[i] = exp(z[i])    logit z
 //!                               e[i] = exp(z[i] - m)    logit z: a softmax does not change when all logits move together
+//! h[i] = exp(z[i] - log(s))                         logit z
 //! ```
 //!
 //! The derivative of a cross entropy by the logit is the difference of prediction and label, without a quotient that overflows.
@@ -86,8 +87,12 @@ fn logit_of(program: &Program, nest: &Nest, link: Link) -> Option<Body> {
 }
 
 fn exp_of(body: &Body, node: NodeId) -> Option<NodeId> {
+    argument_of(body, node, Function::Exp)
+}
+
+fn argument_of(body: &Body, node: NodeId, function: Function) -> Option<NodeId> {
     match &body.nodes[node.0] {
-        Node::Call(Function::Exp, arguments) => Some(arguments[0]),
+        Node::Call(called, arguments) if *called == function => Some(arguments[0]),
         _ => None,
     }
 }
@@ -110,15 +115,24 @@ fn sigmoid_of(body: &Body) -> Option<NodeId> {
     }
 }
 
-/// The logit of `exp(z) / sum(exp(z))`, however much of it has a name.
+/// The logit of `exp(z) / sum(exp(z))` or `exp(z - log(sum(exp(z))))`, however much of it has a name.
 fn softmax_of(program: &Program, nest: &Nest) -> Option<Body> {
     let body = &nest.body;
-    let Node::Binary(Binary::Div, top, bottom) = body.nodes[body.root().0] else { return None };
-    let inner = exponent(program, &body.rooted(top))?;
-    let Node::Read { tensor, index } = &body.nodes[bottom.0] else { return None };
+    let (inner, divisor) = match body.nodes[body.root().0] {
+        Node::Binary(Binary::Div, top, bottom) => {
+            (argument(program, &body.rooted(top), Function::Exp)?, body.rooted(bottom))
+        }
+        _ => match body.nodes[exp_of(body, body.root())?.0] {
+            Node::Binary(Binary::Sub, z, logarithm) => {
+                (body.rooted(z), argument(program, &body.rooted(logarithm), Function::Log)?)
+            }
+            _ => return None,
+        },
+    };
+    let Node::Read { tensor, index } = &divisor.nodes[divisor.root().0] else { return None };
     let sum = only_writer(program, original(program, *tensor))?;
     let plain = sum.aggregate == Aggregate::Add && sum.guards.is_empty() && sum.start == Start::Identity;
-    let summed = exponent(program, &sum.body)?;
+    let summed = argument(program, &sum.body, Function::Exp)?;
     // The sum's iterators as the prediction sees them: free ones by the index it is read at, the others by position.
     let class = class_iterators(nest, index);
     if !plain || class.len() != sum.iterators.len() - sum.free {
@@ -143,14 +157,14 @@ fn class_iterators(nest: &Nest, index: &[Affine]) -> Vec<IterId> {
     (0..nest.free).filter(|&i| !used(i)).map(IterId).collect()
 }
 
-/// `z` of a value that is `exp(z)`, or an element of a tensor that is.
-fn exponent(program: &Program, value: &Body) -> Option<Body> {
-    if let Some(z) = exp_of(value, value.root()) {
+/// `z` of a value that is `f(z)`, or an element of a tensor that is.
+fn argument(program: &Program, value: &Body, function: Function) -> Option<Body> {
+    if let Some(z) = argument_of(value, value.root(), function) {
         return Some(value.rooted(z));
     }
     let Node::Read { tensor, index } = &value.nodes[value.root().0] else { return None };
     let writer = only_writer(program, original(program, *tensor))?;
-    let z = exp_of(&writer.body, writer.body.root())?;
+    let z = argument_of(&writer.body, writer.body.root(), function)?;
     let with: Vec<Affine> = (0..writer.iterators.len())
         .map(|n| {
             let dimension = writer.out_index.iter().position(|form| form.as_iterator() == Some(IterId(n)))?;

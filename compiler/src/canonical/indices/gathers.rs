@@ -1,10 +1,11 @@
 //! Indices that are computed.
 
 use super::constants::{affine, at, is_static};
-use super::{Draft, over, zero_based};
-use crate::canonical::expr::Expr;
-use crate::tensor::{Affine, Aggregate, Binary, IterId, Iterator, Nest, Node, Program, Start, TensorId};
+use super::{Draft, bounded, over, zero_based};
+use crate::canonical::expr::{Expr, substitute};
+use crate::tensor::{Affine, Aggregate, Binary, Guard, IterId, Iterator, Nest, Node, Program, Start, TensorId};
 use arch::Origin;
+use std::collections::BTreeSet;
 
 /// Pieces that one moved copy may have.
 const PIECES: usize = 64;
@@ -177,14 +178,35 @@ fn moved(
     copy
 }
 
+/// The iterators of an expression, and the guards about them: beyond those, what it reads need not exist. Guards bring iterators of
+/// their own.
+fn guarded<'a>(nest: &'a Nest, e: &Expr) -> (Vec<IterId>, Vec<&'a Guard>) {
+    let mut used = e.iterators();
+    let mut guards: Vec<&Guard> = Vec::new();
+    // One without iterators says whether there is any point at all.
+    let about = |guard: &Guard, used: &BTreeSet<IterId>| {
+        let terms = &bounded(guard).0.terms;
+        terms.is_empty() || terms.iter().any(|term| used.contains(&term.0))
+    };
+    while let Some(guard) = nest.guards.iter().find(|guard| !guards.contains(guard) && about(guard, &used)) {
+        used.extend(bounded(guard).0.terms.iter().map(|term| term.0));
+        guards.push(guard);
+    }
+    (used.into_iter().collect(), guards)
+}
+
 /// The elements at computed indices, as sums over all elements of which all but one are multiplied with 0.
 fn compared(draft: &mut Draft, nest: &Nest, tensor: TensorId, index: &[Expr]) -> Expr {
-    let gather = Expr::Gather(tensor, index.to_vec());
-    let used: Vec<IterId> = gather.iterators().into_iter().collect();
+    let (used, guards) = guarded(nest, &Expr::Gather(tensor, index.to_vec()));
     let free = used.len();
     let mut iterators: Vec<Iterator> = used.iter().map(|i| nest.iterators[i.0].clone()).collect();
     let position = |i: usize| used.iter().position(|u| u.0 == i).unwrap_or(0);
     let with: Vec<Affine> = (0..nest.iterators.len()).map(|i| Affine::iterator(IterId(position(i)))).collect();
+    let guards = guards.into_iter().map(|guard| match guard {
+        Guard::Within { value, bound } => Guard::Within { value: substitute(value, &with), bound: *bound },
+        Guard::Zero { value } => Guard::Zero { value: substitute(value, &with) },
+    });
+    let guards: Vec<Guard> = guards.collect();
     let mut place = Vec::new();
     let mut equal: Option<Expr> = None;
     for (form, &extent) in index.iter().zip(&draft.program.tensors[tensor.0].shape) {
@@ -203,11 +225,15 @@ fn compared(draft: &mut Draft, nest: &Nest, tensor: TensorId, index: &[Expr]) ->
     let equal = equal.expect("an index is computed");
     let shape = iterators[..free].iter().map(|iterator| iterator.extent() as u32).collect();
     let found = draft.like(tensor, shape);
+    if !guards.is_empty() {
+        let (all, index) = over(&draft.program.tensors[found.0].shape);
+        draft.assign(all, found, index, &Expr::Constant(0.0), &nest.origin);
+    }
     draft.nests.push(Nest {
         out_index: (0..free).map(|i| zero_based(IterId(i), &iterators)).collect(),
         iterators,
         free,
-        guards: Vec::new(),
+        guards,
         out: found,
         aggregate: Aggregate::Add,
         start: Start::Identity,

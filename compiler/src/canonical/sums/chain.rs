@@ -1,8 +1,8 @@
 //! Chains: what a small step waits for becomes shorter.
 
-use super::expr::Expr;
-use super::flow::{Flow, fresh_name};
-use super::primitive::{Atom, Primitive};
+use crate::canonical::expr::Expr;
+use crate::canonical::flow::{Flow, fresh_name};
+use crate::canonical::primitive::{Atom, Primitive};
 use crate::tensor::{Affine, Aggregate, IterId, Iterator, Nest, Program, Role, Start, Tensor, TensorId};
 use arch::isa::Combine;
 
