@@ -40,6 +40,7 @@ fn results_are_what_their_schemas_say() {
     holds(&json(&["predict", LOGISTIC, "--data", CANCER, "--load", &model, "--engine", "fixed"]), "predict");
     let inputs = file(folder.path(), "in.json", r#"{"x": [1, null, 3], "y": 1, "w": [1, 1, 1]}"#);
     holds(&json(&["eval", "tests/conformance/tabla/bench_linear_3.t", "--inputs", &inputs]), "eval");
+    let inputs = file(folder.path(), "all.json", r#"{"x": [1, 2, 3], "y": 1, "w": [1, 1, 1]}"#);
     let below = json(&["eval", "tests/conformance/tabla/bench_linear_3.t", "--inputs", &inputs, "--engine", "fixed"]);
     holds(&below, "eval");
     // Sixteen bits, and results below 16.

@@ -30,6 +30,7 @@ const WRITTEN: &[(&str, &[&str], &str)] = &[
     ("logistic.t", &["gradient", "d =", "g["], "logistic(h, y)"),
     ("svm.t", &["gradient", "c =", "g["], "hinge(h, y)"),
     ("svm_published.t", &["gradient", "g["], "(c > 1) * (1 - c)"),
+    ("softmax.t", &["gradient", "d[", "g["], "cross_entropy(p, y)"),
     ("recommender.t", &["gradient", "d1[", "d2[", "g1[", "g2["], "squared(h1, y1) + squared(h2, y2)"),
     ("backpropagation.t", &["gradient", "d3[", "d2[", "g12[", "g23["], "one_hot(h, y)"),
     ("backpropagation4.t", &["gradient", "d4[", "d3[", "d2[", "g12[", "g23[", "g34["], "one_hot(h, y)"),

@@ -196,14 +196,18 @@ fn every_operation_agrees() {
         check(format!("{element:?}"), &rows, 1, &|of| Node::Cast(element, of[0]));
         check(format!("{element:?}"), &near, 1, &|of| Node::Cast(element, of[0]));
     }
-    // Canonical form takes powers by logarithm where the exponent is no constant: of positive numbers. It divides for `fmod`.
-    let positive: Vec<[f64; 3]> = near.iter().copied().filter(|row| row[0] > 0.0).collect();
-    let divisors: Vec<[f64; 3]> = near.iter().copied().filter(|row| row[1] != 0.0).collect();
+    // Canonical form has functions written out for words, which know no negative zero and nothing that small. Negative numbers have
+    // whole powers only; the power of 0 is a logarithm's. Remainders divide.
+    let word = |value: &f64| *value == 0.0 && value.is_sign_positive() || value.abs() > 1e-9;
+    let words: Vec<[f64; 3]> = near.iter().copied().filter(|row| row.iter().all(word)).collect();
+    let powers: Vec<[f64; 3]> =
+        words.iter().copied().filter(|row| row[0] > 0.0 || row[0] < 0.0 && row[1].fract() == 0.0).collect();
+    let divisors: Vec<[f64; 3]> = words.iter().copied().filter(|row| row[1] != 0.0).collect();
     for (function, arity) in FUNCTIONS {
         let rows = match function {
-            Function::Pow => &positive,
-            Function::Fmod => &divisors,
-            _ => &near,
+            Function::Pow => &powers,
+            Function::Fmod | Function::Remainder => &divisors,
+            _ => &words,
         };
         check(format!("{function:?}"), rows, arity, &|of| Node::Call(function, of.to_vec()));
         check(format!("{function:?}"), &ends, arity, &|of| Node::Call(function, of.to_vec()));

@@ -22,7 +22,7 @@ pub fn machines() -> Vec<MachineSpec> {
         word: Some(word),
         model_depth: Some(256),
         data_depth: Some(256),
-        temporary_depth: Some(256),
+        temporary_depth: Some(1024),
         program_depth: Some(128),
         table_entries: Some(2048),
         divider: Some(true),
