@@ -3,6 +3,7 @@
 //!     project, machine ──▶ does it fit? ──▶ grid and shell ──yosys──▶ netlist, its size against the part
 
 use crate::output::Talk;
+use arch::machine::MachineSpec;
 use arch::rtl::Rtl;
 use arch::tools::Toolbox;
 use arch::{Code, Diagnostic, Machine};
@@ -11,11 +12,41 @@ use fpga::floorplan;
 use fpga::flow::{FlowError, OpenFlow};
 use fpga::yosys::{self, Netlist, YosysError};
 use hdl::shell;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use workbench::Project;
 use workbench::resources::{self, Estimate};
 use workbench::{Failure, Source};
+
+/// What a netlist takes of its device.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Synthesis {
+    /// The board.
+    board: String,
+    /// Ordering code of the device.
+    part: String,
+    /// The grid.
+    machine: MachineSpec,
+    /// Cells by kind.
+    cells: Vec<Cells>,
+    /// Cells by type, as the family calls them.
+    types: BTreeMap<String, u64>,
+}
+
+/// Cells of one kind.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Cells {
+    /// LUT, FF, DSP or BRAM.
+    name: &'static str,
+    /// What the netlist has.
+    used: u64,
+    /// What the device has.
+    available: u64,
+    /// What was estimated.
+    estimated: u64,
+}
 
 /// A project with a board.
 pub struct Hardware<'a> {
@@ -135,7 +166,7 @@ impl<'a> Hardware<'a> {
     }
 
     /// A synthesised netlist against its device, for people and for programs.
-    pub fn synthesis_report(&self, design: hdl::Design<'_>, netlist: &Netlist) -> (String, Value) {
+    pub fn synthesis_report(&self, design: hdl::Design<'_>, netlist: &Netlist) -> (String, Synthesis) {
         let (machine, taken) = (design.machine(), self.taken(netlist));
         let Estimate { lut, ff, dsp, bram } = resources::estimate(design, Some(self.facts.device.family()));
         let estimated = [lut, ff, dsp, bram];
@@ -161,16 +192,15 @@ impl<'a> Hardware<'a> {
             per_pe(taken[2].1),
             per_pe(taken[3].1)
         );
-        let cells = taken.iter().zip(estimated).map(|((name, used, available), estimated)| {
-            json!({ "name": name, "used": used, "available": available, "estimated": estimated })
-        });
-        let document = json!({
-            "board": self.project.board.name,
-            "part": self.facts.part,
-            "machine": machine,
-            "cells": cells.collect::<Vec<_>>(),
-            "types": netlist.types,
-        });
+        let cells = taken.iter().zip(estimated);
+        let cell = |(&(name, used, available), estimated)| Cells { name, used, available, estimated };
+        let document = Synthesis {
+            board: self.project.board.name.clone(),
+            part: self.facts.part.clone(),
+            machine: machine.clone().into(),
+            cells: cells.map(cell).collect(),
+            types: netlist.types.clone(),
+        };
         (text, document)
     }
 }

@@ -11,10 +11,12 @@
 //! | `jobs` | several pieces of work at the same time |
 //! | `json_places` | where the names of a JSON object stand |
 //! | `training_talk` | what a person sees of a training |
+//! | `layout` | how tensors travel on the streams |
 //! | `listing` | an image as text |
+//! | `documents` | what all JSON documents have |
 //! | `report` | what an image costs, as text and JSON |
 //! | `page` | the report page: curves, roofline, timeline, placement |
-//! | `charts`, `timeline`, `placement_map` | its drawings |
+//! | `page::{charts, timeline, placement_map}` | its drawings |
 //! | `hardware` | the hardware of a project on its board |
 //! | `bug` | panics become failures |
 //! | `render` | diagnostics for people and for programs |
@@ -26,8 +28,8 @@
 
 mod arguments;
 mod bug;
-mod charts;
 mod commands;
+mod documents;
 mod drivers;
 mod exit;
 mod fates;
@@ -35,15 +37,14 @@ mod hardware;
 mod interrupt;
 mod jobs;
 mod json_places;
+mod layout;
 mod listing;
 mod output;
 mod page;
-mod placement_map;
 mod render;
 mod report;
 mod subject;
 mod testbench;
-mod timeline;
 mod training_talk;
 mod verilog_files;
 mod wave;

@@ -3,6 +3,7 @@
 use crate::arguments::{Format, Global};
 use crate::{interrupt, render};
 use arch::Diagnostic;
+use serde::Serialize;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -110,15 +111,24 @@ pub fn result(text: &str) -> Result<(), Failure> {
 }
 
 /// A JSON document on stdout, on one line.
-pub fn json(value: &serde_json::Value) -> Result<(), Failure> {
-    result(&format!("{value}\n"))
+pub fn json(document: &impl Serialize) -> Result<(), Failure> {
+    result(&(text_of(document, serde_json::to_string) + "\n"))
+}
+
+/// A JSON document as the text of a file.
+pub fn pretty(document: &impl Serialize) -> String {
+    text_of(document, serde_json::to_string_pretty) + "\n"
+}
+
+fn text_of<T: Serialize>(document: &T, write: impl Fn(&T) -> serde_json::Result<String>) -> String {
+    write(document).expect("documents are names, numbers and lists of them")
 }
 
 /// Text or JSON, as asked.
-pub fn either(
+pub fn either<D: Serialize>(
     format: Format,
     text: impl FnOnce() -> String,
-    document: impl FnOnce() -> serde_json::Value,
+    document: impl FnOnce() -> D,
 ) -> Result<(), Failure> {
     match format {
         Format::Text => result(&text()),

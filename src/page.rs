@@ -2,11 +2,16 @@
 //!
 //! The template escapes what it inserts; drawings escape the names in them.
 
-use crate::charts::{self, Scale, Series};
+pub mod charts;
+pub mod placement_map;
+pub mod timeline;
+
 use crate::commands::train;
-use crate::placement_map::Map;
-use crate::report::Report;
-use crate::timeline::Timeline;
+use crate::documents::Document;
+use crate::page::charts::{Scale, Series};
+use crate::page::placement_map::Map;
+use crate::page::timeline::Timeline;
+use crate::report::{Report, ReportDocument};
 use minijinja::value::ViaDeserialize;
 use minijinja::{AutoEscape, Environment, Value as Inserted, context};
 use serde_json::{Value, json};
@@ -32,12 +37,14 @@ pub struct Page<'a> {
 
 impl Page<'_> {
     /// For programs.
-    pub fn json(&self) -> Value {
-        let mut document = self.report.json();
-        document["training"] = train::document(self.outcome, self.project);
-        document["timeline"] = json!(self.timeline);
-        document["placement"] = json!(self.maps());
-        document
+    pub fn document(&self) -> ReportDocument<'_> {
+        let training = train::document(self.outcome, self.project, self.design.samples.plan, None);
+        ReportDocument {
+            training: Some(Document::new(training)),
+            timeline: Some(self.timeline),
+            placement: Some(self.maps()),
+            ..self.report.document()
+        }
     }
 
     /// For terminals.
@@ -108,7 +115,7 @@ impl Page<'_> {
     /// # Errors
     /// The template is wrong: a bug of ours.
     pub fn html(&self) -> Result<String, Failure> {
-        let document = self.json();
+        let document = serde_json::to_value(self.document()).expect("a report is names and numbers");
         let (score_name, _) = train::score(&self.outcome.results[0].train);
         let number = |value: f64| format!("{value:.5}");
         let score = |metrics: Option<&Metrics>| metrics.map_or("-".to_owned(), |metrics| train::score(metrics).1);
@@ -161,7 +168,7 @@ impl Page<'_> {
             value.map_or("-".to_owned(), |value| format!("{value:.5}"))
         });
         let bug = |error: minijinja::Error| Failure::Bug(format!("the report page: {error:#}"));
-        environment.add_template("page", include_str!("page.html")).map_err(bug)?;
+        environment.add_template("page", include_str!("page/page.html")).map_err(bug)?;
         let template = environment.get_template("page").map_err(bug)?;
         template.render(context! { ..figures, ..Inserted::from_serialize(&document) }).map_err(bug)
     }

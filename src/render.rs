@@ -1,11 +1,12 @@
 //! Diagnostics for people (ariadne, on stderr) and for programs (JSON, on stdout).
 
 use crate::arguments::{Format, Global};
+use crate::documents::{Place, Problem, ProblemNote, Problems};
 use crate::output::{self, Talk};
 use arch::diagnostic::line_column;
 use arch::{Code, Diagnostic};
 use ariadne::{Config, IndexType, Label, Report, ReportKind};
-use serde_json::{Value, json};
+use sim::distance::Distance;
 use std::borrow::Cow;
 use workbench::{Failure, Source};
 
@@ -44,7 +45,7 @@ pub fn failure(failure: &Failure, global: &Global, talk: &Talk) {
     };
     if global.format == Format::Json {
         // Nobody is left to tell if stdout cannot be written.
-        let _ = output::json(&document(source, diagnostics));
+        let _ = output::json(&Problems::new(messages(source, diagnostics)));
     } else {
         for diagnostic in diagnostics {
             output::error_line(text(source, diagnostic, talk.colour).trim_end());
@@ -53,23 +54,8 @@ pub fn failure(failure: &Failure, global: &Global, talk: &Talk) {
 }
 
 /// One error that is about no text, as a document.
-fn plain(code: &str, message: &str) -> Value {
-    json!({ "schema_version": 1, "diagnostics": [error(code, message)] })
-}
-
-/// One error that is about no text, as a JSON object.
-fn error(code: &str, message: &str) -> Value {
-    json!({ "code": code, "severity": "error", "message": message })
-}
-
-/// Say in a result that two rungs of the ladder disagree.
-pub fn add_mismatch(result: &mut Value, mismatch: &Failure) {
-    let Failure::Mismatch(message) = mismatch else { return };
-    let error = error(mismatch.code(), message);
-    match result["diagnostics"].as_array_mut() {
-        Some(diagnostics) => diagnostics.push(error),
-        None => result["diagnostics"] = json!([error]),
-    }
+fn plain(code: &str, message: &str) -> Problems {
+    Problems::new(vec![Problem::error(code, message)])
 }
 
 /// Show warnings on stderr, and of very many the first ones.
@@ -80,6 +66,11 @@ pub fn warnings(source: &Source, warnings: &[Diagnostic], talk: &Talk) {
     if let Some(more @ 1..) = warnings.len().checked_sub(MOST_WARNINGS) {
         talk.say(format!("and {more} more warnings; --format json has all of them"));
     }
+}
+
+/// How far results are from golden's, in one line.
+pub fn distance(Distance { absolute, relative }: Distance) -> String {
+    format!("distance from golden: {absolute:.3e}, {:.3} % of the largest value", 100.0 * relative)
 }
 
 /// Nobody reads more, and each drawing looks at the whole text.
@@ -200,15 +191,9 @@ impl Excerpt {
 }
 
 /// Diagnostics as programs read them.
-pub fn document(source: &Source, diagnostics: &[Diagnostic]) -> Value {
+pub fn messages(source: &Source, diagnostics: &[Diagnostic]) -> Vec<Problem> {
     let lines = Lines::new(&source.text);
-    let all: Vec<Value> = diagnostics.iter().map(|diagnostic| object_in(&lines, source, diagnostic)).collect();
-    json!({ "schema_version": 1, "diagnostics": all })
-}
-
-/// One diagnostic as a JSON object.
-pub fn object(source: &Source, diagnostic: &Diagnostic) -> Value {
-    object_in(&Lines::new(&source.text), source, diagnostic)
+    diagnostics.iter().map(|diagnostic| message_in(&lines, source, diagnostic)).collect()
 }
 
 /// Where the lines of a text begin, so that many places are found without reading it for each.
@@ -232,41 +217,22 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn object_in(lines: &Lines<'_>, source: &Source, diagnostic: &Diagnostic) -> Value {
-    let severity = if diagnostic.code.is_warning() { "warning" } else { "error" };
-    let mut object = json!({
-        "code": diagnostic.code.as_str(),
-        "severity": severity,
-        "message": diagnostic.message,
-        "file": source.name,
-    });
+fn message_in(lines: &Lines<'_>, source: &Source, diagnostic: &Diagnostic) -> Problem {
     let place = |span: arch::Span| {
-        let (line, column) = lines.place(span.start);
-        let (end_line, end_column) = lines.place(span.end);
-        [("line", line), ("col", column), ("end_line", end_line), ("end_col", end_column)]
+        let ((line, col), (end_line, end_col)) = (lines.place(span.start), lines.place(span.end));
+        Place { line, col, end_line, end_col }
     };
-    if let Some(span) = diagnostic.span {
-        for (key, value) in place(span) {
-            object[key] = value.into();
-        }
+    let note = |(span, note): &(arch::Span, String)| ProblemNote { message: note.clone(), place: place(*span) };
+    Problem {
+        code: diagnostic.code.as_str().to_owned(),
+        severity: if diagnostic.code.is_warning() { "warning" } else { "error" }.to_owned(),
+        message: diagnostic.message.clone(),
+        file: Some(source.name.clone()),
+        place: diagnostic.span.map(place),
+        label: diagnostic.label.clone(),
+        help: diagnostic.help.clone(),
+        notes: diagnostic.notes.iter().map(note).collect(),
     }
-    if let Some(label) = &diagnostic.label {
-        object["label"] = label.as_str().into();
-    }
-    if let Some(help) = &diagnostic.help {
-        object["help"] = help.as_str().into();
-    }
-    if !diagnostic.notes.is_empty() {
-        let notes = diagnostic.notes.iter().map(|(span, note)| {
-            let mut object = json!({ "message": note });
-            for (key, value) in place(*span) {
-                object[key] = value.into();
-            }
-            object
-        });
-        object["notes"] = notes.collect();
-    }
-    object
 }
 
 #[cfg(test)]

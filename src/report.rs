@@ -2,55 +2,101 @@
 //!
 //! Text and JSON are two views of one [`Report`].
 
+use crate::commands::train::Trained;
+use crate::documents::Document;
 use crate::fates;
-use arch::image::Feed;
+use crate::page::placement_map::Map;
+use crate::page::timeline::Timeline;
 use arch::{Image, Span};
 use compiler::fixed::{NumberReport, Program, Role};
 use compiler::search::Compiled;
+use schemars::JsonSchema;
 use serde::Serialize;
 use sim::benchmarks::{Bounds, products};
-use sim::train::words::written;
 use std::collections::BTreeMap;
-use workbench::Project;
 use workbench::board::Board;
 use workbench::config::Microcode;
 use workbench::resources::{self, Estimate};
+use workbench::{Plan, Project};
 
-/// The report.
-#[derive(Debug, Serialize)]
+/// What an image costs.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Report {
+    /// Version of the document's form.
+    #[schemars(extend("const" = 1))]
     schema_version: u32,
+    /// The program.
     program: String,
+    /// The grid.
     machine: Grid,
+    /// Its board.
     board: BoardPart,
+    /// Samples per update.
     batch: u32,
+    /// How the training goes; a function has none.
+    settings: Option<Plan>,
+    /// Cycles of a sample, and what no grid of this size can beat.
     cycles: Cycles,
+    /// Cycles and multiply-adds by source line.
     lines: Vec<Line>,
+    /// Words and instructions in use.
     memories: Vec<Memory>,
+    /// Cells of the device.
     resources: Vec<Resource>,
+    /// Binary points.
     numbers: Vec<Number>,
+    /// Results that were clipped to the word, by source line.
     saturations: Vec<Saturation>,
+    /// What the measurements ran on.
     measured_on: String,
 }
 
-#[derive(Debug, Serialize)]
+/// `report.json`: what `build` and `report` write; training, timeline and placement are from `report`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReportDocument<'a> {
+    #[serde(flatten)]
+    pub report: &'a Report,
+    /// The training that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub training: Option<Document<Trained>>,
+    /// Two steps, cycle by cycle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<&'a Timeline>,
+    /// Where the elements of each tensor lie.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Vec<Map>>,
+}
+
+/// The grid.
+#[derive(Debug, Serialize, JsonSchema)]
 struct Grid {
+    /// Rows.
     pus: u32,
+    /// Columns.
     pes_per_pu: u32,
+    /// All PEs.
     pes: u32,
+    /// Bits of a word.
     word: u32,
+    /// Bits of an accumulator.
     accumulator: u32,
+    /// Words of input per cycle.
     stream_words: u32,
 }
 
-#[derive(Debug, Serialize)]
+/// The board.
+#[derive(Debug, Serialize, JsonSchema)]
 struct BoardPart {
+    /// Its name; `none` without one.
     name: String,
+    /// Ordering code of the device.
     part: Option<String>,
+    /// Clock of the grid.
     clock_mhz: f64,
 }
 
-#[derive(Debug, Serialize)]
+/// Cycles of a sample, and what no grid of this size can beat.
+#[derive(Debug, Serialize, JsonSchema)]
 struct Cycles {
     /// From the start of a sample to the start of the next, measured on the array.
     per_sample: f64,
@@ -66,52 +112,75 @@ struct Cycles {
     step_length: u32,
     /// Steps of a batch.
     tiles: u32,
+    /// Products of two words.
     multiply_adds_per_sample: f64,
+    /// Words that come in.
     input_words_per_sample: f64,
+    /// At the clock of the board.
     samples_per_second: f64,
 }
 
-#[derive(Debug, Serialize)]
+/// One source line.
+#[derive(Debug, Serialize, JsonSchema)]
 struct Line {
+    /// Its number; 0 for what the tool adds.
     #[serde(rename = "line")]
     number: usize,
     /// Cycles by which this line moves the end of the step.
     cycles: u64,
+    /// Products of two words.
     multiply_adds: u64,
+    /// Its text.
     text: String,
     /// Where its work is done, if it has no operations of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+/// One memory of a PE.
+#[derive(Debug, Serialize, JsonSchema)]
 struct Memory {
+    /// Which.
     name: &'static str,
+    /// Words or instructions in use.
     used: u64,
+    /// Words or instructions that it has.
     available: u64,
 }
 
-#[derive(Debug, Serialize)]
+/// One kind of cell.
+#[derive(Debug, Serialize, JsonSchema)]
 struct Resource {
+    /// LUT, FF, DSP or BRAM.
     name: &'static str,
+    /// What the grid takes, estimated.
     estimated: u64,
+    /// What the device has, if it is known.
     available: Option<u64>,
 }
 
 /// The binary point of a tensor.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Number {
+    /// The tensor.
     tensor: String,
+    /// Its smallest value in the golden run.
     low: Option<f64>,
+    /// Its largest value.
     high: Option<f64>,
+    /// Bits after the binary point.
     fraction: i32,
+    /// What decided it.
     decided: String,
 }
 
-#[derive(Debug, Serialize)]
-struct Saturation {
-    line: usize,
-    results: u64,
+/// Results of a source line that were clipped to the word.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Saturation {
+    /// The line; 0 where there is none.
+    pub line: usize,
+    /// How many.
+    pub results: u64,
 }
 
 /// What a report is made of.
@@ -126,6 +195,8 @@ pub struct Sources<'a> {
     pub numbers: &'a NumberReport,
     /// Samples per update.
     pub batch: u32,
+    /// How the training goes; a function has none.
+    pub settings: Option<Plan>,
     /// Cycles per sample, measured.
     pub cycles_per_sample: f64,
     /// Clipped results by place.
@@ -173,6 +244,7 @@ impl Report {
                 clock_mhz: board.clock_mhz,
             },
             batch: sources.batch,
+            settings: sources.settings,
             cycles,
             lines: lines(sources),
             memories: memories(compiled),
@@ -186,9 +258,9 @@ impl Report {
         }
     }
 
-    /// The report as JSON.
-    pub fn json(&self) -> serde_json::Value {
-        serde_json::to_value(self).unwrap_or_default()
+    /// The report as a document, without a training.
+    pub fn document(&self) -> ReportDocument<'_> {
+        ReportDocument { report: self, training: None, timeline: None, placement: None }
     }
 
     /// The report as text.
@@ -366,56 +438,4 @@ pub fn numbers_text(numbers: &[Number]) -> String {
 fn saturations(sources: &Sources<'_>) -> Vec<Saturation> {
     let lines = workbench::images::by_line(sources.project, sources.saturations).into_iter();
     lines.map(|(line, results)| Saturation { line, results }).collect()
-}
-
-/// The stream layout of an image, for people who write their own driver.
-pub fn layout(image: &Image, program: &Program) -> serde_json::Value {
-    let feed = |feed: &Feed| {
-        let dimension = |d: &arch::image::FeedDimension| serde_json::json!({ "offset": d.offset, "per_loop": d.levels, "per_lane": d.lane });
-        serde_json::json!({
-            "tensor": image.tensors[feed.tensor].name,
-            "counts": feed.counts,
-            "index": feed.dimensions.iter().map(dimension).collect::<Vec<_>>(),
-        })
-    };
-    let feeds = |feeds: &[Feed]| feeds.iter().map(feed).collect::<Vec<_>>();
-    let tensors: Vec<_> = image
-        .tensors
-        .iter()
-        .map(|tensor| {
-            let id = program.tensors.iter().position(|t| t.name == tensor.name);
-            let never = id.filter(|&id| program.tensors[id].role == Role::Output).map(|id| {
-                let written = written(program, compiler::tensor::TensorId(id));
-                (0..written.len()).filter(|&n| !written[n]).collect::<Vec<_>>()
-            });
-            serde_json::json!({
-                "name": tensor.name,
-                "shape": tensor.shape,
-                "fraction_bits": tensor.fraction,
-                "never_computed": never.unwrap_or_default(),
-                "constant": tensor.constant,
-            })
-        })
-        .collect();
-    let entries = &image.entries;
-    serde_json::json!({
-        "schema_version": 1,
-        "how_to_read": "Beat k of a feed (loop counters k, innermost last) carries in lane l the element whose index in each \
-                        dimension is offset + sum(per_loop * k) + per_lane * l; outside the shape: 0 on the way in, dropped on the way out.",
-        "word_bits": image.machine.word(),
-        "stream_words": image.machine.stream_words(),
-        "step_length": image.step_length,
-        "tiles": image.tiles,
-        "entries": {
-            "step_alu": entries.step_alu, "step_root": entries.step_root, "step_move": entries.step_move,
-            "step_scalar": entries.step_scalar,
-            "step_load": entries.step_load, "emit_step": entries.emit_step, "emit_model": entries.emit_model,
-            "load_model": entries.load_model,
-        },
-        "tensors": tensors,
-        "model_in": feeds(&image.model_in),
-        "step_in": feeds(&image.step_in),
-        "step_out": feeds(&image.step_out),
-        "model_out": feeds(&image.model_out),
-    })
 }

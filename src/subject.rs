@@ -81,7 +81,8 @@ impl Subject {
                 .map(|function| Subject::Function(Box::new(function)));
         }
         no_records(target)?;
-        Design::new(project, &data(target), target.batch, talk).map(|design| Subject::Training(Box::new(design)))
+        Design::new(project, &data(target), &target.plan.choices(), talk)
+            .map(|design| Subject::Training(Box::new(design)))
     }
 }
 

@@ -45,7 +45,7 @@ pub fn add(files: &mut Files, design: &Design) -> Result<(), Failure> {
 /// # Errors
 /// The array is stuck.
 pub fn add_function(files: &mut Files, function: &Function) -> Result<(), Failure> {
-    let image = &function.compiled.image;
+    let image = function.climb.image();
     let mut grid = Recorded::new(Array::new(&image.machine));
     let cycles = function.run(&mut grid, STEPS, Stalls::none())?.cycles;
     write(files, image, &grid.into_session(), cycles);

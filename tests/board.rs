@@ -148,6 +148,14 @@ fn training_on_a_board_is_training_on_the_array() {
     let array = run(&[&["train", "--config", &config][..], &TRAINING, &["json"]].concat());
     assert_eq!(array.code, 0, "{}", array.stderr);
     let array = array.json();
+    // What `train` decides, `run` decides.
+    let settings = |more: &[&str]| {
+        let mut settings = array["settings"].clone();
+        if let [_, batch] = more {
+            settings["batch"] = batch.parse::<u32>().unwrap().into();
+        }
+        settings
+    };
     // The rest of the rows predicts with a batch of their own; the engines of both share the board.
     for (line, more) in [(Line::Good, &[][..]), (Line::Noisy(3000), &[]), (Line::Good, &["--batch", "8"])] {
         let bench = Bench::new(line);
@@ -155,6 +163,7 @@ fn training_on_a_board_is_training_on_the_array() {
         assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
         let board = ran.json();
         tool::schema::holds(&board, "run");
+        assert_eq!(board["settings"], settings(more), "{board}");
         assert_eq!(board["words_differing"], 0, "{board}");
         assert!(board["words_compared"].as_u64().unwrap() > 150, "{board}");
         if more.is_empty() {

@@ -91,8 +91,7 @@ fn the_verilog_computes_what_the_array_computes() {
 #[test]
 fn batches_of_both_kinds() {
     let folder = tempfile::tempdir().unwrap();
-    let settings =
-        fs::read_to_string("programs/logistic.toml").unwrap().replace("shuffle", "reduction = \"sum\"\nshuffle");
+    let settings = fs::read_to_string("programs/logistic.toml").unwrap().replace("order", "reduction = \"sum\"\norder");
     file(folder.path(), "p.toml", settings);
     let program = file(folder.path(), "p.t", fs::read_to_string(LOGISTIC).unwrap());
     let arguments = ["--data", CANCER, "--batch", "16", "--epochs", "2"];

@@ -53,6 +53,11 @@ fn the_gradients_of_a_program() {
     for line in ["label \"label\"", "state W[3]", "H.gradient = H - \"label\"", "W -= 0.5 * W.gradient"] {
         assert!(derived.contains(line), "{line}\n{derived}");
     }
+    // A wrong table is not overlooked.
+    file(folder.path(), "line.toml", "[train]\nprediction = \"H\"\nloss = \"squared\"\nweight = [\"W\"]\n");
+    for command in ["derive", "build", "check"] {
+        fails(&[command, &function], 1, &["E-CONFIG", "did you mean `weights`?"]);
+    }
 }
 
 #[test]

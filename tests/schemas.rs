@@ -27,6 +27,13 @@ fn a_wrong_document_is_noticed() {
     assert_eq!(complaints(&config, "config"), ["config.machine.puss is not known"]);
 }
 
+/// Sixteen bits, and results below 16.
+fn is_near(document: &Value) {
+    let distance = &document["distance_from_golden"];
+    let of = |part: &str| distance[part].as_f64().expect("a number");
+    assert!(of("absolute") < 0.01 && of("relative") < 0.01, "{distance}");
+}
+
 #[test]
 fn results_are_what_their_schemas_say() {
     let folder = tempfile::tempdir().unwrap();
@@ -36,17 +43,21 @@ fn results_are_what_their_schemas_say() {
     let train = ["--data", CANCER, "--config", "tiny", "--epochs", "2"];
     holds(&json(&[&["train", LOGISTIC, "--save", &model][..], &train].concat()), "train");
     holds(&read(&model), "model");
+    let checkpoint = path("checkpoint.json");
+    json(&[&["train", LOGISTIC, "--checkpoint", &checkpoint, "--engine", "fixed"][..], &train].concat());
+    holds(&read(&checkpoint), "checkpoint");
     holds(&json(&["weights", &model]), "weights");
-    holds(&json(&["predict", LOGISTIC, "--data", CANCER, "--load", &model, "--engine", "fixed"]), "predict");
+    let predicted = json(&["predict", LOGISTIC, "--data", CANCER, "--load", &model, "--engine", "fixed"]);
+    holds(&predicted, "predict");
+    is_near(&predicted);
+    let golden = json(&["predict", LOGISTIC, "--data", CANCER, "--load", &model, "--engine", "golden"]);
+    assert!(golden["distance_from_golden"].is_null());
     let inputs = file(folder.path(), "in.json", r#"{"x": [1, null, 3], "y": 1, "w": [1, 1, 1]}"#);
     holds(&json(&["eval", "tests/conformance/tabla/bench_linear_3.t", "--inputs", &inputs]), "eval");
     let inputs = file(folder.path(), "all.json", r#"{"x": [1, 2, 3], "y": 1, "w": [1, 1, 1]}"#);
     let below = json(&["eval", "tests/conformance/tabla/bench_linear_3.t", "--inputs", &inputs, "--engine", "fixed"]);
     holds(&below, "eval");
-    // Sixteen bits, and results below 16.
-    let distance = &below["distance_from_golden"];
-    let of = |part: &str| distance[part].as_f64().expect("a number");
-    assert!(of("absolute") < 0.01 && of("relative") < 0.01, "{distance}");
+    is_near(&below);
     assert!(below["diagnostics"].is_null(), "{below}");
     let out = path("out");
     let build = json(&["build", "--config", "tiny", "--out", &out]);
@@ -64,7 +75,9 @@ fn results_are_what_their_schemas_say() {
     holds(&json(&["doctor"]), "doctor");
     let quick = ["--data", CANCER, "--limit", "40", "--epochs", "1", "--words", "8,16"];
     holds(&json(&[&["accuracy", LOGISTIC][..], &quick].concat()), "accuracy");
-    holds(&json(&["sim", "--config", "tiny", "--steps", "2", "--engine", "array"]), "sim");
+    let simulated = json(&["sim", "--config", "tiny", "--steps", "2", "--engine", "array"]);
+    holds(&simulated, "sim");
+    is_near(&simulated);
     let page = path("page");
     holds(&json(&[&["report", LOGISTIC, "--out", &page][..], &train].concat()), "report");
     holds(&json(&["bench", "linear_55", "--no-rtl"]), "bench");
@@ -90,6 +103,13 @@ fn configs_and_settings_are_what_their_schemas_say() {
             let document = toml(&fs::read_to_string(&path).unwrap());
             let kind = if document.get("train").is_some() { "settings" } else { "config" };
             let wrong = complaints(&document, kind);
+            assert!(wrong.is_empty(), "{}: {}", path.display(), wrong.join("\n"));
+        }
+    }
+    for entry in fs::read_dir("fpga/boards").unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let wrong = complaints(&toml(&fs::read_to_string(&path).unwrap()), "board");
             assert!(wrong.is_empty(), "{}: {}", path.display(), wrong.join("\n"));
         }
     }

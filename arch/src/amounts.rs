@@ -5,14 +5,16 @@
 
 use crate::isa::SHIFT_BITS;
 use crate::number::ceil_log2;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Amounts that an instruction can name.
 const ALL: u32 = 1 << SHIFT_BITS;
 
 /// A set of shift amounts, never empty.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Vec<u32>", into = "Vec<u32>")]
+#[schemars(with = "Vec<u32>")]
 pub struct Amounts(u64);
 
 /// Why a list is not a set of shift amounts.

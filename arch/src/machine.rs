@@ -2,10 +2,11 @@
 
 use crate::amounts::Amounts;
 use crate::number::{ceil_log2, default_accumulator};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Parameters as a configuration file gives them; what is left out has a default.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MachineSpec {
     /// Processing units (rows of the grid), 1..=64.

@@ -57,6 +57,20 @@ pub struct Stages {
     pub scheduled: scheduled::Program,
 }
 
+impl Compiled {
+    /// The same for a machine that differs in its shifters only, and has those that the image uses. It is verified again.
+    ///
+    /// # Panics
+    /// When the machine lacks a shift that the image uses.
+    #[must_use]
+    pub fn on(self, machine: &Machine) -> Compiled {
+        let image = Image { machine: machine.clone(), ..self.image };
+        refuse::check_shifts(&image).expect("the machine has every shift that the image uses");
+        image::verify(&image, &self.follows);
+        Compiled { image, ..self }
+    }
+}
+
 /// A placement that was scheduled, chosen or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alternative {

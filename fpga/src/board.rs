@@ -15,11 +15,12 @@
 //! divisor of the serial line follow from it.
 
 use crate::family::Family;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// A board as its file describes it.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
     /// For people.
@@ -39,7 +40,7 @@ pub struct Board {
 }
 
 /// A device: its family decides which flow there is, and which other keys it has.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct Device {
     /// Name of its family, a folder of `fpga/families`.
     family: String,
@@ -55,10 +56,12 @@ pub struct Device {
 }
 
 /// A word, or a number that stands for one.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum Word {
+    /// A word.
     Text(String),
+    /// A number.
     Number(u32),
 }
 
@@ -180,7 +183,7 @@ impl Io {
 }
 
 /// Clocks of a board.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Clock {
     /// Oscillator, MHz.
@@ -190,7 +193,7 @@ pub struct Clock {
 }
 
 /// What a device has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resources {
     /// Look-up tables.
@@ -204,7 +207,7 @@ pub struct Resources {
 }
 
 /// What is at the pins.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Io {
     /// File with the place of every port, beside the board file, in the format of the family's place and route.

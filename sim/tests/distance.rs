@@ -1,38 +1,31 @@
 //! How far fixed point is from golden, and who is named for it.
 
 use arch::Code;
-use compiler::canonical::{Batch, Keep, Options, canonicalise};
-use compiler::fixed::{self, Numbers};
+use compiler::canonical::{Batch, Keep, Options};
+use compiler::fixed::Numbers;
 use compiler::language::{self, Language, parse};
-use compiler::tensor::TensorId;
 use serde_json::{Value, json};
-use sim::distance::{Compared, Distance, distance, held};
-use sim::eval::{Engine, read_inputs, with_shapes_of};
-use sim::fixed::Fixed;
-use sim::golden::Golden;
+use sim::distance::{Accuracy, Distance, distance};
+use sim::eval::{read_inputs, with_shapes_of};
+use sim::ladder::{Upper, Values};
 
-/// The warning about a program of Tensor Comprehensions.
-fn warning(text: &str, inputs: &Value, numbers: &Numbers) -> Option<arch::Diagnostic> {
-    let options = with_shapes_of(inputs, language::Options::default());
+/// How accurate a program of Tensor Comprehensions is over some steps, its binary points chosen for the first `seen` of them.
+fn accuracy(text: &str, steps: &[Value], seen: usize, numbers: &Numbers) -> Accuracy {
+    let options = with_shapes_of(&steps[0], language::Options::default());
     let (program, _) = parse(Language::TensorComprehensions, text, &options).expect("the program is right");
     let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
-    let program = canonicalise(&program, &options).expect("one sample");
-    let mut golden = Golden::new(&program);
-    for (tensor, elements) in read_inputs(&program, inputs).expect("the inputs fit") {
-        Engine::set(&mut golden, tensor, &elements);
-    }
-    let given = held(&program, &golden);
-    golden.step().expect("values have a meaning");
-    let (lowered, report) = fixed::lower(&program, golden.ranges(), numbers).expect("it fits");
-    let mut fixed = Fixed::new(&lowered);
-    for (tensor, values) in &given {
-        let TensorId(id) = tensor;
-        let there = fixed.tensor(&program.tensors[*id].name).expect("the same name");
-        fixed.set_real(there, values);
-    }
-    fixed.step();
-    let compared = Compared { program: &program, lowered: &lowered, numbers: &report, golden: &golden, fixed: &fixed };
-    compared.lost_bits(&given)
+    let values = |inputs: &Value| -> Values {
+        let read = read_inputs(&program, inputs).expect("the inputs fit");
+        let known = |elements: Vec<Option<f64>>| elements.into_iter().map(Option::unwrap).collect();
+        read.into_iter().map(|(id, elements)| (program.tensors[id.0].name.clone(), known(elements))).collect()
+    };
+    let steps: Vec<Values> = steps.iter().map(values).collect();
+    let upper = Upper::new(&program, &options, &Values::new(), &steps[..seen], numbers).expect("it fits");
+    upper.pair().accuracy(&Values::new(), &steps).expect("values have a meaning")
+}
+
+fn warning(text: &str, inputs: &Value, numbers: &Numbers) -> Option<arch::Diagnostic> {
+    accuracy(text, std::slice::from_ref(inputs), 1, numbers).lost_bits
 }
 
 #[test]
@@ -74,4 +67,22 @@ fn a_table_with_too_few_entries_is_named() {
     assert!(said.help.expect("a remedy").contains("table_entries"));
     let many = Numbers { table_entries: 4096, ..Numbers::of_width(16) };
     assert_eq!(warning(&text, &values, &many), None);
+}
+
+/// Words for values up to 1 hold 0.75 and its half exactly, and clip 6.5.
+#[test]
+fn a_value_that_was_not_foreseen_is_named_in_the_step_that_has_it() {
+    let text = "def f(float(N) A) -> (O) {\n  O(i) = A(i) * 0.5\n}";
+    let steps = [json!({ "A": [0.75, -1.0] }), json!({ "A": [0.5, 6.5] })];
+    let numbers = Numbers::of_width(16);
+    let good = accuracy(text, &steps[..1], 1, &numbers);
+    assert_eq!(good, Accuracy { distance: Distance::default(), lost_bits: None });
+    let bad = accuracy(text, &steps, 1, &numbers);
+    let said = bad.lost_bits.expect("6.5 is clipped");
+    assert!(said.message.starts_with("`A` loses more bits"), "{}", said.message);
+    assert!(said.help.expect("a remedy").contains("`headroom`"));
+    // The largest word is 1 - 2^-15, and its half is between two words; 3.25 is expected.
+    let error = 3.25 - 0.5;
+    assert!((bad.distance.absolute - error).abs() < 1e-4, "{:?}", bad.distance);
+    assert!((bad.distance.relative - error / 3.25).abs() < 1e-4, "{:?}", bad.distance);
 }

@@ -2,15 +2,17 @@
 
 mod values;
 
-pub use values::{Dialect, EngineName, Format, LanguageName, LimitName, MissingName, OrderName};
+pub use values::{Dialect, EngineName, Format, LanguageName, LimitName, MissingName, OrderName, ReductionName};
 
 use clap::{Args, Parser, Subcommand};
 use sim::data::file::Reading;
+use sim::train::settings::{Order, Reduction};
 use std::ops::Range;
 use std::path::PathBuf;
 use values::{
     parse_gaussian, parse_jobs, parse_limit, parse_range, parse_separator, parse_setting, parse_split, parse_timeout,
 };
+use workbench::Choices;
 
 const AFTER: &str = "\
 Without a subcommand, builds: `tabla-gen --config configs/zcu102.toml` writes Verilog, microcode, stream layout and report.
@@ -202,9 +204,45 @@ pub struct Target {
     /// Target columns of the data, separated by commas; default: the last ones
     #[arg(long = "target", value_name = "COLUMNS", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
-    /// Samples per update
+    #[command(flatten)]
+    pub plan: PlanOptions,
+}
+
+/// How a training goes; what is not said here follows from the `train` table beside the program, then from the configuration.
+#[derive(Debug, Clone, Args, Default)]
+pub struct PlanOptions {
+    /// Samples per update; default: 1
     #[arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(1..))]
     pub batch: Option<u32>,
+    /// What a batch does with the gradients of its samples; default: mean
+    #[arg(long, value_enum)]
+    pub reduction: Option<ReductionName>,
+    /// Passes over the training part; default: 10
+    #[arg(long, value_name = "N")]
+    pub epochs: Option<usize>,
+    /// Order of the samples; default: store
+    #[arg(long, value_enum)]
+    pub order: Option<OrderName>,
+    /// Seed of split, order and initial weights; default: 1
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Part of the rows that trains; the others test; default: 0.8
+    #[arg(long, value_name = "FRACTION", value_parser = parse_split)]
+    pub split: Option<f64>,
+}
+
+impl PlanOptions {
+    /// For the one place that decides.
+    pub fn choices(&self) -> Choices {
+        Choices {
+            batch: self.batch,
+            reduction: self.reduction.map(Reduction::from),
+            epochs: self.epochs,
+            order: self.order.map(Order::from),
+            seed: self.seed,
+            split: self.split,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -236,24 +274,8 @@ pub struct Train {
     /// Target columns, separated by commas; default: the last ones
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub target: Option<Vec<String>>,
-    /// Part of the rows that trains; the others test
-    #[arg(long, default_value_t = 0.8, value_name = "FRACTION", value_parser = parse_split)]
-    pub split: f64,
-    /// Seed of split, order and initial weights
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Passes over the training part
-    #[arg(long, value_name = "N")]
-    pub epochs: Option<usize>,
-    /// Samples per update
-    #[arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(1..))]
-    pub batch: Option<u32>,
-    /// Order of the samples: as in the file, drawn anew in every epoch, or drawn once
-    #[arg(long, value_enum)]
-    pub order: Option<OrderName>,
-    /// Another order of the samples in every epoch: --order shuffled
-    #[arg(long, conflicts_with = "order")]
-    pub shuffle: bool,
+    #[command(flatten)]
+    pub plan: PlanOptions,
     /// What trains; the golden model always trains too
     #[arg(long, value_enum, default_value_t = EngineName::Array)]
     pub engine: EngineName,

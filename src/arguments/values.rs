@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use compiler::language::Language;
 use sim::data::missing::Missing;
-use sim::train::settings::Order;
+use sim::train::settings::{Order, Reduction};
 use std::ops::Range;
 use workbench::Rung;
 
@@ -168,6 +168,24 @@ impl From<MissingName> for Missing {
             MissingName::Mean => Missing::Mean,
             MissingName::Median => Missing::Median,
             MissingName::Zero => Missing::Zero,
+        }
+    }
+}
+
+/// What a batch does with the gradients of its samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReductionName {
+    /// Their mean; an incomplete last batch is left out
+    Mean,
+    /// Their sum; an incomplete last batch makes a smaller update
+    Sum,
+}
+
+impl From<ReductionName> for Reduction {
+    fn from(name: ReductionName) -> Reduction {
+        match name {
+            ReductionName::Mean => Reduction::Mean,
+            ReductionName::Sum => Reduction::Sum,
         }
     }
 }

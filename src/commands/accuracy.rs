@@ -8,6 +8,7 @@
 
 use crate::arguments::{Accuracy, Entry, Global};
 use crate::commands::train;
+use crate::documents::Document;
 use crate::jobs;
 use crate::output::{self, Talk};
 use crate::subject;
@@ -15,8 +16,8 @@ use crate::training_talk::TrainingTalk;
 use arch::Machine;
 use arch::machine::MachineSpec;
 use arch::number::{quantise, to_f64};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 use sim::train::engine::{Model, Step};
 use sim::train::metrics::Metrics;
 use sim::train::predict;
@@ -27,13 +28,29 @@ use workbench::engines;
 use workbench::images::Lowered;
 use workbench::{How, Outcome, Rung, Training};
 
+/// Training in words of several widths, beside real numbers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Widths {
+    /// The program.
+    program: String,
+    /// Where the data are from.
+    data: String,
+    /// On real numbers.
+    golden: Parts,
+    /// One entry per width.
+    words: Vec<Row>,
+}
+
 /// One width.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Row {
+    /// Bits of a word.
     word: u32,
     /// Bits after the binary point of the weights.
     fractions: BTreeMap<String, i32>,
+    /// Trained on real numbers, weights and features rounded.
     rounded: Option<Parts>,
+    /// Trained in words.
     fixed: Option<Parts>,
     /// Results clipped to the word in the training.
     clipped: u64,
@@ -42,9 +59,11 @@ struct Row {
 }
 
 /// Training and test part.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 struct Parts {
+    /// Loss and score of the training part.
     train: Metrics,
+    /// Of the test part.
     test: Option<Metrics>,
 }
 
@@ -64,10 +83,14 @@ pub fn run(global: &Global, options: &Accuracy, talk: &Talk) -> Result<(), Failu
     if options.page {
         return output::result(&page(&project.name(), &training.samples.origin, golden, &rows));
     }
+    let text = text(golden, &rows);
     output::either(
         global.format,
-        || text(golden, &rows),
-        || json!({ "schema_version": 1, "program": project.name(), "data": training.samples.origin, "golden": golden, "words": rows }),
+        || text,
+        || {
+            let (program, data) = (project.name(), training.samples.origin.clone());
+            Document::new(Widths { program, data, golden, words: rows })
+        },
     )
 }
 

@@ -1,11 +1,11 @@
 //! `bench`: the published benchmarks on the array, a sample of them on the generated Verilog, beside their bounds and their peers.
 
 use crate::arguments::{Bench, Global};
+use crate::documents::Document;
 use crate::output::{self, Talk};
-use crate::render;
 use arch::{Code, Diagnostic};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 use sim::array::Array;
 use sim::benchmarks::{self, Benchmark, Peers, Prepared, Run};
 use std::path::Path;
@@ -18,24 +18,39 @@ const TABLE: &str = "programs/benchmarks.toml";
 /// Checked on the Verilog if the user names nothing: it has a function and both trees.
 const SAMPLE: &str = "logistic_54";
 
+/// The published benchmarks.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Benchmarks {
+    /// One entry per run.
+    benchmarks: Vec<Row>,
+}
+
 /// One run of a benchmark.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 struct Row {
+    /// Its name in programs/benchmarks.toml.
     name: String,
+    /// Samples per update.
     batch: u32,
+    /// PEs of the grid.
     pes: u32,
+    /// Rows of the grid.
     pus: u32,
+    /// Columns of the grid.
     pes_per_pu: u32,
+    /// Words of input per cycle.
     stream_words: u32,
     /// Measured on the array; nothing where the machine cannot run it.
     cycles_per_sample: Option<f64>,
     /// The larger of the bounds by multiply-adds and by input words.
     bound: Option<f64>,
+    /// Which of the two that is.
     bound_by: Option<&'static str>,
     /// Part of the multiply-add slots that is used.
     utilisation: Option<f64>,
     /// Cycles per sample that are aimed at.
     target: Option<f64>,
+    /// Whether they are reached.
     reached: Option<bool>,
     /// Instructions of all streams.
     instructions: Option<usize>,
@@ -45,6 +60,7 @@ struct Row {
     rtl_cycles_per_sample: Option<f64>,
     /// Cycles per sample of others.
     peer_rtl: Option<u64>,
+    /// Cycles per sample that the simulator of others says.
     peer_simulator: Option<u64>,
     /// Why there is no measurement.
     refused: Option<String>,
@@ -91,13 +107,7 @@ pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure>
         output::either(
             global.format,
             || text(&rows),
-            || {
-                let mut document = json!({ "schema_version": 1, "benchmarks": rows });
-                if let Some(failure) = &differs {
-                    render::add_mismatch(&mut document, failure);
-                }
-                document
-            },
+            || Document::new(Benchmarks { benchmarks: rows.clone() }).mismatch(differs.as_ref()),
         )?;
     }
     differs.map_or(Ok(()), Err)

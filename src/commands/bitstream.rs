@@ -8,13 +8,15 @@
 
 use crate::arguments::{Format, Global, Target};
 use crate::commands::build::{self, Built};
-use crate::hardware::Hardware;
+use crate::documents::Document;
+use crate::hardware::{Hardware, Synthesis};
 use crate::output::{self, Files, Talk};
 use crate::subject;
 use arch::tools::Toolbox;
-use fpga::flow::{Bitstream, SEEDS};
+use fpga::flow::{Bitstream, BitstreamSummary, SEEDS};
 use fpga::vivado::VivadoError;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::Path;
 use workbench::Failure;
 
@@ -51,9 +53,9 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     };
     let placed = flow.run(&netlist, &constraints.text, SEEDS, &Toolbox::default(), &mut progress);
     let bitstream = placed.map_err(|error| hardware.place_failure(&error))?;
-    let summary = summary(&hardware, &synthesis, &bitstream);
+    let summary = summary(&hardware, synthesis, &bitstream);
     let mut files = Files::new();
-    files.add("summary.json", format!("{summary:#}\n"));
+    files.add("summary.json", output::pretty(&summary));
     files.add("Makefile", flow.makefile(bitstream.seed, &hardware.facts.programmer));
     files.write(&hardware.folder)?;
     let file = bitstream.file.display().to_string();
@@ -68,7 +70,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
             });
             format!("{text}{clock}{file}\nload it with: {} {file}\n", hardware.facts.programmer)
         },
-        || json!({ "schema_version": 1, "bitstream": file, "summary": summary }),
+        || Document::new(Made { bitstream: file.clone(), summary: Some(summary) }),
     )
 }
 
@@ -78,23 +80,52 @@ fn vivado(hardware: &Hardware<'_>, out: &Path, format: Format, talk: &Talk) -> R
     match fpga::vivado::run(&hardware.facts.part, out, &Toolbox::default()) {
         Ok(bitstream) => {
             let file = bitstream.display().to_string();
-            output::either(format, || format!("{file}\n"), || json!({ "schema_version": 1, "bitstream": file }))
+            output::either(
+                format,
+                || format!("{file}\n"),
+                || Document::new(Made { bitstream: file.clone(), summary: None }),
+            )
         }
         Err(error @ VivadoError::File { .. }) => Err(Failure::File(error.to_string())),
         Err(error) => Err(Failure::Tool(error.to_string())),
     }
 }
 
-fn summary(hardware: &Hardware<'_>, synthesis: &Value, bitstream: &Bitstream) -> Value {
-    let mut summary = json!({
-        "schema_version": 1,
-        "board": hardware.project.board.name,
-        "program": hardware.project.name(),
-        "clock_mhz": hardware.project.board.clock_mhz,
-        "synthesis": synthesis,
-    });
-    if let (Value::Object(summary), Value::Object(more)) = (&mut summary, bitstream.summary()) {
-        summary.extend(more);
+/// `fpga/summary.json`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Summary {
+    /// Version of the document's form.
+    #[schemars(extend("const" = 1))]
+    schema_version: u32,
+    /// The board.
+    board: String,
+    /// The program.
+    program: String,
+    /// Clock of the grid.
+    clock_mhz: f64,
+    /// Cells.
+    synthesis: Synthesis,
+    #[serde(flatten)]
+    bitstream: BitstreamSummary,
+}
+
+/// A bitstream was written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Made {
+    /// The file.
+    bitstream: String,
+    /// What it was made of; nothing where the vendor's tool made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<Summary>,
+}
+
+fn summary(hardware: &Hardware<'_>, synthesis: Synthesis, bitstream: &Bitstream) -> Summary {
+    Summary {
+        schema_version: 1,
+        board: hardware.project.board.name.clone(),
+        program: hardware.project.name(),
+        clock_mhz: hardware.project.board.clock_mhz,
+        synthesis,
+        bitstream: bitstream.summary(),
     }
-    summary
 }

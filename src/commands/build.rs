@@ -10,20 +10,24 @@
 //! | `config.toml`, `program.*` | what it was made from |
 
 use crate::arguments::{Format, Global, Target};
+use crate::documents::Document;
 use crate::drivers;
 use crate::fates;
+use crate::layout::Layout;
 use crate::listing;
-use crate::output::{self, Files, Talk};
-use crate::report::{self, Report, Sources};
+use crate::output::{self, Files, Talk, pretty};
+use crate::report::{Report, ReportDocument, Sources};
 use crate::subject::{self, Subject};
 use crate::testbench;
 use crate::verilog_files;
 use arch::{Code, Diagnostic, Image, Machine};
 use compiler::fixed::Program;
 use compiler::search::Compiled;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sim::array::Array;
 use sim::grid::Stalls;
+use sim::ladder::Climb;
 use workbench::Function;
 use workbench::Project;
 use workbench::config::{Microcode, value_span};
@@ -42,13 +46,23 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     talk.say(format!("wrote {} files to {}", files.names().count(), folder.display()));
     match global.format {
         Format::Text => output::result(&report.text()),
-        Format::Json => output::json(&json!({
-            "schema_version": 1,
-            "out": folder.display().to_string(),
-            "files": files.names().map(|path| path.display().to_string()).collect::<Vec<_>>(),
-            "report": report.json(),
+        Format::Json => output::json(&Document::new(Written {
+            out: folder.display().to_string(),
+            files: files.names().map(|path| path.display().to_string()).collect(),
+            report: report.document(),
         })),
     }
+}
+
+/// What a build has written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Written<'a> {
+    /// The folder.
+    out: String,
+    /// Files in it.
+    files: Vec<String>,
+    /// What it costs.
+    report: ReportDocument<'a>,
 }
 
 /// What a build makes of a project.
@@ -90,7 +104,8 @@ pub fn everything(project: &Project, target: &Target, talk: &Talk) -> Result<Bui
         program,
         compiled,
         numbers: &design.lowered.numbers,
-        batch: design.samples.settings.batch,
+        batch: design.schedule.batch as u32,
+        settings: Some(design.samples.plan),
         cycles_per_sample: design.cycles_per_sample()?,
         saturations: &design.saturations()?,
         measured_on: design.samples.origin.clone(),
@@ -107,29 +122,31 @@ pub fn everything(project: &Project, target: &Target, talk: &Talk) -> Result<Bui
 
 /// A function: one image, and no training.
 fn function(project: &Project, function: &Function, talk: &Talk) -> Result<Built, Failure> {
-    let machine = &function.compiled.image.machine;
+    let Climb { compiled, fixed, saturations, .. } = &function.climb;
+    let machine = &compiled.image.machine;
     let cycles = |records: usize| -> Result<u64, Failure> {
         let outcome = function.run(Array::new(machine), records, Stalls::none())?;
-        match function.compare(&outcome) {
-            (_, Some(difference)) => Err(Failure::Mismatch(format!("array differs from fixed: {difference}"))),
-            _ => Ok(outcome.cycles),
+        match function.climb.compare_stream(&outcome) {
+            Err(difference) => Err(Failure::Mismatch(format!("array differs from fixed: {difference}"))),
+            Ok(_) => Ok(outcome.cycles),
         }
     };
     let (few, many) = (4, 20);
     let report = Report::new(&Sources {
         project,
-        program: &function.program,
-        compiled: &function.compiled,
+        program: fixed,
+        compiled,
         numbers: &function.numbers,
         batch: 1,
+        settings: None,
         cycles_per_sample: (cycles(many)? - cycles(few)?) as f64 / (many - few) as f64,
-        saturations: &function.saturations,
+        saturations,
         measured_on: function.origin.clone(),
     });
     let mut files = Files::new();
     testbench::add_function(&mut files, function)?;
-    add_image(&mut files, project, "function", &function.compiled, &function.program);
-    complete(project, &function.compiled.image, report, files, talk)
+    add_image(&mut files, project, "function", compiled, fixed);
+    complete(project, &compiled.image, report, files, talk)
 }
 
 /// What every build has, beside its images.
@@ -153,7 +170,7 @@ fn complete(project: &Project, image: &Image, report: Report, mut files: Files, 
     testbench::add_core(&mut files, project, &sources);
     drivers::add(&mut files, project, machine);
     files.add("report.txt", report.text());
-    files.add("report.json", pretty(&report.json()));
+    files.add("report.json", pretty(&report.document()));
     files.add("config.toml", config_text(project, machine));
     let extension =
         project.path.extension().map_or_else(String::new, |extension| extension.to_string_lossy().into_owned());
@@ -170,10 +187,6 @@ fn complete(project: &Project, image: &Image, report: Report, mut files: Files, 
     Ok(Built { machine: machine.clone(), fixed, files, report })
 }
 
-fn pretty(value: &serde_json::Value) -> String {
-    format!("{value:#}\n")
-}
-
 /// Microcode and layout of one image.
 fn add_image(files: &mut Files, project: &Project, folder: &str, compiled: &Compiled, program: &Program) {
     let image = &compiled.image;
@@ -186,7 +199,7 @@ fn add_image(files: &mut Files, project: &Project, folder: &str, compiled: &Comp
     let placement = listing::explain(compiled, &fates::names(project, program));
     let listing = format!("# {LICENCE}\n\n{placement}\n{}", listing::microcode(image));
     files.add(format!("{folder}/microcode.txt"), listing);
-    files.add(format!("{folder}/layout.json"), pretty(&report::layout(image, program)));
+    files.add(format!("{folder}/layout.json"), pretty(&Layout::new(image, program)));
 }
 
 /// The config as it was used: the user's text, and the machine that came out.

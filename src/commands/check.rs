@@ -1,13 +1,13 @@
 //! `check`: what is wrong with config, program and `[train]` table; and how ranges were inferred.
 
 use crate::arguments::{Check, Format, Global};
+use crate::documents::{Because, Problems, Range};
 use crate::output::{self, Talk};
 use crate::render;
 use crate::subject;
 use arch::diagnostic::line_column;
 use compiler::language::tensor_comprehensions::{Explanation, explain_ranges};
 use compiler::language::{self, Language, Options};
-use serde_json::{Value, json};
 use sim::eval::with_shapes_of;
 use workbench::Failure;
 use workbench::Project;
@@ -22,11 +22,8 @@ pub fn run(global: &Global, options: &Check, talk: &Talk) -> Result<(), Failure>
     project.check_settings()?;
     let ranges = if options.explain_ranges { Some(ranges(&project, &reading)?) } else { None };
     if global.format == Format::Json {
-        let mut document = render::document(&project.source, &warnings);
-        if let Some(ranges) = &ranges {
-            document["ranges"] = ranges.iter().map(|range| object(&project, range)).collect();
-        }
-        return output::json(&document);
+        let ranges = ranges.map(|ranges| ranges.iter().map(|range| shown(&project, range)).collect());
+        return output::json(&Problems::with_ranges(render::messages(&project.source, &warnings), ranges));
     }
     render::warnings(&project.source, &warnings, talk);
     if let Some(ranges) = &ranges {
@@ -58,15 +55,19 @@ fn line(project: &Project, range: &Explanation) -> String {
     line + "\n"
 }
 
-fn object(project: &Project, range: &Explanation) -> Value {
+fn shown(project: &Project, range: &Explanation) -> Range {
     let text = &project.source.text;
     let because = range.because.iter().map(|&(place, low, high)| {
         let (line, column) = line_column(text, place.start);
-        json!({ "line": line, "column": column, "access": &text[place.start..place.end], "low": low, "high": high })
+        Because { line, column, access: text[place.start..place.end].to_owned(), low, high }
     });
-    json!({
-        "line": line_column(text, range.span.start).0,
-        "target": range.target, "variable": range.variable, "low": range.low, "high": range.high,
-        "round": range.round, "because": because.collect::<Vec<_>>(),
-    })
+    Range {
+        line: line_column(text, range.span.start).0,
+        target: range.target.clone(),
+        variable: range.variable.clone(),
+        low: range.low,
+        high: range.high,
+        round: range.round,
+        because: because.collect(),
+    }
 }

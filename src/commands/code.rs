@@ -3,11 +3,26 @@
 //! The text is the code's section of docs/errors.md, which `tests/errors.rs` generates from `arch::Code` and the programs in docs/errors.
 
 use crate::arguments::Global;
+use crate::documents::Document;
 use crate::output;
 use arch::Code;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::Path;
 use workbench::Failure;
+
+/// What a diagnostic code means.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Explained {
+    /// The code.
+    code: &'static str,
+    /// What it says.
+    meaning: &'static str,
+    /// What to do about it.
+    remedy: &'static str,
+    /// Its section of docs/errors.md.
+    page: &'static str,
+}
 
 /// Every section.
 const PAGE: &str = include_str!("../../docs/errors.md");
@@ -40,12 +55,11 @@ pub fn run(global: &Global, code: Code) -> Result<(), Failure> {
         global.format,
         || format!("{section}\n"),
         || {
-            json!({
-                "schema_version": 1,
-                "code": code.as_str(),
-                "meaning": code.meaning(),
-                "remedy": code.remedy(),
-                "page": section,
+            Document::new(Explained {
+                code: code.as_str(),
+                meaning: code.meaning(),
+                remedy: code.remedy(),
+                page: section,
             })
         },
     )

@@ -1,11 +1,20 @@
 //! `derive`: the program with the gradients of what it minimises, as text of tensor IR.
 
 use crate::arguments::{Derive, Format, Global};
+use crate::documents::Document;
 use crate::output::{self, Talk};
 use crate::subject;
 use compiler::tensor::Role;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use workbench::Failure;
+
+/// A program with the gradients of what it minimises.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Derived {
+    /// Text of tensor IR.
+    program: String,
+}
 
 /// Print the program.
 pub fn run(global: &Global, options: &Derive, talk: &Talk) -> Result<(), Failure> {
@@ -18,7 +27,7 @@ pub fn run(global: &Global, options: &Derive, talk: &Talk) -> Result<(), Failure
         return Err(Failure::Usage(format!("{file} has no gradients: {help}")));
     }
     match global.format {
-        Format::Json => output::json(&json!({ "schema_version": 1, "program": program.to_string() })),
+        Format::Json => output::json(&Document::new(Derived { program: program.to_string() })),
         Format::Text => output::result(&program.to_string()),
     }
 }

@@ -1,10 +1,12 @@
 //! `doctor`: which external tools are found, and which versions.
 
 use crate::arguments::{Format, Global};
+use crate::documents::Document;
 use crate::output::{self, Talk};
 use arch::tools::Toolbox;
 use fpga::family::Family;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use workbench::Failure;
@@ -36,11 +38,25 @@ fn of_families(toolbox: &Toolbox) -> Vec<Found> {
     found
 }
 
+/// External tools.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Tools {
+    /// Folder in which simulators and tools are kept.
+    cache: String,
+    /// One entry per tool.
+    tools: Vec<Found>,
+}
+
 /// One tool as it was found.
+#[derive(Debug, Serialize, JsonSchema)]
 struct Found {
+    /// What it is called.
     name: &'static str,
+    /// What it is needed for.
     purpose: String,
+    /// Where it is; nothing if it is missing.
     path: Option<PathBuf>,
+    /// What it says about itself.
     version: Option<String>,
 }
 
@@ -85,11 +101,8 @@ pub fn run(global: &Global, _talk: &Talk) -> Result<(), Failure> {
     let path = |tool: &Found| tool.path.as_ref().map(|path| path.display().to_string());
     match global.format {
         Format::Json => {
-            let tool = |tool: &Found| json!({ "name": tool.name, "purpose": tool.purpose, "path": path(tool), "version": tool.version });
-            let tools: Vec<Value> = found.iter().map(tool).collect();
-            output::json(
-                &json!({ "schema_version": 1, "cache": toolbox.cache().display().to_string(), "tools": tools }),
-            )
+            let cache = toolbox.cache().display().to_string();
+            output::json(&Document::new(Tools { cache, tools: found }))
         }
         Format::Text => {
             let mut text = String::new();

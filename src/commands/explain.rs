@@ -1,18 +1,21 @@
 //! `explain`: placement and schedule, by source line; or what a diagnostic code means.
 
 use crate::arguments::{Explain, Format, Global};
-use crate::charts;
 use crate::commands::code;
+use crate::documents::Document;
 use crate::fates;
 use crate::listing;
 use crate::output::{self, Talk};
-use crate::report;
+use crate::page::charts;
+use crate::page::timeline::{self, Timeline};
+use crate::report::{self, Number};
 use crate::subject::{self, Subject};
-use crate::timeline;
 use compiler::placed::Axis;
 use compiler::search::{Alternative, Compiled, Step};
-use serde_json::{Value, json};
-use workbench::Failure;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use workbench::{Failure, Plan};
 
 /// Print the listing of the training image, or of a function's.
 pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failure> {
@@ -23,7 +26,7 @@ pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failur
     let project = subject::project(global, target.program.as_deref(), &target.entry)?;
     let subject = Subject::new(&project, target, talk)?;
     let (compiled, numbers, program) = match &subject {
-        Subject::Function(function) => (&function.compiled, &function.numbers, &function.program),
+        Subject::Function(function) => (&function.climb.compiled, &function.numbers, &function.climb.fixed),
         Subject::Training(design) => {
             let full = (design.images.full.as_ref(), design.lowered.full.as_ref());
             let (Some(compiled), Some(program)) = full else { unreachable!("a design can train") };
@@ -35,7 +38,7 @@ pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failur
         return output::either(
             global.format,
             || report::numbers_text(&numbers),
-            || json!({ "schema_version": 1, "numbers": numbers }),
+            || Document::new(Explanation { numbers: Some(numbers.clone()), ..Explanation::default() }),
         );
     }
     let timeline = timeline::watch(&compiled.image)?;
@@ -50,38 +53,118 @@ pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failur
             output::result(&format!("{listing}\n{}\n{}", timeline.text(), listing::microcode(&compiled.image)))
         }
         Format::Json => {
-            let mut document = document(compiled);
-            document["timeline"] = json!(timeline);
-            document["names"] = names.into_iter().map(|(name, fate)| (name, Value::from(fate))).collect();
-            output::json(&document)
+            let settings = match &subject {
+                Subject::Training(design) => Some(design.samples.plan),
+                Subject::Function(_) => None,
+            };
+            let schedule = schedule(compiled, timeline, names, settings);
+            output::json(&Document::new(Explanation { schedule: Some(schedule), numbers: None }))
         }
     }
 }
 
-/// The axis of each dimension, by tensor.
-fn axes(placement: &[(String, Vec<Axis>)]) -> Value {
-    let placement = placement.iter().map(|(name, axes)| {
-        let axes: Vec<String> = axes.iter().map(|axis| format!("{axis:?}").to_lowercase()).collect();
-        (name.clone(), json!(axes))
-    });
-    Value::Object(placement.collect())
+/// Where and when everything is done, or with --explain-numbers how the binary points were found.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Explanation {
+    #[serde(flatten)]
+    schedule: Option<Schedule>,
+    /// Binary points; nothing else then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    numbers: Option<Vec<Number>>,
 }
 
-fn document(compiled: &Compiled) -> Value {
-    let step = |step: &Step| {
-        json!({
-            "what": step.what, "line": step.line, "start": step.start, "beats": step.length,
-            "waited": step.waited, "cause": step.cause.as_ref().map(ToString::to_string), "readable": step.readable,
-            "unit": step.unit,
-        })
+/// Placement and schedule of a step.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Schedule {
+    /// The axis of each dimension, by tensor.
+    #[serde(serialize_with = "as_map")]
+    #[schemars(with = "BTreeMap<String, Vec<String>>")]
+    placement: Axes,
+    /// What else was scheduled, best first; the one that was chosen is the first.
+    alternatives: Vec<Other>,
+    /// Cycles from the start of a step to the start of the next, if its input is there.
+    step_length: u32,
+    /// Steps of a batch.
+    tiles: u32,
+    /// In the order in which they start.
+    instructions: Vec<Instruction>,
+    /// Two steps, cycle by cycle.
+    timeline: Timeline,
+    /// What became of each name of the program.
+    #[serde(serialize_with = "as_map")]
+    #[schemars(with = "BTreeMap<String, String>")]
+    names: Vec<(String, String)>,
+    /// How the training goes; a function has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settings: Option<Plan>,
+}
+
+/// A placement that was scheduled.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Other {
+    /// Cycles of a step.
+    step: u64,
+    /// Transfers of one step's input.
+    load: u64,
+    /// The axis of each dimension, by tensor.
+    #[serde(serialize_with = "as_map")]
+    #[schemars(with = "BTreeMap<String, Vec<String>>")]
+    placement: Axes,
+}
+
+/// The axis of each dimension, by tensor, in the order of the program.
+type Axes = Vec<(String, Vec<String>)>;
+
+fn as_map<T: Serialize, S: Serializer>(pairs: &[(String, T)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
+}
+
+/// One vector instruction.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Instruction {
+    /// What is done.
+    what: String,
+    /// Source line; 0 where there is none.
+    line: usize,
+    /// Cycle of its first beat.
+    start: u64,
+    /// How many beats it has.
+    beats: u64,
+    /// Cycles by which it starts later than it could be issued.
+    waited: u64,
+    /// What it waited for.
+    cause: Option<String>,
+    /// Cycle in which its last result can be read.
+    readable: u64,
+    /// The unit that runs it.
+    unit: &'static str,
+}
+
+fn axes(placement: &[(String, Vec<Axis>)]) -> Axes {
+    let names = |axes: &[Axis]| axes.iter().map(|axis| format!("{axis:?}").to_lowercase()).collect();
+    placement.iter().map(|(name, axes)| (name.clone(), names(axes))).collect()
+}
+
+fn schedule(compiled: &Compiled, timeline: Timeline, names: Vec<(String, String)>, settings: Option<Plan>) -> Schedule {
+    let instruction = |step: &Step| Instruction {
+        what: step.what.clone(),
+        line: step.line,
+        start: step.start,
+        beats: step.length,
+        waited: step.waited,
+        cause: step.cause.as_ref().map(ToString::to_string),
+        readable: step.readable,
+        unit: step.unit,
     };
-    let alternative = |alternative: &Alternative| json!({ "step": alternative.step, "load": alternative.load, "placement": axes(&alternative.placement) });
-    json!({
-        "schema_version": 1,
-        "placement": axes(&compiled.placement),
-        "alternatives": compiled.alternatives.iter().map(alternative).collect::<Vec<_>>(),
-        "step_length": compiled.image.step_length,
-        "tiles": compiled.image.tiles,
-        "instructions": compiled.steps.iter().map(step).collect::<Vec<_>>(),
-    })
+    let other = |other: &Alternative| Other { step: other.step, load: other.load, placement: axes(&other.placement) };
+    Schedule {
+        placement: axes(&compiled.placement),
+        alternatives: compiled.alternatives.iter().map(other).collect(),
+        step_length: compiled.image.step_length,
+        tiles: compiled.image.tiles,
+        instructions: compiled.steps.iter().map(instruction).collect(),
+        timeline,
+        names,
+        settings,
+    }
 }

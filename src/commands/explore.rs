@@ -1,29 +1,46 @@
 //! `explore`: the same training step on many machines: cycles, resources, and the Pareto front.
 
-use crate::arguments::{Entry, Explore, Global, Target};
+use crate::arguments::{Entry, Explore, Global};
+use crate::documents::Document;
 use crate::jobs;
 use crate::output::{self, Talk};
 use crate::subject;
 use arch::Machine;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 use std::collections::BTreeMap;
-use workbench::Failure;
 use workbench::config::Microcode;
 use workbench::design::{Design, prepare};
 use workbench::resources::{self, Estimate};
+use workbench::{Choices, Failure};
+
+/// The same training step on many machines.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Machines {
+    /// One entry per combination.
+    machines: Vec<Point>,
+}
 
 /// One machine, as asked for and as measured.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 struct Point {
+    /// Rows of the grid.
     pus: u32,
+    /// Columns of the grid.
     pes_per_pu: u32,
+    /// Words of input per cycle.
     stream_words: u32,
+    /// Samples per update.
     batch: u32,
+    /// Measured on the array.
     cycles_per_sample: Option<f64>,
+    /// At the clock of the board.
     samples_per_second: Option<f64>,
+    /// Multipliers, estimated.
     dsp: Option<u64>,
+    /// Block memories, estimated.
     bram: Option<u64>,
+    /// Look-up tables, estimated.
     lut: Option<u64>,
     /// Whether the board has what it takes; nothing where the board is not known.
     fits: Option<bool>,
@@ -40,12 +57,13 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
     let spec = &project.config.spec;
     let machine = &project.config.machine;
     let or = |asked: &[u32], own: u32| if asked.is_empty() { vec![own] } else { asked.to_vec() };
-    let batch = options.target.batch.or(project.config.build.batch);
+    let asked = options.target.plan.choices();
+    let (_, plan) = project.plan(&asked)?;
     let mut points = Vec::new();
     for &pus in &or(&options.pus, machine.pus()) {
         for &pes_per_pu in &or(&options.pes_per_pu, machine.pes_per_pu()) {
             for &stream_words in &or(&options.stream_words, machine.stream_words()) {
-                for &batch in &or(&options.batches, batch.unwrap_or(1)) {
+                for &batch in &or(&options.batches, plan.schedule.batch as u32) {
                     points.push((pus, pes_per_pu, stream_words, batch));
                 }
             }
@@ -56,8 +74,8 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
     let mut bases = BTreeMap::new();
     for &(_, _, _, batch) in &points {
         if let std::collections::btree_map::Entry::Vacant(e) = bases.entry(batch) {
-            let target = Target { batch: Some(batch), ..options.target.clone() };
-            e.insert(prepare(&project, &subject::data(&target), target.batch, talk)?);
+            let asked = Choices { batch: Some(batch), ..asked };
+            e.insert(prepare(&project, &subject::data(&options.target), &asked, talk)?);
         }
     }
     let measure = |number: usize| -> Result<Point, Failure> {
@@ -116,7 +134,7 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
     };
     let found = jobs::each(points.len(), global.jobs, &measure).into_iter().collect::<Result<Vec<Point>, Failure>>()?;
     let found = judged(found);
-    output::either(global.format, || text(&found), || json!({ "schema_version": 1, "machines": found }))
+    output::either(global.format, || text(&found), || Document::new(Machines { machines: found.clone() }))
 }
 
 /// Mark the machines on the Pareto front.

@@ -3,33 +3,51 @@
 //!     x ──▶ h ──▶ d ──▶ g ─ ─▶ w        a dashed arrow is an update: it is seen by the next sample
 
 use crate::arguments::{Entry, Global, Graph};
-use crate::charts;
+use crate::documents::Document;
 use crate::output::{self, Talk};
+use crate::page::charts;
 use crate::render;
 use crate::subject;
 use compiler::language::{self, Options};
 use compiler::tensor::{Node, Program, Role, Start, TensorId};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 use sim::eval::with_shapes_of;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use workbench::Failure;
 use workbench::images::line_of;
 
+/// Which tensor follows from which.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Dependences {
+    /// The program.
+    program: String,
+    /// Its tensors.
+    tensors: Vec<Box>,
+    /// What follows from what.
+    arrows: Vec<Arrow>,
+}
+
 /// One tensor.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 struct Box {
+    /// Its name.
     name: String,
+    /// Extents, outermost first.
     shape: Vec<u32>,
+    /// What it is for.
     role: &'static str,
+    /// Source line; 0 where there is none.
     line: usize,
 }
 
 /// One dependence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 struct Arrow {
+    /// Number of the tensor that is read.
     from: usize,
+    /// Number of the tensor that follows from it.
     to: usize,
     /// Whether the next sample sees it.
     update: bool,
@@ -53,7 +71,10 @@ pub fn run(global: &Global, options: &Graph, talk: &Talk) -> Result<(), Failure>
     output::either(
         global.format,
         || dot(&project.name(), &boxes, &arrows),
-        || json!({ "schema_version": 1, "program": project.name(), "tensors": boxes, "arrows": arrows }),
+        || {
+            let program = project.name();
+            Document::new(Dependences { program, tensors: boxes.clone(), arrows: arrows.clone() })
+        },
     )
 }
 

@@ -1,9 +1,20 @@
 //! `init`: a new project folder that works at once: program, settings, config, data.
 
 use crate::arguments::{Global, Init};
+use crate::documents::Document;
 use crate::output::{self, Files, Talk};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use workbench::Failure;
+
+/// A new project.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Begun {
+    /// Its folder.
+    folder: String,
+    /// Files in it.
+    files: Vec<String>,
+}
 
 /// Files of a project, and their texts.
 const FILES: &[(&str, &str)] = &[
@@ -36,7 +47,7 @@ pub fn run(global: &Global, options: &Init, talk: &Talk) -> Result<(), Failure> 
     output::either(
         global.format,
         || names.iter().fold(String::new(), |text, name| text + name + "\n"),
-        || json!({ "schema_version": 1, "folder": folder.display().to_string(), "files": names }),
+        || Document::new(Begun { folder: folder.display().to_string(), files: names.clone() }),
     )
 }
 

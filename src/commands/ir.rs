@@ -3,14 +3,13 @@
 use crate::arguments::{Global, Ir};
 use crate::output::{self, Talk};
 use crate::subject;
-use arch::Machine;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::ir::{Settings, passes};
 use std::io::Read;
 use std::path::Path;
 use workbench::functions::is_function;
 use workbench::ir::{Given, known, names, text_after};
-use workbench::{Failure, Source, images, project};
+use workbench::{Failure, Source, project};
 
 /// Print what is asked for. A text is printed as it is in either format.
 pub fn run(global: &Global, options: &Ir, talk: &Talk) -> Result<(), Failure> {
@@ -29,7 +28,7 @@ pub fn run(global: &Global, options: &Ir, talk: &Talk) -> Result<(), Failure> {
         text_after(&project, Given::Function(records.as_ref()), name, talk)?
     } else {
         subject::no_records(target)?;
-        text_after(&project, Given::Training(&data, target.batch), name, talk)?
+        text_after(&project, Given::Training(&data, &target.plan.choices()), name, talk)?
     };
     output::result(&text)
 }
@@ -45,14 +44,13 @@ fn on_text(global: &Global, options: &Ir, name: &str, path: &Path) -> Result<Str
         std::fs::read_to_string(path).map(|read| text = read)
     };
     read.map_err(|error| Failure::file("read", path, &error))?;
-    let (config, _) = project::config(global.config.as_deref())?;
-    let machine = Machine::try_from(config.spec.clone()).map_err(|error| Failure::Usage(error.to_string()))?;
-    let batch = Batch { size: options.target.batch.unwrap_or(1), reduction: Reduction::Mean };
+    let (config, _) = project::configuration(global.config.as_deref())?;
+    let batch = Batch { size: options.target.plan.batch.unwrap_or(1), reduction: Reduction::Mean };
     let settings = Settings {
         options: Options { keep: Keep::AllNames, batch },
-        numbers: images::numbers(&config),
+        numbers: config.numbers(&config.machine),
         magnitudes: (Vec::new(), 1.0),
-        machine,
+        machine: config.machine.clone(),
     };
     let pass = passes.iter().find(|pass| pass.name == name).expect("it is known");
     let source = Source { name: path.display().to_string(), text };

@@ -1,17 +1,35 @@
 //! `predict`: a trained model on new rows.
 
-use crate::arguments::{EngineName, Entry, Format, Global, Predict};
+use crate::arguments::{Entry, Format, Global, Predict};
+use crate::documents::Document;
 use crate::output::{self, Talk};
+use crate::render;
 use crate::subject;
-use serde_json::{Value, json};
-use sim::distance::{self, Distance};
-use sim::eval::Elements;
-use sim::train::predict;
-use workbench::Failure;
+use arch::Diagnostic;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use sim::distance::Distance;
 use workbench::images;
 use workbench::model_file::{self, ModelFile};
+use workbench::prediction::Prediction;
 use workbench::samples::{self, Samples, read_table};
-use workbench::{Rung, engines};
+use workbench::{Failure, Rung};
+
+/// Predicted, row by row.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Predicted {
+    /// What predicted.
+    engine: &'static str,
+    /// A class, a number in the units of the data, or a list of these.
+    predictions: Vec<Value>,
+    /// What the program computed.
+    #[schemars(with = "Vec<Vec<Option<f64>>>")]
+    raw: Vec<Vec<f64>>,
+    /// How far the predictions are from those of the golden model; of a rung below it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    distance_from_golden: Option<Distance>,
+}
 
 /// Predict every row of the data.
 pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failure> {
@@ -29,41 +47,22 @@ pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failur
     let about = |diagnostics| samples::about_table(&options.data, &table, diagnostics);
     file.encoding.check(&signature).map_err(|error| about(vec![error]))?;
     let steps = samples::unlabelled(&file.encoding, &table, &signature).map_err(about)?;
-    let prediction = engines::prediction_program(&project, &program, &signature)?;
-    let mut engine = match options.engine {
-        EngineName::Golden => engines::reals(&prediction, &signature),
-        name => engines::predictor(name.into(), &project, &prediction, &signature, &file.ranges, talk)?,
-    };
-    let predictions = predict(engine.as_mut(), &file.model, &steps)?;
-    let distance = if options.engine == EngineName::Golden {
-        None
-    } else {
-        let golden = predict(engines::reals(&prediction, &signature).as_mut(), &file.model, &steps)?;
-        let known = |rows: &[Vec<f64>]| -> Vec<Elements> {
-            rows.iter().map(|row| row.iter().copied().map(Some).collect()).collect()
-        };
-        let (found, golden) = (known(&predictions), known(&golden));
-        Some(distance::distance(found.iter().zip(&golden).map(|(found, golden)| (found.as_slice(), golden.as_slice()))))
-    };
+    let rung = Rung::from(options.engine);
+    let Prediction { values, accuracy } = Prediction::new(&project, (&program, &signature), &file, &steps, rung, talk)?;
+    let (distance, lost_bits) = accuracy.map(|accuracy| (accuracy.distance, accuracy.lost_bits)).unzip();
+    let warnings: Vec<Diagnostic> = lost_bits.flatten().into_iter().collect();
     let read: Vec<Value> =
-        predictions.iter().map(|prediction| Samples::read_prediction(&file.encoding, &file.loss, prediction)).collect();
+        values.iter().map(|prediction| Samples::read_prediction(&file.encoding, &file.loss, prediction)).collect();
     match global.format {
         Format::Json => {
-            let mut document = json!({
-                "schema_version": 1,
-                "engine": Rung::from(options.engine).as_str(),
-                "predictions": read,
-                "raw": predictions,
-            });
-            if let Some(Distance { absolute, relative }) = distance {
-                document["distance_from_golden"] = json!({ "absolute": absolute, "relative": relative });
-            }
-            output::json(&document)
+            let engine = rung.as_str();
+            let predicted = Predicted { engine, predictions: read, raw: values, distance_from_golden: distance };
+            output::json(&Document::with(predicted, render::messages(&project.source, &warnings)))
         }
         Format::Text => {
-            if let Some(Distance { absolute, relative }) = distance {
-                let share = 100.0 * relative;
-                talk.say(format!("distance from golden: {absolute:.3e}, {share:.3} % of the largest value"));
+            render::warnings(&project.source, &warnings, talk);
+            if let Some(distance) = distance {
+                talk.say(render::distance(distance));
             }
             let line = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned) + "\n";
             output::result(&read.iter().map(line).collect::<String>())

@@ -1,71 +1,172 @@
-//! `schema`: the JSON schemas of what this tool reads and writes; `tests/schemas.rs` holds real documents to them.
+//! `schema`: the JSON schemas of what this tool reads and writes, derived from the types that are read and written.
+//!
+//! `docs/schemas` has them for readers; `tests/schemas.rs` holds real documents to them.
 
-use crate::arguments::{Global, Schema};
+use crate::arguments::{Global, Schema as Options};
+use crate::commands::{
+    accuracy, bench, bitstream, build, code, derive, doctor, eval, explain, explore, graph, init, predict, sim,
+};
+use crate::commands::{synth, train, weights};
+use crate::documents::{Document, Problems};
+use crate::layout::Layout;
 use crate::output;
-use serde_json::json;
-use workbench::Failure;
+use crate::report::ReportDocument;
+use fpga::board::Board;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+use workbench::config::ConfigFile;
+use workbench::model_file::ModelFile;
+use workbench::settings::TrainFile;
+use workbench::{Failure, checkpoint::Checkpoint};
 
-macro_rules! schemas {
-    ($($name:literal),* $(,)?; $($same:literal as $other:literal),*) => {
-        /// Name and text of each schema.
-        const SCHEMAS: &[(&str, &str)] = &[
-            $(($name, include_str!(concat!("../../docs/schemas/", $name, ".json"))),)*
-            $(($same, include_str!(concat!("../../docs/schemas/", $other, ".json"))),)*
-        ];
-    };
+/// One document: name, what it is, and its schema.
+type Entry = (&'static str, &'static str, fn() -> Schema);
+
+/// All of them.
+const SCHEMAS: &[Entry] = &[
+    ("accuracy", "Result of `accuracy`", written::<Document<accuracy::Widths>>),
+    ("bench", "Result of `bench`", written::<Document<bench::Benchmarks>>),
+    ("bitstream", "Result of `bitstream`", written::<Document<bitstream::Made>>),
+    ("board", "A board (TOML)", read::<Board>),
+    ("build", "Result of `build`", written::<Document<build::Written<'static>>>),
+    ("checkpoint", "A training that can go on, which `train --checkpoint` writes", read::<Checkpoint>),
+    ("code", "Result of `explain CODE`: a diagnostic code", written::<Document<code::Explained>>),
+    ("config", "A configuration (TOML)", read::<ConfigFile>),
+    ("derive", "Result of `derive`", written::<Document<derive::Derived>>),
+    ("diagnostics", "What is wrong: `check`, and every command that fails", written::<Problems>),
+    ("doctor", "Result of `doctor`", written::<Document<doctor::Tools>>),
+    ("eval", "Result of `eval`", written::<Document<eval::Evaluated>>),
+    ("explain", "Result of `explain`", written::<Document<explain::Explanation>>),
+    ("explore", "Result of `explore`", written::<Document<explore::Machines>>),
+    ("graph", "Result of `graph`", written::<Document<graph::Dependences>>),
+    ("init", "Result of `init`", written::<Document<init::Begun>>),
+    ("layout", "`layout.json`: how tensors travel on the streams", written::<Layout>),
+    ("model", "A trained model, which `train --save` writes", read::<ModelFile>),
+    ("predict", "Result of `predict`", written::<Document<predict::Predicted>>),
+    (
+        "report",
+        "`report.json`: what `build` and `report` write; training, timeline and placement only from `report`",
+        written::<ReportDocument<'static>>,
+    ),
+    ("run", "Result of `run`", written::<Document<train::Trained>>),
+    ("settings", "The TOML beside a program: its [train] table", read::<TrainFile>),
+    ("sim", "Result of `sim`", written::<Document<sim::Simulated>>),
+    ("summary", "`fpga/summary.json`, which `bitstream` writes", written::<bitstream::Summary>),
+    ("synth", "Result of `synth`", written::<Document<synth::Synthesised>>),
+    ("train", "Result of `train`", written::<Document<train::Trained>>),
+    ("weights", "Result of `weights`", written::<Document<weights::Listed>>),
+];
+
+/// The schema of something that this tool writes.
+fn written<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }
 
-schemas!(
-    "accuracy",
-    "bench",
-    "bitstream",
-    "build",
-    "code",
-    "config",
-    "derive",
-    "diagnostics",
-    "doctor",
-    "eval",
-    "explain",
-    "explore",
-    "graph",
-    "init",
-    "layout",
-    "model",
-    "predict",
-    "report",
-    "settings",
-    "sim",
-    "summary",
-    "synth",
-    "train",
-    "weights";
-    "run" as "train"
-);
+/// The schema of something that this tool reads.
+fn read<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>()
+}
+
+fn text((_, title, schema): &Entry) -> String {
+    let mut schema = schema();
+    schema.insert("title".to_owned(), (*title).into());
+    output::pretty(&schema)
+}
+
+/// Names of the schemas.
+#[derive(Serialize)]
+struct Names {
+    schemas: Vec<&'static str>,
+}
 
 /// Print one, or the names.
-pub fn run(global: &Global, options: &Schema) -> Result<(), Failure> {
-    let names = || SCHEMAS.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+pub fn run(global: &Global, options: &Options) -> Result<(), Failure> {
+    let names = || SCHEMAS.iter().map(|(name, ..)| *name).collect::<Vec<_>>();
     let Some(wanted) = &options.name else {
         return output::either(
             global.format,
             || names().join("\n") + "\n",
-            || json!({ "schema_version": 1, "schemas": names() }),
+            || Document::new(Names { schemas: names() }),
         );
     };
-    match SCHEMAS.iter().find(|(name, _)| name == wanted) {
-        Some((_, text)) => output::result(text),
+    match SCHEMAS.iter().find(|(name, ..)| name == wanted) {
+        Some(entry) => output::result(&text(entry)),
         None => Err(Failure::Usage(format!("there is no schema `{wanted}`; there are {}", names().join(", ")))),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use serde_json::Value;
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    fn folder() -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schemas")
+    }
+
+    /// `ACCEPT=1 cargo test -p tabla-gen committed_schemas` writes them.
     #[test]
-    fn every_schema_is_json_and_says_what_it_is_of() {
-        for (name, text) in super::SCHEMAS {
-            let schema: serde_json::Value = serde_json::from_str(text).unwrap();
-            assert!(schema["title"].is_string() && schema["type"] == "object", "{name}");
+    fn committed_schemas_are_those_of_the_types() {
+        let mut names = BTreeSet::new();
+        for entry in SCHEMAS {
+            let path = folder().join(format!("{}.json", entry.0));
+            if std::env::var_os("ACCEPT").is_some() {
+                fs::write(&path, text(entry)).unwrap();
+            }
+            let committed = fs::read_to_string(&path).unwrap_or_default();
+            assert!(
+                committed == text(entry),
+                "docs/schemas/{}.json: run with ACCEPT=1 and look at the change",
+                entry.0
+            );
+            names.insert(format!("{}.json", entry.0));
         }
+        let there: BTreeSet<String> =
+            fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        assert_eq!(there, names);
+    }
+
+    /// Properties without a description, with their places. The name of an alternative is described by the alternative.
+    fn silent(schema: &Value, place: &str, alternative: bool, found: &mut Vec<String>) {
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        let several = properties.clone().count() > 1;
+        for (name, property) in properties {
+            let place = format!("{place}.{name}");
+            let names_it = alternative && (property.get("const").is_some() || !several);
+            if !names_it && !property["description"].is_string() {
+                found.push(place.clone());
+            }
+            silent(property, &place, false, found);
+        }
+        for inner in schema["oneOf"].as_array().into_iter().flatten() {
+            silent(inner, place, inner["description"].is_string(), found);
+        }
+        for (name, inner) in schema["$defs"].as_object().into_iter().flatten() {
+            silent(inner, name, false, found);
+        }
+        let others = ["items", "additionalProperties", "anyOf", "allOf", "prefixItems"];
+        for inner in others.into_iter().filter_map(|key| schema.get(key)) {
+            for inner in inner.as_array().map_or(vec![inner], |list| list.iter().collect()) {
+                silent(inner, place, false, found);
+            }
+        }
+    }
+
+    #[test]
+    fn every_field_is_described() {
+        let mut found = Vec::new();
+        for entry in SCHEMAS {
+            let schema: Value = serde_json::from_str(&text(entry)).unwrap();
+            assert!(schema["title"].is_string() && schema["type"] == "object", "{}", entry.0);
+            silent(&schema, entry.0, false, &mut found);
+        }
+        assert!(found.is_empty(), "fields without a word: {}", found.join(", "));
+        let mut one = Vec::new();
+        silent(&serde_json::json!({ "properties": { "a": { "type": "string" } } }), "x", false, &mut one);
+        assert_eq!(one, ["x.a"]);
     }
 }

@@ -1,19 +1,43 @@
 //! `sim`: the generated Verilog against the array, word by word and cycle by cycle, for some steps; waves of them.
 
-use crate::arguments::{EngineName, Global, Sim};
+use crate::arguments::{EngineName, Format, Global, Sim};
+use crate::documents::Document;
 use crate::output::{self, Talk};
 use crate::render;
 use crate::subject::{self, Subject};
 use crate::wave::{self, Recording, WaveFormat};
-use serde_json::json;
+use arch::Diagnostic;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sim::array::Array;
+use sim::distance::{Accuracy, Distance};
 use sim::grid::Stalls;
 use sim::train::engine::{Comparison, Engine};
 use std::path::Path;
-use workbench::Failure;
-use workbench::Function;
 use workbench::engines::{EngineMaker, Rung, Which};
 use workbench::simulators::Simulator;
+use workbench::{Failure, Function, Source};
+
+/// What two rungs of the ladder gave.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Simulated {
+    /// Steps of the run.
+    steps: usize,
+    /// Samples in them, or records.
+    samples: usize,
+    /// Cycles of the run.
+    cycles: Option<u64>,
+    /// Words compared with the rung above.
+    words_compared: u64,
+    /// Words that differ.
+    words_differing: u64,
+    /// Runs whose cycle counts differ.
+    cycle_counts_differing: u64,
+    /// The first difference.
+    first_difference: Option<String>,
+    /// How far the results are from those of the golden model.
+    distance_from_golden: Distance,
+}
 
 /// The same for a function: `fixed` and array, and RTL if that is asked for, on its records.
 fn function(
@@ -21,10 +45,10 @@ fn function(
     options: &Sim,
     function: &Function,
     wave: Option<(&Path, WaveFormat)>,
-    source: &str,
+    source: &Source,
     talk: &Talk,
 ) -> Result<(), Failure> {
-    let image = &function.compiled.image;
+    let image = function.climb.image();
     let machine = &image.machine;
     if wave.is_some() {
         wave::check(machine, 1, options)?;
@@ -40,12 +64,13 @@ fn function(
     let mut first = None;
     let mut words = 0;
     for (name, outcome) in &rungs {
-        let (compared, difference) = function.compare(outcome);
-        words += compared;
-        first = first.or(difference.map(|difference| format!("{name} differs from fixed: {difference}")));
+        match function.climb.compare_stream(outcome) {
+            Ok(compared) => words += compared,
+            Err(difference) => first = first.or(Some(format!("{name} differs from fixed: {difference}"))),
+        }
     }
     if let Some(place) = wave {
-        let recording = Recording { image, source, batch: 1 };
+        let recording = Recording { image, source: &source.text, batch: 1 };
         wave::record(&recording, options, place, talk, |waved| function.run(waved, count, stalls()).map(drop))?;
     }
     let cycles = rungs[0].1.cycles;
@@ -55,27 +80,37 @@ fn function(
         first = Some(format!("rtl takes {other} cycles, the array {cycles}"));
     }
     let differs = first.clone().map(Failure::Mismatch);
+    let Accuracy { distance, lost_bits } = &function.accuracy;
+    let warnings: Vec<Diagnostic> = lost_bits.iter().cloned().collect();
+    say(global, source, &warnings, talk);
     output::either(
         global.format,
-        || format!("{count} records, {cycles} cycles; {words} words compared with fixed\n"),
         || {
-            let mut document = json!({
-                "schema_version": 1,
-                "steps": count,
-                "samples": count,
-                "cycles": cycles,
-                "words_compared": words,
-                "words_differing": u64::from(words_differ),
-                "cycle_counts_differing": u64::from(other.is_some()),
-                "first_difference": first,
-            });
-            if let Some(failure) = &differs {
-                render::add_mismatch(&mut document, failure);
-            }
-            document
+            let distance = render::distance(*distance);
+            format!("{count} records, {cycles} cycles; {words} words compared with fixed\n{distance}\n")
+        },
+        || {
+            let simulated = Simulated {
+                steps: count,
+                samples: count,
+                cycles: Some(cycles),
+                words_compared: words,
+                words_differing: u64::from(words_differ),
+                cycle_counts_differing: u64::from(other.is_some()),
+                first_difference: first,
+                distance_from_golden: *distance,
+            };
+            Document::with(simulated, render::messages(source, &warnings)).mismatch(differs.as_ref())
         },
     )?;
     differs.map_or(Ok(()), Err)
+}
+
+/// Show warnings to people; a document has its own.
+fn say(global: &Global, source: &Source, warnings: &[Diagnostic], talk: &Talk) {
+    if global.format == Format::Text {
+        render::warnings(source, warnings, talk);
+    }
 }
 
 /// Simulate, compare, print.
@@ -86,7 +121,7 @@ pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
     let wave = options.wave.as_deref().map(|path| Ok::<_, Failure>((path, wave::format(path)?))).transpose()?;
     let project = subject::project(global, options.target.program.as_deref(), &options.target.entry)?;
     let design = match Subject::new(&project, &options.target, talk)? {
-        Subject::Function(inner) => return function(global, options, &inner, wave, &project.source.text, talk),
+        Subject::Function(inner) => return function(global, options, &inner, wave, &project.source, talk),
         Subject::Training(design) => design,
     };
     if wave.is_some() {
@@ -115,6 +150,9 @@ pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
         })?;
     }
     let samples = steps.len() * design.schedule.batch;
+    let Accuracy { distance, lost_bits } = design.accuracy(steps.len())?;
+    let warnings: Vec<Diagnostic> = lost_bits.into_iter().collect();
+    say(global, &project.source, &warnings, talk);
     let rungs = Rung::from(options.engine).as_str();
     let differs = sum.first.as_ref().filter(|_| !sum.agrees());
     let differs = differs
@@ -123,30 +161,28 @@ pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
         global.format,
         || {
             format!(
-                "{} steps, {} cycles; {} words compared with {}, {} differ; {} cycle counts differ\n",
+                "{} steps, {} cycles; {} words compared with {}, {} differ; {} cycle counts differ\n{}\n",
                 steps.len(),
                 cycles.unwrap_or(0),
                 sum.words,
                 sum.with,
                 sum.differing,
-                sum.cycle_counts_differing
+                sum.cycle_counts_differing,
+                render::distance(distance)
             )
         },
         || {
-            let mut document = json!({
-                "schema_version": 1,
-                "steps": steps.len(),
-                "samples": samples,
-                "cycles": cycles,
-                "words_compared": sum.words,
-                "words_differing": sum.differing,
-                "cycle_counts_differing": sum.cycle_counts_differing,
-                "first_difference": sum.first,
-            });
-            if let Some(failure) = &differs {
-                render::add_mismatch(&mut document, failure);
-            }
-            document
+            let simulated = Simulated {
+                steps: steps.len(),
+                samples,
+                cycles,
+                words_compared: sum.words,
+                words_differing: sum.differing,
+                cycle_counts_differing: sum.cycle_counts_differing,
+                first_difference: sum.first.clone(),
+                distance_from_golden: distance,
+            };
+            Document::with(simulated, render::messages(&project.source, &warnings)).mismatch(differs.as_ref())
         },
     )?;
     differs.map_or(Ok(()), Err)

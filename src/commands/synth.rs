@@ -2,11 +2,22 @@
 
 use crate::arguments::{Global, Target};
 use crate::commands::build;
-use crate::hardware::Hardware;
+use crate::documents::Document;
+use crate::hardware::{Hardware, Synthesis};
 use crate::output::{self, Talk};
 use crate::subject;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use workbench::Failure;
+
+/// What the hardware takes of its device.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Synthesised {
+    /// Folder in which it was made.
+    folder: String,
+    /// Cells.
+    synthesis: Synthesis,
+}
 
 /// Synthesise and compare with the part.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
@@ -18,6 +29,9 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     output::either(
         global.format,
         || text,
-        || json!({ "schema_version": 1, "folder": hardware.folder.display().to_string(), "synthesis": document }),
+        || {
+            let folder = hardware.folder.display().to_string();
+            Document::new(Synthesised { folder, synthesis: document })
+        },
     )
 }

@@ -2,20 +2,21 @@
 
 use crate::arguments::{EngineName, Entry, Format, Global, Train};
 use crate::commands::weights;
+use crate::documents::Document;
 use crate::output::{self, Talk};
-use crate::render;
-use crate::report::{self, numbers_text};
+use crate::report::{self, Number, Saturation, numbers_text};
 use crate::subject;
 use crate::training_talk::TrainingTalk;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use sim::train::engine::Comparison;
 use sim::train::metrics::Metrics;
-use sim::train::settings::{Order, Settings};
+use std::collections::BTreeMap;
 use workbench::checkpoint::Checkpoint;
 use workbench::samples::{Choice, Samples, read_table};
 use workbench::serial::Board;
-use workbench::training::{Achieved, Outcome};
-use workbench::{Failure, How, ModelFile, Progress, Project, Rung, Training};
+use workbench::training::{Outcome, Point};
+use workbench::{Failure, How, ModelFile, Plan, Progress, Project, Rung, Training};
 
 /// Train, compare, print.
 pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure> {
@@ -33,7 +34,7 @@ pub fn train_on(global: &Global, options: &Train, board: Option<&Board>, talk: &
     }
     let mut project = subject::project(global, options.program.as_deref(), &Entry::default())?;
     if let Some(board) = board {
-        board.adopt(&mut project.config, project.config_source.as_ref())?;
+        project.adopt(board)?;
     }
     let training = prepared(project, options, talk)?;
     let rung = if board.is_some() { Rung::Board } else { options.engine.into() };
@@ -48,14 +49,8 @@ pub fn train_on(global: &Global, options: &Train, board: Option<&Board>, talk: &
     let differs = differs.map(|comparison| Failure::Mismatch(mismatch(outcome.last().name, comparison)));
     match global.format {
         Format::Json => {
-            let mut document = document(&outcome, project);
-            if let Some(numbers) = numbers(&outcome, options) {
-                document["numbers"] = json!(numbers);
-            }
-            if let Some(failure) = &differs {
-                render::add_mismatch(&mut document, failure);
-            }
-            output::json(&document)?;
+            let document = document(&outcome, project, training.samples.plan, numbers(&outcome, options));
+            output::json(&Document::new(document).mismatch(differs.as_ref()))?;
         }
         Format::Text => {
             let numbers = numbers(&outcome, options).map_or_else(String::new, |n| "\n".to_owned() + &numbers_text(&n));
@@ -70,20 +65,17 @@ pub fn train_on(global: &Global, options: &Train, board: Option<&Board>, talk: &
 /// # Errors
 /// Whatever is wrong with them.
 pub fn prepared(project: Project, options: &Train, talk: &Talk) -> Result<Training, Failure> {
-    let settings = with_options(project.settings()?, options);
     let loaded = options.load.as_deref().map(|path| ModelFile::load(path).map(|file| (path, file))).transpose()?;
     let choice = Choice {
         table: read_table(&options.data, &options.file.reading())?,
         name: &options.data,
         missing: options.missing.into(),
         target: options.target.as_deref(),
-        split: options.split,
-        seed: options.seed,
         limit: options.limit,
         saved: loaded.as_ref().map(|(_, file)| &file.encoding),
     };
-    let samples = Samples::read(&project, settings, choice, talk)?;
-    let mut training = Training::new(project, samples, options.seed)?;
+    let samples = Samples::read(&project, &options.plan.choices(), choice, talk)?;
+    let mut training = Training::new(project, samples)?;
     if let Some(left) = training.samples.left_over(&training.schedule) {
         talk.note(&left);
     }
@@ -114,7 +106,7 @@ pub fn trained(training: &Training, how: &How<'_>, options: &Train, talk: &Talk)
 }
 
 /// The numbers, if they are asked for; on real numbers there are none.
-fn numbers(outcome: &Outcome, options: &Train) -> Option<Vec<report::Number>> {
+fn numbers(outcome: &Outcome, options: &Train) -> Option<Vec<Number>> {
     outcome.numbers.as_ref().filter(|_| options.explain_numbers).map(report::numbers)
 }
 
@@ -126,47 +118,77 @@ fn mismatch(engine: &str, comparison: &Comparison) -> String {
     )
 }
 
-fn with_options(mut settings: Settings, options: &Train) -> Settings {
-    settings.epochs = options.epochs.unwrap_or(settings.epochs);
-    settings.batch = options.batch.unwrap_or(settings.batch);
-    if options.shuffle {
-        settings.order = Some(Order::Shuffled);
-    }
-    settings.order = options.order.map(Order::from).or(settings.order);
-    settings
+/// What a training gave.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Trained {
+    /// Loss and score of the training part, by engine.
+    #[serde(serialize_with = "as_map")]
+    #[schemars(with = "BTreeMap<String, Metrics>")]
+    train: Vec<(&'static str, Metrics)>,
+    /// Of the test part; nothing where there is none.
+    #[serde(serialize_with = "as_map")]
+    #[schemars(with = "BTreeMap<String, Option<Metrics>>")]
+    test: Vec<(&'static str, Option<Metrics>)>,
+    /// How the training went.
+    settings: Plan,
+    /// Samples that went into updates.
+    samples: u64,
+    /// Of the lowest engine, if it has a clock.
+    cycles_per_sample: Option<f64>,
+    /// Cycles of all updates.
+    cycles: Option<u64>,
+    /// Clock of the board.
+    clock_mhz: f64,
+    /// Time of all updates at that clock.
+    seconds: Option<f64>,
+    /// Whether a value had been clipped to the word.
+    saturated: bool,
+    /// The rung that the lowest engine is compared with.
+    compared_with: Option<String>,
+    /// Words compared with it.
+    words_compared: Option<u64>,
+    /// Words that differ.
+    words_differing: Option<u64>,
+    /// Runs whose cycle counts differ.
+    cycle_counts_differing: Option<u64>,
+    /// Results that were clipped to the word, by source line.
+    saturations: Vec<Saturation>,
+    /// Loss and score after each epoch, by engine; of `report`.
+    #[serde(serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "BTreeMap<String, Vec<Point>>")]
+    curves: Vec<(&'static str, Vec<Point>)>,
+    /// Binary points, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    numbers: Option<Vec<Number>>,
+}
+
+fn as_map<T: Serialize, S: Serializer>(pairs: &[(&'static str, T)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
 }
 
 /// What a training gave, for programs.
-pub fn document(outcome: &Outcome, project: &Project) -> Value {
-    let part = |metrics: &dyn Fn(&Achieved) -> Option<Metrics>| {
-        let each = outcome.results.iter().map(|result| (result.name.to_owned(), json!(metrics(result))));
-        Value::Object(each.collect())
-    };
+pub fn document(outcome: &Outcome, project: &Project, plan: Plan, numbers: Option<Vec<Number>>) -> Trained {
     let (trained, comparison) = (&outcome.last().trained, outcome.comparison.as_ref());
-    let line = |(line, results): (&usize, &u64)| json!({ "line": line, "results": results });
-    let per_sample = trained.cycles.map(|cycles| cycles as f64 / trained.samples.max(1) as f64);
-    let seconds = trained.cycles.map(|cycles| seconds(cycles, project));
-    let curve = |result: &Achieved| (result.name.to_owned(), json!(result.curve));
-    let mut document = json!({
-        "schema_version": 1,
-        "train": part(&|result| Some(result.train)),
-        "test": part(&|result| result.test),
-        "samples": trained.samples,
-        "cycles_per_sample": per_sample,
-        "cycles": trained.cycles,
-        "clock_mhz": project.board.clock_mhz,
-        "seconds": seconds,
-        "saturated": trained.saturated,
-        "compared_with": comparison.map(|c| c.with.as_str()),
-        "words_compared": comparison.map(|c| c.words),
-        "words_differing": comparison.map(|c| c.differing),
-        "cycle_counts_differing": comparison.map(|c| c.cycle_counts_differing),
-        "saturations": outcome.saturations.iter().map(line).collect::<Vec<_>>(),
-    });
-    if !outcome.last().curve.is_empty() {
-        document["curves"] = Value::Object(outcome.results.iter().map(curve).collect());
+    let results = || outcome.results.iter();
+    let has_curves = !outcome.last().curve.is_empty();
+    Trained {
+        train: results().map(|result| (result.name, result.train)).collect(),
+        test: results().map(|result| (result.name, result.test)).collect(),
+        settings: plan,
+        samples: trained.samples,
+        cycles_per_sample: trained.cycles.map(|cycles| cycles as f64 / trained.samples.max(1) as f64),
+        cycles: trained.cycles,
+        clock_mhz: project.board.clock_mhz,
+        seconds: trained.cycles.map(|cycles| seconds(cycles, project)),
+        saturated: trained.saturated,
+        compared_with: comparison.map(|c| c.with.clone()),
+        words_compared: comparison.map(|c| c.words),
+        words_differing: comparison.map(|c| c.differing),
+        cycle_counts_differing: comparison.map(|c| c.cycle_counts_differing),
+        saturations: outcome.saturations.iter().map(|(&line, &results)| Saturation { line, results }).collect(),
+        curves: results().filter(|_| has_curves).map(|result| (result.name, result.curve.clone())).collect(),
+        numbers,
     }
-    document
 }
 
 fn seconds(cycles: u64, project: &Project) -> f64 {
@@ -182,8 +204,8 @@ pub fn table(outcome: &Outcome, project: &Project, samples: &Samples) -> String 
         project.path.display(),
         samples.train.len(),
         samples.test.len(),
-        samples.settings.epochs,
-        samples.settings.batch
+        samples.plan.schedule.epochs,
+        samples.plan.schedule.batch
     );
     text.push_str(&format!(
         "{:8} {:>12} {:>12} {:>12} {:>12}\n",

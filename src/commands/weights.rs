@@ -1,12 +1,36 @@
 //! `weights`: the weights of a saved model for other programs, and back.
 
 use crate::arguments::{Format, Global, Weights as Options};
+use crate::documents::Document;
 use crate::output::{self, Talk};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use sim::data::weights::{self, Format as WeightFormat, Weights};
 use std::path::Path;
 use workbench::ModelFile;
 use workbench::{Failure, Source};
+
+/// Weights of a model.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Listed {
+    /// Bits of a word, if the weights are words.
+    word: Option<u32>,
+    /// One entry per tensor.
+    weights: Vec<Tensor>,
+}
+
+/// Weights of one tensor.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Tensor {
+    /// Its name.
+    name: String,
+    /// Extents, outermost first.
+    shape: Vec<u32>,
+    /// Bits after the binary point, if the weights are words.
+    fraction: Option<i32>,
+    /// Row-major.
+    values: Vec<f64>,
+}
 
 /// Formats by their extensions, for people.
 const FORMATS: &str = "weights are written and read as .npz, .npy, .csv or .h";
@@ -58,12 +82,9 @@ pub fn run(global: &Global, options: &Options, talk: &Talk) -> Result<(), Failur
     let listed = file.weights();
     match global.format {
         Format::Json => {
-            let tensor = |tensor: &Weights| json!({ "name": tensor.name, "shape": tensor.shape, "fraction": tensor.fraction, "values": tensor.values });
-            output::json(&json!({
-                "schema_version": 1,
-                "word": file.words.as_ref().map(|words| words.bits),
-                "weights": listed.iter().map(tensor).collect::<Vec<Value>>(),
-            }))
+            let tensor = |Weights { name, shape, values, fraction }: Weights| Tensor { name, shape, fraction, values };
+            let word = file.words.as_ref().map(|words| words.bits);
+            output::json(&Document::new(Listed { word, weights: listed.into_iter().map(tensor).collect() }))
         }
         Format::Text => output::result(&listed.iter().map(line).collect::<String>()),
     }

@@ -9,7 +9,7 @@ fn check(value: &Value, schema: &Value, root: &Value, place: &str, wrong: &mut V
         let target = name.strip_prefix("#/$defs/").expect("references are to definitions of the schema");
         return check(value, &root["$defs"][target], root, place, wrong);
     }
-    if let Some(choices) = schema["anyOf"].as_array() {
+    for choices in ["anyOf", "oneOf"].into_iter().filter_map(|key| schema[key].as_array()) {
         let fits = |choice: &Value| {
             let mut found = Vec::new();
             check(value, choice, root, place, &mut found);

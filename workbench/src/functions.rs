@@ -1,6 +1,8 @@
 //! Functions as stream programs: one record in, one record out, no training.
 //!
-//!     records ──▶ sizes ──▶ program ──▶ golden ──▶ binary points ──▶ image ──▶ array, rtl
+//! ```text
+//! records ──▶ sizes ──▶ program ──▶ golden ──▶ binary points ──▶ image ──▶ array, rtl
+//! ```
 //!
 //! A program that updates no weights is a function. Its records come from `--inputs`: an object, or a list of them.
 
@@ -9,36 +11,29 @@ use crate::images;
 use crate::progress::{Note, Progress};
 use crate::project::Project;
 use crate::records::Records;
-use arch::Span;
-use compiler::canonical::{Batch, Keep, Options, canonicalise};
-use compiler::fixed::{self, NumberReport};
+use compiler::canonical::{Batch, Keep, Options};
+use compiler::fixed::NumberReport;
 use compiler::language::parse;
-use compiler::search::Compiled;
 use compiler::tensor::{self, Program, TensorId};
 use serde_json::Value;
-use sim::driver::{Driver, Outcome, Run, Words};
+use sim::distance::Accuracy;
+use sim::driver::Outcome;
 use sim::eval::{Elements, read_inputs, with_shapes_of};
-use sim::fixed::Fixed;
-use sim::golden::Golden;
 use sim::grid::{Grid, Stalls};
+use sim::ladder::{Climb, Upper, Values};
 
 /// Made-up records, where the user gives none.
 const MADE_UP: usize = 16;
 
 /// A function and its way to hardware.
+#[derive(Debug, Clone)]
 pub struct Function {
-    /// In fixed point.
-    pub program: fixed::Program,
+    /// In fixed point, its image, the words of its records, and what has to come out.
+    pub climb: Climb,
     /// How its binary points were found.
     pub numbers: NumberReport,
-    /// The image.
-    pub compiled: Compiled,
-    /// The words that go in, record by record.
-    pub records: Vec<Words>,
-    /// The words that have to come out, record by record.
-    pub expected: Vec<Words>,
-    /// Clipped results by place.
-    pub saturations: Vec<(Span, u64)>,
+    /// How far fixed point is from golden, over its records.
+    pub accuracy: Accuracy,
     /// Where the records come from, for people.
     pub origin: String,
 }
@@ -49,7 +44,7 @@ pub struct Function {
 /// # Errors
 /// The program is wrong in a way that sizes do not change.
 pub fn is_function(project: &Project, has_data: bool, has_records: bool) -> Result<bool, Failure> {
-    if !project.trains() {
+    if !project.trains()? {
         return Ok(true);
     }
     if has_data || !has_records {
@@ -99,30 +94,16 @@ impl Read {
         Options { keep: Keep::Prediction { names: results(&self.program) }, batch: Batch::SINGLE }
     }
 
-    /// In fixed point, and how its binary points were found: by what the records make of it on real numbers.
+    /// On real numbers and in fixed point, with its records.
     ///
     /// # Errors
     /// It cannot be done in fixed point, or has no value for a record.
-    pub(crate) fn lower(
-        &self,
-        project: &Project,
-        progress: &dyn Progress,
-    ) -> Result<(fixed::Program, NumberReport), Failure> {
-        let about = |diagnostics| Failure::about(&project.source, diagnostics);
-        let canonical = canonicalise(&self.program, &self.options()).map_err(about)?;
-        let mut golden = Golden::new(&canonical);
-        for record in &self.records {
-            for (name, values) in named(&self.program, record) {
-                if let Some(id) = canonical.tensors.iter().position(|tensor| tensor.name == name) {
-                    golden.set(TensorId(id), &values);
-                }
-            }
-            golden.step().map_err(|diagnostic| about(vec![*diagnostic]))?;
-        }
-        let numbers = images::numbers(&project.config);
-        let (words, report) = fixed::lower(&canonical, golden.ranges(), &numbers).map_err(about)?;
-        progress.warnings(&project.source, &report.notes);
-        Ok((words, report))
+    pub(crate) fn upper(&self, project: &Project, progress: &dyn Progress) -> Result<Upper, Failure> {
+        let records: Vec<Values> = self.records.iter().map(|record| named(&self.program, record)).collect();
+        let upper = Upper::new(&self.program, &self.options(), &records[0], &records, &project.numbers())
+            .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;
+        progress.warnings(&project.source, &upper.numbers.notes);
+        Ok(upper)
     }
 }
 
@@ -133,28 +114,10 @@ impl Function {
     /// Whatever is wrong with any of them.
     pub fn new(project: &Project, records: Option<&Records>, progress: &dyn Progress) -> Result<Function, Failure> {
         let read = Read::new(project, records, progress)?;
-        let (words, report) = read.lower(project, progress)?;
-        let Read { program, records, origin } = read;
-        let compiled = images::fitted(project, &words)?;
-        let mut fixed = Fixed::new(&words);
-        let (mut packed, mut expected) = (Vec::new(), Vec::new());
-        let streamed = |fixed: &Fixed| -> Words {
-            let words = |name: &str| fixed.tensor(name).map(|tensor| fixed.words(tensor).to_vec()).unwrap_or_default();
-            compiled.image.tensors.iter().map(|tensor| words(&tensor.name)).collect()
-        };
-        for record in &records {
-            for (name, values) in named(&program, record) {
-                if let Some(tensor) = fixed.tensor(&name) {
-                    fixed.set_real(tensor, &values);
-                }
-            }
-            packed.push(streamed(&fixed));
-            fixed.step();
-            expected.push(streamed(&fixed));
-        }
-        let saturations = words.operations.iter().zip(fixed.saturations());
-        let saturations = saturations.map(|(operation, &count)| (operation.origin.span(), count)).collect();
-        Ok(Function { program: words, numbers: report, compiled, records: packed, expected, saturations, origin })
+        let upper = read.upper(project, progress)?;
+        let compiled = images::of_function(project, &upper.fixed)?;
+        let (numbers, accuracy) = (upper.numbers.clone(), upper.accuracy());
+        Ok(Function { climb: Climb::of(upper, compiled), numbers, accuracy, origin: read.origin })
     }
 
     /// Run the first `count` records, over and over, on a grid.
@@ -162,38 +125,7 @@ impl Function {
     /// # Errors
     /// The grid is stuck.
     pub fn run<G: Grid>(&self, grid: G, count: usize, stalls: Stalls) -> Result<Outcome, Failure> {
-        let records: Vec<Words> = self.records.iter().cycle().take(count).cloned().collect();
-        let mut driver = Driver::new(grid, self.compiled.image.clone(), stalls);
-        // Constants are loaded with the model.
-        let model = self.compiled.image.entries.load_model.is_some().then_some(&self.records[0]);
-        let run = Run { load_model: model, steps: &records, emit_model: false };
-        driver.run(run).map_err(|stuck| Failure::Bug(stuck.to_string()))
-    }
-
-    /// Words compared, and the first one that is not as `fixed` says.
-    pub fn compare(&self, outcome: &Outcome) -> (u64, Option<String>) {
-        let mut compared = 0;
-        for (number, (found, expected)) in outcome.steps.iter().zip(self.expected.iter().cycle()).enumerate() {
-            let tensors = self.compiled.image.tensors.iter().zip(found).zip(expected);
-            for ((tensor, found), expected) in tensors.filter(|((_, found), _)| !found.is_empty()) {
-                let id = self.program.tensors.iter().position(|t| t.name == tensor.name).map(TensorId);
-                let computed = id.map(|id| sim::train::words::written(&self.program, id)).unwrap_or_default();
-                for (element, (found, expected)) in found.iter().zip(expected).enumerate() {
-                    if !computed.get(element).copied().unwrap_or(true) {
-                        continue;
-                    }
-                    compared += 1;
-                    if found != expected {
-                        let name = &tensor.name;
-                        return (
-                            compared,
-                            Some(format!("record {number}: {name}[{element}] is {found}, not {expected}")),
-                        );
-                    }
-                }
-            }
-        }
-        (compared, None)
+        self.climb.stream(grid, count, stalls).map_err(|stuck| Failure::Bug(stuck.to_string()))
     }
 }
 
@@ -209,7 +141,7 @@ fn results(program: &Program) -> Vec<String> {
 }
 
 /// Values of a record by name; what is undefined is 0.
-fn named(program: &Program, record: &[(TensorId, Elements)]) -> Vec<(String, Vec<f64>)> {
+fn named(program: &Program, record: &[(TensorId, Elements)]) -> Values {
     let values = |elements: &Elements| elements.iter().map(|element| element.unwrap_or(0.0)).collect();
     record.iter().map(|(id, elements)| (program.tensors[id.0].name.clone(), values(elements))).collect()
 }

@@ -1,17 +1,20 @@
 //! Programs to fixed-point programs to images for one machine.
 
-use crate::config::{Config, value_span};
+pub mod design;
+pub mod fit;
+pub mod resources;
+
+use crate::config::value_span;
 use crate::engines::{NamedRanges, Programs, ranges_of};
 use crate::failure::Failure;
+use crate::fit::{Fitted, Wanted, fit};
 use crate::progress::Progress;
 use crate::project::Project;
-use arch::amounts::Amounts;
 use arch::diagnostic::line_column;
-use arch::image::Image;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine, Span};
-use compiler::fixed::{self, NumberReport, Numbers, Role};
-use compiler::image::{self, Refusal};
+use compiler::fixed::{self, NumberReport, Role};
+use compiler::image::Refusal;
 use compiler::language::nearest;
 use compiler::search::{self, Compiled};
 use compiler::tensor;
@@ -27,14 +30,6 @@ pub struct Lowered {
     pub predict: fixed::Program,
     /// How the binary points of `full` were found, or of `predict`.
     pub numbers: NumberReport,
-}
-
-/// What the machine's numbers look like, and what the user decided about them.
-pub fn numbers(config: &Config) -> Numbers {
-    let mut numbers = Numbers::of_machine(&config.machine);
-    numbers.fractions.clone_from(&config.numbers.fractions);
-    numbers.headroom = config.numbers.headroom.unwrap_or(numbers.headroom);
-    numbers
 }
 
 /// Refuse a binary point for a name that the program does not have.
@@ -67,10 +62,12 @@ fn lower(
     ranges: &NamedRanges,
     weights: &BTreeMap<String, i32>,
 ) -> Result<(fixed::Program, NumberReport), Failure> {
-    let mut numbers = numbers(&project.config);
+    let mut numbers = project.numbers();
     numbers.fractions.extend(weights.iter().map(|(name, &fraction)| (name.clone(), fraction)));
-    fixed::lower(program, &ranges_of(program, ranges), &numbers)
-        .map_err(|diagnostics| Failure::about(&project.source, diagnostics))
+    let (program, report) = fixed::lower(program, &ranges_of(program, ranges), &numbers)
+        .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;
+    fixed::verify(&program);
+    Ok((program, report))
 }
 
 impl Lowered {
@@ -135,93 +132,20 @@ pub struct Images {
 }
 
 impl Images {
-    /// Compile all programs for one machine.
+    /// Compile all programs for one machine, which is fitted to them.
     ///
     /// # Errors
     /// The program does not fit (with the smallest machine that would do), or the machine cannot do it.
     pub fn compile(project: &Project, lowered: &Lowered) -> Result<Images, Failure> {
-        let narrow = Narrow::of(project, lowered);
-        let programs = [narrow.full.as_ref(), narrow.rest.as_ref(), Some(&narrow.predict)];
-        let mut common = project.config.spec.clone();
-        common.accumulator = narrow.accumulator;
-        if common.table_entries.is_none() {
-            // Without functions the grid has no function units; with some, at least the smallest memory.
-            let entries =
-                |program: &fixed::Program| program.tables.iter().map(|table| table.entries.len()).sum::<usize>();
-            let most = programs.into_iter().flatten().map(entries).max().unwrap_or(0) as u32;
-            let divides = programs.into_iter().flatten().any(image::needs_divider);
-            common.table_entries = Some(if most == 0 && !divides { 0 } else { most.max(64) });
-        }
-        for program in programs.into_iter().flatten() {
-            let spec = MachineSpec { accumulator: narrow.accumulator, ..project.config.spec.clone() };
-            let machine = fitted_to(project, program, &spec)?.image.machine;
-            widen(&mut common, &project.config.spec, &machine);
-        }
-        let common = Machine::try_from(common).map_err(|error| {
-            Failure::about(&project.source, vec![Diagnostic::global(Code::Backend, error.to_string())])
-        })?;
-        let line_of = |span: Span| line_of(project, span);
-        let compile = |program: &fixed::Program| {
-            search::compile(program, &common, &line_of).map_err(|refusal| refused(project, program, refusal))
-        };
-        let optional = |program: &Option<fixed::Program>| program.as_ref().map(compile).transpose();
-        let (mut full, mut rest, mut predict) =
-            (optional(&narrow.full)?, optional(&narrow.rest)?, compile(&narrow.predict)?);
-        let all = full.iter_mut().chain(&mut rest).chain([&mut predict]);
-        let machine = with_shifters(project, all.map(|compiled| &mut compiled.image).collect());
-        Ok(Images { machine, full, rest, predict })
+        let programs: Vec<&fixed::Program> =
+            lowered.full.iter().chain(&lowered.rest).chain([&lowered.predict]).collect();
+        let Fitted { machine, compiled } = fitted(project, &programs, &project.wanted())?;
+        let mut compiled = compiled.into_iter();
+        let mut next = || compiled.next().expect("each program has its image");
+        let full = lowered.full.as_ref().map(|_| next());
+        let rest = lowered.rest.as_ref().map(|_| next());
+        Ok(Images { machine, full, rest, predict: next() })
     }
-}
-
-/// The programs of a training for a board, with accumulators no wider than they need; as they are, where the config says how
-/// wide they shall be, or names no board.
-struct Narrow {
-    full: Option<fixed::Program>,
-    rest: Option<fixed::Program>,
-    predict: fixed::Program,
-    /// What the machine is to have.
-    accumulator: Option<u32>,
-}
-
-impl Narrow {
-    fn of(project: &Project, lowered: &Lowered) -> Narrow {
-        let (mut full, mut rest, mut predict) = (lowered.full.clone(), lowered.rest.clone(), lowered.predict.clone());
-        let mut accumulator = project.config.spec.accumulator;
-        let mut programs: Vec<&mut fixed::Program> = full.iter_mut().chain(&mut rest).chain([&mut predict]).collect();
-        if project.board.facts().is_some() || accumulator.is_some() {
-            let needed = programs.iter().map(|program| program.narrowest_accumulator()).max();
-            let width = accumulator.or(needed).unwrap_or_default();
-            for program in &mut programs {
-                program.accumulator = program.accumulator.min(width.max(program.narrowest_accumulator()));
-            }
-            accumulator = Some(width);
-        }
-        Narrow { full, rest, predict, accumulator }
-    }
-}
-
-/// Give the machine of some images, which is the same for all, the shifters that they need: a machine for a board, where its config
-/// does not list the amounts.
-fn with_shifters(project: &Project, images: Vec<&mut Image>) -> Machine {
-    let union = |amounts: fn(&Image) -> Option<Amounts>| {
-        images.iter().filter_map(|image| amounts(image)).reduce(Amounts::or).unwrap_or(Amounts::NONE)
-    };
-    let machine = images[0].machine.clone();
-    if project.board.facts().is_none() {
-        return machine;
-    }
-    let given = &project.config.spec;
-    let spec = MachineSpec {
-        alignments: given.alignments.or(Some(union(Image::alignments))),
-        shifts: given.shifts.or(Some(union(Image::shifts))),
-        root_shifts: given.root_shifts.or(Some(union(Image::root_shifts))),
-        ..MachineSpec::from(machine)
-    };
-    let machine = Machine::try_from(spec).expect("shifters make no machine impossible");
-    for image in images {
-        image.machine = machine.clone();
-    }
-    machine
 }
 
 /// Source line of a span; 0 where there is none.
@@ -238,50 +162,28 @@ pub fn by_line(project: &Project, counts: &[(Span, u64)]) -> BTreeMap<usize, u64
     lines
 }
 
-/// Compile for the config's machine, with depths and shifters as needed where it says nothing.
+/// The image of a function. Tables and accumulators of its grid stay those of the specification, so that other functions run on it, too.
 ///
 /// # Errors
 /// As [`Images::compile`].
-pub fn fitted(project: &Project, program: &fixed::Program) -> Result<Compiled, Failure> {
-    let mut compiled = fitted_to(project, program, &project.config.spec)?;
-    with_shifters(project, vec![&mut compiled.image]);
-    Ok(compiled)
+pub fn of_function(project: &Project, program: &fixed::Program) -> Result<Compiled, Failure> {
+    let mut wanted = project.wanted();
+    if let Ok(machine) = Machine::try_from(wanted.spec.clone()) {
+        wanted.spec.table_entries = Some(machine.table_entries());
+        wanted.spec.accumulator = Some(machine.accumulator());
+    }
+    Ok(fitted(project, &[program], &wanted)?.compiled.remove(0))
 }
 
-fn fitted_to(project: &Project, program: &fixed::Program, spec: &MachineSpec) -> Result<Compiled, Failure> {
-    // What does not follow from its config alone might not fit the board.
-    let spec = MachineSpec { scalar: spec.scalar.or(project.board.facts().map(|_| false)), ..spec.clone() };
-    search::compile_fitted(program, &spec, &|span| line_of(project, span))
-        .map_err(|refusal| refused(project, program, refusal))
+fn fitted(project: &Project, programs: &[&fixed::Program], wanted: &Wanted) -> Result<Fitted, Failure> {
+    fit(programs, wanted, &|span| line_of(project, span))
+        .map_err(|unfit| refused(project, programs[unfit.program], unfit.refusal))
 }
 
 /// Whether a program fits the config's machine.
 pub fn fits(project: &Project, program: &tensor::Program, ranges: &NamedRanges) -> bool {
     let lowered = lower(project, program, ranges, &BTreeMap::new());
-    lowered.is_ok_and(|(program, _)| search::compile_fitted(&program, &project.config.spec, &|_| 0).is_ok())
-}
-
-/// Make the depths that the user left open large enough for `machine`.
-fn widen(common: &mut MachineSpec, user: &MachineSpec, machine: &Machine) {
-    let wider = |known: &mut Option<u32>, user: Option<u32>, needed: u32| {
-        if user.is_none() {
-            *known = Some(known.unwrap_or(0).max(needed));
-        }
-    };
-    wider(&mut common.model_depth, user.model_depth, machine.model_depth());
-    wider(&mut common.data_depth, user.data_depth, machine.data_depth());
-    wider(&mut common.temporary_depth, user.temporary_depth, machine.temporary_depth());
-    wider(&mut common.program_depth, user.program_depth, machine.program_depth());
-    wider(&mut common.gradient_depth, user.gradient_depth, machine.gradient_depth());
-    if user.divider.is_none() {
-        common.divider = Some(common.divider.unwrap_or(false) || machine.divider());
-    }
-    if user.extremes.is_none() {
-        common.extremes = Some(common.extremes.unwrap_or(false) || machine.extremes());
-    }
-    if user.scalar.is_none() {
-        common.scalar = Some(common.scalar.unwrap_or(false) || machine.scalar());
-    }
+    lowered.is_ok_and(|(program, _)| search::compile_fitted(&program, &project.spec(), &|_| 0).is_ok())
 }
 
 /// What to tell the user when there is no image: if larger memories would do, which.
@@ -296,7 +198,7 @@ fn refused(project: &Project, program: &fixed::Program, refusal: Refusal) -> Fai
         temporary_depth: None,
         program_depth: None,
         gradient_depth: None,
-        ..project.config.spec.clone()
+        ..project.spec()
     };
     let mut diagnostic = *diagnostic;
     if let Ok(compiled) = search::compile_fitted(program, &open, &|_| 0) {

@@ -5,11 +5,12 @@
 //!
 //! What comes after a stage is not computed, so a program that is refused later can be looked at, too.
 
-use crate::design::{SEED, prepare};
+use crate::design::prepare;
 use crate::engines::step_options;
 use crate::failure::Failure;
 use crate::functions;
 use crate::images::{self, Images, Lowered};
+use crate::plan::Choices;
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::records::Records;
@@ -80,8 +81,8 @@ impl Runs {
 /// What decides sizes and ranges.
 #[derive(Debug, Clone, Copy)]
 pub enum Given<'a> {
-    /// The data of a training and the samples per step.
-    Training(&'a Data, Option<u32>),
+    /// The data of a training, and how it goes.
+    Training(&'a Data, &'a Choices),
     /// The records of a function.
     Function(Option<&'a Records>),
 }
@@ -94,27 +95,24 @@ pub fn text_after(project: &Project, given: Given<'_>, name: &str, progress: &dy
     known(name, names().iter().map(|(name, _)| name.as_str()))?;
     project.is_program()?;
     match given {
-        Given::Training(data, batch) if is_behind(name) => {
-            let (training, ranges) = prepare(project, data, batch, progress)?;
+        Given::Training(data, asked) if is_behind(name) => {
+            let (training, ranges) = prepare(project, data, asked, progress)?;
             let lowered = Lowered::new(project, &training.programs, &ranges, progress)?;
             let full = lowered.full.as_ref().expect("a training has updates");
             let compile = || Ok(Images::compile(project, &lowered)?.full.expect("a training has updates"));
             text_of(name, full, compile)
         }
-        Given::Training(data, batch) => {
-            let mut samples = samples::for_image(project, data, samples::LARGEST_MADE_UP, progress)?;
-            if let Some(batch) = batch.or(project.config.build.batch) {
-                samples.settings.batch = batch;
-            }
-            let schedule = samples.schedule(SEED)?;
+        Given::Training(data, asked) => {
+            let samples = samples::for_image(project, data, asked, samples::LARGEST_MADE_UP, progress)?;
+            let schedule = samples.schedule()?;
             let options = step_options(schedule.batch, schedule.reduction);
             after_pass(project, &samples.program, &options, name)
         }
         Given::Function(records) => {
             let read = functions::Read::new(project, records, progress)?;
             if is_behind(name) {
-                let (program, _) = read.lower(project, progress)?;
-                return text_of(name, &program, || images::fitted(project, &program));
+                let program = read.upper(project, progress)?.fixed;
+                return text_of(name, &program, || images::of_function(project, &program));
             }
             after_pass(project, &read.program, &read.options(), name)
         }

@@ -1,10 +1,37 @@
 //! The pipeline as a library: from a program and its data to engines, images and hardware. No terminal, no arguments, no exit codes.
 //!
-//!     Request ──open──▶ Project ──+ Data──▶ Samples ──▶ Training ──run──▶ Outcome ──▶ ModelFile
-//!                          │                               │
-//!                          │ + Records                     └─ranges─▶ Design (fixed programs, machine, images)
-//!                          ▼                                             │
-//!                       Function (one record in, one out)                └──▶ EngineMaker: any rung, with the one above beside it
+//! ```text
+//! Request ──open──▶ Project ──+ Data──▶ Samples ──▶ Training ──run──▶ Outcome ──▶ ModelFile
+//!                      │                               │
+//!                      │ + Records                     └─ranges─▶ Design (fixed programs, machine, images)
+//!                      ▼                                             │
+//!                   Function (one record in, one out)                └──▶ EngineMaker: any rung, with the one above beside it
+//! ```
+//!
+//! A program is trained on two engines, and the Verilog of a grid for it is written:
+//!
+//! ```
+//! use workbench::samples::Choice;
+//! use workbench::{Choices, How, Project, Rung, Samples, Training};
+//!
+//! const LINE: &str = "mu = 0.1; model_input x[2]; model_output y; model w[2]; gradient g[2] -> w; iterator i[0:2];
+//!                     h = sum[i](w[i] * x[i]); d = h - y; g[i] = d * x[i];";
+//! const TRAIN: &str = "[train]\nprediction = 'h'\nloss = 'squared'\nepochs = 30";
+//! const GRID: &str = "[machine]\npus = 1\npes_per_pu = 2";
+//!
+//! let project = Project::in_memory("line.t", LINE, Some(TRAIN), Some(GRID))?;
+//! let rows: String = (0..35).map(|n| format!("{},{},{}\n", n % 5, n % 7, 2 * (n % 5) - n % 7)).collect();
+//! let table = Choice::of_text("rows.csv", &format!("a,b,target\n{rows}"))?;
+//! let samples = Samples::read(&project, &Choices::default(), table, &())?;
+//! let training = Training::new(project, samples)?;
+//! let words = training.run(&How::on(Rung::Fixed), None, &())?;
+//! let array = training.run(&How::on(Rung::Array), None, &())?;
+//! assert_eq!(words.last().trained.model, array.last().trained.model);
+//! assert!(array.last().trained.cycles.is_some() && array.last().test.unwrap().r2.unwrap() > 0.99);
+//! let design = training.design(&array.ranges, &())?;
+//! std::fs::write(std::env::temp_dir().join("line.v"), design.verilog())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! All of these are owned values without global state. What may take long hears of a [`Progress`], which can cancel it; what goes
 //! wrong is a [`Failure`].
@@ -14,45 +41,52 @@
 //! | [`project`] | configuration and program, read and put together |
 //! | [`config`], [`board`], [`settings`] | the TOML of a machine, of a board, of a training |
 //! | [`library`] | configurations, boards and programs that are built in |
+//! | [`plan`] | batch, order, seeds, epochs, constants: who decides them |
 //! | [`samples`], [`records`] | the data of a training, the values of a function |
 //! | [`training`], [`checkpoint`] | a training on an engine, with the golden model beside it |
-//! | [`model_file`] | a trained model |
+//! | [`model_file`], [`prediction`] | a trained model, and what it says about new rows |
 //! | [`engines`] | programs as engines of a training, rung by rung |
+//! | [`fit`](mod@fit) | one machine for several programs |
 //! | [`images`], [`design`] | fixed-point programs and images, all for one machine |
 //! | [`functions`] | programs that train nothing |
+//! | [`evaluation`] | one evaluation on any rung |
 //! | [`ir`] | the program after a stage or a pass, as text |
 //! | [`resources`] | what a grid takes of a device, estimated |
 //! | [`simulators`], [`serial`] | the generated Verilog, a board behind a serial port |
 //! | [`progress`], [`failure`] | what a caller hears, and what can go wrong |
 
-pub mod board;
-pub mod checkpoint;
-pub mod config;
-pub mod design;
-pub mod engines;
+pub mod evaluation;
 pub mod failure;
 pub mod functions;
 pub mod images;
 pub mod ir;
-pub mod library;
-pub mod model_file;
 pub mod progress;
 pub mod project;
 pub mod records;
-pub mod resources;
 pub mod samples;
 pub mod serial;
-pub mod settings;
 pub mod simulators;
 pub mod training;
+
+pub use images::{design, fit, resources};
+pub use project::{board, config, library, plan, settings};
+pub use training::{checkpoint, engines, model_file, prediction};
 
 pub use design::Design;
 pub use engines::Rung;
 pub use failure::{Failure, Source};
 pub use functions::Function;
 pub use model_file::ModelFile;
+pub use plan::{Choices, Plan};
 pub use progress::{Cancel, Note, Progress};
 pub use project::{Project, Request};
 pub use records::Records;
 pub use samples::{Data, Samples};
 pub use training::{How, Outcome, Training};
+
+/// What may cross threads, as bindings to other languages need it.
+const _: () = {
+    const fn is_send<T: Send>() {}
+    is_send::<(Project, Samples, Training, Outcome, Design, Function, ModelFile, Records, Failure)>();
+    is_send::<(serial::Board, simulators::Simulator, evaluation::Evaluation, checkpoint::Checkpoint)>();
+};

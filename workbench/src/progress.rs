@@ -1,8 +1,10 @@
 //! What a caller hears of the work while it goes on, and how it stops it.
 //!
-//!     caller ──▶ Training::run(.., &progress) ──▶ begins, epoch, epoch, .., ends
-//!                     ▲                              │
-//!                     └─────── cancelled? ◀──────────┘
+//! ```text
+//! caller ──▶ Training::run(.., &progress) ──▶ begins, epoch, epoch, .., ends
+//!                 ▲                              │
+//!                 └─────── cancelled? ◀──────────┘
+//! ```
 
 use crate::checkpoint::Checkpoint;
 use crate::failure::{Failure, Source};

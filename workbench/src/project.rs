@@ -1,12 +1,30 @@
 //! Config, program and its settings, read and put together.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`config`] | the TOML of a machine, its board and its numbers |
+//! | [`board`] | the board that a configuration names |
+//! | [`library`] | configurations, boards and programs that are built in |
+//! | [`settings`] | the `[train]` table beside a program |
+//! | [`plan`] | batch, order, seeds, epochs, constants: who decides them |
+
+pub mod board;
+pub mod config;
+pub mod library;
+pub mod plan;
+pub mod settings;
 
 use crate::board::Board;
 use crate::config::Config;
 use crate::failure::{Failure, Source};
-use crate::library;
+use crate::fit::Wanted;
+use crate::plan::{Choices, Plan};
 use crate::progress::Progress;
-use crate::settings;
+use crate::serial;
+use arch::Machine;
+use arch::machine::MachineSpec;
 use compiler::derived::training::Training;
+use compiler::fixed::Numbers;
 use compiler::language::{self, Language, Options};
 use compiler::tensor::Program;
 use sim::train::settings::Settings;
@@ -31,10 +49,10 @@ pub struct Project {
     pub language: Language,
     /// The TOML beside it, if there is one.
     settings: Option<Source>,
-    /// How it is read, but for constants.
+    /// How it is read; its constants are those that are asked for.
     reading: Options,
-    /// Constants the user has set, weakest first: config, command line.
-    set: Vec<(String, f64)>,
+    /// The grid that is there already, if programs are for one.
+    there: Option<Machine>,
 }
 
 /// What a project is made of, before anything is read.
@@ -54,7 +72,7 @@ pub struct Request {
 ///
 /// # Errors
 /// It cannot be read, or is wrong.
-pub fn config(name: Option<&Path>) -> Result<(Config, Option<(PathBuf, Source)>), Failure> {
+pub fn configuration(name: Option<&Path>) -> Result<(Config, Option<(PathBuf, Source)>), Failure> {
     let Some(name) = name else { return Ok((Config::default(), None)) };
     let path = library::find_config(name)?;
     let source = library::read(&path)?;
@@ -69,7 +87,7 @@ impl Project {
     /// A file cannot be read or the config is wrong; no program is named; its extension is not a language's; it is in a language without
     /// functions, and one is named.
     pub fn open(request: &Request) -> Result<Project, Failure> {
-        let (config, config_source) = config(request.config.as_deref())?;
+        let (config, config_source) = configuration(request.config.as_deref())?;
         let own = beside(config_source.as_ref(), config.program.as_ref());
         let path = match (&request.program, &own) {
             (Some(path), _) | (None, Some(path)) => path.clone(),
@@ -127,9 +145,35 @@ impl Project {
             let name = language.name();
             return Err(Failure::Usage(format!("--entry {entry}: programs in {name} have no functions")));
         }
-        let mut set: Vec<(String, f64)> = config.build.set.iter().map(|(name, &value)| (name.clone(), value)).collect();
-        set.extend(reading.set.iter().cloned());
-        Ok(Project { config, board, config_source, configured, path, source, language, settings, reading, set })
+        Ok(Project { config, board, config_source, configured, path, source, language, settings, reading, there: None })
+    }
+
+    /// The machine as it is specified: what is left out is fitted to the programs. Of a grid that is there, nothing is left out.
+    pub fn spec(&self) -> MachineSpec {
+        self.there.clone().map_or_else(|| self.config.spec.clone(), MachineSpec::from)
+    }
+
+    /// What images are made for.
+    pub fn wanted(&self) -> Wanted {
+        Wanted { spec: self.spec(), board: self.board.facts().is_some() }
+    }
+
+    /// What words look like, and what the user decided about them. Binary points are chosen before a machine is fitted, so they do
+    /// not depend on the accumulators of a grid that is there: those were fitted to programs with these binary points.
+    pub fn numbers(&self) -> Numbers {
+        let spec = MachineSpec { accumulator: self.config.spec.accumulator, ..self.spec() };
+        let machine = Machine::try_from(spec).unwrap_or_else(|_| self.config.machine.clone());
+        self.config.numbers(&machine)
+    }
+
+    /// Make programs for a grid that is there. What the configuration says about the grid has to be true of it.
+    ///
+    /// # Errors
+    /// It is another grid.
+    pub fn adopt(&mut self, board: &serial::Board) -> Result<(), Failure> {
+        board.check_config(&self.config, self.config_source.as_ref())?;
+        self.there = Some(board.machine().clone());
+        Ok(())
     }
 
     /// Read the program; `defaults` are constants that the user may override.
@@ -148,30 +192,29 @@ impl Project {
     /// Everything that is wrong with it.
     pub fn parse_quietly(&self, defaults: &[(String, f64)]) -> Result<(Program, Vec<arch::Diagnostic>), Failure> {
         self.is_program()?;
-        let options = Options { training: self.training(), ..self.options(defaults) };
+        let options = Options { training: self.training()?, ..self.options(defaults) };
         language::parse(self.language, &self.source.text, &options)
             .map_err(|diagnostics| Failure::about(&self.source, diagnostics))
     }
 
     /// How the program is read; `defaults` are constants that the user may override.
     pub fn options(&self, defaults: &[(String, f64)]) -> Options {
-        let mut set: Vec<(String, f64)> = Vec::new();
-        for (name, value) in defaults.iter().chain(&self.set) {
-            set.retain(|(known, _)| known != name);
-            set.push((name.clone(), *value));
-        }
-        Options { set, ..self.reading.clone() }
+        Options { set: self.constants(defaults), ..self.reading.clone() }
     }
 
-    /// What a good `[train]` table beside the program says about gradients.
-    fn training(&self) -> Option<Training> {
-        let source = self.settings.as_ref()?;
-        settings::read(&self.path, Some(source)).ok().map(|settings| settings.training())
+    /// What the `[train]` table beside the program says about gradients, if there is one.
+    fn training(&self) -> Result<Option<Training>, Failure> {
+        let Some(source) = &self.settings else { return Ok(None) };
+        settings::read(&self.path, Some(source)).map(|settings| Some(settings.training()))
     }
 
     /// Whether the program has weights, or a `[train]` table names some.
-    pub fn trains(&self) -> bool {
-        self.language == Language::Tabla || self.training().is_some_and(|training| training.objective.is_some())
+    ///
+    /// # Errors
+    /// The table is wrong.
+    pub fn trains(&self) -> Result<bool, Failure> {
+        let named = self.training()?.is_some_and(|training| training.objective.is_some());
+        Ok(named || self.language == Language::Tabla)
     }
 
     /// What training needs and the program leaves open.
@@ -179,8 +222,7 @@ impl Project {
     /// # Errors
     /// The program has no weights, or the file beside it is missing or wrong.
     pub fn settings(&self) -> Result<Settings, Failure> {
-        self.check_settings()?;
-        if !self.trains() {
+        if !self.trains()? {
             let (file, language) = (&self.source.name, self.language.name());
             let message =
                 format!("{file} has no model to train: programs in {language} keep no values from step to step");
@@ -213,9 +255,19 @@ impl Project {
         Ok(())
     }
 
-    /// The constants that config and command line set.
-    pub fn settings_of_the_user(&self) -> impl Iterator<Item = (String, f64)> + '_ {
-        self.set.iter().cloned()
+    /// The constants of the program; `derived` are those that its `[train]` table takes from the data.
+    pub fn constants(&self, derived: &[(String, f64)]) -> Vec<(String, f64)> {
+        plan::constants(&self.config.build, derived, &self.reading.set)
+    }
+
+    /// The `[train]` table, and how a training goes.
+    ///
+    /// # Errors
+    /// As [`Project::settings`].
+    pub fn plan(&self, asked: &Choices) -> Result<(Settings, Plan), Failure> {
+        let settings = self.settings()?;
+        let plan = Plan::decide(asked, &settings, &self.config.build);
+        Ok((settings, plan))
     }
 
     /// Name of the program without folder and extension.

@@ -1,11 +1,14 @@
 //! The data of a project, as the steps of its program.
 //!
-//!     file ──▶ columns, coding ──▶ sizes ──▶ program ──▶ signature ──▶ steps
+//! ```text
+//! file ──▶ columns, coding ──▶ sizes ──▶ program ──▶ signature ──▶ steps
+//! ```
 //!
 //! Sizes of the program follow from the data, so the data comes first.
 
 use crate::failure::{Failure, Source};
 use crate::images;
+use crate::plan::{Choices, Plan};
 use crate::progress::{Note, Progress};
 use crate::project::Project;
 use arch::{Code, Diagnostic};
@@ -35,8 +38,10 @@ pub struct Samples {
     pub signature: Signature,
     /// How rows become numbers.
     pub encoding: Encoding,
-    /// The `[train]` table, with the command line's changes.
+    /// The `[train]` table.
     pub settings: Settings,
+    /// How they are trained on.
+    pub plan: Plan,
     /// Steps of the training part.
     pub train: Vec<Step>,
     /// Steps of the validation part, which choose among the weights of all epochs; often none.
@@ -73,14 +78,32 @@ pub struct Choice<'a> {
     pub missing: Missing,
     /// Target columns, if the user names them.
     pub target: Option<&'a [String]>,
-    /// Part that trains.
-    pub split: f64,
-    /// Seed of the split.
-    pub seed: u64,
     /// At most so many rows per part.
     pub limit: Option<usize>,
     /// Columns, scales and labels of a saved model; otherwise they are taken from the data.
     pub saved: Option<&'a Encoding>,
+}
+
+impl<'a> Choice<'a> {
+    /// All rows of a table, with its targets where the `[train]` table says, or in its last columns.
+    pub fn of(name: &'a Path, table: Table) -> Choice<'a> {
+        Choice { table, name, missing: Missing::Refuse, target: None, limit: None, saved: None }
+    }
+
+    /// The same of a text.
+    ///
+    /// # Errors
+    /// It is not a table.
+    pub fn of_text(name: &'a str, text: &str) -> Result<Choice<'a>, Failure> {
+        Ok(Choice::of(Path::new(name), table_of(name, text.as_bytes(), &Reading::default())?))
+    }
+}
+
+fn table_of(name: &str, bytes: &[u8], reading: &Reading) -> Result<Table, Failure> {
+    file::read(bytes, reading).map_err(|(error, text)| Failure::Diagnostics {
+        source: Source { name: name.to_owned(), text },
+        diagnostics: vec![error],
+    })
 }
 
 /// Read a data file.
@@ -89,10 +112,7 @@ pub struct Choice<'a> {
 /// It cannot be read, or is not a table.
 pub fn read_table(path: &Path, reading: &Reading) -> Result<Table, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, &error))?;
-    file::read(&bytes, reading).map_err(|(error, text)| Failure::Diagnostics {
-        source: Source { name: path.display().to_string(), text },
-        diagnostics: vec![error],
-    })
+    table_of(&path.display().to_string(), &bytes, reading)
 }
 
 /// Something is wrong with a table.
@@ -137,10 +157,11 @@ impl Samples {
     /// Whatever is wrong with data, settings or program.
     pub fn read(
         project: &Project,
-        settings: Settings,
+        asked: &Choices,
         mut choice: Choice<'_>,
         progress: &dyn Progress,
     ) -> Result<Samples, Failure> {
+        let (settings, plan) = project.plan(asked)?;
         if let Some(saved) = choice.saved {
             choice.table.complete(&saved.features);
         }
@@ -162,9 +183,10 @@ impl Samples {
         let (signature, label) = signature(project, &program, &settings)?;
         encoding.check(&signature).map_err(|error| about(vec![error]))?;
         let mut rows = encoding.read(table, true, gaps).map_err(about)?;
-        let mut parts = match settings.order() {
-            Order::Rows => split::split_in_order(table.rows.len(), choice.split),
-            Order::Shuffled | Order::Store => split::split(table.rows.len(), choice.split, choice.seed),
+        let Plan { split: part, schedule: Schedule { order, seed, .. } } = plan;
+        let mut parts = match order {
+            Order::Rows => split::split_in_order(table.rows.len(), part),
+            Order::Shuffled | Order::Store => split::split(table.rows.len(), part, seed),
         };
         let count = parts.train.len();
         let held = ((count as f64 * settings.validation) as usize).min(count.saturating_sub(1));
@@ -179,7 +201,7 @@ impl Samples {
         };
         let origin = choice.name.file_name().map_or("data".to_owned(), |name| name.to_string_lossy().into_owned());
         let (train, validation, test) = (steps(&parts.train), steps(&validation), steps(&parts.test));
-        Ok(Samples { program, signature, encoding, settings, train, validation, test, origin, label })
+        Ok(Samples { program, signature, encoding, settings, plan, train, validation, test, origin, label })
     }
 
     /// Made-up samples for a program whose data nobody has named: features from `-size` to `size`, labels from the coding.
@@ -188,11 +210,12 @@ impl Samples {
     /// Whatever is wrong with settings or program.
     pub fn random(
         project: &Project,
-        settings: Settings,
+        asked: &Choices,
         count: usize,
         size: f64,
         progress: &dyn Progress,
     ) -> Result<Samples, Failure> {
+        let (settings, plan) = project.plan(asked)?;
         let program = project.parse(&rate(&settings).into_iter().collect::<Vec<_>>(), progress)?;
         images::check_fractions(project, &program)?;
         let (signature, label) = signature(project, &program, &settings)?;
@@ -235,7 +258,7 @@ impl Samples {
             coding,
         };
         let (validation, test) = (Vec::new(), Vec::new());
-        Ok(Samples { program, signature, encoding, settings, train, validation, test, origin, label })
+        Ok(Samples { program, signature, encoding, settings, plan, train, validation, test, origin, label })
     }
 
     /// Whether nobody has named data.
@@ -253,18 +276,16 @@ impl Samples {
     ///
     /// # Errors
     /// No full batch exists.
-    pub fn schedule(&self, seed: u64) -> Result<Schedule, Failure> {
-        let settings = &self.settings;
-        let (batch, count) = (settings.batch as usize, self.train.len());
+    pub fn schedule(&self) -> Result<Schedule, Failure> {
+        let schedule = self.plan.schedule;
+        let (batch, count) = (schedule.batch, self.train.len());
         if batch > count {
             return Err(Failure::Usage(format!(
                 "a batch of {batch} is more than the {count} samples of the training part"
             )));
         }
-        let Settings { epochs, reduction, .. } = *settings;
-        let shuffle = settings.order() == Order::Shuffled;
-        let rate = self.signature.fields.iter().any(|field| field.name == RATE).then(|| settings.rate());
-        Ok(Schedule { epochs, batch, reduction, shuffle, seed, rate })
+        let derived = self.signature.fields.iter().any(|field| field.name == RATE);
+        Ok(Schedule { rate: derived.then(|| self.settings.rate()), ..schedule })
     }
 
     /// What happens to an incomplete last batch.
@@ -321,30 +342,28 @@ pub const LARGEST_MADE_UP: f64 = 2.0;
 ///
 /// # Errors
 /// Whatever is wrong with data, settings or program.
-pub fn for_image(project: &Project, data: &Data, size: f64, progress: &dyn Progress) -> Result<Samples, Failure> {
-    let settings = project.settings()?;
+pub fn for_image(
+    project: &Project,
+    data: &Data,
+    asked: &Choices,
+    size: f64,
+    progress: &dyn Progress,
+) -> Result<Samples, Failure> {
     let configured = project.beside_config(project.config.build.data.as_ref()).filter(|_| project.configured);
     let built_in = project.config_source.as_ref().is_some_and(|(path, _)| !path.is_file());
     match data.path.clone().or(configured) {
         // A built-in config names data of the repository, which need not be here.
         Some(path) if !built_in || path.is_file() => {
-            let choice = Choice {
-                table: read_table(&path, &data.reading)?,
-                name: &path,
-                missing: data.missing,
-                target: data.target.as_deref(),
-                split: 0.8,
-                seed: 1,
-                limit: None,
-                saved: None,
-            };
-            Samples::read(project, settings, choice, progress)
+            let table = read_table(&path, &data.reading)?;
+            let (missing, target) = (data.missing, data.target.as_deref());
+            let choice = Choice { missing, target, ..Choice::of(&path, table) };
+            Samples::read(project, asked, choice, progress)
         }
         _ => {
             if size == LARGEST_MADE_UP {
                 progress.note(&Note::MadeUpSamples);
             }
-            Samples::random(project, settings, 256, size, progress)
+            Samples::random(project, asked, 256, size, progress)
         }
     }
 }

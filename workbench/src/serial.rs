@@ -1,6 +1,8 @@
 //! Boards behind a serial port.
 //!
-//!     --port /dev/ttyUSB0 ──▶ Port (bytes) ──▶ Link (requests) ──▶ LinkedGrid ──▶ engines, which take turns
+//! ```text
+//! --port /dev/ttyUSB0 ──▶ Port (bytes) ──▶ Link (requests) ──▶ LinkedGrid ──▶ engines, which take turns
+//! ```
 
 use crate::config::Config;
 use crate::failure::{Failure, Source};
@@ -121,26 +123,22 @@ impl Board {
         self.grid.handle()
     }
 
-    /// Make programs for the grid that is there. What the config says about the grid has to be true of it.
+    /// What a configuration says about the grid has to be true of the one that is there.
     ///
     /// # Errors
     /// It is another grid.
-    pub fn adopt(&self, config: &mut Config, source: Option<&(PathBuf, Source)>) -> Result<(), Failure> {
+    pub fn check_config(&self, config: &Config, source: Option<&(PathBuf, Source)>) -> Result<(), Failure> {
         let there = MachineSpec::from(self.machine.clone());
         let differences = differences(&config.spec, &MachineSpec::from(config.machine.clone()), &there);
-        if !differences.is_empty() {
-            let config = source.map_or("the config".to_owned(), |(path, _)| path.display().to_string());
-            return Err(Failure::File(format!(
-                "{}: the board has another grid than {config}: {}; load the bitstream of this config, or name the config of the bitstream",
-                self.name,
-                differences.join(", ")
-            )));
+        if differences.is_empty() {
+            return Ok(());
         }
-        // Binary points are chosen as they were when the grid was built, which may have narrowed its accumulators afterwards.
-        let chosen_for = MachineSpec { accumulator: config.spec.accumulator, ..there.clone() };
-        config.machine = Machine::try_from(chosen_for).unwrap_or_else(|_| self.machine.clone());
-        config.spec = there;
-        Ok(())
+        let config = source.map_or("the config".to_owned(), |(path, _)| path.display().to_string());
+        Err(Failure::File(format!(
+            "{}: the board has another grid than {config}: {}; load the bitstream of this config, or name the config of the bitstream",
+            self.name,
+            differences.join(", ")
+        )))
     }
 }
 

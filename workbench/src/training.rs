@@ -1,17 +1,25 @@
 //! A training on an engine, with the golden model beside it; it can be interrupted and resumed.
 //!
-//!     samples ──▶ golden ──▶ ranges ──▶ binary points ──▶ engine below ──▶ what was compared, clipped, reached
+//! ```text
+//! samples ──▶ golden ──▶ ranges ──▶ binary points ──▶ engine below ──▶ what was compared, clipped, reached
+//! ```
+
+pub mod checkpoint;
+pub mod engines;
+pub mod model_file;
+pub mod prediction;
 
 use crate::checkpoint::{Best, Checkpoint, Reached};
-use crate::engines::{self, NamedRanges, Programs, Rung};
+use crate::engines::{NamedRanges, Programs, Rung};
 use crate::failure::Failure;
 use crate::images;
-use crate::model_file::{self, ModelFile, Words};
+use crate::model_file::{ModelFile, Words};
 use crate::progress::{Listening, Progress};
 use crate::project::Project;
 use crate::samples::{self, Samples};
 use crate::serial::Board;
 use compiler::fixed::NumberReport;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sim::train::engine::{Comparison, Engine, EngineError, Model, Step};
@@ -59,7 +67,7 @@ impl How<'_> {
 }
 
 /// Loss and score of the weights after an epoch, on real numbers and on at most [`SHOWN`] samples of each part.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
     /// Epochs done.
@@ -112,19 +120,17 @@ impl Outcome {
 }
 
 impl Training {
-    /// Prepare the training of samples; `seed` is that of order and initial weights.
+    /// Prepare the training of samples.
     ///
     /// # Errors
     /// No full batch exists; the program cannot be batched, or needs what canonical form does not have.
-    pub fn new(project: Project, samples: Samples, seed: u64) -> Result<Training, Failure> {
-        let schedule = samples.schedule(seed)?;
+    pub fn new(project: Project, samples: Samples) -> Result<Training, Failure> {
+        let schedule = samples.schedule()?;
         let programs = Programs::new(&project, &samples, &schedule)?;
         let shapes = samples.shapes_of_weights();
         let bound = |name: &str| samples.settings.initial(name).bound(&shapes[name]);
-        let start = initial_model(&samples.signature, bound, seed);
-        let mut set: BTreeMap<String, f64> =
-            samples::defaults(&samples.settings, &samples.encoding).into_iter().collect();
-        set.extend(project.settings_of_the_user());
+        let start = initial_model(&samples.signature, bound, schedule.seed);
+        let set = project.constants(&samples::defaults(&samples.settings, &samples.encoding)).into_iter().collect();
         Ok(Training { project, samples, schedule, programs, start, set })
     }
 
@@ -188,7 +194,7 @@ impl Training {
     pub fn identity(&self, how: &How<'_>) -> BTreeMap<String, String> {
         let short = |hash: Sha256| arch::tools::hex(&hash.finalize())[..16].to_owned();
         let text = |text: &str| short(Sha256::new_with_prefix(text));
-        let Schedule { epochs, batch, reduction, shuffle, seed, rate } = self.schedule;
+        let Schedule { epochs, batch, reduction, order, seed, rate } = self.schedule;
         let mut data = Sha256::new();
         let Samples { train, validation, test, .. } = &self.samples;
         for value in train.iter().chain(validation).chain(test).flatten().flatten() {
@@ -198,18 +204,18 @@ impl Training {
         for value in self.start.values().flatten() {
             start.update(value.to_le_bytes());
         }
-        let config = &self.project.config;
+        let (spec, numbers) = (self.project.spec(), &self.project.config.numbers);
         [
             ("tabla-gen", env!("CARGO_PKG_VERSION").to_owned()),
             ("program", text(&self.samples.program.to_string())),
             ("data", short(data)),
             ("initial weights", short(start)),
             ("engine", how.rung.as_str().to_owned()),
-            ("machine", text(&format!("{:?} {:?}", config.spec, config.numbers))),
+            ("machine", text(&format!("{spec:?} {numbers:?}"))),
             ("epochs", epochs.to_string()),
             ("batch", batch.to_string()),
             ("reduction", format!("{reduction:?}").to_lowercase()),
-            ("shuffle", shuffle.to_string()),
+            ("order", format!("{order:?}").to_lowercase()),
             ("rate", rate.map_or("constant".to_owned(), |rate| format!("{rate:?}"))),
             ("validation", validation.len().to_string()),
             ("patience", self.samples.settings.patience.map_or("none".to_owned(), |epochs| epochs.to_string())),
@@ -223,7 +229,7 @@ impl Training {
     /// The weights of a training, to be kept.
     pub fn model_file(&self, outcome: &Outcome) -> ModelFile {
         let last = outcome.last();
-        let bits = self.project.config.machine.word();
+        let bits = self.project.numbers().word;
         ModelFile {
             format_version: model_file::VERSION,
             program: self.project.name(),

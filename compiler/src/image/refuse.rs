@@ -42,11 +42,12 @@ impl Refusal {
 
 /// Whether the machine can compute at all what a program asks for.
 pub(crate) fn check_program(program: &Program, machine: &Machine) -> Result<(), Refusal> {
-    if program.word != machine.word() || program.accumulator > machine.accumulator() {
+    let needed = program.narrowest_accumulator();
+    if program.word != machine.word() || needed > machine.accumulator() {
         let message = format!(
-            "the program was made for words of {} and accumulators of {} bits, the machine has {} and {}",
+            "the program needs words of {} and accumulators of {} bits, the machine has {} and {}",
             program.word,
-            program.accumulator,
+            needed,
             machine.word(),
             machine.accumulator()
         );

@@ -1,5 +1,7 @@
 //! `report.json` of nextpnr: clocks and cells.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 
 /// What place and route made of a netlist.
@@ -12,9 +14,10 @@ pub struct Routed {
 }
 
 /// One clock.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Clock {
     /// Name of its net.
+    #[serde(rename = "clock")]
     pub name: String,
     /// What it reaches, MHz.
     pub achieved_mhz: f64,
@@ -30,9 +33,10 @@ impl Clock {
 }
 
 /// Cells of one kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Use {
     /// As nextpnr names them.
+    #[serde(rename = "cell")]
     pub name: String,
     /// That many are taken.
     pub used: u64,

@@ -11,10 +11,11 @@ use crate::train::engine::{Field, Signature, Step};
 use crate::train::settings::{Columns, Counted, Settings, Size};
 use arch::{Code, Diagnostic};
 use compiler::derived::optimisers::RATE;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Everything that turns a row into numbers; fixed by the training part, saved with the model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Encoding {
     /// Names of the feature columns.

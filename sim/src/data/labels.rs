@@ -2,10 +2,11 @@
 
 use crate::data::table::Table;
 use arch::Diagnostic;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a target cell becomes a number. Saved with the model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Coding {
     /// The number itself.

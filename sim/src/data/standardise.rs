@@ -1,9 +1,10 @@
 //! Mean 0 and deviation 1 per column, with the statistics of the training part. A constant column becomes 0.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `x -> (x - mean) / deviation`, or 0 where the deviation is 0. Saved with the model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Standardiser {
     /// Mean of each column.

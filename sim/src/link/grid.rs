@@ -9,9 +9,9 @@ use super::host::{Link, LinkError, Wire};
 use crate::grid::{CycleResult, Grid};
 use arch::link::{PAYLOAD_LIMIT, words_per_frame};
 use arch::registers::{BUSY, CONTROL};
-use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Bytes of one write in a request.
@@ -180,44 +180,48 @@ impl<W: Wire> Grid for LinkedGrid<W> {
 
 /// One grid that several drivers use in turn. What one loads is lost to the others.
 pub struct Shared<G> {
-    grid: Rc<RefCell<(G, u32)>>,
+    grid: Arc<Mutex<(G, u32)>>,
     user: u32,
-    users: Rc<RefCell<u32>>,
+    users: Arc<AtomicU32>,
 }
 
 impl<G: Grid> Shared<G> {
     /// The first handle.
     pub fn new(grid: G) -> Shared<G> {
-        Shared { grid: Rc::new(RefCell::new((grid, 0))), user: 0, users: Rc::new(RefCell::new(0)) }
+        Shared { grid: Arc::new(Mutex::new((grid, 0))), user: 0, users: Arc::new(AtomicU32::new(0)) }
     }
 
     /// Another user's handle.
     #[must_use]
     pub fn handle(&self) -> Shared<G> {
-        *self.users.borrow_mut() += 1;
-        Shared { grid: Rc::clone(&self.grid), user: *self.users.borrow(), users: Rc::clone(&self.users) }
+        let user = self.users.fetch_add(1, Ordering::Relaxed) + 1;
+        Shared { grid: Arc::clone(&self.grid), user, users: Arc::clone(&self.users) }
+    }
+
+    /// The grid and its last user. A user that panicked leaves it as it is: who comes next loads everything again.
+    fn lock(&self) -> MutexGuard<'_, (G, u32)> {
+        self.grid.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<G: Grid> Grid for Shared<G> {
     fn control_write(&mut self, address: u32, data: u32) {
-        self.grid.borrow_mut().0.control_write(address, data);
+        self.lock().0.control_write(address, data);
     }
 
     fn control_read(&mut self, address: u32) -> u32 {
-        self.grid.borrow_mut().0.control_read(address)
+        self.lock().0.control_read(address)
     }
 
     fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
-        self.grid.borrow_mut().0.cycle(input, output_ready)
+        self.lock().0.cycle(input, output_ready)
     }
 
     fn failure(&self) -> Option<String> {
-        self.grid.borrow().0.failure()
+        self.lock().0.failure()
     }
 
     fn take_over(&mut self) -> bool {
-        let last = &mut self.grid.borrow_mut().1;
-        std::mem::replace(last, self.user) != self.user
+        std::mem::replace(&mut self.lock().1, self.user) != self.user
     }
 }

@@ -2,6 +2,7 @@
 
 use arch::Span;
 use compiler::ranges::Ranges;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,6 +24,14 @@ pub struct Signature {
     pub prediction: (String, usize),
     /// Names and elements of the weights.
     pub model: Vec<(String, usize)>,
+}
+
+impl Signature {
+    /// Steps as values by name.
+    pub fn values(&self, steps: &[Step]) -> Vec<Model> {
+        let names = || self.fields.iter().map(|field| field.name.clone());
+        steps.iter().map(|step| names().zip(step.iter().cloned()).collect()).collect()
+    }
 }
 
 /// One tensor that is filled from the data.
@@ -53,7 +62,7 @@ pub struct Run {
 }
 
 /// Words compared with the rung above.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
     /// Name of the rung compared with.

@@ -2,13 +2,15 @@
 
 use compiler::derived::losses::Loss as Library;
 use compiler::derived::training::Measure;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Loss and score over a set of samples.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {
     /// Mean loss per sample.
+    #[schemars(with = "Option<f64>")]
     pub loss: f64,
     /// How often the predicted class is the right one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -27,8 +27,9 @@ pub mod words;
 use crate::data::split::{epoch_order, generator, purpose, unit};
 use engine::{Comparison, Engine, EngineError, Model, Signature, Step};
 use rate::Rate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use settings::Reduction;
+use settings::{Order, Reduction};
 use std::ops::ControlFlow;
 
 /// The programs of one training on one kind of engine.
@@ -42,7 +43,7 @@ pub struct Engines {
 }
 
 /// How often, in what order, in what portions.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Schedule {
     /// Passes over the samples.
     pub epochs: usize,
@@ -50,11 +51,12 @@ pub struct Schedule {
     pub batch: usize,
     /// What happens to an incomplete batch.
     pub reduction: Reduction,
-    /// Another order in every epoch.
-    pub shuffle: bool,
+    /// The order of the samples.
+    pub order: Order,
     /// Seed of that order.
     pub seed: u64,
     /// The rate of each step, which is the last field of a step; `None` if the program has its own.
+    #[serde(skip)]
     pub rate: Option<Rate>,
 }
 
@@ -74,7 +76,7 @@ impl Schedule {
 }
 
 /// What a training gave.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trained {
     /// The weights after the last update.
@@ -136,7 +138,7 @@ pub fn resume(
 ) -> Result<Trained, EngineError> {
     engines.full.load(&trained.model);
     for epoch in done..schedule.epochs {
-        let order = epoch_order(steps.len(), schedule.shuffle, schedule.seed, epoch);
+        let order = epoch_order(steps.len(), schedule.order == Order::Shuffled, schedule.seed, epoch);
         let (full, rest) = order.split_at(order.len() - schedule.left_over(order.len()));
         let mut batches: Vec<Step> = full.chunks(schedule.batch).map(|batch| gather(steps, batch)).collect();
         let per_epoch = order.len().div_ceil(schedule.batch);
@@ -243,7 +245,7 @@ mod tests {
         let engine = |batch| Box::new(Line { batch, weight: 0.0 }) as Box<dyn Engine>;
         let rest = (reduction == Reduction::Sum).then(|| engine(1));
         let mut engines = Engines { full: engine(2), rest, predict: engine(0) };
-        let schedule = Schedule { epochs: 300, batch: 2, reduction, shuffle: true, seed: 3, rate: None };
+        let schedule = Schedule { epochs: 300, batch: 2, reduction, order: Order::Shuffled, seed: 3, rate: None };
         let start = initial_model(&signature(), |_| 0.0, 3);
         let mut epochs = 0;
         let trained = train(&mut engines, &steps, &schedule, &start, &mut |_, _, _| {

@@ -7,6 +7,7 @@
 //!    updates
 //! ```
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the rate changes with time.
@@ -25,7 +26,7 @@ pub struct Rate {
 }
 
 /// How the rate falls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
     /// It does not.

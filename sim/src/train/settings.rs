@@ -4,17 +4,19 @@ use crate::train::rate::{Rate, Shape};
 use compiler::derived::losses::Loss as Library;
 use compiler::derived::optimisers::{Clip, Method, Optimiser, is_added};
 use compiler::derived::training::{Measure, Minimised, Training};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The `[train]` table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The name in the program whose value is the prediction.
     pub prediction: String,
     /// What is minimised, and how predictions are judged: a loss of the library, or a scalar of the program.
     #[serde(with = "loss_name")]
+    #[schemars(with = "String")]
     pub loss: Measure,
     /// The label tensor the prediction is compared with; default: the first label with its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,27 +45,30 @@ pub struct Settings {
     /// What weights start from, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub initial: BTreeMap<String, Initial>,
-    /// Passes over the training part.
-    #[serde(default = "ten")]
-    pub epochs: usize,
+    /// Passes over the training part; default: 10.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<usize>,
     /// Part of the training rows that only judges: after each epoch, and the weights that are best there are kept.
     #[serde(default)]
     pub validation: f64,
     /// Epochs without a better loss on the validation part after which the training ends; default: it does not end early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patience: Option<usize>,
-    /// Samples per update.
-    #[serde(default = "one")]
-    pub batch: u32,
-    /// What a batch does with the gradients of its samples.
-    #[serde(default)]
-    pub reduction: Reduction,
-    /// The order of the samples.
+    /// Samples per update; default: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u32>,
+    /// What a batch does with the gradients of its samples; default: their mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reduction: Option<Reduction>,
+    /// The order of the samples; default: `store`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
-    /// Another order of the samples in every epoch: short for `order = "shuffled"`.
-    #[serde(default)]
-    pub shuffle: bool,
+    /// Seed of split, order and initial weights; default: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Part of the rows that trains, the others test; default: 0.8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<f64>,
     /// Learning rate: value of the program's constant `mu`; default: what the program says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mu: Option<f64>,
@@ -109,24 +114,11 @@ fn yes() -> bool {
     true
 }
 
-fn ten() -> usize {
-    10
-}
-
-fn one() -> u32 {
-    1
-}
-
 impl Settings {
     /// Whether the target is scaled.
     pub fn scales_target(&self) -> bool {
         let distance = matches!(self.loss, Measure::Library(Library::Squared | Library::Absolute | Library::Huber));
         self.standardise_target.unwrap_or(distance && self.labels.is_none())
-    }
-
-    /// The order of the samples.
-    pub fn order(&self) -> Order {
-        self.order.unwrap_or(if self.shuffle { Order::Shuffled } else { Order::Store })
     }
 
     /// Whether a label has one element per class.
@@ -200,7 +192,7 @@ impl Settings {
 }
 
 /// The order of the samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// As in the file: its first rows train, its last ones test. What is sequential stays so.
@@ -208,11 +200,12 @@ pub enum Order {
     /// Rows that train are drawn, and have another order in every epoch.
     Shuffled,
     /// Rows that train are drawn once, and have the same order in every epoch, as in a store that is read again and again.
+    #[default]
     Store,
 }
 
 /// How gradients change weights.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OptimiserName {
     /// Along the gradient.
@@ -254,7 +247,7 @@ pub mod loss_name {
 }
 
 /// One column or several.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Columns {
     /// One name.
@@ -274,7 +267,7 @@ impl Columns {
 }
 
 /// Which weights, or what they start from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "expected names of tensors that are trained, `[\"w\"]`, or what weights start from, `{ uniform = 0.1 }`"
@@ -293,7 +286,7 @@ impl Default for Weights {
 }
 
 /// A weight before the first step, drawn with the seed.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Initial {
     /// All 0.
@@ -325,7 +318,7 @@ impl Initial {
 }
 
 /// What a batch does with the gradients of its samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reduction {
     /// Their mean; an incomplete last batch is left out.
@@ -336,8 +329,9 @@ pub enum Reduction {
 }
 
 /// A size that follows from the data: `features`, `inputs` (features and bias) or `classes`, plus a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
 pub struct Size {
     /// What is counted.
     pub of: Counted,

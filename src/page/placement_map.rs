@@ -2,14 +2,15 @@
 //!
 //! What is loaded is followed beat by beat; what is computed lies where the axes of its dimensions say.
 
-use crate::charts;
+use crate::page::charts;
 use arch::Image;
 use compiler::placed::Axis;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write;
 
 /// One tensor on the grid.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Map {
     /// Its name.
     pub name: String,

@@ -2,16 +2,20 @@
 
 use crate::config::{from_toml, value_span};
 use crate::failure::{Failure, Source};
+use crate::plan;
 use arch::{Code, Diagnostic};
 use compiler::derived::losses::Loss;
 use compiler::derived::training::Measure;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use sim::train::settings::{Initial, Settings, Weights};
 use std::path::Path;
 
-#[derive(Deserialize)]
+/// The TOML beside a program.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct TrainFile {
+pub struct TrainFile {
+    /// What training needs and the program does not say.
     train: Settings,
 }
 
@@ -54,8 +58,8 @@ fn parse(text: &str) -> Result<Settings, Diagnostic> {
 fn impossible(settings: &Settings) -> Option<(&'static str, &'static str)> {
     let codes: Vec<f64> = settings.labels.iter().flat_map(|labels| labels.values().copied()).collect();
     let twice = |code: &f64| codes.iter().filter(|other| *other == code).count() > 1;
-    if settings.batch == 0 {
-        Some(("batch", "a batch has at least one sample"))
+    if let Some(wrong) = plan::impossible(&settings.into()) {
+        Some(wrong)
     } else if !(0.0..1.0).contains(&settings.validation) {
         Some(("validation", "the validation part is at least 0 and below 1"))
     } else if settings.patience == Some(0) {
@@ -107,7 +111,7 @@ mod tests {
     /// The example of the manual parses and has every key.
     #[test]
     fn the_manual_explains_every_key() {
-        let manual = include_str!("../../docs/command-line.md");
+        let manual = include_str!("../../../docs/command-line.md");
         let example = manual.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
         from_toml::<TrainFile>(example).unwrap();
         let table: toml::Table = example.parse().unwrap();
@@ -133,6 +137,7 @@ mod tests {
     fn impossible_values_are_refused_in_their_place() {
         for (wrong, column) in [
             ("batch = 0", 9),
+            ("split = 1.5", 9),
             ("mu = inf", 6),
             ("labels = { a = 1, b = 1 }", 10),
             ("labels = { a = nan, b = 1 }", 10),

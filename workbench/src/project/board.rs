@@ -1,6 +1,8 @@
 //! The board of a project: found by name, read, checked.
 //!
-//!     [board] name = "ulx3s-85f" ──▶ fpga/boards/ulx3s-85f.toml + its constraint file ──▶ Board
+//! ```text
+//! [board] name = "ulx3s-85f" ──▶ fpga/boards/ulx3s-85f.toml + its constraint file ──▶ Board
+//! ```
 //!
 //! A name is looked up in a folder `boards` beside the configuration's folder, then in one of the working directory, then
 //! among the built-in ones, which are those of `fpga/boards`; a name that ends in `.toml` is a path, relative to the configuration.

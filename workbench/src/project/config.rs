@@ -1,32 +1,55 @@
 //! The TOML that describes a machine, its board and its numbers.
 //!
-//!     program = "..."    [machine]    [board]    [numbers]    [build]
+//! ```text
+//! program = "..."    [machine]    [board]    [numbers]    [build]
+//! ```
 //!
 //! `configs/reference.toml` explains every key. What is wrong is said with line and column, and an unknown key with the
 //! nearest known one.
 
 use crate::failure::Source;
+use crate::plan;
 use arch::machine::{MOST_LINES, MachineSpec};
 use arch::{Code, Diagnostic, Machine, Span};
+use compiler::fixed::Numbers;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use sim::train::settings::{Order, Reduction};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use toml::de::{DeTable, DeValue};
 
 /// A configuration file as it is written.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct ConfigFile {
+pub struct ConfigFile {
+    /// The program, relative to the file.
     program: Option<PathBuf>,
+    /// The grid; what is left out is fitted to the program.
     #[serde(default)]
+    #[schemars(schema_with = "machine")]
     machine: MachineSpec,
+    /// Its board.
     #[serde(default)]
     board: BoardOptions,
+    /// Choice of binary points.
     #[serde(default)]
     numbers: NumberOptions,
+    /// What `build` does, and settings that neither the command line nor a `[train]` table gives.
     #[serde(default)]
     build: BuildOptions,
+}
+
+/// A machine whose number of PUs the board may decide.
+fn machine(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = MachineSpec::json_schema(generator);
+    if let Some(pus) = schema.pointer_mut("/properties/pus").and_then(Value::as_object_mut) {
+        pus.insert("type".to_owned(), json!(["integer", "string", "null"]));
+        pus.insert("description".to_owned(), "Rows of the grid, 1..=64, or `auto`: as many as the board holds.".into());
+    }
+    schema
 }
 
 /// A configuration, checked.
@@ -64,7 +87,7 @@ impl Default for Config {
 }
 
 /// The `[board]` table.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BoardOptions {
     /// Name of a built-in board or of one in `boards/`, or path of a board's file, relative to the configuration.
@@ -74,7 +97,7 @@ pub struct BoardOptions {
 }
 
 /// The `[numbers]` table.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NumberOptions {
     /// Bits kept free above the largest value of the golden run.
@@ -85,13 +108,23 @@ pub struct NumberOptions {
 }
 
 /// The `[build]` table.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BuildOptions {
     /// Output folder, relative to the file.
     pub out: Option<PathBuf>,
-    /// Samples per update of the image.
+    /// Samples per update, if neither the command line nor the `[train]` table says so; likewise the next five.
     pub batch: Option<u32>,
+    /// What a batch does with the gradients of its samples.
+    pub reduction: Option<Reduction>,
+    /// Passes over the training part.
+    pub epochs: Option<usize>,
+    /// The order of the samples.
+    pub order: Option<Order>,
+    /// Seed of split, order and initial weights.
+    pub seed: Option<u64>,
+    /// Part of the rows that trains; the others test.
+    pub split: Option<f64>,
     /// Data that decides sizes and binary points, relative to the file.
     pub data: Option<PathBuf>,
     /// Whether the program is loaded into the hardware or part of it.
@@ -103,7 +136,7 @@ pub struct BuildOptions {
 }
 
 /// Where programs and function tables are kept.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Microcode {
     /// In memories that the host writes: the hardware runs every program that fits.
@@ -114,6 +147,16 @@ pub enum Microcode {
 }
 
 impl Config {
+    /// What words look like on a machine, and what the user decided about them.
+    pub fn numbers(&self, machine: &Machine) -> Numbers {
+        let of_machine = Numbers::of_machine(machine);
+        Numbers {
+            fractions: self.numbers.fractions.clone(),
+            headroom: self.numbers.headroom.unwrap_or(of_machine.headroom),
+            ..of_machine
+        }
+    }
+
     /// Read a configuration.
     ///
     /// # Errors
@@ -145,8 +188,8 @@ impl Config {
             let span = value_span(&source.text, path).unwrap_or_default();
             vec![Diagnostic::new(Code::Config, span, message)]
         };
-        if file.build.batch == Some(0) {
-            return Err(wrong(&["build", "batch"], "a batch has at least one sample".to_owned()));
+        if let Some((key, message)) = plan::impossible(&(&file.build).into()) {
+            return Err(wrong(&["build", key], message.to_owned()));
         }
         if let Some((name, value)) = file.build.set.iter().find(|(_, value)| !value.is_finite()) {
             return Err(wrong(&["build", "set", name], format!("`{name}` is {value}, a constant is a finite number")));

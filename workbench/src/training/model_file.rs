@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use arch::{Code, Diagnostic};
 use compiler::derived::training::Measure;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sim::data::fields::Encoding;
@@ -17,7 +18,7 @@ use std::path::Path;
 pub const VERSION: u32 = 1;
 
 /// A trained model.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelFile {
     /// Version of this format.
@@ -32,6 +33,7 @@ pub struct ModelFile {
     pub set: BTreeMap<String, f64>,
     /// How predictions are read.
     #[serde(with = "sim::train::settings::loss_name")]
+    #[schemars(with = "String")]
     pub loss: Measure,
     /// How rows become numbers.
     pub encoding: Encoding,
@@ -48,7 +50,7 @@ pub struct ModelFile {
 }
 
 /// How weights are words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Words {
     /// Bits of a word.

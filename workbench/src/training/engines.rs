@@ -1,8 +1,10 @@
 //! Programs as engines of the training loop, one rung of the ladder after the other.
 //!
-//!     program ──canonicalise──▶ full batch, rest, prediction ──▶ golden ──▶ ranges
-//!                                        │                                    │
-//!                                        └──────────── lower ◀────────────────┘ ──▶ fixed ──compile──▶ array, rtl
+//! ```text
+//! program ──canonicalise──▶ full batch, rest, prediction ──▶ golden ──▶ ranges
+//!                                    │                                    │
+//!                                    └──────────── lower ◀────────────────┘ ──▶ fixed ──compile──▶ array, rtl
+//! ```
 
 use crate::failure::Failure;
 use crate::images::{self, Images, Lowered};
@@ -15,7 +17,7 @@ use arch::Image;
 use compiler::canonical::{self, Batch, Keep};
 use compiler::fixed;
 use compiler::ranges::Ranges;
-use compiler::tensor::Program;
+use compiler::tensor::{self, Program};
 use sim::array::Array;
 use sim::grid::{Grid, Stalls};
 use sim::train::compared::Compared;
@@ -207,7 +209,9 @@ pub fn prediction_program(project: &Project, program: &Program, signature: &Sign
 }
 
 fn canonicalise(project: &Project, program: &Program, options: &canonical::Options) -> Result<Program, Failure> {
-    canonical::canonicalise(program, options).map_err(|diagnostics| Failure::about(&project.source, diagnostics))
+    let program = canonical::canonicalise(program, options).map_err(|wrong| Failure::about(&project.source, wrong))?;
+    tensor::verify(&program);
+    Ok(program)
 }
 
 /// A program on real numbers.
@@ -290,30 +294,6 @@ pub fn lower(
         predict: maker.engine(Which::Predict, &samples.signature),
     };
     Ok((engines, lowered))
-}
-
-/// An engine of a rung below golden that predicts.
-///
-/// # Errors
-/// No binary points or no image exist; a tool is missing.
-pub fn predictor(
-    name: Rung,
-    project: &Project,
-    program: &Program,
-    signature: &Signature,
-    ranges: &NamedRanges,
-    progress: &dyn Progress,
-) -> Result<Box<dyn Engine>, Failure> {
-    let lowered = Lowered::prediction(project, program, ranges, progress)?;
-    let images = images(name, project, &lowered)?;
-    Ok(EngineMaker::new(name, &lowered, images.as_ref(), progress)?.engine(Which::Predict, signature))
-}
-
-fn images(name: Rung, project: &Project, lowered: &Lowered) -> Result<Option<Images>, Failure> {
-    match name {
-        Rung::Golden | Rung::Fixed => Ok(None),
-        Rung::Array | Rung::Rtl | Rung::Board => Images::compile(project, lowered).map(Some),
-    }
 }
 
 /// Which program of a training.

@@ -1,6 +1,8 @@
 //! A training that can go on later: what has been reached on each engine, and what makes it the same training.
 //!
-//!     golden: epochs, weights, ranges ──▶ lower engine: epochs, weights, cycles, what was compared
+//! ```text
+//! golden: epochs, weights, ranges ──▶ lower engine: epochs, weights, cycles, what was compared
+//! ```
 //!
 //! The golden training comes first, because it decides the binary points. Weights are written so that they are read as the same
 //! numbers; a training that goes on gives the same words as one without a break.
@@ -9,6 +11,7 @@ use crate::engines::NamedRanges;
 use crate::failure::Failure;
 use crate::training::Point;
 use arch::{Code, Diagnostic};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim::train::Trained;
 use sim::train::engine::{Comparison, Model};
@@ -19,7 +22,7 @@ use std::path::Path;
 const VERSION: u32 = 1;
 
 /// What one engine has reached.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reached {
     /// Epochs that are done.
@@ -44,7 +47,7 @@ pub struct Reached {
 }
 
 /// The weights after one of the epochs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Best {
     /// Epochs done.
@@ -56,7 +59,7 @@ pub struct Best {
 }
 
 /// A checkpoint.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
     /// Version of this format.

@@ -1,24 +1,32 @@
 //! Everything that `build`, `explain` and `sim` look at: program, data, binary points, images.
 
-use crate::engines::{EngineMaker, NamedRanges, Rung, Which};
-use crate::failure::Failure;
+use crate::engines::{EngineMaker, NamedRanges, Rung, Which, ranges_of};
+use crate::failure::{Failure, Source};
 use crate::images::{Images, Lowered};
+use crate::plan::Choices;
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::samples::{self, Data, Samples};
 use crate::training::Training;
 use arch::{Code, Span};
+use compiler::ranges::Ranges;
+use compiler::tensor::Program;
+use sim::distance::{Accuracy, Pair};
 use sim::train::engine::{Model, Step};
 use sim::train::{Schedule, gather};
 
 /// A program on its way to hardware.
 pub struct Design {
+    /// Text of the program.
+    source: Source,
     /// Program and data.
     pub samples: Samples,
     /// Epochs and batches.
     pub schedule: Schedule,
     /// Fixed-point programs.
     pub lowered: Lowered,
+    /// One update per full batch, on real numbers, and what values its tensors take.
+    reals: (Program, Ranges),
     /// Images.
     pub images: Images,
     /// Weights before the first step.
@@ -32,17 +40,14 @@ pub struct Design {
 pub fn prepare(
     project: &Project,
     data: &Data,
-    batch: Option<u32>,
+    asked: &Choices,
     progress: &dyn Progress,
 ) -> Result<(Training, NamedRanges), Failure> {
     let mut size = samples::LARGEST_MADE_UP;
     loop {
-        let mut samples = samples::for_image(project, data, size, progress)?;
+        let samples = samples::for_image(project, data, asked, size, progress)?;
         let made_up = samples.are_made_up();
-        if let Some(batch) = batch.or(project.config.build.batch) {
-            samples.settings.batch = batch;
-        }
-        let training = Training::new(project.clone(), samples, SEED)?;
+        let training = Training::new(project.clone(), samples)?;
         match training.ranges(progress) {
             // What is made up is no reason to refuse a program: smaller numbers do not diverge.
             Err(Failure::Diagnostics { diagnostics, .. })
@@ -55,16 +60,23 @@ pub fn prepare(
     }
 }
 
-/// Seed of order and initial weights.
-pub(crate) const SEED: u64 = 1;
+impl Training {
+    /// The hardware of a training whose values are known.
+    ///
+    /// # Errors
+    /// No binary points or no image exist.
+    pub fn design(&self, ranges: &NamedRanges, progress: &dyn Progress) -> Result<Design, Failure> {
+        Design::of(&self.project, self, ranges, progress)
+    }
+}
 
 impl Design {
     /// From text and data to images.
     ///
     /// # Errors
     /// Whatever is wrong with any of them.
-    pub fn new(project: &Project, data: &Data, batch: Option<u32>, progress: &dyn Progress) -> Result<Design, Failure> {
-        let (training, ranges) = prepare(project, data, batch, progress)?;
+    pub fn new(project: &Project, data: &Data, asked: &Choices, progress: &dyn Progress) -> Result<Design, Failure> {
+        let (training, ranges) = prepare(project, data, asked, progress)?;
         Design::of(project, &training, &ranges, progress)
     }
 
@@ -81,7 +93,14 @@ impl Design {
         let Training { samples, schedule, programs, start, .. } = training;
         let lowered = Lowered::new(project, programs, ranges, progress)?;
         let images = programs.images(project, &samples.program, &lowered, ranges)?;
-        Ok(Design { samples: samples.clone(), schedule: *schedule, lowered, images, start: start.clone() })
+        let reals = (programs.full.clone(), ranges_of(&programs.full, ranges));
+        let (source, samples, schedule) = (project.source.clone(), samples.clone(), *schedule);
+        Ok(Design { source, samples, schedule, lowered, reals, images, start: start.clone() })
+    }
+
+    /// The grid, which loads any program that fits.
+    pub fn verilog(&self) -> String {
+        hdl::elaborate(&self.images.machine).verilog
     }
 
     /// The first steps of the training, batched.
@@ -93,6 +112,21 @@ impl Design {
             .take(count)
             .map(|batch| gather(&self.samples.train, batch))
             .collect()
+    }
+
+    /// How far fixed point is from golden over the first steps of the training.
+    ///
+    /// # Errors
+    /// What only the values show.
+    ///
+    /// # Panics
+    /// Never: a training has updates.
+    pub fn accuracy(&self, count: usize) -> Result<Accuracy, Failure> {
+        let (program, ranges) = &self.reals;
+        let lowered = self.lowered.full.as_ref().expect("a training has updates");
+        let pair = Pair { program, ranges, lowered, numbers: &self.lowered.numbers };
+        let steps = self.samples.signature.values(&self.steps(count));
+        pair.accuracy(&self.start, &steps).map_err(|error| Failure::about(&self.source, vec![*error]))
     }
 
     /// Cycles per sample in the steady state, measured on the array.

@@ -5,9 +5,10 @@
 //!     trees                  ▓▓    ▓                ░░
 //!     roots                     ▓▓▓  ▓                ░░░
 
-use crate::charts;
+use crate::page::charts;
 use arch::Image;
 use arch::timing::{self, Unit};
+use schemars::JsonSchema;
 use serde::Serialize;
 use sim::array::Array;
 use sim::array::watch::Observation;
@@ -24,7 +25,7 @@ const SHOWN: u32 = 2;
 const AFTER: u32 = 2;
 
 /// Two steps.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Timeline {
     /// Cycles that are shown.
     pub cycles: u64,
@@ -35,7 +36,7 @@ pub struct Timeline {
 }
 
 /// One unit.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Lane {
     /// Its name.
     pub unit: &'static str,
@@ -46,7 +47,7 @@ pub struct Lane {
 }
 
 /// A stretch of work.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Bar {
     /// First cycle.
     pub start: u64,

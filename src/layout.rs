@@ -1,0 +1,152 @@
+//! `layout.json`: how tensors travel on the streams, for people who write their own driver.
+
+use arch::Image;
+use arch::image::Feed;
+use compiler::fixed::{Program, Role};
+use compiler::tensor::TensorId;
+use schemars::JsonSchema;
+use serde::Serialize;
+use sim::train::words::written;
+
+/// How tensors travel on the streams.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Layout {
+    /// Version of the document's form.
+    #[schemars(extend("const" = 1))]
+    schema_version: u32,
+    /// What beats, feeds and indices mean.
+    how_to_read: &'static str,
+    /// Bits of a word.
+    word_bits: u32,
+    /// Words of a beat.
+    stream_words: u32,
+    /// Cycles from the start of a step to the start of the next, if its input is there.
+    step_length: u32,
+    /// Steps of a batch.
+    tiles: u32,
+    /// Where the routines begin.
+    entries: Entries,
+    /// What the streams carry.
+    tensors: Vec<Tensor>,
+    /// Beats that load the model.
+    model_in: Vec<Beats>,
+    /// Beats of the input of a step.
+    step_in: Vec<Beats>,
+    /// Beats of the output of a step.
+    step_out: Vec<Beats>,
+    /// Beats of the model at the end.
+    model_out: Vec<Beats>,
+}
+
+/// Instruction numbers at which routines start; null where there is no such routine.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Entries {
+    /// Step, alu stream.
+    step_alu: Option<u32>,
+    /// Step, root stream.
+    step_root: Option<u32>,
+    /// Step, move stream.
+    step_move: Option<u32>,
+    /// Step, scalar stream.
+    step_scalar: Option<u32>,
+    /// Input of one step, load stream.
+    step_load: Option<u32>,
+    /// Emission after each step, alu stream.
+    emit_step: Option<u32>,
+    /// Emission of the model, alu stream.
+    emit_model: Option<u32>,
+    /// Input of the model, load stream.
+    load_model: Option<u32>,
+}
+
+/// A tensor on the streams.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Tensor {
+    /// Its name.
+    name: String,
+    /// Extents, outermost first.
+    shape: Vec<u32>,
+    /// Bits after the binary point.
+    fraction_bits: i32,
+    /// Elements that the program never computes.
+    never_computed: Vec<usize>,
+    /// Its words, if they are constants.
+    constant: Option<Vec<i64>>,
+}
+
+/// Beats that carry a tensor.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Beats {
+    /// The tensor.
+    tensor: String,
+    /// Counts of the loops, innermost last.
+    counts: Vec<u32>,
+    /// One entry per dimension of the tensor.
+    index: Vec<Index>,
+}
+
+/// The index in one dimension.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Index {
+    /// Of the first lane of the first beat.
+    offset: i64,
+    /// What each loop adds.
+    per_loop: Vec<i64>,
+    /// What each lane adds.
+    per_lane: i64,
+}
+
+impl Layout {
+    /// The layout of an image of `program`.
+    pub fn new(image: &Image, program: &Program) -> Layout {
+        let beats = |feed: &Feed| Beats {
+            tensor: image.tensors[feed.tensor].name.clone(),
+            counts: feed.counts.to_vec(),
+            index: feed
+                .dimensions
+                .iter()
+                .map(|d| Index { offset: d.offset, per_loop: d.levels.to_vec(), per_lane: d.lane })
+                .collect(),
+        };
+        let feeds = |feeds: &[Feed]| feeds.iter().map(beats).collect::<Vec<_>>();
+        let tensor = |tensor: &arch::image::StreamTensor| {
+            let id = program.tensors.iter().position(|t| t.name == tensor.name);
+            let never = id.filter(|&id| program.tensors[id].role == Role::Output).map(|id| {
+                let written = written(program, TensorId(id));
+                (0..written.len()).filter(|&n| !written[n]).collect::<Vec<_>>()
+            });
+            Tensor {
+                name: tensor.name.clone(),
+                shape: tensor.shape.clone(),
+                fraction_bits: tensor.fraction,
+                never_computed: never.unwrap_or_default(),
+                constant: tensor.constant.clone(),
+            }
+        };
+        let entries = &image.entries;
+        Layout {
+            schema_version: 1,
+            how_to_read: "Beat k of a feed (loop counters k, innermost last) carries in lane l the element whose index in each \
+                          dimension is offset + sum(per_loop * k) + per_lane * l; outside the shape: 0 on the way in, dropped on the way out.",
+            word_bits: image.machine.word(),
+            stream_words: image.machine.stream_words(),
+            step_length: image.step_length,
+            tiles: image.tiles,
+            entries: Entries {
+                step_alu: entries.step_alu,
+                step_root: entries.step_root,
+                step_move: entries.step_move,
+                step_scalar: entries.step_scalar,
+                step_load: entries.step_load,
+                emit_step: entries.emit_step,
+                emit_model: entries.emit_model,
+                load_model: entries.load_model,
+            },
+            tensors: image.tensors.iter().map(tensor).collect(),
+            model_in: feeds(&image.model_in),
+            step_in: feeds(&image.step_in),
+            step_out: feeds(&image.step_out),
+            model_out: feeds(&image.model_out),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! One evaluation of a program on given values, on any rung of the ladder.
+//!
+//! ```text
+//! values (JSON) ──▶ golden ──▶ binary points ──▶ fixed ──▶ array ──▶ rtl ──▶ values (JSON), the first word that differs
+//! ```
+
+use crate::engines::Rung;
+use crate::failure::Failure;
+use crate::images;
+use crate::progress::Progress;
+use crate::project::Project;
+use crate::simulators::Simulator;
+use arch::number::to_f64;
+use arch::{Diagnostic, Image};
+use compiler::canonical::{Batch, Keep, Options};
+use compiler::fixed::{self, Role};
+use compiler::tensor::{self, Program, TensorId};
+use serde_json::Value;
+use sim::array::Array;
+use sim::distance::{Accuracy, Distance};
+use sim::driver::{Driver, Run, Words};
+use sim::eval::{Elements, Engine, evaluate, not_words, read_inputs, results};
+use sim::fixed::Fixed;
+use sim::golden::Golden;
+use sim::grid::{Grid, Stalls};
+use sim::ladder::{Upper, Values};
+use sim::train::words::written;
+use std::collections::BTreeMap;
+
+/// What an evaluation gave.
+#[derive(Debug, Clone)]
+pub struct Evaluation {
+    /// `values`, `shapes`, and `next` if the program updates anything, as JSON.
+    pub values: Value,
+    /// What the values show to be doubtful.
+    pub warnings: Vec<Diagnostic>,
+    /// How far they are from golden's, below golden.
+    pub distance: Option<Distance>,
+    /// The first word that differs from the rung above.
+    pub mismatch: Option<String>,
+}
+
+impl Evaluation {
+    /// Evaluate `program`, read by `project`, once.
+    ///
+    /// # Errors
+    /// Inputs of the wrong name or shape; what the rung cannot compute.
+    pub fn new(
+        project: &Project,
+        program: &Program,
+        inputs: &Value,
+        rung: Rung,
+        progress: &dyn Progress,
+    ) -> Result<Evaluation, Failure> {
+        let about = |diagnostics| Failure::about(&project.source, diagnostics);
+        let mut golden = Golden::new(program);
+        let values = evaluate(program, inputs, &mut golden).map_err(about)?;
+        let mut warnings = golden.warnings().to_vec();
+        if rung == Rung::Golden {
+            return Ok(Evaluation { values, warnings, distance: None, mismatch: None });
+        }
+        let given = read_inputs(program, inputs).map_err(about)?;
+        let not_words = not_words(program, inputs, &given);
+        if !not_words.is_empty() {
+            return Err(about(not_words));
+        }
+        let below = Below::evaluate(rung, project, program, &given, progress)?;
+        let values = results(program, &Overlay { program, golden: &golden, below: &below });
+        let Accuracy { distance, lost_bits } = below.accuracy;
+        warnings.extend(lost_bits);
+        Ok(Evaluation { values, warnings, distance: Some(distance), mismatch: below.mismatch })
+    }
+}
+
+/// The results of a rung below golden, by name.
+struct Below {
+    /// Final values of the program's names.
+    names: BTreeMap<String, Vec<f64>>,
+    /// Inputs as words, and states after the step.
+    held: BTreeMap<String, Vec<f64>>,
+    /// The first word that differs from the rung above.
+    mismatch: Option<String>,
+    /// How far the results are from golden's; what has no value is 0 on both.
+    accuracy: Accuracy,
+}
+
+impl Below {
+    fn evaluate(
+        rung: Rung,
+        project: &Project,
+        program: &Program,
+        inputs: &[(TensorId, Elements)],
+        progress: &dyn Progress,
+    ) -> Result<Below, Failure> {
+        let about = |diagnostics| Failure::about(&project.source, diagnostics);
+        let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
+        let value = |(id, values): &(TensorId, Elements)| {
+            let values = values.iter().map(|value| value.unwrap_or(0.0)).collect();
+            (program.tensors[id.0].name.clone(), values)
+        };
+        let held: Values = inputs.iter().map(value).collect();
+        let step = std::slice::from_ref(&held);
+        let upper = Upper::new(program, &options, &Values::new(), step, &project.numbers()).map_err(about)?;
+        progress.warnings(&project.source, &upper.numbers.notes);
+        let accuracy = upper.accuracy();
+        let words = upper.fixed;
+        let mut fixed = Fixed::new(&words);
+        for (id, tensor) in words.tensors.iter().enumerate() {
+            if let (Some(values), true) = (held.get(&tensor.name), matches!(tensor.role, Role::Input | Role::State)) {
+                fixed.set_real(TensorId(id), values);
+            }
+        }
+        let before = fixed.clone();
+        fixed.step();
+        if rung == Rung::Fixed {
+            return Ok(Below { accuracy, ..Below::of(&words, |id| fixed.words(id).to_vec()) });
+        }
+        let image = images::of_function(project, &words)?.image;
+        let all = (0..words.tensors.len()).map(|id| (id, fixed.words(TensorId(id)).to_vec())).collect();
+        let array = on_grid(Array::new(&image.machine), &image, &words, &before)?;
+        let mut rungs: Vec<(&str, Sent)> = vec![("fixed", all), ("array", array)];
+        if rung == Rung::Rtl {
+            let simulator = Simulator::build(&image.machine, progress)?;
+            rungs.push(("rtl", on_grid(simulator.device(&image.machine), &image, &words, &before)?));
+        }
+        let lowest = &rungs[rungs.len() - 1].1;
+        let mut found = Below::of(&words, |id| lowest.get(&id.0).unwrap_or(&rungs[0].1[&id.0]).clone());
+        found.accuracy = accuracy;
+        found.mismatch = first_difference(&rungs, |tensor| words.tensors[tensor].name.clone());
+        Ok(found)
+    }
+
+    /// Values of names and of what the machine holds, from the words of each tensor.
+    fn of(program: &fixed::Program, words: impl Fn(TensorId) -> Vec<i64>) -> Below {
+        let values = |id: TensorId| {
+            let fraction = program.tensors[id.0].fraction;
+            words(id).into_iter().map(|word| to_f64(word, fraction)).collect::<Vec<f64>>()
+        };
+        let names = program.names.iter().map(|(name, id)| (name.clone(), values(*id))).collect();
+        let held = program.tensors.iter().enumerate().filter(|(_, t)| matches!(t.role, Role::Input | Role::State));
+        let held = held.map(|(id, tensor)| (tensor.name.clone(), values(TensorId(id)))).collect();
+        Below { names, held, mismatch: None, accuracy: Accuracy::default() }
+    }
+}
+
+fn is_held(role: &tensor::Role) -> bool {
+    matches!(role, tensor::Role::Input | tensor::Role::Label | tensor::Role::State | tensor::Role::InOut)
+}
+
+/// Words by tensor number of the program.
+type Sent = BTreeMap<usize, Vec<i64>>;
+
+/// One step on a grid: the words it sent.
+fn on_grid<G: Grid>(grid: G, image: &Image, program: &fixed::Program, before: &Fixed) -> Result<Sent, Failure> {
+    let id = |name: &str| before.tensor(name).expect("the image calls its tensors as the program does");
+    let words: Words = image.tensors.iter().map(|tensor| before.words(id(&tensor.name)).to_vec()).collect();
+    let emit_model = image.entries.emit_model.is_some();
+    let mut driver = Driver::new(grid, image.clone(), Stalls::none());
+    let run = Run { load_model: Some(&words), steps: std::slice::from_ref(&words), emit_model };
+    let outcome = driver.run(run).map_err(|stuck| Failure::Bug(stuck.to_string()))?;
+    let mut sent = BTreeMap::new();
+    for tensors in outcome.steps.into_iter().chain([outcome.model]) {
+        for (tensor, words) in image.tensors.iter().zip(tensors) {
+            if !words.is_empty() {
+                let id = id(&tensor.name);
+                // What the program never computes is whatever was in the memory.
+                let computed = match program.tensors[id.0].role {
+                    Role::Output => written(program, id),
+                    _ => vec![true; words.len()],
+                };
+                let words = words.into_iter().zip(computed).map(|(word, computed)| if computed { word } else { 0 });
+                sent.insert(id.0, words.collect());
+            }
+        }
+    }
+    Ok(sent)
+}
+
+/// The first word in which a rung differs from the one above it, the highest rung first.
+fn first_difference(rungs: &[(&str, Sent)], name_of: impl Fn(usize) -> String) -> Option<String> {
+    rungs.windows(2).find_map(|pair| {
+        let [(reference, above), (name, found)] = pair else { return None };
+        found.iter().find_map(|(&tensor, words)| {
+            let expected = above.get(&tensor).map_or(&[][..], Vec::as_slice);
+            let element = (0..words.len().max(expected.len())).find(|&n| words.get(n) != expected.get(n))?;
+            let show = |word: Option<&i64>| word.map_or("nothing".to_owned(), |word| format!("the word {word}"));
+            let (word, other) = (show(words.get(element)), show(expected.get(element)));
+            let what = name_of(tensor);
+            Some(format!("{name} differs from {reference}: `{what}` element {element} is {word} instead of {other}"))
+        })
+    })
+}
+
+/// The lower rung's values at the places where the program defines them.
+struct Overlay<'a> {
+    program: &'a Program,
+    golden: &'a Golden,
+    below: &'a Below,
+}
+
+impl Engine for Overlay<'_> {
+    fn set(&mut self, _: TensorId, _: &[Option<f64>]) {}
+
+    fn step(&mut self) -> Result<(), Box<Diagnostic>> {
+        Ok(())
+    }
+
+    fn value(&self, tensor: TensorId) -> Elements {
+        let defined: Elements = self.golden.value(tensor).collect();
+        let held = is_held(&self.program.tensors[tensor.0].role)
+            .then(|| self.below.held.get(&self.program.tensors[tensor.0].name));
+        let named = || {
+            let name = self.program.names.iter().find(|(_, id)| *id == tensor)?;
+            self.below.names.get(&name.0)
+        };
+        // What is input and result at once is meant as the result.
+        let both = self.program.tensors[tensor.0].role == tensor::Role::InOut;
+        let found = if both { named() } else { held.flatten().or_else(named) };
+        match found {
+            Some(values) if values.len() == defined.len() => {
+                defined.iter().zip(values).map(|(defined, &value)| defined.map(|_| value)).collect()
+            }
+            _ => defined,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A grid that agrees with an array that is wrong is wrong, too.
+    #[test]
+    fn the_highest_difference_is_named() {
+        let sent = |word| Sent::from([(3, vec![7, word])]);
+        let difference = |words: [i64; 3]| {
+            let [fixed, array, rtl] = words.map(sent);
+            first_difference(&[("fixed", fixed), ("array", array), ("rtl", rtl)], |tensor| format!("t{tensor}"))
+        };
+        assert_eq!(difference([1, 1, 1]), None);
+        let array = "array differs from fixed: `t3` element 1 is the word 2 instead of the word 1";
+        assert_eq!(difference([1, 2, 2]).as_deref(), Some(array));
+        assert_eq!(difference([1, 2, 1]).as_deref(), Some(array));
+        let rtl = "rtl differs from array: `t3` element 1 is the word 2 instead of the word 1";
+        assert_eq!(difference([1, 1, 2]).as_deref(), Some(rtl));
+    }
+}

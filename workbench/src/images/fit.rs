@@ -1,0 +1,174 @@
+//! One machine for several programs: what its specification leaves open, decided once.
+//!
+//! ```text
+//! programs, specification ──▶ accumulator, tables ──▶ depths, units ──▶ images for that grid ──▶ shift amounts ──▶ Machine
+//!                                of all programs       of each alone                              on a board
+//! ```
+//!
+//! | left out | it is |
+//! |---|---|
+//! | `accumulator` | on a board, as wide as the widest sum of the programs; otherwise the default of the word |
+//! | `table_entries` | all tables of the program that has most; none where nothing is looked up or divided |
+//! | depths of pads and programs | those of the program that needs most |
+//! | `divider`, `extremes` | there if a program needs them |
+//! | `scalar` | there if it makes a step shorter; never on a board, whose size does not follow from the specification then |
+//! | `alignments`, `shifts`, `root_shifts` | on a board, those that the images use; otherwise any |
+//!
+//! The programs stay as they were lowered: a machine whose accumulators are narrower than those they were lowered for runs them
+//! as long as every final sum fits ([`Program::narrowest_accumulator`]).
+
+use arch::amounts::Amounts;
+use arch::image::Image;
+use arch::machine::MachineSpec;
+use arch::{Machine, Span};
+use compiler::fixed::Program;
+use compiler::image::{Refusal, needs_divider};
+use compiler::search::{self, Compiled};
+
+/// What is given of a machine.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// Its specification; what is left out is fitted.
+    pub spec: MachineSpec,
+    /// Whether it is to fit a board: as little hardware as the programs need.
+    pub board: bool,
+}
+
+/// A machine, and the image of each program for it.
+pub struct Fitted {
+    /// The grid.
+    pub machine: Machine,
+    /// In the order of the programs.
+    pub compiled: Vec<Compiled>,
+}
+
+/// Why there is no machine.
+#[derive(Debug)]
+pub struct Unfit {
+    /// Number of the program that has no image.
+    pub program: usize,
+    /// Why.
+    pub refusal: Refusal,
+}
+
+/// Fit a machine to programs, and compile them for it.
+///
+/// # Errors
+/// A program needs more than the specification gives, or something the machine cannot do.
+pub fn fit(programs: &[&Program], wanted: &Wanted, line_of: &dyn Fn(Span) -> usize) -> Result<Fitted, Unfit> {
+    let about = |program: usize| move |refusal: Refusal| Unfit { program, refusal };
+    let spec = with_widths(programs, wanted);
+    let alone =
+        |(number, program): (usize, &&Program)| search::compile_fitted(program, &spec, line_of).map_err(about(number));
+    let machine = |spec: MachineSpec| Machine::try_from(spec).expect("each program has a machine like this");
+    let mut compiled = programs.iter().enumerate().map(alone).collect::<Result<Vec<_>, Unfit>>()?;
+    let machines: Vec<Machine> = compiled.iter().map(|compiled| compiled.image.machine.clone()).collect();
+    let common = machine(covering(&spec, &machines));
+    for (number, program) in programs.iter().enumerate() {
+        if machines[number] != common {
+            compiled[number] = search::compile(program, &common, line_of).map_err(about(number))?;
+        }
+    }
+    if !wanted.board {
+        return Ok(Fitted { machine: common, compiled });
+    }
+    let machine = machine(with_shifters(&wanted.spec, common, &compiled));
+    let compiled = compiled.into_iter().map(|compiled| compiled.on(&machine)).collect();
+    Ok(Fitted { machine, compiled })
+}
+
+/// Accumulators and tables, which follow from the programs alone.
+fn with_widths(programs: &[&Program], wanted: &Wanted) -> MachineSpec {
+    let mut spec = wanted.spec.clone();
+    if wanted.board {
+        let needed = programs.iter().map(|program| program.narrowest_accumulator()).max();
+        spec.accumulator = spec.accumulator.or(needed);
+        // What does not follow from its specification alone might not fit the board.
+        spec.scalar = spec.scalar.or(Some(false));
+    }
+    if spec.table_entries.is_none() {
+        // Without functions the grid has no function units; with some, at least the smallest memory.
+        let entries = |program: &&Program| program.tables.iter().map(|table| table.entries.len()).sum::<usize>();
+        let most = programs.iter().map(entries).max().unwrap_or(0) as u32;
+        let divides = spec.divider == Some(true) || programs.iter().any(|program| needs_divider(program));
+        spec.table_entries = Some(if most == 0 && !divides { 0 } else { most.max(64) });
+    }
+    spec
+}
+
+/// What the specification leaves open, as large as the largest of `machines` has it.
+fn covering(spec: &MachineSpec, machines: &[Machine]) -> MachineSpec {
+    let depth = |given: Option<u32>, of: fn(&Machine) -> u32| given.or_else(|| machines.iter().map(of).max());
+    let unit = |given: Option<bool>, of: fn(&Machine) -> bool| given.or_else(|| Some(machines.iter().any(of)));
+    MachineSpec {
+        model_depth: depth(spec.model_depth, Machine::model_depth),
+        data_depth: depth(spec.data_depth, Machine::data_depth),
+        temporary_depth: depth(spec.temporary_depth, Machine::temporary_depth),
+        program_depth: depth(spec.program_depth, Machine::program_depth),
+        gradient_depth: depth(spec.gradient_depth, Machine::gradient_depth),
+        divider: unit(spec.divider, Machine::divider),
+        extremes: unit(spec.extremes, Machine::extremes),
+        scalar: unit(spec.scalar, Machine::scalar),
+        ..spec.clone()
+    }
+}
+
+/// The shifters that the images use, where the specification does not list them.
+fn with_shifters(given: &MachineSpec, machine: Machine, compiled: &[Compiled]) -> MachineSpec {
+    let union = |amounts: fn(&Image) -> Option<Amounts>| {
+        compiled.iter().filter_map(|compiled| amounts(&compiled.image)).reduce(Amounts::or).unwrap_or(Amounts::NONE)
+    };
+    MachineSpec {
+        alignments: given.alignments.or_else(|| Some(union(Image::alignments))),
+        shifts: given.shifts.or_else(|| Some(union(Image::shifts))),
+        root_shifts: given.root_shifts.or_else(|| Some(union(Image::root_shifts))),
+        ..MachineSpec::from(machine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Choices, Data, Design, Project};
+    use arch::amounts::Amounts;
+
+    const LINE: &str = "mu = 0.1; model_input x[2]; model_output y; model w[2]; gradient g[2] -> w; iterator i[0:2];
+                        h = sum[i](w[i] * x[i]); d = h - y; g[i] = d * x[i];";
+
+    fn design(config: &str) -> Design {
+        let table = "[train]\nprediction = 'h'\nloss = 'squared'\n";
+        let project = Project::in_memory("line.t", LINE, Some(table), Some(config)).unwrap();
+        Design::new(&project, &Data::default(), &Choices::default(), &()).unwrap()
+    }
+
+    #[test]
+    fn a_board_gets_what_the_programs_need() {
+        let Design { images, lowered, .. } =
+            design("[machine]\npus = 1\npes_per_pu = 2\n[board]\nname = 'icebreaker'\n");
+        let (full, predict) = (images.full.unwrap(), images.predict);
+        let programs = [lowered.full.as_ref().unwrap(), &lowered.predict];
+        // Two products of two words of 16 bits are below 2^31: 32 bits and the sign.
+        let needed = programs.iter().map(|program| program.narrowest_accumulator()).max().unwrap();
+        assert!((33..48).contains(&needed), "{needed}");
+        assert_eq!(images.machine.accumulator(), needed);
+        assert!(programs.iter().all(|program| program.accumulator == 48), "programs stay as they were lowered");
+        assert!(full.image.machine == images.machine && predict.image.machine == images.machine);
+        let used = [&full.image, &predict.image].map(|image| image.shifts().unwrap_or(Amounts::NONE));
+        assert_eq!(images.machine.shifts(), used[0].or(used[1]));
+        assert_eq!((images.machine.table_entries(), images.machine.scalar()), (0, false));
+    }
+
+    #[test]
+    fn without_a_board_accumulators_and_shifters_do_everything() {
+        let machine = design("[machine]\npus = 1\npes_per_pu = 2\n").images.machine;
+        assert_eq!((machine.accumulator(), machine.shifts()), (48, Amounts::ANY));
+    }
+
+    #[test]
+    fn what_is_specified_stays() {
+        let machine =
+            design("[machine]\npus = 1\npes_per_pu = 2\naccumulator = 40\ndata_depth = 64\ntable_entries = 128\n")
+                .images
+                .machine;
+        assert_eq!((machine.accumulator(), machine.data_depth(), machine.table_entries()), (40, 64, 128));
+    }
+}
