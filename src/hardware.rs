@@ -12,7 +12,7 @@ use fpga::floorplan;
 use fpga::flow::{FlowError, OpenFlow};
 use fpga::yosys::{self, Netlist, YosysError};
 use hdl::shell;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,11 +28,17 @@ pub struct Synthesis {
     /// Ordering code of the device.
     part: String,
     /// The grid.
+    #[schemars(schema_with = "machine")]
     machine: MachineSpec,
     /// Cells by kind.
     cells: Vec<Cells>,
     /// Cells by type, as the family calls them.
     types: BTreeMap<String, u64>,
+}
+
+/// As the schema of configurations has it.
+fn machine(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "$ref": "config.json#/properties/machine" })
 }
 
 /// Cells of one kind.

@@ -21,6 +21,7 @@ pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result
     };
     Project::open(&Request {
         config: global.config.clone(),
+        machine: global.machine.clone(),
         program: program.map(Path::to_owned),
         language: global.lang.map(Language::from),
         reading,

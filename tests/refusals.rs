@@ -67,6 +67,21 @@ fn a_batch_that_is_too_large_says_which_one_fits() {
 }
 
 #[test]
+fn machine_keys_of_the_command_line_are_checked() {
+    let with = |machine: &str, words: &[&str]| fails(&["explain", "--config", "tiny", "--machine", machine], 2, words);
+    with("wrd=8", &["--machine wrd=8", "no such key", "did you mean `word`?"]);
+    with("shifts=0,64", &["no such value", "0..=63"]);
+    with("stream_words=3", &["must divide the number of PEs, 8"]);
+    with("word", &["write KEY=VALUE"]);
+    // One row of the two that the configuration has, so four words per transfer; a list without brackets.
+    let keys = ["--machine", "pus=1", "--machine", "shifts=0,9,10,11,12,13,14,15"];
+    let out = tempfile::tempdir().unwrap();
+    let build = ["build", "--config", "tiny", "--format", "json", "--out", out.path().to_str().unwrap()];
+    let grid = &done(&[&build, &keys[..]].concat()).json()["report"]["machine"];
+    assert_eq!((&grid["pus"], &grid["stream_words"]), (&1.into(), &4.into()), "{grid}");
+}
+
+#[test]
 fn a_program_that_is_too_large_says_what_would_do() {
     let folder = tempfile::tempdir().unwrap();
     let small = file(folder.path(), "small.toml", "[machine]\npus = 1\npes_per_pu = 2\nmodel_depth = 8\n");

@@ -267,6 +267,8 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
         alignments: Some(amounts(ALIGNMENTS)?),
         shifts: Some(amounts(SHIFTS)?),
         root_shifts: Some(amounts(ROOT_SHIFTS)?),
+        // What no program sees has no register.
+        ..MachineSpec::default()
     };
     Machine::try_from(spec).ok()
 }

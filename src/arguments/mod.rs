@@ -10,7 +10,8 @@ use sim::train::settings::{Order, Reduction};
 use std::ops::Range;
 use std::path::PathBuf;
 use values::{
-    parse_gaussian, parse_jobs, parse_limit, parse_range, parse_separator, parse_setting, parse_split, parse_timeout,
+    parse_gaussian, parse_jobs, parse_key, parse_limit, parse_range, parse_separator, parse_setting, parse_split,
+    parse_timeout,
 };
 use workbench::Choices;
 
@@ -38,6 +39,9 @@ pub struct Global {
     /// Machine, board and numbers: a TOML file, or the name of one in configs/ (zcu102, ulx3s, icebreaker, tiny)
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// A key of the `machine` table, stronger than the config's; may be repeated
+    #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = parse_key)]
+    pub machine: Vec<(String, String)>,
     /// Folder for what the command writes; default: the config's, or out/NAME
     #[arg(long, global = true, value_name = "PATH")]
     pub out: Option<PathBuf>,

@@ -17,6 +17,11 @@ pub(super) fn parse_setting(text: &str) -> Result<(String, f64), String> {
     if value.is_finite() { Ok((name.trim().to_owned(), value)) } else { Err("the value must be finite".to_owned()) }
 }
 
+pub(super) fn parse_key(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
 pub(super) fn parse_gaussian(text: &str) -> Result<(f64, f64), String> {
     let (mean, deviation) = text.split_once(',').ok_or("write MEAN,DEVIATION")?;
     match (mean.trim().parse::<f64>(), deviation.trim().parse::<f64>()) {

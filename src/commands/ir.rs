@@ -44,7 +44,7 @@ fn on_text(global: &Global, options: &Ir, name: &str, path: &Path) -> Result<Str
         std::fs::read_to_string(path).map(|read| text = read)
     };
     read.map_err(|error| Failure::file("read", path, &error))?;
-    let (config, _) = project::configuration(global.config.as_deref())?;
+    let (config, _) = project::configuration(global.config.as_deref(), &global.machine)?;
     let batch = Batch { size: options.target.plan.batch.unwrap_or(1), reduction: Reduction::Mean };
     let settings = Settings {
         options: Options { keep: Keep::AllNames, batch },

@@ -6,8 +6,11 @@ use serde_json::Value;
 /// The part of JSON Schema that our schemas use. What is wrong, with its place.
 fn check(value: &Value, schema: &Value, root: &Value, place: &str, wrong: &mut Vec<String>) {
     if let Some(name) = schema["$ref"].as_str() {
-        let target = name.strip_prefix("#/$defs/").expect("references are to definitions of the schema");
-        return check(value, &root["$defs"][target], root, place, wrong);
+        let (file, target) = name.split_once('#').expect("a reference has a place");
+        let other = file.strip_suffix(".json").map(self::schema);
+        let root = other.as_ref().unwrap_or(root);
+        let target = root.pointer(target).unwrap_or_else(|| panic!("there is no {name}"));
+        return check(value, target, root, place, wrong);
     }
     for choices in ["anyOf", "oneOf"].into_iter().filter_map(|key| schema[key].as_array()) {
         let fits = |choice: &Value| {

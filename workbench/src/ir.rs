@@ -1,7 +1,9 @@
 //! Stages of a project as text: its program after a pass.
 //!
-//!     project, data ──▶ tensor ──pass──▶ ... ──pass──▶ canonical ──ranges, lower──▶ fixed ──search──▶ placed, jobs, scheduled, image
-//!                                                        printed after any of them
+//! ```text
+//! project, data ──▶ tensor ──pass──▶ ... ──pass──▶ canonical ──ranges, lower──▶ fixed ──search──▶ placed, jobs, scheduled, image
+//!                                                    printed after any of them
+//! ```
 //!
 //! What comes after a stage is not computed, so a program that is refused later can be looked at, too.
 

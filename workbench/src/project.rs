@@ -60,6 +60,8 @@ pub struct Project {
 pub struct Request {
     /// The configuration: a path, or the name of one in `configs/` or built in.
     pub config: Option<PathBuf>,
+    /// Keys of its machine and their values as text, stronger than its own.
+    pub machine: Vec<(String, String)>,
     /// The program; default: the one the configuration names.
     pub program: Option<PathBuf>,
     /// Its language, whatever its extension is.
@@ -68,16 +70,19 @@ pub struct Request {
     pub reading: Options,
 }
 
-/// A configuration and where it is from; the default one without a name.
+/// A configuration and where it is from; the default one without a name. Keys of `machine` are stronger than its own.
 ///
 /// # Errors
 /// It cannot be read, or is wrong.
-pub fn configuration(name: Option<&Path>) -> Result<(Config, Option<(PathBuf, Source)>), Failure> {
-    let Some(name) = name else { return Ok((Config::default(), None)) };
+pub fn configuration(
+    name: Option<&Path>,
+    machine: &[(String, String)],
+) -> Result<(Config, Option<(PathBuf, Source)>), Failure> {
+    let Some(name) = name else { return Ok((Config::default().with_machine(machine, None)?, None)) };
     let path = library::find_config(name)?;
     let source = library::read(&path)?;
     let config = Config::parse(&source).map_err(|diagnostics| Failure::about(&source, diagnostics))?;
-    Ok((config, Some((path, source))))
+    Ok((config.with_machine(machine, Some(&source))?, Some((path, source))))
 }
 
 impl Project {
@@ -87,7 +92,7 @@ impl Project {
     /// A file cannot be read or the config is wrong; no program is named; its extension is not a language's; it is in a language without
     /// functions, and one is named.
     pub fn open(request: &Request) -> Result<Project, Failure> {
-        let (config, config_source) = configuration(request.config.as_deref())?;
+        let (config, config_source) = configuration(request.config.as_deref(), &request.machine)?;
         let own = beside(config_source.as_ref(), config.program.as_ref());
         let path = match (&request.program, &own) {
             (Some(path), _) | (None, Some(path)) => path.clone(),

@@ -129,7 +129,7 @@ impl Board {
     /// It is another grid.
     pub fn check_config(&self, config: &Config, source: Option<&(PathBuf, Source)>) -> Result<(), Failure> {
         let there = MachineSpec::from(self.machine.clone());
-        let differences = differences(&config.spec, &MachineSpec::from(config.machine.clone()), &there);
+        let differences = differences(&config.spec.seen(), &MachineSpec::from(config.machine.clone()), &there);
         if differences.is_empty() {
             return Ok(());
         }

@@ -63,7 +63,7 @@ pub fn fit(programs: &[&Program], wanted: &Wanted, line_of: &dyn Fn(Span) -> usi
     let machine = |spec: MachineSpec| Machine::try_from(spec).expect("each program has a machine like this");
     let mut compiled = programs.iter().enumerate().map(alone).collect::<Result<Vec<_>, Unfit>>()?;
     let machines: Vec<Machine> = compiled.iter().map(|compiled| compiled.image.machine.clone()).collect();
-    let common = machine(covering(&spec, &machines));
+    let common = machine(spec.covering(&machines));
     for (number, program) in programs.iter().enumerate() {
         if machines[number] != common {
             compiled[number] = search::compile(program, &common, line_of).map_err(about(number))?;
@@ -94,23 +94,6 @@ fn with_widths(programs: &[&Program], wanted: &Wanted) -> MachineSpec {
         spec.table_entries = Some(if most == 0 && !divides { 0 } else { most.max(64) });
     }
     spec
-}
-
-/// What the specification leaves open, as large as the largest of `machines` has it.
-fn covering(spec: &MachineSpec, machines: &[Machine]) -> MachineSpec {
-    let depth = |given: Option<u32>, of: fn(&Machine) -> u32| given.or_else(|| machines.iter().map(of).max());
-    let unit = |given: Option<bool>, of: fn(&Machine) -> bool| given.or_else(|| Some(machines.iter().any(of)));
-    MachineSpec {
-        model_depth: depth(spec.model_depth, Machine::model_depth),
-        data_depth: depth(spec.data_depth, Machine::data_depth),
-        temporary_depth: depth(spec.temporary_depth, Machine::temporary_depth),
-        program_depth: depth(spec.program_depth, Machine::program_depth),
-        gradient_depth: depth(spec.gradient_depth, Machine::gradient_depth),
-        divider: unit(spec.divider, Machine::divider),
-        extremes: unit(spec.extremes, Machine::extremes),
-        scalar: unit(spec.scalar, Machine::scalar),
-        ..spec.clone()
-    }
 }
 
 /// The shifters that the images use, where the specification does not list them.

@@ -7,11 +7,12 @@
 //! `configs/reference.toml` explains every key. What is wrong is said with line and column, and an unknown key with the
 //! nearest known one.
 
-use crate::failure::Source;
+use crate::failure::{Failure, Source};
 use crate::plan;
-use arch::machine::{MOST_LINES, MachineSpec};
+use arch::machine::{MOST_LINES, MachineSpec, SetError};
 use arch::{Code, Diagnostic, Machine, Span};
 use compiler::fixed::Numbers;
+use compiler::language::nearest;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -47,7 +48,6 @@ fn machine(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = MachineSpec::json_schema(generator);
     if let Some(pus) = schema.pointer_mut("/properties/pus").and_then(Value::as_object_mut) {
         pus.insert("type".to_owned(), json!(["integer", "string", "null"]));
-        pus.insert("description".to_owned(), "Rows of the grid, 1..=64, or `auto`: as many as the board holds.".into());
     }
     schema
 }
@@ -147,6 +147,38 @@ pub enum Microcode {
 }
 
 impl Config {
+    /// The same with some keys of the machine as they are given here, as text.
+    ///
+    /// # Errors
+    /// There is no such key, it has no such value, the machine is impossible.
+    pub fn with_machine(mut self, keys: &[(String, String)], source: Option<&Source>) -> Result<Config, Failure> {
+        if keys.is_empty() {
+            return Ok(self);
+        }
+        let wrong = |message: String| Failure::Usage(format!("--machine {message}"));
+        for (key, value) in keys {
+            self.spec.set(key, value).map_err(|error| {
+                let known = arch::machine::keys();
+                let hint = match error {
+                    SetError::Key => {
+                        nearest(key, known.iter().map(|key| key.name)).map(|near| format!("did you mean `{near}`?"))
+                    }
+                    SetError::Value => known.into_iter().find(|known| known.name == key).map(|key| key.text),
+                };
+                wrong(format!(
+                    "{key}={value}: {error}; {}",
+                    hint.unwrap_or_else(|| "configs/reference.toml has all keys".to_owned())
+                ))
+            })?;
+            self.pus_by_board = self.pus_by_board && key != "pus";
+        }
+        self.machine = Machine::try_from(self.spec.clone()).map_err(|error| wrong(error.to_string()))?;
+        if let Some(source) = source {
+            check_numbers(&self.numbers, &self.machine, &source.text).map_err(|wrong| Failure::about(source, wrong))?;
+        }
+        Ok(self)
+    }
+
     /// What words look like on a machine, and what the user decided about them.
     pub fn numbers(&self, machine: &Machine) -> Numbers {
         let of_machine = Numbers::of_machine(machine);

@@ -1,0 +1,181 @@
+//! The keys of the `[machine]` table, one row each: whoever adds a key adds a row.
+//!
+//! ```text
+//! row ──▶ field of MachineSpec ──rule──▶ field of Machine, and its accessor
+//!  └────▶ keys(): schema, configs/reference.toml, `--machine KEY=VALUE`
+//! ```
+//!
+//! A row says what the key is, its name and type, and its [`Rule`]: range and default, which may depend on the rows above it.
+
+use super::MachineError;
+use super::rule::{Key, Rule, Setting};
+use crate::amounts::Amounts;
+use crate::number::default_accumulator;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// Most rows of a grid, and most columns.
+pub const MOST_LINES: u32 = 64;
+
+/// The largest divisor of the number of PEs up to 16: a default that is always possible.
+pub(super) fn default_stream(pes: u32) -> u32 {
+    (1..=16.min(pes)).rev().find(|words| pes.is_multiple_of(*words)).unwrap_or(1)
+}
+
+/// Shift amounts as an example.
+fn few(amounts: &[u32]) -> Amounts {
+    Amounts::of(amounts.iter().copied()).unwrap_or(Amounts::NONE)
+}
+
+macro_rules! machine_keys {
+    ($($(#[doc = $doc:literal])+ $key:ident: $type:ty = $rule:expr;)+) => {
+        /// Parameters as a configuration file gives them; what is left out has a default.
+        #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct MachineSpec {
+            $($(#[doc = $doc])+ pub $key: Option<$type>,)+
+        }
+
+        /// One grid.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "MachineSpec", into = "MachineSpec")]
+        pub struct Machine {
+            $(pub(super) $key: $type,)+
+        }
+
+        impl TryFrom<MachineSpec> for Machine {
+            type Error = MachineError;
+
+            fn try_from(spec: MachineSpec) -> Result<Machine, MachineError> {
+                $(let $key = $rule.check(stringify!($key), spec.$key)?;)+
+                let machine = Machine { $($key),+ };
+                machine.check_together()?;
+                Ok(machine)
+            }
+        }
+
+        impl From<Machine> for MachineSpec {
+            fn from(machine: Machine) -> MachineSpec {
+                MachineSpec { $($key: machine.$key.given()),+ }
+            }
+        }
+
+        impl Machine {
+            $($(#[doc = $doc])+ pub fn $key(&self) -> $type {
+                self.$key
+            })+
+        }
+
+        impl MachineSpec {
+            /// Set a key to a value as the command line gives it; lists without brackets.
+            ///
+            /// # Errors
+            /// There is no such key, or it has no such value.
+            pub fn set(&mut self, key: &str, value: &str) -> Result<(), SetError> {
+                match key {
+                    $(stringify!($key) => self.$key = Some(Setting::read(value).ok_or(SetError::Value)?),)+
+                    _ => return Err(SetError::Key),
+                }
+                Ok(())
+            }
+
+            /// The same without what programs do not see.
+            #[must_use]
+            pub fn seen(&self) -> MachineSpec {
+                let unseen: Vec<&str> = keys().iter().filter(|key| !key.seen).map(|key| key.name).collect();
+                MachineSpec { $($key: self.$key.filter(|_| !unseen.contains(&stringify!($key))),)+ }
+            }
+
+            /// The same, and what it leaves open as large as the largest of `machines` has it.
+            #[must_use]
+            pub fn covering(&self, machines: &[Machine]) -> MachineSpec {
+                MachineSpec {
+                    $($key: self.$key.or_else(|| machines.iter().map(|machine| machine.$key).reduce(Setting::with)),)+
+                }
+            }
+        }
+
+        /// All keys, in the order of the table.
+        pub fn keys() -> Vec<Key> {
+            let mut keys = Vec::new();
+            $(
+                let rule = $rule;
+                keys.push(rule.key(stringify!($key), concat!($($doc),+)));
+                let $key = rule.default;
+                let _ = $key;
+            )+
+            keys
+        }
+    };
+}
+
+machine_keys! {
+    /// Processing units (rows of the grid).
+    pus: u32 = Rule::number(8, 1..=MOST_LINES).told("1..=64, or \"auto\": as many as the board holds");
+    /// Processing engines per PU (columns of the grid).
+    pes_per_pu: u32 = Rule::number(8, 1..=MOST_LINES);
+    /// Bits of a word.
+    word: u32 = Rule::number(16, 8..=32);
+    /// Bits of an accumulator.
+    accumulator: u32 = Rule::number(default_accumulator(word), 2 * word..=96).told("2 * word..=96")
+        .by_default("as the program needs on a grid for a board, but at most, and else, 48 for words up to 16 bits, 80 above");
+    /// Words per transfer of the input stream; a divisor of the number of PEs.
+    stream_words: u32 = Rule::number(default_stream(pus * pes_per_pu), 1..=64).by_default("the largest divisor up to 16");
+    /// Words of model scratchpad (weights) per PE.
+    model_depth: u32 = Rule::depth(256, 2..=1 << 16).by_default("as needed");
+    /// Words of data scratchpad per PE and bank; there are two banks.
+    data_depth: u32 = Rule::depth(256, 2..=1 << 15).by_default("as needed");
+    /// Words of each of the two temporary scratchpads per PE.
+    temporary_depth: u32 = Rule::depth(64, 2..=1 << 16).by_default("as needed");
+    /// Words, as wide as the accumulator, of the gradient scratchpad per PE, in which sums over a batch wait between its tiles.
+    gradient_depth: u32 = Rule::depth(0, 2..=1 << 16).or_zero("batches are not cut").by_default("as needed");
+    /// Instructions per stream.
+    program_depth: u32 = Rule::depth(64, 4..=2048).by_default("as needed");
+    /// Entries of the function tables.
+    table_entries: u32 = Rule::depth(1024, 64..=1 << 14).or_zero("no function units")
+        .by_default("1024, or 0 for a program without functions");
+    /// Words of the output FIFO.
+    output_fifo: u32 = Rule::depth(32, 4..=4096);
+    /// A divider in each root unit, beside its function unit.
+    divider: bool = Rule::any(false).by_default("if the program divides");
+    /// Accumulators and trees take the largest or smallest as well as the sum.
+    extremes: bool = Rule::any(false).by_default("if the program has maxima or minima of several values");
+    /// A scalar unit beside the global root, for values that are the same in all PEs.
+    scalar: bool = Rule::any(false).by_default("if the steps get shorter by it, and false on a board");
+    /// Places by which a PE can shift the start of a sum to the left; short lists make small PEs (up to 8 amounts: no barrel).
+    alignments: Amounts = Rule::any(Amounts::ANY).told("0..=63").like(few(&[0, 14, 15, 16]))
+        .by_default("as the program needs on a grid for a board, else any");
+    /// Places by which a PE can shift a sum to the right.
+    shifts: Amounts = Rule::any(Amounts::ANY).told("0..=63").like(few(&[0, 14, 15, 16])).by_default("likewise");
+    /// Places by which a root can shift a sum to the right.
+    root_shifts: Amounts = Rule::any(Amounts::ANY).told("0..=63").like(few(&[0, 16])).by_default("likewise");
+}
+
+/// Why a key cannot be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SetError {
+    /// There is none of this name.
+    #[error("there is no such key")]
+    Key,
+    /// The text is not a value of its kind.
+    #[error("the key has no such value")]
+    Value,
+}
+
+impl JsonSchema for MachineSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "MachineSpec".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let properties: serde_json::Map<String, serde_json::Value> =
+            keys().into_iter().map(|key| (key.name.to_owned(), key.schema.into())).collect();
+        json_schema!({
+            "description": "Parameters as a configuration file gives them; what is left out has a default.",
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": false
+        })
+    }
+}

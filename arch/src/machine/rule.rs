@@ -1,0 +1,213 @@
+//! What a key of the `[machine]` table may be: its default, its range, and how both are told.
+
+use super::MachineError;
+use crate::amounts::Amounts;
+use schemars::{Schema, json_schema};
+use std::ops::RangeInclusive;
+
+/// A key, for people and for schemas.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, its range and its default, in one sentence.
+    pub text: String,
+    /// A value as it is written in TOML: the default of the default grid, or one that shows more.
+    pub example: String,
+    /// What values a schema allows.
+    pub schema: Schema,
+    /// Whether programs see it: if not, it says only how hardware is made, and the registers of a grid do not have it.
+    pub seen: bool,
+}
+
+/// A kind of value.
+pub(super) trait Setting: Copy + Sized {
+    /// Read it from the command line.
+    fn read(text: &str) -> Option<Self>;
+
+    /// As TOML has it.
+    fn toml(self) -> String;
+
+    /// What a schema says of all values of this kind.
+    fn schema() -> Schema;
+
+    /// As a specification has it: what is not limited is left out.
+    fn given(self) -> Option<Self> {
+        Some(self)
+    }
+
+    /// What does for both of two programs.
+    #[must_use]
+    fn with(self, other: Self) -> Self;
+
+    /// The value that the machine has, if the rule allows it.
+    fn checked(self, rule: &Rule<Self>, key: &'static str) -> Result<Self, MachineError> {
+        let _ = (rule, key);
+        Ok(self)
+    }
+}
+
+impl Setting for u32 {
+    fn read(text: &str) -> Option<u32> {
+        text.parse().ok()
+    }
+
+    fn toml(self) -> String {
+        self.to_string()
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": ["integer", "null"] })
+    }
+
+    fn with(self, other: u32) -> u32 {
+        self.max(other)
+    }
+
+    fn checked(self, rule: &Rule<u32>, key: &'static str) -> Result<u32, MachineError> {
+        match &rule.range {
+            _ if self == 0 && rule.zero.is_some() => Ok(0),
+            Some(range) if !range.contains(&self) => {
+                let reason = format!("must lie between {} and {}", range.start(), range.end());
+                Err(MachineError { key, value: self, reason })
+            }
+            _ => Ok(if rule.power_of_two { self.next_power_of_two() } else { self }),
+        }
+    }
+}
+
+impl Setting for bool {
+    fn read(text: &str) -> Option<bool> {
+        text.parse().ok()
+    }
+
+    fn toml(self) -> String {
+        self.to_string()
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": ["boolean", "null"] })
+    }
+
+    fn with(self, other: bool) -> bool {
+        self || other
+    }
+}
+
+impl Setting for Amounts {
+    /// `0,14,15`.
+    fn read(text: &str) -> Option<Amounts> {
+        let amounts = text.split(',').map(|amount| amount.trim().parse().ok()).collect::<Option<Vec<u32>>>()?;
+        Amounts::try_from(amounts).ok()
+    }
+
+    fn toml(self) -> String {
+        format!("{:?}", self.iter().collect::<Vec<u32>>())
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": ["array", "null"], "items": { "type": "integer", "minimum": 0, "maximum": 63 } })
+    }
+
+    fn given(self) -> Option<Amounts> {
+        (self != Amounts::ANY).then_some(self)
+    }
+
+    fn with(self, other: Amounts) -> Amounts {
+        self.or(other)
+    }
+}
+
+/// The default of a key, what else it may be, and how that is told.
+pub(super) struct Rule<T> {
+    /// What it is where nobody says anything.
+    pub(super) default: T,
+    range: Option<RangeInclusive<u32>>,
+    /// What 0 means, if it is outside of the range and allowed.
+    zero: Option<&'static str>,
+    power_of_two: bool,
+    told_range: Option<&'static str>,
+    told_default: Option<&'static str>,
+    example: Option<T>,
+    seen: bool,
+}
+
+impl<T: Setting> Rule<T> {
+    /// Any value of its type.
+    pub(super) fn any(default: T) -> Rule<T> {
+        Rule {
+            default,
+            range: None,
+            zero: None,
+            power_of_two: false,
+            told_range: None,
+            told_default: None,
+            example: None,
+            seen: true,
+        }
+    }
+
+    /// Tell the default like this: it follows from other keys, or from the program.
+    pub(super) fn by_default(self, text: &'static str) -> Rule<T> {
+        Rule { told_default: Some(text), ..self }
+    }
+
+    /// Tell the range like this.
+    pub(super) fn told(self, text: &'static str) -> Rule<T> {
+        Rule { told_range: Some(text), ..self }
+    }
+
+    /// Show this value instead of the default.
+    pub(super) fn like(self, example: T) -> Rule<T> {
+        Rule { example: Some(example), ..self }
+    }
+
+    /// It says only how hardware is made: the same programs run in the same way.
+    pub(super) fn unseen(self) -> Rule<T> {
+        Rule { seen: false, ..self }
+    }
+
+    /// What the machine has: the value that is given, or the default.
+    pub(super) fn check(&self, key: &'static str, given: Option<T>) -> Result<T, MachineError> {
+        given.unwrap_or(self.default).checked(self, key)
+    }
+
+    /// What the table and this rule say of a key.
+    pub(super) fn key(&self, name: &'static str, what: &str) -> Key {
+        let range = self.told_range.map(str::to_owned).or_else(|| {
+            let range = self.range.as_ref()?;
+            Some(format!("{}..={}", range.start(), range.end()))
+        });
+        let zero = self.zero.map(|meaning| format!("0 = {meaning}"));
+        let rounded = self.power_of_two.then(|| "rounded up to a power of two".to_owned());
+        let default = self.told_default.map_or_else(|| self.default.toml(), str::to_owned);
+        let what = what.trim().trim_end_matches('.').to_owned();
+        let parts: Vec<String> = [Some(what), range, rounded, zero].into_iter().flatten().collect();
+        let text = format!("{}; default: {default}", parts.join(", "));
+        let mut schema = T::schema();
+        schema.insert("description".to_owned(), text.clone().into());
+        if let (Some(range), None) = (&self.range, self.told_range) {
+            let low = if self.zero.is_some() { 0 } else { *range.start() };
+            schema.insert("minimum".to_owned(), low.into());
+            schema.insert("maximum".to_owned(), (*range.end()).into());
+        }
+        Key { name, text, example: self.example.unwrap_or(self.default).toml(), schema, seen: self.seen }
+    }
+}
+
+impl Rule<u32> {
+    /// A number in a range.
+    pub(super) fn number(default: u32, range: RangeInclusive<u32>) -> Rule<u32> {
+        Rule { range: Some(range), ..Rule::any(default) }
+    }
+
+    /// A number of words: rounded up to a power of two.
+    pub(super) fn depth(default: u32, range: RangeInclusive<u32>) -> Rule<u32> {
+        Rule { power_of_two: true, ..Rule::number(default, range) }
+    }
+
+    /// 0 is allowed, too.
+    pub(super) fn or_zero(self, meaning: &'static str) -> Rule<u32> {
+        Rule { zero: Some(meaning), ..self }
+    }
+}
