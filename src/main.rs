@@ -30,23 +30,19 @@ mod arguments;
 mod bug;
 mod commands;
 mod documents;
-mod drivers;
 mod exit;
 mod fates;
+mod files;
 mod hardware;
 mod interrupt;
 mod jobs;
 mod json_places;
-mod layout;
-mod listing;
 mod output;
 mod page;
 mod render;
 mod report;
 mod subject;
-mod testbench;
 mod training_talk;
-mod verilog_files;
 mod wave;
 
 use arguments::{Arguments, Command, Target};
@@ -93,14 +89,14 @@ fn run(arguments: &Arguments, talk: &output::Talk) -> Result<(), Failure> {
         Some(Command::Explain(target)) => commands::explain::run(&arguments.global, target, talk),
         Some(Command::Ir(options)) => commands::ir::run(&arguments.global, options, talk),
         Some(Command::Report(options)) => commands::report::run(&arguments.global, options, talk),
-        Some(Command::Bench(options)) => commands::bench::run(&arguments.global, options, talk),
-        Some(Command::Accuracy(options)) => commands::accuracy::run(&arguments.global, options, talk),
-        Some(Command::Explore(options)) => commands::explore::run(&arguments.global, options, talk),
+        Some(Command::Bench(options)) => commands::measure::bench::run(&arguments.global, options, talk),
+        Some(Command::Accuracy(options)) => commands::measure::accuracy::run(&arguments.global, options, talk),
+        Some(Command::Explore(options)) => commands::measure::explore::run(&arguments.global, options, talk),
         Some(Command::Graph(options)) => commands::graph::run(&arguments.global, options, talk),
         Some(Command::Init(options)) => commands::init::run(&arguments.global, options, talk),
-        Some(Command::Man) => commands::man::run(&arguments.global, talk),
-        Some(Command::Schema(options)) => commands::schema::run(&arguments.global, options),
-        Some(Command::Doctor) => commands::doctor::run(&arguments.global, talk),
-        Some(Command::Completions(options)) => commands::completions::run(options),
+        Some(Command::Man) => commands::about::man::run(&arguments.global, talk),
+        Some(Command::Schema(options)) => commands::about::schema::run(&arguments.global, options),
+        Some(Command::Doctor) => commands::about::doctor::run(&arguments.global, talk),
+        Some(Command::Completions(options)) => commands::about::completions::run(options),
     }
 }

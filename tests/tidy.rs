@@ -182,21 +182,9 @@ fn stages_import_in_no_circle() {
 const MOST_FILES: usize = 20;
 const MOST_LINES: usize = 600;
 
-/// Folders and files that are larger, and how large they may be until somebody cuts them. Never add to this list.
-const TOO_LARGE: &[(&str, usize)] = &[
-    ("compiler/src/canonical", 23),
-    ("compiler/src/fixed/formats.rs", 626),
-    ("compiler/src/language/preprocessor/scan.rs", 602),
-    ("src", 24),
-    ("src/commands", 26),
-    ("workbench/src", 23),
-];
-
 #[test]
 fn folders_and_files_are_small() {
     let mut folders: BTreeMap<String, usize> = BTreeMap::new();
-    let most =
-        |name: &str, most: usize| TOO_LARGE.iter().find(|(known, _)| *known == name).map_or(most, |known| known.1);
     let mut wrong = String::new();
     for (name, text) in rust_files() {
         let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -205,11 +193,11 @@ fn folders_and_files_are_small() {
             *folders.entry(folder.to_owned()).or_insert(0) += 1;
         }
         let lines = text.lines().count();
-        if lines > most(&name, MOST_LINES) {
+        if lines > MOST_LINES {
             let _ = writeln!(wrong, "{name} has {lines} lines: it is two ideas");
         }
     }
-    for (folder, files) in folders.into_iter().filter(|(folder, files)| *files > most(folder, MOST_FILES)) {
+    for (folder, files) in folders.into_iter().filter(|(_, files)| *files > MOST_FILES) {
         let _ = writeln!(wrong, "{folder} has {files} source files: put some into folders");
     }
     assert_none(&wrong, "at most 20 source files in a folder and 600 lines in a file");

@@ -11,15 +11,12 @@
 
 use crate::arguments::{Format, Global, Target};
 use crate::documents::Document;
-use crate::drivers;
 use crate::fates;
-use crate::layout::Layout;
-use crate::listing;
+use crate::files::layout::Layout;
+use crate::files::{drivers, listing, testbench, verilog};
 use crate::output::{self, Files, Talk, pretty};
 use crate::report::{Report, ReportDocument, Sources};
 use crate::subject::{self, Subject};
-use crate::testbench;
-use crate::verilog_files;
 use arch::{Code, Diagnostic, Image, Machine};
 use compiler::fixed::Program;
 use compiler::search::Compiled;
@@ -165,8 +162,8 @@ fn complete(project: &Project, image: &Image, report: Report, mut files: Files, 
         return Err(Failure::about(source, vec![Diagnostic::new(Code::Config, span, message).with_help(help)]));
     }
     let rtl = fixed.as_ref().map_or_else(|| hdl::elaborate(machine), hdl::elaborate);
-    let sources = verilog_files::add(&mut files, &rtl.verilog);
-    verilog_files::add_list(&mut files, &rtl.top, &sources);
+    let sources = verilog::add(&mut files, &rtl.verilog);
+    verilog::add_list(&mut files, &rtl.top, &sources);
     testbench::add_core(&mut files, project, &sources);
     drivers::add(&mut files, project, machine);
     files.add("report.txt", report.text());

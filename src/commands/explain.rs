@@ -1,10 +1,10 @@
 //! `explain`: placement and schedule, by source line; or what a diagnostic code means.
 
 use crate::arguments::{Explain, Format, Global};
-use crate::commands::code;
+use crate::commands::about::code;
 use crate::documents::Document;
 use crate::fates;
-use crate::listing;
+use crate::files::listing;
 use crate::output::{self, Talk};
 use crate::page::charts;
 use crate::page::timeline::{self, Timeline};

@@ -1,8 +1,8 @@
 //! Constant folding.
 
 use super::expr::Expr;
+use super::expr::linear::terms;
 use super::flow::Flow;
-use super::linear::terms;
 use super::logic::{choose, less};
 use crate::tensor::{Aggregate, Binary, Element, Function, Nest, Program, Role, Start, TensorId, Unary};
 use arch::Origin;

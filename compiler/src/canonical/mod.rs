@@ -36,8 +36,6 @@ mod flow;
 pub mod fold;
 pub mod fuse;
 pub mod indices;
-mod library;
-mod linear;
 pub mod logic;
 pub mod names;
 pub mod padding;

@@ -12,8 +12,8 @@
 //!
 //! where `s` is an element or a constant, and `p` is `s`, `s * s` or `2^k * s * s`.
 
+use super::expr::linear::is_power_of_two;
 use super::expr::{Expr, substitute};
-use super::linear::is_power_of_two;
 use crate::tensor::{Affine, Aggregate, Binary, Function, IterId, Nest, Start, TensorId, Unary};
 use arch::isa::Combine;
 

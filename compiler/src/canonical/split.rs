@@ -1,9 +1,9 @@
 //! Splitting of bodies into primitive nests (see [`super::primitive`]).
 
+use super::expr::linear::{Term, is_power_of_two, term_expr, terms};
 use super::expr::{self, Expr, reads};
 use super::flow::fresh_name;
-use super::library;
-use super::linear::{Term, is_power_of_two, term_expr, terms};
+use super::logic::library;
 use crate::tensor::{
     Affine, Aggregate, Binary, Element, Function, Guard, IterId, Iterator, Nest, Node, NodeId, Program, Role, Start,
     Tensor, TensorId, Unary,

@@ -2,7 +2,7 @@
 
 use super::{Draft, bounded, each_point, over, writes_each_once, zero_based};
 use crate::canonical::expr::Expr;
-use crate::canonical::linear::terms;
+use crate::canonical::expr::linear::terms;
 use crate::canonical::logic::choose;
 use crate::tensor::{
     Affine, Aggregate, Binary, Element, Guard, IterId, Iterator, Nest, Program, Role, Start, TensorId,

@@ -1,8 +1,8 @@
 //! Rates: constant factors of updates go to where they are cheapest.
 
 use crate::canonical::expr::Expr;
+use crate::canonical::expr::linear::{Term, is_power_of_two, term_expr, terms};
 use crate::canonical::flow::{Flow, fresh_name};
-use crate::canonical::linear::{Term, is_power_of_two, term_expr, terms};
 use crate::tensor::{Affine, Aggregate, IterId, Nest, Program, Role, Start, Tensor};
 use std::collections::BTreeSet;
 

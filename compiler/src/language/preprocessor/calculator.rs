@@ -6,11 +6,23 @@
 
 use arch::{Code, Diagnostic, Span};
 
+const OPERATORS: [&str; 8] = ["+", "-", "*", "/", "%", "^", "min", "max"];
+
 /// Apply an operator to the last two values; the result is the new last one.
 ///
 /// # Errors
-/// E-SYNTAX for too few values, E-CONST for division by zero, negative exponents and results that do not fit.
+/// E-LEX for another word, E-SYNTAX for too few values, E-CONST for division by zero, negative exponents and results that do not fit.
 pub(super) fn apply(operator: &str, stack: &mut Vec<i64>, span: Span) -> Result<(), Diagnostic> {
+    if !OPERATORS.contains(&operator) {
+        let diagnostic = Diagnostic::new(Code::Lex, span, format!("`{operator}` is not an operator of the calculator"));
+        let is_name = operator.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let help = if is_name {
+            format!("did you mean `${operator}`?")
+        } else {
+            format!("the operators are {}", OPERATORS.join(" "))
+        };
+        return Err(diagnostic.with_label("neither number nor operator").with_help(help));
+    }
     let (Some(b), Some(a)) = (stack.pop(), stack.pop()) else {
         return Err(Diagnostic::new(Code::Syntax, span, format!("`{operator}` has fewer than two operands"))
             .with_label("operands come first")

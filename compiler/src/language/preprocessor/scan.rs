@@ -581,16 +581,6 @@ impl<'t> Scan<'t> {
         self.at += if letters > 0 { letters } else { c.len_utf8() };
         let word = &self.text[start..self.at];
         let span = self.span_from(start);
-        if !matches!(word, "+" | "-" | "*" | "/" | "%" | "^" | "min" | "max") {
-            let diagnostic = Diagnostic::new(Code::Lex, span, format!("`{word}` is not an operator of the calculator"));
-            let help = if letters > 0 {
-                format!("did you mean `${word}`?")
-            } else {
-                "the operators are + - * / % ^ min max".into()
-            };
-            self.error(diagnostic.with_label("neither number nor operator").with_help(help));
-            return None;
-        }
         match calculator::apply(word, stack, span) {
             Ok(()) => Some(()),
             Err(diagnostic) => {

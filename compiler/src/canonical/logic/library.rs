@@ -1,7 +1,7 @@
 //! Functions that are a few operations on others.
 
-use super::expr::Expr;
-use super::logic::{choose, less};
+use super::{choose, less};
+use crate::canonical::expr::Expr;
 use crate::tensor::{Binary, Function};
 use arch::function::Formula;
 use arch::function::formula::Operator;
@@ -15,7 +15,7 @@ const LARGEST_POWER: f64 = 8.0;
 ///     log2(x)        =>  1/ln(2) * log(x)
 ///     pow(x, 3)      =>  x*x*x
 ///     pow(x, 0.3)    =>  exp(0.3 * log(x))
-pub(super) fn written_out(function: Function, arguments: Vec<Expr>) -> Expr {
+pub(in crate::canonical) fn written_out(function: Function, arguments: Vec<Expr>) -> Expr {
     if let (Function::Pow, [x, Expr::Constant(exponent)]) = (function, arguments.as_slice())
         && let Some(power) = power(x, *exponent)
     {
@@ -28,7 +28,7 @@ pub(super) fn written_out(function: Function, arguments: Vec<Expr>) -> Expr {
 }
 
 /// Whether writing it out repeats an argument.
-pub(super) fn repeats_arguments(function: Function) -> bool {
+pub(in crate::canonical) fn repeats_arguments(function: Function) -> bool {
     // Powers may be multiplied out.
     function == Function::Pow || function.written_out().is_some_and(|formula| formula.uses_of_an_argument() > 1)
 }

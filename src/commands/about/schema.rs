@@ -3,12 +3,11 @@
 //! `docs/schemas` has them for readers; `tests/schemas.rs` holds real documents to them.
 
 use crate::arguments::{Global, Schema as Options};
-use crate::commands::{
-    accuracy, bench, bitstream, build, code, derive, doctor, eval, explain, explore, graph, init, predict, sim,
-};
-use crate::commands::{synth, train, weights};
+use crate::commands::about::{code, doctor};
+use crate::commands::measure::{accuracy, bench, explore};
+use crate::commands::{bitstream, build, derive, eval, explain, graph, init, predict, sim, synth, train, weights};
 use crate::documents::{Document, Problems};
-use crate::layout::Layout;
+use crate::files::layout::Layout;
 use crate::output;
 use crate::report::ReportDocument;
 use fpga::board::Board;

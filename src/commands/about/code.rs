@@ -25,7 +25,7 @@ pub struct Explained {
 }
 
 /// Every section.
-const PAGE: &str = include_str!("../../docs/errors.md");
+const PAGE: &str = include_str!("../../../docs/errors.md");
 
 /// The code that the program argument names instead of a file.
 ///

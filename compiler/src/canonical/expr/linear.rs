@@ -1,26 +1,26 @@
 //! Expressions as sums of products: what rewriting by the laws of arithmetic works on.
 
-use super::expr::Expr;
+use super::Expr;
 use crate::tensor::{Binary, Unary};
 
 /// `coefficient * product of factors`; no factor is a product, a negation or a constant.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Term {
-    pub(super) coefficient: f64,
-    pub(super) factors: Vec<Expr>,
+pub(in crate::canonical) struct Term {
+    pub(in crate::canonical) coefficient: f64,
+    pub(in crate::canonical) factors: Vec<Expr>,
 }
 
 impl Term {
-    pub(super) fn constant(value: f64) -> Term {
+    pub(in crate::canonical) fn constant(value: f64) -> Term {
         Term { coefficient: value, factors: Vec::new() }
     }
 
-    pub(super) fn factor(factor: Expr) -> Term {
+    pub(in crate::canonical) fn factor(factor: Expr) -> Term {
         Term { coefficient: 1.0, factors: vec![factor] }
     }
 
     /// One factor, coefficient 1.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(in crate::canonical) fn is_plain(&self) -> bool {
         self.coefficient == 1.0 && self.factors.len() == 1
     }
 }
@@ -29,7 +29,7 @@ impl Term {
 ///
 ///     2 - (a - 0.5*b*c)     =>     2, -1*a, 0.5*b*c
 ///     a * (b + c)           =>     1*a*(b + c)
-pub(super) fn terms(e: &Expr) -> Vec<Term> {
+pub(in crate::canonical) fn terms(e: &Expr) -> Vec<Term> {
     let mut found = Vec::new();
     collect(e, 1.0, &mut found);
     let mut merged: Vec<Term> = Vec::new();
@@ -89,7 +89,7 @@ fn collect(e: &Expr, scale: f64, into: &mut Vec<Term>) {
 }
 
 /// The expression of one term.
-pub(super) fn term_expr(term: &Term) -> Expr {
+pub(in crate::canonical) fn term_expr(term: &Term) -> Expr {
     let mut factors = term.factors.iter().cloned();
     let Some(first) = factors.next() else { return Expr::Constant(term.coefficient) };
     let product = factors.fold(first, Expr::mul);
@@ -102,7 +102,7 @@ pub(super) fn term_expr(term: &Term) -> Expr {
 }
 
 /// Whether the value is a power of two: then it moves the binary point and costs nothing.
-pub(super) fn is_power_of_two(value: f64) -> bool {
+pub(in crate::canonical) fn is_power_of_two(value: f64) -> bool {
     let (mantissa, exponent) = libm::frexp(value.abs());
     mantissa == 0.5 && (-30..=31).contains(&exponent)
 }

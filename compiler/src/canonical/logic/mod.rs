@@ -1,8 +1,9 @@
 //! Comparison, choice and logic as arithmetic on 0 and 1; rounding to whole numbers as division.
 
+pub(super) mod library;
+
 use super::expr::Expr;
 use super::fold::called;
-use super::library;
 use crate::tensor::{Binary, Element, Function, Node, Program, Tensor, Unary};
 
 /// Leave one comparison, `l < 0`, and no other logic.

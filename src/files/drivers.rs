@@ -9,8 +9,8 @@
 //! | `driver/tabla.py` | driver for PYNQ |
 //! | `driver/tabla.h` | registers for C |
 
+use crate::files::verilog;
 use crate::output::Files;
-use crate::verilog_files;
 use arch::Machine;
 use fpga::{driver, vivado};
 use hdl::shell;
@@ -21,11 +21,10 @@ pub fn add(files: &mut Files, project: &Project, machine: &Machine) {
     let Some(facts) = project.board.facts().filter(|facts| facts.device.family().processor) else { return };
     let grid = hdl::elaborate_with(machine, facts.device.family().leaves());
     let generic = hdl::elaborate(machine).verilog;
-    let around = verilog_files::add(files, &shell::axi_shell(machine));
-    let simulated: Vec<String> = verilog_files::add(files, &generic).into_iter().chain(around.clone()).collect();
-    verilog_files::add_list(files, shell::AXI_TOP, &simulated);
-    let sources: Vec<String> =
-        verilog_files::add_device(files, &generic, &grid.verilog).into_iter().chain(around).collect();
+    let around = verilog::add(files, &shell::axi_shell(machine));
+    let simulated: Vec<String> = verilog::add(files, &generic).into_iter().chain(around.clone()).collect();
+    verilog::add_list(files, shell::AXI_TOP, &simulated);
+    let sources: Vec<String> = verilog::add_device(files, &generic, &grid.verilog).into_iter().chain(around).collect();
     let script = vivado::Project {
         part: &facts.part,
         board: &format!("xilinx.com:{}", project.board.name),

@@ -1,5 +1,7 @@
 //! Bodies as trees, which is how rewriting wants them; and substitution of iterators.
 
+pub(super) mod linear;
+
 use crate::tensor::{
     Affine, Binary, Body, Element, Function, Guard, IterId, Nest, Node, NodeId, Start, TensorId, Unary,
 };

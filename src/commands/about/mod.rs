@@ -1,0 +1,7 @@
+//! What the tool says about itself.
+
+pub mod code;
+pub mod completions;
+pub mod doctor;
+pub mod man;
+pub mod schema;

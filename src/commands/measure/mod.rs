@@ -1,0 +1,5 @@
+//! Commands that measure many runs: machines, widths, benchmarks.
+
+pub mod accuracy;
+pub mod bench;
+pub mod explore;
