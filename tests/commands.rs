@@ -34,6 +34,15 @@ fn a_new_project_works_at_once() {
     }
 }
 
+/// The newest section of CHANGELOG.md is that of this version.
+#[test]
+fn the_version_is_that_of_the_changes() {
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(done(&["--version"]).stdout, format!("tabla-gen {version}\n"));
+    let changes = fs::read_to_string("CHANGELOG.md").unwrap();
+    assert_eq!(changes.lines().find_map(|line| line.strip_prefix("## ")), Some(version));
+}
+
 #[test]
 fn the_gradients_of_a_program() {
     let folder = tempfile::tempdir().unwrap();
