@@ -251,6 +251,8 @@ pub(crate) struct Widths {
     pub(crate) gradient: u32,
     /// Scalar units, and everything that belongs to them: 0 or 1.
     pub(crate) scalars: usize,
+    /// Words from which a pad is asked to be of block memories; 0: nothing is asked.
+    pub(crate) block_depth: u32,
     /// Address bits of the model pad.
     pub(crate) model: u32,
     /// Address bits of the data pad, with the bank bit.
@@ -293,6 +295,7 @@ impl Widths {
             model: alu.field("model_base").bits,
             data: alu.field("data_base").bits + 1,
             temporary: alu.field("t0_base").bits,
+            block_depth: machine.block_depth(),
             columns: machine.pes_per_pu(),
             rows: machine.pus(),
             index: ceil_log2(u64::from(machine.program_depth())),

@@ -130,6 +130,8 @@ machine_keys! {
     temporary_depth: u32 = Rule::depth(64, 2..=1 << 16).by_default("as needed");
     /// Words, as wide as the accumulator, of the gradient scratchpad per PE, in which sums over a batch wait between its tiles.
     gradient_depth: u32 = Rule::depth(0, 2..=1 << 16).or_zero("batches are not cut").by_default("as needed");
+    /// Words of a scratchpad from which synthesis is told to make it of block memories, and below which of look-up tables.
+    block_depth: u32 = Rule::number(0, 1..=1 << 17).or_zero("synthesis decides").unseen();
     /// Instructions per stream.
     program_depth: u32 = Rule::depth(64, 4..=2048).by_default("as needed");
     /// Entries of the function tables.

@@ -27,6 +27,8 @@ pub(crate) struct Scratchpad {
     pub(crate) read_data: Wide<Out>,
     /// Empty: there is no such pad.
     _words: Vec<i128>,
+    /// Attribute that says what it is made of.
+    _style: &'static str,
 }
 
 impl Scratchpad {
@@ -45,7 +47,18 @@ impl Scratchpad {
             read_address: Wide::new(address_bits),
             read_data: Wide::signed(word),
             _words: vec![0; 1 << address_bits],
+            _style: "",
         }
+    }
+
+    /// Ask for block memories if it has so many words, for look-up tables if it has fewer; 0 asks for nothing.
+    pub(crate) fn in_blocks_from(self, depth: u32) -> Self {
+        let _style = match depth as usize {
+            0 => "",
+            depth if self._words.len() >= depth => ", ram_style = \"block\"",
+            _ => ", ram_style = \"distributed\"",
+        };
+        Scratchpad { _style, ..self }
     }
 }
 
@@ -70,10 +83,10 @@ assign read_data = {word}'d0;
 wire unused = &{{1'b0, clock, write, write_address, write_data, read_address, 1'b0}};"
             ));
         }
-        let (last_bit, last_word) = (self.write_data.width() - 1, self._words.len() - 1);
+        let (last_bit, last_word, style) = (self.write_data.width() - 1, self._words.len() - 1, self._style);
         Verilog::Custom(format!(
             "// scratchpad: one of the memories of a PE.
-(* no_rw_check *)
+(* no_rw_check{style} *)
 reg signed [{last_bit}:0] words [0:{last_word}];
 always @(posedge clock) begin
     if (write) words[write_address] <= write_data;
@@ -281,6 +294,17 @@ mod tests {
         assert_eq!(cycle(None, 1), -7);
         assert_eq!(cycle(Some((3, 5)), 1), -7);
         assert_eq!(cycle(None, 3), 5);
+    }
+
+    #[test]
+    fn deep_pads_are_asked_to_be_blocks() {
+        let asked = |depth: u32| match Scratchpad::new(6, 8).in_blocks_from(depth).hdl() {
+            Verilog::Custom(text) => text.lines().nth(1).map(str::to_owned),
+            _ => None,
+        };
+        assert_eq!(asked(0).as_deref(), Some("(* no_rw_check *)"));
+        assert_eq!(asked(64).as_deref(), Some("(* no_rw_check, ram_style = \"block\" *)"));
+        assert_eq!(asked(65).as_deref(), Some("(* no_rw_check, ram_style = \"distributed\" *)"));
     }
 
     #[test]

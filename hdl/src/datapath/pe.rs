@@ -311,6 +311,7 @@ pub(crate) struct ProcessingEngine {
 impl ProcessingEngine {
     pub(crate) fn new(widths: &Widths) -> Self {
         let (word, accumulator) = (widths.word, widths.accumulator);
+        let pad = |bits: u32, word: u32| Scratchpad::new(bits, word).in_blocks_from(widths.block_depth);
         let gradients = 0..widths.gradients;
         ProcessingEngine {
             clock: Signal::default(),
@@ -330,11 +331,11 @@ impl ProcessingEngine {
             tree: Wide::new(accumulator),
             saturated: Signal::default(),
             results: Vec::new(),
-            model: Scratchpad::new(widths.model, word),
-            data: Scratchpad::new(widths.data, word),
-            t0: Scratchpad::new(widths.temporary, word),
-            t1: Scratchpad::new(widths.temporary, word),
-            gradient: gradients.clone().map(|_| Scratchpad::new(widths.gradient, accumulator)).collect(),
+            model: pad(widths.model, word),
+            data: pad(widths.data, word),
+            t0: pad(widths.temporary, word),
+            t1: pad(widths.temporary, word),
+            gradient: gradients.clone().map(|_| pad(widths.gradient, accumulator)).collect(),
             start_select: gradients.map(|_| StartSelect::new(accumulator)).collect(),
             select: OperandSelect::new(widths),
             aligner: Align::new(word, accumulator, widths.alignments),

@@ -14,7 +14,7 @@ use arch::isa::{
 };
 use arch::machine::{MOST_LINES, Machine, MachineSpec};
 use fpga::board::Resources;
-use fpga::costs::{Block, Comparing, Costs, Linear, Shifted};
+use fpga::costs::{Block, Comparing, Costs, Linear, Memories, Shifted};
 use fpga::family::Family;
 use hdl::Design;
 use serde::Serialize;
@@ -95,14 +95,22 @@ fn link(machine: &Machine, costs: &Costs) -> u64 {
     costs.memories.of(PAYLOAD_BYTES, 8).0 + 2 * buffer.0
 }
 
+/// Block memories and look-up tables of a scratchpad.
+fn pad(machine: &Machine, costs: &Costs, depth: u32, bits: u32) -> (u64, u64) {
+    let memories = costs.memories.clone();
+    let asked = match machine.block_depth() {
+        0 => memories,
+        least if depth >= least => Memories { shallow: Vec::new(), ..memories },
+        _ => Memories { small: u64::MAX, ..memories },
+    };
+    asked.of(depth, bits)
+}
+
 /// Block memories and look-up tables of the memories of a PE.
 fn pads(machine: &Machine, costs: &Costs) -> (u64, u64) {
     let pads = [machine.model_depth(), 2 * machine.data_depth(), machine.temporary_depth(), machine.temporary_depth()];
-    let pads = pads.map(|depth| costs.memories.of(depth, machine.word()));
-    let gradient = match machine.gradient_depth() {
-        0 => (0, 0),
-        depth => costs.memories.of(depth, machine.accumulator()),
-    };
+    let pads = pads.map(|depth| pad(machine, costs, depth, machine.word()));
+    let gradient = pad(machine, costs, machine.gradient_depth(), machine.accumulator());
     pads.into_iter().fold(gradient, |a, b| (a.0 + b.0, a.1 + b.1))
 }
 
@@ -112,7 +120,7 @@ fn unit_pads(machine: &Machine, costs: &Costs) -> (u64, u64) {
         return (0, 0);
     }
     let pads = [2 * machine.data_depth(), machine.temporary_depth(), machine.temporary_depth()];
-    let pads = pads.map(|depth| costs.memories.of(depth, machine.word()));
+    let pads = pads.map(|depth| pad(machine, costs, depth, machine.word()));
     pads.into_iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
 }
 
