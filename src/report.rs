@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use sim::benchmarks::{Bounds, products};
 use std::collections::BTreeMap;
-use workbench::board::Board;
+use workbench::board::ChosenBoard;
 use workbench::config::Microcode;
 use workbench::resources::{self, Estimate};
 use workbench::{Plan, Project};
@@ -399,7 +399,7 @@ fn memories(compiled: &Compiled) -> Vec<Memory> {
     memories
 }
 
-fn resources(design: hdl::Design<'_>, board: &Board) -> Vec<Resource> {
+fn resources(design: hdl::Design<'_>, board: &ChosenBoard) -> Vec<Resource> {
     let Estimate { dsp, bram, lut, ff } = resources::estimate(design, board.facts().map(|facts| facts.device.family()));
     let has = |part: fn(&fpga::board::Resources) -> u64| board.facts().map(|facts| part(&facts.resources));
     vec![

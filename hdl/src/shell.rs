@@ -5,7 +5,7 @@
 //!     led ◀── session, active, failed    uart_tx ◀─ uart_transmitter                    └─ output stream ┘
 //!
 //! These are leaf blocks with their own text, in `shell/serial/*.v` and `shell/axi/*.v`; constants of the protocol come from [`arch::link`]. Their other
-//! description is `sim::link::Board`, which answers bytes with bytes; tests compare the two.
+//! description is `sim::link::BoardModel`, which answers bytes with bytes; tests compare the two.
 
 mod axi;
 mod pll;

@@ -1,6 +1,6 @@
 //! The byte link to a board (docs/link.md), from both ends.
 //!
-//!     driver ──▶ LinkedGrid ──▶ Link ──▶ Wire ═══ bytes ═══ Board ──▶ grid
+//!     driver ──▶ LinkedGrid ──▶ Link ──▶ Wire ═══ bytes ═══ BoardModel ──▶ grid
 //!                (a Grid)     requests, repeats             the model of `hdl::shell`
 //!
 //! | module | is |
@@ -13,6 +13,6 @@ pub mod board;
 pub mod grid;
 pub mod host;
 
-pub use board::Board;
+pub use board::BoardModel;
 pub use grid::{LinkedGrid, Shared};
 pub use host::{Link, LinkError, Patience, Wire};

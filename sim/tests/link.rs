@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
 use sim::grid::{Grid, Stalls};
-use sim::link::{Board, Link, LinkError, LinkedGrid, Patience, Shared, Wire};
+use sim::link::{BoardModel, Link, LinkError, LinkedGrid, Patience, Shared, Wire};
 use sim::verilator::{self, BoardDevice, Library};
 use std::collections::VecDeque;
 use std::io;
@@ -44,8 +44,8 @@ fn hardware(machine: &Machine) -> BoardDevice {
     BoardDevice::new(&library, DIVISOR, true)
 }
 
-fn model(machine: &Machine) -> Board<Array> {
-    Board::new(machine.clone(), Array::new(machine), Array::reset, 300)
+fn model(machine: &Machine) -> BoardModel<Array> {
+    BoardModel::new(machine.clone(), Array::new(machine), Array::reset, 300)
 }
 
 /// Send bytes to the hardware and wait until it is silent.
@@ -163,7 +163,7 @@ fn the_board_says_what_it_is_and_forgets_it_when_it_is_reset() {
 
 /// A line to a model of a board. In `noise` of 1000 bytes something happens: lost, changed, or doubled.
 struct Line {
-    board: Board<Array>,
+    board: BoardModel<Array>,
     waiting: VecDeque<u8>,
     noise: u32,
     random: ChaCha8Rng,

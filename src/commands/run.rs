@@ -7,7 +7,7 @@ use crate::output::Talk;
 use crate::subject;
 use std::time::Duration;
 use workbench::Failure;
-use workbench::serial::{Address, BAUD, Board};
+use workbench::serial::{Address, AttachedBoard, BAUD};
 
 /// Train, compare, print.
 pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
@@ -23,7 +23,7 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
         patience: Duration::from_secs_f64(options.serial.timeout),
     };
     interrupt::set_cooperative(true);
-    let board = Board::open(&address, interrupt::cancel());
+    let board = AttachedBoard::open(&address, interrupt::cancel());
     interrupt::set_cooperative(false);
     let board = board?;
     talk.say(format!("{}: a grid of {}", board.name(), board.machine()));

@@ -14,7 +14,7 @@ use sim::train::metrics::Metrics;
 use std::collections::BTreeMap;
 use workbench::checkpoint::Checkpoint;
 use workbench::samples::{Choice, Samples, read_table};
-use workbench::serial::Board;
+use workbench::serial::AttachedBoard;
 use workbench::training::{Outcome, Point};
 use workbench::{Failure, How, ModelFile, Plan, Progress, Project, Rung, Training};
 
@@ -27,7 +27,7 @@ pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure>
 }
 
 /// The same, on a board if there is one.
-pub fn train_on(global: &Global, options: &Train, board: Option<&Board>, talk: &Talk) -> Result<(), Failure> {
+pub fn train_on(global: &Global, options: &Train, board: Option<&AttachedBoard>, talk: &Talk) -> Result<(), Failure> {
     // What cannot be written is said before the work, not after it.
     for path in [&options.save, &options.checkpoint, &options.resume].into_iter().flatten() {
         output::check_writable(path)?;

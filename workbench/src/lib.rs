@@ -88,5 +88,5 @@ pub use training::{How, Outcome, Training};
 const _: () = {
     const fn is_send<T: Send>() {}
     is_send::<(Project, Samples, Training, Outcome, Design, Function, ModelFile, Records, Failure)>();
-    is_send::<(serial::Board, simulators::Simulator, evaluation::Evaluation, checkpoint::Checkpoint)>();
+    is_send::<(serial::AttachedBoard, simulators::Simulator, evaluation::Evaluation, checkpoint::Checkpoint)>();
 };

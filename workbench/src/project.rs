@@ -14,7 +14,7 @@ pub mod library;
 pub mod plan;
 pub mod settings;
 
-use crate::board::Board;
+use crate::board::ChosenBoard;
 use crate::config::Config;
 use crate::failure::{Failure, Source};
 use crate::fit::Wanted;
@@ -36,7 +36,7 @@ pub struct Project {
     /// The configuration, or the default one.
     pub config: Config,
     /// Its board.
-    pub board: Board,
+    pub board: ChosenBoard,
     /// Its file and text.
     pub config_source: Option<(PathBuf, Source)>,
     /// Whether the program is the config's own, so that the config's data is meant for it.
@@ -137,8 +137,8 @@ impl Project {
     fn new(inputs: Inputs, reading: Options) -> Result<Project, Failure> {
         let Inputs { mut config, config_source, configured, path, source, language, settings } = inputs;
         let board = match &config_source {
-            Some((path, text)) => Board::find(&config.board, path, text)?,
-            None => Board::default(),
+            Some((path, text)) => ChosenBoard::find(&config.board, path, text)?,
+            None => ChosenBoard::default(),
         };
         if let (true, Some((_, text))) = (config.pus_by_board, &config_source) {
             config.machine = board.fill(&config.spec, config.build.microcode, text)?;
@@ -175,7 +175,7 @@ impl Project {
     ///
     /// # Errors
     /// It is another grid.
-    pub fn adopt(&mut self, board: &serial::Board) -> Result<(), Failure> {
+    pub fn adopt(&mut self, board: &serial::AttachedBoard) -> Result<(), Failure> {
         board.check_config(&self.config, self.config_source.as_ref())?;
         self.there = Some(board.machine().clone());
         Ok(())

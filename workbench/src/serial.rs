@@ -43,7 +43,7 @@ impl Wire for Port {
 }
 
 /// A grid that is there.
-pub struct Board {
+pub struct AttachedBoard {
     name: String,
     machine: Machine,
     /// Which image is part of it; 0: none.
@@ -65,12 +65,12 @@ pub struct Address {
 /// Bits per second where nothing else is known.
 pub const BAUD: u32 = 1_000_000;
 
-impl Board {
+impl AttachedBoard {
     /// Open the port and ask what is there; give up when `cancel` is asked.
     ///
     /// # Errors
     /// The port cannot be opened, nothing answers, or something else.
-    pub fn open(address: &Address, cancel: &Cancel) -> Result<Board, Failure> {
+    pub fn open(address: &Address, cancel: &Cancel) -> Result<AttachedBoard, Failure> {
         let name = address.port.display().to_string();
         let failed = |message: String| Failure::File(format!("{name}: {message}"));
         let port = serialport::new(address.port.to_string_lossy(), address.baud).open();
@@ -83,7 +83,7 @@ impl Board {
         let mut link = Link::open(Port { port, cancel: cancel.clone() }, patience).map_err(link_failed)?;
         let image = link.read(&[registers::IMAGE]).map_err(link_failed)?[0];
         let machine = link.machine().clone();
-        Ok(Board { name, machine, image, grid: Shared::new(LinkedGrid::new(link)) })
+        Ok(AttachedBoard { name, machine, image, grid: Shared::new(LinkedGrid::new(link)) })
     }
 
     /// The port's name.

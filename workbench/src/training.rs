@@ -17,7 +17,7 @@ use crate::model_file::{ModelFile, Words};
 use crate::progress::{Listening, Progress};
 use crate::project::Project;
 use crate::samples::{self, Samples};
-use crate::serial::Board;
+use crate::serial::AttachedBoard;
 use compiler::fixed::NumberReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ pub struct How<'a> {
     /// Seed of random stalls.
     pub stalls: Option<u64>,
     /// The board, if that is the engine.
-    pub board: Option<&'a Board>,
+    pub board: Option<&'a AttachedBoard>,
     /// Whether the weights of every epoch are judged.
     pub curves: bool,
 }

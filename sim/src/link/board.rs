@@ -8,7 +8,7 @@ use arch::{Machine, number};
 use std::collections::VecDeque;
 
 /// A grid behind a serial line.
-pub struct Board<G> {
+pub struct BoardModel<G> {
     machine: Machine,
     grid: G,
     reset: fn(&mut G),
@@ -25,10 +25,10 @@ pub struct Board<G> {
     read: usize,
 }
 
-impl<G: Grid> Board<G> {
+impl<G: Grid> BoardModel<G> {
     /// A board after its reset, without a session. After `quiet` cycles without a transfer a grid counts as at rest.
-    pub fn new(machine: Machine, grid: G, reset: fn(&mut G), quiet: u32) -> Board<G> {
-        Board {
+    pub fn new(machine: Machine, grid: G, reset: fn(&mut G), quiet: u32) -> BoardModel<G> {
+        BoardModel {
             machine,
             grid,
             reset,

@@ -354,7 +354,7 @@ mod tests {
             let path = crate::library::find_config(std::path::Path::new(name)).unwrap();
             let source = crate::library::read(&path).unwrap();
             let config = crate::config::Config::parse(&source).unwrap();
-            let board = crate::board::Board::find(&config.board, &path, &source).unwrap();
+            let board = crate::board::ChosenBoard::find(&config.board, &path, &source).unwrap();
             let facts = board.facts().unwrap();
             // Depths and shifters that follow from the program are small.
             let spec = MachineSpec {

@@ -1,7 +1,7 @@
 //! The board of a project: found by name, read, checked.
 //!
 //! ```text
-//! [board] name = "ulx3s-85f" ──▶ fpga/boards/ulx3s-85f.toml + its constraint file ──▶ Board
+//! [board] name = "ulx3s-85f" ──▶ fpga/boards/ulx3s-85f.toml + its constraint file ──▶ ChosenBoard
 //! ```
 //!
 //! A name is looked up in a folder `boards` beside the configuration's folder, then in one of the working directory, then
@@ -23,7 +23,7 @@ const CLOCK_MHZ: f64 = 100.0;
 
 /// What a project knows of its board.
 #[derive(Debug, Clone)]
-pub struct Board {
+pub struct ChosenBoard {
     /// Its name; `none` where there is none.
     pub name: String,
     /// Clock of the grid, MHz.
@@ -41,13 +41,13 @@ pub struct Known {
     pub constraints: Option<Source>,
 }
 
-impl Default for Board {
-    fn default() -> Board {
-        Board { name: "none".to_owned(), clock_mhz: CLOCK_MHZ, known: None }
+impl Default for ChosenBoard {
+    fn default() -> ChosenBoard {
+        ChosenBoard { name: "none".to_owned(), clock_mhz: CLOCK_MHZ, known: None }
     }
 }
 
-impl Board {
+impl ChosenBoard {
     /// The facts, if a board is named.
     pub fn facts(&self) -> Option<&Facts> {
         self.known.as_ref().map(|known| &known.facts)
@@ -57,10 +57,10 @@ impl Board {
     ///
     /// # Errors
     /// No board has this name (`E-CONFIG` at the name); its file or its constraints cannot be read or are wrong.
-    pub fn find(options: &BoardOptions, config: &Path, source: &Source) -> Result<Board, Failure> {
+    pub fn find(options: &BoardOptions, config: &Path, source: &Source) -> Result<ChosenBoard, Failure> {
         let Some(name) = &options.name else {
-            let default = Board::default();
-            return Ok(Board { clock_mhz: options.clock_mhz.unwrap_or(default.clock_mhz), ..default });
+            let default = ChosenBoard::default();
+            return Ok(ChosenBoard { clock_mhz: options.clock_mhz.unwrap_or(default.clock_mhz), ..default });
         };
         let path = locate(name, config).ok_or_else(|| unknown(name, source))?;
         let text = library::read(&path)?;
@@ -71,7 +71,7 @@ impl Board {
         })?;
         let constraints = facts.io.as_ref().map(|io| library::read(&path.with_file_name(&io.constraints)));
         let stem = path.file_stem().map_or_else(|| name.clone(), |stem| stem.to_string_lossy().into_owned());
-        Ok(Board {
+        Ok(ChosenBoard {
             name: stem,
             clock_mhz: options.clock_mhz.unwrap_or(facts.clock.grid_mhz),
             known: Some(Known { constraints: constraints.transpose()?, facts }),
@@ -79,7 +79,7 @@ impl Board {
     }
 }
 
-impl Board {
+impl ChosenBoard {
     /// The machine with as many PUs as the board holds, by estimate. Depths and shifters that the program is going to decide count as small.
     ///
     /// # Errors
@@ -162,10 +162,10 @@ fn unknown(name: &str, source: &Source) -> Failure {
 mod tests {
     use super::*;
 
-    fn find(text: &str) -> Result<Board, Failure> {
+    fn find(text: &str) -> Result<ChosenBoard, Failure> {
         let source = Source { name: "test.toml".to_owned(), text: text.to_owned() };
         let config = crate::config::Config::parse(&source).unwrap();
-        Board::find(&config.board, Path::new("configs/test.toml"), &source)
+        ChosenBoard::find(&config.board, Path::new("configs/test.toml"), &source)
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
         let (small, large) = (pus("ulx3s-25f").unwrap(), pus("ulx3s-85f").unwrap());
         assert!((1..=3).contains(&small) && (6..=13).contains(&large), "{small} {large}");
         assert!(matches!(pus("icebreaker"), Err(Failure::DoesNotFit { .. })));
-        let none = Board::default().fill(&spec, Microcode::Ram, &source);
+        let none = ChosenBoard::default().fill(&spec, Microcode::Ram, &source);
         assert!(matches!(none, Err(Failure::Diagnostics { .. })));
     }
 

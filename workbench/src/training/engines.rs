@@ -11,7 +11,7 @@ use crate::images::{self, Images, Lowered};
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::samples::Samples;
-use crate::serial::Board;
+use crate::serial::AttachedBoard;
 use crate::simulators::Simulator;
 use arch::Image;
 use compiler::canonical::{self, Batch, Keep};
@@ -262,7 +262,7 @@ pub struct Options<'a> {
     /// Seed of random stalls on both streams.
     pub stalls: Option<u64>,
     /// The board to run on.
-    pub board: Option<&'a Board>,
+    pub board: Option<&'a AttachedBoard>,
 }
 
 /// The engines of a rung below golden, for a whole training, and what they run.
@@ -315,7 +315,7 @@ pub struct EngineMaker<'a> {
     /// Seed of random stalls on both streams.
     pub stalls: Option<u64>,
     /// The board to run on.
-    pub board: Option<&'a Board>,
+    pub board: Option<&'a AttachedBoard>,
 }
 
 impl<'a> EngineMaker<'a> {
@@ -388,7 +388,7 @@ impl<'a> EngineMaker<'a> {
         let array = self.device(Array::new(&images.machine), which, signature);
         let array = Compared::new(Box::new(array), Box::new(words), "fixed", name, false);
         // A board whose program is part of it leaves the others to the array.
-        let runs = |board: &&Board| self.image(which).is_some_and(|image| board.runs(image));
+        let runs = |board: &&AttachedBoard| self.image(which).is_some_and(|image| board.runs(image));
         if let Some(board) = self.board.filter(runs) {
             let device = self.device_with(board.grid(), which, signature, Stalls::none());
             // A board waits for its line, so its cycles are its own.
