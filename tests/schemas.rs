@@ -106,6 +106,11 @@ fn configs_and_settings_are_what_their_schemas_say() {
             assert!(wrong.is_empty(), "{}: {}", path.display(), wrong.join("\n"));
         }
     }
+    for entry in fs::read_dir("fpga/families").unwrap() {
+        let path = entry.unwrap().path().join("family.toml");
+        let wrong = complaints(&toml(&fs::read_to_string(&path).unwrap()), "family");
+        assert!(wrong.is_empty(), "{}: {}", path.display(), wrong.join("\n"));
+    }
     for entry in fs::read_dir("fpga/boards").unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "toml") {

@@ -5,6 +5,7 @@
 //! Everything else about a family is the business of the tools: `fpga::family` reads the files. A text with `@name@` in it is a
 //! template ([`filled`]); all other characters stand for themselves.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Cells of a family that leaf blocks name, where generic text maps badly. They compute the same in the same cycles.
@@ -22,7 +23,7 @@ impl Leaves {
 }
 
 /// A multiplier block with registers for both factors and the product.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Multiplier {
     /// Bits of a factor, signed.
@@ -33,7 +34,7 @@ pub struct Multiplier {
 }
 
 /// A block that multiplies, adds or subtracts, and accumulates.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MultiplyAdd {
     /// Bits of a factor, signed.
@@ -47,7 +48,7 @@ pub struct MultiplyAdd {
 }
 
 /// What a PLL can do, and its instance.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pll {
     /// Largest divider of the pin's clock.
@@ -73,7 +74,7 @@ pub struct Pll {
 }
 
 /// Dividers that there are.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Dividers {
     /// These.

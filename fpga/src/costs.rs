@@ -4,11 +4,13 @@
 //! fitted on what yosys made of that block; memories follow from the shapes that the family has.
 
 use arch::Machine;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// `word * W + accumulator * A + fixed` cells; in files `[word, accumulator, fixed]`.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(from = "(f64, f64, f64)")]
+#[schemars(with = "(f64, f64, f64)")]
 pub struct Linear {
     word: f64,
     accumulator: f64,
@@ -35,7 +37,7 @@ impl Linear {
 }
 
 /// Look-up tables and flip-flops of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Block {
     /// Look-up tables.
@@ -45,7 +47,7 @@ pub struct Block {
 }
 
 /// A block with shifters.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shifted {
     /// With shifts that never change.
@@ -55,7 +57,7 @@ pub struct Shifted {
 }
 
 /// What comparing adds.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Comparing {
     /// To a PE.
@@ -65,7 +67,7 @@ pub struct Comparing {
 }
 
 /// How a family holds words.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Memories {
     /// Widths and depths of a block memory.
@@ -103,7 +105,7 @@ impl Memories {
 }
 
 /// What the blocks of a family take.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
     /// Operand bits of a multiplier; 0: there are none, look-up tables multiply.

@@ -9,6 +9,8 @@
 use crate::costs::Costs;
 use crate::yosys::Cells;
 use arch::device::{Leaves, Multiplier, MultiplyAdd, Pll};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -20,7 +22,7 @@ include!(concat!(env!("OUT_DIR"), "/families.rs"));
 pub struct Family(&'static Facts);
 
 /// What is known about a family: its `family.toml`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Facts {
     /// Name of its folder.
@@ -51,11 +53,12 @@ pub struct Facts {
     /// Where multipliers go on large devices.
     pub floorplan: Option<Floorplan>,
     /// What the blocks of a grid take.
+    #[schemars(schema_with = "estimates")]
     pub estimate: Costs,
 }
 
 /// How yosys synthesises.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Synthesis {
     /// The command, without the top module.
@@ -71,7 +74,7 @@ pub struct Synthesis {
 }
 
 /// Verilog of a family's cells.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Models {
     /// A file of yosys.
@@ -82,7 +85,7 @@ pub struct Models {
 
 /// Place and route, and the packer. Commands run in the output folder; `@key@` is a key of the board's `[device]`, `@part@` the
 /// board's part, `@clock_mhz@` the grid's clock.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     /// Name of the constraint file.
@@ -98,7 +101,7 @@ pub struct Flow {
 }
 
 /// A command line.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Command {
     /// The program as the pinned packages call it.
@@ -110,7 +113,7 @@ pub struct Command {
 }
 
 /// Sites of multipliers, in groups.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Floorplan {
     /// Of a group: the number in the name, and the columns from the group's first site, from left to right.
@@ -119,11 +122,37 @@ pub struct Floorplan {
     pub name: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NamedCells {
+    /// A multiplier with registers.
     multiplier: Option<Multiplier>,
+    /// A block that multiplies and accumulates.
     multiply_add: Option<MultiplyAdd>,
+}
+
+/// Costs, each of which may be that of another family instead.
+fn estimates(_: &mut SchemaGenerator) -> Schema {
+    let inline = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let mut schema = inline.for_deserialize().into_generator().into_root_schema_for::<Costs>();
+    schema.remove("$schema");
+    let mut schema = schema.to_value();
+    none_required(&mut schema);
+    schema["properties"]["like"] =
+        serde_json::json!({ "description": "The family that is taken over where nothing is said.", "type": "string" });
+    Schema::try_from(schema).expect("an object is a schema")
+}
+
+/// The same, nothing of which has to be there.
+fn none_required(schema: &mut serde_json::Value) {
+    match schema {
+        serde_json::Value::Object(map) => {
+            map.remove("required");
+            map.values_mut().for_each(none_required);
+        }
+        serde_json::Value::Array(list) => list.iter_mut().for_each(none_required),
+        _ => {}
+    }
 }
 
 impl Family {

@@ -10,6 +10,7 @@ use crate::floorplan::Anchor;
 use arch::children;
 use arch::rtl::Rtl;
 use arch::tools::{MissingTools, Toolbox};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 /// What a netlist takes of a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cells {
     /// Lookup tables, those of carry chains and small memories included.

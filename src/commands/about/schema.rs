@@ -11,6 +11,7 @@ use crate::files::layout::Layout;
 use crate::output;
 use crate::report::ReportDocument;
 use fpga::board::Board;
+use fpga::family::Facts;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -38,6 +39,7 @@ const SCHEMAS: &[Entry] = &[
     ("eval", "Result of `eval`", written::<Document<eval::Evaluated>>),
     ("explain", "Result of `explain`", written::<Document<explain::Explanation>>),
     ("explore", "Result of `explore`", written::<Document<explore::Machines>>),
+    ("family", "A device family (TOML)", read::<Facts>),
     ("graph", "Result of `graph`", written::<Document<graph::Dependences>>),
     ("init", "Result of `init`", written::<Document<init::Begun>>),
     ("layout", "`layout.json`: how tensors travel on the streams", written::<Layout>),
