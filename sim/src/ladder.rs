@@ -11,6 +11,7 @@ use crate::driver::{Driver, Outcome, Run, Stuck, Words};
 use crate::fixed::Fixed;
 use crate::golden::Golden;
 use crate::grid::{Grid, Stalls};
+use crate::prove::{Proof, Verdict, prove};
 use arch::image::Image;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine, Span};
@@ -287,6 +288,17 @@ impl Climb {
     pub fn compare_stream(&self, outcome: &Outcome) -> Result<u64, Difference> {
         let steps = outcome.steps.iter().zip(self.expected.iter().cycle()).enumerate();
         steps.map(|(number, (found, expected))| compare(self.image(), number, found, expected)).sum()
+    }
+
+    /// The image for all inputs and weights: over two batches, which use both banks.
+    ///
+    /// # Errors
+    /// What is not proven, in words.
+    pub fn prove(&self) -> Result<Proof, String> {
+        match prove(&self.fixed, self.image(), 2, &mut |_, _| true) {
+            Verdict::Proven(proof) => Ok(proof),
+            other => Err(other.to_string()),
+        }
     }
 
     /// Begin the run on an idle grid, feed it for so many cycles, and stop: what a host does that is interrupted. Input comes as the

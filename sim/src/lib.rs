@@ -14,6 +14,7 @@
 //! | [`array`](mod@array) | an image, cycle by cycle, in Rust |
 //! | [`distance`] | nothing: how far fixed point is from golden, and who lost the bits |
 //! | [`ladder`] | one program on every rung, compared |
+//! | [`prove`](mod@prove) | an image for all inputs at once, compared with its program |
 //! | [`benchmarks`] | the published benchmarks, on any grid |
 //! | [`waves`] | nothing: what the array does, as a file for a wave viewer |
 //! | [`eval`] | nothing: values between JSON and an engine |
@@ -30,6 +31,7 @@ pub mod grid;
 pub mod ladder;
 pub mod link;
 pub mod plain;
+pub mod prove;
 pub mod train;
 pub mod verilator;
 pub mod waves;

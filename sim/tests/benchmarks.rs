@@ -32,11 +32,14 @@ fn prepare(benchmark: &Benchmark, run: &Run) -> Prepared {
     Prepared::new(benchmark, run, &text).unwrap_or_else(|errors| panic!("{}: {errors:?}", benchmark.name))
 }
 
-/// Measure what `wanted` chooses, compare every weight with `fixed`, and hold each to its target.
-fn check(wanted: impl Fn(&Run) -> bool) {
+/// Weights times samples per update of the benchmarks that are proven here.
+const PROVEN: u64 = 60_000;
+
+/// Measure what `wanted` chooses, compare every weight with `fixed`, hold each to its target, and prove the small ones, so many at least.
+fn check(wanted: impl Fn(&Run) -> bool, least_proven: usize) {
     let only = std::env::var("BENCHMARK").unwrap_or_default();
     let mut wrong = Vec::new();
-    let mut measured = 0;
+    let (mut measured, mut proven) = (0, 0);
     for benchmark in table() {
         for run in benchmark.runs.iter().filter(|run| wanted(run)) {
             if !format!("{}/{}", benchmark.name, run.batch).contains(&only) {
@@ -48,6 +51,11 @@ fn check(wanted: impl Fn(&Run) -> bool) {
             let cycles = prepared.cycles_per_sample(array).unwrap();
             let words = prepared.compare(array()).unwrap_or_else(|fall| panic!("{}: {fall}", benchmark.name));
             assert!(words > 0, "{}: nothing was compared", benchmark.name);
+            // The large ones by the command: docs/verification.md has their figures.
+            if words * u64::from(run.batch) < PROVEN {
+                prepared.climb.prove().unwrap_or_else(|why| panic!("{}: {why}", benchmark.name));
+                proven += 1;
+            }
             let target = run.limit(&prepared.bounds).expect("each run has a target");
             let known = |&&(name, batch, lanes, _): &&(&str, u32, u32, f64)| {
                 (name, batch, lanes) == (benchmark.name.as_str(), run.batch, run.stream_words)
@@ -80,19 +88,21 @@ fn check(wanted: impl Fn(&Run) -> bool) {
     }
     assert!(measured > 0 || !only.is_empty(), "nothing was measured");
     assert!(wrong.is_empty(), "missed:\n{}", wrong.join("\n"));
+    println!("{proven} of {measured} proven");
+    assert!(proven >= least_proven || !only.is_empty(), "{proven} proven");
 }
 
 #[test]
 fn the_published_sizes_on_64_pes() {
-    check(|run| run.cycles.is_some());
+    check(|run| run.cycles.is_some(), 8);
 }
 
 #[test]
 fn wide_layers_on_512_pes() {
-    check(|run| run.utilisation.is_some());
+    check(|run| run.utilisation.is_some(), 0);
 }
 
 #[test]
 fn long_vectors_as_fast_as_they_come_in() {
-    check(|run| run.bandwidth.is_some());
+    check(|run| run.bandwidth.is_some(), 6);
 }

@@ -67,6 +67,9 @@ fn tabla_programs_climb_the_ladder() {
                 Ok(_) => climbed += 1,
                 Err(fall) => failures.push(format!("{file} on {}: {fall}", climb.image().machine)),
             }
+            if let Err(why) = climb.prove() {
+                failures.push(format!("{file} on {}: {why}", climb.image().machine));
+            }
         }
     }
     println!("{climbed} climbs");
@@ -110,6 +113,7 @@ fn published_programs_climb_the_ladder() {
                     .unwrap_or_else(|errors| panic!("{path:?}, batch {size}: {errors:?}"));
                 let grid = Array::new(&climb.image().machine);
                 climb.run(grid, Stalls::none()).unwrap_or_else(|fall| panic!("{path:?}, batch {size}: {fall}"));
+                climb.prove().unwrap_or_else(|why| panic!("{path:?}, batch {size}: {why}"));
             }
         }
     }

@@ -35,6 +35,9 @@ fn programs_of_the_other_languages_climb_the_ladder() {
                     if let Err(fall) = climb.run(grid, Stalls::none()) {
                         failures.push(format!("{} on {}: {fall}", case.file, climb.image().machine));
                     }
+                    if let Err(why) = climb.prove() {
+                        failures.push(format!("{} on {}: {why}", case.file, climb.image().machine));
+                    }
                     failures.extend(
                         case.complaints(&climb)
                             .into_iter()

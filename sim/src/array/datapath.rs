@@ -2,20 +2,21 @@
 //!
 //! A beat is computed in full in the cycle in which it reads its operands; what it produces is queued with the cycle in
 //! which it lands, so hazards show exactly as they do in the hardware. Pads are stored word by word, all PEs side by side.
+//! What a word is, and what is done with two of them, is left to [`Values`].
 
 mod seen;
 
+use super::numbers::Numbers;
 use super::sequencer::Beats;
 use super::stream::Beat;
+use super::values::{Maker, Values};
 use super::watch::PuView;
-use arch::division::{divide, operands};
-use arch::function::evaluate;
 use arch::isa::{
-    Address, AluInstruction, Combine, Factor, Finish, LEVELS, Mask, MoveInstruction, Pad, RootFunction,
-    RootInstruction, ScalarInstruction, Start, TableUse, Tiles, gradient_bits,
+    Address, AluInstruction, Combine, Factor, LEVELS, Mask, MoveInstruction, Pad, RootInstruction, ScalarInstruction,
+    Start, Tiles, gradient_bits,
 };
 use arch::machine::{Machine, MachineSpec};
-use arch::number::{NARROW, round_and_saturate, round_half_even, saturate, wrap};
+use arch::number::wrap;
 use arch::timing::{self, Unit};
 use std::collections::VecDeque;
 
@@ -38,119 +39,67 @@ pub(super) trait Datapath: std::fmt::Debug {
 /// The datapath of a machine, with accumulators as narrow as it allows.
 pub(super) fn new(machine: &Machine) -> Box<dyn Datapath> {
     if machine.accumulator() <= 64 {
-        Box::new(Lanes::<i64>::new(machine))
+        of(machine, Numbers::<i64>::new(machine))
     } else {
-        Box::new(Lanes::<i128>::new(machine))
+        of(machine, Numbers::<i128>::new(machine))
     }
 }
 
-/// An integer that holds an accumulator, modulo a power of two at least as large.
-trait Sum: Copy + Default + std::fmt::Debug + 'static {
-    fn product(a: i64, b: i64) -> Self;
-    fn shifted(word: i64, by: u32) -> Self;
-    fn plus(self, other: Self) -> Self;
-    fn minus(self, other: Self) -> Self;
-    /// The accumulator with these bits.
-    fn wrapped(sum: i128) -> Self;
-    fn exact(self, accumulator: u32) -> i128;
-    /// Divided by `2^shift`, rounded and saturated to `word` bits; and whether it saturated.
-    fn rounded(self, accumulator: u32, shift: u32, word: u32) -> (i64, bool);
+/// The datapath of a machine that computes with these.
+pub(super) fn of<V: Values>(machine: &Machine, values: V) -> Box<dyn Datapath> {
+    Box::new(Lanes::new(machine, values))
 }
-
-fn rounded_wide(sum: i128, shift: u32, word: u32) -> (i64, bool) {
-    saturate(round_half_even(sum, shift), word)
-}
-
-macro_rules! sum {
-    ($type:ty, $rounded:expr) => {
-        impl Sum for $type {
-            fn product(a: i64, b: i64) -> $type {
-                (a as $type).wrapping_mul(b as $type)
-            }
-            fn shifted(word: i64, by: u32) -> $type {
-                (word as $type) << by
-            }
-            fn plus(self, other: $type) -> $type {
-                self.wrapping_add(other)
-            }
-            fn minus(self, other: $type) -> $type {
-                self.wrapping_sub(other)
-            }
-            fn wrapped(sum: i128) -> $type {
-                sum as $type
-            }
-            fn exact(self, accumulator: u32) -> i128 {
-                wrap(self as i128, accumulator)
-            }
-            fn rounded(self, accumulator: u32, shift: u32, word: u32) -> (i64, bool) {
-                let rounded: fn($type, u32, u32, u32) -> (i64, bool) = $rounded;
-                rounded(self, accumulator, shift, word)
-            }
-        }
-    };
-}
-sum!(i64, |sum, accumulator, shift, word| {
-    if accumulator <= NARROW {
-        let unused = 64 - accumulator;
-        round_and_saturate((sum << unused) >> unused, shift, word)
-    } else {
-        rounded_wide(wrap(sum.into(), accumulator), shift, word)
-    }
-});
-sum!(i128, |sum, accumulator, shift, word| rounded_wide(wrap(sum, accumulator), shift, word));
 
 /// Words on their way into a pad.
 #[derive(Debug)]
-struct Landing {
+struct Landing<W> {
     cycle: u64,
     pad: Pad,
     address: usize,
-    words: Vec<i64>,
+    words: Vec<W>,
     taken: Vec<bool>,
 }
 
 /// What one beat sends through the trees: a partial result per row.
 #[derive(Debug)]
-struct TreeSums {
+struct TreeSums<S> {
     row_cycle: u64,
-    rows: Vec<i128>,
+    rows: Vec<S>,
     combine: Combine,
     emit: bool,
+    /// The alu instruction.
+    of: usize,
 }
 
-impl TreeSums {
-    /// What the global tree makes of the rows.
-    fn global(&self) -> i128 {
-        let combine = self.combine;
-        self.rows.iter().copied().reduce(|one, other| combine.join(one, other)).expect("there is at least one row")
-    }
-}
+/// A word that a root has made, and whether it is saturated.
+type Rooted<W> = (W, bool);
 
 #[derive(Debug)]
-struct Lanes<A> {
+struct Lanes<V: Values> {
+    values: V,
     machine: Machine,
     pes: usize,
     now: u64,
-    pads: [Vec<i64>; 4],
-    accumulators: Vec<A>,
+    pads: [Vec<V::Word>; 4],
+    accumulators: Vec<V::Sum>,
     /// Gradient pads: sums that wait for the next tile.
-    gradients: Vec<A>,
+    gradients: Vec<V::Sum>,
     /// Sums on their way there: when they land, and where.
-    parking: VecDeque<(u64, usize, Vec<A>)>,
+    parking: VecDeque<(u64, usize, Vec<V::Sum>)>,
     /// Beats on their way from the sequencer, one slot per distribution stage.
-    waiting: VecDeque<(Beats, Option<Vec<i64>>)>,
-    landings: VecDeque<Landing>,
-    spare: Vec<(Vec<i64>, Vec<bool>)>,
-    trees: VecDeque<TreeSums>,
-    row_bus: VecDeque<(u64, Vec<(i64, bool)>)>,
-    global_bus: VecDeque<(u64, (i64, bool))>,
-    fifo: VecDeque<i64>,
+    waiting: VecDeque<(Beats, Option<Vec<V::Word>>)>,
+    landings: VecDeque<Landing<V::Word>>,
+    spare: Vec<(Vec<V::Word>, Vec<bool>)>,
+    trees: VecDeque<TreeSums<V::Sum>>,
+    row_bus: VecDeque<(u64, Vec<Rooted<V::Word>>)>,
+    global_bus: VecDeque<(u64, Rooted<V::Word>)>,
+    fifo: VecDeque<V::Word>,
     tables: Vec<(i64, i64)>,
     table_bits: Vec<u128>,
     saturated: bool,
     taken: Vec<bool>,
     /// The scalar unit: the only PE of a grid of its own.
-    unit: Option<Box<Lanes<A>>>,
+    unit: Option<Box<Lanes<V>>>,
     /// While somebody watches: which PU, and what happens in it in this cycle.
     seen: Option<Box<(usize, PuView)>>,
 }
@@ -176,22 +125,49 @@ fn at(address: &Address, counters: &[u32; LEVELS], depth: usize) -> usize {
     (i64::from(address.base) + offset).rem_euclid(depth as i64) as usize
 }
 
-impl<A: Sum> Lanes<A> {
-    fn new(machine: &Machine) -> Lanes<A> {
+/// What a factor of a beat's products is: a word per lane, or one for all.
+enum Operand<'a, W> {
+    Words(&'a [W]),
+    Word(W),
+}
+
+/// `step(sum, taken, a, b)` in every lane.
+fn each<V: Values>(
+    values: &mut V,
+    sums: &mut [V::Sum],
+    taken: &[bool],
+    (a, b): (&[V::Word], &Operand<'_, V::Word>),
+    step: impl Fn(&mut V, &mut V::Sum, bool, V::Word, V::Word),
+) {
+    let lanes = sums.iter_mut().zip(a).zip(taken);
+    match b {
+        Operand::Word(b) => lanes.for_each(|((sum, &a), &taken)| step(values, sum, taken, a, *b)),
+        Operand::Words(b) => lanes.zip(*b).for_each(|(((sum, &a), &taken), &b)| step(values, sum, taken, a, b)),
+    }
+}
+
+/// What a tree makes of its inputs.
+fn joined<V: Values>(values: &mut V, combine: Combine, sums: &[V::Sum]) -> V::Sum {
+    let (first, rest) = sums.split_first().expect("there is at least one row and one column");
+    let mut all = first.clone();
+    for sum in rest {
+        values.join(combine, &mut all, sum);
+    }
+    all
+}
+
+impl<V: Values> Lanes<V> {
+    fn new(machine: &Machine, mut values: V) -> Lanes<V> {
         let pes = machine.pes() as usize;
-        let pad = |depth: u32| vec![0; depth as usize * pes];
+        let pads =
+            [machine.model_depth(), 2 * machine.data_depth(), machine.temporary_depth(), machine.temporary_depth()];
         Lanes {
             machine: machine.clone(),
             pes,
             now: 0,
-            pads: [
-                pad(machine.model_depth()),
-                pad(2 * machine.data_depth()),
-                pad(machine.temporary_depth()),
-                pad(machine.temporary_depth()),
-            ],
-            accumulators: vec![A::default(); pes],
-            gradients: vec![A::default(); machine.gradient_depth() as usize * pes],
+            pads: pads.map(|depth| values.unwritten_words(depth as usize * pes)),
+            accumulators: values.unwritten_sums(pes),
+            gradients: values.unwritten_sums(machine.gradient_depth() as usize * pes),
             parking: VecDeque::new(),
             waiting: VecDeque::new(),
             landings: VecDeque::new(),
@@ -204,9 +180,18 @@ impl<A: Sum> Lanes<A> {
             table_bits: vec![0; machine.table_entries() as usize],
             saturated: false,
             taken: vec![false; pes],
-            unit: machine.scalar().then(|| Box::new(Lanes::new(&alone(machine)))),
+            unit: machine.scalar().then(|| Box::new(Lanes::unit(machine, values.clone()))),
             seen: None,
+            values,
         }
+    }
+
+    /// The scalar unit of a grid.
+    fn unit(machine: &Machine, values: V) -> Lanes<V> {
+        let mut unit = Lanes::new(&alone(machine), values);
+        // What is no memory reads as 0.
+        unit.pads[Pad::Model as usize].fill(V::Word::default());
+        unit
     }
 
     fn depth(&self, pad: Pad) -> usize {
@@ -248,7 +233,7 @@ impl<A: Sum> Lanes<A> {
     }
 
     /// What a beat of the alu stream does; whether it was the last one of its sums.
-    fn alu(&mut self, beat: &Beat<AluInstruction>, beats: &Beats) -> bool {
+    fn alu(&mut self, beat: &Beat<AluInstruction>, beats: &Beats, maker: Maker) -> bool {
         let bank = beats.compute_bank;
         let i = &beat.instruction;
         let counters = &beat.counters;
@@ -259,59 +244,55 @@ impl<A: Sum> Lanes<A> {
         let last = counters[reduction..].iter().zip(&i.counts[reduction..]).all(|(&k, &n)| k + 1 == n);
         self.mask(&i.mask, &i.counts, counters);
         self.see_operands(beat, bank);
-        let width = self.machine.accumulator();
-        let nothing = A::wrapped(i.combine.identity(width));
-        let mut sums = std::mem::take(&mut self.accumulators);
-        let words = |pad: Pad| {
+        self.values.computing(maker);
+        let places = Pad::ALL.map(|pad| {
             let bank = if pad == Pad::Data { bank as usize * self.machine.data_depth() as usize } else { 0 };
-            let from = (bank + at(&i.reads[pad as usize], counters, self.depth(pad))) * pes;
-            &self.pads[pad as usize][from..from + pes]
-        };
+            (bank + at(&i.reads[pad as usize], counters, self.depth(pad))) * pes
+        });
         let parked = self.parked(&i.tiles, counters);
+        let Lanes { values, pads, accumulators, gradients, taken, .. } = self;
+        let words = |pad: Pad| &pads[pad as usize][places[pad as usize]..][..pes];
         if let (true, Some(from), false) = (first, parked, beats.first_tile) {
             // A sum that goes on does so in every PE, whatever the mask of this beat.
-            sums.copy_from_slice(&self.gradients[from..from + pes]);
+            accumulators.clone_from_slice(&gradients[from..from + pes]);
         } else if first {
+            let nothing = values.nothing(i.combine);
             match i.c {
-                Start::Zero => sums.fill(nothing),
-                Start::Immediate => sums.fill(A::shifted(i.immediate_c, i.align)),
+                Start::Zero => accumulators.fill(nothing.clone()),
+                Start::Immediate => {
+                    let start = values.constant(i.immediate_c);
+                    accumulators.fill(values.start(start, i.align));
+                }
                 Start::Pad(pad) => {
-                    for (sum, &c) in sums.iter_mut().zip(words(pad)) {
-                        *sum = A::shifted(c, i.align);
+                    for (sum, &c) in accumulators.iter_mut().zip(words(pad)) {
+                        *sum = values.start(c, i.align);
                     }
                 }
             }
-            for (sum, _) in sums.iter_mut().zip(&self.taken).filter(|&(_, &taken)| !taken) {
-                *sum = nothing;
+            for (sum, _) in accumulators.iter_mut().zip(&*taken).filter(|&(_, &taken)| !taken) {
+                sum.clone_from(&nothing);
             }
         }
-        let lanes = sums.iter_mut().zip(words(i.a)).zip(&self.taken);
+        let b = match i.b {
+            Factor::Immediate => Operand::Word(values.constant(i.immediate_b)),
+            Factor::Pad(pad) => Operand::Words(words(pad)),
+        };
+        let factors = (words(i.a), &b);
         // Outside the mask a product is 0, which is nothing to a sum.
-        let add = if i.combine == Combine::Subtract { A::minus } else { A::plus };
-        let compare = |sum: A, product: A| A::wrapped(i.combine.join(sum.exact(width), product.exact(width)));
-        match (i.b, i.combine.compares()) {
-            (Factor::Immediate, false) => {
-                for ((sum, &a), &taken) in lanes {
-                    *sum = add(*sum, A::product(if taken { a } else { 0 }, i.immediate_b));
+        let masked = |a: V::Word, taken: bool| if taken { a } else { V::Word::default() };
+        match i.combine {
+            Combine::Add => each(values, accumulators, taken, factors, |values, sum, taken, a, b| {
+                values.add(sum, masked(a, taken), b);
+            }),
+            Combine::Subtract => each(values, accumulators, taken, factors, |values, sum, taken, a, b| {
+                values.subtract(sum, masked(a, taken), b);
+            }),
+            extreme => each(values, accumulators, taken, factors, |values, sum, taken, a, b| {
+                if taken {
+                    values.compare(extreme, sum, a, b);
                 }
-            }
-            (Factor::Pad(pad), false) => {
-                for (((sum, &a), &taken), &b) in lanes.zip(words(pad)) {
-                    *sum = add(*sum, A::product(if taken { a } else { 0 }, b));
-                }
-            }
-            (Factor::Immediate, true) => {
-                for ((sum, &a), _) in lanes.filter(|&(_, &taken)| taken) {
-                    *sum = compare(*sum, A::product(a, i.immediate_b));
-                }
-            }
-            (Factor::Pad(pad), true) => {
-                for (((sum, &a), _), &b) in lanes.zip(words(pad)).filter(|&((_, &taken), _)| taken) {
-                    *sum = compare(*sum, A::product(a, b));
-                }
-            }
+            }),
         }
-        self.accumulators = sums;
         self.see_sums();
         if last {
             if let (Some(from), false) = (parked, beats.last_tile) {
@@ -322,46 +303,20 @@ impl<A: Sum> Lanes<A> {
         last
     }
 
-    /// The words that an instruction makes of the accumulators, and which of them are saturated.
-    fn results(&self, i: &AluInstruction) -> impl Iterator<Item = (i64, bool)> {
-        let (accumulator, word) = (self.machine.accumulator(), self.machine.word());
-        let (finish, shift) = (i.finish, i.shift);
-        self.accumulators.iter().map(move |sum| match finish {
-            Finish::Negative => (i64::from(sum.exact(accumulator) < 0), false),
-            Finish::Round => sum.rounded(accumulator, shift, word),
-        })
-    }
-
     fn finish(&mut self, beat: &Beat<AluInstruction>, last_tile: bool) {
         let i = &beat.instruction;
-        let width = self.machine.accumulator();
         if i.tree {
-            let rows = self.accumulators.chunks(self.machine.pes_per_pu() as usize);
-            let join = |sums: &[A]| {
-                let all = sums.iter().copied();
-                let joined = if i.combine.compares() {
-                    let exact = all.map(|sum| sum.exact(width));
-                    exact.reduce(|one, other| i.combine.join(one, other)).map(A::wrapped)
-                } else {
-                    all.reduce(A::plus)
-                };
-                joined.expect("there is at least one column").exact(width)
-            };
-            let rows = rows.map(join).collect();
+            let (values, columns) = (&mut self.values, self.machine.pes_per_pu() as usize);
+            let rows = self.accumulators.chunks(columns).map(|sums| joined(values, i.combine, sums)).collect();
             let row_cycle = self.now + timing::alu_to_root(&self.machine, Unit::Row);
-            self.trees.push_back(TreeSums { row_cycle, rows, combine: i.combine, emit: i.emit });
+            self.trees.push_back(TreeSums { row_cycle, rows, combine: i.combine, emit: i.emit, of: beat.number });
         }
         let Some(pad) = i.write.filter(|_| last_tile || i.tiles == Tiles::Every) else { return };
         let (mut words, mut taken) = self.spare.pop().unwrap_or_default();
         words.clear();
         taken.clear();
         taken.extend_from_slice(&self.taken);
-        let mut any = false;
-        for (result, &admitted) in self.results(i).zip(&self.taken) {
-            words.push(result.0);
-            any |= result.1 && admitted;
-        }
-        self.saturated |= any;
+        self.saturated |= self.values.finish(&self.accumulators, &self.taken, i.finish, i.shift, &mut words);
         let address = at(&i.destination, &beat.counters, self.depth(pad));
         self.landings.push_back(Landing { cycle: self.now + timing::ALU_WRITE, pad, address, words, taken });
     }
@@ -370,63 +325,53 @@ impl<A: Sum> Lanes<A> {
     fn scalar(&mut self, beat: &Beat<ScalarInstruction>, beats: &Beats) {
         let Some(unit) = &mut self.unit else { return };
         let ScalarInstruction { alu, send } = beat.instruction;
-        let last = unit.alu(&Beat { instruction: alu, counters: beat.counters }, beats);
+        let Beat { number, counters, .. } = *beat;
+        let last = unit.alu(&Beat { number, instruction: alu, counters }, beats, Maker::Scalar(number));
         if send && last {
-            let sent = unit.results(&alu).next().expect("it is one PE");
-            self.global_bus.push_back((self.now + timing::SCALAR_TO_MOVE, sent));
+            let mut word = Vec::new();
+            let saturated = unit.values.finish(&unit.accumulators, &[true], alu.finish, alu.shift, &mut word);
+            self.global_bus.push_back((self.now + timing::SCALAR_TO_MOVE, (word[0], saturated)));
         }
     }
 
     /// The word in the global bus register. What arrives there in the same cycle is or-ed, as in the hardware.
-    fn global_word(&self) -> (i64, bool) {
-        let arrived = self.global_bus.iter().filter(|bus| bus.0 == self.now);
-        arrived.fold((0, false), |(word, any), &(_, (new, saturated))| (word | new, any || saturated))
+    fn global_word(&mut self) -> Rooted<V::Word> {
+        let Lanes { values, global_bus, now, .. } = self;
+        let arrived = global_bus.iter().filter(|bus| bus.0 == *now);
+        arrived.fold((V::Word::default(), false), |(word, any), &(_, (new, saturated))| {
+            (values.either(word, new), any || saturated)
+        })
     }
 
-    /// The word a root makes of a sum, and whether it is saturated.
-    fn root_word(&self, sum: i128, root: &RootInstruction) -> (i64, bool) {
-        let word = self.machine.word();
-        if let Some(RootFunction::Divide(rounding)) = root.function {
-            let (dividend, divisor) = operands(sum, word);
-            return divide(dividend, divisor, root.shift, rounding, word);
-        }
-        let (h, saturated) = saturate(round_half_even(sum, root.shift), word);
-        let Some(RootFunction::Table(usage)) = root.function else { return (h, saturated) };
-        let (y, also) = self.function(h, &usage);
-        (y, saturated || also)
-    }
-
-    fn function(&self, x: i64, usage: &TableUse) -> (i64, bool) {
-        if self.tables.is_empty() {
-            return (0, false);
-        }
-        let table = &self.tables;
-        let base = usage.base as usize;
-        evaluate(usage, self.machine.word(), x, |entry| table[base.wrapping_add(entry) % table.len()])
-    }
-
-    fn root(&mut self, root: &RootInstruction) {
+    fn root(&mut self, beat: &Beat<RootInstruction>) {
+        let root = &beat.instruction;
         let levels = u64::from(self.machine.global_levels());
+        let Lanes { values, machine, trees, tables, now, .. } = self;
         let arrived = match root.unit {
-            Unit::Row => self.trees.iter().find(|s| s.row_cycle == self.now),
-            Unit::Global => self.trees.iter().find(|s| s.row_cycle + levels == self.now),
+            Unit::Row => trees.iter().find(|sums| sums.row_cycle == *now),
+            Unit::Global => trees.iter().find(|sums| sums.row_cycle + levels == *now),
         };
-        let lands = self.now + timing::root_result(&self.machine, root.unit, root.function.as_ref());
+        values.computing(Maker::Root(beat.number, arrived.map(|sums| sums.of)));
+        let nothing = values.nothing(Combine::Add);
+        let lands = *now + timing::root_result(machine, root.unit, root.function.as_ref());
         match root.unit {
             Unit::Row => {
-                let rows = arrived.map_or_else(|| vec![0; self.machine.pus() as usize], |s| s.rows.clone());
-                let words = rows.into_iter().map(|sum| self.root_word(sum, root)).collect();
+                let words = match arrived {
+                    Some(sums) => sums.rows.iter().map(|sum| values.root(sum, root, tables)).collect(),
+                    None => vec![values.root(&nothing, root, tables); machine.pus() as usize],
+                };
                 self.row_bus.push_back((lands, words));
             }
             Unit::Global => {
-                let sum = wrap(arrived.map_or(0, TreeSums::global), self.machine.accumulator());
-                let word = self.root_word(sum, root);
+                let sum = arrived.map_or(nothing, |sums| joined(values, sums.combine, &sums.rows));
+                let word = values.root(&sum, root, tables);
                 self.global_bus.push_back((lands, word));
             }
         }
     }
 
     fn moves(&mut self, beat: &Beat<MoveInstruction>, last_tile: bool) {
+        let maker = Maker::Move(beat.number);
         let i = &beat.instruction;
         if i.late && !last_tile {
             return;
@@ -438,9 +383,10 @@ impl<A: Sum> Lanes<A> {
         if let (Some(unit), true) = (&mut self.unit, i.scalar) {
             unit.pads[i.pad as usize][from / self.pes] = global.0;
             unit.saturated |= global.1;
+            self.values.wrote(global.0, maker);
         }
         let words = &mut self.pads[i.pad as usize][from..from + self.pes];
-        let nothing = (0, false);
+        let nothing = (V::Word::default(), false);
         let rows = self.row_bus.iter().find(|b| b.0 == self.now).map(|b| &b.1);
         for (pe, (word, &taken)) in words.iter_mut().zip(&self.taken).enumerate() {
             if taken {
@@ -449,13 +395,17 @@ impl<A: Sum> Lanes<A> {
                     Unit::Row => rows.map_or(nothing, |rows| rows[pe / columns]),
                 };
                 *word = new;
+                self.values.wrote(new, maker);
                 self.saturated |= saturated;
             }
         }
     }
 
-    fn load(&mut self, beats: &Beats, input: &[i64]) {
+    fn load(&mut self, beats: &Beats, input: &[V::Word]) {
         let Some(beat) = &beats.load else { return };
+        for &word in input {
+            self.values.wrote(word, Maker::Load(beat.number));
+        }
         let i = &beat.instruction;
         self.mask(&i.mask, &i.counts, &beat.counters);
         let bank = if i.pad == Pad::Data { (beats.load_bank * self.machine.data_depth()) as usize } else { 0 };
@@ -474,9 +424,9 @@ impl<A: Sum> Lanes<A> {
     }
 }
 
-impl<A: Sum> Datapath for Lanes<A> {
+impl<V: Values> Datapath for Lanes<V> {
     fn output(&self) -> Option<i64> {
-        self.fifo.front().copied()
+        self.fifo.front().map(|&word| self.values.shown(word))
     }
 
     fn cycle(&mut self, beats: &Beats, input: Option<&[i64]>, popped: bool) {
@@ -487,16 +437,17 @@ impl<A: Sum> Datapath for Lanes<A> {
         if let Some(unit) = &mut self.unit {
             unit.see_nothing();
         }
-        self.waiting.push_back((*beats, input.map(<[i64]>::to_vec)));
+        let received = |input: &[i64]| input.iter().map(|&word| self.values.received(word)).collect();
+        self.waiting.push_back((*beats, input.map(received)));
         if self.waiting.len() > timing::DISTRIBUTION as usize {
             let (beats, input) = self.waiting.pop_front().expect("just checked");
             // Reads of this cycle see what landed before it; those of gradient pads are a cycle later.
             while self.parking.front().is_some_and(|parking| parking.0 < self.now + timing::PARK_READ) {
                 let (_, from, sums) = self.parking.pop_front().expect("just checked");
-                self.gradients[from..from + sums.len()].copy_from_slice(&sums);
+                self.gradients[from..from + sums.len()].clone_from_slice(&sums);
             }
             if let Some(beat) = &beats.alu {
-                self.alu(beat, &beats);
+                self.alu(beat, &beats, Maker::Alu(beat.number));
             }
             if let Some(beat) = &beats.scalar {
                 self.scalar(beat, &beats);
@@ -522,7 +473,9 @@ impl<A: Sum> Datapath for Lanes<A> {
         while self.trees.front().is_some_and(|s| s.row_cycle + levels <= self.now) {
             let sums = self.trees.pop_front().expect("just checked");
             if sums.emit {
-                self.fifo.push_back(wrap(sums.global(), self.machine.word()) as i64);
+                let sum = joined(&mut self.values, sums.combine, &sums.rows);
+                let word = self.values.low(&sum);
+                self.fifo.push_back(word);
             }
         }
         while self.row_bus.front().is_some_and(|b| b.0 <= self.now) {
@@ -545,6 +498,7 @@ impl<A: Sum> Datapath for Lanes<A> {
         let base = wrap(*bits as i128, half) as i64;
         let delta = wrap((*bits >> half) as i128, half) as i64;
         self.tables[entry] = (base, delta);
+        self.values.tables_change();
     }
 
     fn saturated(&self) -> bool {

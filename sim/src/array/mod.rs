@@ -8,11 +8,16 @@
 //! |---|---|
 //! | `sequencer` | streams, run states, loader states: which beats are issued when |
 //! | `datapath` | what a beat does, and when its results land |
+//! | `values` | what a word and a sum can be: `numbers`, or the terms of a proof |
 //! | [`watch`] | what can be seen of all that, for waves |
 
 mod datapath;
+mod numbers;
 mod sequencer;
 mod stream;
+#[cfg(test)]
+mod swapped;
+pub(crate) mod values;
 pub mod watch;
 
 use crate::grid::{CycleResult, Grid};
@@ -21,6 +26,7 @@ use arch::machine::Machine;
 use arch::registers::{self, Region};
 use datapath::Datapath;
 use sequencer::Sequencer;
+use values::Values;
 use watch::Observation;
 
 /// One simulated grid.
@@ -37,7 +43,16 @@ pub struct Array {
 impl Array {
     /// A grid after reset.
     pub fn new(machine: &Machine) -> Array {
-        Array { sequencer: Sequencer::new(machine), datapath: datapath::new(machine), image: 0, observation: None }
+        Array::with(machine, datapath::new(machine))
+    }
+
+    /// A grid after reset that computes with something else than numbers: what goes in and out stands for it.
+    pub(crate) fn of<V: Values>(machine: &Machine, values: V) -> Array {
+        Array::with(machine, datapath::of(machine, values))
+    }
+
+    fn with(machine: &Machine, datapath: Box<dyn Datapath>) -> Array {
+        Array { sequencer: Sequencer::new(machine), datapath, image: 0, observation: None }
     }
 
     /// A grid that holds this image for ever, after reset (docs/machine.md, section 7).

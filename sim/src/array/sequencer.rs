@@ -10,7 +10,7 @@ use arch::registers::{self, Region};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Beats {
     pub(super) alu: Option<Beat<AluInstruction>>,
-    pub(super) root: Option<RootInstruction>,
+    pub(super) root: Option<Beat<RootInstruction>>,
     pub(super) moves: Option<Beat<MoveInstruction>>,
     pub(super) load: Option<Beat<LoadInstruction>>,
     pub(super) scalar: Option<Beat<ScalarInstruction>>,
@@ -287,7 +287,7 @@ impl Sequencer {
         let loader_full = self.full;
 
         beats.alu = self.alu.cycle(|i| !i.emit || credits > 0);
-        beats.root = self.root.cycle(|_| true).map(|b| b.instruction);
+        beats.root = self.root.cycle(|_| true);
         beats.moves = self.moves.cycle(|_| true);
         beats.scalar = self.scalar.cycle(|_| true);
         if beats.alu.is_some_and(|b| b.instruction.emit) {

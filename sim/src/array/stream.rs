@@ -10,6 +10,8 @@ use arch::registers;
 /// A beat: the instruction, its loop counters, and the addresses of this point are the datapath's to compute.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Beat<I> {
+    /// Number of the instruction in its program.
+    pub(super) number: usize,
     /// The instruction.
     pub(super) instruction: I,
     /// Loop counters.
@@ -191,7 +193,7 @@ impl<I: Timed> Stream<I> {
         if !may_issue(&instruction) {
             return None;
         }
-        let beat = Beat { instruction, counters: self.counters };
+        let beat = Beat { number: self.at, instruction, counters: self.counters };
         self.interval = instruction.interval() - 1;
         if advance(&mut self.counters, &instruction.loops()) {
             if instruction.ends() {

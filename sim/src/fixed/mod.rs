@@ -5,6 +5,7 @@
 //! It knows nothing of a grid: what it computes is what every grid has to compute. Memory starts at 0 and keeps its words from
 //! step to step. Sums are exact modulo `2^accumulator`; accumulators up to 64 bits are computed in machine words.
 
+pub(crate) mod address;
 mod run;
 
 use arch::number::{quantise, to_f64};

@@ -1,11 +1,11 @@
 //! Operations with their addresses worked out.
 
+use super::address::{Address, advance};
 use arch::division::{Rounding, divide};
 use arch::function::FunctionTable;
 use arch::isa::{Combine, Finish};
 use arch::number::{round_half_even, saturate, wrap};
 use compiler::fixed::{Kind, Operand, Operation, Program};
-use compiler::tensor::Affine;
 
 /// An operation whose operands are linear addresses: `base + sum(stride * iterations of each iterator)`.
 #[derive(Debug, Clone)]
@@ -15,12 +15,6 @@ pub(super) struct Compiled {
     out: usize,
     destination: Address,
     action: Action,
-}
-
-#[derive(Debug, Clone)]
-struct Address {
-    base: i64,
-    strides: Vec<i64>,
 }
 
 #[derive(Debug, Clone)]
@@ -56,27 +50,13 @@ enum Action {
     },
 }
 
-fn address(operation: &Operation, index: &[Affine], shape: &[u32]) -> Address {
-    let mut result = Address { base: 0, strides: vec![0; operation.iterators.len()] };
-    for (form, &extent) in index.iter().zip(shape) {
-        let extent = i64::from(extent);
-        result.base = result.base * extent + form.offset;
-        result.strides.iter_mut().for_each(|s| *s *= extent);
-        for &(iterator, coefficient) in &form.terms {
-            result.strides[iterator.0] += coefficient;
-            result.base += coefficient * operation.iterators[iterator.0].low;
-        }
-    }
-    result
-}
-
 impl Compiled {
     pub(super) fn new(program: &Program, operation: &Operation) -> Compiled {
         let source = |operand: &Operand| match operand {
             Operand::Constant { word, .. } => Source::Constant(*word),
             Operand::Read { tensor, index } => Source::Memory {
                 tensor: tensor.0,
-                address: address(operation, index, &program.tensors[tensor.0].shape),
+                address: Address::of(operation, index, &program.tensors[tensor.0].shape),
             },
         };
         let action = match &operation.kind {
@@ -103,7 +83,7 @@ impl Compiled {
             extents: operation.iterators.iter().map(|i| i.extent() as usize).collect(),
             free: operation.free,
             out: operation.out.0,
-            destination: address(operation, &operation.out_index, &program.tensors[operation.out.0].shape),
+            destination: Address::of(operation, &operation.out_index, &program.tensors[operation.out.0].shape),
             action,
         }
     }
@@ -266,13 +246,6 @@ impl Source {
     }
 }
 
-impl Address {
-    fn at(&self, point: &[usize]) -> usize {
-        let steps: i64 = self.strides.iter().zip(point).map(|(&stride, &k)| stride * k as i64).sum();
-        (self.base + steps) as usize
-    }
-}
-
 /// One operand along the innermost loop.
 #[derive(Clone, Copy)]
 enum Run<'a> {
@@ -303,16 +276,4 @@ impl<'a> Run<'a> {
             _ => None,
         }
     }
-}
-
-/// The next point of a box in lexicographic order; false (and the first point again) after the last.
-fn advance(point: &mut [usize], extents: &[usize]) -> bool {
-    for level in (0..point.len()).rev() {
-        point[level] += 1;
-        if point[level] < extents[level] {
-            return true;
-        }
-        point[level] = 0;
-    }
-    false
 }

@@ -1,6 +1,7 @@
 //! One random program on the whole ladder, and what is kept of one that falls.
 //!
-//!     plain = golden ≈ fixed = array = rtl, on several grids, without and with stalls, after an abort and a reset, twice in a row
+//!     plain = golden ≈ fixed = array = rtl, on several grids, without and with stalls, after an abort and a reset, twice in a row,
+//!     and fixed = array for all inputs
 //!
 //! A program that falls is written to `found/` as JSON: its text and values (or, for tensor IR, its tape), and the batch. CI replays them.
 
@@ -383,6 +384,7 @@ impl<A: Reset, B: Reset> Reset for Lockstep<A, B> {
 
 fn everything(climb: &Climb, hardware: Option<&Hardware>) -> Result<(), String> {
     let machine = &climb.image().machine;
+    climb.prove()?;
     let Some(hardware) = hardware else { return survives(climb, &mut Array::new(machine)) };
     let mut pair = Lockstep::new(Array::new(machine), GridDevice::new(&hardware.library, &hardware.machine));
     let survived = survives(climb, &mut pair);

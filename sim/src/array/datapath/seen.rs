@@ -1,12 +1,12 @@
 //! The eyes of somebody who watches one PU; without one these functions do nothing.
 
-use super::{Lanes, Sum, at};
+use super::{Lanes, at, joined};
 use crate::array::stream::Beat;
+use crate::array::values::Values;
 use crate::array::watch::{PeView, PuView};
 use arch::isa::{AluInstruction, Factor, LEVELS, Pad, Start};
-use arch::number::wrap;
 
-impl<A: Sum> Lanes<A> {
+impl<V: Values> Lanes<V> {
     /// A new cycle begins.
     pub(super) fn see_nothing(&mut self) {
         let columns = self.machine.pes_per_pu() as usize;
@@ -28,8 +28,8 @@ impl<A: Sum> Lanes<A> {
         let first = beat.counters[LEVELS.saturating_sub(usize::from(i.reduce))..].iter().all(|&k| k == 0);
         let word = |pad: Pad, pe: usize| {
             let bank = if pad == Pad::Data { bank as usize * self.machine.data_depth() as usize } else { 0 };
-            self.pads[pad as usize]
-                [(bank + at(&i.reads[pad as usize], &beat.counters, self.depth(pad))) * self.pes + pe]
+            let from = bank + at(&i.reads[pad as usize], &beat.counters, self.depth(pad));
+            self.values.shown(self.pads[pad as usize][from * self.pes + pe])
         };
         let from = seen.0 * self.machine.pes_per_pu() as usize;
         seen.1.beat = true;
@@ -53,12 +53,11 @@ impl<A: Sum> Lanes<A> {
 
     /// What the accumulators hold after a beat.
     pub(super) fn see_sums(&mut self) {
-        let width = self.machine.accumulator();
         let from = self.machine.pes_per_pu() as usize;
         if let Some(seen) = &mut self.seen {
             let sums = &self.accumulators[seen.0 * from..];
             for (view, sum) in seen.1.pes.iter_mut().zip(sums) {
-                view.sum = sum.exact(width);
+                view.sum = self.values.shown_sum(sum);
             }
         }
     }
@@ -68,19 +67,24 @@ impl<A: Sum> Lanes<A> {
         let Some(mut seen) = self.seen.take() else { return };
         let (pu, view) = &mut *seen;
         let from = *pu * self.machine.pes_per_pu() as usize;
-        if let Some(landing) = self.landings.iter().find(|landing| landing.cycle == self.now) {
+        let levels = u64::from(self.machine.global_levels());
+        let Lanes { values, landings, trees, row_bus, global_bus, fifo, now, .. } = self;
+        if let Some(landing) = landings.iter().find(|landing| landing.cycle == *now) {
             view.write = Some((landing.pad, landing.address));
             for (column, pe) in view.pes.iter_mut().enumerate() {
-                pe.result = landing.taken[from + column].then_some(landing.words[from + column]);
+                pe.result = landing.taken[from + column].then_some(values.shown(landing.words[from + column]));
             }
         }
-        let levels = u64::from(self.machine.global_levels());
-        view.row_tree = self.trees.iter().find(|sums| sums.row_cycle == self.now).map_or(0, |sums| sums.rows[*pu]);
-        let global = self.trees.iter().find(|sums| sums.row_cycle + levels == self.now);
-        view.global_tree = global.map_or(0, |sums| wrap(sums.rows.iter().sum(), self.machine.accumulator()));
-        view.row_bus = self.row_bus.iter().find(|bus| bus.0 == self.now).map_or(0, |bus| bus.1[*pu].0);
-        view.global_bus = self.global_bus.iter().find(|bus| bus.0 == self.now).map_or(0, |bus| bus.1.0);
-        view.fifo = self.fifo.len();
+        let row = trees.iter().find(|sums| sums.row_cycle == *now);
+        view.row_tree = row.map_or(0, |sums| values.shown_sum(&sums.rows[*pu]));
+        let global = trees.iter().find(|sums| sums.row_cycle + levels == *now);
+        view.global_tree = global.map_or(0, |sums| {
+            let sum = joined(values, sums.combine, &sums.rows);
+            values.shown_sum(&sum)
+        });
+        view.row_bus = row_bus.iter().find(|bus| bus.0 == *now).map_or(0, |bus| values.shown(bus.1[*pu].0));
+        view.global_bus = global_bus.iter().find(|bus| bus.0 == *now).map_or(0, |bus| values.shown(bus.1.0));
+        view.fifo = fifo.len();
         if let Some((_, unit)) = self.unit.as_deref().and_then(|unit| unit.seen.as_deref()) {
             view.scalar = unit.pes[0];
         }

@@ -1,0 +1,174 @@
+//! Numbers: what the hardware holds.
+//!
+//! A word is an `i64`. A sum is an integer of 64 or 128 bits, modulo a power of two that is at least that of the accumulator; its upper bits mean nothing.
+
+use super::values::Values;
+use arch::division::{divide, operands};
+use arch::function::evaluate;
+use arch::isa::{Combine, Finish, RootFunction, RootInstruction};
+use arch::machine::Machine;
+use arch::number::{NARROW, round_and_saturate, round_half_even, saturate, wrap};
+use std::marker::PhantomData;
+
+/// An integer that holds an accumulator, modulo a power of two at least as large.
+pub(super) trait Sum: Copy + Default + std::fmt::Debug + 'static {
+    fn product(a: i64, b: i64) -> Self;
+    fn shifted(word: i64, by: u32) -> Self;
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+    /// The accumulator with these bits.
+    fn wrapped(sum: i128) -> Self;
+    fn exact(self, accumulator: u32) -> i128;
+    /// Divided by `2^shift`, rounded and saturated to `word` bits; and whether it saturated.
+    fn rounded(self, accumulator: u32, shift: u32, word: u32) -> (i64, bool);
+}
+
+fn rounded_wide(sum: i128, shift: u32, word: u32) -> (i64, bool) {
+    saturate(round_half_even(sum, shift), word)
+}
+
+macro_rules! sum {
+    ($type:ty, $rounded:expr) => {
+        impl Sum for $type {
+            fn product(a: i64, b: i64) -> $type {
+                (a as $type).wrapping_mul(b as $type)
+            }
+            fn shifted(word: i64, by: u32) -> $type {
+                (word as $type) << by
+            }
+            fn plus(self, other: $type) -> $type {
+                self.wrapping_add(other)
+            }
+            fn minus(self, other: $type) -> $type {
+                self.wrapping_sub(other)
+            }
+            fn wrapped(sum: i128) -> $type {
+                sum as $type
+            }
+            fn exact(self, accumulator: u32) -> i128 {
+                wrap(self as i128, accumulator)
+            }
+            fn rounded(self, accumulator: u32, shift: u32, word: u32) -> (i64, bool) {
+                let rounded: fn($type, u32, u32, u32) -> (i64, bool) = $rounded;
+                rounded(self, accumulator, shift, word)
+            }
+        }
+    };
+}
+sum!(i64, |sum, accumulator, shift, word| {
+    if accumulator <= NARROW {
+        let unused = 64 - accumulator;
+        round_and_saturate((sum << unused) >> unused, shift, word)
+    } else {
+        rounded_wide(wrap(sum.into(), accumulator), shift, word)
+    }
+});
+sum!(i128, |sum, accumulator, shift, word| rounded_wide(wrap(sum, accumulator), shift, word));
+
+/// The widths of a grid.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Numbers<A> {
+    accumulator: u32,
+    word: u32,
+    sums: PhantomData<A>,
+}
+
+impl<A> Numbers<A> {
+    pub(super) fn new(machine: &Machine) -> Numbers<A> {
+        Numbers { accumulator: machine.accumulator(), word: machine.word(), sums: PhantomData }
+    }
+}
+
+impl<A: Sum> Values for Numbers<A> {
+    type Word = i64;
+    type Sum = A;
+
+    fn unwritten_words(&mut self, count: usize) -> Vec<i64> {
+        vec![0; count]
+    }
+
+    fn unwritten_sums(&mut self, count: usize) -> Vec<A> {
+        vec![A::default(); count]
+    }
+
+    fn constant(&mut self, word: i64) -> i64 {
+        word
+    }
+
+    fn received(&mut self, word: i64) -> i64 {
+        word
+    }
+
+    fn shown(&self, word: i64) -> i64 {
+        word
+    }
+
+    fn shown_sum(&self, sum: &A) -> i128 {
+        sum.exact(self.accumulator)
+    }
+
+    fn nothing(&mut self, combine: Combine) -> A {
+        A::wrapped(combine.identity(self.accumulator))
+    }
+
+    fn start(&mut self, word: i64, align: u32) -> A {
+        A::shifted(word, align)
+    }
+
+    fn add(&mut self, sum: &mut A, a: i64, b: i64) {
+        *sum = sum.plus(A::product(a, b));
+    }
+
+    fn subtract(&mut self, sum: &mut A, a: i64, b: i64) {
+        *sum = sum.minus(A::product(a, b));
+    }
+
+    fn compare(&mut self, combine: Combine, sum: &mut A, a: i64, b: i64) {
+        self.join(combine, sum, &A::product(a, b));
+    }
+
+    fn join(&mut self, combine: Combine, sum: &mut A, other: &A) {
+        *sum = if combine.compares() {
+            A::wrapped(combine.join(sum.exact(self.accumulator), other.exact(self.accumulator)))
+        } else {
+            sum.plus(*other)
+        };
+    }
+
+    fn finish(&mut self, sums: &[A], taken: &[bool], finish: Finish, shift: u32, words: &mut Vec<i64>) -> bool {
+        let mut any = false;
+        for (sum, &taken) in sums.iter().zip(taken) {
+            let (word, saturated) = match finish {
+                Finish::Negative => (i64::from(sum.exact(self.accumulator) < 0), false),
+                Finish::Round => sum.rounded(self.accumulator, shift, self.word),
+            };
+            words.push(word);
+            any |= saturated && taken;
+        }
+        any
+    }
+
+    fn root(&mut self, sum: &A, root: &RootInstruction, tables: &[(i64, i64)]) -> (i64, bool) {
+        let (sum, word) = (sum.exact(self.accumulator), self.word);
+        if let Some(RootFunction::Divide(rounding)) = root.function {
+            let (dividend, divisor) = operands(sum, word);
+            return divide(dividend, divisor, root.shift, rounding, word);
+        }
+        let (h, saturated) = rounded_wide(sum, root.shift, word);
+        let Some(RootFunction::Table(usage)) = root.function else { return (h, saturated) };
+        if tables.is_empty() {
+            return (0, saturated);
+        }
+        let base = usage.base as usize;
+        let (y, also) = evaluate(&usage, word, h, |entry| tables[base.wrapping_add(entry) % tables.len()]);
+        (y, saturated || also)
+    }
+
+    fn low(&mut self, sum: &A) -> i64 {
+        wrap(sum.exact(self.accumulator), self.word) as i64
+    }
+
+    fn either(&mut self, one: i64, other: i64) -> i64 {
+        one | other
+    }
+}

@@ -1,0 +1,82 @@
+//! What the lanes of a grid compute with.
+//!
+//!     values            a word                a sum
+//!     Numbers           an integer            an integer modulo a power of two     what the hardware holds
+//!     prove's Symbols   the number of a term  a multiset of products               what it holds for all inputs at once
+//!
+//! Which beat reads, joins and writes what, and in which cycle, is written once, in `datapath`: the array and the prover cannot drift apart.
+
+use arch::isa::{Combine, Finish, RootInstruction};
+
+/// The instruction that computes or writes a word, by its number in its program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Maker {
+    /// Of the alu stream.
+    Alu(usize),
+    /// Of the scalar stream.
+    Scalar(usize),
+    /// Of the root stream, and the alu instruction whose sums the trees brought; `None`: nothing arrived.
+    Root(usize, Option<usize>),
+    /// Of the move stream.
+    Move(usize),
+    /// Of the load stream.
+    Load(usize),
+}
+
+/// Words and sums, and all that is done with them. Clones share what they know.
+pub(crate) trait Values: Clone + std::fmt::Debug + 'static {
+    /// A word; the default is 0.
+    type Word: Copy + Default + std::fmt::Debug + 'static;
+    /// What an accumulator or a node of a tree holds.
+    type Sum: Clone + std::fmt::Debug + 'static;
+
+    /// What a memory of so many words holds before anything is written.
+    fn unwritten_words(&mut self, count: usize) -> Vec<Self::Word>;
+    /// The same of accumulators and gradient pads.
+    fn unwritten_sums(&mut self, count: usize) -> Vec<Self::Sum>;
+    /// A word that stands in an instruction.
+    fn constant(&mut self, word: i64) -> Self::Word;
+    /// What the host sends.
+    fn received(&mut self, word: i64) -> Self::Word;
+    /// What the host gets, or a watcher sees.
+    fn shown(&self, word: Self::Word) -> i64;
+    /// What a watcher sees of a sum.
+    fn shown_sum(&self, sum: &Self::Sum) -> i128;
+
+    /// What changes no result where sums are joined in this way.
+    fn nothing(&mut self, combine: Combine) -> Self::Sum;
+    /// `word << align`: where a sum starts.
+    fn start(&mut self, word: Self::Word, align: u32) -> Self::Sum;
+    /// `sum + a * b`
+    fn add(&mut self, sum: &mut Self::Sum, a: Self::Word, b: Self::Word);
+    /// `sum - a * b`
+    fn subtract(&mut self, sum: &mut Self::Sum, a: Self::Word, b: Self::Word);
+    /// The larger or smaller one of `sum` and `a * b`.
+    fn compare(&mut self, combine: Combine, sum: &mut Self::Sum, a: Self::Word, b: Self::Word);
+    /// What a node of a tree makes of two sums.
+    fn join(&mut self, combine: Combine, sum: &mut Self::Sum, other: &Self::Sum);
+
+    /// A word for each sum, appended to `words`; what it is for lanes that are not `taken` does not matter. Whether a word of a lane
+    /// that is taken is saturated.
+    fn finish(
+        &mut self,
+        sums: &[Self::Sum],
+        taken: &[bool],
+        finish: Finish,
+        shift: u32,
+        words: &mut Vec<Self::Word>,
+    ) -> bool;
+    /// The word a root makes of a sum, and whether it is saturated. `tables` is the whole table memory.
+    fn root(&mut self, sum: &Self::Sum, root: &RootInstruction, tables: &[(i64, i64)]) -> (Self::Word, bool);
+    /// The low bits of a sum: what leaves the grid.
+    fn low(&mut self, sum: &Self::Sum) -> Self::Word;
+    /// What a register holds that two words reach in one cycle.
+    fn either(&mut self, one: Self::Word, other: Self::Word) -> Self::Word;
+
+    /// The words that are computed next are the results of this instruction.
+    fn computing(&mut self, _: Maker) {}
+    /// This instruction wrote a word that it did not compute.
+    fn wrote(&mut self, _: Self::Word, _: Maker) {}
+    /// The table memory changes.
+    fn tables_change(&mut self) {}
+}

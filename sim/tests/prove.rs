@@ -1,0 +1,176 @@
+//! Proofs: what is wrong is refuted, with its instruction. What is right is proven where it climbs the ladder: in `ladder`,
+//! `ladder_languages`, `ladder_random`, `tiles` and `benchmarks`.
+
+#[path = "prove/faults.rs"]
+mod faults;
+
+use arch::machine::MachineSpec;
+use compiler::canonical::{Batch, Keep, Options, Reduction};
+use compiler::fixed::{self, Kind, SumBound};
+use compiler::language::{self, Language};
+use compiler::tensor::Role;
+use faults::{Fault, plant};
+use sim::array::Array;
+use sim::eval::with_shapes_of;
+use sim::grid::Stalls;
+use sim::ladder::{Climb, Values};
+use sim::prove::{Cause, Difference, Verdict, prove};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+fn folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs")
+}
+
+/// Values that differ from element to element, in -0.5..0.5.
+fn made_up(elements: usize, salt: usize) -> Vec<f64> {
+    (0..elements).map(|k| (((k + 1) * 7919 + salt * 104_729) % 64) as f64 / 64.0 - 0.5).collect()
+}
+
+fn climb(language: Language, text: &str, spec: &MachineSpec, batch: u32) -> Climb {
+    let shapes = serde_json::json!({ "X": vec![0; 6], "W": vec![0; 6] });
+    let options = with_shapes_of(&shapes, language::Options::default());
+    let (program, _) = language::parse(language, text, &options).unwrap();
+    let (mut model, mut steps) = (Values::new(), vec![Values::new(); 2]);
+    for (salt, tensor) in program.tensors.iter().enumerate() {
+        let elements = tensor.shape.iter().product::<u32>() as usize;
+        match tensor.role {
+            Role::State => drop(model.insert(tensor.name.clone(), made_up(elements, salt))),
+            Role::Input | Role::Label => {
+                for (n, step) in steps.iter_mut().enumerate() {
+                    step.insert(tensor.name.clone(), made_up(elements * batch as usize, salt + n));
+                }
+            }
+            _ => {}
+        }
+    }
+    let batch = Batch { size: batch, reduction: Reduction::Mean };
+    let training = language == Language::Tabla;
+    let keep = if training { Keep::Training { predictions: vec![] } } else { Keep::AllNames };
+    let options = Options { keep, batch };
+    Climb::new(&program, &options, &model, &steps, spec).unwrap_or_else(|errors| panic!("{errors:?}"))
+}
+
+fn grid(pus: u32, pes_per_pu: u32) -> MachineSpec {
+    MachineSpec {
+        pus: Some(pus),
+        pes_per_pu: Some(pes_per_pu),
+        divider: Some(true),
+        extremes: Some(true),
+        ..MachineSpec::default()
+    }
+}
+
+/// Images with all that images have: trees, functions, quotients, extremes, a batch in tiles, the scalar unit.
+fn subjects() -> Vec<(&'static str, Climb)> {
+    let published = |file: &str| std::fs::read_to_string(folder().join(file)).unwrap();
+    let tabla = |file: &str, spec, batch| climb(Language::Tabla, &published(file), spec, batch);
+    let extremes = "def f(float(N) X, float(N) W) -> (m, Q, S) {\n  m max=! X(i) * W(i)\n  Q(i) = X(i) / (m + 3.0)\n  \
+                    S(i) = exp(Q(i) - m) * W(i)\n}";
+    vec![
+        ("logistic", tabla("logistic.t", &grid(2, 4), 1)),
+        ("backpropagation", tabla("backpropagation.t", &grid(2, 4), 1)),
+        ("recommender", tabla("recommender.t", &grid(1, 3), 1)),
+        ("extremes", climb(Language::TensorComprehensions, extremes, &grid(2, 2), 1)),
+        ("tiles", tabla("linear.t", &MachineSpec { data_depth: Some(16), ..grid(2, 4) }, 12)),
+    ]
+}
+
+/// Whether a report names an instruction.
+fn names(difference: &Difference, at: (&str, usize)) -> bool {
+    let operands = difference.operands.iter().flat_map(|(_, makers)| makers);
+    let all = difference.instructions.iter().chain(operands).chain(&difference.sender);
+    all.into_iter().any(|place| (place.stream, place.number) == at)
+}
+
+#[test]
+fn planted_faults_are_refuted() {
+    let mut refuted: BTreeMap<Fault, usize> = BTreeMap::new();
+    let (mut harmless, mut named, mut complaints) = (0, 0, Vec::new());
+    for (name, climb) in subjects() {
+        climb.prove().unwrap_or_else(|why| panic!("{name}: {why}"));
+        assert!(name != "tiles" || climb.image().tiles > 1, "it has tiles");
+        for planted in Fault::ALL.into_iter().flat_map(|fault| plant(climb.image(), fault)) {
+            let what = format!("{name}, {:?} of {} {}", planted.fault, planted.at.0, planted.at.1);
+            let verdict = prove(&climb.fixed, &planted.image, 2, &mut |_, _| true);
+            match &verdict {
+                // What makes no difference to the array, either, may be proven.
+                Verdict::Proven(_) => {
+                    let mut own = climb.clone();
+                    own.compiled.image = planted.image.clone();
+                    let agrees = own.run(Array::new(&planted.image.machine), Stalls::none());
+                    assert!(agrees.is_ok(), "{what} is proven: {}", agrees.unwrap_err());
+                    harmless += 1;
+                }
+                Verdict::Refuted(difference) => {
+                    *refuted.entry(planted.fault).or_default() += 1;
+                    if names(difference, planted.at) {
+                        named += 1;
+                    } else {
+                        complaints.push(format!("{what}: {verdict}"));
+                    }
+                }
+                Verdict::Stuck(_) => *refuted.entry(planted.fault).or_default() += 1,
+                Verdict::Undecided(_) | Verdict::Incomparable(_) | Verdict::Cancelled => panic!("{what}: {verdict}"),
+            }
+        }
+    }
+    println!("{refuted:?}, {named} named, {harmless} harmless; not named:\n{}", complaints.join("\n"));
+    for fault in Fault::ALL {
+        assert!(refuted.get(&fault).is_some_and(|&count| count >= 20), "{fault:?}: {refuted:?}");
+    }
+    assert!(complaints.is_empty(), "{} of {named} are not named", complaints.len());
+}
+
+/// A program that says something else than the image does.
+#[test]
+fn another_program_is_refuted() {
+    let (_, climb) = subjects().swap_remove(1);
+    let mut refuted = 0;
+    for number in 0..climb.fixed.operations.len() {
+        let mut program = climb.fixed.clone();
+        let Kind::MultiplyAdd { shift, product: Some(_), .. } = &mut program.operations[number].kind else { continue };
+        *shift += 1;
+        let verdict = prove(&program, climb.image(), 2, &mut |_, _| true);
+        let Verdict::Refuted(difference) = verdict else { panic!("operation {number}: {verdict}") };
+        assert_eq!(difference.cause, Cause::Makes, "operation {number}: {difference}");
+        let out = &program.tensors[program.operations[number].out.0].name;
+        assert_eq!(difference.first.tensor, *out, "operation {number}: {difference}");
+        refuted += 1;
+    }
+    assert!(refuted >= 5, "{refuted} operations");
+}
+
+/// Sums of which only ranges say that they fit may wrap around elsewhere in another accumulator; the others may not.
+#[test]
+fn accumulators_of_other_widths_are_compared_where_sums_fit() {
+    let (_, climb) = subjects().swap_remove(0);
+    let verdict = |bound: SumBound| {
+        let mut program = climb.fixed.clone();
+        program.accumulator += 1;
+        for operation in &mut program.operations {
+            if let Kind::MultiplyAdd { bound: own, .. } = &mut operation.kind {
+                *own = bound;
+            }
+        }
+        prove(&program, climb.image(), 2, &mut |_, _| true)
+    };
+    assert!(matches!(verdict(SumBound::Formats), Verdict::Proven(_)), "{}", verdict(SumBound::Formats));
+    assert!(matches!(verdict(SumBound::Ranges), Verdict::Incomparable(_)), "{}", verdict(SumBound::Ranges));
+    let wider = fixed::Program { word: climb.fixed.word + 1, ..climb.fixed.clone() };
+    let verdict = prove(&wider, climb.image(), 2, &mut |_, _| true);
+    assert!(matches!(verdict, Verdict::Incomparable(_)), "{verdict}");
+}
+
+/// Nobody has to wait for the end.
+#[test]
+fn a_proof_can_be_stopped() {
+    let (_, climb) = subjects().swap_remove(1);
+    let mut looks = 0;
+    let verdict = prove(&climb.fixed, climb.image(), 100, &mut |done, total| {
+        looks += 1;
+        done * 10 < total
+    });
+    assert_eq!(verdict, Verdict::Cancelled);
+    assert!(looks > 1, "{looks} looks");
+}
