@@ -84,6 +84,7 @@ fn run(arguments: &Arguments, talk: &output::Talk) -> Result<(), Failure> {
         Some(Command::Weights(options)) => commands::weights::run(&arguments.global, options, talk),
         Some(Command::Run(options)) => commands::run::run(&arguments.global, options, talk),
         Some(Command::Sim(options)) => commands::sim::run(&arguments.global, options, talk),
+        Some(Command::Prove(options)) => commands::prove::run(&arguments.global, options, talk),
         Some(Command::Synth(target)) => commands::synth::run(&arguments.global, target, talk),
         Some(Command::Bitstream(target)) => commands::bitstream::run(&arguments.global, target, talk),
         Some(Command::Explain(target)) => commands::explain::run(&arguments.global, target, talk),

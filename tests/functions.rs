@@ -48,6 +48,9 @@ fn a_function_is_built_explained_and_simulated() {
     let array = ["sim", &program, "--steps", "5", "--engine", "array", "--format", "json"];
     let array = done(&[&array[..], &common[..]].concat()).json();
     assert_eq!((&array["words_compared"], &array["cycles"]), (&serde_json::json!(15), &simulated["cycles"]));
+    // Three results of each of two records, for all inputs.
+    let proven = done(&[&["prove", &program, "--format", "json"], &common[..]].concat()).json();
+    assert_eq!((&proven["proven"], &proven["images"][0]["proof"]["words"]), (&true.into(), &6.into()), "{proven}");
     fails(&["build", &program, "--data", "x.csv"], 2, &["--inputs"]);
     fails(&["build", "programs/linear.t", "--inputs", &inputs], 2, &["--data"]);
 }
@@ -184,7 +187,7 @@ fn what_has_no_model_is_not_trained() {
         fails(&arguments, 2, &["conv.tc has no model to train", "Tensor Comprehensions", "`eval`, `build` and `sim`"]);
     }
     let text = file(folder.path(), "a.pp", "$n = 4\nuse $n\n");
-    for command in ["build", "explain", "sim", "graph"] {
+    for command in ["build", "explain", "sim", "prove", "graph"] {
         fails(&[command, &text], 2, &["no program", "`eval` expands it"]);
     }
 }

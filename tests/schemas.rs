@@ -78,6 +78,7 @@ fn results_are_what_their_schemas_say() {
     let simulated = json(&["sim", "--config", "tiny", "--steps", "2", "--engine", "array"]);
     holds(&simulated, "sim");
     is_near(&simulated);
+    holds(&json(&["prove", "--config", "tiny"]), "prove");
     let page = path("page");
     holds(&json(&[&["report", LOGISTIC, "--out", &page][..], &train].concat()), "report");
     holds(&json(&["bench", "linear_55", "--no-rtl"]), "bench");

@@ -108,6 +108,8 @@ pub enum Command {
     Run(Run),
     /// Co-simulate the generated Verilog with the array for some steps
     Sim(Sim),
+    /// Prove that the images compute what their fixed-point programs say, for all inputs and weights
+    Prove(Prove),
     /// Synthesise for the board with yosys: what the hardware takes of the device
     Synth(Target),
     /// Synthesise, place, route and pack: a bitstream for the board, with everything that `build` writes
@@ -151,6 +153,7 @@ impl Command {
                 | Command::Run(_)
                 | Command::Weights(_)
                 | Command::Sim(_)
+                | Command::Prove(_)
                 | Command::Explain(_)
                 | Command::Ir(_)
                 | Command::Doctor
@@ -511,6 +514,15 @@ pub struct Sim {
     /// The PU whose PEs are shown
     #[arg(long, value_name = "PU", requires = "wave", default_value_t = 0)]
     pub wave_pu: u32,
+}
+
+#[derive(Debug, Args)]
+pub struct Prove {
+    #[command(flatten)]
+    pub target: Target,
+    /// Batches that the proof runs over; two use both banks, and start from weights that a step has written
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    pub steps: u32,
 }
 
 #[derive(Debug, Args)]

@@ -12,6 +12,7 @@ pub mod init;
 pub mod ir;
 pub mod measure;
 pub mod predict;
+pub mod prove;
 pub mod report;
 pub mod run;
 pub mod sim;

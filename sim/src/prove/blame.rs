@@ -9,7 +9,7 @@
 //! expected, the last of them is not where it is read.
 
 use super::Expected;
-use super::difference::{Cause, Difference, Element, Place, When};
+use super::difference::{Cause, Difference, Element, Operand, Place, When};
 use super::likeness::{ALIKE, Likeness, operand_pairs, sums_alike, without};
 use super::show::Names;
 use super::sums::Part;
@@ -149,7 +149,7 @@ impl Search<'_> {
 
     /// The operand by which a word differs: one that is never made, or that is read where nothing was written, or the first. Where
     /// another element of its tensor is read, the operand by which these differ, too, and so on: that may be where it went wrong.
-    fn operands(&self, expected: Term, found: Term) -> Vec<(String, Vec<Place>)> {
+    fn operands(&self, expected: Term, found: Term) -> Vec<Operand> {
         let rank = |&(wanted, read): &(Term, Term)| {
             let lost = self.is_computed(wanted) && self.terms.made_by(wanted).is_none();
             let unwritten = matches!(self.terms.node(read), Node::Unwritten(_));
@@ -158,7 +158,7 @@ impl Search<'_> {
         let (mut all, mut pair) = (Vec::new(), (expected, found));
         while all.len() < DEEPEST {
             let Some(next) = operand_pairs(self.terms, pair.0, pair.1).into_iter().min_by_key(rank) else { break };
-            all.push((self.names.word(next.0), self.makers(next.0)));
+            all.push(Operand { operand: self.names.word(next.0), made_by: self.makers(next.0) });
             let operation = |term: Term| self.names.computed(term).map(|of| (of.operation, of.step));
             if operation(next.0).is_none() || operation(next.0) != operation(next.1) {
                 break;

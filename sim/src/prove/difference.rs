@@ -5,10 +5,13 @@
 
 use crate::array::values::Maker;
 use arch::image::Image;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::fmt;
 
 /// Which word is meant by an element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum When {
     /// As the host gave it, before the first step.
     Given,
@@ -19,7 +22,7 @@ pub enum When {
 }
 
 /// An element of the program.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Element {
     /// Name of its tensor.
     pub tensor: String,
@@ -54,9 +57,9 @@ impl fmt::Display for Element {
 }
 
 /// An instruction of the image.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Place {
-    /// Its stream.
+    /// Its stream: `alu`, `scalar`, `root`, `move` or `load`.
     pub stream: &'static str,
     /// Its number in the program of the stream.
     pub number: usize,
@@ -113,7 +116,8 @@ impl fmt::Display for Place {
 }
 
 /// What instructions have to do with a wrong word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// They make it.
     Makes,
@@ -123,8 +127,26 @@ pub enum Cause {
     Omits,
 }
 
+/// An operand that is another one than expected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Operand {
+    /// The expected one.
+    pub operand: String,
+    /// Who made and wrote that.
+    pub made_by: Vec<Place>,
+}
+
+/// A word for certain inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Witness {
+    /// What should come.
+    pub expected: i64,
+    /// What does.
+    pub found: i64,
+}
+
 /// The first word that differs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
     /// Where the host sees it.
     pub seen: Element,
@@ -138,13 +160,12 @@ pub struct Difference {
     pub cause: Cause,
     /// The instructions, those with a line of the source first; none if nobody is known.
     pub instructions: Vec<Place>,
-    /// An operand that is another one than expected, and who made and wrote the expected one; then an operand of that one, where that is
-    /// another one, too; and so on.
-    pub operands: Vec<(String, Vec<Place>)>,
+    /// An operand that is another one than expected; then an operand of that one, where that is another one, too; and so on.
+    pub operands: Vec<Operand>,
     /// The instruction that sends what the host sees.
     pub sender: Option<Place>,
-    /// For certain inputs, the word that should come and the one that does.
-    pub witness: Option<(i64, i64)>,
+    /// Inputs that show the difference; none if none were found.
+    pub witness: Option<Witness>,
 }
 
 impl fmt::Display for Difference {
@@ -159,10 +180,10 @@ impl fmt::Display for Difference {
             };
             write!(f, "; {verb} {}", list(&self.instructions))?;
         }
-        for (number, (operand, makers)) in self.operands.iter().enumerate() {
+        for (number, Operand { operand, made_by }) in self.operands.iter().enumerate() {
             write!(f, "{} {operand}", if number == 0 { "; it should read" } else { ", from" })?;
-            if !makers.is_empty() {
-                write!(f, ", made by {}", list(makers))?;
+            if !made_by.is_empty() {
+                write!(f, ", made by {}", list(made_by))?;
             }
         }
         if self.seen != self.first {
@@ -172,7 +193,7 @@ impl fmt::Display for Difference {
             write!(f, ", which {} {} sends", sender.stream, sender.number)?;
         }
         match self.witness {
-            Some((expected, found)) => write!(f, "; for some inputs that is {found} in place of {expected}"),
+            Some(Witness { expected, found }) => write!(f, "; for some inputs that is {found} in place of {expected}"),
             None => Ok(()),
         }
     }

@@ -40,7 +40,7 @@ mod tests;
 mod witness;
 
 use blame::Mismatch;
-pub use difference::{Cause, Difference, Element, Place, When};
+pub use difference::{Cause, Difference, Element, Operand, Place, When, Witness};
 
 use crate::array::Array;
 use crate::driver::{Driver, Outcome, Run, Words};
@@ -48,13 +48,15 @@ use crate::grid::{CycleResult, Grid, Stalls};
 use arch::image::{Feed, Image};
 use compiler::fixed::{Program, Role, SumBound};
 use reference::{Computed, Reference};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::cell::RefCell;
 use std::rc::Rc;
 use symbols::Symbols;
 use terms::{Term, Terms};
 
 /// What has been proven, and how much work it was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Proof {
     /// Batches that ran.
     pub steps: usize,

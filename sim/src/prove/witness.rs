@@ -3,6 +3,7 @@
 //!     expected round(x * y >> 4), found round(x * x >> 4)      =>      at x = 12, y = -3: -2 in place of 9
 
 use super::blame::Mismatch;
+use super::difference::Witness;
 use super::terms::{Node, Term, Terms};
 
 /// Words that are computed to show a difference, at most and for all inputs that are tried.
@@ -23,7 +24,7 @@ fn made_up(terms: &Terms, term: Term, trial: u64) -> i64 {
 }
 
 /// The first word that some inputs show to differ, with what it should be and is for the first of these; the first word if there is none.
-pub(super) fn witness<'a>(terms: &Terms, all: &'a [Mismatch]) -> (&'a Mismatch, Option<(i64, i64)>) {
+pub(super) fn witness<'a>(terms: &Terms, all: &'a [Mismatch]) -> (&'a Mismatch, Option<Witness>) {
     let both: Vec<Term> = all.iter().flat_map(|mismatch| [mismatch.expected, mismatch.found]).collect();
     let cone = terms.cone(&both);
     for trial in 0..(WORK / cone.len().max(1)).clamp(8, 500) as u64 {
@@ -33,7 +34,7 @@ pub(super) fn witness<'a>(terms: &Terms, all: &'a [Mismatch]) -> (&'a Mismatch, 
             all.iter().map(value).collect::<Vec<i64>>()
         });
         if let Some(at) = (0..all.len()).find(|&at| wanted[at] != came[at]) {
-            return (&all[at], Some((wanted[at], came[at])));
+            return (&all[at], Some(Witness { expected: wanted[at], found: came[at] }));
         }
     }
     (&all[0], None)

@@ -5,7 +5,7 @@
 use crate::arguments::{Global, Schema as Options};
 use crate::commands::about::{code, doctor};
 use crate::commands::measure::{accuracy, bench, explore};
-use crate::commands::{bitstream, build, derive, eval, explain, graph, init, predict, sim, synth, train, weights};
+use crate::commands::{bitstream, build, derive, eval, explain, graph, init, predict, prove, sim, synth, train, weights};
 use crate::documents::{Document, Problems};
 use crate::files::layout::Layout;
 use crate::output;
@@ -45,6 +45,7 @@ const SCHEMAS: &[Entry] = &[
     ("layout", "`layout.json`: how tensors travel on the streams", written::<Layout>),
     ("model", "A trained model, which `train --save` writes", read::<ModelFile>),
     ("predict", "Result of `predict`", written::<Document<predict::Predicted>>),
+    ("prove", "Result of `prove`", written::<Document<prove::Proven>>),
     (
         "report",
         "`report.json`: what `build` and `report` write; training, timeline and placement only from `report`",

@@ -1,0 +1,118 @@
+//! `prove`: each image against its fixed-point program, for all inputs and weights.
+
+use crate::arguments::{Global, Prove};
+use crate::documents::Document;
+use crate::interrupt;
+use crate::output::{self, Talk};
+use crate::subject::{self, Subject};
+use arch::Image;
+use compiler::fixed::Program;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sim::prove::{Difference, Proof, Verdict, prove};
+use workbench::Failure;
+
+/// What is proven of the images.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Proven {
+    /// Whether all are.
+    proven: bool,
+    /// Each of them.
+    images: Vec<Judged>,
+}
+
+/// What is proven of one image.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Judged {
+    /// `training`, `last batch`, `prediction` or `function`.
+    image: &'static str,
+    /// `proven`; `refuted`, with inputs that show the difference or a grid that is stuck; or `undecided`.
+    #[schemars(extend("enum" = ["proven", "refuted", "undecided"]))]
+    verdict: &'static str,
+    /// What was proven, and how much work it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<Proof>,
+    /// The first word that differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<Difference>,
+    /// Why nothing could be compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl Judged {
+    fn new(image: &'static str, verdict: &Verdict) -> Judged {
+        let open = Judged { image, verdict: "undecided", proof: None, difference: None, reason: None };
+        match verdict.clone() {
+            Verdict::Proven(proof) => Judged { verdict: "proven", proof: Some(proof), ..open },
+            Verdict::Refuted(first) => Judged { verdict: "refuted", difference: Some(*first), ..open },
+            Verdict::Undecided(first) => Judged { difference: Some(*first), ..open },
+            Verdict::Stuck(reason) => Judged { verdict: "refuted", reason: Some(reason), ..open },
+            Verdict::Incomparable(reason) => Judged { reason: Some(reason), ..open },
+            Verdict::Cancelled => open,
+        }
+    }
+}
+
+/// Prove, print.
+pub fn run(global: &Global, options: &Prove, talk: &Talk) -> Result<(), Failure> {
+    let project = subject::project(global, options.target.program.as_deref(), &options.target.entry)?;
+    let subject = Subject::new(&project, &options.target, talk)?;
+    let mut verdicts = Vec::new();
+    for (name, program, image) in images(&subject) {
+        let verdict = watched(name, program, image, options.steps as usize, talk);
+        if verdict == Verdict::Cancelled {
+            return Err(Failure::Interrupted);
+        }
+        verdicts.push((name, verdict));
+    }
+    let failed = verdicts.iter().find(|(_, verdict)| !matches!(verdict, Verdict::Proven(_)));
+    let differs = failed.map(|(name, verdict)| Failure::Mismatch(format!("{name}: {verdict}")));
+    output::either(
+        global.format,
+        || {
+            let lines: Vec<String> = verdicts.iter().map(|(name, verdict)| format!("{name}: {verdict}")).collect();
+            lines.join("\n") + "\n"
+        },
+        || {
+            let images = verdicts.iter().map(|(name, verdict)| Judged::new(name, verdict)).collect();
+            Document::new(Proven { proven: differs.is_none(), images }).mismatch(differs.as_ref())
+        },
+    )?;
+    differs.map_or(Ok(()), Err)
+}
+
+/// What is proven: a name, and an image with its program.
+fn images(subject: &Subject) -> Vec<(&'static str, &Program, &Image)> {
+    match subject {
+        Subject::Function(function) => vec![("function", &function.program, &function.compiled.image)],
+        Subject::Training(design) => {
+            let (programs, images) = (&design.lowered, &design.images);
+            let updates = [("training", &programs.full, &images.full), ("last batch", &programs.rest, &images.rest)];
+            let updates = updates
+                .into_iter()
+                .filter_map(|(name, program, compiled)| Some((name, program.as_ref()?, &compiled.as_ref()?.image)));
+            updates.chain([("prediction", &programs.predict, &images.predict.image)]).collect()
+        }
+    }
+}
+
+/// A proof with a bar, which Ctrl-C ends.
+fn watched(name: &str, program: &Program, image: &Image, steps: usize, talk: &Talk) -> Verdict {
+    let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
+    if !talk.shows_progress() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    if let Ok(style) = ProgressStyle::with_template("{prefix:12} {wide_bar} {pos}/{len} words") {
+        bar.set_style(style);
+    }
+    bar.set_prefix(name.to_owned());
+    let verdict = prove(program, image, steps, &mut |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+        !interrupt::requested()
+    });
+    bar.finish_and_clear();
+    verdict
+}
