@@ -26,9 +26,29 @@ pub enum Region {
 }
 
 impl Region {
+    /// All of them, with what they hold: the tables of docs/registers.md, and what a shell lets through.
+    pub const ALL: [(Region, &'static str); 7] = [
+        (Region::Registers, "registers"),
+        (Region::Alu, "program of the alu stream"),
+        (Region::Root, "program of the root stream"),
+        (Region::Move, "program of the move stream"),
+        (Region::Load, "program of the load stream"),
+        (Region::Tables, "function tables"),
+        (Region::Scalar, "program of the scalar stream, where there is a scalar unit"),
+    ];
+
     /// First address of the region.
     pub fn base(self) -> u32 {
         (self as u32) << 16
+    }
+
+    /// Words reserved for each instruction or entry; a register is one word.
+    pub fn chunks(self) -> u32 {
+        match self {
+            Region::Registers => 1,
+            Region::Tables => ENTRY_CHUNKS,
+            Region::Alu | Region::Root | Region::Move | Region::Load | Region::Scalar => INSTRUCTION_CHUNKS,
+        }
     }
 }
 
@@ -37,7 +57,7 @@ pub const INSTRUCTION_CHUNKS: u32 = 32;
 /// Chunks (32 bits) reserved per table entry.
 pub const ENTRY_CHUNKS: u32 = 4;
 
-/// Write: bit 0 start, bit 1 load the model first, bit 2 emit the model at the end.
+/// Write: bit 0 start, bit 1 load the model first, bit 2 emit the model at the end, bit 3 abort.
 /// Read: bit 0 busy, bit 1 done (until the next start), bit 2 saturated (until the next start).
 pub const CONTROL: u32 = 0x00;
 /// Steps of a run.
@@ -100,6 +120,8 @@ pub const START: u32 = 1;
 pub const START_LOAD_MODEL: u32 = 2;
 /// Bit 2 of [`CONTROL`], written.
 pub const START_EMIT_MODEL: u32 = 4;
+/// Bit 3 of [`CONTROL`], written.
+pub const ABORT: u32 = 8;
 /// Bit 0 of [`CONTROL`], read.
 pub const BUSY: u32 = 1;
 /// Bit 1 of [`CONTROL`], read.
@@ -143,7 +165,7 @@ pub const REGISTERS: &[Register] = {
             CONTROL,
             "control",
             ReadWrite,
-            "write: bit 0 start, bit 1 load the model first, bit 2 emit the model at the end; read: bit 0 busy, bit 1 done, bit 2 saturated",
+            "write: bit 0 start, bit 1 load the model first, bit 2 emit the model at the end, bit 3 abort; read: bit 0 busy, bit 1 done, bit 2 saturated",
         ),
         register(STEPS, "steps", ReadWrite, "steps of a run"),
         register(CYCLES_LOW, "cycles_low", Read, "cycles of the run, low half"),
@@ -284,6 +306,21 @@ mod tests {
         assert!(
             REGISTERS.iter().find(|r| r.number == IDENTITY).unwrap().meaning.contains(&format!("{IDENTITY_VALUE:#x}"))
         );
+    }
+
+    /// A match without a default: a new region does not compile before it has its row.
+    #[test]
+    fn every_region_has_a_row() {
+        let row = |region: Region| match region {
+            Region::Registers => 0,
+            Region::Alu => 1,
+            Region::Root => 2,
+            Region::Move => 3,
+            Region::Load => 4,
+            Region::Tables => 5,
+            Region::Scalar => 6,
+        };
+        assert!(Region::ALL.iter().enumerate().all(|(n, (region, _))| row(*region) == n && *region as usize == n));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `sequencer` | all of the below but `pipeline`, `output` and `write_address`, wired |
-//! | `registers` `run` | the control port; runs of steps |
+//! | `registers` `run` `halt` | the control port; runs of steps; what stops them |
 //! | `microcode` | the program memory of a stream |
 //! | `stream` | parts of every stream: pacer, loops, addresses |
 //! | `streams` `root_stream` `scalar_stream` `loader` | the streams |
@@ -14,6 +14,7 @@
 //! | `pipeline` `write_address` | control of a PU, delayed once for all its PEs |
 //! | `output` | emission, with credits for the space in the FIFO |
 
+pub(crate) mod halt;
 pub(crate) mod loader;
 pub(crate) mod microcode;
 pub(crate) mod output;

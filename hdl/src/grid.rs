@@ -214,7 +214,7 @@ impl Grid {
             sequencer.all_credits = queue.all_credits;
             sequencer.saturation = saturation.any;
             queue.clock = clock;
-            queue.reset = reset;
+            queue.reset = sequencer.halt;
             queue.emitted = sequencer.emitted;
             queue.word = global_tree.sum;
             queue.out_ready = out_ready;
@@ -253,19 +253,19 @@ impl Grid {
     fn wire_halfway(&mut self, wiring: &mut Wiring) {
         wires!(self, wiring;
             alu_halfway.clock = clock;
-            alu_halfway.reset = reset;
+            alu_halfway.reset = sequencer.halt;
             alu_halfway.d = sequencer.alu;
             move_halfway.clock = clock;
-            move_halfway.reset = reset;
+            move_halfway.reset = sequencer.halt;
             move_halfway.d = sequencer.moves;
             load_halfway.clock = clock;
-            load_halfway.reset = reset;
+            load_halfway.reset = sequencer.halt;
             load_halfway.d = sequencer.load;
             row_root_halfway.clock = clock;
-            row_root_halfway.reset = reset;
+            row_root_halfway.reset = sequencer.halt;
             row_root_halfway.d = sequencer.row_root;
             global_root_halfway.clock = clock;
-            global_root_halfway.reset = reset;
+            global_root_halfway.reset = sequencer.halt;
             global_root_halfway.d = sequencer.global_root;
         );
         for l in 0..self.lanes.len() {
@@ -277,33 +277,33 @@ impl Grid {
         for t in 0..self.tiles_halfway.len() {
             wires!(self, wiring;
                 tiles_halfway[t].clock = clock;
-                tiles_halfway[t].reset = reset;
+                tiles_halfway[t].reset = sequencer.halt;
                 tiles_halfway[t].d = sequencer.tiles[t];
             );
         }
         for f in 0..self.function_halfway.len() {
             wires!(self, wiring;
                 function_halfway[f].clock = clock;
-                function_halfway[f].reset = reset;
+                function_halfway[f].reset = sequencer.halt;
                 function_halfway[f].d = sequencer.function[f];
                 tables_halfway[f].clock = clock;
-                tables_halfway[f].reset = reset;
+                tables_halfway[f].reset = sequencer.halt;
                 tables_halfway[f].d = sequencer.tables[f];
             );
         }
         for s in 0..self.scalar_units.len() {
             wires!(self, wiring;
                 scalar_halfway[s].clock = clock;
-                scalar_halfway[s].reset = reset;
+                scalar_halfway[s].reset = sequencer.halt;
                 scalar_halfway[s].d = sequencer.scalar[s];
                 scalar_sends_halfway[s].clock = clock;
-                scalar_sends_halfway[s].reset = reset;
+                scalar_sends_halfway[s].reset = sequencer.halt;
                 scalar_sends_halfway[s].d = sequencer.scalar_sends[s];
                 scalar_moves_halfway[s].clock = clock;
-                scalar_moves_halfway[s].reset = reset;
+                scalar_moves_halfway[s].reset = sequencer.halt;
                 scalar_moves_halfway[s].d = sequencer.scalar_moves[s];
                 scalar_loads_halfway[s].clock = clock;
-                scalar_loads_halfway[s].reset = reset;
+                scalar_loads_halfway[s].reset = sequencer.halt;
                 scalar_loads_halfway[s].d = sequencer.scalar_loads[s];
             );
         }
@@ -356,7 +356,7 @@ impl Grid {
     fn wire_pu(&mut self, wiring: &mut Wiring, r: usize) {
         wires!(self, wiring;
             pus[r].clock = clock;
-            pus[r].reset = reset;
+            pus[r].reset = sequencer.halt;
             pus[r].alu = alu_halfway.q;
             pus[r].alu_mask = alu_mask_halfway[r].q;
             pus[r].moves = move_halfway.q;
@@ -387,10 +387,10 @@ impl Grid {
         wires!(self, wiring;
             global_tree.clock = clock;
             global_now.clock = clock;
-            global_now.reset = reset;
+            global_now.reset = sequencer.halt;
             global_now.d = global_root_halfway.q;
             global_root.clock = clock;
-            global_root.reset = reset;
+            global_root.reset = sequencer.halt;
             global_root.sum = global_tree.sum;
             global_root.beat = global_now.q;
         );
@@ -408,7 +408,7 @@ impl Grid {
         for f in 0..self.function_now.len() {
             wires!(self, wiring;
                 function_now[f].clock = clock;
-                function_now[f].reset = reset;
+                function_now[f].reset = sequencer.halt;
                 function_now[f].d = function_halfway[f].q;
                 global_root.function_beat[f] = function_now[f].q;
                 global_root.tables[f] = tables_halfway[f].q;
@@ -420,7 +420,7 @@ impl Grid {
         let rows = self.pus.len();
         wires!(self, wiring;
             scalar_units[s].clock = clock;
-            scalar_units[s].reset = reset;
+            scalar_units[s].reset = sequencer.halt;
             scalar_units[s].beat = scalar_halfway[s].q;
             scalar_units[s].send = scalar_sends_halfway[s].q;
             scalar_units[s].move_t0 = move_halfway.q.write_t0;

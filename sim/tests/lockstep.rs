@@ -259,27 +259,88 @@ fn reset_in_the_middle_of_a_run() {
         }
         device.reset();
 
-        let load = generator.load_all(Pad::Model);
-        let dump = AluInstruction { end: true, ..generator.dump(Pad::Model) };
         let mut grid = Lockstep::new(Array::new(&machine), device);
-        for _ in 0..8 {
-            assert!(!grid.cycle(Some(&beat), true).input_taken, "seed {seed}: takes input before it is told to");
-        }
-        write_program(&mut grid, &machine, Region::Load, &[load]);
-        write_program(&mut grid, &machine, Region::Alu, &[dump]);
-        grid.control_write(registers::ENTRY_LOAD_MODEL, registers::ENTRY_ENABLE);
-        grid.control_write(registers::ENTRY_EMIT_MODEL, registers::ENTRY_ENABLE);
-        let flags = registers::START | registers::START_LOAD_MODEL | registers::START_EMIT_MODEL;
-        grid.control_write(registers::CONTROL, flags);
-        let mut host = Host::new(Stalls::none());
-        for _ in 0..beats(&load.counts) {
-            host.send((0..machine.stream_words()).map(|_| generator.random.word(16)).collect());
-        }
-        let words = beats(&dump.counts) as usize;
-        let end = host.exchange(&mut grid, words, 10_000).and_then(|()| host.finish(&mut grid, 10_000));
-        assert!(grid.mismatch().is_none(), "seed {seed}: {}", grid.mismatch().expect("just seen"));
-        end.unwrap_or_else(|stuck| panic!("seed {seed}: {stuck}"));
+        load_and_dump(&mut grid, &mut generator, seed);
     }
+}
+
+/// A run that depends on nothing from before it: the model is loaded and emitted.
+fn load_and_dump(grid: &mut Lockstep<Array, impl Grid>, generator: &mut Generator, seed: u64) {
+    let machine = generator.machine;
+    let beat = vec![1; machine.stream_words() as usize];
+    for _ in 0..8 {
+        assert!(!grid.cycle(Some(&beat), true).input_taken, "seed {seed}: takes input before it is told to");
+    }
+    let load = generator.load_all(Pad::Model);
+    let dump = AluInstruction { end: true, ..generator.dump(Pad::Model) };
+    write_program(grid, machine, Region::Load, &[load]);
+    write_program(grid, machine, Region::Alu, &[dump]);
+    grid.control_write(registers::STEPS, 0);
+    grid.control_write(registers::ENTRY_LOAD_MODEL, registers::ENTRY_ENABLE);
+    grid.control_write(registers::ENTRY_EMIT_MODEL, registers::ENTRY_ENABLE);
+    let flags = registers::START | registers::START_LOAD_MODEL | registers::START_EMIT_MODEL;
+    grid.control_write(registers::CONTROL, flags);
+    let mut host = Host::new(Stalls::none());
+    for _ in 0..beats(&load.counts) {
+        host.send((0..machine.stream_words()).map(|_| generator.random.word(16)).collect());
+    }
+    let words = beats(&dump.counts) as usize;
+    let end = host.exchange(grid, words, 10_000).and_then(|()| host.finish(grid, 10_000));
+    assert!(grid.mismatch().is_none(), "seed {seed}: {}", grid.mismatch().expect("just seen"));
+    end.unwrap_or_else(|stuck| panic!("seed {seed}: {stuck}"));
+}
+
+/// Aborts at random cycles, with input that stops and output that is not taken: entries stay, nothing of the run is left.
+#[test]
+fn abort_in_any_state() {
+    let machine = with_unit(&comparing(&MachineSpec { gradient_depth: Some(4), ..grid(2, 4, 16) }));
+    let machine = Machine::try_from(machine).expect("a valid grid");
+    let library = Library::build(&hdl::elaborate(&machine), &Options::default()).expect("the grid compiles");
+    let mut states = std::collections::BTreeSet::new();
+    for seed in 0..60 {
+        states.insert(aborted(&machine, GridDevice::new(&library, &machine), seed));
+    }
+    assert!(states.len() >= 5, "aborted in {states:?}");
+    for seed in 60..63 {
+        aborted(&machine, Modelled::new(&machine), seed);
+    }
+}
+
+/// A run, aborted; then whole runs. The state in which it was aborted.
+fn aborted(machine: &Machine, hardware: impl Grid, seed: u64) -> &'static str {
+    let mut array = Array::new(machine);
+    array.watch(0);
+    let mut grid = Lockstep::new(array, hardware);
+    let mut generator = Generator { machine, random: Random(ChaCha8Rng::seed_from_u64(seed)) };
+    generator.tables(&mut grid);
+    generator.fill(&mut grid);
+    let programs = generator.programs();
+    programs.write(&mut grid, machine);
+    grid.control_write(registers::STEPS, 3);
+    grid.control_write(registers::STEP_LENGTH, programs.step_length as u32);
+    for &(register, value) in &programs.entries {
+        grid.control_write(register, value);
+    }
+    let flags = registers::START | registers::START_LOAD_MODEL | registers::START_EMIT_MODEL;
+    grid.control_write(registers::CONTROL, flags);
+    // Input that stops for ever, output that is not taken, or both streams at full speed.
+    let (fed, drained) = (generator.random.range(0, 300), generator.random.chance(50));
+    let beat = vec![1; machine.stream_words() as usize];
+    for cycle in 0..generator.random.range(1, 400) {
+        grid.cycle((cycle < fed).then_some(&beat), drained);
+    }
+    let state = grid.grids_mut().0.observation().expect("it is watched").run_state;
+    grid.control_write(registers::CONTROL, registers::ABORT);
+    for _ in 0..3 {
+        grid.cycle(Some(&beat), true);
+    }
+    assert_eq!(grid.control_read(registers::CONTROL), 0, "seed {seed}: idle after an abort");
+    for &(register, value) in &programs.entries {
+        assert_eq!(grid.control_read(register), value, "seed {seed}: entries stay");
+    }
+    assert!(grid.mismatch().is_none(), "{machine}, seed {seed}: {}", grid.mismatch().expect("just seen"));
+    load_and_dump(&mut grid, &mut generator, seed);
+    state
 }
 
 #[test]

@@ -199,6 +199,7 @@ pub(crate) struct ControlRegisters {
     pub(crate) step_scalar: Vec<Wide<In>>,
     pub(crate) read: Wide<Out>,
     pub(crate) start: Signal<Out, Bit>,
+    pub(crate) abort: Signal<Out, Bit>,
     pub(crate) steps: Wide<Out>,
     pub(crate) step_length: Wide<Out>,
     pub(crate) step_alu: Wide<Out>,
@@ -280,6 +281,7 @@ impl ControlRegisters {
             step_scalar: (0..widths.scalars).map(|_| Wide::new(CHUNK_BITS)).collect(),
             read: Wide::new(CHUNK_BITS),
             start: Signal::default(),
+            abort: Signal::default(),
             steps: Wide::new(CHUNK_BITS),
             step_length: Wide::new(CHUNK_BITS),
             step_alu: Wide::new(CHUNK_BITS),
@@ -367,6 +369,7 @@ impl Logic for ControlRegisters {
         self.read.next = self.answer.q.val();
 
         self.start.next = self.write.val() && self.address.val() == self.at_control.val() && self.data.val().get_bit(0);
+        self.abort.next = self.write.val() && self.address.val() == self.at_control.val() && self.data.val().get_bit(3);
         self.write_alu.next = self.write.val() && self.region.val() == self.alu_region.val();
         self.write_root.next = self.write.val() && self.region.val() == self.root_region.val();
         self.write_move.next = self.write.val() && self.region.val() == self.move_region.val();

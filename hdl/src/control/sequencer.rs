@@ -6,6 +6,7 @@ use crate::beats::{
     AluBeat, CHUNK_BITS, ForScalar, FunctionBeat, INSTRUCTION_CHUNK_BITS, LoadBeat, MaskBeat, MoveBeat, RootBeat,
     TableWrite, TileBeat, Widths,
 };
+use crate::control::halt::HaltControl;
 use crate::control::loader::Loader;
 use crate::control::registers::{AddressParts, ControlRegisters};
 use crate::control::root_stream::RootStream;
@@ -38,6 +39,8 @@ pub(crate) struct Sequencer {
     pub(crate) saturation: Signal<In, Bit>,
     /// An emitting beat is issued (not registered).
     pub(crate) emitted: Signal<Out, Bit>,
+    /// Resets everything but registers, programs and tables.
+    pub(crate) halt: Signal<Out, Bit>,
     pub(crate) alu: AluBeat<Out>,
     pub(crate) alu_mask: MaskBeat<Out>,
     /// One if there are gradient pads.
@@ -61,6 +64,7 @@ pub(crate) struct Sequencer {
     pub(crate) scalar_loads: Vec<ForScalar<Out>>,
     parts: AddressParts,
     registers: ControlRegisters,
+    halting: HaltControl,
     run: RunControl,
     tile_registers: Vec<TileRegister>,
     /// What is read of that register where there is none.
@@ -128,6 +132,7 @@ impl Sequencer {
             all_credits: Signal::default(),
             saturation: Signal::default(),
             emitted: Signal::default(),
+            halt: Signal::default(),
             alu: AluBeat::new(&beat),
             alu_mask: MaskBeat::new(&beat),
             tiles: tiles.clone().map(|_| TileBeat::new(&parked)).collect(),
@@ -148,6 +153,7 @@ impl Sequencer {
             scalar_loads: scalars.clone().map(|_| ForScalar::new(&beat)).collect(),
             parts: AddressParts::new(widths),
             registers: ControlRegisters::new(machine, widths),
+            halting: HaltControl::new(),
             run: RunControl::new(widths),
             tile_registers: tiles.clone().map(|_| TileRegister::new(widths)).collect(),
             no_tiles: (widths.gradients..1).map(|_| Number::new(0, CHUNK_BITS)).collect(),
@@ -209,7 +215,7 @@ impl Sequencer {
             registers.step_scalar[s] = scalar_registers[s].entry;
             run.step_scalar_enabled[s] = scalar_registers[s].entry bit ENABLE;
             scalar_streams[s].clock = clock;
-            scalar_streams[s].reset = reset;
+            scalar_streams[s].reset = halting.halt;
             program_scalar[s].clock = clock;
             program_scalar[s].reset = reset;
             program_scalar[s].d = scalar_registers[s].write_program;
@@ -222,19 +228,19 @@ impl Sequencer {
             scalar_streams[s].entry = scalar_registers[s].entry;
             scalar_streams[s].bank = run.bank;
             scalar_next[s].clock = clock;
-            scalar_next[s].reset = reset;
+            scalar_next[s].reset = halting.halt;
             scalar_next[s].d = scalar_streams[s].beat;
             scalar[s] = scalar_next[s].q;
             scalar_sends_next[s].clock = clock;
-            scalar_sends_next[s].reset = reset;
+            scalar_sends_next[s].reset = halting.halt;
             scalar_sends_next[s].d = scalar_streams[s].send;
             scalar_sends[s] = scalar_sends_next[s].q;
             scalar_moves_next[s].clock = clock;
-            scalar_moves_next[s].reset = reset;
+            scalar_moves_next[s].reset = halting.halt;
             scalar_moves_next[s].d = move_stream.for_scalar[s];
             scalar_moves[s] = scalar_moves_next[s].q;
             scalar_loads_next[s].clock = clock;
-            scalar_loads_next[s].reset = reset;
+            scalar_loads_next[s].reset = halting.halt;
             scalar_loads_next[s].d = loader.for_scalar[s];
             scalar_loads[s] = scalar_loads_next[s].q;
         );
@@ -256,8 +262,12 @@ impl Sequencer {
             registers.cycles_low = run.cycles_low;
             registers.cycles_high = run.cycles_high;
             control_read = registers.read;
+            halting.clock = clock;
+            halting.reset = reset;
+            halting.abort = registers.abort;
+            halt = halting.halt;
             run.clock = clock;
-            run.reset = reset;
+            run.reset = halting.halt;
             run.start = registers.start;
             run.start_load_model = program_data.q bit 1;
             run.start_emit_model = program_data.q bit 2;
@@ -302,7 +312,7 @@ impl Sequencer {
             program_load.reset = reset;
             program_load.d = registers.write_load;
             alu_stream.clock = clock;
-            alu_stream.reset = reset;
+            alu_stream.reset = halting.halt;
             alu_stream.program_write = program_alu.q;
             alu_stream.program_index = program_index.q;
             alu_stream.program_chunk = program_chunk.q;
@@ -314,7 +324,7 @@ impl Sequencer {
             alu_stream.credit = credit;
             emitted = alu_stream.emitted;
             root_stream.clock = clock;
-            root_stream.reset = reset;
+            root_stream.reset = halting.halt;
             root_stream.program_write = program_root.q;
             root_stream.program_index = program_index.q;
             root_stream.program_chunk = program_chunk.q;
@@ -323,7 +333,7 @@ impl Sequencer {
             root_stream.may_start = run.may_start;
             root_stream.entry = registers.step_root;
             move_stream.clock = clock;
-            move_stream.reset = reset;
+            move_stream.reset = halting.halt;
             move_stream.program_write = program_move.q;
             move_stream.program_index = program_index.q;
             move_stream.program_chunk = program_chunk.q;
@@ -332,7 +342,7 @@ impl Sequencer {
             move_stream.may_start = run.may_start;
             move_stream.entry = registers.step_move;
             loader.clock = clock;
-            loader.reset = reset;
+            loader.reset = halting.halt;
             loader.program_write = program_load.q;
             loader.program_index = program_index.q;
             loader.program_chunk = program_chunk.q;
@@ -355,46 +365,46 @@ impl Sequencer {
     fn wire_beats(&mut self, wiring: &mut Wiring) {
         wires!(self, wiring;
             alu_next.clock = clock;
-            alu_next.reset = reset;
+            alu_next.reset = halting.halt;
             alu_next.d = alu_stream.beat;
             alu = alu_next.q;
             alu_mask_next.clock = clock;
-            alu_mask_next.reset = reset;
+            alu_mask_next.reset = halting.halt;
             alu_mask_next.d = alu_stream.mask_beat;
             alu_mask = alu_mask_next.q;
             move_next.clock = clock;
-            move_next.reset = reset;
+            move_next.reset = halting.halt;
             move_next.d = move_stream.beat;
             moves = move_next.q;
             move_mask_next.clock = clock;
-            move_mask_next.reset = reset;
+            move_mask_next.reset = halting.halt;
             move_mask_next.d = move_stream.mask_beat;
             move_mask = move_mask_next.q;
             load_next.clock = clock;
-            load_next.reset = reset;
+            load_next.reset = halting.halt;
             load_next.d = loader.beat;
             load = load_next.q;
             load_mask_next.clock = clock;
-            load_mask_next.reset = reset;
+            load_mask_next.reset = halting.halt;
             load_mask_next.d = loader.mask_beat;
             load_mask = load_mask_next.q;
             scatter_next.clock = clock;
-            scatter_next.reset = reset;
+            scatter_next.reset = halting.halt;
             scatter_next.d = loader.scatter;
             scatter = scatter_next.q;
             pick_group_next.clock = clock;
-            pick_group_next.reset = reset;
+            pick_group_next.reset = halting.halt;
             pick_group_next.d = loader.pick_group;
             pick_group = pick_group_next.q;
             picked_group_next.clock = clock;
             picked_group_next.d = loader.picked_group;
             picked_group = picked_group_next.q;
             row_root_next.clock = clock;
-            row_root_next.reset = reset;
+            row_root_next.reset = halting.halt;
             row_root_next.d = root_stream.row_beat;
             row_root = row_root_next.q;
             global_root_next.clock = clock;
-            global_root_next.reset = reset;
+            global_root_next.reset = halting.halt;
             global_root_next.d = root_stream.global_beat;
             global_root = global_root_next.q;
         );
@@ -404,7 +414,7 @@ impl Sequencer {
         for t in 0..self.tile_counters.len() {
             wires!(self, wiring;
                 tile_counters[t].clock = clock;
-                tile_counters[t].reset = reset;
+                tile_counters[t].reset = halting.halt;
                 tile_counters[t].started = run.started;
                 tile_counters[t].stepped = run.bank_free;
                 tile_counters[t].tiles = tile_registers[t].tiles;
@@ -417,7 +427,7 @@ impl Sequencer {
                 alu_stream.tile[t] = tile_counters[t].flags;
                 move_stream.last_tile[t] = tile_counters[t].flags.last;
                 tiles_next[t].clock = clock;
-                tiles_next[t].reset = reset;
+                tiles_next[t].reset = halting.halt;
                 tiles_next[t].d = alu_stream.tile_beat[t];
                 tiles[t] = tiles_next[t].q;
             );
@@ -425,7 +435,7 @@ impl Sequencer {
         for f in 0..self.function.len() {
             wires!(self, wiring;
                 function_next[f].clock = clock;
-                function_next[f].reset = reset;
+                function_next[f].reset = halting.halt;
                 function_next[f].d = root_stream.function_beat;
                 function[f] = function_next[f].q;
                 tables_next[f].clock = clock;

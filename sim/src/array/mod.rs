@@ -36,6 +36,8 @@ pub struct Array {
     datapath: Box<dyn Datapath>,
     /// Which image is part of the grid; 0: none, programs are loaded.
     image: u32,
+    /// An abort was written in the cycle before.
+    halting: bool,
     /// What was seen in the last cycle, while somebody watches.
     observation: Option<Box<Observation>>,
 }
@@ -52,7 +54,7 @@ impl Array {
     }
 
     fn with(machine: &Machine, datapath: Box<dyn Datapath>) -> Array {
-        Array { sequencer: Sequencer::new(machine), datapath, image: 0, observation: None }
+        Array { sequencer: Sequencer::new(machine), datapath, image: 0, halting: false, observation: None }
     }
 
     /// A grid that holds this image for ever, after reset (docs/machine.md, section 7).
@@ -100,6 +102,16 @@ impl Array {
     }
 
     fn advance(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
+        let halting = std::mem::take(&mut self.halting);
+        let result = self.run(input, output_ready);
+        if halting {
+            self.sequencer.halt();
+            self.datapath.reset();
+        }
+        result
+    }
+
+    fn run(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
         let output = self.datapath.output();
         let popped = output.is_some() && output_ready;
         let input_taken = input.is_some() && self.sequencer.input_ready();
@@ -132,6 +144,7 @@ impl Array {
     pub fn reset(&mut self) {
         self.sequencer.reset();
         self.datapath.reset();
+        self.halting = false;
     }
 }
 
@@ -142,6 +155,7 @@ impl Grid for Array {
         self.advance(None, false);
         let low = address & 0xffff;
         match address >> 16 {
+            0 if low == registers::CONTROL && data & registers::ABORT != 0 => self.halting = true,
             0 if low == registers::CONTROL && idle && data & registers::START != 0 => {
                 self.sequencer.ask(data);
                 self.datapath.clear_saturated();

@@ -111,12 +111,17 @@ impl Sequencer {
     }
 
     pub(super) fn reset(&mut self) {
+        self.registers = [0; 0x20];
+        self.halt();
+    }
+
+    /// As a reset, but registers stay.
+    pub(super) fn halt(&mut self) {
         self.alu.current = None;
         self.root.current = None;
         self.moves.current = None;
         self.load.current = None;
         self.scalar.current = None;
-        self.registers = [0; 0x20];
         self.state = RunState::Idle;
         self.asked = None;
         self.load_state = LoadState::Idle;
