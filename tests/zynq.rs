@@ -2,7 +2,7 @@
 
 use arch::axi::{self, Behind, WINDOW};
 use arch::machine::MachineSpec;
-use arch::registers::{BUSY, CONTROL, DONE, SATURATED};
+use arch::registers::{ABORT, BUSY, CONTROL, DONE, SATURATED};
 use arch::tools::Toolbox;
 use arch::{Machine, number};
 use serde_json::{Value, json};
@@ -103,6 +103,7 @@ impl Shell {
         match Shell::place(offset) {
             Err(number) => self.array.control_read(number),
             Ok("version") => axi::VERSION,
+            Ok("stop" | "cause") => 0,
             Ok("status") => u32::from(status & SATURATED != 0),
             Ok("ctrl") if status & (BUSY | DONE) == DONE && !self.told => {
                 self.told = true;
@@ -117,7 +118,12 @@ impl Shell {
         match Shell::place(offset) {
             Err(number) => self.array.control_write(number, value),
             Ok("run_flags") => self.flags = value,
-            Ok("output_words") => {}
+            Ok("output_words" | "watchdog" | "cause") => {}
+            Ok("stop") => {
+                self.array.control_write(CONTROL, ABORT);
+                self.cycle(None);
+                self.output.clear();
+            }
             Ok("ctrl") => {
                 self.told = false;
                 self.array.control_write(CONTROL, value | self.flags << 1);
@@ -232,7 +238,7 @@ int main(void)
     volatile uint8_t *base = calloc(TABLA_ADDRESS_SPACE, 1);
     if (base == NULL || tabla_is_there(base)) return 1;
     tabla_set(base, TABLA_ID, 0x54410001u);
-    tabla_set(base, TABLA_VERSION, 1u);
+    tabla_set(base, TABLA_VERSION, 2u);
     tabla_set(base, TABLA_GRID, 0x20004u);
     tabla_set(base, TABLA_WIDTHS, 0x100030u);
     if (!tabla_is_there(base) || TABLA_STREAM_WORDS != 8u || TABLA_LANE_BITS != 16u) return 2;
@@ -244,6 +250,12 @@ int main(void)
     tabla_set(base, 0u, 6u);
     tabla_set(base, 0x1cu, 3u);
     tabla_set(base, 0x20u, 1u);
+    /* Memory is no accelerator: what is written to `stop` stays, as if it did not stop. */
+    if (tabla_abort(base, 3) != 1 || tabla_get(base, 0x40u) != 1u) return 7;
+    tabla_set(base, 0x48u, TABLA_CAUSE_ABORTED);
+    tabla_set(base, 0x4cu, 9u);
+    uint32_t place;
+    if (tabla_cause(base, &place) != 6u || place != 9u || tabla_get(base, 0x48u) != 0u) return 8;
     return tabla_is_done(base) && tabla_cycles(base) == 0x100000003u ? 0 : 6;
 }
 "#;

@@ -5,14 +5,14 @@
 
 use crate::link::word_bytes;
 use crate::machine::Machine;
-use crate::registers::{self, Access};
+use crate::registers::{self, Access, Region};
 
 /// Address bits of the AXI4-Lite port (bytes).
 pub const ADDRESS_BITS: u32 = 23;
 /// Byte address of the control port's word 0.
 pub const WINDOW: u32 = 1 << 22;
 /// Version of this map.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Most bits of one transfer of the input stream: the width of the memory port behind the DMA.
 pub const MOST_TRANSFER_BITS: u32 = 128;
 
@@ -24,6 +24,61 @@ pub const CTRL_DONE: u32 = 2;
 pub const CTRL_IDLE: u32 = 4;
 /// Bit 3 of `ctrl`: as bit 1.
 pub const CTRL_READY: u32 = 8;
+
+/// Bit 0 of `stop`: end the run.
+pub const STOP_ABORT: u32 = 1;
+/// Bit 1 of `stop`: reset the grid and the registers of the shell.
+pub const STOP_RESET: u32 = 2;
+/// Bits 1 to 3 of `status`: something is wrong with the input stream.
+pub const STATUS_INPUT: u32 = 0b1110;
+/// Bit 4 of `status`: words wait at the output stream.
+pub const STATUS_OUTPUT_WAITS: u32 = 16;
+
+/// Why something did not happen, or ended: values of `cause`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// A start without a program.
+    NotLoaded = 1,
+    /// A start during a run.
+    Busy = 2,
+    /// A start while words of an aborted run wait at the output stream.
+    OutputWaits = 3,
+    /// A write into the grid during a run.
+    WriteWhileBusy = 4,
+    /// An access that the map does not have.
+    NoAccess = 5,
+    /// The run was aborted.
+    Aborted = 6,
+    /// The run was aborted by the watchdog.
+    Watchdog = 7,
+}
+
+impl Cause {
+    /// All of them, with name, meaning, and what `cause_place` then holds.
+    pub const ALL: [(Cause, &'static str, &'static str, &'static str); 7] = {
+        const ADDRESS: &str = "the address of the write";
+        const WAITS: &str = "bit 0: it waited for input, bit 1: for its output to be taken";
+        [
+            (Cause::NotLoaded, "not_loaded", "a start was refused: no program is loaded", ADDRESS),
+            (Cause::Busy, "busy", "a start was refused: a run goes on", ADDRESS),
+            (
+                Cause::OutputWaits,
+                "output_waits",
+                "a start was refused: words of an aborted run wait at the output stream",
+                ADDRESS,
+            ),
+            (Cause::WriteWhileBusy, "write_while_busy", "a write through the control port came during a run", ADDRESS),
+            (
+                Cause::NoAccess,
+                "no_access",
+                "there is no such register, or not for writing, or not for a part of a word",
+                "the address; bit 31: of a read",
+            ),
+            (Cause::Aborted, "aborted", "the run was aborted", WAITS),
+            (Cause::Watchdog, "watchdog", "the run was aborted by the watchdog", WAITS),
+        ]
+    };
+}
 
 /// What is behind an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +109,7 @@ const fn row(offset: u32, name: &'static str, access: Access, behind: Behind, me
 }
 
 /// Every register below [`WINDOW`].
-pub const REGISTERS: [AxiRegister; 16] = {
+pub const REGISTERS: [AxiRegister; 20] = {
     use Access::{Read, ReadWrite};
     use Behind::{Grid, Shell};
     [
@@ -63,13 +118,19 @@ pub const REGISTERS: [AxiRegister; 16] = {
             "ctrl",
             ReadWrite,
             Shell,
-            "bit 0 start (write 1 while idle); bit 1 done, cleared by reading; bit 2 idle; bit 3 as bit 1",
+            "bit 0 start, refused where it cannot work; bit 1 done, cleared by reading and by a start; bit 2 idle; bit 3 as bit 1",
         ),
         row(0x04, "gie", ReadWrite, Shell, "bit 0 lets the interrupt out"),
-        row(0x08, "ier", ReadWrite, Shell, "bit 0 interrupt when a run is done, bit 1 the same"),
-        row(0x0c, "isr", ReadWrite, Shell, "bits 0 and 1: a run is done; writing 1 clears"),
+        row(
+            0x08,
+            "ier",
+            ReadWrite,
+            Shell,
+            "bit 0 interrupt when a run is done, bit 1 the same, bit 2 when there is a cause",
+        ),
+        row(0x0c, "isr", ReadWrite, Shell, "bits 0 and 1: a run is done, bit 2: there is a cause; writing 1 clears"),
         row(0x10, "id", Read, Grid(registers::IDENTITY), "0x54410001"),
-        row(0x14, "version", Read, Shell, "version of this map, 1"),
+        row(0x14, "version", Read, Shell, "version of this map, 2"),
         row(0x18, "grid", Read, Grid(registers::GRID), "pus in bits 31..16, pes_per_pu in bits 15..0"),
         row(0x1c, "cycles", Read, Grid(registers::CYCLES_LOW), "cycles of the last run, low half"),
         row(0x20, "cycles_high", Read, Grid(registers::CYCLES_HIGH), "cycles of the last run, high half"),
@@ -80,14 +141,14 @@ pub const REGISTERS: [AxiRegister; 16] = {
             "status",
             Read,
             Shell,
-            "bit 0 in the last run a value was clipped to the word; since the last read of this register: bit 1 an input transfer had unused bytes, bit 2 an input packet ended inside a beat",
+            "bit 0 in the last run a value was clipped to the word; since the last read of this register: bit 1 an input transfer had unused bytes, bit 2 an input packet ended inside a beat, bit 3 input was thrown away; bit 4 words wait at the output stream",
         ),
         row(
             0x30,
             "output_words",
             ReadWrite,
             Shell,
-            "words after which the output stream ends its packet (tlast); 0 = never",
+            "words after which the output stream of the next run ends its packet (tlast); 0 = never",
         ),
         row(0x34, "widths", Read, Grid(registers::WIDTHS), "word in bits 31..16, accumulator in bits 15..0"),
         row(
@@ -104,6 +165,22 @@ pub const REGISTERS: [AxiRegister; 16] = {
             Grid(registers::STREAMS),
             "words of a beat, log2 of the output FIFO, log2 of the table entries (0 = none), 8 bits each, words lowest; bit 24: there are dividers, bit 25: accumulators and trees compare, bit 26: there is a scalar unit; bits 31..27: log2 of the gradient pads' depth (0 = none)",
         ),
+        row(
+            0x40,
+            "stop",
+            ReadWrite,
+            Shell,
+            "write: bit 0 abort the run, bit 1 reset grid and registers; the next access is answered when that is over",
+        ),
+        row(
+            0x44,
+            "watchdog",
+            ReadWrite,
+            Shell,
+            "cycles without a transfer on either stream after which a run is aborted; 0 = never",
+        ),
+        row(0x48, "cause", ReadWrite, Shell, "first cause since this register was written, see below; 0 = none"),
+        row(0x4c, "cause_place", Read, Shell, "where that was"),
     ]
 };
 
@@ -189,22 +266,36 @@ accesses to places that are not listed are answered with SLVERR and change nothi
 | region | AXI offset | holds | word |
 |---|---|---|---|
 ";
-    for (region, name, index) in [
-        (registers::Region::Alu, "program of the alu stream", registers::INSTRUCTION_CHUNKS),
-        (registers::Region::Root, "program of the root stream", registers::INSTRUCTION_CHUNKS),
-        (registers::Region::Move, "program of the move stream", registers::INSTRUCTION_CHUNKS),
-        (registers::Region::Load, "program of the load stream", registers::INSTRUCTION_CHUNKS),
-        (registers::Region::Tables, "function tables", registers::ENTRY_CHUNKS),
-        (
-            registers::Region::Scalar,
-            "program of the scalar stream, where there is a scalar unit",
-            registers::INSTRUCTION_CHUNKS,
-        ),
-    ] {
-        page +=
-            &format!("| {} | {:#x} | {name} | number * {index} + chunk |\n", region as u32, WINDOW + 4 * region.base());
+    for (region, name) in Region::ALL.into_iter().filter(|(region, _)| *region != Region::Registers) {
+        let (number, offset, chunks) = (region as u32, WINDOW + 4 * region.base(), region.chunks());
+        page += &format!("| {number} | {offset:#x} | {name} | number * {chunks} + chunk |\n");
+    }
+    page += "
+## A way out
+
+An access that is refused, a start that cannot work and a run that does not end leave a cause; the first one stays until `cause` is written.
+
+| cause | name | meaning | cause_place |
+|---|---|---|---|
+";
+    for (cause, name, meaning, place) in Cause::ALL {
+        page += &format!("| {} | {name} | {meaning} | {place} |\n", cause as u32);
     }
     page + "
+A program counts as loaded once `step_length` is written (2 or more), and no longer when a program or table is written: so a program
+that is loaded in part cannot be started. `image.control_writes` and microcode.hex have that order.
+
+**Abort** ends a run in 20 cycles, whatever run and streams are doing; programs, tables and registers stay, what pads hold is lost: the next
+run loads the model. **Reset** (`stop` bit 1) does the same, and all registers are as after `s_axi_aresetn`: a program has to be loaded
+again. The **watchdog** aborts by itself.
+
+**Input** that comes while there is no run, up to the write that starts one, is taken and thrown away: start first, then send. A run that is aborted
+throws away what it has not used.
+
+**Output** that is offered stays until it is taken. A packet that a run leaves open when it is aborted gets one more word, 0, with `tlast`. While any of
+that waits (`status` bit 4) no run starts. During a run writes through the control port are refused; `output_words`, `steps` and `run_flags` are
+those of the start.
+
 ## Streams
 
 `s_axis` carries the input: each word in 8, 16 or 32 bits, as few as hold it; a transfer has as many words as are a power of two, divide a

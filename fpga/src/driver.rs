@@ -3,7 +3,7 @@
 //! Neither contains a name of the user's program: those stand in `layout.json`, which the Python module reads as data.
 
 use arch::Machine;
-use arch::axi::{self, Geometry};
+use arch::axi::{self, Cause, Geometry};
 use arch::registers::{self, Region};
 use std::fmt::Write;
 
@@ -26,6 +26,9 @@ pub fn c_header(machine: &Machine) -> String {
     for (name, value, what) in facts(machine) {
         define(name, value, what);
     }
+    for (cause, name, meaning, _) in Cause::ALL {
+        define(&format!("CAUSE_{}", name.to_uppercase()), cause as u32, meaning);
+    }
     HEADER.replace("/*DEFINES*/\n", &defines)
 }
 
@@ -34,7 +37,7 @@ fn comment(what: &str) -> String {
 }
 
 /// Numbers of this grid and of the map that drivers use.
-fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 13] {
+fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 17] {
     let geometry = Geometry::of(machine);
     [
         ("IDENTITY_VALUE", registers::IDENTITY_VALUE, ""),
@@ -43,6 +46,10 @@ fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 13] {
         ("CTRL_START", axi::CTRL_START, ""),
         ("CTRL_DONE", axi::CTRL_DONE, ""),
         ("CTRL_IDLE", axi::CTRL_IDLE, ""),
+        ("STOP_ABORT", axi::STOP_ABORT, ""),
+        ("STOP_RESET", axi::STOP_RESET, ""),
+        ("STATUS_INPUT", axi::STATUS_INPUT, "of `status`: something is wrong with the input"),
+        ("STATUS_OUTPUT_WAITS", axi::STATUS_OUTPUT_WAITS, "of `status`"),
         ("TABLES", Region::Tables.base(), "control address of the function tables"),
         ("GRID_VALUE", machine.pus() << 16 | machine.pes_per_pu(), "of the grid this was generated for"),
         ("WIDTHS_VALUE", machine.word() << 16 | machine.accumulator(), ""),
@@ -65,5 +72,10 @@ pub fn python(machine: &Machine) -> String {
         let comment = if what.is_empty() { String::new() } else { format!("  # {what}") };
         let _ = writeln!(constants, "{name} = {value:#x}{comment}");
     }
+    constants += "CAUSES = {\n";
+    for (cause, _, meaning, _) in Cause::ALL {
+        let _ = writeln!(constants, "    {}: \"{meaning}\",", cause as u32);
+    }
+    constants += "}\n";
     MODULE.replace("# CONSTANTS\n", &constants)
 }

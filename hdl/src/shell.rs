@@ -179,6 +179,8 @@ fn with_constants(text: &str) -> String {
         number("REQUEST_LIMIT", "[8:0] ", format!("9'd{}", link::PAYLOAD_LIMIT + link::REQUEST_FRAME)),
         number("PAYLOAD_LIMIT", "", link::PAYLOAD_LIMIT.to_string()),
         number("BUFFER_LOG2", "", link::BUFFER_WORDS.ilog2().to_string()),
+        number("CONTROL", "[19:0] ", format!("20'd{}", registers::CONTROL)),
+        number("ABORT_BIT", "", registers::ABORT.ilog2().to_string()),
     ];
     constants.extend(Command::ALL.map(|(command, name, ..)| byte(name, command as u8)));
     constants.extend(Status::ALL.map(|(status, name, _)| byte(name, status as u8)));

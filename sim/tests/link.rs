@@ -8,15 +8,18 @@ use arch::machine::{Machine, MachineSpec};
 use arch::registers;
 use arch::tools::Toolbox;
 use hdl::shell;
-use logistic::climb;
+use logistic::{ALL, climb};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
 use sim::grid::{Grid, Stalls};
+use sim::ladder::Climb;
 use sim::link::{BoardModel, Link, LinkError, LinkedGrid, Patience, Shared, Wire};
 use sim::verilator::{self, BoardDevice, Library};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Cycles of one bit in simulation.
@@ -215,6 +218,20 @@ impl Wire for Line {
     }
 }
 
+/// A line that remembers the last request.
+struct Heard(Line, Rc<RefCell<Vec<u8>>>);
+
+impl Wire for Heard {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        bytes.clone_into(&mut self.1.borrow_mut());
+        self.0.send(bytes)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize> {
+        self.0.receive(buffer, patience)
+    }
+}
+
 /// The hardware as a line. Waiting costs cycles.
 struct Pins(BoardDevice);
 
@@ -247,7 +264,7 @@ const STEPS: usize = 60;
 #[test]
 fn a_program_runs_over_the_link_as_on_the_array() {
     for spec in [spec(2, 4, 16), spec(1, 2, 24)] {
-        let climb = climb(&spec, STEPS);
+        let climb = climb(&spec, STEPS, &ALL);
         let machine = &climb.image().machine;
         let array = climb.run(Array::new(machine), Stalls::none()).unwrap();
         let link = Link::open(Line::new(machine, 0), patience()).unwrap();
@@ -259,9 +276,37 @@ fn a_program_runs_over_the_link_as_on_the_array() {
     }
 }
 
+/// A run that waits for the rest of its input, in the middle of a beat; then, without a reset, one that gets all of it.
+fn aborted_and_run_again<W: Wire>(climb: &Climb, mut link: Link<W>) {
+    let image = climb.image();
+    let entry = (registers::ENTRY_STEP_LOAD, registers::STEP_LENGTH);
+    for writes in image.control_writes().chunks(32) {
+        link.write(writes).unwrap();
+    }
+    let before = link.read(&[entry.0, entry.1]).unwrap();
+    link.write(&[(registers::STEPS, 3), (registers::CONTROL, registers::START | registers::START_LOAD_MODEL)]).unwrap();
+    let beat = image.machine.stream_words() as usize;
+    link.input(&vec![77; beat + beat / 2]).unwrap();
+    assert_eq!(link.read(&[registers::CONTROL]).unwrap(), [registers::BUSY], "it waits for input");
+    link.abort().unwrap();
+    assert_eq!(link.read(&[registers::CONTROL]).unwrap(), [0], "idle");
+    assert_eq!(link.read(&[entry.0, entry.1]).unwrap(), before, "the program stays");
+    let array = climb.run(Array::new(&image.machine), Stalls::none()).unwrap();
+    assert_eq!(climb.run(LinkedGrid::new(link), Stalls::none()).unwrap().words, array.words);
+}
+
+#[test]
+fn a_run_is_aborted_over_the_link() {
+    let climb = climb(&spec(2, 4, 16), 4, &ALL);
+    let machine = &climb.image().machine;
+    aborted_and_run_again(&climb, Link::open(Line::new(machine, 0), patience()).unwrap());
+    let patience = Patience { reply: Duration::from_secs(10), ..patience() };
+    aborted_and_run_again(&climb, Link::open(Pins(hardware(machine)), patience).unwrap());
+}
+
 #[test]
 fn a_bad_line_changes_nothing() {
-    let climb = climb(&spec(2, 4, 16), STEPS);
+    let climb = climb(&spec(2, 4, 16), STEPS, &ALL);
     let machine = &climb.image().machine;
     let link = Link::open(Line::new(machine, 2), patience()).unwrap();
     assert!(climb.run(LinkedGrid::new(link), Stalls::none()).unwrap().words > 700);
@@ -269,7 +314,7 @@ fn a_bad_line_changes_nothing() {
 
 #[test]
 fn users_of_one_board_take_turns() {
-    let climb = climb(&spec(2, 4, 16), STEPS);
+    let climb = climb(&spec(2, 4, 16), STEPS, &ALL);
     let link = Link::open(Line::new(&climb.image().machine, 0), patience()).unwrap();
     let shared = Shared::new(LinkedGrid::new(link));
     let (mut one, mut two) = (shared.handle(), shared.handle());
@@ -288,21 +333,24 @@ fn what_goes_wrong_is_told() {
     assert!(matches!(open(cut), LinkError::Line(_)));
 
     // Unplugged in the middle of a run: the grid is dead, and says why.
-    let climb = climb(&spec(1, 2, 16), STEPS);
+    let climb = climb(&spec(1, 2, 16), STEPS, &ALL);
     let line = Line { cut_after: 3000, ..Line::new(&climb.image().machine, 0) };
     let mut grid = LinkedGrid::new(Link::open(line, patience()).unwrap());
     assert!(climb.run(&mut grid, Stalls::none()).is_err());
     assert_eq!(grid.failure().unwrap(), "the line failed: broken pipe (is the board still plugged in?)");
     assert_eq!(grid.control_read(registers::IDENTITY), 0);
 
-    // A grid that never takes its input.
-    let link =
-        Link::open(Line::new(&machine, 0), Patience { progress: Duration::from_millis(50), ..patience() }).unwrap();
+    // A grid that never takes its input: it is aborted.
+    let heard = Rc::default();
+    let patience = Patience { progress: Duration::from_millis(50), ..patience() };
+    let link = Link::open(Heard(Line::new(&machine, 0), Rc::clone(&heard)), patience).unwrap();
     let mut grid = LinkedGrid::new(link);
     for _ in 0..100_000 {
         grid.cycle(Some(&[1, 2]), false);
     }
     assert!(grid.failure().unwrap().contains("does not take its input"), "{:?}", grid.failure());
+    let abort = [registers::CONTROL, registers::ABORT].map(u32::to_le_bytes).concat();
+    assert!(heard.borrow().windows(abort.len()).any(|bytes| bytes == abort), "the last request is an abort");
 }
 
 #[test]

@@ -6,7 +6,8 @@
 //! | `link_buffer.v` | the queues of the link: no overflow, contents unchanged, going back |
 //! | `link_receiver.v` | frames: in step from any state; a damaged byte is noticed |
 //! | `uart.v` | bytes on the serial line |
-//! | `axi_control.v` | the AXI4-Lite port |
+//! | `axi_control.v` | the AXI4-Lite port; that a run can be stopped |
+//! | `axi_slice.v`, `axi_output.v` | the AXI4-Streams: what is offered stays, nothing is lost, packets have their length |
 //! | `queue_control.v` | the output FIFO of the grid and its credits |
 //! | `loop_nest.v` | the loop counters of the sequencer |
 //! | `load_control.v` | the loader |
@@ -131,12 +132,31 @@ fn bytes_on_the_serial_line() {
 #[test]
 fn the_axi_port() {
     let (shell, _) = designs();
-    assert!(holds(&shell, "axi_control", "", Reach::Forever(3)));
+    assert!(holds(&shell, "axi_control", "", Reach::Forever(6)));
     assert!(holds(&shell, "axi_control", "SOON", Reach::Cycles(12)));
     let wrong = changed(&shell, "w_held && !bvalid && !fetching", "w_held && !fetching");
-    assert!(!holds(&wrong, "axi_control", "", Reach::Forever(3)));
+    assert!(!holds(&wrong, "axi_control", "", Reach::Forever(6)));
     let wrong = changed(&shell, "if (rvalid && rready) rvalid <= 1'b0;", "rvalid <= 1'b0;");
-    assert!(!holds(&wrong, "axi_control", "", Reach::Forever(3)));
+    assert!(!holds(&wrong, "axi_control", "", Reach::Forever(6)));
+    // A run can be started while the one before is being aborted.
+    let wrong = changed(&shell, "!stop_asked && stop_left == 4'd0;", "!stop_asked;");
+    assert!(!holds(&wrong, "axi_control", "", Reach::Forever(6)));
+}
+
+#[test]
+fn the_axi_streams() {
+    let (shell, _) = designs();
+    assert!(holds(&shell, "axi_slice", "", Reach::Forever(2)));
+    assert!(holds(&shell, "axi_slice", "CONTENTS", Reach::Cycles(8)));
+    let wrong = changed(&shell, "in_ready <= moves || in_ready && !in_valid || clear", "in_ready <= moves || clear");
+    assert!(!holds(&wrong, "axi_slice", "CONTENTS", Reach::Cycles(8)));
+    assert!(holds(&shell, "axi_output", "", Reach::Forever(3)));
+    assert!(holds(&shell, "axi_output", "PACKETS", Reach::Cycles(8)));
+    // The length of a packet is the one of now, not of the start.
+    let wrong = changed(&shell, "closing || next == length", "closing || next == words");
+    assert!(!holds(&wrong, "axi_output", "PACKETS", Reach::Cycles(8)));
+    let wrong = changed(&shell, "clear(reset)", "clear(reset || stopping)");
+    assert!(!holds(&wrong, "axi_output", "", Reach::Forever(3)));
 }
 
 #[test]

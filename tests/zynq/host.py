@@ -19,25 +19,45 @@ def ask(*words):
 
 
 class Registers:
+    stale = False
+
     def read(self, offset):
-        return int(ask("read", offset)[0])
+        waits = tabla.STATUS_OUTPUT_WAITS if self.stale and offset == tabla.STATUS else 0
+        return int(ask("read", offset)[0]) | waits
 
     def write(self, offset, value):
         ask("write", offset, value)
 
 
-class Send:
+class Channel:
+    idle = True
+    running = True
+
+    def start(self):
+        assert not self.running, "started after a reset"
+        self.running = self.idle = True
+
+
+class Send(Channel):
+    hangs = leaves_words = False
+
     def transfer(self, buffer):
-        assert buffer.dtype == tabla.LANE
-        ask("send", *buffer.tolist())
+        assert self.running and self.idle and buffer.dtype == tabla.LANE
+        beats = buffer.reshape(-1, tabla.STREAM_WORDS)
+        if self.hangs:
+            beats, self.idle = beats[: len(beats) // 2], False
+            Registers.stale = self.leaves_words
+        ask("send", *beats.reshape(-1).tolist())
 
     def wait(self):
-        pass
+        assert self.idle, "it would block"
 
 
-class Receive:
+class Receive(Channel):
     def transfer(self, buffer):
+        assert self.running
         self.buffer = buffer
+        Registers.stale = False
 
     def wait(self):
         self.buffer[:] = [int(word) for word in ask("receive", len(self.buffer))]
@@ -45,6 +65,15 @@ class Receive:
 
 class Dma:
     sendchannel, recvchannel = Send(), Receive()
+    resets = 0
+
+    def write(self, offset, value):
+        assert (offset, value) == (0, 4), "the reset of both channels"
+        self.resets += 1
+        self.sendchannel.running = self.recvchannel.running = False
+
+    def read(self, offset):
+        return 0
 
 
 def allocate(shape, dtype):
@@ -59,13 +88,23 @@ def expect(error, call):
     raise AssertionError("no error")
 
 
-driver = tabla.Accelerator(Registers(), Dma(), allocate, folder + "/train")
+dma = Dma()
+driver = tabla.Accelerator(Registers(), dma, allocate, folder + "/train")
 steps = {name: np.array(rows) for name, rows in values["steps"].items()}
 expect(tabla.DriverError, lambda: driver.run(steps))
 expect(KeyError, lambda: driver.run({"x": steps["x"]}, values["model"]))
 expect(ValueError, lambda: driver.run({**steps, "y": [1.0, 2.0]}, values["model"]))
 expect(ValueError, lambda: driver.run({**steps, "y": steps["y"] * np.nan}, values["model"]))
 expect(ValueError, lambda: driver.run(steps, {"w": np.zeros((2, len(values["model"]["w"])))}))
+
+# Half of the input: the grid hangs, and the time limit ends it. Then words of that run are on offer, too.
+for stale in [False, True]:
+    dma.sendchannel.hangs, dma.sendchannel.leaves_words, driver.timeout, before = True, stale, 0.05, dma.resets
+    told = expect(tabla.DriverError, lambda: driver.run(steps, values["model"]))
+    assert "it waits for its input to be taken" in told, told
+    assert dma.resets - before == (2 if stale else 1), dma.resets
+    dma.sendchannel.hangs, driver.timeout = False, 10.0
+    assert "needs a model" in expect(tabla.DriverError, lambda: driver.run(steps))
 trained = driver.train(values["model"], steps, epochs=values["epochs"])
 model = {name: tensor.reshape(-1).tolist() for name, tensor in trained.items()}
 

@@ -39,7 +39,7 @@ static inline void tabla_load(volatile void *base, const struct tabla_write *wri
         tabla_set(base, TABLA_WINDOW + 4u * writes[n].address, writes[n].data);
 }
 
-/* Start a run of `steps` steps; a batch is as many as `tiles` in its layout.json says. The input and output streams are fed by DMA; the output's packet ends after `output_words`. */
+/* Start a run of `steps` steps; a batch is as many as `tiles` in its layout.json says. Then send the input by DMA: what comes before the start is thrown away. The output's packet ends after `output_words`. */
 static inline void tabla_start(volatile void *base, uint32_t steps, int load_model, int emit_model, uint32_t output_words)
 {
     tabla_set(base, TABLA_STEPS, steps);
@@ -52,6 +52,25 @@ static inline void tabla_start(volatile void *base, uint32_t steps, int load_mod
 static inline int tabla_is_done(volatile void *base)
 {
     return (tabla_get(base, TABLA_CTRL) & TABLA_CTRL_DONE) != 0;
+}
+
+/* End the run, whatever it waits for; 0, or 1 if `polls` reads were not enough. The program stays, what the pads hold does not: the
+   next run loads the model. Then reset the DMA; words that were on offer (TABLA_STATUS_OUTPUT_WAITS) leave before a run can start. */
+static inline int tabla_abort(volatile void *base, unsigned long polls)
+{
+    tabla_set(base, TABLA_STOP, TABLA_STOP_ABORT);
+    while (tabla_get(base, TABLA_STOP) != 0)
+        if (polls-- == 0) return 1;
+    return 0;
+}
+
+/* Why something was refused or ended since the last call (TABLA_CAUSE_...), 0 for nothing; `place` gets where. */
+static inline uint32_t tabla_cause(volatile void *base, uint32_t *place)
+{
+    uint32_t cause = tabla_get(base, TABLA_CAUSE);
+    *place = tabla_get(base, TABLA_CAUSE_PLACE);
+    tabla_set(base, TABLA_CAUSE, 0);
+    return cause;
 }
 
 /* Cycles of the last run. */

@@ -21,6 +21,10 @@ import numpy as np
 LANE = {8: np.int8, 16: np.int16, 32: np.int32}[LANE_BITS]
 # Bytes of one DMA transfer: what its length register can hold (26 bits), less a margin.
 LARGEST_TRANSFER = (1 << 26) - (1 << 12)
+# The AXI DMA: its control register, and the bit that resets both channels until it reads as 0.
+DMA_CONTROL, DMA_RESET = 0x00, 0x4
+# More words than the accelerator can offer after an abort: two in its register slice, and the end of the packet.
+STALE_WORDS = 4
 
 
 class DriverError(Exception):
@@ -137,12 +141,16 @@ class Layout:
 class Accelerator:
     """One accelerator: its registers, its DMA, and the program it holds."""
 
-    def __init__(self, registers, dma, allocate, folder, timeout=10.0):
-        """`registers` has read(offset) and write(offset, value); `dma` sendchannel and recvchannel; `allocate` makes buffers."""
+    def __init__(self, registers, dma, allocate, folder, timeout=10.0, watchdog=0):
+        """`registers` has read(offset) and write(offset, value); `dma` the same, sendchannel and recvchannel; `allocate` makes buffers.
+
+        A run that takes longer than `timeout` seconds, or moves no word for `watchdog` cycles (0: for ever), is aborted.
+        """
         self.registers, self.dma, self.allocate, self.timeout = registers, dma, allocate, timeout
         found = [registers.read(offset) for offset in (ID, VERSION, GRID, WIDTHS)]
         if found != [IDENTITY_VALUE, MAP_VERSION, GRID_VALUE, WIDTHS_VALUE]:
             raise DriverError("another accelerator is there: id, version, grid, widths are %s" % [hex(v) for v in found])
+        registers.write(WATCHDOG, watchdog)
         self.load(folder)
 
     @classmethod
@@ -181,7 +189,7 @@ class Accelerator:
         self.loaded = True
         cycles = self.registers.read(CYCLES) | self.registers.read(CYCLES_HIGH) << 32
         status = self.registers.read(STATUS)
-        if status & ~1:
+        if status & STATUS_INPUT:
             raise DriverError("the input stream was damaged: status %#x" % status)
         self.saturated = bool(status & 1)
         return outputs, trained, cycles
@@ -193,23 +201,64 @@ class Accelerator:
         receive = self.allocate(shape=(expected,), dtype=LANE) if expected else None
         send = self.allocate(shape=(len(words),), dtype=LANE) if len(words) else None
         self.registers.read(STATUS)
+        self.registers.write(CAUSE, 0)
         self.registers.write(STEPS, steps * self.layout.tiles)
         self.registers.write(RUN_FLAGS, int(load_model) | int(emit_model) << 1)
         self.registers.write(OUTPUT_WORDS, expected)
-        if receive is not None:
-            self.dma.recvchannel.transfer(receive)
-        self.registers.write(CTRL, CTRL_START)
-        if send is not None:
-            send[:] = words
-            self.dma.sendchannel.transfer(send)
-            self.dma.sendchannel.wait()
-        if receive is not None:
-            self.dma.recvchannel.wait()
         deadline = time.monotonic() + self.timeout
-        while not self.registers.read(CTRL) & CTRL_DONE:
-            if time.monotonic() > deadline:
-                raise DriverError("the run did not end in %g s" % self.timeout)
+        try:
+            if receive is not None:
+                self.dma.recvchannel.transfer(receive)
+            # Input that comes before the start would be thrown away.
+            self.registers.write(CTRL, CTRL_START)
+            if send is not None:
+                send[:] = words
+                self.dma.sendchannel.transfer(send)
+                self._await_channel("its input to be taken", self.dma.sendchannel, deadline)
+            if receive is not None:
+                self._await_channel("its output", self.dma.recvchannel, deadline)
+            self._await("its end", lambda: self.registers.read(CTRL) & CTRL_DONE, deadline)
+        except BaseException:
+            self.abort()
+            raise
         return np.array(receive, dtype=np.int64) if receive is not None else np.zeros(0, dtype=np.int64)
+
+    def _await_channel(self, what, channel, deadline):
+        self._await(what, lambda: channel.idle, deadline)
+        channel.wait()  # returns at once, and sees to the caches
+
+    def _await(self, what, over, deadline):
+        """Poll until `over`; nothing here blocks, so the time limit holds whatever hangs."""
+        while not over():
+            cause = self.registers.read(CAUSE)
+            if cause:
+                raise DriverError("waiting for %s: %s" % (what, CAUSES.get(cause, "cause %d" % cause)))
+            if time.monotonic() > deadline:
+                raise DriverError("the run did not end in %g s: it waits for %s" % (self.timeout, what))
+
+    def abort(self):
+        """End the run, whatever it waits for, and the transfers with it. The program stays; the next run needs a model."""
+        self.loaded = False
+        deadline = time.monotonic() + self.timeout
+        self.registers.write(STOP, STOP_ABORT)
+        self._until("the accelerator does not stop", lambda: not self.registers.read(STOP), deadline)
+        self._reset_dma(deadline)
+        if self.registers.read(STATUS) & STATUS_OUTPUT_WAITS:
+            self.dma.recvchannel.transfer(self.allocate(shape=(STALE_WORDS,), dtype=LANE))
+            gone = lambda: not self.registers.read(STATUS) & STATUS_OUTPUT_WAITS
+            self._until("the words of the aborted run do not leave", gone, deadline)
+            self._reset_dma(deadline)
+
+    def _reset_dma(self, deadline):
+        self.dma.write(DMA_CONTROL, DMA_RESET)
+        self._until("the DMA does not reset", lambda: not self.dma.read(DMA_CONTROL) & DMA_RESET, deadline)
+        for channel in (self.dma.sendchannel, self.dma.recvchannel):
+            channel.start()
+
+    def _until(self, complaint, over, deadline):
+        while not over():
+            if time.monotonic() > deadline:
+                raise DriverError(complaint)
 
     def predict(self, inputs, model=None):
         """What the program emits for each step. Tensors that are not given (the labels) count as 0."""

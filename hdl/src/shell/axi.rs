@@ -1,7 +1,7 @@
 //! The AXI shell for Zynq: the grid with an AXI4-Lite port, two AXI4-Streams and an interrupt.
 //!
-//!     s_axi  ─▶ axi_control ─▶ control port ─┐
-//!     s_axis ─▶ axi_input ──▶ input stream ──┼─ tabla (the grid) ─▶ output stream ─▶ axi_output ─▶ m_axis
+//!     s_axi  ─▶ axi_control ─▶ control port ──────────────┐
+//!     s_axis ─▶ axi_slice ─▶ axi_input ──▶ input stream ──┼─ tabla (the grid) ─▶ output stream ─▶ axi_output ─▶ axi_slice ─▶ m_axis
 //!                    └─▶ run_done (interrupt)
 //!
 //! Plain Verilog with the names and attributes from which Vivado infers the interfaces, so that the module can be dropped into a block
@@ -9,14 +9,15 @@
 
 use crate::TOP;
 use arch::Machine;
-use arch::axi::{self, Behind, Geometry};
-use arch::registers::{self, Access};
+use arch::axi::{self, Behind, Cause, Geometry};
+use arch::registers::{self, Access, Region};
 use arch::rtl::{Direction, Port, Rtl};
 use std::fmt::Write;
 
 /// Name of the top module.
 pub const AXI_TOP: &str = "tabla_axi";
 
+const AXI_SLICE: &str = include_str!("axi/axi_slice.v");
 const AXI_CONTROL: &str = include_str!("axi/axi_control.v");
 const AXI_INPUT: &str = include_str!("axi/axi_input.v");
 const AXI_OUTPUT: &str = include_str!("axi/axi_output.v");
@@ -34,7 +35,7 @@ pub fn axi_shell(machine: &Machine) -> String {
 
 /// The modules around the grid.
 pub fn axi_modules() -> String {
-    [&AXI_CONTROL.replace("//AXI", &map()), AXI_INPUT, AXI_OUTPUT].join("\n")
+    [AXI_SLICE, &AXI_CONTROL.replace("//AXI", &map()), AXI_INPUT, AXI_OUTPUT].join("\n")
 }
 
 /// Constants and functions of the register map.
@@ -42,25 +43,31 @@ fn map() -> String {
     let mut text = String::new();
     for register in axi::REGISTERS.iter().filter(|register| register.behind == Behind::Shell) {
         let (name, number) = (register.name.to_uppercase(), register.offset / 4);
-        let _ = writeln!(text, "    localparam [3:0] {name} = 4'd{number};");
+        let _ = writeln!(text, "    localparam [4:0] {name} = 5'd{number};");
+    }
+    for (cause, name, ..) in Cause::ALL {
+        let _ = writeln!(text, "    localparam [3:0] CAUSE_{} = 4'd{};", name.to_uppercase(), cause as u32);
     }
     let _ = writeln!(text, "    localparam [31:0] AXI_VERSION = 32'd{};", axi::VERSION);
     let _ = writeln!(
         text,
-        "    localparam [19:0] CONTROL = 20'd{}, REGISTER_COUNT = 20'd{};",
+        "    localparam [19:0] CONTROL = 20'd{}, STEP_LENGTH = 20'd{}, REGISTER_COUNT = 20'd{};",
         registers::CONTROL,
+        registers::STEP_LENGTH,
         axi::REGISTERS.len()
     );
-    let _ = writeln!(text, "    localparam [3:0] LAST_REGION = 4'd{};", registers::Region::Tables as u32);
+    let _ = writeln!(text, "    localparam [31:0] ABORT = 32'd{};", registers::ABORT);
     // {is a register of the grid, its number}
     let grid = axi::REGISTERS.iter().filter_map(|register| match register.behind {
         Behind::Grid(number) => Some((register.offset / 4, format!("6'd{}", 32 + number))),
         Behind::Shell => None,
     });
-    text += &function("[5:0]", "alias_of", "[3:0]", 4, grid, "6'd0");
+    text += &function("[5:0]", "alias_of", "[4:0]", 5, grid, "6'd0");
     let yes = |register: u32| (register, "1'b1".to_owned());
+    let memories = Region::ALL.into_iter().filter(|(region, _)| *region != Region::Registers);
+    text += &function("", "is_memory", "[3:0]", 4, memories.map(|(region, _)| yes(region as u32)), "1'b0");
     let writable = axi::REGISTERS.iter().filter(|register| register.access == Access::ReadWrite);
-    text += &function("", "shell_writable", "[3:0]", 4, writable.map(|register| yes(register.offset / 4)), "1'b0");
+    text += &function("", "shell_writable", "[4:0]", 5, writable.map(|register| yes(register.offset / 4)), "1'b0");
     text +=
         &function("", "known", "[15:0]", 16, registers::REGISTERS.iter().map(|register| yes(register.number)), "1'b0");
     let writable = registers::REGISTERS.iter().filter(|register| register.access == Access::ReadWrite);
@@ -171,7 +178,8 @@ module {AXI_TOP} (
 {}
 );
     wire reset = !s_axi_aresetn;
-    wire control_write, in_valid, in_ready, out_valid, out_ready, narrow, ragged, started;
+    wire grid_reset, control_write, in_valid, in_ready, out_valid, out_ready;
+    wire narrow, ragged, stray, output_waits, started, active, stopping;
     wire [19:0] control_address;
     wire [31:0] control_data, control_read, output_words;
     wire [{}:0] in_data;
@@ -186,20 +194,24 @@ module {AXI_TOP} (
         .araddr(s_axi_araddr), .arvalid(s_axi_arvalid), .arready(s_axi_arready),
         .rdata(s_axi_rdata), .rresp(s_axi_rresp), .rvalid(s_axi_rvalid), .rready(s_axi_rready),
         .control_write(control_write), .control_address(control_address), .control_data(control_data), .control_read(control_read),
-        .narrow(narrow), .ragged(ragged), .output_words(output_words), .started(started), .run_done(run_done)
+        .grid_reset(grid_reset), .narrow(narrow), .ragged(ragged), .stray(stray),
+        .starves(in_ready && !in_valid), .blocked(out_valid && !out_ready), .moved(in_valid && in_ready || out_valid && out_ready),
+        .output_waits(output_waits), .output_words(output_words), .started(started), .active(active), .stopping(stopping),
+        .run_done(run_done)
     );
     axi_input #(.LANE({lane}), .WORD({word}), .WORDS({words}), .TRANSFERS({transfers})) to_grid (
-        .clock(s_axi_aclk), .reset(reset), .tdata(s_axis_tdata), .tkeep(s_axis_tkeep), .tlast(s_axis_tlast),
+        .clock(s_axi_aclk), .reset(reset), .active(active), .tdata(s_axis_tdata), .tkeep(s_axis_tkeep), .tlast(s_axis_tlast),
         .tvalid(s_axis_tvalid), .tready(s_axis_tready), .in_data(in_data), .in_valid(in_valid), .in_ready(in_ready),
-        .narrow(narrow), .ragged(ragged)
+        .narrow(narrow), .ragged(ragged), .stray(stray)
     );
     axi_output #(.LANE({lane}), .WORD({word})) from_grid (
-        .clock(s_axi_aclk), .reset(reset), .started(started), .words(output_words),
+        .clock(s_axi_aclk), .reset(reset), .started(started), .active(active), .stopping(stopping), .words(output_words),
         .out_data(out_data), .out_valid(out_valid), .out_ready(out_ready),
-        .tdata(m_axis_tdata), .tkeep(m_axis_tkeep), .tlast(m_axis_tlast), .tvalid(m_axis_tvalid), .tready(m_axis_tready)
+        .tdata(m_axis_tdata), .tkeep(m_axis_tkeep), .tlast(m_axis_tlast), .tvalid(m_axis_tvalid), .tready(m_axis_tready),
+        .waits(output_waits)
     );
     {TOP} grid (
-        .clock(s_axi_aclk), .reset(reset), .control_write(control_write), .control_address(control_address),
+        .clock(s_axi_aclk), .reset(grid_reset), .control_write(control_write), .control_address(control_address),
         .control_data(control_data), .control_read(control_read),
         .in_data(in_data), .in_valid(in_valid), .in_ready(in_ready),
         .out_data(out_data), .out_valid(out_valid), .out_ready(out_ready)

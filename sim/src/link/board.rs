@@ -4,7 +4,7 @@
 
 use crate::grid::Grid;
 use arch::link::{self, BUFFER_WORDS, Command, Decoder, Received, Status};
-use arch::{Machine, number};
+use arch::{Machine, number, registers};
 use std::collections::VecDeque;
 
 /// A grid behind a serial line.
@@ -94,16 +94,18 @@ impl<G: Grid> BoardModel<G> {
             Command::Hello => {
                 self.session = true;
                 (self.reset)(&mut self.grid);
-                self.input.clear();
-                self.beat.clear();
-                self.output.clear();
+                self.forget_words();
                 let (word, lanes) = (self.machine.word() as u8, self.machine.stream_words() as u8);
                 let payload = [link::VERSION, word, lanes, BUFFER_WORDS.ilog2() as u8];
                 self.reply(sequence, Status::Ok, &payload)
             }
             Command::Write => {
                 for write in payload.chunks_exact(8).filter(|_| !repeated) {
-                    self.grid.control_write(word(&write[..4]) & 0xf_ffff, word(&write[4..]));
+                    let (address, data) = (word(&write[..4]) & 0xf_ffff, word(&write[4..]));
+                    self.grid.control_write(address, data);
+                    if address == registers::CONTROL && data & registers::ABORT != 0 {
+                        self.forget_words();
+                    }
                 }
                 self.reply(sequence, Status::Ok, &[])
             }
@@ -142,6 +144,13 @@ impl<G: Grid> BoardModel<G> {
                 frame(sequence, Status::Ok, header, &payload)
             }
         }
+    }
+
+    fn forget_words(&mut self) {
+        self.input.clear();
+        self.beat.clear();
+        self.output.clear();
+        self.read = 0;
     }
 
     fn levels(&self) -> [u16; 2] {

@@ -51,6 +51,10 @@ impl<W: Wire> LinkedGrid<W> {
         match task(self) {
             Ok(value) => Some(value),
             Err(error) => {
+                // A grid that hangs is left in a state from which the next session starts; what went wrong is told.
+                if matches!(error, LinkError::Stalled { .. }) {
+                    let _ = self.link.abort();
+                }
                 self.failure = Some(error);
                 None
             }

@@ -174,6 +174,14 @@ impl<W: Wire> Link<W> {
         self.request(Command::Write, &bytes.collect::<Vec<u8>>())
     }
 
+    /// End the run, whatever the grid is doing; words on their way in and out are lost, the program stays.
+    ///
+    /// # Errors
+    /// The link does not work.
+    pub fn abort(&mut self) -> Result<(), LinkError> {
+        self.write(&[(registers::CONTROL, registers::ABORT)]).map(drop)
+    }
+
     /// Read registers; at most [`link::PAYLOAD_LIMIT`] / 4 of them.
     ///
     /// # Errors

@@ -70,8 +70,15 @@ module host_link #(
     wire input_full;
     wire [BUFFER_LOG2:0] free, ready;
     wire push = state == UNIT && command == INPUT && !input_full;
+    // A host that aborts a run means the words on their way, too. The grid halts in the two cycles after the write.
+    wire aborts = control_write && control_address == CONTROL && control_data[ABORT_BIT];
+    reg aborted, flush;
+    always @(posedge clock) begin
+        aborted <= aborts;
+        flush <= grid_reset || aborts || aborted;
+    end
     link_input #(.WORD(WORD), .LANES(LANES), .ADDRESS(BUFFER_LOG2)) to_grid (
-        .clock(clock), .reset(grid_reset), .push(push), .push_data(value[64-8*BYTES +: WORD]), .full(input_full), .free(free),
+        .clock(clock), .reset(flush), .push(push), .push_data(value[64-8*BYTES +: WORD]), .full(input_full), .free(free),
         .in_data(in_data), .in_valid(in_valid), .in_ready(in_ready)
     );
 
@@ -80,9 +87,9 @@ module host_link #(
     wire decided = state == DECIDE && status == OK;
     wire repeated = command != HELLO && serial == last_serial;
     wire pop = state == PAYLOAD && status == OK && command == OUTPUT && given != count;
-    assign out_ready = !output_full && !grid_reset;
+    assign out_ready = !output_full && !flush;
     link_buffer #(.WORD(WORD), .ADDRESS(BUFFER_LOG2)) from_grid (
-        .clock(clock), .reset(grid_reset), .push(out_valid && out_ready), .push_data(out_data), .full(output_full),
+        .clock(clock), .reset(flush), .push(out_valid && out_ready), .push_data(out_data), .full(output_full),
         .free(), .pop(pop), .pop_data(output_word), .ready(ready),
         .commit(decided && !repeated), .rewind(decided && repeated)
     );
