@@ -11,6 +11,8 @@
 //! | `queue_control.v` | the output FIFO of the grid and its credits |
 //! | `loop_nest.v` | the loop counters of the sequencer |
 //! | `load_control.v` | the loader |
+//! | `run_control.v` | runs of steps |
+//! | `masks.v` | which PEs take part in a beat |
 
 use arch::Machine;
 use arch::machine::MachineSpec;
@@ -31,11 +33,11 @@ enum Reach {
     Forever(u32),
 }
 
-/// The shells, and a grid with memories as small as there are.
-fn designs() -> (String, String) {
-    let spec = MachineSpec {
-        pus: Some(1),
-        pes_per_pu: Some(2),
+/// A grid with memories as small as there are.
+fn small(pus: u32, pes_per_pu: u32) -> MachineSpec {
+    MachineSpec {
+        pus: Some(pus),
+        pes_per_pu: Some(pes_per_pu),
         word: Some(8),
         accumulator: Some(16),
         stream_words: Some(1),
@@ -47,8 +49,12 @@ fn designs() -> (String, String) {
         output_fifo: Some(4),
         divider: None,
         ..MachineSpec::default()
-    };
-    let grid = hdl::elaborate(&Machine::try_from(spec).unwrap()).verilog;
+    }
+}
+
+/// The shells, and a small grid.
+fn designs() -> (String, String) {
+    let grid = hdl::elaborate(&Machine::try_from(small(1, 2)).unwrap()).verilog;
     ([shell::link_modules(), shell::axi_modules()].join("\n"), grid)
 }
 
@@ -186,4 +192,26 @@ fn the_loader() {
     assert!(holds(&grid, "load_control", "", Reach::Cycles(16)));
     let wrong = changed(&grid, "else if (~bank_full) begin", "else begin");
     assert!(!holds(&wrong, "load_control", "", Reach::Cycles(16)));
+}
+
+#[test]
+fn runs_of_steps() {
+    let (_, grid) = designs();
+    assert!(holds(&grid, "run_control", "", Reach::Cycles(14)));
+    for (from, to) in [
+        ("(wants1 && full1)", "wants1"),
+        ("none_left_next = one_left;", "none_left_next = steps_left == two;"),
+        ("state == flush && all_credits", "state == flush"),
+    ] {
+        assert!(!holds(&changed(&grid, from, to), "run_control", "", Reach::Cycles(14)), "{from}");
+    }
+}
+
+#[test]
+fn masks_admit_what_they_say() {
+    let grid = hdl::elaborate(&Machine::try_from(small(3, 5)).unwrap()).verilog;
+    assert!(holds(&grid, "masks", "", Reach::Cycles(1)));
+    for (from, to) in [("else if (flat && row == high)", "else if (row == high)"), ("3'd4 < high", "3'd4 <= high")] {
+        assert!(!holds(&changed(&grid, from, to), "masks", "", Reach::Cycles(1)), "{from}");
+    }
 }
