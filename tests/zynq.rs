@@ -272,11 +272,23 @@ int main(void)
     assert_eq!(Command::new(binary).status().unwrap().code(), Some(0));
 }
 
-/// What the script in `out` asks Vivado for, and whether it ended well.
-fn vivado(out: &Path, slack: &str) -> (String, bool) {
+/// What Vivado would find, in the order of [`GOOD`].
+const FINDINGS: [&str; 6] = ["SETUP", "HOLD", "PULSE", "PERIOD", "CDC", "METHODOLOGY"];
+const GOOD: [&str; 6] = ["0.123", "0.01", "1.2", "5.000", "0", "0"];
+
+/// What a script in `out` asks Vivado for, and whether it ended well.
+fn vivado(out: &Path, script: &str, findings: [&str; 6]) -> (String, bool) {
     let tcl = Toolbox::default().program("tclsh").unwrap_or_else(|missing| panic!("{missing}"));
     let stub = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/zynq/vivado_stub.tcl");
-    let output = Command::new(tcl).arg(stub).arg(out.join("vivado.tcl")).env("SLACK", slack).output().unwrap();
+    let shell = fs::read_to_string(out.join("rtl/tabla_axi.v")).unwrap();
+    let bits = |port: &str| {
+        let line = shell.lines().find(|line| line.ends_with(&format!(" {port},"))).unwrap();
+        line.split_once('[').unwrap().1.split_once(':').unwrap().0.parse::<u32>().unwrap() + 1
+    };
+    let mut command = Command::new(tcl);
+    command.arg(stub).arg(out.join(script)).envs(FINDINGS.into_iter().zip(findings));
+    command.env("WIDTHS", format!("{} {}", bits("s_axis_tdata"), bits("m_axis_tdata")));
+    let output = command.output().unwrap();
     (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.success())
 }
 
@@ -284,13 +296,14 @@ fn vivado(out: &Path, slack: &str) -> (String, bool) {
 fn the_script_of_vivado_runs_to_its_end() {
     let folder = project(8);
     let out = build(folder.path());
-    let (log, ended) = vivado(&out, "0.123");
+    let (log, ended) = vivado(&out, "vivado.tcl", GOOD);
     assert!(ended, "{log}");
     for asked in [
         "-part xczu9eg-ffvb1156-2-e",
         "rtl/device/multiply_add.v",
         "rtl/processing_engine.v",
         "rtl/tabla_axi.v",
+        "tabla.xdc",
         "create_bd_cell tabla_axi tabla_axi_0",
         "CONFIG.c_m_axis_mm2s_tdata_width 128",
         "FREQMHZ 200.000000",
@@ -304,13 +317,47 @@ fn the_script_of_vivado_runs_to_its_end() {
     ] {
         assert!(log.contains(asked), "no {asked:?} in\n{log}");
     }
-    let (log, ended) = vivado(&out, "-0.5");
-    assert!(!ended && log.contains("missed by 0.5 ns"), "{log}");
-    assert!(!log.contains("tabla.bit\n"), "no bitstream for a missed clock\n{log}");
     // The block design names ports that the module has.
     let shell = fs::read_to_string(out.join("rtl/tabla_axi.v")).unwrap();
     for port in ["s_axi_aclk", "s_axi_aresetn", "run_done", "s_axis_tdata", "m_axis_tdata", "s_axi_awaddr"] {
         assert!(shell.contains(&format!(" {port}")), "{port}");
+    }
+}
+
+/// Each gate by itself keeps a bitstream back.
+#[test]
+fn the_script_of_vivado_refuses_what_is_not_good() {
+    let folder = project(8);
+    let out = build(folder.path());
+    for (finding, bad, said) in [
+        ("SETUP", "-0.5", "setup is missed by 0.5 ns"),
+        ("SETUP", "", "no setup slack is known"),
+        ("HOLD", "-0.02", "hold is missed by 0.02 ns"),
+        ("PULSE", "-0.1", "pulse width is missed by 0.1 ns"),
+        ("PERIOD", "5.3", "the clock has a period of 5.3 ns, not the 5.000 ns of 200.000000 MHz"),
+        ("CDC", "2", "2 unsafe clock crossings"),
+        ("METHODOLOGY", "1", "1 critical warnings of methodology"),
+    ] {
+        let mut findings = GOOD;
+        findings[FINDINGS.iter().position(|&name| name == finding).unwrap()] = bad;
+        let (log, ended) = vivado(&out, "vivado.tcl", findings);
+        assert!(!ended && log.contains(said), "{finding} {bad}: {log}");
+        assert!(!log.contains("tabla.bit\n"), "no bitstream with {finding} {bad}\n{log}");
+    }
+    // Rules of the block design.
+    let script = fs::read_to_string(out.join("vivado.tcl")).unwrap();
+    for (right, wrong, said) in [
+        ("ps/saxihp0_fpd_aclk ", "", "ps/saxihp0_fpd_aclk is connected 0 times"),
+        ("CONFIG.NUM_MI 2", "CONFIG.NUM_MI 3", "control/M02_AXI is connected 0 times"),
+        ("CONFIG.c_m_axis_mm2s_tdata_width $input_bits", "CONFIG.c_m_axis_mm2s_tdata_width 64", "64 bits"),
+        ("memory/S01_AXI", "memory/S00_AXI", "connected"),
+        ("tabla_axi_0/m_axis]", "tabla_axi_0/n_axis]", "tabla_axi has no pin n_axis"),
+        ("\nassign_bd_address\n", "\n", "without addresses"),
+    ] {
+        assert!(script.contains(right), "{right}");
+        fs::write(out.join("wrong.tcl"), script.replacen(right, wrong, 1)).unwrap();
+        let (log, ended) = vivado(&out, "wrong.tcl", GOOD);
+        assert!(!ended && log.contains(said), "{wrong}: {log}");
     }
 }
 
@@ -349,7 +396,7 @@ fn hostile_names_stay_names() {
                 "{word} in {file}"
             );
         }
-        let (log, ended) = vivado(&out, "1");
+        let (log, ended) = vivado(&out, "vivado.tcl", GOOD);
         assert!(ended, "{log}");
         assert!(log.contains(r"exec\ touch\ hacked"), "the part is told as it is written: {log}");
     }

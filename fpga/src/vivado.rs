@@ -17,6 +17,8 @@ use std::process::{Command, ExitStatus};
 
 /// Name of the script.
 pub const SCRIPT: &str = "vivado.tcl";
+/// Name of its constraints.
+pub const CONSTRAINTS: &str = "tabla.xdc";
 /// Name of the bitstream it makes.
 pub const BITSTREAM: &str = "tabla.bit";
 /// Name of what goes with it: the addresses, for PYNQ.
@@ -37,6 +39,9 @@ pub struct Project<'a> {
     pub top: &'a str,
 }
 
+/// The constraints, each with its reason.
+pub const CONSTRAINTS_TEXT: &str = include_str!("vivado/tabla.xdc");
+
 const TEMPLATE: &str = include_str!("vivado/vivado.tcl");
 
 /// The script.
@@ -50,6 +55,7 @@ pub fn script(machine: &Machine, project: &Project<'_>) -> String {
     set("board", word(project.board));
     set("clock_mhz", format!("{:.6}", project.clock_mhz));
     set("sources", format!("[list {}]", project.sources.iter().map(|name| word(name)).collect::<Vec<_>>().join(" ")));
+    set("constraints", word(CONSTRAINTS));
     set("top", word(project.top));
     set("input_bits", geometry.bits().to_string());
     set("output_bits", geometry.lane.to_string());

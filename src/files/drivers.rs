@@ -5,7 +5,7 @@
 //! | `rtl/device/*.v` | those modules of the grid that name cells of the device, for its tools |
 //! | `rtl/axi_*.v`, `rtl/tabla_axi.v` | the shell around it |
 //! | `rtl/tabla_axi.f` | all of it, for simulation |
-//! | `vivado.tcl` | project, block design, bitstream |
+//! | `vivado.tcl`, `tabla.xdc` | project, block design, bitstream; its constraints |
 //! | `driver/tabla.py` | driver for PYNQ |
 //! | `driver/tabla.h` | registers for C |
 
@@ -33,6 +33,7 @@ pub fn add(files: &mut Files, project: &Project, machine: &Machine) {
         top: shell::AXI_TOP,
     };
     files.add(vivado::SCRIPT, vivado::script(machine, &script));
+    files.add(vivado::CONSTRAINTS, vivado::CONSTRAINTS_TEXT);
     files.add("driver/tabla.py", driver::python(machine));
     files.add("driver/tabla.h", driver::c_header(machine));
 }
