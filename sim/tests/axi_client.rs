@@ -98,7 +98,7 @@ fn a_tiled_program() {
     let batch = Batch { size: 24, reduction: Reduction::Mean };
     let climb = climb(&MachineSpec { data_depth: Some(16), ..spec() }, 2, &training(batch));
     assert!(climb.image().tiles > 1, "the batch comes in tiles");
-    let tests = ["all_words_are_right", "half_an_input_then_abort", "resets_at_random_cycles"];
+    let tests = ["all_words_are_right", "half_an_input_then_abort"];
     let (passed, said) = client(&climb, &tests, |design| design);
     assert!(passed, "{said}");
 }

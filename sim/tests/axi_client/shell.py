@@ -33,7 +33,7 @@ async def all_words_are_right(dut):
     client = await Client.create(dut)
     await client.load()
     await client.whole_run()
-    for stalls in [30, 80]:
+    for stalls in [30, 70]:
         client.stall(stalls)
         await client.whole_run()
     # Packets of another length; the last one of a run may be left open.
@@ -92,7 +92,7 @@ async def output_that_is_not_taken_then_abort(dut):
         client.send(CASE["beats"])
         while dut.m_axis_tvalid.value != 1:
             await client.cycles(10)
-        await client.cycles(1000)
+        await client.cycles(600)
         # Registers that say how long packets are do not touch what is offered.
         await client.write(OUTPUT_WORDS, 1)
         await client.abort(*([RESET] if command == "reset" else []))
@@ -160,7 +160,7 @@ async def the_watchdog(dut):
     await client.write(GIE, 1)
     await client.write(IER, 7)
     # Longer than a step takes between transfers; a run that moves is left alone.
-    await client.write(WATCHDOG, 2000)
+    await client.write(WATCHDOG, 500)
     await client.whole_run()
     await client.write(ISR, 7)
     assert dut.run_done.value == 0
@@ -182,7 +182,7 @@ async def the_watchdog(dut):
 async def resets_at_random_cycles(dut):
     client = await Client.create(dut)
     await client.load()
-    for round in range(6):
+    for round in range(4):
         client.stall(random.choice([0, 50]))
         await client.start()
         client.send(CASE["beats"])
