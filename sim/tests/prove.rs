@@ -78,7 +78,7 @@ fn subjects() -> Vec<(&'static str, Climb)> {
 
 /// Whether a report names an instruction.
 fn names(difference: &Difference, at: (&str, usize)) -> bool {
-    let operands = difference.operands.iter().flat_map(|(_, makers)| makers);
+    let operands = difference.operands.iter().flat_map(|operand| &operand.made_by);
     let all = difference.instructions.iter().chain(operands).chain(&difference.sender);
     all.into_iter().any(|place| (place.stream, place.number) == at)
 }

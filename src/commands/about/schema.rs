@@ -5,7 +5,9 @@
 use crate::arguments::{Global, Schema as Options};
 use crate::commands::about::{code, doctor};
 use crate::commands::measure::{accuracy, bench, explore};
-use crate::commands::{bitstream, build, derive, eval, explain, graph, init, predict, prove, sim, synth, train, weights};
+use crate::commands::{
+    bitstream, build, derive, eval, explain, graph, init, predict, prove, sim, synth, train, weights,
+};
 use crate::documents::{Document, Problems};
 use crate::files::layout::Layout;
 use crate::output;
