@@ -74,7 +74,7 @@ fn machine_keys_of_the_command_line_are_checked() {
     with("stream_words=3", &["must divide the number of PEs, 8"]);
     with("word", &["write KEY=VALUE"]);
     // One row of the two that the configuration has, so four words per transfer; a list without brackets.
-    let keys = ["--machine", "pus=1", "--machine", "shifts=0,9,10,11,12,13,14,15"];
+    let keys = ["--machine", "pus=1", "--machine", "shifts=0,9,10,11,12,13,14,15,16"];
     let out = tempfile::tempdir().unwrap();
     let build = ["build", "--config", "tiny", "--format", "json", "--out", out.path().to_str().unwrap()];
     let grid = &done(&[&build, &keys[..]].concat()).json()["report"]["machine"];

@@ -55,21 +55,21 @@ fn climb(kind: Kind, seed: u64, count: u64, grids: &[MachineSpec]) -> usize {
 
 #[test]
 fn random_programs_of_tensor_ir_climb_the_ladder() {
-    let climbed = climb(Kind::Ir, 3, 60, &[grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)]);
-    assert!(climbed >= 20, "{climbed} of 60");
+    let climbed = climb(Kind::Ir, 3, 30, &[grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)]);
+    assert!(climbed >= 10, "{climbed} of 30");
 }
 
 #[test]
 fn random_programs_climb_the_ladder() {
-    let climbed = climb(Kind::Tabla, 4, 60, &[grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)]);
-    assert!(climbed >= 30, "{climbed} of 60");
+    let climbed = climb(Kind::Tabla, 4, 30, &[grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)]);
+    assert!(climbed >= 15, "{climbed} of 30");
 }
 
 /// Batches that do not fit the data pads, with aborts and resets in the middle of one; all names are emitted, tile by tile.
 #[test]
 fn random_programs_climb_in_tiles() {
     let mut climbed = 0;
-    for number in 0..40 {
+    for number in 0..20 {
         let tape = tape::random(7, number, 40 + (number * 7 % 140) as usize);
         for spec in [grid(1, 2, 24), grid(2, 4, 16), grid(3, 5, 16)] {
             match of_tape(Kind::Tabla, &tape).run_in_tiles(&spec, None) {
@@ -83,14 +83,14 @@ fn random_programs_climb_in_tiles() {
         }
     }
     println!("{climbed} climbs in tiles");
-    assert!(climbed >= 60, "{climbed} climbs in tiles");
+    assert!(climbed >= 30, "{climbed} climbs in tiles");
 }
 
 #[test]
 fn words_do_not_depend_on_the_grid() {
     let grids = [grid(1, 1, 16), grid(1, 5, 16), grid(4, 1, 16), grid(4, 4, 16), grid(8, 8, 16)];
-    let climbed = climb(Kind::Tabla, 5, 60, &grids);
-    assert!(climbed >= 30, "{climbed} of 60");
+    let climbed = climb(Kind::Tabla, 5, 30, &grids);
+    assert!(climbed >= 15, "{climbed} of 30");
 }
 
 /// The first rung. A comparison may go the other way for two values that are close, and a chain of products multiplies errors, so a single
@@ -99,7 +99,7 @@ fn words_do_not_depend_on_the_grid() {
 fn most_words_are_near_the_real_numbers() {
     for kind in [Kind::Tabla, Kind::Ir] {
         let distance = |number| of_tape(kind, &tape::random(6, number, 100)).distance(&grid(2, 4, 16));
-        let mut distances: Vec<f64> = (0..150).filter_map(distance).collect();
+        let mut distances: Vec<f64> = (0..100).filter_map(distance).collect();
         distances.sort_by(f64::total_cmp);
         let at = |percent: usize| distances[distances.len() * percent / 100];
         println!("{kind:?}; {} programs, last places: {:?}", distances.len(), [25, 50, 75, 90].map(at));
@@ -112,7 +112,7 @@ fn most_words_are_near_the_real_numbers() {
 fn words_do_not_depend_on_the_placement() {
     let mut climbed = 0;
     let mut kinds = std::collections::BTreeSet::new();
-    for seed in 0..40u16 {
+    for seed in 0..20u16 {
         let tape: Vec<u16> =
             (0..120u32).map(|k| (k.wrapping_mul(40503) ^ u32::from(seed).wrapping_mul(2_654_435_761)) as u16).collect();
         let program = random::program(&tape);
@@ -141,7 +141,7 @@ fn words_do_not_depend_on_the_placement() {
         }
     }
     println!("{climbed} climbs on {kinds:?}");
-    assert!(climbed >= 100, "{climbed} climbs");
+    assert!(climbed >= 50, "{climbed} climbs");
     assert!(kinds.len() >= 4, "{kinds:?}");
 }
 
@@ -149,7 +149,7 @@ fn words_do_not_depend_on_the_placement() {
 #[test]
 fn words_do_not_depend_on_the_scalar_unit() {
     let (mut climbed, mut used, mut sent) = (0, 0, 0);
-    for number in 0..40 {
+    for number in 0..20 {
         let program = random::program(&tape::random(11, number, 60 + (number * 7 % 120) as usize));
         let Ok((parsed, _)) = language::parse(Language::Tabla, &program.text, &language::Options::default()) else {
             continue;
@@ -179,7 +179,7 @@ fn words_do_not_depend_on_the_scalar_unit() {
         }
     }
     println!("{climbed} climbs, {used} with the scalar unit, which sends in {sent}");
-    assert!(used >= 60 && sent >= 30, "{climbed} climbs, {used} with the scalar unit, which sends in {sent}");
+    assert!(used >= 30 && sent >= 15, "{climbed} climbs, {used} with the scalar unit, which sends in {sent}");
 }
 
 /// Elements of a tensor differ, also where the tape has ended, and so do samples.
@@ -233,14 +233,14 @@ fn the_generator_uses_the_language() {
 /// A test that refuses everything proves nothing.
 #[test]
 fn most_random_programs_are_accepted() {
-    for (kind, least) in [(Kind::Tabla, 70), (Kind::Ir, 70)] {
+    for (kind, least) in [(Kind::Tabla, 35), (Kind::Ir, 35)] {
         let climbs = |number: &u64| {
             let verdict = of_tape(kind, &tape::random(1, *number, 120)).run(&[grid(2, 4, 16)], &[]);
             matches!(verdict, Verdict::Climbed(_))
         };
-        let accepted = (0..100).filter(climbs).count();
-        println!("{accepted} of 100 accepted");
-        assert!(accepted >= least, "{accepted} of 100, {kind:?}");
+        let accepted = (0..50).filter(climbs).count();
+        println!("{accepted} of 50 accepted");
+        assert!(accepted >= least, "{accepted} of 50, {kind:?}");
     }
 }
 
