@@ -110,32 +110,32 @@ fn with_unit(spec: &MachineSpec) -> MachineSpec {
 
 #[test]
 fn one_pe() {
-    check(comparing(&MachineSpec { accumulator: Some(96), gradient_depth: Some(2), ..grid(1, 1, 8) }), 0..200);
+    check(comparing(&MachineSpec { accumulator: Some(96), gradient_depth: Some(2), ..grid(1, 1, 8) }), 0..100);
 }
 
 #[test]
 fn one_row_of_wide_words() {
-    check(grid(1, 2, 24), 0..200);
+    check(grid(1, 2, 24), 0..100);
 }
 
 #[test]
 fn two_rows() {
-    check(grid(2, 4, 16), 0..200);
+    check(grid(2, 4, 16), 0..100);
 }
 
 #[test]
 fn odd_numbers() {
-    check(comparing(&MachineSpec { gradient_depth: Some(8), ..grid(3, 5, 16) }), 0..200);
+    check(comparing(&MachineSpec { gradient_depth: Some(8), ..grid(3, 5, 16) }), 0..100);
 }
 
 #[test]
 fn widest_words() {
-    check(comparing(&MachineSpec { stream_words: Some(6), ..grid(2, 3, 32) }), 0..200);
+    check(comparing(&MachineSpec { stream_words: Some(6), ..grid(2, 3, 32) }), 0..100);
 }
 
 #[test]
 fn a_scalar_unit() {
-    check(with_unit(&grid(2, 4, 16)), 0..200);
+    check(with_unit(&grid(2, 4, 16)), 0..100);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_scalar_unit_with_everything() {
     let [tiled, ..] = few.clone();
     let wide = comparing(&MachineSpec { gradient_depth: Some(8), accumulator: Some(70), ..grid(3, 5, 9) });
     for spec in few.into_iter().chain([comparing(&tiled), with_unit(&wide)]) {
-        check(spec, 0..80);
+        check(spec, 0..40);
     }
 }
 
@@ -160,7 +160,7 @@ fn no_functions_and_smallest_memories() {
         accumulator: Some(18),
         ..grid(4, 1, 9)
     };
-    check(spec, 0..200);
+    check(spec, 0..100);
 }
 
 /// Shifters that do a few amounts only.
@@ -200,7 +200,7 @@ fn check_cells(leaves: Leaves, cell: &str, model: &str, (right, wrong): (&str, &
     let mut rtl = hdl::elaborate_with(&machine, leaves);
     assert!(rtl.verilog.contains(cell));
     rtl.verilog += model;
-    check_rtl(&machine, &rtl, 0..100);
+    check_rtl(&machine, &rtl, 0..50);
     assert!(rtl.verilog.contains(right), "the text has changed");
     rtl.verilog = rtl.verilog.replace(right, wrong);
     let found = std::panic::catch_unwind(|| check_rtl(&machine, &rtl, 0..100));
@@ -370,6 +370,6 @@ fn a_fault_in_the_hardware_is_found() {
     let (right, wrong) = ("shifted_half & (shifted_sticky | shifted_floor[0])", "shifted_half");
     assert!(rtl.verilog.contains(right), "the text has changed");
     rtl.verilog = rtl.verilog.replace(right, wrong);
-    let found = std::panic::catch_unwind(|| check_rtl(&machine, &rtl, 0..200));
+    let found = std::panic::catch_unwind(|| check_rtl(&machine, &rtl, 0..100));
     assert!(found.is_err(), "ties were rounded up and nobody noticed");
 }

@@ -1,9 +1,10 @@
 //! Verilog to shared library.
 //!
 //!     Verilog ──verilator_bin──▶ C++ ──┬─ fast files + shim, FAST ─┐
-//!                                      └─ slow files, -O0 ─────────┼─▶ g++ -shared ──▶ cache
+//!                                      └─ slow files, SLOW ────────┼─▶ g++ -shared ──▶ cache
 //!     Verilator's runtime, -O2 (built once per installation) ──────┘
 //!
+//! Reading Verilator's header takes a second for each of the two, so it is precompiled, once per installation, too.
 //! `-O2` and more for the design takes seven times as long to compile and gains 1 %; threads lose speed, and so do modules that are not
 //! inlined. Neither make nor perl is used.
 
@@ -13,6 +14,7 @@ use super::process::{finish, finish_all, start};
 use super::{Options, VerilatorError, shim};
 use arch::rtl::Rtl;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -52,6 +54,9 @@ const COMPILER_FLAGS: &[&str] = &[
 const FAST: &[&str] =
     &["-O1", "--param", "sccvn-max-alias-queries-per-access=20", "--param", "dse-max-alias-queries-per-store=16"];
 
+/// How the code that runs once is compiled.
+const SLOW: &[&str] = &["-O0"];
+
 /// Path of the library for this design, built if it is not in the cache.
 pub(super) fn library(rtl: &Rtl, options: &Options) -> Result<PathBuf, VerilatorError> {
     let installation = Installation::find(&options.toolbox)?;
@@ -61,8 +66,20 @@ pub(super) fn library(rtl: &Rtl, options: &Options) -> Result<PathBuf, Verilator
     let key = hash(&[FORMAT, &installation.versions, &flags, &rtl.top, &shim, &rtl.verilog]);
     cache.entry(&format!("{key}.so"), || {
         let runtime = runtime(&installation, &cache, options.trace)?;
-        Build { installation: &installation, cache: &cache, trace: options.trace }.design(rtl, &shim, &runtime)
+        let headers = [FAST, SLOW].map(|level| header(&installation, &cache, options.trace, level));
+        let [fast, slow] = headers;
+        let parts = Parts { runtime, fast: fast?, slow: slow? };
+        Build { installation: &installation, cache: &cache, trace: options.trace }.design(rtl, &shim, &parts)
     })
+}
+
+/// What all designs share.
+struct Parts {
+    /// Verilator's runtime, one object file.
+    runtime: PathBuf,
+    /// Its header as the compiler has read it, for the two ways to compile.
+    fast: PathBuf,
+    slow: PathBuf,
 }
 
 /// Path of Verilator's own runtime as one object file, built if it is not in the cache.
@@ -70,6 +87,14 @@ fn runtime(installation: &Installation, cache: &Cache, trace: bool) -> Result<Pa
     let kind = if trace { "traced" } else { "untraced" };
     let key = hash(&[FORMAT, &installation.versions, &COMPILER_FLAGS.join(" "), kind]);
     cache.entry(&format!("{key}.o"), || Build { installation, cache, trace }.runtime())
+}
+
+/// Path of Verilator's header as the compiler has read it at this level, made if it is not in the cache.
+fn header(installation: &Installation, cache: &Cache, trace: bool, level: &[&str]) -> Result<PathBuf, VerilatorError> {
+    let flags = [COMPILER_FLAGS, level].concat().join(" ");
+    let kind = if trace { "traced" } else { "untraced" };
+    let key = hash(&[FORMAT, &installation.versions, &flags, kind, "header"]);
+    cache.entry(&format!("{key}.gch"), || Build { installation, cache, trace }.header(level))
 }
 
 struct Build<'a> {
@@ -100,7 +125,23 @@ impl Build<'_> {
         Ok(Built { file, _folder: folder })
     }
 
-    fn design(&self, rtl: &Rtl, shim: &str, runtime: &Path) -> Result<Built, VerilatorError> {
+    fn header(&self, level: &[&str]) -> Result<Built, VerilatorError> {
+        let folder = self.cache.work_folder()?;
+        let (source, file) = (folder.path().join("all.h"), folder.path().join("all.h.gch"));
+        write(&source, self.headers())?;
+        finish(start(self.compiler().args(level).args(["-x", "c++-header"]).arg(source).arg("-o").arg(&file))?)?;
+        Ok(Built { file, _folder: folder })
+    }
+
+    fn headers(&self) -> &'static str {
+        if self.trace {
+            "#include \"verilated.h\"\n#include \"verilated_vcd_c.h\"\n"
+        } else {
+            "#include \"verilated.h\"\n"
+        }
+    }
+
+    fn design(&self, rtl: &Rtl, shim: &str, parts: &Parts) -> Result<Built, VerilatorError> {
         let folder = self.cache.work_folder()?;
         let at = |name: &str| folder.path().join(name);
         write(&at("design.v"), &rtl.verilog)?;
@@ -119,15 +160,26 @@ impl Build<'_> {
             .partition(|name| name.contains("__Slow") || name.contains("__Syms") || name.contains("__Trace"));
         write(&at("fast.cc"), &(includes(&fast) + shim))?;
         write(&at("slow.cc"), &includes(&slow))?;
-        let compile = |name: &str, level: &[&str]| {
-            let (source, object) = (at(name).with_extension("cc"), at(name).with_extension("o"));
-            start(self.compiler().args(level).arg("-c").arg(source).arg("-o").arg(object))
+        let compile = |name: &str, level: &[&str], precompiled: &Path| {
+            let [source, object, header] = ["cc", "o", "h"].map(|extension| at(name).with_extension(extension));
+            // A compiler that cannot use the file beside the header reads the header.
+            write(&header, self.headers())?;
+            let beside = at(name).with_extension("h.gch");
+            symlink(precompiled, &beside).map_err(failed("write", &beside))?;
+            let mut compiler = self.compiler();
+            start(compiler.args(level).arg("-include").arg(header).arg("-c").arg(source).arg("-o").arg(object))
         };
-        finish_all(vec![compile("fast", FAST)?, compile("slow", &["-O0"])?])?;
+        finish_all(vec![compile("fast", FAST, &parts.fast)?, compile("slow", SLOW, &parts.slow)?])?;
 
         let file = at("simulator.so");
         let mut link = self.compiler();
-        link.arg("-shared").arg(at("fast.o")).arg(at("slow.o")).arg(runtime).arg("-pthread").arg("-o").arg(&file);
+        link.arg("-shared")
+            .arg(at("fast.o"))
+            .arg(at("slow.o"))
+            .arg(&parts.runtime)
+            .arg("-pthread")
+            .arg("-o")
+            .arg(&file);
         finish(start(&mut link)?)?;
         Ok(Built { file, _folder: folder })
     }
