@@ -90,18 +90,18 @@ pub fn text(source: &Source, diagnostic: &Diagnostic, colour: bool) -> String {
     let name = visible(&source.name);
     let excerpt = Excerpt::new(&source.text);
     let range = |span: arch::Span| (name.as_ref(), excerpt.place(span.start)..excerpt.place(span.end.max(span.start)));
-    let message = visible(&diagnostic.message);
+    let message = said(&diagnostic.message);
     let kind = if diagnostic.code.is_warning() { ReportKind::Warning } else { ReportKind::Error };
     let mut report = Report::build(kind, range(span))
         .with_config(Config::default().with_color(colour).with_index_type(IndexType::Byte))
         .with_code(diagnostic.code)
         .with_message(&message)
-        .with_label(Label::new(range(span)).with_message(visible(diagnostic.label.as_deref().unwrap_or("here"))));
+        .with_label(Label::new(range(span)).with_message(said(diagnostic.label.as_deref().unwrap_or("here"))));
     for (place, note) in &diagnostic.notes {
-        report = report.with_label(Label::new(range(*place)).with_message(visible(note)));
+        report = report.with_label(Label::new(range(*place)).with_message(said(note)));
     }
     if let Some(help) = &diagnostic.help {
-        report = report.with_help(visible(help));
+        report = report.with_help(said(help));
     }
     let mut bytes = Vec::new();
     let cache = (name.as_ref(), ariadne::Source::from(excerpt.text.as_str()));
@@ -116,7 +116,7 @@ const LONGEST_LINE: usize = 400;
 
 /// A diagnostic without the drawing; `place` follows the name of the file. Of a long line it shows what is around the place.
 fn unmarked(source: &Source, diagnostic: &Diagnostic, severity: &str, place: &str) -> String {
-    let (message, name) = (visible(&diagnostic.message), visible(&source.name));
+    let (message, name) = (said(&diagnostic.message), visible(&source.name));
     let mut lines = format!("{severity}[{}]: {message}\n  in {name}{place}\n", diagnostic.code);
     if let Some(span) = diagnostic.span.filter(|_| !place.is_empty()) {
         let (from, line) = line_around(&source.text, span);
@@ -126,7 +126,7 @@ fn unmarked(source: &Source, diagnostic: &Diagnostic, severity: &str, place: &st
         lines.push_str(&format!("  near `{before}{}...`\n", visible(&shown)));
     }
     if let Some(help) = &diagnostic.help {
-        lines.push_str(&format!("  help: {}\n", visible(help)));
+        lines.push_str(&format!("  help: {}\n", said(help)));
     }
     lines
 }
@@ -147,6 +147,30 @@ fn is_hidden(c: char) -> bool {
     let formats = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     c.is_control() && c != '\n' && c != '\t' || formats
 }
+
+/// A message with what it quotes cut to a length that people read.
+fn said(message: &str) -> String {
+    visible(&shortened(message)).into_owned()
+}
+
+/// A text in which quotations and words are not longer than [`LONGEST_QUOTE`]: what stands in a file of the user's may be.
+fn shortened(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST_QUOTE {
+        return Cow::Borrowed(text);
+    }
+    let cut = |part: &str| match part.char_indices().nth(LONGEST_QUOTE) {
+        Some((end, _)) => format!("{}...", &part[..end]),
+        None => part.to_owned(),
+    };
+    let parts = text.split('`').enumerate().map(|(number, part)| match number % 2 {
+        0 => part.split(' ').map(cut).collect::<Vec<_>>().join(" "),
+        _ => cut(part),
+    });
+    Cow::Owned(parts.collect::<Vec<_>>().join("`"))
+}
+
+/// Characters of a quotation or a word in a message.
+const LONGEST_QUOTE: usize = 120;
 
 /// Text that a terminal shows as it is: hidden characters as their numbers.
 fn visible(text: &str) -> Cow<'_, str> {
@@ -222,15 +246,16 @@ fn message_in(lines: &Lines<'_>, source: &Source, diagnostic: &Diagnostic) -> Pr
         let ((line, col), (end_line, end_col)) = (lines.place(span.start), lines.place(span.end));
         Place { line, col, end_line, end_col }
     };
-    let note = |(span, note): &(arch::Span, String)| ProblemNote { message: note.clone(), place: place(*span) };
+    let short = |text: &String| shortened(text).into_owned();
+    let note = |(span, note): &(arch::Span, String)| ProblemNote { message: short(note), place: place(*span) };
     Problem {
         code: diagnostic.code.as_str().to_owned(),
         severity: if diagnostic.code.is_warning() { "warning" } else { "error" }.to_owned(),
-        message: diagnostic.message.clone(),
+        message: short(&diagnostic.message),
         file: Some(source.name.clone()),
         place: diagnostic.span.map(place),
-        label: diagnostic.label.clone(),
-        help: diagnostic.help.clone(),
+        label: diagnostic.label.as_ref().map(short),
+        help: diagnostic.help.as_ref().map(short),
         notes: diagnostic.notes.iter().map(note).collect(),
     }
 }
@@ -256,6 +281,16 @@ mod tests {
         assert!(shown.contains("b\u{fffd}[31m \u{fffd}= 2;\u{fffd}"), "{shown}");
         // Return and line end count as one place here, and lines stay lines.
         assert_eq!(Excerpt::new(text).place(at), Excerpt::new(text).text.find("= 2").unwrap());
+    }
+
+    #[test]
+    fn quotations_are_cut() {
+        let long = "x".repeat(5000);
+        for message in [format!("unknown name `{long}`, `w`"), format!("expected a number, found \"{long}\" in `w`")] {
+            let short = shortened(&message);
+            assert!(short.len() < 200 && short.contains("...") && short.ends_with("`w`"), "{short}");
+        }
+        assert_eq!(shortened("unknown name `h`"), "unknown name `h`");
     }
 
     #[test]

@@ -3,10 +3,9 @@
 use crate::arguments::{Dialect, Entry, Global, LimitName, Target};
 use crate::output::Talk;
 use compiler::language::{Language, Limits, Options};
-use std::io::Read;
 use std::path::Path;
 use workbench::functions::is_function;
-use workbench::{Data, Design, Failure, Function, Project, Records, Request, Source};
+use workbench::{Data, Design, Failure, Function, Project, Records, Request, Source, reading};
 
 /// Config and program that the arguments name.
 pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result<Project, Failure> {
@@ -47,13 +46,7 @@ fn limits(entry: &Entry) -> Limits {
 /// The records in a file, or on stdin where it is called `-`.
 pub fn records(path: Option<&Path>) -> Result<Option<Records>, Failure> {
     let Some(path) = path else { return Ok(None) };
-    let text = if path.as_os_str() == "-" {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(path)
-    };
-    let text = text.map_err(|error| Failure::file("read", path, &error))?;
+    let text = reading::text_or_stdin(path, reading::DOCUMENT)?;
     Records::parse(Source { name: path.display().to_string(), text }).map(Some)
 }
 

@@ -203,6 +203,11 @@ fn a_training_goes_on_where_it_was_broken_off() {
         |path: &str| serde_json::from_str::<Value>(&fs::read_to_string(path).unwrap()).unwrap()["model"].clone();
     assert!(breaks > 1, "the training was never broken off");
     assert_eq!(model(&resumed), model(&whole));
+    // More epochs than were asked for at first.
+    let longer: Vec<&str> = arguments.iter().map(|&word| if word == "60" { "70" } else { word }).collect();
+    done(&[&longer[..], &["--save", &whole]].concat());
+    done(&[&longer[..], &["--resume", &kept, "--save", &resumed]].concat());
+    assert_eq!(model(&resumed), model(&whole));
     let words = ["E-DATA", "another training: batch was 3, is 4"];
     let other: Vec<&str> = arguments.iter().map(|&word| if word == "3" { "4" } else { word }).collect();
     fails(

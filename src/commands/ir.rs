@@ -5,11 +5,10 @@ use crate::output::{self, Talk};
 use crate::subject;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::ir::{Settings, passes};
-use std::io::Read;
 use std::path::Path;
 use workbench::functions::is_function;
 use workbench::ir::{Given, known, names, text_after};
-use workbench::{Failure, Source, project};
+use workbench::{Failure, Source, project, reading};
 
 /// Print what is asked for. A text is printed as it is in either format.
 pub fn run(global: &Global, options: &Ir, talk: &Talk) -> Result<(), Failure> {
@@ -37,13 +36,7 @@ pub fn run(global: &Global, options: &Ir, talk: &Talk) -> Result<(), Failure> {
 fn on_text(global: &Global, options: &Ir, name: &str, path: &Path) -> Result<String, Failure> {
     let passes = passes();
     known(name, passes.iter().map(|pass| pass.name))?;
-    let mut text = String::new();
-    let read = if path.as_os_str() == "-" {
-        std::io::stdin().read_to_string(&mut text).map(|_| ())
-    } else {
-        std::fs::read_to_string(path).map(|read| text = read)
-    };
-    read.map_err(|error| Failure::file("read", path, &error))?;
+    let text = reading::text_or_stdin(path, reading::DOCUMENT)?;
     let (config, _) = project::configuration(global.config.as_deref(), &global.machine)?;
     let batch = Batch { size: options.target.plan.batch.unwrap_or(1), reduction: Reduction::Mean };
     let settings = Settings {

@@ -7,8 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use sim::data::weights::{self, Format as WeightFormat, Weights};
 use std::path::Path;
-use workbench::ModelFile;
-use workbench::{Failure, Source};
+use workbench::{Failure, ModelFile, Source, reading};
 
 /// Weights of a model.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -51,7 +50,7 @@ pub fn format_of(path: &Path) -> Result<WeightFormat, Failure> {
 /// It cannot be read, or holds something else.
 pub fn read(path: &Path, tensors: &[(String, Vec<u32>)]) -> Result<Vec<Weights>, Failure> {
     let format = format_of(path)?;
-    let bytes = std::fs::read(path).map_err(|error| Failure::file("read", path, &error))?;
+    let bytes = reading::bytes(path, reading::TABLE)?;
     weights::read(&bytes, format, tensors).map_err(|error| {
         let text = error.span.map_or_else(String::new, |_| String::from_utf8_lossy(&bytes).into_owned());
         Failure::Diagnostics { source: Source { name: path.display().to_string(), text }, diagnostics: vec![error] }

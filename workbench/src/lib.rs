@@ -53,6 +53,7 @@
 //! | [`ir`] | the program after a stage or a pass, as text |
 //! | [`resources`] | what a grid takes of a device, estimated |
 //! | [`simulators`], [`serial`] | the generated Verilog, a board behind a serial port |
+//! | [`reading`] | files of the user's, with limits |
 //! | [`progress`], [`failure`] | what a caller hears, and what can go wrong |
 
 pub mod evaluation;
@@ -62,6 +63,7 @@ pub mod images;
 pub mod ir;
 pub mod progress;
 pub mod project;
+pub mod reading;
 pub mod records;
 pub mod samples;
 pub mod serial;

@@ -9,7 +9,7 @@ pub mod engines;
 pub mod model_file;
 pub mod prediction;
 
-use crate::checkpoint::{Best, Checkpoint, Reached};
+use crate::checkpoint::{self, Best, Checkpoint, Reached};
 use crate::engines::{NamedRanges, Programs, Rung};
 use crate::failure::Failure;
 use crate::images;
@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sim::train::engine::{Comparison, Engine, EngineError, Model, Step};
 use sim::train::metrics::Metrics;
+use sim::train::rate::Shape;
 use sim::train::{Engines, Schedule, Trained, initial_model, predict, resume};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -205,6 +206,11 @@ impl Training {
             start.update(value.to_le_bytes());
         }
         let (spec, numbers) = (self.project.spec(), &self.project.config.numbers);
+        // A cosine is stretched over all epochs, so with more of them the first ones are others.
+        let rate = rate.map_or("constant".to_owned(), |rate| match rate.shape {
+            Shape::Cosine => format!("{rate:?} over {epochs} epochs"),
+            _ => format!("{rate:?}"),
+        });
         [
             ("tabla-gen", env!("CARGO_PKG_VERSION").to_owned()),
             ("program", text(&self.samples.program.to_string())),
@@ -212,11 +218,11 @@ impl Training {
             ("initial weights", short(start)),
             ("engine", how.rung.as_str().to_owned()),
             ("machine", text(&format!("{spec:?} {numbers:?}"))),
-            ("epochs", epochs.to_string()),
+            (checkpoint::EPOCHS, epochs.to_string()),
             ("batch", batch.to_string()),
             ("reduction", format!("{reduction:?}").to_lowercase()),
             ("order", format!("{order:?}").to_lowercase()),
-            ("rate", rate.map_or("constant".to_owned(), |rate| format!("{rate:?}"))),
+            ("rate", rate),
             ("validation", validation.len().to_string()),
             ("patience", self.samples.settings.patience.map_or("none".to_owned(), |epochs| epochs.to_string())),
             ("seed", seed.to_string()),

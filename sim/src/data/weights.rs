@@ -76,8 +76,9 @@ pub fn write(weights: &[Weights], format: Format, word: u32) -> Result<Vec<u8>, 
         (Format::Csv, _) => {
             let mut text = "tensor,element,value\n".to_owned();
             for tensor in weights {
+                let name = quoted(&tensor.name);
                 for (element, value) in tensor.values.iter().enumerate() {
-                    let _ = writeln!(text, "{},{element},{value}", tensor.name);
+                    let _ = writeln!(text, "{name},{element},{value}");
                 }
             }
             Ok(text.into_bytes())
@@ -86,9 +87,23 @@ pub fn write(weights: &[Weights], format: Format, word: u32) -> Result<Vec<u8>, 
     }
 }
 
-/// A name of the program as one of C: letters, digits and `_`.
-fn c_name(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+/// A name as a cell of a CSV file.
+fn quoted(name: &str) -> String {
+    if name.contains([',', '"', '\n', '\r']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.to_owned() }
+}
+
+/// Names of the program as names of C: letters, digits and `_`. Two that would be the same (macros have capitals only) are told apart by a
+/// number, in their order: `w.1` and `w_1` become `w_1` and `w_1_2`.
+fn c_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut taken: Vec<String> = Vec::new();
+    for name in names {
+        let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let is_free = |name: &String| !taken.iter().any(|other| other.eq_ignore_ascii_case(name));
+        let numbered = (2..).map(|number| format!("{plain}_{number}"));
+        let free = std::iter::once(plain.clone()).chain(numbered).find(is_free).expect("numbers do not end");
+        taken.push(free);
+    }
+    taken
 }
 
 fn header(weights: &[Weights], word: u32) -> String {
@@ -97,8 +112,7 @@ fn header(weights: &[Weights], word: u32) -> String {
          #ifndef TABLA_WEIGHTS_H\n#define TABLA_WEIGHTS_H\n#include <stdint.h>\n",
     );
     let bits = [8, 16, 32].into_iter().find(|&bits| word <= bits).unwrap_or(64);
-    for tensor in weights {
-        let name = c_name(&tensor.name);
+    for (tensor, name) in weights.iter().zip(c_names(weights.iter().map(|tensor| tensor.name.as_str()))) {
         let extents = tensor.shape.iter().fold(String::new(), |text, extent| text + &format!("[{extent}]"));
         let extents = if extents.is_empty() { "[1]".to_owned() } else { extents };
         let (kind, values): (String, Vec<String>) = match tensor.fraction {
@@ -142,16 +156,17 @@ pub fn read(bytes: &[u8], format: Format, tensors: &[(String, Vec<u32>)]) -> Res
         Format::Csv => read_csv(bytes)?,
         Format::C => read_header(&String::from_utf8_lossy(bytes))?,
     };
-    let named = |name: &str| if format == Format::C { c_name(name) } else { name.to_owned() };
+    let names = tensors.iter().map(|(name, _)| name.as_str());
+    let written = if format == Format::C { c_names(names) } else { names.map(str::to_owned).collect() };
     let known = || tensors.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
-    if let Some((name, _)) = found.iter().find(|(name, _)| !tensors.iter().any(|(known, _)| named(known) == *name)) {
+    if let Some((name, _)) = found.iter().find(|(name, _)| !written.contains(name)) {
         return Err(
             wrong(format!("the model has no weights `{name}`")).with_help(format!("its weights are {}", known()))
         );
     }
-    let take = |(name, shape): &(String, Vec<u32>)| {
+    let take = |((name, shape), written): (&(String, Vec<u32>), &String)| {
         let elements = shape.iter().map(|&extent| extent as usize).product::<usize>();
-        let mut matching = found.iter().filter(|(found, _)| *found == named(name));
+        let mut matching = found.iter().filter(|(found, _)| found == written);
         let Some((_, values)) = matching.next() else { return Err(wrong(format!("the file has no weights `{name}`"))) };
         if matching.next().is_some() {
             return Err(wrong(format!("the file has the weights `{name}` twice")));
@@ -164,7 +179,7 @@ pub fn read(bytes: &[u8], format: Format, tensors: &[(String, Vec<u32>)]) -> Res
         }
         Ok(Weights { name: name.clone(), shape: shape.clone(), values: values.clone(), fraction: None })
     };
-    tensors.iter().map(take).collect()
+    tensors.iter().zip(&written).map(take).collect()
 }
 
 fn read_csv(bytes: &[u8]) -> Result<Vec<(String, Vec<f64>)>, Diagnostic> {
@@ -254,6 +269,18 @@ mod tests {
             "#define TABLA_W_1_FRACTION (10)\nstatic const int16_t tabla_w_1[2][2] = {\n    1, -513, 0, 32767,\n};"
         ));
         assert!(text.contains("static const int16_t tabla_b[1] = {\n    -7,\n};"), "{text}");
+    }
+
+    #[test]
+    fn names_that_look_alike_are_told_apart() {
+        assert_eq!(c_names(["w.1", "W_1", "w_1_2", "w_1"].into_iter()), ["w_1", "W_1_2", "w_1_2_2", "w_1_3"]);
+        let tensor =
+            |name: &str, value| Weights { name: name.into(), shape: vec![1], values: vec![value], fraction: None };
+        let weights = [tensor("w.1", 1.0), tensor("w_1", 2.0), tensor("a,\"b\"\n", 3.0)];
+        let tensors: Vec<_> = weights.iter().map(|tensor| (tensor.name.clone(), tensor.shape.clone())).collect();
+        for format in [Format::Npz, Format::Csv, Format::C] {
+            assert_eq!(read(&write(&weights, format, 16).unwrap(), format, &tensors).unwrap(), weights, "{format:?}");
+        }
     }
 
     #[test]

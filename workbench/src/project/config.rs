@@ -22,6 +22,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use toml::de::{DeTable, DeValue};
 
+/// Clocks beyond that are typing errors.
+const FASTEST_MHZ: f64 = 10_000.0;
+
 /// A configuration file as it is written.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -212,9 +215,13 @@ impl Config {
             }]
         })?;
         check_numbers(&file.numbers, &machine, &source.text)?;
-        if file.board.clock_mhz.is_some_and(|clock| !(clock.is_finite() && clock > 0.0)) {
+        if file.board.clock_mhz.is_some_and(|clock| !(clock > 0.0 && clock <= FASTEST_MHZ)) {
             let span = value_span(&source.text, &["board", "clock_mhz"]).unwrap_or_default();
-            return Err(vec![Diagnostic::new(Code::Config, span, "the clock must be above 0 MHz")]);
+            return Err(vec![Diagnostic::new(
+                Code::Config,
+                span,
+                format!("the clock must be above 0 and at most {FASTEST_MHZ} MHz"),
+            )]);
         }
         let wrong = |path: &[&str], message: String| {
             let span = value_span(&source.text, path).unwrap_or_default();

@@ -3,6 +3,7 @@
 //! A path is looked up on disk first, then here; here it is relative to the root of the repository.
 
 use crate::failure::{Failure, Source};
+use crate::reading;
 use std::path::{Component, Path, PathBuf};
 
 // BOARDS, CONFIGS, PROGRAMS.
@@ -39,13 +40,14 @@ fn built_in(path: &Path) -> Option<&'static str> {
 /// The file cannot be read.
 pub fn read(path: &Path) -> Result<Source, Failure> {
     let name = path.display().to_string();
-    match std::fs::read(path) {
+    match reading::bytes(path, reading::TEXT) {
         // Bytes that are not UTF-8 become a character that no language accepts outside comments.
         Ok(bytes) => Ok(Source { name, text: String::from_utf8_lossy(&bytes).into_owned() }),
-        Err(error) => match built_in(path) {
+        Err(failure @ Failure::File(_)) => match built_in(path) {
             Some(text) => Ok(Source { name, text: text.to_owned() }),
-            None => Err(Failure::file("read", path, &error)),
+            None => Err(failure),
         },
+        Err(failure) => Err(failure),
     }
 }
 

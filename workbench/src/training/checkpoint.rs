@@ -4,11 +4,13 @@
 //! golden: epochs, weights, ranges ──▶ lower engine: epochs, weights, cycles, what was compared
 //! ```
 //!
-//! The golden training comes first, because it decides the binary points. Weights are written so that they are read as the same
+//! The golden training comes first, because it decides the binary points; with more epochs than before they may be others, and the lower
+//! engine begins anew. Weights are written so that they are read as the same
 //! numbers; a training that goes on gives the same words as one without a break.
 
 use crate::engines::NamedRanges;
 use crate::failure::Failure;
+use crate::reading;
 use crate::training::Point;
 use arch::{Code, Diagnostic};
 use schemars::JsonSchema;
@@ -20,6 +22,9 @@ use std::path::Path;
 
 /// Version of the format that this tool reads and writes.
 const VERSION: u32 = 1;
+
+/// The key of [`Checkpoint::training`] that may grow.
+pub const EPOCHS: &str = "epochs";
 
 /// What one engine has reached.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -86,14 +91,14 @@ impl Checkpoint {
         serde_json::to_string(self).expect("a checkpoint is names and numbers") + "\n"
     }
 
-    /// Read one for a training that is described by `training`.
+    /// Read one for a training that is described by `training`, which may have more epochs than the one that was kept.
     ///
     /// # Errors
     /// The file cannot be read, is not a checkpoint, or belongs to another training.
     pub fn load(path: &Path, training: &BTreeMap<String, String>) -> Result<Checkpoint, Failure> {
-        let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, &error))?;
+        let text = reading::text(path, reading::DOCUMENT)?;
         let name = path.display().to_string();
-        let checkpoint: Checkpoint = serde_json::from_str(&text).map_err(|error| {
+        let mut checkpoint: Checkpoint = serde_json::from_str(&text).map_err(|error| {
             let message = format!("line {}: no checkpoint of this version of tabla-gen: {error}", error.line());
             Failure::json(name.clone(), text.clone(), message, &error)
         })?;
@@ -104,6 +109,11 @@ impl Checkpoint {
             let message =
                 format!("the checkpoint has format version {}, this tool reads {VERSION}", checkpoint.format_version);
             return wrong(message, "train again");
+        }
+        let epochs = |of: &BTreeMap<String, String>| of.get(EPOCHS).and_then(|text| text.parse::<usize>().ok());
+        if epochs(&checkpoint.training) < epochs(training) {
+            checkpoint.training.insert(EPOCHS.to_owned(), training[EPOCHS].clone());
+            checkpoint.lower = None;
         }
         let keys = checkpoint.training.keys().chain(training.keys());
         let was = |of: &BTreeMap<String, String>, key: &String| of.get(key).map_or("none", String::as_str).to_owned();
@@ -145,5 +155,17 @@ mod tests {
             panic!("is refused")
         };
         assert_eq!(diagnostics[0].message, "the checkpoint is of another training: batch was 1, is 4");
+    }
+
+    #[test]
+    fn epochs_may_become_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.json");
+        let of = |epochs: &str| BTreeMap::from([(EPOCHS.to_owned(), epochs.to_owned())]);
+        let kept = Checkpoint { lower: Some(Reached::default()), ..Checkpoint::new(of("9")) };
+        std::fs::write(&path, kept.to_text()).unwrap();
+        assert_eq!(Checkpoint::load(&path, &of("9")).unwrap(), kept);
+        assert_eq!(Checkpoint::load(&path, &of("10")).unwrap(), Checkpoint::new(of("10")));
+        assert!(Checkpoint::load(&path, &of("8")).unwrap_err().to_string().contains("epochs was 9, is 8"));
     }
 }

@@ -1,6 +1,7 @@
 //! Weights on disk: JSON with the format's version, the hash of the program, and everything needed to predict.
 
 use crate::failure::Failure;
+use crate::reading;
 use arch::{Code, Diagnostic};
 use compiler::derived::training::Measure;
 use schemars::JsonSchema;
@@ -112,7 +113,7 @@ impl ModelFile {
     /// # Errors
     /// The file cannot be read, is not a model, or has another version.
     pub fn load(path: &Path) -> Result<ModelFile, Failure> {
-        let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, &error))?;
+        let text = reading::text(path, reading::DOCUMENT)?;
         ModelFile::from_text(&path.display().to_string(), &text)
     }
 
