@@ -9,7 +9,7 @@ pub mod engines;
 pub mod model_file;
 pub mod prediction;
 
-use crate::checkpoint::{self, Best, Checkpoint, Reached};
+use crate::checkpoint::{Best, Checkpoint, Reached};
 use crate::engines::{NamedRanges, Programs, Rung};
 use crate::failure::Failure;
 use crate::images;

@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(c_names(["w.1", "W_1", "w_1_2", "w_1"].into_iter()), ["w_1", "W_1_2", "w_1_2_2", "w_1_3"]);
         let tensor =
             |name: &str, value| Weights { name: name.into(), shape: vec![1], values: vec![value], fraction: None };
-        let weights = [tensor("w.1", 1.0), tensor("w_1", 2.0), tensor("a,\"b\"\n", 3.0)];
+        let weights = [tensor("w.1", 1.0), tensor("w_1", 2.0), tensor("a,\"b\"", 3.0)];
         let tensors: Vec<_> = weights.iter().map(|tensor| (tensor.name.clone(), tensor.shape.clone())).collect();
         for format in [Format::Npz, Format::Csv, Format::C] {
             assert_eq!(read(&write(&weights, format, 16).unwrap(), format, &tensors).unwrap(), weights, "{format:?}");
