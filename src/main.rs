@@ -9,7 +9,6 @@
 //! | `drivers` | what a build adds for a device with a processor |
 //! | `interrupt` | Ctrl-C |
 //! | `jobs` | several pieces of work at the same time |
-//! | `json_places` | where the names of a JSON object stand |
 //! | `training_talk` | what a person sees of a training |
 //! | `layout` | how tensors travel on the streams |
 //! | `listing` | an image as text |
@@ -36,7 +35,6 @@ mod files;
 mod hardware;
 mod interrupt;
 mod jobs;
-mod json_places;
 mod output;
 mod page;
 mod render;

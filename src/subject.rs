@@ -11,7 +11,7 @@ use workbench::{Data, Design, Failure, Function, Project, Records, Request, Sour
 pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result<Project, Failure> {
     let reading = Options {
         set: global.set.clone(),
-        entry: entry.entry.clone(),
+        entry: entry.function.clone(),
         seed_dialect: global.dialect == Dialect::Seed,
         rink_left: global.rink_left,
         gaussian: global.gaussian,
@@ -24,6 +24,7 @@ pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result
         program: program.map(Path::to_owned),
         language: global.lang.map(Language::from),
         reading,
+        resident: entry.resident.clone(),
     })
 }
 
@@ -75,6 +76,7 @@ impl Subject {
                 .map(|function| Subject::Function(Box::new(function)));
         }
         no_records(target)?;
+        project.refuse_resident()?;
         Design::new(project, &data(target), &target.plan.choices(), talk)
             .map(|design| Subject::Training(Box::new(design)))
     }

@@ -30,7 +30,7 @@ fn arguments(code: Code, file: &str) -> Vec<&str> {
         Code::Gradient => vec!["derive", file],
         Code::Law => vec!["ir", "--after", "fuse_maps", "--pass-input", file],
         Code::WarnAccuracy => {
-            let (inputs, config) = ("docs/errors/W-ACCURACY.json", "docs/errors/W-ACCURACY.toml");
+            let (inputs, config) = ("docs/errors/W-ACCURACY.json", "docs/errors/W-ACCURACY.config.toml");
             vec!["eval", file, "--engine", "fixed", "--inputs", inputs, "--config", config]
         }
         Code::WarnNumber => vec!["eval", file, "--inputs", "docs/errors/W-NUMBER.json"],

@@ -226,6 +226,28 @@ fn the_python_driver_trains_as_the_array_does() {
     }
 }
 
+/// A function: the driver loads what is resident once, and its records after that.
+#[test]
+fn the_python_driver_keeps_what_is_resident() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "dense.tc",
+        "def dense(float(3) x, float(2,3) W, float(2) b) -> (y) {\n  h(i) +=! W(i,j) * x(j)\n  y(i) = h(i) + b(i)\n}\n",
+    );
+    write("dense.toml", "[function]\nresident = [\"W\", \"b\"]\n");
+    write("in.json", r#"{"x": [4, 4, 4], "W": [[1, -2, 0.5], [0.25, 3, -1]], "b": [0.5, -1]}"#);
+    let machine = toml::to_string(&machine(8)).unwrap();
+    write("zynq.toml", &format!("program = \"dense.tc\"\n[machine]\n{machine}[board]\nname = \"zcu102\"\n"));
+    let (code, said) = tool(folder.path(), &["--config", "zynq.toml", "build", "--inputs", "in.json", "--out", "out"]);
+    assert_eq!(code, 0, "{said}");
+    let records = json!([{ "x": [[1, 2, 4]] }, { "x": [[2, -1, 4], [0, 0, 1]] }]);
+    let values = json!({ "records": records, "model": { "W": [[1, -2, 0.5], [0.25, 3, -1]], "b": [0.5, -1] } });
+    // W x + b by hand.
+    let [first, second, third] = [[-0.5, 1.25], [6.5, -7.5], [1.0, -2.0]];
+    assert_eq!(drive(&folder.path().join("out"), 8, &values), json!([first, second, third, second, third]));
+}
+
 #[test]
 fn the_c_header_compiles_and_works() {
     let folder = project(8);

@@ -84,6 +84,18 @@ pub fn with_shapes_of(inputs: &Value, mut options: Options) -> Options {
 /// # Errors
 /// E-UNDEF for a name that is not an input, E-SHAPE, and E-UNDEFVAL for what the program needs and the host does not give.
 pub fn read_inputs(program: &Program, inputs: &Value) -> Result<Vec<(TensorId, Elements)>, Vec<Diagnostic>> {
+    read_more_inputs(program, inputs, &[])
+}
+
+/// The same where some tensors have their values already, so that the host need not give them.
+///
+/// # Errors
+/// As [`read_inputs`].
+pub fn read_more_inputs(
+    program: &Program,
+    inputs: &Value,
+    known: &[TensorId],
+) -> Result<Vec<(TensorId, Elements)>, Vec<Diagnostic>> {
     let Value::Object(inputs) = inputs else {
         return Err(vec![Diagnostic::global(Code::Data, "the inputs are an object: {\"NAME\": number or list, ...}")]);
     };
@@ -105,7 +117,8 @@ pub fn read_inputs(program: &Program, inputs: &Value) -> Result<Vec<(TensorId, E
         }
     }
     for (id, tensor) in hosts() {
-        if !inputs.contains_key(&tensor.name) && is_needed(program, TensorId(id)) {
+        let id = TensorId(id);
+        if !inputs.contains_key(&tensor.name) && !known.contains(&id) && is_needed(program, id) {
             errors.push(
                 Diagnostic::new(Code::UndefVal, tensor.span, format!("the inputs give no value for `{}`", tensor.name))
                     .with_label(format!("of shape {:?}", tensor.shape)),

@@ -234,6 +234,11 @@ impl Climb {
         &self.compiled.image
     }
 
+    /// How many steps are given: the records of a function.
+    pub fn records(&self) -> usize {
+        self.steps.len()
+    }
+
     /// A run of the first steps.
     ///
     /// # Panics

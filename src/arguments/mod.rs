@@ -8,12 +8,12 @@ use clap::{Args, Parser, Subcommand};
 use sim::data::file::Reading;
 use sim::train::settings::{Order, Reduction};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use values::{
     parse_gaussian, parse_jobs, parse_key, parse_limit, parse_range, parse_separator, parse_setting, parse_split,
     parse_timeout,
 };
-use workbench::Choices;
+use workbench::{Choices, Failure};
 
 const AFTER: &str = "\
 Without a subcommand, builds: `tabla-gen --config configs/zcu102.toml` writes Verilog, microcode, stream layout and report.
@@ -74,12 +74,15 @@ pub struct Global {
     pub verbose: bool,
 }
 
-/// Which function of a program is read, and how large it may be.
+/// Which function of a program is read, what of it stays in the grid, and how large it may be.
 #[derive(Debug, Clone, Args, Default)]
 pub struct Entry {
     /// Function of the program, in languages that have functions; default: the last one
-    #[arg(long, value_name = "NAME")]
-    pub entry: Option<String>,
+    #[arg(long = "entry", value_name = "NAME")]
+    pub function: Option<String>,
+    /// Inputs of a function that are loaded once and stay in the grid, separated by commas; records carry the others
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub resident: Option<Vec<String>>,
     /// Limit of the tool: depth, rank, elements, `elements_in_all`, points, errors; may be repeated
     #[arg(long, value_name = "NAME=N", value_parser = parse_limit)]
     pub limit: Vec<(LimitName, u64)>,
@@ -104,7 +107,7 @@ pub enum Command {
     Predict(Predict),
     /// Write the weights of a saved model for other programs, or read them back: .npz, .npy, .csv, .h
     Weights(Weights),
-    /// Train on a board, through its serial port, and compare with the array
+    /// Train on a board, through its serial port, and compare with the array; or run a function there
     Run(Run),
     /// Co-simulate the generated Verilog with the array for some steps
     Sim(Sim),
@@ -271,8 +274,8 @@ pub struct Train {
     /// Program; default: the one the config names. Its `train` table stands in the TOML beside it
     pub program: Option<PathBuf>,
     /// Data: CSV with a header line, LIBSVM, .npy, .npz, each also with gzip
-    #[arg(long, value_name = "FILE")]
-    pub data: PathBuf,
+    #[arg(long, value_name = "FILE", required = true)]
+    pub data: Option<PathBuf>,
     #[command(flatten)]
     pub file: DataFile,
     /// What missing values among the features become; the model keeps it for `predict`
@@ -312,6 +315,13 @@ pub struct Train {
     pub resume: Option<PathBuf>,
 }
 
+impl Train {
+    /// The data; only `run` can be without.
+    pub fn data(&self) -> Result<&Path, Failure> {
+        self.data.as_deref().ok_or_else(|| Failure::Usage("a training needs its data: --data FILE".to_owned()))
+    }
+}
+
 /// How a data file is read.
 #[derive(Debug, Clone, Args, Default)]
 pub struct DataFile {
@@ -347,12 +357,22 @@ pub struct Predict {
     pub engine: EngineName,
 }
 
-/// Training on a board. The options are those of `train`.
+/// Training on a board, with the options of `train`, or a function there.
 #[derive(Debug, Args)]
 #[command(mut_arg("engine", |argument| argument.hide(true)), mut_arg("stalls", |argument| argument.hide(true)))]
+#[command(mut_arg("data", |argument| argument.required(false)))]
 pub struct Run {
     #[command(flatten)]
     pub serial: Serial,
+    /// Records of a function, which trains nothing: a JSON file with one object or a list of them; `-` reads stdin
+    #[arg(long, value_name = "FILE", conflicts_with = "data")]
+    pub inputs: Option<PathBuf>,
+    /// Function of the program, in languages that have functions; default: the last one
+    #[arg(long = "entry", value_name = "NAME")]
+    pub function: Option<String>,
+    /// Inputs of the function that are loaded once and stay in the grid, separated by commas; records carry the others
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub resident: Option<Vec<String>>,
     #[command(flatten)]
     pub train: Train,
 }

@@ -1,4 +1,4 @@
-//! `check`: what is wrong with config, program and `[train]` table; and how ranges were inferred.
+//! `check`: what is wrong with config, program and the tables beside it; and how ranges were inferred.
 
 use crate::arguments::{Check, Format, Global};
 use crate::documents::{Because, Problems, Range};
@@ -17,9 +17,10 @@ pub fn run(global: &Global, options: &Check, talk: &Talk) -> Result<(), Failure>
     let project = subject::project(global, options.program.as_deref(), &options.entry)?;
     let reading =
         with_shapes_of(subject::records(options.inputs.as_deref())?.unwrap_or_default().first(), project.options(&[]));
-    let (_, warnings) = language::parse(project.language, &project.source.text, &reading)
+    let (program, warnings) = language::parse(project.language, &project.source.text, &reading)
         .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;
     project.check_settings()?;
+    project.with_resident(program)?;
     let ranges = if options.explain_ranges { Some(ranges(&project, &reading)?) } else { None };
     if global.format == Format::Json {
         let ranges = ranges.map(|ranges| ranges.iter().map(|range| shown(&project, range)).collect());

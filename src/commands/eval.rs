@@ -2,7 +2,6 @@
 
 use crate::arguments::{Eval, Format, Global};
 use crate::documents::Document;
-use crate::json_places;
 use crate::output::{self, Talk};
 use crate::render;
 use crate::subject;
@@ -17,7 +16,8 @@ use sim::distance::Distance;
 use sim::eval::{definitions, unknown_inputs, with_shapes_of};
 use std::collections::BTreeMap;
 use workbench::evaluation::Evaluation;
-use workbench::{Failure, Source, images};
+use workbench::records::places::Place;
+use workbench::{Failure, Records, images};
 
 /// What an evaluation gave.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ pub struct Evaluated {
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "says what the lists are made of")]
-enum Elements {
+pub enum Elements {
     /// Undefined.
     Undefined(()),
     /// A truth value.
@@ -66,8 +66,9 @@ pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> 
         return output::either(global.format, || file.text.clone(), || definitions(&file));
     }
     let (program, mut warnings) = language::parse(project.language, &project.source.text, &reading).map_err(about)?;
+    let program = project.with_resident(program)?;
     images::check_fractions(&project, &program)?;
-    check_names(&program, inputs, &records.source)?;
+    check_names(&program, inputs, &records)?;
     let evaluation = Evaluation::new(&project, &program, inputs, options.engine.into(), talk)?;
     let (result, distance) = (evaluation.values, evaluation.distance);
     let mismatch = evaluation.mismatch.map(Failure::Mismatch);
@@ -90,27 +91,28 @@ pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> 
 }
 
 fn text(result: &Value) -> String {
-    let mut text = String::new();
-    for (part, prefix) in [("values", ""), ("next", "next ")] {
-        for (name, value) in result[part].as_object().into_iter().flatten() {
-            text.push_str(&format!("{prefix}{name} = {value}\n"));
-        }
-    }
-    text
+    let updated =
+        result["next"].as_object().into_iter().flatten().map(|(name, value)| (format!("next {name}"), value.clone()));
+    lines(result["values"].as_object().unwrap_or(&Map::new())) + &lines(&updated.collect())
+}
+
+/// Values by name, a line each.
+pub fn lines(values: &Map<String, Value>) -> String {
+    values.iter().fold(String::new(), |text, (name, value)| text + &format!("{name} = {value}\n"))
 }
 
 /// Refuse names that are not inputs of the program, and names that come twice, at their places.
-fn check_names(program: &Program, inputs: &Value, source: &Source) -> Result<(), Failure> {
-    let places = json_places::names(&source.text);
-    let place = |name: &str| places.iter().find(|(known, _)| known == name).map(|(_, span)| *span);
+fn check_names(program: &Program, inputs: &Value, records: &Records) -> Result<(), Failure> {
+    let (source, places) = (&records.source, records.places());
+    let place = |name: &str| places.iter().find(|place| place.name == name).map(|place| place.span);
     let mut wrong: Vec<Diagnostic> = unknown_inputs(program, inputs)
         .into_iter()
         .map(|(name, diagnostic)| Diagnostic { span: place(&name), ..diagnostic })
         .collect();
-    for (n, (name, span)) in places.iter().enumerate() {
-        if let Some((_, first)) = places[..n].iter().find(|(known, _)| known == name) {
+    for (n, Place { name, span, .. }) in places.iter().enumerate() {
+        if let Some(first) = places[..n].iter().find(|place| place.name == *name) {
             let twice = Diagnostic::new(Code::Redef, *span, format!("the inputs give `{name}` twice"));
-            wrong.push(twice.with_note(*first, "first here"));
+            wrong.push(twice.with_note(first.span, "first here"));
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(Failure::about(source, wrong)) }

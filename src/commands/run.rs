@@ -1,21 +1,55 @@
-//! `run`: train on a board through its serial port, with the array beside it.
+//! `run`: train on a board through its serial port, with the array beside it; or run a function there on its records.
 
-use crate::arguments::{EngineName, Entry, Global, Run};
+use crate::arguments::{EngineName, Entry, Format, Global, Run};
+use crate::commands::eval::{self, Elements};
 use crate::commands::train;
+use crate::documents::Document;
 use crate::interrupt;
-use crate::output::Talk;
+use crate::output::{self, Talk};
+use crate::render;
 use crate::subject;
+use arch::Diagnostic;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use sim::distance::{Accuracy, Distance};
+use std::collections::BTreeMap;
 use std::time::Duration;
-use workbench::Failure;
+use workbench::functions::is_function;
 use workbench::serial::{Address, AttachedBoard, BAUD};
+use workbench::{Failure, Function, Project};
 
-/// Train, compare, print.
+/// What a function gave on a board.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FunctionRun {
+    /// Records of the run.
+    records: usize,
+    /// Cycles of the run on the board, with those in which it waited for its line.
+    cycles: u64,
+    /// Words compared with fixed point.
+    words_compared: u64,
+    /// The first one that differs.
+    first_difference: Option<String>,
+    /// How far the results are from those of the golden model.
+    distance_from_golden: Distance,
+    /// The results, record by record.
+    #[schemars(with = "Vec<BTreeMap<String, Elements>>")]
+    values: Vec<Map<String, Value>>,
+}
+
+/// Train or run, compare, print.
 pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
     if options.train.engine != EngineName::Array || options.train.stalls.is_some() {
-        return Err(Failure::Usage("`run` trains on the board: --engine and --stalls are for `train`".to_owned()));
+        return Err(Failure::Usage("`run` uses the board: --engine and --stalls are for `train` and `sim`".to_owned()));
     }
     // What is wrong with the arguments is said before a port is opened; the config knows the rate of its board.
-    let project = subject::project(global, options.train.program.as_deref(), &Entry::default())?;
+    let entry = Entry { function: options.function.clone(), resident: options.resident.clone(), limit: Vec::new() };
+    let project = subject::project(global, options.train.program.as_deref(), &entry)?;
+    let is_function = is_function(&project, options.train.data.is_some(), options.inputs.is_some())?;
+    if !is_function {
+        project.refuse_resident()?;
+        options.train.data()?;
+    }
     let baud = project.board.facts().and_then(|facts| facts.io.as_ref()).map(|io| io.baud);
     let address = Address {
         port: options.serial.port.clone(),
@@ -27,7 +61,60 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
     interrupt::set_cooperative(false);
     let board = board?;
     talk.say(format!("{}: a grid of {}", board.name(), board.machine()));
-    let trained = train::train_on(global, &options.train, Some(&board), talk);
+    let ran = if is_function {
+        function(global, options, project, &board, talk)
+    } else {
+        train::train_on(global, &options.train, Some(&board), talk)
+    };
     // Ctrl-C while the board was waited for shows as a failure of the port.
-    trained.map_err(|failure| if interrupt::requested() { Failure::Interrupted } else { failure })
+    ran.map_err(|failure| if interrupt::requested() { Failure::Interrupted } else { failure })
+}
+
+/// A function on all of its records, once.
+fn function(
+    global: &Global,
+    options: &Run,
+    mut project: Project,
+    board: &AttachedBoard,
+    talk: &Talk,
+) -> Result<(), Failure> {
+    project.is_program()?;
+    project.adopt(board)?;
+    let records = subject::records(options.inputs.as_deref())?;
+    let function = Function::new(&project, records.as_ref(), talk)?;
+    let outcome = function.run_on(board)?;
+    let (words, difference) = match function.climb.compare_stream(&outcome) {
+        Ok(words) => (words, None),
+        Err(difference) => (0, Some(format!("board differs from fixed: {difference}"))),
+    };
+    let differs = difference.clone().map(Failure::Mismatch);
+    let Accuracy { distance, lost_bits } = &function.accuracy;
+    let warnings: Vec<Diagnostic> = lost_bits.iter().cloned().collect();
+    if global.format == Format::Text {
+        render::warnings(&project.source, &warnings, talk);
+    }
+    let values = function.values(&outcome);
+    output::either(
+        global.format,
+        || {
+            let shown =
+                values.iter().enumerate().map(|(n, values)| format!("record {}\n{}", n + 1, eval::lines(values)));
+            let (records, cycles, distance) = (values.len(), outcome.cycles, render::distance(*distance));
+            let summary =
+                format!("{records} records, {cycles} cycles; {words} words compared with fixed\n{distance}\n");
+            shown.collect::<String>() + &summary
+        },
+        || {
+            let ran = FunctionRun {
+                records: values.len(),
+                cycles: outcome.cycles,
+                words_compared: words,
+                first_difference: difference,
+                distance_from_golden: *distance,
+                values: values.clone(),
+            };
+            Document::with(ran, render::messages(&project.source, &warnings)).mismatch(differs.as_ref())
+        },
+    )?;
+    differs.map_or(Ok(()), Err)
 }

@@ -67,8 +67,8 @@ pub fn train_on(global: &Global, options: &Train, board: Option<&AttachedBoard>,
 pub fn prepared(project: Project, options: &Train, talk: &Talk) -> Result<Training, Failure> {
     let loaded = options.load.as_deref().map(|path| ModelFile::load(path).map(|file| (path, file))).transpose()?;
     let choice = Choice {
-        table: read_table(&options.data, &options.file.reading())?,
-        name: &options.data,
+        table: read_table(options.data()?, &options.file.reading())?,
+        name: options.data()?,
         missing: options.missing.into(),
         target: options.target.as_deref(),
         limit: options.limit,

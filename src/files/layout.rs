@@ -64,6 +64,8 @@ struct Entries {
 struct Tensor {
     /// Its name.
     name: String,
+    /// When it travels.
+    role: Travels,
     /// Extents, outermost first.
     shape: Vec<u32>,
     /// Bits after the binary point.
@@ -72,6 +74,20 @@ struct Tensor {
     never_computed: Vec<usize>,
     /// Its words, if they are constants.
     constant: Option<Vec<i64>>,
+}
+
+/// When a tensor travels.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Travels {
+    /// To the grid, with each step.
+    Input,
+    /// From the grid, after each step.
+    Output,
+    /// To the grid once, and from it at the end: the weights of a training, the resident inputs of a function.
+    Model,
+    /// To the grid once, with the model.
+    Constant,
 }
 
 /// Beats that carry a tensor.
@@ -96,6 +112,15 @@ struct Index {
     per_lane: i64,
 }
 
+fn travels(program: &Program, id: Option<usize>) -> Travels {
+    match id.map(|id| &program.tensors[id].role) {
+        Some(Role::Output) => Travels::Output,
+        Some(Role::State) => Travels::Model,
+        Some(Role::Parameter(_)) => Travels::Constant,
+        _ => Travels::Input,
+    }
+}
+
 impl Layout {
     /// The layout of an image of `program`.
     pub fn new(image: &Image, program: &Program) -> Layout {
@@ -117,6 +142,7 @@ impl Layout {
             });
             Tensor {
                 name: tensor.name.clone(),
+                role: travels(program, id),
                 shape: tensor.shape.clone(),
                 fraction_bits: tensor.fraction,
                 never_computed: never.unwrap_or_default(),

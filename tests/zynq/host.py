@@ -89,6 +89,25 @@ def expect(error, call):
 
 
 dma = Dma()
+
+
+def run_function():
+    """A function: what is resident is given once."""
+    driver = tabla.Accelerator(Registers(), dma, allocate, folder + "/function")
+    first, more = values["records"]
+    assert "needs a model: W, b" in expect(tabla.DriverError, lambda: driver.predict(first))
+    outputs = driver.predict(first, values["model"])[0] + driver.predict(more)[0]
+    # What an abort has lost is given again.
+    driver.abort()
+    assert "needs a model" in expect(tabla.DriverError, lambda: driver.predict(more))
+    outputs += driver.predict(more, values["model"])[0]
+    print("result", json.dumps([output["y"].tolist() for output in outputs]), flush=True)
+
+
+if "records" in values:
+    run_function()
+    sys.exit()
+
 driver = tabla.Accelerator(Registers(), dma, allocate, folder + "/train")
 steps = {name: np.array(rows) for name, rows in values["steps"].items()}
 expect(tabla.DriverError, lambda: driver.run(steps))

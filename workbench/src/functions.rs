@@ -2,6 +2,9 @@
 //!
 //! ```text
 //! records ──▶ sizes ──▶ program ──▶ golden ──▶ binary points ──▶ image ──▶ array, rtl
+//!
+//! [{"x": [1, 2], "W": [[3, 4]]},      the first record gives what is resident, for all of them
+//!  {"x": [5, 6]}]                     later ones give the rest
 //! ```
 //!
 //! A program that updates no weights is a function. Its records come from `--inputs`: an object, or a list of them.
@@ -11,16 +14,20 @@ use crate::images;
 use crate::progress::{Note, Progress};
 use crate::project::Project;
 use crate::records::Records;
+use crate::serial::AttachedBoard;
+use arch::number::to_f64;
+use arch::{Code, Diagnostic};
 use compiler::canonical::{Batch, Keep, Options};
-use compiler::fixed::NumberReport;
+use compiler::fixed::{self, NumberReport};
 use compiler::language::parse;
-use compiler::tensor::{self, Program, TensorId};
-use serde_json::Value;
+use compiler::tensor::{Program, Role, TensorId};
+use serde_json::{Map, Value};
 use sim::distance::Accuracy;
-use sim::driver::Outcome;
-use sim::eval::{Elements, read_inputs, with_shapes_of};
+use sim::driver::{Outcome, Words};
+use sim::eval::{Elements, read_inputs, read_more_inputs, with_shapes_of, write_elements};
 use sim::grid::{Grid, Stalls};
 use sim::ladder::{Climb, Upper, Values};
+use sim::train::words::written;
 
 /// Made-up records, where the user gives none.
 const MADE_UP: usize = 16;
@@ -56,10 +63,10 @@ pub fn is_function(project: &Project, has_data: bool, has_records: bool) -> Resu
 
 /// A function with the sizes of its records, before the first pass.
 pub(crate) struct Read {
-    /// What the text says.
+    /// What the text says; what is resident is a state.
     pub(crate) program: Program,
-    /// The records, or made-up ones.
-    records: Vec<Vec<(TensorId, Elements)>>,
+    /// What is resident, and the records without it, from the user or made up.
+    given: Given,
     /// Where they come from, for people.
     origin: String,
 }
@@ -72,21 +79,19 @@ impl Read {
     pub(crate) fn new(project: &Project, records: Option<&Records>, progress: &dyn Progress) -> Result<Read, Failure> {
         project.is_program()?;
         let none = Records::default();
-        let given = records.unwrap_or(&none);
-        let reading = with_shapes_of(given.first(), project.options(&[]));
+        let reading = with_shapes_of(records.unwrap_or(&none).first(), project.options(&[]));
         let (program, warnings) = parse(project.language, &project.source.text, &reading)
             .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;
         progress.warnings(&project.source, &warnings);
+        let program = project.with_resident(program)?;
         images::check_fractions(project, &program)?;
-        let (records, origin) = if records.is_some() {
-            let read =
-                |record: &Value| read_inputs(&program, record).map_err(|errors| Failure::about(&given.source, errors));
-            (given.all().iter().map(read).collect::<Result<Vec<_>, _>>()?, given.source.name.clone())
+        let (given, origin) = if let Some(records) = records {
+            (Given::read(project, &program, records)?, records.source.name.clone())
         } else {
             progress.note(&Note::MadeUpRecords);
-            ((1..=MADE_UP).map(|seed| made_up(&program, seed)).collect(), "made-up records".to_owned())
+            (Given::made_up(&program), "made-up records".to_owned())
         };
-        Ok(Read { program, records, origin })
+        Ok(Read { program, given, origin })
     }
 
     /// What of the program is wanted.
@@ -99,8 +104,8 @@ impl Read {
     /// # Errors
     /// It cannot be done in fixed point, or has no value for a record.
     pub(crate) fn upper(&self, project: &Project, progress: &dyn Progress) -> Result<Upper, Failure> {
-        let records: Vec<Values> = self.records.iter().map(|record| named(&self.program, record)).collect();
-        let upper = Upper::new(&self.program, &self.options(), &records[0], &records, &project.numbers())
+        let Given { resident, records } = &self.given;
+        let upper = Upper::new(&self.program, &self.options(), resident, records, &project.numbers())
             .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;
         progress.warnings(&project.source, &upper.numbers.notes);
         Ok(upper)
@@ -129,32 +134,124 @@ impl Function {
     }
 }
 
+impl Function {
+    /// Run each record once on a board, whose machine the image was made for.
+    ///
+    /// # Errors
+    /// Another program is part of the board, its line fails, the grid is stuck.
+    pub fn run_on(&self, board: &AttachedBoard) -> Result<Outcome, Failure> {
+        board.check_program(self.climb.image())?;
+        let outcome = self.climb.stream(board.grid(), self.climb.records(), Stalls::none());
+        outcome.map_err(|stuck| board.failure().map_or_else(|| Failure::Bug(stuck.to_string()), Failure::File))
+    }
+
+    /// Results of a run as JSON, record by record, by name; what the program never computes is undefined.
+    pub fn values(&self, outcome: &Outcome) -> Vec<Map<String, Value>> {
+        let (program, image) = (&self.climb.fixed, self.climb.image());
+        let results = program.names.iter().filter_map(|(name, id)| {
+            let tensor = &program.tensors[id.0];
+            let streamed = image.tensors.iter().position(|streamed| streamed.name == tensor.name)?;
+            (tensor.role == fixed::Role::Output).then(|| (name, tensor, streamed, written(program, *id)))
+        });
+        let results: Vec<_> = results.collect();
+        let of_record = |step: &Words| -> Map<String, Value> {
+            let value = |(name, tensor, streamed, written): &(&String, &fixed::Tensor, usize, Vec<bool>)| {
+                let words = step[*streamed].iter().zip(written);
+                let elements: Elements =
+                    words.map(|(&word, written)| written.then(|| to_f64(word, tensor.fraction))).collect();
+                ((*name).clone(), write_elements(&elements, &tensor.shape))
+            };
+            results.iter().map(value).collect()
+        };
+        outcome.steps.iter().map(of_record).collect()
+    }
+}
+
 /// The results of a function: what it declares as such, or everything that it computes.
 fn results(program: &Program) -> Vec<String> {
     let role = |id: &TensorId| &program.tensors[id.0].role;
-    let names = |wanted: &dyn Fn(&tensor::Role) -> bool| -> Vec<String> {
+    let names = |wanted: &dyn Fn(&Role) -> bool| -> Vec<String> {
         program.names.iter().filter(|(_, id)| wanted(role(id))).map(|(name, _)| name.clone()).collect()
     };
-    let declared = names(&|role| matches!(role, tensor::Role::Output | tensor::Role::InOut));
-    let given = |role: &tensor::Role| matches!(role, tensor::Role::Input | tensor::Role::Label | tensor::Role::State);
+    let declared = names(&|role| matches!(role, Role::Output | Role::InOut));
+    let given = |role: &Role| matches!(role, Role::Input | Role::Label | Role::State);
     if declared.is_empty() { names(&|role| !given(role)) } else { declared }
+}
+
+/// Values that a function is given.
+struct Given {
+    /// What stays.
+    resident: Values,
+    /// What changes, record by record.
+    records: Vec<Values>,
+}
+
+impl Given {
+    /// Those of the user: the first record gives what is resident.
+    ///
+    /// # Errors
+    /// A record does not suit the program, or gives something that is resident another value than the first one.
+    fn read(project: &Project, program: &Program, records: &Records) -> Result<Given, Failure> {
+        let about = |diagnostics| Failure::about(&project.source, diagnostics);
+        let resident = resident(program);
+        let mut first: Vec<(TensorId, Elements)> = Vec::new();
+        let mut given = Given { resident: Values::new(), records: Vec::new() };
+        for (number, record) in records.all().iter().enumerate() {
+            let read =
+                if number == 0 { read_inputs(program, record) } else { read_more_inputs(program, record, &resident) };
+            let (stays, changes): (Vec<_>, Vec<_>) =
+                read.map_err(about)?.into_iter().partition(|(id, _)| resident.contains(id));
+            if number == 0 {
+                given.resident = named(program, &stays);
+                first = stays;
+            } else if let Some((id, _)) = stays.iter().find(|other| !first.contains(other)) {
+                return Err(changed(records, number, &program.tensors[id.0].name));
+            }
+            given.records.push(named(program, &changes));
+        }
+        Ok(given)
+    }
+
+    /// Numbers between -2 and 2 that are the same everywhere.
+    fn made_up(program: &Program) -> Given {
+        let values = |seed: usize, wanted: &dyn Fn(&Role) -> bool| -> Values {
+            let tensors = program.tensors.iter().enumerate().filter(|(_, tensor)| wanted(&tensor.role));
+            let value = |id: usize, k: usize| ((k + 1) * 7919 + (id + 1) * 104_729 + seed * 1_299_709) % 257;
+            let elements =
+                |id: usize, count: u32| (0..count as usize).map(|k| value(id, k) as f64 / 64.0 - 2.0).collect();
+            tensors.map(|(id, tensor)| (tensor.name.clone(), elements(id, tensor.shape.iter().product()))).collect()
+        };
+        let changes = |role: &Role| matches!(role, Role::Input | Role::Label | Role::InOut);
+        Given {
+            resident: values(1, &|role| *role == Role::State),
+            records: (1..=MADE_UP).map(|seed| values(seed, &changes)).collect(),
+        }
+    }
+}
+
+/// What stays in the grid.
+fn resident(program: &Program) -> Vec<TensorId> {
+    let tensors = program.tensors.iter().enumerate().filter(|(_, tensor)| tensor.role == Role::State);
+    tensors.map(|(id, _)| TensorId(id)).collect()
+}
+
+/// A record that gives something resident a new value, at its place.
+fn changed(records: &Records, record: usize, name: &str) -> Failure {
+    let places = records.places();
+    let place = |record: usize| places.iter().find(|place| place.record == record && place.name == name);
+    let message = format!("record {} gives `{name}` another value, which is resident: it is loaded once", record + 1);
+    let span = place(record).map(|place| place.span).unwrap_or_default();
+    let diagnostic = Diagnostic::new(Code::Data, span, message).with_label("another value than in the first record");
+    let diagnostic = match place(0) {
+        Some(first) => diagnostic.with_note(first.span, "loaded with this value"),
+        None => diagnostic,
+    };
+    let help = format!("leave it out after the first record, or `{name}` out of what is resident");
+    Failure::about(&records.source, vec![diagnostic.with_help(help)])
 }
 
 /// Values of a record by name; what is undefined is 0.
 fn named(program: &Program, record: &[(TensorId, Elements)]) -> Values {
     let values = |elements: &Elements| elements.iter().map(|element| element.unwrap_or(0.0)).collect();
     record.iter().map(|(id, elements)| (program.tensors[id.0].name.clone(), values(elements))).collect()
-}
-
-/// A record of numbers between -2 and 2 that are the same everywhere.
-fn made_up(program: &Program, seed: usize) -> Vec<(TensorId, Elements)> {
-    let host = |role: &tensor::Role| {
-        matches!(role, tensor::Role::Input | tensor::Role::Label | tensor::Role::InOut | tensor::Role::State)
-    };
-    let tensors = program.tensors.iter().enumerate().filter(|(_, tensor)| host(&tensor.role));
-    let elements = |id: usize, count: u32| -> Elements {
-        let value = |k: u32| ((k as usize + 1) * 7919 + (id + 1) * 104_729 + seed * 1_299_709) % 257;
-        (0..count).map(|k| Some(value(k) as f64 / 64.0 - 2.0)).collect()
-    };
-    tensors.map(|(id, tensor)| (TensorId(id), elements(id, tensor.shape.iter().product()))).collect()
 }

@@ -42,6 +42,7 @@
 //! | [`config`], [`board`], [`settings`] | the TOML of a machine, of a board, of a training |
 //! | [`library`] | configurations, boards and programs that are built in |
 //! | [`plan`] | batch, order, seeds, epochs, constants: who decides them |
+//! | [`resident`] | inputs of a function that stay in the grid: who decides them |
 //! | [`samples`], [`records`] | the data of a training, the values of a function |
 //! | [`training`], [`checkpoint`] | a training on an engine, with the golden model beside it |
 //! | [`model_file`], [`prediction`] | a trained model, and what it says about new rows |
@@ -71,7 +72,7 @@ pub mod simulators;
 pub mod training;
 
 pub use images::{design, fit, resources};
-pub use project::{board, config, library, plan, settings};
+pub use project::{board, config, library, plan, resident, settings};
 pub use training::{checkpoint, engines, model_file, prediction};
 
 pub use design::Design;

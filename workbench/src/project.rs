@@ -7,11 +7,13 @@
 //! | [`library`] | configurations, boards and programs that are built in |
 //! | [`settings`] | the `[train]` table beside a program |
 //! | [`plan`] | batch, order, seeds, epochs, constants: who decides them |
+//! | [`resident`] | inputs of a function that stay in the grid: who decides them |
 
 pub mod board;
 pub mod config;
 pub mod library;
 pub mod plan;
+pub mod resident;
 pub mod settings;
 
 use crate::board::ChosenBoard;
@@ -51,6 +53,8 @@ pub struct Project {
     settings: Option<Source>,
     /// How it is read; its constants are those that are asked for.
     reading: Options,
+    /// Inputs of a function that stay in the grid, as the command line has them.
+    resident_asked: Option<Vec<String>>,
     /// The grid that is there already, if programs are for one.
     there: Option<Machine>,
 }
@@ -68,6 +72,8 @@ pub struct Request {
     pub language: Option<Language>,
     /// How it is read; `set` overrides the constants of the configuration.
     pub reading: Options,
+    /// Inputs of a function that stay in the grid, if the command line names them.
+    pub resident: Option<Vec<String>>,
 }
 
 /// A configuration and where it is from; the default one without a name. Keys of `machine` are stronger than its own.
@@ -107,10 +113,11 @@ impl Project {
         let settings = if library::exists(&settings) { Some(library::read(&settings)?) } else { None };
         let configured = own.is_some_and(|own| library::same(&own, &path));
         let inputs = Inputs { config, config_source, configured, path, source, language, settings };
-        Project::new(inputs, request.reading.clone())
+        let project = Project::new(inputs, request.reading.clone())?;
+        Ok(Project { resident_asked: request.resident.clone(), ..project })
     }
 
-    /// A program in memory, called `name`, whose extension says its language; `settings` is the TOML with its `[train]` table.
+    /// A program in memory, called `name`, whose extension says its language; `settings` is the TOML with its `[train]` and `[function]` tables.
     ///
     /// # Errors
     /// The config is wrong; the name's extension is no language's.
@@ -150,7 +157,20 @@ impl Project {
             let name = language.name();
             return Err(Failure::Usage(format!("--entry {entry}: programs in {name} have no functions")));
         }
-        Ok(Project { config, board, config_source, configured, path, source, language, settings, reading, there: None })
+        let (resident_asked, there) = (None, None);
+        Ok(Project {
+            config,
+            board,
+            config_source,
+            configured,
+            path,
+            source,
+            language,
+            settings,
+            reading,
+            resident_asked,
+            there,
+        })
     }
 
     /// The machine as it is specified: what is left out is fitted to the programs. Of a grid that is there, nothing is left out.
@@ -210,7 +230,7 @@ impl Project {
     /// What the `[train]` table beside the program says about gradients, if there is one.
     fn training(&self) -> Result<Option<Training>, Failure> {
         let Some(source) = &self.settings else { return Ok(None) };
-        settings::read(&self.path, Some(source)).map(|settings| Some(settings.training()))
+        Ok(settings::train_table(source)?.map(|settings| settings.training()))
     }
 
     /// Whether the program has weights, or a `[train]` table names some.
@@ -237,13 +257,13 @@ impl Project {
         settings::read(&self.path, self.settings.as_ref())
     }
 
-    /// Refuse a wrong `[train]` table, if there is one.
+    /// Refuse wrong tables beside the program, if there are any.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn check_settings(&self) -> Result<(), Failure> {
         match &self.settings {
-            Some(source) => settings::read(&self.path, Some(source)).map(drop),
+            Some(source) => settings::train_table(source).map(drop),
             None => Ok(()),
         }
     }

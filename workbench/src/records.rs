@@ -1,7 +1,10 @@
 //! Values of the host as JSON: one record (`{"NAME": number or list, ...}`), or a list of them.
 
+pub mod places;
+
 use crate::failure::{Failure, Source};
 use arch::{Code, Diagnostic};
+use places::Place;
 use serde_json::Value;
 
 /// Records in order; a record is whatever stands there, the program decides whether it will do.
@@ -47,6 +50,11 @@ impl Records {
     /// All of them.
     pub fn all(&self) -> &[Value] {
         &self.records
+    }
+
+    /// Where the names of all records stand, in order; a name that comes twice in a record comes twice.
+    pub fn places(&self) -> Vec<Place> {
+        places::names(&self.source.text)
     }
 
     /// The only one.

@@ -11,6 +11,7 @@ use arch::machine::MachineSpec;
 use arch::{Image, Machine, registers};
 use serde_json::Value;
 use serialport::{ClearBuffer, SerialPort};
+use sim::grid::Grid;
 use sim::link::{Link, LinkError, LinkedGrid, Patience, Shared, Wire};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::PathBuf;
@@ -116,6 +117,11 @@ impl AttachedBoard {
             self.image,
             image.identity()
         )))
+    }
+
+    /// Why the board is lost, if it is.
+    pub fn failure(&self) -> Option<String> {
+        self.grid.failure()
     }
 
     /// For one more engine.

@@ -6,7 +6,7 @@ use crate::arguments::{Global, Schema as Options};
 use crate::commands::about::{code, doctor};
 use crate::commands::measure::{accuracy, bench, explore};
 use crate::commands::{
-    bitstream, build, derive, eval, explain, graph, init, predict, prove, sim, synth, train, weights,
+    bitstream, build, derive, eval, explain, graph, init, predict, prove, run, sim, synth, train, weights,
 };
 use crate::documents::{Document, Problems};
 use crate::files::layout::Layout;
@@ -19,7 +19,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use workbench::config::ConfigFile;
 use workbench::model_file::ModelFile;
-use workbench::settings::TrainFile;
+use workbench::settings::ProgramFile;
 use workbench::{Failure, checkpoint::Checkpoint};
 
 /// One document: name, what it is, and its schema.
@@ -53,8 +53,9 @@ const SCHEMAS: &[Entry] = &[
         "`report.json`: what `build` and `report` write; training, timeline and placement only from `report`",
         written::<ReportDocument<'static>>,
     ),
-    ("run", "Result of `run`", written::<Document<train::Trained>>),
-    ("settings", "The TOML beside a program: its [train] table", read::<TrainFile>),
+    ("run", "Result of `run` that trains", written::<Document<train::Trained>>),
+    ("run_function", "Result of `run` of a function", written::<Document<run::FunctionRun>>),
+    ("settings", "The TOML beside a program: its [train] and [function] tables", read::<ProgramFile>),
     ("sim", "Result of `sim`", written::<Document<sim::Simulated>>),
     ("summary", "`fpga/summary.json`, which `bitstream` writes", written::<bitstream::Summary>),
     ("synth", "Result of `synth`", written::<Document<synth::Synthesised>>),

@@ -1,14 +1,8 @@
-//! Bytes as TOML: a config, and the settings of a training.
+//! Bytes as TOML: a config, and what stands beside a program.
 
-use sim::train::settings::Settings;
-use workbench::Source;
-use workbench::config::{Config, from_toml};
-
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TrainFile {
-    train: Settings,
-}
+use workbench::config::Config;
+use workbench::settings::{function_table, train_table};
+use workbench::{Failure, Source};
 
 /// Nothing here may panic; every message points into the text.
 pub(crate) fn read(bytes: &[u8]) {
@@ -16,12 +10,12 @@ pub(crate) fn read(bytes: &[u8]) {
     let length = text.len();
     let source = Source { name: "config.toml".to_owned(), text };
     let mut diagnostics = Config::parse(&source).err().unwrap_or_default();
-    match from_toml::<TrainFile>(&source.text) {
-        Ok(file) => {
-            let _ = file.train.scales_target();
-        }
-        Err(diagnostic) => diagnostics.push(diagnostic),
+    match train_table(&source) {
+        Ok(table) => drop(table.map(|settings| settings.scales_target())),
+        Err(Failure::Diagnostics { diagnostics: wrong, .. }) => diagnostics.extend(wrong),
+        Err(other) => panic!("{other}"),
     }
+    let _ = function_table(&source);
     for diagnostic in diagnostics {
         let span = diagnostic.span.unwrap_or_default();
         assert!(span.start <= span.end && span.end <= length, "a span outside the text: {diagnostic:?}");

@@ -1,7 +1,7 @@
 //! The TOML that describes a machine, its board and its numbers.
 //!
 //! ```text
-//! program = "..."    [machine]    [board]    [numbers]    [build]
+//! program = "..."    [machine]    [board]    [numbers]    [build]    [function]
 //! ```
 //!
 //! `configs/reference.toml` explains every key. What is wrong is said with line and column, and an unknown key with the
@@ -9,6 +9,7 @@
 
 use crate::failure::{Failure, Source};
 use crate::plan;
+use crate::resident::FunctionOptions;
 use arch::machine::{MOST_LINES, MachineSpec, SetError};
 use arch::{Code, Diagnostic, Machine, Span};
 use compiler::fixed::Numbers;
@@ -20,6 +21,7 @@ use serde_json::{Value, json};
 use sim::train::settings::{Order, Reduction};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Clocks beyond that are typing errors.
@@ -44,6 +46,9 @@ pub struct ConfigFile {
     /// What `build` does, and settings that neither the command line nor a `[train]` table gives.
     #[serde(default)]
     build: BuildOptions,
+    /// What functions leave open, if the table beside the program does not say it.
+    #[serde(default)]
+    function: FunctionOptions,
 }
 
 /// A machine whose number of PUs the board may decide.
@@ -72,6 +77,8 @@ pub struct Config {
     pub numbers: NumberOptions,
     /// What `build` does.
     pub build: BuildOptions,
+    /// What functions leave open.
+    pub function: FunctionOptions,
 }
 
 impl Default for Config {
@@ -85,6 +92,7 @@ impl Default for Config {
             board: BoardOptions::default(),
             numbers: NumberOptions::default(),
             build: BuildOptions::default(),
+            function: FunctionOptions::default(),
         }
     }
 }
@@ -241,6 +249,7 @@ impl Config {
             board: file.board,
             numbers: file.numbers,
             build: file.build,
+            function: file.function,
         })
     }
 }
@@ -318,16 +327,28 @@ fn check_numbers(numbers: &NumberOptions, machine: &Machine, text: &str) -> Resu
 /// Where the value of a key stands.
 pub fn value_span(text: &str, path: &[&str]) -> Option<Span> {
     let root = DeTable::parse(text).ok()?;
-    let mut table = root.get_ref();
-    for (depth, key) in path.iter().enumerate() {
-        let value = table.get(*key)?;
-        if depth + 1 == path.len() {
-            return Some(Span::new(value.span().start, value.span().end));
-        }
-        let DeValue::Table(inner) = value.get_ref() else { return None };
+    value(root.get_ref(), path).map(span_of)
+}
+
+/// Where one element of a list stands.
+pub fn element_span(text: &str, path: &[&str], element: usize) -> Option<Span> {
+    let root = DeTable::parse(text).ok()?;
+    let DeValue::Array(list) = value(root.get_ref(), path)?.get_ref() else { return None };
+    list.get(element).map(span_of)
+}
+
+fn value<'r, 't>(root: &'r DeTable<'t>, path: &[&str]) -> Option<&'r Spanned<DeValue<'t>>> {
+    let (last, tables) = path.split_last()?;
+    let mut table = root;
+    for key in tables {
+        let DeValue::Table(inner) = table.get(*key)?.get_ref() else { return None };
         table = inner;
     }
-    None
+    table.get(*last)
+}
+
+fn span_of(value: &Spanned<DeValue<'_>>) -> Span {
+    Span::new(value.span().start, value.span().end)
 }
 
 #[cfg(test)]
@@ -411,7 +432,7 @@ mod tests {
     #[test]
     fn the_reference_explains_every_key() {
         let reference = library::CONFIGS.iter().find(|(name, _)| *name == "configs/reference.toml").unwrap().1;
-        for table in ["", "machine", "board", "numbers", "build"] {
+        for table in ["", "machine", "board", "numbers", "build", "function"] {
             for key in keys_of(table) {
                 let path: Vec<&str> = table.split('.').filter(|part| !part.is_empty()).chain([key.as_str()]).collect();
                 assert!(value_span(reference, &path).is_some(), "configs/reference.toml lacks {path:?}");

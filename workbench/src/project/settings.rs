@@ -1,8 +1,9 @@
-//! The TOML file next to a program: what training needs and the program leaves open.
+//! The TOML file next to a program: what its training (`[train]`) or its use as a function (`[function]`) needs and it leaves open.
 
 use crate::config::{from_toml, value_span};
 use crate::failure::{Failure, Source};
 use crate::plan;
+use crate::resident::FunctionOptions;
 use arch::{Code, Diagnostic};
 use compiler::derived::losses::Loss;
 use compiler::derived::training::Measure;
@@ -14,9 +15,12 @@ use std::path::Path;
 /// The TOML beside a program.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct TrainFile {
+pub struct ProgramFile {
     /// What training needs and the program does not say.
-    train: Settings,
+    train: Option<Settings>,
+    /// What a function leaves open.
+    #[serde(default)]
+    function: FunctionOptions,
 }
 
 /// The `[train]` table of the TOML beside a program.
@@ -31,11 +35,32 @@ pub fn read(program: &Path, beside: Option<&Source>) -> Result<Settings, Failure
         );
         return Err(Failure::File(message));
     };
+    train_table(source)?.ok_or_else(|| {
+        let message = "there is no [train] table, which names the prediction and the loss";
+        let help = "programs/logistic.toml is an example";
+        Failure::about(source, vec![Diagnostic::global(Code::Config, message).with_help(help)])
+    })
+}
+
+/// The `[train]` table, if there is one.
+///
+/// # Errors
+/// The file is wrong.
+pub fn train_table(source: &Source) -> Result<Option<Settings>, Failure> {
     parse(&source.text).map_err(|error| Failure::about(source, vec![error]))
 }
 
-fn parse(text: &str) -> Result<Settings, Diagnostic> {
-    let settings = from_toml::<TrainFile>(text)?.train;
+/// The `[function]` table.
+///
+/// # Errors
+/// The file is wrong.
+pub fn function_table(source: &Source) -> Result<FunctionOptions, Failure> {
+    let file = from_toml::<ProgramFile>(&source.text).map_err(|error| Failure::about(source, vec![error]))?;
+    Ok(file.function)
+}
+
+fn parse(text: &str) -> Result<Option<Settings>, Diagnostic> {
+    let Some(settings) = from_toml::<ProgramFile>(text)?.train else { return Ok(None) };
     if let Some((key, message)) = impossible(&settings) {
         let span = value_span(text, &["train", key]).unwrap_or_default();
         return Err(Diagnostic::new(Code::Config, span, message));
@@ -44,10 +69,10 @@ fn parse(text: &str) -> Result<Settings, Diagnostic> {
     let (name, labels) = match settings.loss {
         Measure::Library(Loss::Logistic) => ("logistic", "{ 0 = 0, 1 = 1 }"),
         Measure::Library(Loss::Hinge) => ("hinge", "{ 0 = -1, 1 = 1 }"),
-        _ => return Ok(settings),
+        _ => return Ok(Some(settings)),
     };
     if settings.labels.as_ref().is_some_and(|labels| !labels.is_empty()) {
-        return Ok(settings);
+        return Ok(Some(settings));
     }
     let span = value_span(text, &["train", "loss"]).unwrap_or_default();
     let message = format!("the loss `{name}` needs `labels`: what stands in the target column, and its number");
@@ -112,10 +137,13 @@ mod tests {
     #[test]
     fn the_manual_explains_every_key() {
         let manual = include_str!("../../../docs/command-line.md");
-        let example = manual.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-        from_toml::<TrainFile>(example).unwrap();
+        let mut examples = manual.split("```toml").skip(1).filter_map(|rest| rest.split("```").next());
+        let function = examples.next().unwrap();
+        assert!(from_toml::<ProgramFile>(function).unwrap().function.resident.is_some());
+        let example = examples.next().unwrap();
+        from_toml::<ProgramFile>(example).unwrap();
         let table: toml::Table = example.parse().unwrap();
-        let unknown = toml::from_str::<TrainFile>("[train]\nzz = 1").err().unwrap();
+        let unknown = toml::from_str::<ProgramFile>("[train]\nzz = 1").err().unwrap();
         for key in unknown.message().split('`').skip(3).step_by(2) {
             assert!(table["train"].get(key).is_some(), "docs/command-line.md lacks `{key}`");
         }
