@@ -17,6 +17,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use workbench::Project;
+use workbench::config::{StoreOption, value_span};
 use workbench::resources::{self, Estimate};
 use workbench::{Failure, Source};
 
@@ -95,6 +96,7 @@ impl<'a> Hardware<'a> {
             return Ok(hdl::elaborate_with(design, leaves));
         };
         let hertz = |mhz: f64| (mhz * 1e6).round() as u64;
+        let store_rows = self.store_rows(design.machine())?;
         let board = shell::Board {
             pll: self.facts.device.family().pll(),
             pin_hz: hertz(self.facts.clock.pin_mhz),
@@ -103,8 +105,34 @@ impl<'a> Hardware<'a> {
             leds: io.leds,
             lit_by_one: io.leds_lit == 1,
             pressed_is_one: io.button_pressed == 1,
+            store_rows,
         };
         shell::board_with(design, &board, leaves).map_err(|error| self.about_the_board(error.to_string()))
+    }
+
+    /// Rows of the sample store that the configuration asks for; 0: none.
+    ///
+    /// # Errors
+    /// It asks for one where there is no room, or no serial port that would fill it.
+    pub fn store_rows(&self, machine: &Machine) -> Result<u32, Failure> {
+        let asked = self.project.config.board.store;
+        if asked == StoreOption::None {
+            return Ok(0);
+        }
+        let (family, microcode) = (self.facts.device.family(), self.project.config.build.microcode);
+        let rows = match self.facts.io {
+            Some(_) => resources::store_rows(machine, family, &self.facts.resources, microcode),
+            None => 0,
+        };
+        if rows == 0 && asked == StoreOption::Bram {
+            let (_, source) = self.config();
+            let span = value_span(&source.text, &["board", "store"]).unwrap_or_default();
+            let message = format!("{} has no room for a sample store beside {machine}", self.facts.title);
+            let help =
+                "a smaller grid or shallower memories leave block memories over; `store = \"auto\"` goes without";
+            return Err(Failure::about(&source, vec![Diagnostic::new(Code::Config, span, message).with_help(help)]));
+        }
+        Ok(rows)
     }
 
     /// A mistake in what the configuration says of the board.
@@ -154,7 +182,11 @@ impl<'a> Hardware<'a> {
         self.check_fit(machine)?;
         let rtl = self.design(design)?;
         talk.say(format!("synthesis of {machine} for {}", self.facts.title));
-        let (groups, middle) = shell::multipliers(machine, self.facts.device.family().leaves());
+        let store_rows = self.store_rows(machine)?;
+        if store_rows > 0 {
+            talk.say(format!("sample store: {store_rows} rows of {} words", machine.stream_words()));
+        }
+        let (groups, middle) = shell::multipliers(machine, self.facts.device.family().leaves(), store_rows > 0);
         let anchors = floorplan::plan(&self.facts.device, &groups, &middle);
         yosys::synthesise_at(&rtl, self.facts.device.family(), &anchors, &self.folder, &Toolbox::default())
             .map_err(|error| synthesis_failure(&error))

@@ -12,7 +12,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tool::{Ran, run};
@@ -35,6 +35,8 @@ enum Line {
 /// A board behind a pseudo-terminal.
 struct Bench {
     name: String,
+    /// Bytes that the host has sent.
+    sent: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
     /// Kept open, so that the terminal outlives the program under test.
@@ -56,16 +58,18 @@ impl Bench {
         drop(theirs);
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
+        let sent = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&sent);
         let thread = std::thread::spawn(move || {
             if let Some(library) = library {
-                serve(&mut ours, BoardDevice::new(&library, DIVISOR, true), line, &seen);
+                serve(&mut ours, BoardDevice::new(&library, DIVISOR, true), line, &seen, &count);
             } else {
                 while !seen.load(Ordering::Relaxed) {
                     std::thread::sleep(Duration::from_millis(5));
                 }
             }
         });
-        Bench { name, stop, thread: Some(thread), _other_end: other_end }
+        Bench { name, sent, stop, thread: Some(thread), _other_end: other_end }
     }
 }
 
@@ -82,7 +86,11 @@ fn machine() -> Machine {
 }
 
 fn library() -> Library {
-    let rtl = shell::board(&machine(), &facts()).unwrap();
+    library_of(&facts())
+}
+
+fn library_of(facts: &shell::Board) -> Library {
+    let rtl = shell::board(&machine(), facts).unwrap();
     Library::build(&rtl, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -95,11 +103,12 @@ fn facts() -> shell::Board {
         leds: 3,
         lit_by_one: true,
         pressed_is_one: true,
+        store_rows: 0,
     }
 }
 
-fn serve(terminal: &mut TTYPort, mut board: BoardDevice, line: Line, stop: &AtomicBool) {
-    let (mut buffer, mut count, mut random, mut resting) = ([0; 4096], 0usize, 1u32, false);
+fn serve(terminal: &mut TTYPort, mut board: BoardDevice, line: Line, stop: &AtomicBool, sent: &AtomicUsize) {
+    let (mut buffer, mut random, mut resting) = ([0; 4096], 1u32, false);
     let mut disturb = |bytes: &mut [u8]| {
         if let Line::Noisy(interval) = line {
             for byte in bytes {
@@ -113,9 +122,9 @@ fn serve(terminal: &mut TTYPort, mut board: BoardDevice, line: Line, stop: &Atom
             let read = terminal.read(&mut buffer).unwrap_or(0);
             disturb(&mut buffer[..read]);
             board.send(&buffer[..read]);
-            count += read;
+            sent.fetch_add(read, Ordering::Relaxed);
         }
-        if matches!(line, Line::Unplugged(limit) if count > limit) {
+        if matches!(line, Line::Unplugged(limit) if sent.load(Ordering::Relaxed) > limit) {
             return;
         }
         board.run(400);
@@ -204,6 +213,33 @@ fn a_function_runs_on_a_board() {
     told(&["programs/linear.t"], "a training needs its data: --data FILE");
     told(&["programs/linear.t", "--data", "x.csv", "--resident", "w"], "this is for functions");
     told(&["programs/linear.t", "--data", "x.csv", "--inputs", "in.json"], "cannot be used with");
+}
+
+/// A board with a store is sent its samples once, however many epochs there are, and gives the words of one without.
+#[test]
+fn a_board_keeps_its_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), GRID);
+    let trained = |store_rows: u32, epochs: &str| {
+        let bench = Bench::of(Line::Good, Some(library_of(&shell::Board { store_rows, ..facts() })));
+        let settings = ["--order", "store", "--epochs", epochs, "--limit", "100", "--format", "json"];
+        let data = ["programs/logistic.t", "--data", "examples/breast_cancer.csv"];
+        let ran = run(&[&["run", "--port", &bench.name, "--config", &config][..], &data, &settings].concat());
+        assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+        let board = ran.json();
+        assert_eq!(board["words_differing"], 0, "{board}");
+        (board["train"]["board"].clone(), bench.sent.load(Ordering::Relaxed))
+    };
+    let (sent, bytes_sent) = trained(0, "3");
+    let (kept, bytes_kept) = trained(512, "3");
+    assert_eq!(kept, sent);
+    // An epoch of 80 samples has 80 x 5 beats of 8 words of 2 bytes.
+    assert!(bytes_kept + 80 * 5 * 16 < bytes_sent, "{bytes_kept} of {bytes_sent}");
+    // While a training runs the host asks for its progress, and sends nothing else.
+    let (_, more) = trained(512, "4");
+    assert!(more < bytes_kept + 80 * 5 * 16, "{more} after {bytes_kept}");
+    // A store that is too small is not used.
+    assert_eq!(trained(256, "3").0, sent);
 }
 
 /// A grid whose program is part of it trains like the others, and refuses another program.

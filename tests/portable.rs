@@ -169,6 +169,7 @@ fn shells_are_read_by_every_front_end() {
         designs.add_rtl(&format!("axi_{seed}"), &shell::axi(&machine));
         // The link without its board, whose clock comes from a cell of the device.
         designs.add(&format!("link_{seed}"), "host_link", &shell::link_modules(), "");
+        designs.add_rtl(&format!("store_{seed}"), &hdl::store::stored(&machine, 1000));
     }
     // Blocks of devices, with the models that simulate them.
     let machine = Machine::grid(2, 2, 16).unwrap();

@@ -12,6 +12,7 @@
 //! | [`registers`] | the control port's map |
 //! | [`axi`] | the map of the AXI shell |
 //! | [`link`] | the byte protocol between a host and a board |
+//! | [`store`] | the sample store of a board, and how samples lie in it |
 //! | [`image`] | what is loaded into a grid: programs, tables, stream layout |
 //! | [`rtl`] | generated hardware text and its ports |
 //! | [`tools`] | where the external tools are |
@@ -34,6 +35,7 @@ pub mod number;
 pub mod origin;
 pub mod registers;
 pub mod rtl;
+pub mod store;
 pub mod timing;
 pub mod tools;
 

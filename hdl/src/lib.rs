@@ -14,6 +14,7 @@
 //! | `reduction` | what stands beside a row or the grid: `node` `tree` `root` `function` `divider` `scalar` |
 //! | `pu` `grid` | a row of PEs, and all of it |
 //! | `rules` | what blocks rely on, as assertions in their text |
+//! | [`store`] | the sample store, which may stand before the grid |
 //! | [`shell`] | what stands around the grid on a board: `serial` `axi` `pll` |
 //! | `model` | the grid in rust-hdl's simulator |
 //!
@@ -31,11 +32,12 @@ mod reduction;
 mod rtl;
 mod rules;
 pub mod shell;
+pub mod store;
 
 pub use arch::device::Leaves;
 pub use model::{Inputs, Model, Outputs};
 
-use arch::rtl::{Direction, Rtl};
+use arch::rtl::{Direction, Port, Rtl};
 use arch::{Image, Machine};
 use rust_hdl::prelude::Block;
 
@@ -100,7 +102,7 @@ pub fn lint_waivers() -> &'static str {
     include_str!("../waivers.vlt")
 }
 
-fn ports(machine: &Machine) -> Vec<arch::rtl::Port> {
+fn ports(machine: &Machine) -> Vec<Port> {
     Rtl::grid_ports(machine.stream_words() * machine.word(), machine.word())
 }
 
@@ -114,14 +116,18 @@ fn head(machine: &Machine) -> String {
     )
 }
 
-/// The top module: the grid with the words of an input beat joined to one port.
-fn top(machine: &Machine) -> String {
-    let ports = ports(machine);
-    let declared = ports.iter().map(|port| {
+/// Ports as a module declares them.
+fn declared(ports: &[Port]) -> String {
+    rtl::ports::commented_ports(ports.iter().map(|port| {
         let direction = if port.direction == Direction::Input { "input " } else { "output" };
         let range = if port.width == 1 { String::new() } else { format!("[{}:0] ", port.width - 1) };
         (format!("{direction} wire {range}{}", port.name), port.name.clone())
-    });
+    }))
+}
+
+/// The top module: the grid with the words of an input beat joined to one port.
+fn top(machine: &Machine) -> String {
+    let ports = ports(machine);
     let connected = ports.iter().flat_map(|port| {
         if port.name == "in_data" {
             let word = machine.word();
@@ -133,7 +139,7 @@ fn top(machine: &Machine) -> String {
     });
     format!(
         "// The grid with its ports as docs/machine.md names them.\nmodule {TOP} (\n{});\n    grid grid (\n{}\n    );\nendmodule\n",
-        rtl::ports::commented_ports(declared),
+        declared(&ports),
         connected.collect::<Vec<_>>().join(",\n"),
     )
 }

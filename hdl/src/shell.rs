@@ -13,6 +13,7 @@ mod pll;
 pub use axi::{AXI_TOP, axi, axi_modules, axi_shell};
 
 use crate::datapath::multiplier;
+use crate::store::STORED_TOP;
 use crate::{Design, Leaves, TOP};
 use arch::device::Pll;
 use arch::link::{self, Command, Status};
@@ -47,6 +48,8 @@ pub struct Board {
     pub lit_by_one: bool,
     /// Whether the button gives a 1 while it is pressed.
     pub pressed_is_one: bool,
+    /// Rows of the sample store before the grid; 0: there is none.
+    pub store_rows: u32,
 }
 
 /// Why a board has no top.
@@ -128,18 +131,23 @@ pub fn board_with<'a>(design: impl Into<Design<'a>>, board: &Board, leaves: Leav
         port("uart_tx", Direction::Output, 1),
         port("led", Direction::Output, board.leds.max(1)),
     ];
-    let grid = crate::elaborate_with(design, leaves).verilog;
-    Ok(Rtl { top: BOARD_TOP.to_owned(), verilog: [grid, link_modules(), top].join("\n"), ports })
+    let grid = match board.store_rows {
+        0 => crate::elaborate_with(design, leaves),
+        rows => crate::store::stored_with(design, rows, leaves),
+    };
+    Ok(Rtl { top: BOARD_TOP.to_owned(), verilog: [grid.verilog, link_modules(), top].join("\n"), ports })
 }
 
 /// The multiplier blocks of a board's grid that have names, as paths in the flat netlist: those of each PU, and those beside the PUs.
-pub fn multipliers(machine: &Machine, leaves: Leaves) -> (Vec<Vec<String>>, Vec<String>) {
+/// A grid with a store is one level further down.
+pub fn multipliers(machine: &Machine, leaves: Leaves, stored: bool) -> (Vec<Vec<String>>, Vec<String>) {
     let word = machine.word();
     let is_block = multiplier::block(leaves, word, word).is_some();
     // The slope of a function: the difference of an entry, and the fraction with a sign.
     let has_slope = machine.table_entries() > 0 && multiplier::block(leaves, word + 2, word + 1).is_some();
-    // `grid` of the board's top is the module `tabla`, whose only part is the grid.
-    let path = |block: &str| format!("grid.grid.{block}.{}", multiplier::NAME);
+    // `grid` of the board's top is the module `tabla`, whose only part is the grid, or has it beside the store.
+    let grid = if stored { "grid.grid.grid" } else { "grid.grid" };
+    let path = |block: &str| format!("{grid}.{block}.{}", multiplier::NAME);
     let slope = |root: &str| has_slope.then(|| path(&format!("{root}.units_0.slope")));
     let pu = |r: u32| {
         let columns = if is_block { machine.pes_per_pu() } else { 0 };
@@ -216,6 +224,7 @@ fn board_text(machine: &Machine, board: &Board) -> Result<String, ShellError> {
     let lit = if board.lit_by_one { "" } else { "~" };
     let pressed = if board.pressed_is_one { "button" } else { "!button" };
     let (last, address) = (word - 1, registers::ADDRESS_BITS - 1);
+    let grid = if board.store_rows > 0 { STORED_TOP } else { TOP };
     Ok(format!(
         "// {BOARD_TOP}: the grid behind the serial port of a board.
 module {BOARD_TOP} (
@@ -266,7 +275,7 @@ module {BOARD_TOP} (
         .out_data(out_data), .out_valid(out_valid), .out_ready(out_ready),
         .session(session), .active(active), .failed(failed)
     );
-    {TOP} grid (
+    {grid} grid (
         .clock(clock), .reset(grid_reset), .control_write(control_write), .control_address(control_address),
         .control_data(control_data), .control_read(control_read),
         .in_data(in_data), .in_valid(in_valid), .in_ready(in_ready),

@@ -3,7 +3,10 @@
 //!     image ──▶ control port: programs, tables, entries
 //!     model, steps ──pack by Image::model_in, step_in──▶ beats ──▶ grid ──▶ words ──unpack by step_out, model_out──▶ tensors
 //!
-//! This is the driver of the accelerator. The simulators and a board differ only in the [`Grid`] behind it.
+//! This is the driver of the accelerator. The simulators and a board differ only in the [`Grid`] behind it. [`played`] feeds a grid from
+//! the sample store before it.
+
+pub mod played;
 
 use crate::grid::{Grid, Host, Stalls};
 use arch::image::Feed;
@@ -98,66 +101,57 @@ impl<G: Grid> Driver<G> {
     /// # Errors
     /// When the grid stops taking input, giving output or becoming done, or can only run another program.
     pub fn run(&mut self, run: Run<'_>) -> Result<Outcome, Stuck> {
-        if let Some(refused) = &self.refused {
-            return Err(refused.clone());
-        }
-        let expected = self.expected(&run);
+        self.check()?;
+        let (steps, emit_model) = (run.steps.len(), run.emit_model);
+        let (expected, patience) = (self.expected(steps, emit_model), self.patience());
         let mut beats = Beats::new(&self.image, &run);
-        let mut outcome = Outcome::default();
-        Self::start(&mut self.grid, &run, self.image.tiles);
-        // Longer than any wait inside a run: a step, and stalls.
-        let patience = 4 * u64::from(self.image.step_length) + 10_000;
-        let mut idle = 0u64;
-        loop {
-            while self.streams.beats_left() < 2 {
-                let Some(beat) = beats.next() else { break };
-                self.streams.send(beat);
-            }
-            if self.streams.beats_left() == 0 && outcome.raw.len() >= expected {
-                break;
-            }
-            let result = self.streams.cycle(&mut self.grid);
-            outcome.raw.extend(result.output);
-            idle = if result.input_taken || result.output.is_some() { 0 } else { idle + 1 };
-            if idle > patience {
-                let (left, words) = (self.streams.beats_left(), outcome.raw.len());
-                let beats = if left > 0 { "a beat of input waits" } else { "all input is taken" };
-                return Err(Stuck(format!(
-                    "no transfer in {patience} cycles; {beats}, {words} of {expected} words came out"
-                )));
-            }
-        }
+        let mut raw = Vec::new();
+        let flags = if run.load_model.is_some() { registers::START_LOAD_MODEL } else { 0 };
+        start(&mut self.grid, steps as u32 * self.image.tiles, flags, emit_model);
+        exchange(&mut self.grid, &mut self.streams, &mut || beats.next(), expected, patience, &mut raw)?;
+        self.conclude(steps, emit_model, raw)
+    }
+
+    /// Only its own program runs on a grid that has one.
+    fn check(&self) -> Result<(), Stuck> {
+        self.refused.clone().map_or(Ok(()), Err)
+    }
+
+    /// Longer than any wait inside a run: a step, and stalls.
+    fn patience(&self) -> u64 {
+        4 * u64::from(self.image.step_length) + 10_000
+    }
+
+    /// The end of a run of so many batches that has given all its words.
+    fn conclude(&mut self, steps: usize, emit_model: bool, raw: Vec<i64>) -> Result<Outcome, Stuck> {
+        let patience = self.patience();
         self.streams.take_words();
         self.streams.finish(&mut self.grid, patience).map_err(|stuck| Stuck(stuck.to_string()))?;
         let more = self.streams.take_words();
         if !more.is_empty() {
+            let expected = raw.len();
             return Err(Stuck(format!("{} words came out after all {expected} expected words", more.len())));
         }
+        let mut outcome = Outcome { raw, ..Outcome::default() };
         outcome.saturated = self.grid.control_read(registers::CONTROL) & registers::SATURATED != 0;
         outcome.cycles = u64::from(self.grid.control_read(registers::CYCLES_LOW))
             | u64::from(self.grid.control_read(registers::CYCLES_HIGH)) << 32;
         let mut words = outcome.raw.iter().copied();
-        for _ in run.steps {
+        for _ in 0..steps {
             let step = if self.image.entries.emit_step.is_some() { self.image.step_out.as_slice() } else { &[] };
             outcome.steps.push(unpack(&self.image, step, &mut words));
         }
-        if run.emit_model {
+        if emit_model {
             outcome.model = unpack(&self.image, &self.image.model_out, &mut words);
         }
         Ok(outcome)
     }
 
-    fn start(grid: &mut G, run: &Run<'_>, tiles: u32) {
-        grid.control_write(registers::STEPS, run.steps.len() as u32 * tiles);
-        let load = if run.load_model.is_some() { registers::START_LOAD_MODEL } else { 0 };
-        let emit = if run.emit_model { registers::START_EMIT_MODEL } else { 0 };
-        grid.control_write(registers::CONTROL, registers::START | load | emit);
-    }
-
     /// Begin a run and go away in the middle of it, after so many cycles.
     pub fn abandon(mut self, run: Run<'_>, cycles: u64) {
         let mut beats = Beats::new(&self.image, &run);
-        Self::start(&mut self.grid, &run, self.image.tiles);
+        let flags = if run.load_model.is_some() { registers::START_LOAD_MODEL } else { 0 };
+        start(&mut self.grid, run.steps.len() as u32 * self.image.tiles, flags, run.emit_model);
         let mut beat = beats.next();
         for cycle in 0..cycles {
             if self.grid.cycle(beat.as_deref(), cycle % 2 == 0).input_taken {
@@ -166,11 +160,50 @@ impl<G: Grid> Driver<G> {
         }
     }
 
-    fn expected(&self, run: &Run<'_>) -> usize {
+    /// Words that come out of a run of so many batches.
+    fn expected(&self, steps: usize, emit_model: bool) -> usize {
         let words = |feeds: &[Feed]| feeds.iter().map(Feed::beats).sum::<u64>() as usize;
         let step = if self.image.entries.emit_step.is_some() { words(&self.image.step_out) } else { 0 };
-        let model = if run.emit_model { words(&self.image.model_out) } else { 0 };
-        step * run.steps.len() + model
+        let model = if emit_model { words(&self.image.model_out) } else { 0 };
+        step * steps + model
+    }
+}
+
+/// Start a run of so many steps.
+fn start<G: Grid>(grid: &mut G, steps: u32, flags: u32, emit_model: bool) {
+    grid.control_write(registers::STEPS, steps);
+    let emit = if emit_model { registers::START_EMIT_MODEL } else { 0 };
+    grid.control_write(registers::CONTROL, registers::START | flags | emit);
+}
+
+/// Feed all `beats`, and take words until there are `expected` of them.
+fn exchange<G: Grid>(
+    grid: &mut G,
+    streams: &mut Host,
+    beats: &mut dyn FnMut() -> Option<Vec<i64>>,
+    expected: usize,
+    patience: u64,
+    raw: &mut Vec<i64>,
+) -> Result<(), Stuck> {
+    let mut idle = 0u64;
+    loop {
+        while streams.beats_left() < 2 {
+            let Some(beat) = beats() else { break };
+            streams.send(beat);
+        }
+        if streams.beats_left() == 0 && raw.len() >= expected {
+            return Ok(());
+        }
+        let result = streams.cycle(grid);
+        raw.extend(result.output);
+        idle = if result.input_taken || result.output.is_some() { 0 } else { idle + 1 };
+        if idle > patience {
+            let (left, words) = (streams.beats_left(), raw.len());
+            let beats = if left > 0 { "a beat of input waits" } else { "all input is taken" };
+            return Err(Stuck(format!(
+                "no transfer in {patience} cycles; {beats}, {words} of {expected} words came out"
+            )));
+        }
     }
 }
 

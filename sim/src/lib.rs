@@ -7,6 +7,7 @@
 //! | [`train`] | a training on a data set, on any engine |
 //! | [`grid`] | nothing: the interface of a grid under a clock, and what drives it |
 //! | [`link`] | a board at the other end of a serial line, or the model of one |
+//! | [`store`] | a grid with a sample store before it |
 //! | [`verilator`] | the generated Verilog |
 //! | [`golden`] | tensor IR on real numbers |
 //! | [`plain`] | the same once more, plain and slow, to compare [`golden`] with |
@@ -32,6 +33,7 @@ pub mod ladder;
 pub mod link;
 pub mod plain;
 pub mod prove;
+pub mod store;
 pub mod train;
 pub mod verilator;
 pub mod waves;

@@ -38,6 +38,7 @@ fn facts() -> shell::Board {
         leds: 4,
         lit_by_one: true,
         pressed_is_one: true,
+        store_rows: 0,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::failure::{Failure, Source};
 use crate::progress::Cancel;
 use arch::machine::MachineSpec;
-use arch::{Image, Machine, registers};
+use arch::{Image, Machine, registers, store};
 use serde_json::Value;
 use serialport::{ClearBuffer, SerialPort};
 use sim::grid::Grid;
@@ -49,6 +49,8 @@ pub struct AttachedBoard {
     machine: Machine,
     /// Which image is part of it; 0: none.
     image: u32,
+    /// Rows of its sample store; 0: there is none.
+    store_rows: u32,
     grid: Shared<LinkedGrid<Port>>,
 }
 
@@ -82,9 +84,10 @@ impl AttachedBoard {
             if cancel.is_asked() { Failure::Interrupted } else { failed(error.to_string()) }
         };
         let mut link = Link::open(Port { port, cancel: cancel.clone() }, patience).map_err(link_failed)?;
-        let image = link.read(&[registers::IMAGE]).map_err(link_failed)?[0];
+        let values = link.read(&[registers::IMAGE, store::ROWS]).map_err(link_failed)?;
+        let (image, store_rows) = (values[0], values[1]);
         let machine = link.machine().clone();
-        Ok(AttachedBoard { name, machine, image, grid: Shared::new(LinkedGrid::new(link)) })
+        Ok(AttachedBoard { name, machine, image, store_rows, grid: Shared::new(LinkedGrid::new(link)) })
     }
 
     /// The port's name.
@@ -95,6 +98,11 @@ impl AttachedBoard {
     /// The grid on the board.
     pub fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    /// Rows of its sample store, each as wide as a beat; 0: there is none.
+    pub fn store_rows(&self) -> u32 {
+        self.store_rows
     }
 
     /// Whether it can run this image: programs are loaded, or it is the one that is part of the board's grid.

@@ -265,6 +265,11 @@ impl Training {
         patience.zip(best).is_some_and(|(patience, best)| epochs - best.epoch >= patience)
     }
 
+    /// Whether the weights of every epoch are judged or kept.
+    fn looks(&self, how: &How<'_>, progress: &dyn Progress) -> bool {
+        how.curves || progress.wants_checkpoints() || !self.samples.validation.is_empty()
+    }
+
     /// Train on one engine and judge the result.
     fn achieve(
         &self,
@@ -330,10 +335,13 @@ impl Training {
             }
             Ok(if self.is_over(best.as_ref(), epoch + 1) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
+        // A board plays as many epochs from its store as nobody wants to see the weights of.
+        let plays = !golden && how.board.is_some_and(|board| board.store_rows() > 0);
+        let every = if plays && !self.looks(how, progress) { schedule.epochs } else { 1 };
         let trained = if self.is_over(before.best.as_ref(), before.epochs) {
             Ok(start)
         } else {
-            resume(engines, &samples.train, schedule, before.epochs, start, &mut after_epoch)
+            resume(engines, &samples.train, schedule, before.epochs, start, every, &mut after_epoch)
         };
         progress.ends(name);
         if let Some(failure) = failed {

@@ -9,6 +9,7 @@ use super::host::{Link, LinkError, Wire};
 use crate::grid::{CycleResult, Grid};
 use arch::link::{PAYLOAD_LIMIT, words_per_frame};
 use arch::registers::{BUSY, CONTROL};
+use arch::store;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,6 +27,8 @@ pub struct LinkedGrid<W> {
     /// Nothing can come out before something goes in: the grid said that it is not busy.
     resting: bool,
     progress: Instant,
+    /// Epochs and batches that the sample store has left, when they were read last.
+    played: [u32; 2],
     failure: Option<LinkError>,
 }
 
@@ -39,6 +42,7 @@ impl<W: Wire> LinkedGrid<W> {
             incoming: VecDeque::new(),
             resting: false,
             progress: Instant::now(),
+            played: [0; 2],
             failure: None,
         }
     }
@@ -96,6 +100,16 @@ impl<W: Wire> LinkedGrid<W> {
         Ok(())
     }
 
+    /// A store that plays makes progress, though nothing goes over the line.
+    fn watch(&mut self, address: u32, value: u32) {
+        let counters = [store::EPOCHS_LEFT, store::RECORDS_LEFT].into_iter().zip(&mut self.played);
+        for (_, seen) in counters.filter(|&(counter, _)| counter == address) {
+            if std::mem::replace(seen, value) != value {
+                self.progress = Instant::now();
+            }
+        }
+    }
+
     fn check_progress(&self, waiting: impl FnOnce() -> String) -> Result<(), LinkError> {
         let limit = self.link.patience().progress;
         if self.progress.elapsed() < limit {
@@ -142,6 +156,7 @@ impl<W: Wire> Grid for LinkedGrid<W> {
             } else if address == CONTROL {
                 grid.check_progress(|| "its run does not end".to_owned())?;
             }
+            grid.watch(address, value);
             Ok(value)
         });
         value.unwrap_or(0)

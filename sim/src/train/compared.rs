@@ -62,15 +62,21 @@ impl Compared {
         }
     }
 
-    fn run_both(&mut self, steps: &[Step], first: u64) -> Result<Run, EngineError> {
-        let reference = self.reference.run(steps)?;
-        let run = self.lower.run(steps)?;
+    /// Let both do the same, whose first step has the number `first` and which is `count` steps long, and compare.
+    fn both(
+        &mut self,
+        first: u64,
+        count: u64,
+        go: &dyn Fn(&mut dyn Engine) -> Result<Run, EngineError>,
+    ) -> Result<Run, EngineError> {
+        let reference = go(self.reference.as_mut())?;
+        let run = go(self.lower.as_mut())?;
         let tensor = self.prediction.clone();
         for (n, (found, expected)) in run.predictions.iter().zip(&reference.predictions).enumerate() {
             self.compare(&tensor, first + n as u64, found, expected);
         }
         let (found, expected) = (self.lower.model(), self.reference.model());
-        let last = first + steps.len() as u64 - 1;
+        let last = first + count - 1;
         for (name, expected) in &expected {
             let none = Vec::new();
             self.compare(name, last, found.get(name).unwrap_or(&none), expected);
@@ -100,11 +106,24 @@ impl Engine for Compared {
         if self.every_update && steps.len() > 1 {
             let start = self.lower.model();
             for (n, step) in steps.iter().enumerate() {
-                self.run_both(std::slice::from_ref(step), first + n as u64)?;
+                self.both(first + n as u64, 1, &|engine| engine.run(std::slice::from_ref(step)))?;
             }
             self.load(&start);
         }
-        self.run_both(steps, first)
+        self.both(first, steps.len() as u64, &|engine| engine.run(steps))
+    }
+
+    fn run_epochs(&mut self, steps: &[Step], epochs: usize) -> Result<Run, EngineError> {
+        if self.every_update {
+            let mut all = Run::default();
+            for _ in 0..epochs {
+                all.add(self.run(steps)?);
+            }
+            return Ok(all);
+        }
+        let (first, count) = (self.steps_done, (steps.len() * epochs) as u64);
+        self.steps_done += count;
+        self.both(first, count, &|engine| engine.run_epochs(steps, epochs))
     }
 
     fn model(&self) -> Model {

@@ -1,10 +1,12 @@
 //! A clocked grid as an engine: words in, words out, cycles counted.
 
-use crate::driver::{Driver, Run as DriverRun, Words};
+use crate::driver::played::SampleSet;
+use crate::driver::{Driver, Outcome, Run as DriverRun, Stuck, Words};
 use crate::grid::{Grid, Stalls};
 use crate::train::engine::{Engine, EngineError, Model, Run, Signature, Step};
 use arch::Image;
 use arch::number::{quantise, to_f64};
+use arch::store::COUNT_BITS;
 
 /// A grid that runs one image.
 pub struct Device<G: Grid> {
@@ -67,16 +69,51 @@ impl<G: Grid> Engine for Device<G> {
 
     fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
         let steps: Vec<Words> = steps.iter().map(|step| self.pack(step)).collect();
-        let emit_model = self.driver.image().entries.emit_model.is_some();
+        let emit_model = self.emits_model();
         self.stale |= self.driver.take_over();
         let run = DriverRun { load_model: self.stale.then_some(&self.model), steps: &steps, emit_model };
         let outcome = self.driver.run(run);
+        self.finished(outcome)
+    }
+
+    fn run_epochs(&mut self, steps: &[Step], epochs: usize) -> Result<Run, EngineError> {
+        let rows = self.driver.store_rows();
+        let pack = || steps.iter().map(|step| self.pack(step)).collect::<Vec<Words>>();
+        let set = if rows > 0 { SampleSet::new(self.driver.image(), &pack()) } else { None };
+        let counts = steps.len() as u64 * epochs as u64 * u64::from(self.driver.image().tiles) <= u32::MAX.into()
+            && epochs < 1 << COUNT_BITS;
+        let Some(set) = set.filter(|set| set.rows() <= rows && counts) else {
+            let mut all = Run::default();
+            for _ in 0..epochs {
+                all.add(self.run(steps)?);
+            }
+            return Ok(all);
+        };
+        self.stale |= self.driver.take_over();
+        let emit_model = self.emits_model();
+        let outcome = self.driver.play(&set, epochs as u32, self.stale.then_some(&self.model), emit_model);
+        self.finished(outcome)
+    }
+
+    fn model(&self) -> Model {
+        let named = self.weights.iter().enumerate().filter_map(|(tensor, name)| Some((tensor, name.clone()?)));
+        named.map(|(tensor, name)| (name, self.values(tensor, &self.model[tensor]))).collect()
+    }
+}
+
+impl<G: Grid> Device<G> {
+    fn emits_model(&self) -> bool {
+        self.driver.image().entries.emit_model.is_some()
+    }
+
+    /// Keep the weights of a run, and say what it gave.
+    fn finished(&mut self, outcome: Result<Outcome, Stuck>) -> Result<Run, EngineError> {
         if let Some(failure) = self.driver.failure() {
             return Err(EngineError::Device(failure));
         }
         let outcome = outcome.map_err(|stuck| EngineError::Stuck(stuck.to_string()))?;
         self.stale = false;
-        if emit_model {
+        if self.emits_model() {
             for (tensor, words) in outcome.model.into_iter().enumerate() {
                 if self.weights[tensor].is_some() && !words.is_empty() {
                     self.model[tensor] = words;
@@ -94,10 +131,5 @@ impl<G: Grid> Engine for Device<G> {
             None => Vec::new(),
         };
         Ok(Run { predictions, cycles: Some(outcome.cycles), saturated: outcome.saturated })
-    }
-
-    fn model(&self) -> Model {
-        let named = self.weights.iter().enumerate().filter_map(|(tensor, name)| Some((tensor, name.clone()?)));
-        named.map(|(tensor, name)| (name, self.values(tensor, &self.model[tensor]))).collect()
     }
 }

@@ -61,6 +61,17 @@ pub struct Run {
     pub saturated: bool,
 }
 
+impl Run {
+    /// What came after it.
+    pub fn add(&mut self, next: Run) {
+        self.predictions.extend(next.predictions);
+        if let Some(cycles) = next.cycles {
+            self.cycles = Some(self.cycles.unwrap_or(0) + cycles);
+        }
+        self.saturated |= next.saturated;
+    }
+}
+
 /// Words compared with the rung above.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -122,6 +133,18 @@ pub trait Engine {
     /// # Errors
     /// When it cannot go on.
     fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError>;
+
+    /// Run these steps, one epoch after the other. An engine with a sample store is sent them once.
+    ///
+    /// # Errors
+    /// When it cannot go on.
+    fn run_epochs(&mut self, steps: &[Step], epochs: usize) -> Result<Run, EngineError> {
+        let mut all = Run::default();
+        for _ in 0..epochs {
+            all.add(self.run(steps)?);
+        }
+        Ok(all)
+    }
 
     /// The weights it has now.
     fn model(&self) -> Model;

@@ -25,7 +25,7 @@ pub mod settings;
 pub mod words;
 
 use crate::data::split::{epoch_order, generator, purpose, unit};
-use engine::{Comparison, Engine, EngineError, Model, Signature, Step};
+use engine::{Comparison, Engine, EngineError, Model, Run, Signature, Step};
 use rate::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -121,10 +121,11 @@ pub fn train(
     after_epoch: &mut AfterEpoch<'_>,
 ) -> Result<Trained, EngineError> {
     let trained = Trained { model: start.clone(), ..Trained::default() };
-    resume(engines, steps, schedule, 0, trained, after_epoch)
+    resume(engines, steps, schedule, 0, trained, 1, after_epoch)
 }
 
-/// Go on with a training of which `done` epochs have given `trained`: the same words as without the break.
+/// Go on with a training of which `done` epochs have given `trained`: the same words as without the break. Where every epoch sends the
+/// same steps, the weights are looked at after every so many epochs, and after the last one; otherwise after each.
 ///
 /// # Errors
 /// What an engine or `after_epoch` reports.
@@ -134,10 +135,13 @@ pub fn resume(
     schedule: &Schedule,
     done: usize,
     mut trained: Trained,
+    every: usize,
     after_epoch: &mut AfterEpoch<'_>,
 ) -> Result<Trained, EngineError> {
     engines.full.load(&trained.model);
-    for epoch in done..schedule.epochs {
+    let again = schedule.order != Order::Shuffled && schedule.rate.is_none() && engines.rest.is_none();
+    let mut epoch = done;
+    while epoch < schedule.epochs {
         let order = epoch_order(steps.len(), schedule.order == Order::Shuffled, schedule.seed, epoch);
         let (full, rest) = order.split_at(order.len() - schedule.left_over(order.len()));
         let mut batches: Vec<Step> = full.chunks(schedule.batch).map(|batch| gather(steps, batch)).collect();
@@ -148,33 +152,36 @@ pub fn resume(
             }
         };
         batches.iter_mut().enumerate().for_each(|(number, batch)| pace(batch, number));
+        let epochs = if again { every.min(schedule.epochs - epoch) } else { 1 };
         if !batches.is_empty() {
-            advance(&mut trained, engines.full.as_mut(), &batches)?;
+            let run = if again { engines.full.run_epochs(&batches, epochs)? } else { engines.full.run(&batches)? };
+            advance(&mut trained, engines.full.as_ref(), &run);
         }
-        trained.samples += full.len() as u64;
+        trained.samples += (epochs * full.len()) as u64;
         if let (Some(engine), false) = (&mut engines.rest, rest.is_empty()) {
             engine.load(&trained.model);
             let mut last = gather(steps, rest);
             pace(&mut last, batches.len());
-            advance(&mut trained, engine.as_mut(), &[last])?;
+            let run = engine.run(&[last])?;
+            advance(&mut trained, engine.as_ref(), &run);
             trained.samples += rest.len() as u64;
             engines.full.load(&trained.model);
         }
-        if after_epoch(epoch, &trained, engines)?.is_break() {
+        epoch += epochs;
+        if after_epoch(epoch - 1, &trained, engines)?.is_break() {
             break;
         }
     }
     Ok(trained)
 }
 
-fn advance(trained: &mut Trained, engine: &mut dyn Engine, steps: &[Step]) -> Result<(), EngineError> {
-    let run = engine.run(steps)?;
+/// What a run of an engine has added.
+fn advance(trained: &mut Trained, engine: &dyn Engine, run: &Run) {
     if let Some(cycles) = run.cycles {
         trained.cycles = Some(trained.cycles.unwrap_or(0) + cycles);
     }
     trained.saturated |= run.saturated;
     trained.model = engine.model();
-    Ok(())
 }
 
 /// The predictions for some samples, without an update.
@@ -202,7 +209,7 @@ pub fn comparison(engines: &Engines) -> Option<Comparison> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::{Field, Run};
+    use engine::Field;
 
     /// `w - mu * sum over the batch of (w x - y) x`, on the reals.
     struct Line {

@@ -253,6 +253,22 @@ pub fn lacks(machine: &Machine, family: Family, has: &Resources, microcode: Micr
     short.map(|(name, needed, available)| format!("about {needed} {name} of {available}")).collect()
 }
 
+/// Rows of the sample store that the block memories left over by a grid hold, each as wide as a beat (docs/store.md).
+pub fn store_rows(machine: &Machine, family: Family, has: &Resources, microcode: Microcode) -> u32 {
+    let taken = cells(machine, Some(family), Control::of(machine, microcode)).bram;
+    let spare = has.bram.saturating_sub(taken + has.bram / KEPT_FREE);
+    let (memories, bits) = (&family.facts().estimate.memories, machine.word() * machine.stream_words());
+    let fits = |rows: &u32| memories.of(*rows, bits).0 <= spare;
+    (1..=MOST_STORE_ROWS / STORE_STEP).map(|steps| steps * STORE_STEP).take_while(fits).last().unwrap_or(0)
+}
+
+/// One in so many block memories is left to what an estimate misses.
+const KEPT_FREE: u64 = 16;
+/// Rows by which a store grows: the depth of the widest shape of a block memory on the smallest family.
+const STORE_STEP: u32 = 256;
+/// More rows than any device holds.
+const MOST_STORE_ROWS: u32 = 1 << 20;
+
 /// The largest grid with words and memories like those of `machine` that fits; of equally large ones the squarest.
 pub fn largest(machine: &Machine, family: Family, has: &Resources, microcode: Microcode) -> Option<Machine> {
     let like = |pus: u32, pes_per_pu: u32| {
@@ -345,6 +361,19 @@ mod tests {
         let fits = largest(&sixty_four, ecp5, &has, Microcode::Ram).unwrap();
         assert!((16..28).contains(&fits.pes()), "{fits}");
         assert!(largest(&sixty_four, ecp5, &Resources { lut: 100, ..has }, Microcode::Ram).is_none());
+    }
+
+    /// By hand: 16 words of 16 bits take 15 block memories of 18 kbit for each 1,024 rows. Of 208 one in 16 stays free.
+    #[test]
+    fn a_store_takes_what_is_left_over() {
+        let ecp5 = Family::named("ecp5").unwrap();
+        let grid = machine([8, 8, 16, 36, 16, 16, 16, 16, 512, 32]);
+        let rows = |bram: u64| {
+            let taken = estimate(&grid, Some(ecp5)).bram;
+            let has = Resources { lut: 83_640, ff: 83_640, dsp: 156, bram: taken + bram };
+            store_rows(&grid, ecp5, &has, Microcode::Ram)
+        };
+        assert_eq!((rows(0), rows(160)), (0, 10 * 1024));
     }
 
     /// Grids in `configs/` fit their boards, by estimate.

@@ -105,6 +105,22 @@ pub struct BoardOptions {
     pub name: Option<String>,
     /// Clock of the grid, if not the board's own.
     pub clock_mhz: Option<f64>,
+    /// Where samples are kept between epochs.
+    #[serde(default)]
+    pub store: StoreOption,
+}
+
+/// Where a board keeps samples between epochs (docs/store.md).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StoreOption {
+    /// Nowhere: every epoch sends them.
+    #[default]
+    None,
+    /// In the block memories that the grid leaves over, if there are any.
+    Auto,
+    /// In the block memories that the grid leaves over; there have to be some.
+    Bram,
 }
 
 /// The `[numbers]` table.

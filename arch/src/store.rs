@@ -1,0 +1,243 @@
+//! The sample store of a board: where its registers are, and how samples lie in its rows (docs/store.md).
+//!
+//!     beats of a batch    x0 . . .   x1 . . .   x2 . . .   a b c d      (. = lanes that no one reads)
+//!     pattern             3 beats of 1 word     1 beat of 4 words
+//!     rows of 4 words     x0 x1 x2 .            a b c d
+//!
+//! Hardware, its model, the host and docs/store.md read this one table.
+
+use crate::image::{Feed, Image};
+
+/// Address bits 19..16 of the control port: the region of the store, which no grid has.
+pub const REGION: u32 = 7;
+
+/// Read only: rows of the store; 0 where there is none.
+pub const ROWS: u32 = REGION << 16;
+/// Write: a [`Mode`]. Read: the present one; `Play` until the last beat has been taken.
+pub const MODE: u32 = ROWS + 1;
+/// Batches of an epoch, at least 1.
+pub const RECORDS: u32 = ROWS + 2;
+/// Epochs to play, at least 1.
+pub const EPOCHS: u32 = ROWS + 3;
+/// Read only: batches of this epoch whose last beat has not been read yet.
+pub const RECORDS_LEFT: u32 = ROWS + 4;
+/// Read only: epochs whose last beat has not been read yet.
+pub const EPOCHS_LEFT: u32 = ROWS + 5;
+/// What the host calls the contents; 0 after power-on and from the beginning of a fill on, and kept over resets.
+pub const TAG: u32 = ROWS + 6;
+/// Read only: the row that is filled or read next.
+pub const ROW: u32 = ROWS + 7;
+/// First entry of the pattern, write only.
+pub const PATTERN: u32 = ROWS + 0x100;
+
+/// Entries of the pattern.
+pub const PATTERN_ENTRIES: usize = 64;
+/// Bits of an entry that hold its number of beats.
+pub const BEATS_BITS: u32 = 16;
+/// Bits above them that hold the logarithm of the words of a beat; the bit above those marks the last entry.
+pub const WIDTH_BITS: u32 = 3;
+/// Bits of the counters of batches and epochs.
+pub const COUNT_BITS: u32 = 24;
+/// Beats that are on their way from the rows to the grid at most.
+pub const QUEUE: usize = 8;
+
+/// What the store does with the input stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// The host's beats go to the grid.
+    Pass = 0,
+    /// The host's beats become rows, from row 0 on.
+    Fill = 1,
+    /// The rows become the grid's beats, epoch after epoch; then `Pass`.
+    Play = 2,
+}
+
+impl Mode {
+    /// All of them, with name and meaning: the table of docs/store.md.
+    pub const ALL: [(Mode, &'static str, &'static str); 3] = [
+        (Mode::Pass, "PASS", "the host's beats go to the grid"),
+        (Mode::Fill, "FILL", "the host's beats become rows, from row 0 on; full rows take no more"),
+        (Mode::Play, "PLAY", "the rows become the grid's beats, `EPOCHS` times `RECORDS` batches; then PASS"),
+    ];
+}
+
+/// The registers, with name, access and meaning: the table of docs/store.md.
+pub const REGISTERS: [(u32, &str, &str, &str); 9] = [
+    (ROWS, "ROWS", "read", "rows of the store, each as wide as a beat; 0 where there is none"),
+    (
+        MODE,
+        "MODE",
+        "read, write",
+        "what is done with the input stream; PLAY is read until the last beat has been taken",
+    ),
+    (RECORDS, "RECORDS", "read, write", "batches of an epoch, at least 1"),
+    (EPOCHS, "EPOCHS", "read, write", "epochs to play, at least 1"),
+    (RECORDS_LEFT, "RECORDS_LEFT", "read", "batches of this epoch whose last beat has not been read"),
+    (EPOCHS_LEFT, "EPOCHS_LEFT", "read", "epochs whose last beat has not been read"),
+    (
+        TAG,
+        "TAG",
+        "read, write",
+        "the host's name for the contents; 0 after power-on and from the beginning of a FILL on",
+    ),
+    (ROW, "ROW", "read", "the row that is filled or read next"),
+    (
+        PATTERN,
+        "PATTERN",
+        "write",
+        "first of 64 entries: beats in bits 15..0, log2 of the words of a beat in 18..16, last in 19",
+    ),
+];
+
+/// Beats of equally many words that follow each other in a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// How many.
+    pub beats: u32,
+    /// Each takes `2^width` words of a row, or the whole row if it has fewer.
+    pub width: u32,
+}
+
+/// How the beats of one batch lie in rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    /// Words of a row.
+    lanes: u32,
+    entries: Vec<Entry>,
+}
+
+impl Pattern {
+    /// The one of an image. `None`: its batches have no input, or too many beats.
+    pub fn of(image: &Image) -> Option<Pattern> {
+        image.entries.step_load?;
+        let lanes = image.machine.stream_words();
+        let feeds = || image.step_in.iter().flat_map(|feed| widths(image, feed, lanes));
+        let several = Pattern::from_widths(lanes, feeds());
+        // Words to spare are better than no pattern.
+        let widest = feeds().max()?;
+        let one = || Pattern::from_widths(lanes, feeds().map(|_| widest));
+        Some(several).filter(Pattern::is_short).or_else(|| Some(one()).filter(Pattern::is_short))
+    }
+
+    fn is_short(&self) -> bool {
+        (1..=PATTERN_ENTRIES).contains(&self.entries.len())
+    }
+
+    /// Of the widths of all beats.
+    fn from_widths(lanes: u32, widths: impl Iterator<Item = u32>) -> Pattern {
+        let mut entries: Vec<Entry> = Vec::new();
+        for width in widths {
+            match entries.last_mut() {
+                Some(last) if last.width == width && last.beats + 1 < 1 << BEATS_BITS => last.beats += 1,
+                _ => entries.push(Entry { beats: 1, width }),
+            }
+        }
+        Pattern { lanes, entries }
+    }
+
+    /// The entries.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// What is written to the entries, from [`PATTERN`] on.
+    pub fn words(&self) -> Vec<u32> {
+        let last = self.entries.len() - 1;
+        let word = |(n, entry): (usize, &Entry)| {
+            entry.beats | entry.width << BEATS_BITS | u32::from(n == last) << (BEATS_BITS + WIDTH_BITS)
+        };
+        self.entries.iter().enumerate().map(word).collect()
+    }
+
+    /// Beats of a batch.
+    pub fn beats(&self) -> u64 {
+        self.entries.iter().map(|entry| u64::from(entry.beats)).sum()
+    }
+
+    /// Rows of a batch.
+    pub fn rows(&self) -> u64 {
+        let per_row = |entry: &Entry| (self.lanes >> entry.width).max(1);
+        self.entries.iter().map(|entry| u64::from(entry.beats.div_ceil(per_row(entry)))).sum()
+    }
+
+    /// The rows of a batch with these beats, one after the other.
+    ///
+    /// # Panics
+    /// When there are fewer beats than the pattern has.
+    pub fn pack(&self, mut beats: impl Iterator<Item = Vec<i64>>) -> Vec<Vec<i64>> {
+        let lanes = self.lanes as usize;
+        let mut rows: Vec<Vec<i64>> = Vec::new();
+        for entry in &self.entries {
+            let words = 1 << entry.width;
+            let mut at = lanes;
+            for _ in 0..entry.beats {
+                if at + words > lanes {
+                    rows.push(vec![0; lanes]);
+                    at = 0;
+                }
+                let beat = beats.next().expect("a batch has as many beats as its pattern");
+                let used = words.min(lanes);
+                let row = rows.last_mut().expect("it was pushed");
+                row[at..at + used].copy_from_slice(&beat[..used]);
+                at += words;
+            }
+        }
+        rows
+    }
+}
+
+/// For each beat of a feed, how many of its lanes may hold a word: the logarithm of the power of two.
+fn widths<'a>(image: &'a Image, feed: &'a Feed, lanes: u32) -> impl Iterator<Item = u32> + use<'a> {
+    let mut widths = Vec::new();
+    feed.for_each_beat(|counters| {
+        let beat = feed.beat(&image.tensors[feed.tensor].shape, counters);
+        let used = (0..lanes).rev().find(|&lane| beat.element(lane).is_some()).map_or(1, |lane| lane + 1);
+        widths.push(used.next_power_of_two().ilog2());
+    });
+    widths.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example at the top, by hand.
+    #[test]
+    fn words_that_count_are_packed() {
+        let pattern = Pattern::from_widths(4, [0, 0, 0, 2].into_iter());
+        assert_eq!(pattern.entries(), [Entry { beats: 3, width: 0 }, Entry { beats: 1, width: 2 }]);
+        assert_eq!(pattern.words(), [0x0_0003, 0xa_0001]);
+        assert_eq!((pattern.beats(), pattern.rows()), (4, 2));
+        let beats = [[1, 0, 0, 0], [2, 0, 0, 0], [3, 0, 0, 0], [4, 5, 6, 7]].map(|beat| beat.to_vec());
+        assert_eq!(pattern.pack(beats.into_iter()), [[1, 2, 3, 0], [4, 5, 6, 7]]);
+    }
+
+    /// Six lanes hold a beat of four words and no second one, three of two words, one of all words.
+    #[test]
+    fn rows_need_not_be_a_power_of_two() {
+        let pattern = Pattern::from_widths(6, [2, 2, 1, 1, 1, 1, 3].into_iter());
+        assert_eq!(pattern.rows(), 2 + 2 + 1);
+        let beats = (1..=7).map(|n| (0..6).map(|lane| 10 * n + lane).collect());
+        let rows = [
+            [10, 11, 12, 13, 0, 0],
+            [20, 21, 22, 23, 0, 0],
+            [30, 31, 40, 41, 50, 51],
+            [60, 61, 0, 0, 0, 0],
+            [70, 71, 72, 73, 74, 75],
+        ];
+        assert_eq!(pattern.pack(beats), rows);
+    }
+
+    #[test]
+    fn the_page_has_these_tables() {
+        let page = include_str!("../../docs/store.md");
+        for (number, name, access, meaning) in REGISTERS {
+            let row = format!("| {number:#07x} | {name} | {access} | {meaning} |");
+            assert!(page.contains(&row), "docs/store.md lacks: {row}");
+        }
+        for (mode, name, meaning) in Mode::ALL {
+            let row = format!("| {} | {name} | {meaning} |", mode as u32);
+            assert!(page.contains(&row), "docs/store.md lacks: {row}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+// sample_store: keeps the training set before the grid and plays it, epoch after epoch (docs/store.md).
+//
+//   host's beats ──┬──────────────── PASS ────────────────┬──▶ grid's beats
+//                  └─ FILL ─▶ store_rows ─▶ store_queue ───┘
+//                                 ▲ row         PLAY
+//   control port ──▶ registers ─▶ store_player
+module sample_store #(
+    parameter WORD = 16,             // bits of a word
+    parameter LANES = 1,             // words of a beat, and of a row
+    parameter ROWS = 256,
+    parameter ADDRESS = 8            // bits of a row's number
+) (
+    input  wire                  clock,
+    input  wire                  reset,
+    input  wire                  control_write,
+    input  wire [19:0]           control_address,
+    input  wire [31:0]           control_data,
+    output wire [31:0]           control_read,
+    input  wire [LANES*WORD-1:0] in_data,
+    input  wire                  in_valid,
+    output wire                  in_ready,
+    // the grid
+    input  wire [31:0]           grid_read,
+    output wire [LANES*WORD-1:0] grid_data,
+    output wire                  grid_valid,
+    input  wire                  grid_ready
+);
+//CONSTANTS
+    wire here = control_address[19:16] == REGION;
+    wire write = control_write && here;
+    // A host that aborts a run means the beats on their way, too.
+    wire halt = reset || control_write && control_address == CONTROL && control_data[ABORT_BIT];
+
+    reg [1:0] mode;
+    reg [23:0] records, epochs;
+    reg [31:0] tag;
+    initial tag = 32'd0;
+    wire begins = write && control_address == MODE;
+    wire ended;
+    always @(posedge clock) begin
+        if (ended) mode <= PASS;
+        if (begins) begin
+            mode <= control_data[1:0] == 2'd3 ? PASS : control_data[1:0];
+            if (control_data[1:0] == FILL) tag <= 32'd0;
+        end
+        if (write && control_address == RECORDS) records <= control_data[23:0];
+        if (write && control_address == EPOCHS) epochs <= control_data[23:0];
+        if (write && control_address == TAG) tag <= control_data;
+        if (halt) mode <= PASS;
+    end
+
+    wire [ADDRESS:0] row;            // one bit more than a row's number: a full store
+    wire full = row == FULL_ROW;
+    wire fill = mode == FILL && in_valid && !full;
+    wire issue, may, drained, valid;
+    wire [6:0] lane;
+    wire [2:0] width;
+    wire [23:0] records_left, epochs_left;
+    store_player #(.LANES(LANES), .ADDRESS(ADDRESS + 1)) player (
+        .clock(clock), .restart(begins), .filled(fill), .playing(mode == PLAY), .may(may),
+        .records(records), .epochs(epochs),
+        .pattern_write(write && control_address[8]), .pattern_entry(control_address[5:0]), .pattern_data(control_data[19:0]),
+        .issue(issue), .ended(ended), .row(row), .lane(lane), .width(width),
+        .records_left(records_left), .epochs_left(epochs_left)
+    );
+
+    wire [LANES*WORD-1:0] value, data;
+    store_rows #(.BITS(LANES*WORD), .ROWS(ROWS), .ADDRESS(ADDRESS)) memory (
+        .clock(clock), .write(fill), .row(row[ADDRESS-1:0]), .data(in_data), .value(value)
+    );
+
+    wire passing = mode == PASS && drained;
+    store_queue #(.WORD(WORD), .LANES(LANES)) queue (
+        .clock(clock), .flush(halt), .issue(issue), .lane(lane), .width(width), .value(value), .may(may), .drained(drained),
+        .data(data), .valid(valid), .taken(valid && grid_ready)
+    );
+    assign in_ready = passing ? grid_ready : mode == FILL && !full;
+    assign grid_valid = passing ? in_valid : valid;
+    assign grid_data = passing ? in_data : data;
+
+    wire [1:0] mode_now = drained ? mode : PLAY;
+    reg asked;
+    reg [31:0] answer;
+    always @(posedge clock) begin
+        asked <= here;
+        case (control_address)
+            SIZE: answer <= ROWS;
+            MODE: answer <= {30'd0, mode_now};
+            RECORDS: answer <= {8'd0, records};
+            EPOCHS: answer <= {8'd0, epochs};
+            RECORDS_LEFT: answer <= {8'd0, records_left};
+            EPOCHS_LEFT: answer <= {8'd0, epochs_left};
+            TAG: answer <= tag;
+            ROW: answer <= {{(31 - ADDRESS){1'b0}}, row};
+            default: answer <= 32'd0;
+        endcase
+    end
+    assign control_read = asked ? answer : grid_read;
+endmodule

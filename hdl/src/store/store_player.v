@@ -1,0 +1,87 @@
+// store_player: which words of which row are the next beat.
+//
+//   pattern ──▶ beats left, words of a beat ──▶ lane ──▶ row ──▶ batches left ──▶ epochs left
+module store_player #(
+    parameter LANES = 1,             // words of a row
+    parameter ADDRESS = 8            // bits of a row's number
+) (
+    input  wire               clock,
+    input  wire               restart,       // to the first row of the first batch
+    input  wire               filled,        // a row has been written: go on to the next
+    input  wire               playing,
+    input  wire               may,           // there is room for a beat
+    input  wire [23:0]        records,
+    input  wire [23:0]        epochs,
+    input  wire               pattern_write,
+    input  wire [5:0]         pattern_entry,
+    input  wire [19:0]        pattern_data,
+    output wire               issue,         // a beat begins its way
+    output wire               ended,         // it is the last one
+    output reg  [ADDRESS-1:0] row,
+    output reg  [6:0]         lane,          // where in the row it begins
+    output reg  [2:0]         width,         // it has 2^width words
+    output reg  [23:0]        records_left,
+    output reg  [23:0]        epochs_left
+);
+    localparam [8:0] ROW_WORDS = LANES[8:0];
+
+    // {last entry, width, beats}
+    reg [19:0] pattern [0:63];
+    reg [19:0] fetched;
+    reg [5:0] entry;
+    reg there;                       // `fetched` is the entry
+    always @(posedge clock) begin
+        if (pattern_write) pattern[pattern_entry] <= pattern_data;
+        fetched <= pattern[entry];
+    end
+
+    reg some, final_beat, final_entry;       // of the current entry: beats are left, one is left; it is the last entry
+    reg [15:0] beats_left;
+    assign issue = playing && some && may;
+    wire take = playing && there && (!some || issue && final_beat);
+
+    wire [8:0] words = 9'd1 << width;
+    wire [8:0] behind = {2'd0, lane} + words;
+    wire row_ends = final_beat || behind + words > ROW_WORDS;
+    wire record_ends = final_beat && final_entry;
+    reg final_record, final_epoch;
+    wire epoch_ends = record_ends && final_record;
+    assign ended = issue && epoch_ends && final_epoch;
+
+    always @(posedge clock) begin
+        there <= !take;
+        if (issue) begin
+            beats_left <= beats_left - 16'd1;
+            final_beat <= beats_left == 16'd2;
+            some <= !final_beat;
+            lane <= row_ends ? 7'd0 : behind[6:0];
+            if (row_ends) row <= epoch_ends ? {ADDRESS{1'b0}} : row + 1'b1;
+            if (record_ends) begin
+                records_left <= final_record ? records : records_left - 24'd1;
+                final_record <= (final_record ? records : records_left - 24'd1) == 24'd1;
+            end
+            if (epoch_ends) begin
+                epochs_left <= epochs_left - 24'd1;
+                final_epoch <= epochs_left == 24'd2;
+            end
+        end
+        if (take) begin
+            {final_entry, width, beats_left} <= fetched;
+            final_beat <= fetched[15:0] == 16'd1;
+            some <= 1'b1;
+            entry <= fetched[19] ? 6'd0 : entry + 6'd1;
+        end
+        if (filled) row <= row + 1'b1;
+        if (restart) begin
+            row <= {ADDRESS{1'b0}};
+            lane <= 7'd0;
+            entry <= 6'd0;
+            there <= 1'b0;
+            some <= 1'b0;
+            records_left <= records;
+            final_record <= records == 24'd1;
+            epochs_left <= epochs;
+            final_epoch <= epochs == 24'd1;
+        end
+    end
+endmodule

@@ -1,0 +1,272 @@
+//! A grid with a sample store before it, cycle by cycle: the model of `hdl::store` (docs/store.md).
+//!
+//!     beats ──┬──────── Pass ────────┬──▶ grid
+//!             └─ Fill ─▶ rows ─ Play ─┘
+//!
+//! It is a grid itself: what drives a grid drives it, and it stands before the array or before any other grid. The one thing it does not do as
+//! hardware does: while a register of the grid is read or written, no beat goes from the store to the grid.
+
+use crate::grid::{CycleResult, Grid};
+use arch::registers::{ABORT, CONTROL};
+use arch::store::{self, BEATS_BITS, COUNT_BITS, Mode, PATTERN_ENTRIES, QUEUE, REGION, WIDTH_BITS};
+use std::collections::VecDeque;
+
+/// A grid and its store.
+#[derive(Debug, Clone)]
+pub struct Stored<G> {
+    grid: G,
+    rows: Vec<Vec<i64>>,
+    mode: Mode,
+    records: u32,
+    epochs: u32,
+    tag: u32,
+    player: Player,
+    /// Beats on their way to the queue, the youngest first.
+    stages: [Option<Vec<i64>>; 3],
+    queue: VecDeque<Vec<i64>>,
+}
+
+impl<G: Grid> Stored<G> {
+    /// Before this grid, with so many rows of so many words.
+    pub fn new(grid: G, rows: u32, lanes: u32) -> Stored<G> {
+        Stored {
+            grid,
+            rows: vec![vec![0; lanes as usize]; rows as usize],
+            mode: Mode::Pass,
+            records: 0,
+            epochs: 0,
+            tag: 0,
+            player: Player::new(lanes),
+            stages: [None, None, None],
+            queue: VecDeque::new(),
+        }
+    }
+
+    /// Reset the store, not what it holds; `reset` does it to the grid.
+    pub fn reset(&mut self, reset: impl FnOnce(&mut G)) {
+        self.halt();
+        reset(&mut self.grid);
+    }
+
+    fn halt(&mut self) {
+        self.mode = Mode::Pass;
+        self.stages = [None, None, None];
+        self.queue.clear();
+    }
+
+    fn on_their_way(&self) -> usize {
+        self.queue.len() + self.stages.iter().flatten().count()
+    }
+
+    fn passing(&self) -> bool {
+        self.mode == Mode::Pass && self.on_their_way() == 0
+    }
+
+    /// A cycle in which the control port has nothing for the grid.
+    fn transfer(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
+        if self.passing() {
+            let result = self.grid.cycle(input, output_ready);
+            self.advance(None, false);
+            return result;
+        }
+        let from_grid = self.grid.cycle(self.queue.front().map(Vec::as_slice), output_ready);
+        let fill = input.filter(|_| self.mode == Mode::Fill && self.player.row < self.rows.len());
+        self.advance(fill, from_grid.input_taken);
+        CycleResult { input_taken: fill.is_some(), output: from_grid.output }
+    }
+
+    /// The end of a cycle: the registers of the store take their next values.
+    fn advance(&mut self, fill: Option<&[i64]>, taken: bool) {
+        let may = self.on_their_way() < QUEUE;
+        let issued = self.player.advance(self.mode == Mode::Play, may, self.records);
+        if taken {
+            self.queue.pop_front();
+        }
+        let [first, second, third] = std::mem::take(&mut self.stages);
+        self.queue.extend(third);
+        self.stages = [issued.as_ref().map(|issued| self.beat(issued)), first, second];
+        if issued.is_some_and(|issued| issued.ended) {
+            self.mode = Mode::Pass;
+        }
+        if let Some(beat) = fill {
+            self.rows[self.player.row].copy_from_slice(beat);
+            self.player.row += 1;
+        }
+    }
+
+    fn beat(&self, issued: &Issued) -> Vec<i64> {
+        let row = &self.rows[issued.row];
+        let word = |lane: usize| if lane >> issued.width == 0 { row[issued.lane + lane] } else { 0 };
+        (0..row.len()).map(word).collect()
+    }
+
+    fn write(&mut self, address: u32, data: u32) {
+        let count = data & ((1 << COUNT_BITS) - 1);
+        match address {
+            store::MODE => {
+                self.mode = Mode::ALL
+                    .map(|(mode, ..)| mode)
+                    .into_iter()
+                    .find(|mode| *mode as u32 == data & 3)
+                    .unwrap_or(Mode::Pass);
+                if self.mode == Mode::Fill {
+                    self.tag = 0;
+                }
+                self.player.restart(self.records, self.epochs);
+            }
+            store::RECORDS => self.records = count,
+            store::EPOCHS => self.epochs = count,
+            store::TAG => self.tag = data,
+            _ if address & store::PATTERN == store::PATTERN => {
+                self.player.pattern[address as usize % PATTERN_ENTRIES] = data;
+            }
+            _ => {}
+        }
+    }
+
+    fn read(&self, address: u32) -> u32 {
+        let mode = if self.on_their_way() > 0 { Mode::Play } else { self.mode };
+        match address {
+            store::ROWS => self.rows.len() as u32,
+            store::MODE => mode as u32,
+            store::RECORDS => self.records,
+            store::EPOCHS => self.epochs,
+            store::RECORDS_LEFT => self.player.records_left,
+            store::EPOCHS_LEFT => self.player.epochs_left,
+            store::TAG => self.tag,
+            store::ROW => self.player.row as u32,
+            _ => 0,
+        }
+    }
+}
+
+fn is_here(address: u32) -> bool {
+    address >> 16 == REGION
+}
+
+impl<G: Grid> Grid for Stored<G> {
+    fn control_write(&mut self, address: u32, data: u32) {
+        if is_here(address) {
+            self.transfer(None, false);
+            self.write(address, data);
+            return;
+        }
+        self.grid.control_write(address, data);
+        self.advance(None, false);
+        if address == CONTROL && data & ABORT != 0 {
+            self.halt();
+        }
+    }
+
+    fn control_read(&mut self, address: u32) -> u32 {
+        if is_here(address) {
+            let value = self.read(address);
+            self.transfer(None, false);
+            return value;
+        }
+        let value = self.grid.control_read(address);
+        self.advance(None, false);
+        value
+    }
+
+    fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
+        self.transfer(input, output_ready)
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.grid.failure()
+    }
+
+    fn take_over(&mut self) -> bool {
+        self.grid.take_over()
+    }
+}
+
+/// A beat at the beginning of its way.
+struct Issued {
+    row: usize,
+    lane: usize,
+    width: u32,
+    /// It is the last one of all epochs.
+    ended: bool,
+}
+
+/// Which words of which row are the next beat.
+#[derive(Debug, Clone)]
+struct Player {
+    lanes: usize,
+    pattern: [u32; PATTERN_ENTRIES],
+    /// The next entry, and the cycles until it has been read.
+    entry: usize,
+    fetching: u32,
+    beats_left: u32,
+    width: u32,
+    final_entry: bool,
+    row: usize,
+    lane: usize,
+    records_left: u32,
+    epochs_left: u32,
+}
+
+impl Player {
+    fn new(lanes: u32) -> Player {
+        Player {
+            lanes: lanes as usize,
+            pattern: [0; PATTERN_ENTRIES],
+            entry: 0,
+            fetching: 0,
+            beats_left: 0,
+            width: 0,
+            final_entry: false,
+            row: 0,
+            lane: 0,
+            records_left: 0,
+            epochs_left: 0,
+        }
+    }
+
+    fn restart(&mut self, records: u32, epochs: u32) {
+        (self.row, self.lane, self.entry, self.fetching, self.beats_left) = (0, 0, 0, 1, 0);
+        (self.records_left, self.epochs_left) = (records, epochs);
+    }
+
+    /// One cycle; the beat that begins its way in it.
+    fn advance(&mut self, playing: bool, may: bool, records: u32) -> Option<Issued> {
+        if !playing {
+            self.fetching = 0;
+            return None;
+        }
+        let issued = (self.beats_left > 0 && may).then(|| self.issue(records));
+        if self.fetching > 0 {
+            self.fetching -= 1;
+        } else if self.beats_left == 0 {
+            let fetched = self.pattern[self.entry];
+            self.beats_left = fetched & ((1 << BEATS_BITS) - 1);
+            self.width = fetched >> BEATS_BITS & ((1 << WIDTH_BITS) - 1);
+            self.final_entry = fetched >> (BEATS_BITS + WIDTH_BITS) & 1 == 1;
+            self.entry = if self.final_entry { 0 } else { self.entry + 1 };
+            self.fetching = 1;
+        }
+        issued
+    }
+
+    fn issue(&mut self, records: u32) -> Issued {
+        let mut issued = Issued { row: self.row, lane: self.lane, width: self.width, ended: false };
+        self.beats_left -= 1;
+        let words = 1 << self.width;
+        self.lane += words;
+        if self.beats_left > 0 && self.lane + words <= self.lanes {
+            return issued;
+        }
+        (self.row, self.lane) = (self.row + 1, 0);
+        if self.beats_left == 0 && self.final_entry {
+            self.records_left = self.records_left.wrapping_sub(1);
+            if self.records_left == 0 {
+                (self.row, self.records_left) = (0, records);
+                self.epochs_left = self.epochs_left.wrapping_sub(1);
+                issued.ended = self.epochs_left == 0;
+            }
+        }
+        issued
+    }
+}

@@ -1,0 +1,300 @@
+//! The sample store: the hardware against its model in every cycle, and trainings from it against trainings that are sent.
+
+#[path = "logistic/mod.rs"]
+mod logistic;
+
+use arch::link::{self, Command};
+use arch::machine::{Machine, MachineSpec};
+use arch::store::{self, Mode};
+use arch::tools::Toolbox;
+use arch::{Image, registers};
+use compiler::canonical::{Batch, Keep, Options, Reduction};
+use hdl::shell;
+use logistic::{ALL, climb};
+use sim::array::Array;
+use sim::driver::played::SampleSet;
+use sim::driver::{Driver, Outcome, Run};
+use sim::grid::{CycleResult, Grid, Lockstep, Stalls};
+use sim::ladder::Climb;
+use sim::link::{BoardModel, Link, LinkedGrid, Patience, Wire};
+use sim::store::Stored;
+use sim::verilator::{self, GridDevice, Library};
+use std::collections::VecDeque;
+use std::io;
+use std::time::Duration;
+
+const EPOCHS: usize = 3;
+const ROWS: u32 = 100;
+
+/// Weights at the end and nothing else, as in a training.
+const TRAINING: Options = Options { keep: Keep::Training { predictions: Vec::new() }, batch: Batch::SINGLE };
+
+fn spec(pus: u32, pes_per_pu: u32, word: u32, stream_words: u32) -> MachineSpec {
+    MachineSpec {
+        pus: Some(pus),
+        pes_per_pu: Some(pes_per_pu),
+        word: Some(word),
+        stream_words: Some(stream_words),
+        ..MachineSpec::default()
+    }
+}
+
+fn model(machine: &Machine, rows: u32) -> Stored<Array> {
+    Stored::new(Array::new(machine), rows, machine.stream_words())
+}
+
+fn hardware(machine: &Machine, rows: u32) -> GridDevice {
+    let rtl = hdl::store::stored(machine, rows);
+    let library = Library::build(&rtl, &verilator::Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    GridDevice::new(&library, machine)
+}
+
+/// All epochs, sent one after the other to a grid without a store.
+fn sent(climb: &Climb, batches: usize) -> Outcome {
+    let run = climb.first_steps(batches);
+    let steps: Vec<_> = (0..EPOCHS).flat_map(|_| run.steps.to_vec()).collect();
+    let mut driver = Driver::new(Array::new(&climb.image().machine), climb.image().clone(), Stalls::none());
+    driver.run(Run { steps: &steps, emit_model: true, ..run }).unwrap()
+}
+
+/// The same from a store.
+fn played<G: Grid>(climb: &Climb, batches: usize, grid: G, stalls: Stalls) -> Outcome {
+    let run = climb.first_steps(batches);
+    let set = SampleSet::new(climb.image(), run.steps).unwrap();
+    let mut driver = Driver::new(grid, climb.image().clone(), stalls);
+    assert!(set.rows() <= driver.store_rows());
+    driver.play(&set, EPOCHS as u32, run.load_model, true).unwrap()
+}
+
+/// Grids with beats of eight words, of six, which is no power of two, and of one; with and without words after each step.
+#[test]
+fn hardware_and_model_play_alike() {
+    for (spec, options, batches) in [
+        (spec(2, 4, 16, 8), &ALL, 7),
+        (spec(2, 3, 16, 6), &TRAINING, 4),
+        (spec(1, 2, 24, 1), &TRAINING, 2),
+        (spec(1, 4, 16, 2), &TRAINING, 1),
+    ] {
+        let climb = climb(&spec, batches, options);
+        let machine = &climb.image().machine;
+        let expected = sent(&climb, batches);
+        for stalls in [Stalls::none(), Stalls::seeded(5, 30, 40)] {
+            let mut both = Lockstep::new(model(machine, ROWS), hardware(machine, ROWS));
+            let outcome = played(&climb, batches, &mut both, stalls);
+            assert!(both.mismatch().is_none(), "{machine}: {}", both.mismatch().unwrap());
+            assert_eq!((outcome.raw, outcome.model), (expected.raw.clone(), expected.model.clone()), "{machine}");
+        }
+    }
+}
+
+/// What is loaded and what came out has to be the same, too, where a batch has several samples, whose words lie packed.
+#[test]
+fn batches_are_records() {
+    let batch = Batch { size: 4, reduction: Reduction::Mean };
+    let options = Options { keep: Keep::Training { predictions: Vec::new() }, batch };
+    let climb = climb(&spec(2, 4, 16, 4), 5, &options);
+    let machine = &climb.image().machine;
+    assert_eq!(played(&climb, 5, model(machine, ROWS), Stalls::none()).model, sent(&climb, 5).model);
+}
+
+/// The grid is fed as fast as it takes: a run from the store is no longer than one whose beats are always there.
+#[test]
+fn the_grid_never_waits_for_the_store() {
+    for (spec, batches) in [(spec(2, 4, 16, 8), 7), (spec(1, 2, 16, 1), 2)] {
+        let climb = climb(&spec, batches, &TRAINING);
+        let machine = &climb.image().machine;
+        let run = climb.first_steps(batches);
+        let steps: Vec<_> = (0..EPOCHS).flat_map(|_| run.steps.to_vec()).collect();
+        let mut driver = Driver::new(Array::new(machine), climb.image().clone(), Stalls::none());
+        driver.run(Run { steps: &[], emit_model: false, ..run }).unwrap();
+        let expected = driver.run(Run { load_model: None, steps: &steps, emit_model: true }).unwrap();
+        let outcome = played(&climb, batches, model(machine, ROWS), Stalls::none());
+        // While it is asked for its state, no word leaves.
+        assert!(outcome.cycles <= expected.cycles + 8, "{machine}: {} of {}", outcome.cycles, expected.cycles);
+    }
+}
+
+/// Counts the beats that a host sends.
+struct Counted<G>(G, usize);
+
+impl<G: Grid> Grid for Counted<G> {
+    fn control_write(&mut self, address: u32, data: u32) {
+        self.0.control_write(address, data);
+    }
+
+    fn control_read(&mut self, address: u32) -> u32 {
+        self.0.control_read(address)
+    }
+
+    fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
+        let result = self.0.cycle(input, output_ready);
+        self.1 += usize::from(result.input_taken);
+        result
+    }
+}
+
+#[test]
+fn samples_are_sent_once() {
+    let climb = climb(&spec(2, 4, 16, 8), 6, &TRAINING);
+    let machine = &climb.image().machine;
+    let rows = |batches: usize| SampleSet::new(climb.image(), climb.first_steps(batches).steps).unwrap().rows();
+    let mut grid = Counted(model(machine, ROWS), 0);
+    let mut beats = || {
+        let before = grid.1;
+        played(&climb, 6, &mut grid, Stalls::none());
+        grid.1 - before
+    };
+    let weights = beats() - rows(6);
+    assert_eq!(beats(), weights, "the second time they are there");
+    grid.0.reset(Array::reset);
+    let mut beats = |batches: usize| {
+        let before = grid.1;
+        played(&climb, batches, &mut grid, Stalls::none());
+        grid.1 - before
+    };
+    assert_eq!(beats(6), weights, "a reset leaves them");
+    assert_eq!(beats(5), weights + rows(5), "others are sent");
+}
+
+/// A store that is too small takes what it holds, and no more.
+#[test]
+fn a_full_store_takes_no_more() {
+    let machine = Machine::try_from(spec(1, 2, 16, 2)).unwrap();
+    let mut both = Lockstep::new(model(&machine, 3), hardware(&machine, 3));
+    both.control_write(store::MODE, Mode::Fill as u32);
+    let taken = (0..10).filter(|&n| both.cycle(Some(&[n, -n]), true).input_taken).count();
+    assert_eq!((taken, both.control_read(store::ROW), both.control_read(store::ROWS)), (3, 3, 3));
+    both.control_write(store::MODE, 3);
+    assert_eq!(both.control_read(store::MODE), Mode::Pass as u32, "there is no such mode");
+    assert!(both.mismatch().is_none(), "{}", both.mismatch().unwrap());
+}
+
+/// In the middle of a training the run is aborted; the next one finds the samples, and a grid that works.
+#[test]
+fn an_abort_ends_a_training() {
+    let climb = climb(&spec(2, 4, 16, 8), 7, &TRAINING);
+    let machine = &climb.image().machine;
+    let mut both = Lockstep::new(model(machine, ROWS), hardware(machine, ROWS));
+    let outcome = played(&climb, 7, &mut both, Stalls::none());
+    for cycles in [1, 2, 3, 4, 5, 6, 9, 40, 333] {
+        both.control_write(store::MODE, Mode::Play as u32);
+        both.control_write(registers::CONTROL, registers::START);
+        for _ in 0..cycles {
+            both.cycle(None, true);
+        }
+        assert_eq!(both.control_read(store::MODE), Mode::Play as u32);
+        both.control_write(registers::CONTROL, registers::ABORT);
+        assert_eq!(both.control_read(store::MODE), Mode::Pass as u32);
+        let again = played(&climb, 7, &mut both, Stalls::none());
+        assert_eq!((again.model, again.cycles), (outcome.model.clone(), outcome.cycles));
+    }
+    assert!(both.mismatch().is_none(), "{}", both.mismatch().unwrap());
+}
+
+// ---- over the link ------------------------------------------------------------------------------------------------------------
+
+/// A line to a model of a board with a store, on which one of so many bytes is lost, changed or doubled.
+struct Line {
+    board: BoardModel<Stored<Array>>,
+    waiting: VecDeque<u8>,
+    noise: Option<u32>,
+    random: u32,
+}
+
+impl Line {
+    fn new(machine: &Machine, noise: Option<u32>) -> Line {
+        let reset: fn(&mut Stored<Array>) = |grid| grid.reset(Array::reset);
+        let board = BoardModel::new(machine.clone(), model(machine, ROWS), reset, 300);
+        Line { board, waiting: VecDeque::new(), noise, random: 1 }
+    }
+
+    fn disturbed(&mut self, byte: u8) -> Vec<u8> {
+        self.random = self.random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let random = self.random >> 8;
+        match self.noise {
+            Some(noise) if random.is_multiple_of(noise) => match random / noise % 3 {
+                0 => vec![],
+                1 => vec![byte ^ 16],
+                _ => vec![byte, byte],
+            },
+            _ => vec![byte],
+        }
+    }
+}
+
+impl Wire for Line {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        for &byte in bytes {
+            for byte in self.disturbed(byte) {
+                for answer in self.board.byte(byte) {
+                    let answer = self.disturbed(answer);
+                    self.waiting.extend(answer);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], _: Duration) -> io::Result<usize> {
+        let count = self.waiting.len().min(buffer.len());
+        for (place, byte) in buffer.iter_mut().zip(self.waiting.drain(..count)) {
+            *place = byte;
+        }
+        Ok(count)
+    }
+}
+
+#[test]
+fn a_store_is_filled_and_played_over_good_and_bad_lines() {
+    let climb = climb(&spec(2, 4, 16, 8), 7, &TRAINING);
+    let machine = &climb.image().machine;
+    let patience = Patience { reply: Duration::from_millis(5), attempts: 40, progress: Duration::from_secs(10) };
+    for noise in [None, Some(700)] {
+        let link = Link::open(Line::new(machine, noise), patience).unwrap();
+        assert_eq!(played(&climb, 7, LinkedGrid::new(link), Stalls::none()).model, sent(&climb, 7).model);
+    }
+}
+
+/// A board without a store says so, and is driven as before.
+#[test]
+fn a_board_without_a_store_has_no_rows() {
+    let machine = Machine::try_from(spec(1, 2, 16, 2)).unwrap();
+    let mut board = BoardModel::new(machine.clone(), Array::new(&machine), Array::reset, 300);
+    let mut ask =
+        |frame: &[u8]| -> Vec<u8> { link::encode(frame).into_iter().flat_map(|byte| board.byte(byte)).collect() };
+    ask(&[1, Command::Hello as u8]);
+    let answer = ask(&[&[2, Command::Read as u8][..], &store::ROWS.to_le_bytes()].concat());
+    assert_eq!(answer, link::encode(&[2, 0, 0, 1, 0, 0, 0, 0, 0, 0]));
+}
+
+#[test]
+fn the_store_lints_clean() {
+    for (spec, rows) in
+        [(spec(2, 4, 16, 8), 1000), (spec(2, 3, 24, 6), 256), (spec(1, 1, 8, 1), 300), (spec(1, 2, 32, 2), 2048)]
+    {
+        let machine = Machine::try_from(spec).unwrap();
+        let facts = shell::Board {
+            pll: None,
+            pin_hz: 4_000_000,
+            grid_hz: 4_000_000,
+            baud: 1_000_000,
+            leds: 3,
+            lit_by_one: true,
+            pressed_is_one: true,
+            store_rows: rows,
+        };
+        for rtl in [hdl::store::stored(&machine, rows), shell::board(&machine, &facts).unwrap()] {
+            verilator::lint(&rtl, hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+}
+
+/// Nothing to send, nothing to keep.
+#[test]
+fn an_image_without_input_has_no_set() {
+    let climb = climb(&spec(1, 2, 16, 2), 1, &TRAINING);
+    let mut image: Image = climb.image().clone();
+    assert!(SampleSet::new(&image, &[]).is_none());
+    image.entries.step_load = None;
+    assert!(SampleSet::new(&image, climb.first_steps(1).steps).is_none());
+}
