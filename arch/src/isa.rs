@@ -7,9 +7,11 @@
 
 mod fields;
 mod text;
+mod values;
 mod walk;
 
 pub use fields::{COUNT_BITS, DELAY_BITS, INTERVAL_BITS, SHIFT_BITS, gradient_bits, pad_bits};
+pub use values::Value;
 pub use walk::{Field, Fits, Instruction, Layout};
 
 use crate::division::Rounding;

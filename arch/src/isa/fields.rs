@@ -2,7 +2,7 @@
 
 use super::walk::{Instruction, WalkFields};
 use super::{
-    Address, AluInstruction, Combine, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, Pad,
+    Address, AluInstruction, Combine, Factor, Finish, LEVELS, LoadInstruction, Mask, MoveInstruction, NO_LEVEL, Pad,
     RootFunction, RootInstruction, ScalarInstruction, Start, TableUse, Tiles,
 };
 use super::{Below, Segments};
@@ -20,55 +20,22 @@ pub const INTERVAL_BITS: u32 = 16;
 /// Bits of a shift amount.
 pub const SHIFT_BITS: u32 = 6;
 
-fn flag(walk: &mut dyn WalkFields, name: &str, value: &mut bool) {
-    let mut bit = u32::from(*value);
-    walk.unsigned(name, 1, &mut bit);
-    *value = bit == 1;
-}
+/// Words for the pads.
+const PADS: [&str; 4] = ["model", "data", "t0", "t1"];
+
+/// Words for the levels of loops, and for none of them.
+const LEVEL_WORDS: [&str; LEVELS + 1] = ["k0", "k1", "k2", "k3", "none"];
 
 fn level(walk: &mut dyn WalkFields, name: &str, value: &mut u8) {
     let mut number = u32::from(*value);
-    walk.unsigned(name, 3, &mut number);
+    walk.choice(name, 3, &LEVEL_WORDS, &mut number);
     *value = number as u8;
-}
-
-/// A number that is at least 1, stored less one.
-fn positive(walk: &mut dyn WalkFields, name: &str, bits: u32, value: &mut u32) {
-    let mut less_one = value.wrapping_sub(1);
-    walk.unsigned(name, bits, &mut less_one);
-    *value = less_one.wrapping_add(1);
-}
-
-fn counts(walk: &mut dyn WalkFields, counts: &mut [u32; LEVELS]) {
-    for (l, count) in counts.iter_mut().enumerate() {
-        positive(walk, &format!("count{l}"), COUNT_BITS, count);
-    }
-}
-
-/// `base` and, per level, what the address advances by when that level advances.
-fn address(walk: &mut dyn WalkFields, name: &str, bits: u32, counts: &[u32; LEVELS], address: &mut Address) {
-    walk.unsigned(&format!("{name}_base"), bits, &mut address.base);
-    let mut inner = 0i64;
-    let mut deltas = [0i64; LEVELS];
-    for l in (0..LEVELS).rev() {
-        deltas[l] = i64::from(address.strides[l]) - inner;
-        inner += i64::from(counts[l] - 1) * i64::from(address.strides[l]);
-    }
-    for (l, delta) in deltas.iter_mut().enumerate() {
-        walk.modular(&format!("{name}_delta{l}"), bits, delta);
-    }
-    let mut inner = 0i64;
-    for l in (0..LEVELS).rev() {
-        let stride = crate::number::wrap(i128::from(deltas[l] + inner), bits) as i64;
-        inner += i64::from(counts[l] - 1) * stride;
-        address.strides[l] = if counts[l] == 1 { 0 } else { stride as i32 };
-    }
 }
 
 fn mask(walk: &mut dyn WalkFields, machine: &Machine, mask: &mut Mask) {
     let row_bits = ceil_log2(u64::from(machine.pus()) + 1).max(1);
     let column_bits = ceil_log2(u64::from(machine.pes_per_pu()) + 1).max(1);
-    flag(walk, "flat", &mut mask.flat);
+    walk.flag("flat", &mut mask.flat);
     walk.unsigned("row_low", row_bits, &mut mask.row_low);
     walk.unsigned("column_low", column_bits, &mut mask.column_low);
     walk.unsigned("row_high", row_bits, &mut mask.row_high);
@@ -99,14 +66,14 @@ fn late(walk: &mut dyn WalkFields, machine: &Machine, late: &mut bool) {
     if gradient_bits(machine) == 0 {
         walk.absent("late", u32::from(*late));
     } else {
-        flag(walk, "late", late);
+        walk.flag("late", late);
     }
 }
 
 /// Whether the scalar unit takes the word, too; nowhere where there is none.
 fn for_scalar(walk: &mut dyn WalkFields, machine: &Machine, scalar: &mut bool) {
     if machine.scalar() {
-        flag(walk, "scalar", scalar);
+        walk.flag("scalar", scalar);
     } else {
         walk.absent("scalar", u32::from(*scalar));
     }
@@ -122,29 +89,21 @@ fn pad_from(number: u32) -> Pad {
 
 fn unit(walk: &mut dyn WalkFields, name: &str, unit: &mut Unit) {
     let mut global = *unit == Unit::Global;
-    flag(walk, name, &mut global);
+    walk.flag(name, &mut global);
     *unit = if global { Unit::Global } else { Unit::Row };
 }
 
-const NO_MASK: Mask = Mask {
-    flat: false,
-    row_low: 0,
-    column_low: 0,
-    row_high: 0,
-    column_high: 0,
-    row_level: 0,
-    column_level: 0,
-    pick_row: 0,
-    pick_column: 0,
-};
-const NO_ADDRESS: Address = Address { base: 0, strides: [0; LEVELS] };
+/// All PEs.
+fn everywhere(machine: &Machine) -> Mask {
+    Mask::all(machine.pus(), machine.pes_per_pu())
+}
 
 /// What alu and scalar instructions have in common: when beats are issued.
 fn pacing(walk: &mut dyn WalkFields, i: &mut AluInstruction) {
-    flag(walk, "end", &mut i.end);
+    walk.flag("end", &mut i.end);
     walk.unsigned("delay", DELAY_BITS, &mut i.delay);
-    positive(walk, "interval", INTERVAL_BITS, &mut i.interval);
-    counts(walk, &mut i.counts);
+    walk.positive("interval", INTERVAL_BITS, &mut i.interval);
+    walk.counts(COUNT_BITS, &mut i.counts);
     let mut reduce = u32::from(i.reduce);
     walk.unsigned("reduce", 3, &mut reduce);
     i.reduce = reduce as u8;
@@ -152,27 +111,26 @@ fn pacing(walk: &mut dyn WalkFields, i: &mut AluInstruction) {
 
 /// Where a pad is read.
 fn read(walk: &mut dyn WalkFields, machine: &Machine, pad: Pad, i: &mut AluInstruction) {
-    let name = ["model", "data", "t0", "t1"][pad as usize];
-    address(walk, name, pad_bits(machine, pad), &i.counts, &mut i.reads[pad as usize]);
+    walk.address(PADS[pad as usize], pad_bits(machine, pad), &i.counts, &mut i.reads[pad as usize]);
 }
 
 /// What is done with the operands.
 fn operation(walk: &mut dyn WalkFields, machine: &Machine, i: &mut AluInstruction) {
     let mut a = i.a as u32;
-    walk.unsigned("a", 2, &mut a);
+    walk.choice("a", 2, &PADS, &mut a);
     i.a = pad_from(a);
     let mut b = match i.b {
         Factor::Pad(pad) => pad as u32,
         Factor::Immediate => 4,
     };
-    walk.unsigned("b", 3, &mut b);
+    walk.choice("b", 3, &["model", "data", "t0", "t1", "immediate"], &mut b);
     i.b = if b >= 4 { Factor::Immediate } else { Factor::Pad(pad_from(b)) };
     let mut c = match i.c {
         Start::Pad(pad) => pad as u32,
         Start::Immediate => 4,
         Start::Zero => 5,
     };
-    walk.unsigned("c", 3, &mut c);
+    walk.choice("c", 3, &["model", "data", "t0", "t1", "immediate", "zero"], &mut c);
     i.c = match c {
         0..=3 => Start::Pad(pad_from(c)),
         4 => Start::Immediate,
@@ -180,25 +138,26 @@ fn operation(walk: &mut dyn WalkFields, machine: &Machine, i: &mut AluInstructio
     };
     // Only machines with extremes have the bit that says comparing.
     let mut combine = i.combine as u32;
-    walk.unsigned("combine", 1 + u32::from(machine.extremes()), &mut combine);
+    let bits = 1 + u32::from(machine.extremes());
+    walk.choice("combine", bits, &["add", "subtract", "max", "min"], &mut combine);
     i.combine = Combine::ALL[combine as usize % Combine::ALL.len()];
     walk.unsigned("align", SHIFT_BITS, &mut i.align);
     walk.unsigned("shift", SHIFT_BITS, &mut i.shift);
     let mut negative = i.finish == Finish::Negative;
-    flag(walk, "negative", &mut negative);
+    walk.flag("negative", &mut negative);
     i.finish = if negative { Finish::Negative } else { Finish::Round };
     walk.signed("immediate_b", machine.word(), &mut i.immediate_b);
     walk.signed("immediate_c", machine.word(), &mut i.immediate_c);
 }
 
 impl Instruction for AluInstruction {
-    fn blank() -> AluInstruction {
+    fn plain(machine: &Machine) -> AluInstruction {
         AluInstruction {
             delay: 0,
             interval: 1,
             counts: [1; LEVELS],
             reduce: 0,
-            reads: [NO_ADDRESS; 4],
+            reads: [Address::default(); 4],
             a: Pad::Model,
             b: Factor::Immediate,
             c: Start::Zero,
@@ -209,10 +168,10 @@ impl Instruction for AluInstruction {
             immediate_b: 0,
             immediate_c: 0,
             write: None,
-            destination: NO_ADDRESS,
+            destination: Address::default(),
             tree: false,
             emit: false,
-            mask: NO_MASK,
+            mask: everywhere(machine),
             tiles: Tiles::Every,
             end: false,
         }
@@ -226,24 +185,24 @@ impl Instruction for AluInstruction {
         operation(walk, machine, self);
         // 0 model, 2 t0, 3 t1; 1 (data) means no write.
         let mut write = self.write.map_or(1, |pad| pad as u32);
-        walk.unsigned("write", 2, &mut write);
+        walk.choice("write", 2, &["model", "none", "t0", "t1"], &mut write);
         self.write = if write == 1 { None } else { Some(pad_from(write)) };
-        address(walk, "destination", widest_pad_bits(machine), &self.counts, &mut self.destination);
-        flag(walk, "tree", &mut self.tree);
-        flag(walk, "emit", &mut self.emit);
+        walk.address("destination", widest_pad_bits(machine), &self.counts, &mut self.destination);
+        walk.flag("tree", &mut self.tree);
+        walk.flag("emit", &mut self.emit);
         mask(walk, machine, &mut self.mask);
         let mut is_late = self.tiles == Tiles::Last;
         late(walk, machine, &mut is_late);
         let (mut parks, mut parked) = match self.tiles {
             Tiles::Park(address) => (true, address),
-            Tiles::Every | Tiles::Last => (false, NO_ADDRESS),
+            Tiles::Every | Tiles::Last => (false, Address::default()),
         };
         let bits = gradient_bits(machine);
         if bits == 0 {
             walk.absent("park", u32::from(parks));
         } else {
-            flag(walk, "park", &mut parks);
-            address(walk, "park", bits, &self.counts, &mut parked);
+            walk.flag("park", &mut parks);
+            walk.address("park", bits, &self.counts, &mut parked);
         }
         self.tiles = match (parks, is_late) {
             (true, _) => Tiles::Park(parked),
@@ -254,8 +213,8 @@ impl Instruction for AluInstruction {
 }
 
 impl Instruction for ScalarInstruction {
-    fn blank() -> ScalarInstruction {
-        ScalarInstruction::of(AluInstruction::blank(), false)
+    fn plain(machine: &Machine) -> ScalarInstruction {
+        ScalarInstruction::of(AluInstruction::plain(machine), false)
     }
 
     fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields) {
@@ -268,32 +227,32 @@ impl Instruction for ScalarInstruction {
         walk.absent("write_model", u32::from(i.write == Some(Pad::Model)));
         // 2 t0, 3 t1; anything else means no write.
         let mut write = i.write.map_or(1, |pad| pad as u32);
-        walk.unsigned("write", 2, &mut write);
+        walk.choice("write", 2, &["none", "none", "t0", "t1"], &mut write);
         i.write = if write <= 1 { None } else { Some(pad_from(write)) };
-        address(walk, "destination", pad_bits(machine, Pad::T0), &i.counts, &mut i.destination);
-        flag(walk, "send", &mut self.send);
+        walk.address("destination", pad_bits(machine, Pad::T0), &i.counts, &mut i.destination);
+        walk.flag("send", &mut self.send);
         walk.absent("scalar", u32::from(!machine.scalar()));
-        walk.absent("model_base", u32::from(i.reads[Pad::Model as usize] != NO_ADDRESS));
+        walk.absent("model_base", u32::from(i.reads[Pad::Model as usize] != Address::default()));
         walk.absent("alu", u32::from(*i != ScalarInstruction::of(*i, false).alu));
     }
 }
 
 impl Instruction for RootInstruction {
-    fn blank() -> RootInstruction {
+    fn plain(_: &Machine) -> RootInstruction {
         RootInstruction { delay: 0, interval: 1, count: 1, unit: Unit::Row, shift: 0, function: None, end: false }
     }
 
     fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields) {
-        flag(walk, "end", &mut self.end);
+        walk.flag("end", &mut self.end);
         walk.unsigned("delay", DELAY_BITS, &mut self.delay);
-        positive(walk, "interval", INTERVAL_BITS, &mut self.interval);
-        positive(walk, "count", 24, &mut self.count);
+        walk.positive("interval", INTERVAL_BITS, &mut self.interval);
+        walk.positive("count", 24, &mut self.count);
         unit(walk, "global", &mut self.unit);
         walk.unsigned("shift", SHIFT_BITS, &mut self.shift);
         let mut used = self.function.is_some();
-        flag(walk, "function", &mut used);
+        walk.flag("function", &mut used);
         let mut divide = matches!(self.function, Some(RootFunction::Divide(_)));
-        flag(walk, "divide", &mut divide);
+        walk.flag("divide", &mut divide);
         let mut table = match self.function {
             Some(RootFunction::Table(table)) => table,
             _ => TableUse { base: 0, log2: 0, segment_shift: 0, segments: Segments::Uniform },
@@ -309,7 +268,7 @@ impl Instruction for RootInstruction {
             Segments::Octave(Below::Zero) => 2,
             Segments::Octave(Below::Highest) => 3,
         };
-        walk.unsigned("segments", 2, &mut segments);
+        walk.choice("segments", 2, &["uniform", "lowest", "zero", "highest"], &mut segments);
         table.segments = match segments {
             0 => Segments::Uniform,
             1 => Segments::Octave(Below::Lowest),
@@ -323,15 +282,15 @@ impl Instruction for RootInstruction {
 }
 
 impl Instruction for MoveInstruction {
-    fn blank() -> MoveInstruction {
+    fn plain(machine: &Machine) -> MoveInstruction {
         MoveInstruction {
             delay: 0,
             interval: 1,
             counts: [1; LEVELS],
             source: Unit::Row,
             pad: Pad::T0,
-            destination: NO_ADDRESS,
-            mask: NO_MASK,
+            destination: Address::default(),
+            mask: everywhere(machine),
             late: false,
             scalar: false,
             end: false,
@@ -339,15 +298,15 @@ impl Instruction for MoveInstruction {
     }
 
     fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields) {
-        flag(walk, "end", &mut self.end);
+        walk.flag("end", &mut self.end);
         walk.unsigned("delay", DELAY_BITS, &mut self.delay);
-        positive(walk, "interval", INTERVAL_BITS, &mut self.interval);
-        counts(walk, &mut self.counts);
+        walk.positive("interval", INTERVAL_BITS, &mut self.interval);
+        walk.counts(COUNT_BITS, &mut self.counts);
         unit(walk, "global", &mut self.source);
         let mut t1 = self.pad == Pad::T1;
-        flag(walk, "t1", &mut t1);
+        walk.flag("t1", &mut t1);
         self.pad = if t1 { Pad::T1 } else { Pad::T0 };
-        address(walk, "destination", pad_bits(machine, Pad::T0), &self.counts, &mut self.destination);
+        walk.address("destination", pad_bits(machine, Pad::T0), &self.counts, &mut self.destination);
         mask(walk, machine, &mut self.mask);
         late(walk, machine, &mut self.late);
         for_scalar(walk, machine, &mut self.scalar);
@@ -355,28 +314,28 @@ impl Instruction for MoveInstruction {
 }
 
 impl Instruction for LoadInstruction {
-    fn blank() -> LoadInstruction {
+    fn plain(machine: &Machine) -> LoadInstruction {
         LoadInstruction {
             counts: [1; LEVELS],
-            pad: Pad::Data,
-            destination: NO_ADDRESS,
+            pad: Pad::Model,
+            destination: Address::default(),
             scatter: false,
-            pick_group: 0,
-            mask: NO_MASK,
+            pick_group: NO_LEVEL,
+            mask: everywhere(machine),
             scalar: false,
             end: false,
         }
     }
 
     fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields) {
-        flag(walk, "end", &mut self.end);
-        counts(walk, &mut self.counts);
+        walk.flag("end", &mut self.end);
+        walk.counts(COUNT_BITS, &mut self.counts);
         let mut data = self.pad == Pad::Data;
-        flag(walk, "data", &mut data);
+        walk.flag("data", &mut data);
         self.pad = if data { Pad::Data } else { Pad::Model };
         let bits = pad_bits(machine, Pad::Model).max(pad_bits(machine, Pad::Data));
-        address(walk, "destination", bits, &self.counts, &mut self.destination);
-        flag(walk, "scatter", &mut self.scatter);
+        walk.address("destination", bits, &self.counts, &mut self.destination);
+        walk.flag("scatter", &mut self.scatter);
         level(walk, "pick_group", &mut self.pick_group);
         mask(walk, machine, &mut self.mask);
         for_scalar(walk, machine, &mut self.scalar);
@@ -386,7 +345,7 @@ impl Instruction for LoadInstruction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::{Fits, NO_LEVEL};
+    use crate::isa::{Fits, Value};
     use crate::machine::MachineSpec;
 
     fn machine() -> Machine {
@@ -444,6 +403,42 @@ mod tests {
     }
 
     #[test]
+    fn values_with_names_are_the_instruction() {
+        let machine = machine();
+        let (instruction, plain) = (an_instruction(), AluInstruction::plain(&machine).values(&machine));
+        let values = instruction.values(&machine);
+        assert_eq!(AluInstruction::from_values(&machine, &values), Ok(instruction));
+        assert!(
+            plain.iter().all(|(_, value)| *value != Value::Flag(true)),
+            "a bit that is usual could not be left out"
+        );
+        let names = |values: &[(String, Value)]| values.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&values), names(&plain));
+        let value = |name: &str| values.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        assert_eq!(value("counts"), Some(Value::Counts([2, 3, 1, 5])));
+        assert_eq!(value("data"), Some(Value::Address(Address { base: 200, strides: [0, -5, 0, 2] })));
+        assert!(matches!(value("write"), Some(Value::Choice(words, number)) if words[number as usize] == "t0"));
+        assert!(matches!(value("row_level"), Some(Value::Choice(words, number)) if words[number as usize] == "k3"));
+    }
+
+    #[test]
+    fn a_value_that_does_not_fit_is_named() {
+        let machine = machine();
+        for (name, wrong, bits) in [
+            ("immediate_b", Value::Number(1 << 23), 24),
+            ("shift", Value::Number(-1), SHIFT_BITS),
+            ("counts", Value::Counts([1, 0, 1, 1]), COUNT_BITS),
+            ("data", Value::Address(Address { base: 256, strides: [0; LEVELS] }), 8),
+            ("b", Value::Choice(&[], 8), 3),
+        ] {
+            let mut values = an_instruction().values(&machine);
+            values.iter_mut().filter(|(known, _)| known == name).for_each(|(_, value)| *value = wrong.clone());
+            let error = AluInstruction::from_values(&machine, &values).expect_err(name);
+            assert_eq!((error.field.as_str(), error.bits), (name, bits));
+        }
+    }
+
+    #[test]
     fn tiles_need_gradient_pads() {
         let spec = MachineSpec { gradient_depth: Some(20), ..MachineSpec::from(machine()) };
         let tiled = Machine::try_from(spec).expect("a valid grid");
@@ -456,7 +451,7 @@ mod tests {
             let refused = instruction.encode(&machine()).err().map(|error| (error.field, error.bits));
             assert_eq!(refused, field.map(|field| (field.to_owned(), 0)));
         }
-        let moves = MoveInstruction { late: true, ..MoveInstruction::blank() };
+        let moves = MoveInstruction { late: true, ..MoveInstruction::plain(&machine()) };
         assert!(MoveInstruction::decode(&tiled, &moves.encode(&tiled).expect("it fits")).late);
         assert!(moves.encode(&machine()).is_err());
     }
@@ -481,10 +476,10 @@ mod tests {
             let model = AluInstruction { write: Some(Pad::Model), ..instruction.alu };
             assert_eq!(refused(with_alu(model), &with), Some("write_model".to_owned()));
         }
-        let moves = MoveInstruction { scalar: true, ..MoveInstruction::blank() };
+        let moves = MoveInstruction { scalar: true, ..MoveInstruction::plain(&machine()) };
         assert!(MoveInstruction::decode(&with, &moves.encode(&with).expect("it fits")).scalar);
         assert!(moves.encode(&machine()).is_err());
-        let load = LoadInstruction { scalar: true, ..LoadInstruction::blank() };
+        let load = LoadInstruction { scalar: true, ..LoadInstruction::plain(&machine()) };
         assert!(LoadInstruction::decode(&with, &load.encode(&with).expect("it fits")).scalar);
         assert!(load.encode(&machine()).is_err());
         let names = |machine| ScalarInstruction::layout(machine).fields.into_iter().map(|field| field.name);

@@ -1,7 +1,10 @@
-//! The walk over the fields of an instruction that lists, encodes and decodes them.
+//! The walk over the fields of an instruction that lists, encodes and decodes them, writes them for people and reads that back.
 //!
 //!     struct ──visit──▶ (name, bits, value) ... ──pack──▶ 32-bit chunks      and back
+//!                              └────────────────────────▶ values with names  and back ([`super::values`])
 
+use super::values::{Reader, Value, Writer};
+use super::{Address, LEVELS};
 use crate::machine::Machine;
 
 /// One field of a microcode word.
@@ -49,6 +52,9 @@ pub struct Fits {
 }
 
 /// A walk over the fields of an instruction: writes them when encoding, reads them when decoding.
+///
+/// The first four methods are fields of a microcode word. The others are what people write otherwise than it lies in the word; a walk
+/// that does not say what they are gets the fields.
 pub(super) trait Walk {
     fn unsigned(&mut self, name: &str, bits: u32, value: &mut u32);
     fn signed(&mut self, name: &str, bits: u32, value: &mut i64);
@@ -56,19 +62,66 @@ pub(super) trait Walk {
     fn modular(&mut self, name: &str, bits: u32, value: &mut i64);
     /// A field that this machine does not have: its value can only be 0.
     fn absent(&mut self, name: &str, value: u32);
+
+    /// A bit.
+    fn flag(&mut self, name: &str, value: &mut bool) {
+        let mut bit = u32::from(*value);
+        self.unsigned(name, 1, &mut bit);
+        *value = bit == 1;
+    }
+
+    /// A number of which each value has a word.
+    fn choice(&mut self, name: &str, bits: u32, words: &'static [&'static str], value: &mut u32) {
+        let _ = words;
+        self.unsigned(name, bits, value);
+    }
+
+    /// A number that is at least 1, stored less one.
+    fn positive(&mut self, name: &str, bits: u32, value: &mut u32) {
+        let mut less_one = value.wrapping_sub(1);
+        self.unsigned(name, bits, &mut less_one);
+        *value = less_one.wrapping_add(1);
+    }
+
+    /// Loop counts.
+    fn counts(&mut self, bits: u32, counts: &mut [u32; LEVELS]) {
+        for (l, count) in counts.iter_mut().enumerate() {
+            self.positive(&format!("count{l}"), bits, count);
+        }
+    }
+
+    /// `base` and, per level, what the address advances by when that level advances.
+    fn address(&mut self, name: &str, bits: u32, counts: &[u32; LEVELS], address: &mut Address) {
+        self.unsigned(&format!("{name}_base"), bits, &mut address.base);
+        let mut inner = 0i64;
+        let mut deltas = [0i64; LEVELS];
+        for l in (0..LEVELS).rev() {
+            deltas[l] = i64::from(address.strides[l]) - inner;
+            inner += i64::from(counts[l] - 1) * i64::from(address.strides[l]);
+        }
+        for (l, delta) in deltas.iter_mut().enumerate() {
+            self.modular(&format!("{name}_delta{l}"), bits, delta);
+        }
+        let mut inner = 0i64;
+        for l in (0..LEVELS).rev() {
+            let stride = crate::number::wrap(i128::from(deltas[l] + inner), bits) as i64;
+            inner += i64::from(counts[l] - 1) * stride;
+            address.strides[l] = if counts[l] == 1 { 0 } else { stride as i32 };
+        }
+    }
 }
 
 /// An instruction kind.
 pub trait Instruction: Copy + PartialEq {
-    #[doc(hidden)]
-    fn blank() -> Self;
+    /// What a text leaves out: an instruction of one beat that does nothing, on all PEs.
+    fn plain(machine: &Machine) -> Self;
     #[doc(hidden)]
     fn walk(&mut self, machine: &Machine, walk: &mut dyn WalkFields);
 
     /// The microcode layout on a machine.
     fn layout(machine: &Machine) -> Layout {
         let mut lister = Lister { fields: Vec::new(), bits: 0 };
-        Self::blank().walk(machine, &mut lister);
+        Self::plain(machine).walk(machine, &mut lister);
         Layout { fields: lister.fields, bits: lister.bits }
     }
 
@@ -87,9 +140,30 @@ pub trait Instruction: Copy + PartialEq {
 
     /// The instruction with this microcode.
     fn decode(machine: &Machine, chunks: &[u32]) -> Self {
-        let mut instruction = Self::blank();
+        let mut instruction = Self::plain(machine);
         instruction.walk(machine, &mut Unpacker { chunks, at: 0 });
         instruction
+    }
+
+    /// Its fields on a machine by name, as people write them.
+    fn values(mut self, machine: &Machine) -> Vec<(String, Value)> {
+        let mut writer = Writer::default();
+        self.walk(machine, &mut writer);
+        writer.values
+    }
+
+    /// The instruction with these values, which have the names and kinds of [`Instruction::values`].
+    ///
+    /// # Errors
+    /// When a value does not fit its field.
+    ///
+    /// # Panics
+    /// When names or kinds are others.
+    fn from_values(machine: &Machine, values: &[(String, Value)]) -> Result<Self, Fits> {
+        let mut reader = Reader::new(values);
+        let mut instruction = Self::plain(machine);
+        instruction.walk(machine, &mut reader);
+        reader.done().map(|()| instruction)
     }
 }
 

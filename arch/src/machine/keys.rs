@@ -80,6 +80,12 @@ macro_rules! machine_keys {
                 Ok(())
             }
 
+            /// The keys that are given, and their values as TOML.
+            pub fn given(&self) -> Vec<(&'static str, String)> {
+                let all = [$((stringify!($key), self.$key.map(Setting::toml))),+];
+                all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+            }
+
             /// The same without what programs do not see.
             #[must_use]
             pub fn seen(&self) -> MachineSpec {
