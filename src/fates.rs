@@ -4,34 +4,49 @@
 //!     13 | loss = d * d;           not computed: nothing asks for it
 
 use compiler::fixed::{Operation, Program};
+use compiler::tensor;
 use std::collections::{BTreeMap, BTreeSet};
 use workbench::Project;
 
 /// What is said of what no result, and no update, depends on.
 const LEFT_OUT: &str = "not computed: nothing asks for it";
 
-/// Every line on which the source computes something. What is said of a line: nothing if it has operations of its own.
-pub fn lines(project: &Project, program: &Program) -> BTreeMap<usize, Option<String>> {
-    let source = &project.source.text;
+/// What became of a program.
+#[derive(Debug, Default)]
+pub struct Fates {
+    /// Every line on which the source computes something, and what is said of it: nothing if it has operations of its own.
+    pub lines: BTreeMap<usize, Option<String>>,
+    /// The names of the source that no tensor of the program has, in source order, with what became of each.
+    pub names: Vec<(String, String)>,
+}
+
+impl Fates {
+    /// What became of a project's program.
+    pub fn of(project: &Project, program: &Program) -> Fates {
+        let parsed = project.parse_quietly(&[]).map(|(parsed, _)| parsed).unwrap_or_default();
+        Fates { lines: lines(&project.source.text, &parsed, program), names: names(&parsed, program) }
+    }
+}
+
+/// `parsed` is the program as the source says it.
+fn lines(source: &str, parsed: &tensor::Program, program: &Program) -> BTreeMap<usize, Option<String>> {
     let mut lines: BTreeMap<usize, Option<String>> =
         program.operations.iter().map(|operation| (operation.origin.line(source), None)).collect();
     for operation in &program.operations {
         let own = operation.origin.line(source);
-        for line in operation.origin.lines(source) {
+        for &line in operation.origin.lines(source).fused() {
             lines.entry(line).or_insert_with(|| Some(format!("fused into line {own}")));
         }
     }
-    if let Ok((parsed, _)) = project.parse_quietly(&[]) {
-        for nest in &parsed.nests {
-            lines.entry(nest.origin.line(source)).or_insert_with(|| Some(LEFT_OUT.to_owned()));
+    for nest in &parsed.nests {
+        for &line in nest.origin.lines(source).all() {
+            lines.entry(line).or_insert_with(|| Some(LEFT_OUT.to_owned()));
         }
     }
     lines
 }
 
-/// The names of the source that no tensor of the program has, in source order, with what became of each.
-pub fn names(project: &Project, program: &Program) -> Vec<(String, String)> {
-    let Ok((parsed, _)) = project.parse_quietly(&[]) else { return Vec::new() };
+fn names(parsed: &tensor::Program, program: &Program) -> Vec<(String, String)> {
     let tensors: BTreeSet<&str> = program.tensors.iter().map(|tensor| tensor.name.as_str()).collect();
     let fate = |name: &String| {
         let holds = |operation: &&Operation| operation.origin.names().contains(name);
@@ -43,4 +58,87 @@ pub fn names(project: &Project, program: &Program) -> Vec<(String, String)> {
     };
     let lost = parsed.names.iter().map(|(name, _)| name).filter(|name| !tensors.contains(name.as_str()));
     lost.map(|name| (name.clone(), fate(name))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compiler::canonical::{Batch, Keep, Options, canonicalise};
+    use compiler::fixed::Numbers;
+    use compiler::language::{self, Language};
+    use compiler::ranges::Ranges;
+    use std::path::{Path, PathBuf};
+
+    /// The TABLA programs of a folder.
+    fn programs(folder: &str) -> Vec<PathBuf> {
+        let entries = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).read_dir().unwrap();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "t"));
+        paths.sort();
+        paths
+    }
+
+    /// Words that declarations begin with.
+    const DECLARATIONS: [&str; 6] = ["model", "model_input", "model_output", "gradient", "iterator", "minimize"];
+
+    /// The lines of statements that compute something, by their text alone: `name... =`, without constants, which are numbers
+    /// and other constants.
+    fn statements(source: &str) -> Vec<usize> {
+        let (mut constants, mut lines, mut text, mut begins) = (BTreeSet::new(), Vec::new(), String::new(), 0);
+        for (number, line) in (1..).zip(source.lines()) {
+            for part in line.split("//").next().unwrap_or_default().split_inclusive(';') {
+                if text.trim().is_empty() {
+                    begins = number;
+                }
+                text += part;
+                let Some(statement) = text.strip_suffix(';').map(str::trim) else { continue };
+                let (left, right) = statement.split_once('=').unwrap_or((statement, ""));
+                let left = left.trim();
+                let declares = DECLARATIONS.contains(&left.split_whitespace().next().unwrap_or_default());
+                let words = right.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.');
+                let constant = words
+                    .filter(|word| !word.is_empty())
+                    .all(|word| word.starts_with(|c: char| c.is_ascii_digit() || c == '.') || constants.contains(word));
+                if !declares && !right.is_empty() {
+                    if constant {
+                        constants.insert(left.to_owned());
+                    } else {
+                        lines.push(begins);
+                    }
+                }
+                text.clear();
+            }
+        }
+        lines
+    }
+
+    /// The program for training as its lines became.
+    fn fates(source: &str, keep: Keep) -> Option<BTreeMap<usize, Option<String>>> {
+        let (parsed, _) = language::parse(Language::Tabla, source, &language::Options::default()).ok()?;
+        let options = Options { keep, batch: Batch::SINGLE };
+        let canonical = canonicalise(&parsed, &options).ok()?;
+        let ranges = Ranges { tensors: vec![Some((-2.0, 2.0)); canonical.tensors.len()] };
+        let (program, _) = compiler::fixed::lower(&canonical, &ranges, &Numbers::of_width(16)).ok()?;
+        Some(lines(source, &parsed, &program))
+    }
+
+    #[test]
+    fn every_statement_has_its_line() {
+        let (mut seen, mut fused, mut lost) = (0, 0, Vec::new());
+        for path in [programs("programs"), programs("tests/conformance/tabla")].concat() {
+            let source = std::fs::read_to_string(&path).unwrap();
+            let training = Keep::Training { predictions: Vec::new() };
+            for keep in [training, Keep::AllNames] {
+                let Some(lines) = fates(&source, keep) else { continue };
+                let missing = statements(&source).into_iter().filter(|line| !lines.contains_key(line));
+                lost.extend(
+                    missing.map(|line| format!("{}:{line}: {}", path.display(), source.lines().nth(line - 1).unwrap())),
+                );
+                seen += 1;
+                fused += lines.values().flatten().filter(|fate| fate.starts_with("fused into line")).count();
+            }
+        }
+        assert!(lost.is_empty(), "{}", lost.join("\n"));
+        assert!(seen >= 80 && fused >= 60, "{seen} programs, {fused} lines that were fused");
+    }
 }

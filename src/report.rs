@@ -4,7 +4,7 @@
 
 use crate::commands::train::Trained;
 use crate::documents::Document;
-use crate::fates;
+use crate::fates::Fates;
 use crate::page::placement_map::Map;
 use crate::page::timeline::Timeline;
 use arch::{Image, Span};
@@ -340,10 +340,10 @@ fn elements(tensor: &compiler::fixed::Tensor) -> u64 {
 
 /// The step's instructions in time; each line gets the cycles by which it moves the latest result on.
 fn lines(sources: &Sources<'_>) -> Vec<Line> {
+    let source = &sources.project.source.text;
     let mut by_line: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
     for operation in &sources.program.operations {
-        let line = workbench::images::line_of(sources.project, operation.origin.span());
-        by_line.entry(line).or_default().1 += products(operation);
+        by_line.entry(operation.origin.line(source)).or_default().1 += products(operation);
     }
     let mut steps: Vec<_> = sources.compiled.steps.iter().collect();
     steps.sort_by_key(|step| (step.start, step.readable));
@@ -351,19 +351,19 @@ fn lines(sources: &Sources<'_>) -> Vec<Line> {
     for step in &steps {
         // The last results may land while the next step has begun.
         let readable = step.readable.min(u64::from(sources.compiled.image.step_length));
-        by_line.entry(step.line).or_default().0 += readable.saturating_sub(reached);
+        by_line.entry(step.origin.line(source)).or_default().0 += readable.saturating_sub(reached);
         reached = reached.max(readable);
     }
     // What is left is the way from the last beat to the start of the next step.
     let rest = u64::from(sources.compiled.image.step_length).saturating_sub(reached);
     if let (Some(last), true) = (steps.last(), rest > 0) {
-        by_line.entry(last.line).or_default().0 += rest;
+        by_line.entry(last.origin.line(source)).or_default().0 += rest;
     }
     let text = |line: usize| {
-        let text = line.checked_sub(1).and_then(|n| sources.project.source.text.lines().nth(n));
+        let text = line.checked_sub(1).and_then(|n| source.lines().nth(n));
         text.unwrap_or("(the tool)").trim().to_owned()
     };
-    let mut notes = fates::lines(sources.project, sources.program);
+    let mut notes = Fates::of(sources.project, sources.program).lines;
     for &number in notes.keys() {
         by_line.entry(number).or_default();
     }

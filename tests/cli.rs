@@ -273,6 +273,18 @@ fn no_line_and_no_name_of_the_source_is_lost() {
         assert!(explained.lines().any(|line| line.starts_with(&format!("  {name}"))), "{name} in {explained}");
     }
     assert!(explained.contains("(fused into w)"), "{explained}");
+    // `# lines 13, 12: w multiply-add` in the microcode, or `line 14 is not computed: ..`.
+    let named = |line: &str| -> Vec<usize> {
+        let numbers = line.split_once("line").and_then(|(_, rest)| rest.split([':', 'i']).next()).unwrap_or_default();
+        numbers.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
+    };
+    let named: Vec<usize> = explained.lines().flat_map(named).collect();
+    let statements = |line: &str| ["h =", "d =", "g[i] ="].iter().any(|begin| line.starts_with(begin));
+    for (statement, number) in text.lines().zip(1..).filter(|(line, _)| statements(line)) {
+        assert!(named.contains(&number), "line {number}, {statement}: {explained}");
+    }
+    let last = text.lines().count();
+    assert!(explained.contains(&format!("line {last} is not computed: nothing asks for it")), "{explained}");
 }
 
 #[test]

@@ -7,8 +7,36 @@ use crate::isa::{
     ScalarInstruction, Start,
 };
 use crate::machine::Machine;
+use crate::origin::Origin;
 use crate::registers::{self, Region};
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
+
+/// An instruction, and what it is in the user's program.
+///
+/// The grid gets the instruction alone ([`Image::control_writes`]); the rest is for people: listings, waves, reports, proofs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Annotated<I> {
+    /// The instruction.
+    pub instruction: I,
+    /// What it does, in the program's words.
+    pub what: String,
+    /// The places of the source that it computes, and the user's names for them.
+    pub origin: Origin,
+}
+
+impl<I> Deref for Annotated<I> {
+    type Target = I;
+
+    fn deref(&self) -> &I {
+        &self.instruction
+    }
+}
+
+impl<I> DerefMut for Annotated<I> {
+    fn deref_mut(&mut self) -> &mut I {
+        &mut self.instruction
+    }
+}
 
 /// Everything that makes one grid run one program.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,15 +44,17 @@ pub struct Image {
     /// The grid it was made for.
     pub machine: Machine,
     /// Program of the alu stream.
-    pub alu: Vec<AluInstruction>,
+    pub alu: Vec<Annotated<AluInstruction>>,
     /// Program of the root stream.
-    pub root: Vec<RootInstruction>,
+    pub root: Vec<Annotated<RootInstruction>>,
     /// Program of the move stream.
-    pub moves: Vec<MoveInstruction>,
+    pub moves: Vec<Annotated<MoveInstruction>>,
     /// Program of the load stream.
-    pub load: Vec<LoadInstruction>,
+    pub load: Vec<Annotated<LoadInstruction>>,
     /// Program of the scalar stream; empty on machines without a scalar unit.
-    pub scalar: Vec<ScalarInstruction>,
+    pub scalar: Vec<Annotated<ScalarInstruction>>,
+    /// For each scalar instruction how many alu instructions come before it in the order of the program.
+    pub follows: Vec<u32>,
     /// Function tables, one after the other.
     pub tables: Vec<FunctionTable>,
     /// Where the routines start.
@@ -44,10 +74,6 @@ pub struct Image {
     pub model_out: Vec<Feed>,
     /// The tensors the streams carry.
     pub tensors: Vec<StreamTensor>,
-    /// For each alu instruction what it does, in the program's words, and the source line (0 = none).
-    pub comments: Vec<(String, usize)>,
-    /// The same for each scalar instruction.
-    pub scalar_comments: Vec<(String, usize)>,
 }
 
 impl Image {
@@ -60,7 +86,7 @@ impl Image {
             writes: &mut Vec<(u32, u32)>,
             machine: &Machine,
             region: Region,
-            instructions: &[I],
+            instructions: &[Annotated<I>],
         ) {
             for (n, instruction) in instructions.iter().enumerate() {
                 let chunks = instruction
@@ -152,7 +178,8 @@ impl RootInstruction {
 impl Image {
     /// What PEs and the scalar unit compute.
     fn sums(&self) -> impl Iterator<Item = &AluInstruction> {
-        self.alu.iter().chain(self.scalar.iter().map(|instruction| &instruction.alu))
+        let of_pes = self.alu.iter().map(|alu| &alu.instruction);
+        of_pes.chain(self.scalar.iter().map(|scalar| &scalar.alu))
     }
 
     /// By how many places PEs must be able to shift starts. `None`: nothing depends on it.
@@ -162,14 +189,13 @@ impl Image {
 
     /// By how many places PEs must be able to shift sums.
     pub fn shifts(&self) -> Option<Amounts> {
-        let (in_pes, in_unit) = (self.alu.iter(), self.scalar.iter());
-        let of_pes = in_pes.filter_map(AluInstruction::needed_shift);
-        Amounts::of(of_pes.chain(in_unit.filter_map(ScalarInstruction::needed_shift)))
+        let of_pes = self.alu.iter().filter_map(|alu| alu.needed_shift());
+        Amounts::of(of_pes.chain(self.scalar.iter().filter_map(|scalar| scalar.needed_shift())))
     }
 
     /// By how many places roots must be able to shift sums.
     pub fn root_shifts(&self) -> Option<Amounts> {
-        Amounts::of(self.root.iter().filter_map(RootInstruction::needed_shift))
+        Amounts::of(self.root.iter().filter_map(|root| root.needed_shift()))
     }
 }
 

@@ -8,6 +8,7 @@
 //! job and instruction.
 
 use crate::diagnostic::{Span, line_column};
+use std::fmt::{Display, Formatter, Result};
 
 /// The places and names of the source that a computation stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -79,16 +80,57 @@ impl Origin {
         self.spans.first().map_or(0, |span| line_column(source, span.start).0)
     }
 
-    /// Lines of all places in the source, its own first, each once; `[0]` if there is none.
-    pub fn lines(&self, source: &str) -> Vec<usize> {
-        let mut lines = vec![self.line(source)];
-        for span in self.spans.iter().skip(1) {
+    /// Lines of all places in the source, its own first, each once. Without a source (an empty one) there are none.
+    pub fn lines(&self, source: &str) -> Lines {
+        let mut lines = Vec::new();
+        for span in self.spans.iter().filter(|_| !source.is_empty()) {
             let line = line_column(source, span.start).0;
             if !lines.contains(&line) {
                 lines.push(line);
             }
         }
-        lines
+        Lines(lines)
+    }
+}
+
+/// Lines of the source, from 1: the own one first, then those of what was fused into it. They print as `line 3`, `lines 3, 4`, or nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Lines(Vec<usize>);
+
+impl Lines {
+    /// The own line; 0 if there is none.
+    pub fn own(&self) -> usize {
+        self.0.first().copied().unwrap_or(0)
+    }
+
+    /// Lines of what was fused into it.
+    pub fn fused(&self) -> &[usize] {
+        self.0.get(1..).unwrap_or_default()
+    }
+
+    /// All of them, the own one first.
+    pub fn all(&self) -> &[usize] {
+        &self.0
+    }
+
+    /// Their numbers alone: `3, 4`.
+    pub fn numbers(&self) -> String {
+        self.0.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What is said of these lines, with them in front: `lines 3, 4: w multiply-add`.
+    pub fn before(&self, what: &str) -> String {
+        if self.0.is_empty() { what.to_owned() } else { format!("{self}: {what}") }
+    }
+}
+
+impl Display for Lines {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self.0.len() {
+            0 => Ok(()),
+            1 => write!(f, "line {}", self.numbers()),
+            _ => write!(f, "lines {}", self.numbers()),
+        }
     }
 }
 
@@ -118,13 +160,19 @@ mod tests {
     fn what_has_no_place_is_on_no_line() {
         let none = Origin::of(Span::default());
         assert_eq!(none, Origin::default());
-        assert_eq!((none.span(), none.line("a\nb"), none.lines("a\nb")), (Span::default(), 0, vec![0]));
+        assert_eq!((none.span(), none.line("a\nb"), none.lines("a\nb")), (Span::default(), 0, Lines::default()));
+        let somewhere = Origin::of(Span::new(2, 3));
+        assert_eq!((somewhere.lines("a\nb").own(), somewhere.lines("").own()), (2, 0));
     }
 
     #[test]
     fn lines_are_counted_from_one_and_named_once() {
         let source = "a = 1;\nb = 2; c = 3;\nd = 4;";
         let origin = Origin::new([Span::new(21, 26), Span::new(7, 12), Span::new(14, 19)], []);
-        assert_eq!(origin.lines(source), [3, 2]);
+        let lines = origin.lines(source);
+        assert_eq!((lines.own(), lines.fused(), lines.all()), (3, &[2][..], &[3, 2][..]));
+        assert_eq!((lines.to_string(), lines.before("g")), ("lines 3, 2".to_owned(), "lines 3, 2: g".to_owned()));
+        let one = Origin::of(Span::new(7, 12)).lines(source);
+        assert_eq!((one.to_string(), Lines::default().before("g")), ("line 2".to_owned(), "g".to_owned()));
     }
 }

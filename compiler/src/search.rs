@@ -34,8 +34,6 @@ pub struct Compiled {
     pub placement: Vec<(String, Vec<Axis>)>,
     /// Alu and scalar instructions of the step, in the order in which they start.
     pub steps: Vec<Step>,
-    /// For each scalar instruction how many alu instructions of the step come before it in the order of the program.
-    pub follows: Vec<u32>,
     /// Scratchpad words in use, per PE.
     pub used: Words,
     /// Samples of a tile, where the batch runs in tiles ([`Image::tiles`] of them).
@@ -66,7 +64,7 @@ impl Compiled {
     pub fn on(self, machine: &Machine) -> Compiled {
         let image = Image { machine: machine.clone(), ..self.image };
         refuse::check_shifts(&image).expect("the machine has every shift that the image uses");
-        image::verify(&image, &self.follows);
+        image::verify(&image);
         Compiled { image, ..self }
     }
 }
@@ -91,16 +89,12 @@ impl Alternative {
     }
 }
 
-/// Compile for a machine. `line_of` gives the source line of a span, for listings.
+/// Compile for a machine.
 ///
 /// # Errors
 /// When the program needs more than the machine has, or something it cannot do.
-pub fn compile(
-    program: &Program,
-    machine: &Machine,
-    line_of: &dyn Fn(arch::Span) -> usize,
-) -> Result<Compiled, Refusal> {
-    compile_as(program, machine, line_of, Choice::Best)
+pub fn compile(program: &Program, machine: &Machine) -> Result<Compiled, Refusal> {
+    compile_as(program, machine, Choice::Best)
 }
 
 /// Compile with some other placement, which would not be chosen: results do not depend on it, and tests see to that.
@@ -108,18 +102,13 @@ pub fn compile(
 /// # Errors
 /// As [`compile`].
 pub fn compile_elsewhere(program: &Program, machine: &Machine, number: usize) -> Result<Compiled, Refusal> {
-    compile_as(program, machine, &|_| 0, Choice::Spread { number })
+    compile_as(program, machine, Choice::Spread { number })
 }
 
-fn compile_as(
-    program: &Program,
-    machine: &Machine,
-    line_of: &dyn Fn(arch::Span) -> usize,
-    choice: Choice,
-) -> Result<Compiled, Refusal> {
+fn compile_as(program: &Program, machine: &Machine, choice: Choice) -> Result<Compiled, Refusal> {
     let found = search(program, machine, choice)?;
-    let image = found.image(machine, line_of)?;
-    Ok(found.compiled(image, line_of))
+    let image = found.image(machine)?;
+    Ok(found.compiled(image))
 }
 
 /// Which placement is taken.
@@ -144,8 +133,8 @@ impl Found {
     }
 
     /// The image, for a machine on which it fits and that is otherwise the one of the search. It is not verified yet.
-    pub(crate) fn image(&self, machine: &Machine, line_of: &dyn Fn(arch::Span) -> usize) -> Result<Image, Refusal> {
-        let image = encode::encode(&self.built.scheduled, machine, line_of);
+    pub(crate) fn image(&self, machine: &Machine) -> Result<Image, Refusal> {
+        let image = encode::encode(&self.built.scheduled, machine);
         refuse::check_programs(&image)?;
         refuse::check_shifts(&image)?;
         Ok(image)
@@ -157,20 +146,18 @@ impl Found {
     }
 
     /// Everything about an image of it. Its stages are verified here.
-    pub(crate) fn compiled(mut self, image: Image, line_of: &dyn Fn(arch::Span) -> usize) -> Compiled {
+    pub(crate) fn compiled(mut self, image: Image) -> Compiled {
         let Built { placed, jobs, scheduled, .. } = &self.built;
         placed::verify(placed, &image.machine);
         jobs::verify(jobs, &image.machine);
         scheduled::verify(scheduled, &image.machine);
-        let follows = scheduled.follows();
-        image::verify(&image, &follows);
+        image::verify(&image);
         let chosen = self.built.alternative();
         self.alternatives.sort_by_key(|alternative| (*alternative != chosen, alternative.cycles()));
         let Built { placed, jobs, scheduled, words, .. } = self.built;
         Compiled {
             placement: chosen.placement,
-            steps: steps::steps(&scheduled, &image.machine, line_of),
-            follows,
+            steps: steps::steps(&scheduled, &image.machine),
             used: words,
             tile: placed.tile.map(|tile| tile.samples),
             alternatives: self.alternatives,

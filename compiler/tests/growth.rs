@@ -28,10 +28,10 @@ fn compiled(layers: [u32; 3], batch: u32, grid: (u32, u32)) -> Compiled {
     let ranges = Ranges { tensors: vec![Some((-1.0, 1.0)); canonical.tensors.len()] };
     let (lowered, _) = fixed::lower(&canonical, &ranges, &Numbers::of_width(16)).expect("numbers fit");
     let spec = MachineSpec { pus: Some(grid.0), pes_per_pu: Some(grid.1), ..MachineSpec::default() };
-    let compiled = compile_fitted(&lowered, &spec, &|_| 0).expect("it fits");
+    let compiled = compile_fitted(&lowered, &spec).expect("it fits");
     let (instructions, cycles) = (compiled.image.alu.len(), compiled.image.step_length);
     let (took, start) = (start.elapsed(), Instant::now());
-    compiler::image::verify(&compiled.image, &compiled.follows);
+    compiler::image::verify(&compiled.image);
     println!(
         "{layers:?}, batch {}: {:.1} ms, {:.1} of them for the verifier; {instructions} instructions, {cycles} cycles",
         batch.size,
@@ -74,7 +74,7 @@ fn convolved(text: &str, shapes: &[(&str, &[u32])]) -> Compiled {
     let ranges = Ranges { tensors: vec![Some((-1.0, 1.0)); canonical.tensors.len()] };
     let (lowered, _) = fixed::lower(&canonical, &ranges, &Numbers::of_width(16)).expect("numbers fit");
     let spec = MachineSpec { pus: Some(8), pes_per_pu: Some(8), ..MachineSpec::default() };
-    let compiled = compile_fitted(&lowered, &spec, &|_| 0).expect("it fits");
+    let compiled = compile_fitted(&lowered, &spec).expect("it fits");
     let chosen = &compiled.alternatives[0];
     println!("{} cycles, {} transfers", chosen.step, chosen.load);
     compiled

@@ -307,7 +307,7 @@ impl Widths {
             root,
             fixed: match design {
                 Design::Loadable(_) => None,
-                Design::Fixed(image) => Some(Fixed::new(image)),
+                Design::Fixed(image, source) => Some(Fixed::new(image, source)),
             },
         }
     }

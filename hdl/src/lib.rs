@@ -49,8 +49,9 @@ pub const TOP: &str = "tabla";
 pub enum Design<'a> {
     /// All programs that fit a grid: they are loaded.
     Loadable(&'a Machine),
-    /// One program, which is part of the hardware (docs/machine.md, section 7).
-    Fixed(&'a Image),
+    /// One program, which is part of the hardware (docs/machine.md, section 7), and its source text, for the lines in comments; it may be
+    /// empty.
+    Fixed(&'a Image, &'a str),
 }
 
 impl<'a> Design<'a> {
@@ -58,7 +59,7 @@ impl<'a> Design<'a> {
     pub fn machine(self) -> &'a Machine {
         match self {
             Design::Loadable(machine) => machine,
-            Design::Fixed(image) => &image.machine,
+            Design::Fixed(image, _) => &image.machine,
         }
     }
 }
@@ -71,7 +72,7 @@ impl<'a> From<&'a Machine> for Design<'a> {
 
 impl<'a> From<&'a Image> for Design<'a> {
     fn from(image: &'a Image) -> Self {
-        Design::Fixed(image)
+        Design::Fixed(image, "")
     }
 }
 

@@ -165,8 +165,7 @@ impl Climb {
         let machine = Machine::try_from(spec.clone())
             .map_err(|error| vec![Diagnostic::global(Code::Config, error.to_string())])?;
         let upper = Upper::new(program, options, model, steps, &Numbers::of_machine(&machine))?;
-        let compiled =
-            compile_fitted(&upper.fixed, spec, &|_| 0).map_err(|refusal| vec![refusal.diagnostic().clone()])?;
+        let compiled = compile_fitted(&upper.fixed, spec).map_err(|refusal| vec![refusal.diagnostic().clone()])?;
         Ok(Climb::of(upper, compiled))
     }
 
@@ -300,7 +299,7 @@ impl Climb {
     /// # Errors
     /// What is not proven, in words.
     pub fn prove(&self) -> Result<Proof, String> {
-        match prove(&self.fixed, self.image(), 2, &mut |_, _| true) {
+        match prove(&self.fixed, self.image(), "", 2, &mut |_, _| true) {
             Verdict::Proven(proof) => Ok(proof),
             other => Err(other.to_string()),
         }

@@ -2,8 +2,10 @@
 
 mod cases;
 
+use arch::Image;
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
+use compiler::image::text::Written;
 use compiler::language::{self, Language};
 use compiler::tensor::Role;
 use serde_json::Value;
@@ -38,6 +40,12 @@ fn split(program: &compiler::tensor::Program, inputs: &Value) -> (Values, Values
     (model, step)
 }
 
+/// Whether the text of an image is read as the same image.
+fn reads_back(image: &Image) -> bool {
+    let written = Written(image.clone());
+    written.to_string().parse() == Ok(written)
+}
+
 #[test]
 fn tabla_programs_climb_the_ladder() {
     let mut failures = Vec::new();
@@ -62,6 +70,9 @@ fn tabla_programs_climb_the_ladder() {
                     continue;
                 }
             };
+            if !reads_back(climb.image()) {
+                failures.push(format!("{file} on {}: its image does not read back", climb.image().machine));
+            }
             let grid = Array::new(&climb.image().machine);
             match climb.run(grid, Stalls::none()) {
                 Ok(_) => climbed += 1,
@@ -111,6 +122,7 @@ fn published_programs_climb_the_ladder() {
             for spec in machines() {
                 let climb = Climb::new(&program, &options, &model, &steps, &spec)
                     .unwrap_or_else(|errors| panic!("{path:?}, batch {size}: {errors:?}"));
+                assert!(reads_back(climb.image()), "{path:?}, batch {size}: its image does not read back");
                 let grid = Array::new(&climb.image().machine);
                 climb.run(grid, Stalls::none()).unwrap_or_else(|fall| panic!("{path:?}, batch {size}: {fall}"));
                 climb.prove().unwrap_or_else(|why| panic!("{path:?}, batch {size}: {why}"));

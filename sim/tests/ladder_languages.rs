@@ -8,6 +8,7 @@
 mod languages;
 
 use arch::machine::MachineSpec;
+use compiler::image::text::Written;
 use compiler::language::Language;
 use compiler::placed::Axis;
 use languages::{Outcome, cases, climb, climb_text, extremes, machines};
@@ -31,6 +32,14 @@ fn programs_of_the_other_languages_climb_the_ladder() {
         for spec in machines() {
             match climb(&case, &spec) {
                 Outcome::Climbs(climb) => {
+                    let written = Written(climb.image().clone());
+                    if written.to_string().parse() != Ok(written) {
+                        failures.push(format!(
+                            "{} on {}: its image does not read back",
+                            case.file,
+                            climb.image().machine
+                        ));
+                    }
                     let grid = Array::new(&climb.image().machine);
                     if let Err(fall) = climb.run(grid, Stalls::none()) {
                         failures.push(format!("{} on {}: {fall}", case.file, climb.image().machine));

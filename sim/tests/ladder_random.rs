@@ -8,8 +8,9 @@ mod random;
 use arch::Diagnostic;
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
+use compiler::image::text::Written;
 use compiler::language::{self, Language};
-use compiler::search::Stages;
+use compiler::search::Compiled;
 use random::tape;
 use random::trial::{Hardware, Kind, Trial, Verdict, grid, hardware, hardware_for_tiles, keep, of_tape};
 use sim::array::Array;
@@ -25,15 +26,17 @@ fn found() -> PathBuf {
 }
 
 /// Each stage of the compiler is the value that its text reads back to.
-fn stages_read_back(stages: &Stages) {
+fn stages_read_back(compiled: &Compiled) {
     fn check<T: Display + FromStr<Err = Diagnostic> + PartialEq + Debug>(stage: &T) {
         let written = stage.to_string();
         let read: T = written.parse().unwrap_or_else(|error| panic!("{error:?}\n{written}"));
         assert!(read == *stage, "{written}\nreads as\n{read}");
     }
+    let stages = &compiled.stages;
     check(&stages.placed);
     check(&stages.jobs);
     check(&stages.scheduled);
+    check(&Written(compiled.image.clone()));
 }
 
 /// Climb with random programs of a seed; one that falls is made small and kept in `random/found/`. How many climbed.
@@ -135,7 +138,7 @@ fn words_do_not_depend_on_the_placement() {
             let Some(climb) = best.elsewhere(number) else { continue };
             let agreement = climb.run(Array::new(&climb.image().machine), Stalls::none());
             assert!(agreement.is_ok(), "seed {seed}, placement {number}: {}\n{}", agreement.unwrap_err(), program.text);
-            stages_read_back(&climb.compiled.stages);
+            stages_read_back(&climb.compiled);
             kinds.extend(climb.compiled.placement.iter().flat_map(|(_, axes)| axes.clone()));
             climbed += 1;
         }
@@ -171,7 +174,7 @@ fn words_do_not_depend_on_the_scalar_unit() {
                 let agreement = climb.run(Array::new(&climb.image().machine), Stalls::none());
                 let text = &program.text;
                 assert!(agreement.is_ok(), "{number}, placement {placement}: {}\n{text}", agreement.unwrap_err());
-                stages_read_back(&climb.compiled.stages);
+                stages_read_back(&climb.compiled);
                 climbed += 1;
                 used += usize::from(!climb.image().scalar.is_empty());
                 sent += usize::from(climb.image().scalar.iter().any(|instruction| instruction.send));

@@ -92,7 +92,7 @@ fn planted_faults_are_refuted() {
         assert!(name != "tiles" || climb.image().tiles > 1, "it has tiles");
         for planted in Fault::ALL.into_iter().flat_map(|fault| plant(climb.image(), fault)) {
             let what = format!("{name}, {:?} of {} {}", planted.fault, planted.at.0, planted.at.1);
-            let verdict = prove(&climb.fixed, &planted.image, 2, &mut |_, _| true);
+            let verdict = prove(&climb.fixed, &planted.image, "", 2, &mut |_, _| true);
             match &verdict {
                 // What makes no difference to the array, either, may be proven.
                 Verdict::Proven(_) => {
@@ -131,7 +131,7 @@ fn another_program_is_refuted() {
         let mut program = climb.fixed.clone();
         let Kind::MultiplyAdd { shift, product: Some(_), .. } = &mut program.operations[number].kind else { continue };
         *shift += 1;
-        let verdict = prove(&program, climb.image(), 2, &mut |_, _| true);
+        let verdict = prove(&program, climb.image(), "", 2, &mut |_, _| true);
         let Verdict::Refuted(difference) = verdict else { panic!("operation {number}: {verdict}") };
         assert_eq!(difference.cause, Cause::Makes, "operation {number}: {difference}");
         let out = &program.tensors[program.operations[number].out.0].name;
@@ -153,12 +153,12 @@ fn accumulators_of_other_widths_are_compared_where_sums_fit() {
                 *own = bound;
             }
         }
-        prove(&program, climb.image(), 2, &mut |_, _| true)
+        prove(&program, climb.image(), "", 2, &mut |_, _| true)
     };
     assert!(matches!(verdict(SumBound::Formats), Verdict::Proven(_)), "{}", verdict(SumBound::Formats));
     assert!(matches!(verdict(SumBound::Ranges), Verdict::Incomparable(_)), "{}", verdict(SumBound::Ranges));
     let wider = fixed::Program { word: climb.fixed.word + 1, ..climb.fixed.clone() };
-    let verdict = prove(&wider, climb.image(), 2, &mut |_, _| true);
+    let verdict = prove(&wider, climb.image(), "", 2, &mut |_, _| true);
     assert!(matches!(verdict, Verdict::Incomparable(_)), "{verdict}");
 }
 
@@ -167,7 +167,7 @@ fn accumulators_of_other_widths_are_compared_where_sums_fit() {
 fn a_proof_can_be_stopped() {
     let (_, climb) = subjects().swap_remove(1);
     let mut looks = 0;
-    let verdict = prove(&climb.fixed, climb.image(), 100, &mut |done, total| {
+    let verdict = prove(&climb.fixed, climb.image(), "", 100, &mut |done, total| {
         looks += 1;
         done * 10 < total
     });

@@ -11,7 +11,7 @@
 
 use crate::arguments::{Format, Global, Target};
 use crate::documents::Document;
-use crate::fates;
+use crate::fates::Fates;
 use crate::files::layout::Layout;
 use crate::files::{drivers, listing, testbench, verilog};
 use crate::output::{self, Files, Talk, pretty};
@@ -68,6 +68,8 @@ pub struct Built {
     pub machine: Machine,
     /// The program that is part of the hardware, if one is.
     pub fixed: Option<Image>,
+    /// Its text.
+    source: String,
     /// Everything that is to be written.
     pub files: Files,
     /// What it costs.
@@ -77,7 +79,8 @@ pub struct Built {
 impl Built {
     /// What the hardware is made for.
     pub fn design(&self) -> hdl::Design<'_> {
-        self.fixed.as_ref().map_or(hdl::Design::Loadable(&self.machine), hdl::Design::Fixed)
+        let fixed = self.fixed.as_ref().map(|image| hdl::Design::Fixed(image, &self.source));
+        fixed.unwrap_or(hdl::Design::Loadable(&self.machine))
     }
 }
 
@@ -161,7 +164,9 @@ fn complete(project: &Project, image: &Image, report: Report, mut files: Files, 
         let help = "`rom` is for boards with a serial port; leave the key out";
         return Err(Failure::about(source, vec![Diagnostic::new(Code::Config, span, message).with_help(help)]));
     }
-    let rtl = fixed.as_ref().map_or_else(|| hdl::elaborate(machine), hdl::elaborate);
+    let source = project.source.text.clone();
+    let design = fixed.as_ref().map_or(hdl::Design::Loadable(machine), |image| hdl::Design::Fixed(image, &source));
+    let rtl = hdl::elaborate(design);
     let sources = verilog::add(&mut files, &rtl.verilog);
     verilog::add_list(&mut files, &rtl.top, &sources);
     testbench::add_core(&mut files, project, &sources);
@@ -181,7 +186,7 @@ fn complete(project: &Project, image: &Image, report: Report, mut files: Files, 
         let board = &project.board.name;
         talk.say(format!("warning: by estimate the grid is too large for {board}: {}", overfull.join(", ")));
     }
-    Ok(Built { machine: machine.clone(), fixed, files, report })
+    Ok(Built { machine: machine.clone(), fixed, source, files, report })
 }
 
 /// Microcode and layout of one image.
@@ -193,8 +198,8 @@ fn add_image(files: &mut Files, project: &Project, folder: &str, compiled: &Comp
         hex.push_str(&format!("{address:05x} {data:08x}\n"));
     }
     files.add(format!("{folder}/microcode.hex"), hex);
-    let placement = listing::explain(compiled, &fates::names(project, program));
-    let listing = format!("# {LICENCE}\n\n{placement}\n{}", listing::microcode(image));
+    let placement = listing::explain(compiled, &project.source.text, &Fates::of(project, program));
+    let listing = format!("# {LICENCE}\n\n{placement}\n{}", listing::microcode(image, &project.source.text));
     files.add(format!("{folder}/microcode.txt"), listing);
     files.add(format!("{folder}/layout.json"), pretty(&Layout::new(image, program)));
 }

@@ -3,7 +3,7 @@
 use crate::arguments::{Explain, Format, Global};
 use crate::commands::about::code;
 use crate::documents::Document;
-use crate::fates;
+use crate::fates::Fates;
 use crate::files::listing;
 use crate::output::{self, Talk};
 use crate::page::charts;
@@ -41,23 +41,25 @@ pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failur
             || Document::new(Explanation { numbers: Some(numbers.clone()), ..Explanation::default() }),
         );
     }
-    let timeline = timeline::watch(&compiled.image)?;
+    let source = project.source.text.as_str();
+    let timeline = timeline::watch(&compiled.image, source)?;
     if let Some(path) = &options.svg {
         output::write_file(path, charts::alone(&timeline.svg()).as_bytes())?;
         talk.say(format!("wrote {}", path.display()));
     }
-    let names = fates::names(&project, program);
+    let fates = Fates::of(&project, program);
     match global.format {
         Format::Text => {
-            let listing = listing::explain(compiled, &names);
-            output::result(&format!("{listing}\n{}\n{}", timeline.text(), listing::microcode(&compiled.image)))
+            let listing = listing::explain(compiled, source, &fates);
+            let microcode = listing::microcode(&compiled.image, source);
+            output::result(&format!("{listing}\n{}\n{microcode}", timeline.text()))
         }
         Format::Json => {
             let settings = match &subject {
                 Subject::Training(design) => Some(design.samples.plan),
                 Subject::Function(_) => None,
             };
-            let schedule = schedule(compiled, timeline, names, settings);
+            let schedule = schedule(compiled, timeline, (source, fates), settings);
             output::json(&Document::new(Explanation { schedule: Some(schedule), numbers: None }))
         }
     }
@@ -90,6 +92,10 @@ struct Schedule {
     instructions: Vec<Instruction>,
     /// Two steps, cycle by cycle.
     timeline: Timeline,
+    /// What became of the lines of the program that have no instructions of their own.
+    #[serde(serialize_with = "as_map")]
+    #[schemars(with = "BTreeMap<String, String>")]
+    lines: Vec<(String, String)>,
     /// What became of each name of the program.
     #[serde(serialize_with = "as_map")]
     #[schemars(with = "BTreeMap<String, String>")]
@@ -126,6 +132,9 @@ struct Instruction {
     what: String,
     /// Source line; 0 where there is none.
     line: usize,
+    /// Lines of what was fused into it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fused: Vec<usize>,
     /// Cycle of its first beat.
     start: u64,
     /// How many beats it has.
@@ -145,16 +154,25 @@ fn axes(placement: &[(String, Vec<Axis>)]) -> Axes {
     placement.iter().map(|(name, axes)| (name.clone(), names(axes))).collect()
 }
 
-fn schedule(compiled: &Compiled, timeline: Timeline, names: Vec<(String, String)>, settings: Option<Plan>) -> Schedule {
-    let instruction = |step: &Step| Instruction {
-        what: step.what.clone(),
-        line: step.line,
-        start: step.start,
-        beats: step.length,
-        waited: step.waited,
-        cause: step.cause.as_ref().map(ToString::to_string),
-        readable: step.readable,
-        unit: step.unit,
+fn schedule(
+    compiled: &Compiled,
+    timeline: Timeline,
+    (source, fates): (&str, Fates),
+    settings: Option<Plan>,
+) -> Schedule {
+    let instruction = |step: &Step| {
+        let lines = step.origin.lines(source);
+        Instruction {
+            what: step.what.clone(),
+            line: lines.own(),
+            fused: lines.fused().to_vec(),
+            start: step.start,
+            beats: step.length,
+            waited: step.waited,
+            cause: step.cause.as_ref().map(ToString::to_string),
+            readable: step.readable,
+            unit: step.unit,
+        }
     };
     let other = |other: &Alternative| Other { step: other.step, load: other.load, placement: axes(&other.placement) };
     Schedule {
@@ -164,7 +182,8 @@ fn schedule(compiled: &Compiled, timeline: Timeline, names: Vec<(String, String)
         tiles: compiled.image.tiles,
         instructions: compiled.steps.iter().map(instruction).collect(),
         timeline,
-        names,
+        lines: fates.lines.into_iter().filter_map(|(line, fate)| Some((line.to_string(), fate?))).collect(),
+        names: fates.names,
         settings,
     }
 }

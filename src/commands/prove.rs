@@ -61,7 +61,7 @@ pub fn run(global: &Global, options: &Prove, talk: &Talk) -> Result<(), Failure>
     let subject = Subject::new(&project, &options.target, talk)?;
     let mut verdicts = Vec::new();
     for (name, program, image) in images(&subject) {
-        let verdict = watched(name, program, image, options.steps as usize, talk);
+        let verdict = watched(name, (program, image), &project.source.text, options.steps as usize, talk);
         if verdict == Verdict::Cancelled {
             return Err(Failure::Interrupted);
         }
@@ -99,7 +99,7 @@ fn images(subject: &Subject) -> Vec<(&'static str, &Program, &Image)> {
 }
 
 /// A proof with a bar, which Ctrl-C ends.
-fn watched(name: &str, program: &Program, image: &Image, steps: usize, talk: &Talk) -> Verdict {
+fn watched(name: &str, (program, image): (&Program, &Image), source: &str, steps: usize, talk: &Talk) -> Verdict {
     let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
     if !talk.shows_progress() {
         bar.set_draw_target(ProgressDrawTarget::hidden());
@@ -108,7 +108,7 @@ fn watched(name: &str, program: &Program, image: &Image, steps: usize, talk: &Ta
         bar.set_style(style);
     }
     bar.set_prefix(name.to_owned());
-    let verdict = prove(program, image, steps, &mut |done, total| {
+    let verdict = prove(program, image, source, steps, &mut |done, total| {
         bar.set_length(total);
         bar.set_position(done);
         !interrupt::requested()

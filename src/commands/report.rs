@@ -30,7 +30,10 @@ pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure>
         saturations: &design.saturations()?,
         measured_on: design.samples.origin.clone(),
     });
-    let timeline = timeline::watch(&design.images.full.as_ref().expect("a design can train").image)?;
+    let timeline = {
+        let image = &design.images.full.as_ref().expect("a design can train").image;
+        timeline::watch(image, &project.source.text)?
+    };
     let page = Page { project, design: &design, report: &report, outcome: &outcome, timeline: &timeline };
     let folder = global.out.clone().unwrap_or_else(|| Path::new("out").join(project.name()));
     let mut files = Files::new();

@@ -1,6 +1,8 @@
 //! An image as text: placement, schedule, instructions.
 
+use crate::fates::Fates;
 use arch::Image;
+use arch::image::Annotated;
 use compiler::placed::Axis;
 use compiler::search::{Alternative, Compiled};
 use std::fmt::Display;
@@ -15,26 +17,42 @@ fn axis(axis: Axis) -> &'static str {
     }
 }
 
-/// Where each tensor lies, and when each instruction of the step runs; `names` are those of the source that are not tensors of their
-/// own, and what became of them.
-pub fn explain(compiled: &Compiled, names: &[(String, String)]) -> String {
+/// Where each tensor lies, when each instruction of the step runs, and what became of names and lines of the source that are not found
+/// there.
+pub fn explain(compiled: &Compiled, source: &str, fates: &Fates) -> String {
     let mut text = format!("placement on {} (each dimension of a tensor)\n", compiled.image.machine);
     for (name, axes) in &compiled.placement {
         let axes: Vec<&str> = axes.iter().map(|&a| axis(a)).collect();
         let axes = if axes.is_empty() { "scalar".to_owned() } else { axes.join(", ") };
         text.push_str(&format!("  {name:16} {axes}\n"));
     }
-    for (name, fate) in names {
+    for (name, fate) in &fates.names {
         text.push_str(&format!("  {name:16} ({fate})\n"));
     }
     text.push_str(&alternatives(compiled));
-    text.push_str("\nschedule of one step\n  start   beats  readable  unit          line  what\n");
+    text.push_str(&schedule(compiled, source));
+    for (line, fate) in &fates.lines {
+        if let Some(fate) = fate {
+            text.push_str(&format!("line {line} is {fate}\n"));
+        }
+    }
+    text
+}
+
+/// When each instruction of the step runs, and what there is to say about all of them.
+fn schedule(compiled: &Compiled, source: &str) -> String {
+    let mut text = "\nschedule of one step\n  start   beats  readable  unit          line  what\n".to_owned();
     for step in &compiled.steps {
         let waited = step.cause.as_ref().filter(|_| step.waited > 0);
         let waited = waited.map_or_else(String::new, |cause| format!("  (waited {} cycles {cause})", step.waited));
         text.push_str(&format!(
-            "{:7} {:7} {:9}  {:12} {:5}  {}{waited}\n",
-            step.start, step.length, step.readable, step.unit, step.line, step.what
+            "{:7} {:7} {:9}  {:12} {:>5}  {}{waited}\n",
+            step.start,
+            step.length,
+            step.readable,
+            step.unit,
+            step.origin.lines(source).numbers(),
+            step.what
         ));
     }
     text.push_str(&format!("\n{} cycles from step to step\n", compiled.image.step_length));
@@ -74,15 +92,15 @@ fn alternatives(compiled: &Compiled) -> String {
     text
 }
 
-fn program<I: Display>(text: &mut String, name: &str, instructions: &[I], comment: &dyn Fn(usize) -> String) {
+fn program<I: Display>(text: &mut String, name: &str, instructions: &[Annotated<I>], source: &str) {
     text.push_str(&format!("\n{name}\n"));
-    for (n, instruction) in instructions.iter().enumerate() {
-        text.push_str(&format!("{n:4}  {instruction}{}\n", comment(n)));
+    for (n, Annotated { instruction, what, origin }) in instructions.iter().enumerate() {
+        text.push_str(&format!("{n:4}  {instruction}    # {}\n", origin.lines(source).before(what)));
     }
 }
 
-/// All programs, instruction by instruction.
-pub fn microcode(image: &Image) -> String {
+/// All programs, instruction by instruction; `source` is the program that they come from.
+pub fn microcode(image: &Image, source: &str) -> String {
     let mut text = format!(
         "microcode for {}\n\n\
          `+n` waits n cycles; `k2<4` is a loop; `model[3+8k2]` is a word of a scratchpad; `rows 0..2 columns 0..5 at k3` are the\n\
@@ -105,18 +123,12 @@ pub fn microcode(image: &Image) -> String {
         }
     }
     text.push('\n');
-    let none = |_| String::new();
-    let comment = |comments: &[(String, usize)], n: usize| match comments.get(n) {
-        Some((what, 0)) => format!("    # {what}"),
-        Some((what, line)) => format!("    # line {line}: {what}"),
-        None => String::new(),
-    };
-    program(&mut text, "alu", &image.alu, &|n| comment(&image.comments, n));
-    program(&mut text, "root", &image.root, &none);
-    program(&mut text, "move", &image.moves, &none);
-    program(&mut text, "load", &image.load, &none);
+    program(&mut text, "alu", &image.alu, source);
+    program(&mut text, "root", &image.root, source);
+    program(&mut text, "move", &image.moves, source);
+    program(&mut text, "load", &image.load, source);
     if image.machine.scalar() {
-        program(&mut text, "scalar", &image.scalar, &|n| comment(&image.scalar_comments, n));
+        program(&mut text, "scalar", &image.scalar, source);
     }
     for table in &image.tables {
         let (function, entries, base) = (table.function, table.entries.len(), table.usage.base);

@@ -7,6 +7,8 @@
 
 use crate::page::charts;
 use arch::Image;
+use arch::image::Annotated;
+use arch::origin::Lines;
 use arch::timing::{self, Unit};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +16,7 @@ use sim::array::Array;
 use sim::array::watch::Observation;
 use sim::driver::{Driver, Run, Words};
 use sim::grid::{CycleResult, Grid, Stalls};
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use workbench::Failure;
 
 /// Steps that fill the machine before the two that are shown.
@@ -59,6 +61,21 @@ pub struct Bar {
     pub what: String,
     /// Source line; 0 where there is none.
     pub line: usize,
+    /// Lines of what was fused into it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fused: Vec<usize>,
+}
+
+impl Bar {
+    /// Its lines in words, for a title: `lines 3, 4: `.
+    fn place(&self) -> String {
+        let lines: Vec<String> = [self.line].iter().chain(&self.fused).map(usize::to_string).collect();
+        match (self.line, lines.len()) {
+            (0, _) => String::new(),
+            (line, 1) => format!("line {line}: "),
+            _ => format!("lines {}: ", lines.join(", ")),
+        }
+    }
 }
 
 /// An array that remembers its streams.
@@ -92,11 +109,11 @@ impl Grid for Watched {
     }
 }
 
-/// Run some steps of an image on the array and look at two of them.
+/// Run some steps of an image on the array and look at two of them; `source` is the program that it comes from.
 ///
 /// # Errors
 /// The array is stuck.
-pub fn watch(image: &Image) -> Result<Timeline, Failure> {
+pub fn watch(image: &Image, source: &str) -> Result<Timeline, Failure> {
     let words: Words = image.tensors.iter().map(|tensor| vec![0; tensor.elements()]).collect();
     let mut watched = Watched { array: Array::new(&image.machine), seen: Vec::new() };
     watched.array.watch(0);
@@ -105,10 +122,10 @@ pub fn watch(image: &Image) -> Result<Timeline, Failure> {
     let run = Run { load_model: Some(&words), steps: &steps, emit_model: false };
     driver.run(run).map_err(|stuck| Failure::Bug(stuck.to_string()))?;
     drop(driver);
-    Ok(of(&watched.seen, image))
+    Ok(of(&watched.seen, image, source))
 }
 
-fn of(seen: &[Observation], image: &Image) -> Timeline {
+fn of(seen: &[Observation], image: &Image, source: &str) -> Timeline {
     let in_step = |number: u32| seen.iter().position(|s| s.run_state == "step" && s.step == number);
     let starts: Vec<usize> = (BEFORE..=BEFORE + SHOWN).filter_map(in_step).collect();
     let (Some(&first), Some(&last)) = (starts.first(), starts.last()) else {
@@ -116,10 +133,10 @@ fn of(seen: &[Observation], image: &Image) -> Timeline {
     };
     let window = Window { seen, first, last };
     let machine = &image.machine;
-    let alu = window.bars(0, |n| image.comments.get(n).cloned().unwrap_or_default(), timing::DISTRIBUTION);
+    let alu = window.bars(0, |n| Some(words(image.alu.get(n)?, source)), timing::DISTRIBUTION);
     let root = |unit: Unit| {
-        let of_unit = |n: usize| image.root.get(n).filter(|root| root.unit == unit).map(|root| (root.to_string(), 0));
-        window.some_bars(1, of_unit, timing::DISTRIBUTION)
+        let of_unit = |n: usize| image.root.get(n).filter(|root| root.unit == unit).map(|root| itself(root, source));
+        window.bars(1, of_unit, timing::DISTRIBUTION)
     };
     let (row_roots, global_root) = (root(Unit::Row), root(Unit::Global));
     let levels = |unit: Unit| {
@@ -140,10 +157,9 @@ fn of(seen: &[Observation], image: &Image) -> Timeline {
     };
     let mut trees = [ahead(&row_roots, Unit::Row), ahead(&global_root, Unit::Global)].concat();
     trees.sort_by_key(|bar| bar.start);
-    let moves =
-        window.bars(2, |n| image.moves.get(n).map(|m| (m.to_string(), 0)).unwrap_or_default(), timing::DISTRIBUTION);
-    let load = window.bars(3, |n| image.load.get(n).map(|l| (l.to_string(), 0)).unwrap_or_default(), 0);
-    let scalar = window.bars(4, |n| image.scalar_comments.get(n).cloned().unwrap_or_default(), timing::DISTRIBUTION);
+    let moves = window.bars(2, |n| Some(itself(image.moves.get(n)?, source)), timing::DISTRIBUTION);
+    let load = window.bars(3, |n| Some(itself(image.load.get(n)?, source)), 0);
+    let scalar = window.bars(4, |n| Some(words(image.scalar.get(n)?, source)), timing::DISTRIBUTION);
     let lane = |unit: &'static str, bars: Vec<Bar>| Lane { unit, busy: busy(&bars), bars };
     let cycles = (last - first) as u64;
     let mut lanes = vec![
@@ -158,6 +174,16 @@ fn of(seen: &[Observation], image: &Image) -> Timeline {
         lanes.insert(5, lane("scalar unit", scalar));
     }
     Timeline { cycles, steps: starts[..starts.len() - 1].iter().map(|&start| (start - first) as u64).collect(), lanes }
+}
+
+/// An instruction in the words of its program, and its lines.
+fn words<I>(at: &Annotated<I>, source: &str) -> (String, Lines) {
+    (at.what.clone(), at.origin.lines(source))
+}
+
+/// An instruction as the listing shows it, and its lines.
+fn itself<I: Display>(at: &Annotated<I>, source: &str) -> (String, Lines) {
+    (at.instruction.to_string(), at.origin.lines(source))
 }
 
 /// Cycles in which at least one of the bars is there.
@@ -178,25 +204,22 @@ struct Window<'a> {
 }
 
 impl Window<'_> {
-    fn bars(&self, stream: usize, what: impl Fn(usize) -> (String, usize), late: u64) -> Vec<Bar> {
-        self.some_bars(stream, |n| Some(what(n)), late)
-    }
-
     /// From the first beat of an instruction to its last, `late` cycles after the sequencer has issued it.
-    fn some_bars(&self, stream: usize, what: impl Fn(usize) -> Option<(String, usize)>, late: u64) -> Vec<Bar> {
+    fn bars(&self, stream: usize, what: impl Fn(usize) -> Option<(String, Lines)>, late: u64) -> Vec<Bar> {
         let mut bars: Vec<(usize, Bar)> = Vec::new();
         let from = self.first.saturating_sub(late as usize);
         for (cycle, seen) in self.seen.iter().enumerate().take(self.last).skip(from) {
             let view = &seen.streams[stream];
             let (true, Some(number)) = (view.issued, view.instruction) else { continue };
-            let Some((what, line)) = what(number) else { continue };
+            let Some((what, lines)) = what(number) else { continue };
             let at = (cycle as u64 + late).saturating_sub(self.first as u64);
             let begins = view.counters.iter().all(|&counter| counter == 0);
             match bars.last_mut() {
                 Some((known, bar)) if *known == number && !begins => bar.end = at + 1,
                 _ => {
                     let step = i64::from(seen.step) - i64::from(BEFORE);
-                    bars.push((number, Bar { start: at, end: at + 1, step, what, line }));
+                    let (line, fused) = (lines.own(), lines.fused().to_vec());
+                    bars.push((number, Bar { start: at, end: at + 1, step, what, line, fused }));
                 }
             }
         }
@@ -232,7 +255,7 @@ impl Timeline {
             for bar in &lane.bars {
                 let colour = bar.step.rem_euclid(2);
                 let (from, width) = (x(bar.start), (x(bar.end) - x(bar.start)).max(0.6));
-                let place = if bar.line > 0 { format!("line {}: ", bar.line) } else { String::new() };
+                let place = bar.place();
                 let title = charts::escape(&format!("{place}{} (cycles {} to {})", bar.what, bar.start, bar.end - 1));
                 let _ = write!(
                     svg,

@@ -176,14 +176,13 @@ pub fn of_function(project: &Project, program: &fixed::Program) -> Result<Compil
 }
 
 fn fitted(project: &Project, programs: &[&fixed::Program], wanted: &Wanted) -> Result<Fitted, Failure> {
-    fit(programs, wanted, &|span| line_of(project, span))
-        .map_err(|unfit| refused(project, programs[unfit.program], unfit.refusal))
+    fit(programs, wanted).map_err(|unfit| refused(project, programs[unfit.program], unfit.refusal))
 }
 
 /// Whether a program fits the config's machine.
 pub fn fits(project: &Project, program: &tensor::Program, ranges: &NamedRanges) -> bool {
     let lowered = lower(project, program, ranges, &BTreeMap::new());
-    lowered.is_ok_and(|(program, _)| search::compile_fitted(&program, &project.spec(), &|_| 0).is_ok())
+    lowered.is_ok_and(|(program, _)| search::compile_fitted(&program, &project.spec()).is_ok())
 }
 
 /// What to tell the user when there is no image: if larger memories would do, which.
@@ -201,7 +200,7 @@ fn refused(project: &Project, program: &fixed::Program, refusal: Refusal) -> Fai
         ..project.spec()
     };
     let mut diagnostic = *diagnostic;
-    if let Ok(compiled) = search::compile_fitted(program, &open, &|_| 0) {
+    if let Ok(compiled) = search::compile_fitted(program, &open) {
         let machine = compiled.image.machine;
         diagnostic.help = Some(format!(
             "the smallest {} x {} grid that would do has model_depth = {}, data_depth = {}, temporary_depth = {}, \

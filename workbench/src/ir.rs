@@ -18,9 +18,10 @@ use crate::project::Project;
 use crate::records::Records;
 use crate::samples::{self, Data};
 use compiler::canonical::{self, PASSES, canonicalise_watched};
+use compiler::image::text::Written;
 use compiler::language::nearest;
 use compiler::search::{Compiled, Stages};
-use compiler::{fixed, image, tensor};
+use compiler::{fixed, tensor};
 use std::collections::BTreeMap;
 
 /// Stages with a text form, and what each is.
@@ -49,7 +50,7 @@ fn text_of(
         "placed" => placed.to_string(),
         "jobs" => jobs.to_string(),
         "scheduled" => scheduled.to_string(),
-        _ => image::text::text(&image),
+        _ => Written(image).to_string(),
     })
 }
 

@@ -9,7 +9,8 @@ use crate::placed::{Piece, Tile};
 use crate::scheduled::timetable::Cycles;
 use crate::scheduled::{Home, Program};
 use crate::tensor::{Affine, IterId};
-use arch::image::{Entries, Feed, FeedDimension, Image, StreamTensor};
+use arch::Origin;
+use arch::image::{Annotated, Entries, Feed, FeedDimension, Image, StreamTensor};
 use arch::isa::{
     Address, AluInstruction, DELAY_BITS, Factor, Instruction, LEVELS, LoadInstruction, Mask, MoveInstruction, NO_LEVEL,
     Pad, RootInstruction, ScalarInstruction, Start, Tiles,
@@ -156,9 +157,14 @@ fn root(job: &Job) -> Option<RootInstruction> {
     })
 }
 
+/// An instruction of a job, which says what it is for.
+fn of_job<I>(job: &Job, instruction: I) -> Annotated<I> {
+    Annotated { instruction, what: job.what.clone(), origin: job.origin.clone() }
+}
+
 /// A stream under construction: instructions with delays that put their beats where the schedule wants them.
 struct Track<I> {
-    instructions: Vec<I>,
+    instructions: Vec<Annotated<I>>,
     next: u64,
 }
 
@@ -188,31 +194,29 @@ fn load(load: &Load, home: Home, scalar: bool, machine: &Machine) -> LoadInstruc
 }
 
 /// Make the image.
-pub(crate) fn encode(program: &Program, machine: &Machine, line_of: &dyn Fn(arch::Span) -> usize) -> Image {
+pub(crate) fn encode(program: &Program, machine: &Machine) -> Image {
     let homes = &program.homes;
     let mut alu_track = Track { instructions: Vec::new(), next: 0 };
     let mut root_track = Track { instructions: Vec::new(), next: 0 };
     let mut move_track = Track { instructions: Vec::new(), next: 0 };
     let mut scalar_track = Track { instructions: Vec::new(), next: 0 };
-    let (mut comments, mut scalar_comments, mut moved) = (Vec::new(), Vec::new(), Vec::new());
+    let mut moved = Vec::new();
     for (job, slot) in program.jobs().iter().zip(program.slots(machine)) {
-        let comment = (job.what.clone(), line_of(job.origin.span()));
         if job.on == Datapath::Scalar {
             let mut instruction = scalar(job, homes, machine);
             instruction.alu.delay = scalar_track.delay(slot.issue);
-            scalar_track.instructions.push(instruction);
-            scalar_comments.push(comment);
+            scalar_track.instructions.push(of_job(job, instruction));
         } else {
             let mut instruction = alu(job, homes, machine);
             instruction.delay = alu_track.delay(slot.issue);
-            alu_track.instructions.push(instruction);
-            comments.push(comment);
+            alu_track.instructions.push(of_job(job, instruction));
         }
         if let Some(mut root) = root(job) {
             root.delay = root_track.delay(slot.root.expect("scheduled"));
-            root_track.instructions.push(root);
+            root_track.instructions.push(of_job(job, root));
         }
-        moved.extend(moves(job, homes, machine).map(|moves| (slot.moves.expect("scheduled"), moves)));
+        let moves = moves(job, homes, machine).map(|moves| of_job(job, moves));
+        moved.extend(moves.map(|moves| (slot.moves.expect("scheduled"), moves)));
     }
     // What the scalar unit sends goes between results of roots.
     moved.sort_by_key(|(window, _)| window.first);
@@ -227,6 +231,7 @@ pub(crate) fn encode(program: &Program, machine: &Machine, line_of: &dyn Fn(arch
         moves: move_track.instructions,
         load: Vec::new(),
         scalar: scalar_track.instructions,
+        follows: program.follows(),
         tables: program.step.tables.clone(),
         entries: Entries::default(),
         step_length: program.length as u32,
@@ -236,8 +241,6 @@ pub(crate) fn encode(program: &Program, machine: &Machine, line_of: &dyn Fn(arch
         step_out: Vec::new(),
         model_out: Vec::new(),
         tensors: Vec::new(),
-        comments,
-        scalar_comments,
     };
     if let Some(last) = image.alu.last_mut() {
         last.end = true;
@@ -344,7 +347,9 @@ fn load_routine(
         let mut in_unit = program.jobs().iter().filter(|job| job.on == Datapath::Scalar).flat_map(Job::reads);
         let scalar = in_unit.any(|access| access.storage == id);
         for (part, feed) in streams::load(storage, id, carried, &machine) {
-            image.load.push(load(&part, program.homes[id.0], scalar, &machine));
+            let (instruction, what) =
+                (load(&part, program.homes[id.0], scalar, &machine), format!("{} load", storage.name));
+            image.load.push(Annotated { instruction, what, origin: Origin::default() });
             feeds.push((of_whole(feed, &piece), piece.samples));
         }
     }
@@ -372,8 +377,7 @@ fn emit_routine(
         let storage = &program.storages()[id.0];
         let (carried, piece) = stream_tensor(image, storage);
         for (job, feed) in streams::emit(storage, id, carried, &machine) {
-            image.comments.push((job.what.clone(), 0));
-            image.alu.push(alu(&job, &program.homes, &machine));
+            image.alu.push(of_job(&job, alu(&job, &program.homes, &machine)));
             feeds.push((of_whole(feed, &piece), piece.samples));
         }
     }

@@ -4,10 +4,10 @@ use super::encode;
 use crate::fixed::{Kind, Operation, Program};
 use crate::scheduled::allocate::Words;
 use arch::amounts::Amounts;
-use arch::image::Image;
-use arch::isa::{AluInstruction, ScalarInstruction};
+use arch::image::{Annotated, Image};
+use arch::isa::{AluInstruction, RootInstruction, ScalarInstruction};
 use arch::machine::Machine;
-use arch::{Code, Diagnostic};
+use arch::{Code, Diagnostic, Origin};
 
 /// Why there is no image.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,39 +129,37 @@ pub(crate) fn check_programs(image: &Image) -> Result<(), Refusal> {
 /// Every shift must be one that the machine does.
 pub(crate) fn check_shifts(image: &Image) -> Result<(), Refusal> {
     let machine = &image.machine;
-    let of_alu = |needed: fn(&AluInstruction) -> Option<u32>| {
-        let amounts = image.alu.iter().zip(&image.comments);
-        amounts.filter_map(move |(instruction, (what, line))| Some((needed(instruction)?, what.as_str(), *line)))
-    };
-    let of_unit = |needed: fn(&ScalarInstruction) -> Option<u32>| {
-        let amounts = image.scalar.iter().zip(&image.scalar_comments);
-        amounts.filter_map(move |(instruction, (what, line))| Some((needed(instruction)?, what.as_str(), *line)))
-    };
-    let of_root = image.root.iter().filter_map(|root| Some((root.needed_shift()?, "a root", 0)));
-    let aligned = of_unit(|instruction| instruction.alu.needed_alignment());
-    let alignments: Vec<_> = of_alu(AluInstruction::needed_alignment).chain(aligned).collect();
-    let shifted = of_unit(ScalarInstruction::needed_shift);
-    let shifts: Vec<_> = of_alu(AluInstruction::needed_shift).chain(shifted).collect();
+    let mut alignments = uses(&image.alu, AluInstruction::needed_alignment);
+    alignments.extend(uses(&image.scalar, |unit: &ScalarInstruction| unit.alu.needed_alignment()));
+    let mut shifts = uses(&image.alu, AluInstruction::needed_shift);
+    shifts.extend(uses(&image.scalar, ScalarInstruction::needed_shift));
     let kinds = [
         ("alignments", machine.alignments(), image.alignments(), alignments),
         ("shifts", machine.shifts(), image.shifts(), shifts),
-        ("root_shifts", machine.root_shifts(), image.root_shifts(), of_root.collect()),
+        ("root_shifts", machine.root_shifts(), image.root_shifts(), uses(&image.root, RootInstruction::needed_shift)),
     ];
     for (key, has, needed, uses) in kinds {
-        if let Some((amount, what, line)) = uses.into_iter().find(|&(amount, ..)| !has.contains(amount)) {
-            let place = if line == 0 { String::new() } else { format!(" (line {line})") };
-            let message =
-                format!("`{what}`{place} shifts by {amount}, which the machine does not do: its {key} are {has}");
+        if let Some((amount, what, origin)) = uses.into_iter().find(|&(amount, ..)| !has.contains(amount)) {
+            let message = format!("`{what}` shifts by {amount}, which the machine does not do: its {key} are {has}");
             let list: Vec<String> =
                 needed.into_iter().flat_map(Amounts::iter).map(|amount| amount.to_string()).collect();
             let help = format!(
                 "`{key} = [{}]` in the [machine] table would do; left out, a grid for a board gets what its program needs",
                 list.join(", ")
             );
-            return Err(Refusal::unsupported(Diagnostic::global(Code::Backend, message).with_help(help)));
+            let diagnostic = match origin.spans().first() {
+                Some(&span) => Diagnostic::new(Code::Backend, span, message).with_label("computed here"),
+                None => Diagnostic::global(Code::Backend, message),
+            };
+            return Err(Refusal::unsupported(diagnostic.with_help(help)));
         }
     }
     Ok(())
+}
+
+/// By how much each instruction of a stream shifts, what it does, and where it comes from.
+fn uses<I>(stream: &[Annotated<I>], needed: fn(&I) -> Option<u32>) -> Vec<(u32, &str, &Origin)> {
+    stream.iter().filter_map(|at| Some((needed(&at.instruction)?, at.what.as_str(), &at.origin))).collect()
 }
 
 /// Whether a program divides by what is not constant, or rounds to whole numbers.

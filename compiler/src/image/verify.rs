@@ -1,528 +1,144 @@
-//! The laws of a schedule, checked by replaying the image. Breaking one is our bug, so the verifier panics.
+//! The laws of an image ([`super`]), checked: its parts here, what they do by [`super::replay`].
 //!
-//! 1. No write port, root or bus is used twice in a cycle.
-//! 2. Every root beat meets the sum of exactly one alu beat, every move beat the result of exactly one root beat, and
-//!    every sum and every result is used, in the order in which the alu makes them.
-//! 3. No PE reads a word in the cycle in which it is written.
-//! 4. Words are read and written in program order: a beat sees what all jobs before its own wrote, and nothing of the jobs after; of two
-//!    results for one word of a PE the later job's stays.
-//! 5. A root begins a quotient only when it has finished the one before.
-//! 6. A word of the gradient pad belongs to one sum of the step, has one address in all its beats, and is there when the next tile reads it.
-//!    What a late instruction gives the trees is written late.
-//! 7. All streams are idle, and have fetched their first instruction again, when the next step starts.
-//! 8. What the scalar unit sends is taken by one move beat, and meets no result of the global root. The unit reads only words that it
-//!    has: of inputs that are loaded to it, or that it or the bus has written there.
-//!
-//! Two steps are replayed, the second one as soon as the first one's length allows: what the first has still on its way
-//! must not trouble the second. Every beat of every stream is looked at once, in the order of time, so the work grows with the length
-//! of the step and nothing is left out. The scheduler counts with boxes of words ([`crate::scheduled::trace`]), the replay with words: neither
-//! believes the other. The streams of PEs and scalar unit run beside each other; which of their instructions comes first in the order of the
-//! program is given.
+//! ```text
+//! alu   step ── end   emit step ── end   emit model ── end      routines follow each other, each with an entry and one `end`
+//! load  load model ── end   step load ── end                    one feed per instruction, and per tile where a batch has several
+//! ```
 
-use arch::image::Image;
-use arch::isa::{
-    Address, AluInstruction, Factor, LEVELS, LoadInstruction, Mask, MoveInstruction, Pad, RootFunction,
-    RootInstruction, ScalarInstruction, Start, Tiles, gradient_bits, pad_bits,
-};
-use arch::machine::Machine;
-use arch::timing::{self, Unit};
-use std::collections::{BTreeSet, VecDeque};
-use std::iter::Peekable;
+use super::refuse;
+use super::replay::replay;
+use arch::image::{Annotated, Feed, Image};
+use arch::isa::{LEVELS, RootFunction};
+use std::ops::Range;
 
-/// The counters of a vector instruction, beat by beat.
-#[derive(Debug, Clone)]
-struct Beats {
-    counts: [u32; LEVELS],
-    counters: [u32; LEVELS],
-    cycle: u64,
-    interval: u64,
-    left: u64,
-}
+/// Elements of a tensor at most, and beats of an instruction.
+const MOST: u64 = 1 << 28;
 
-impl Beats {
-    fn new(first: u64, interval: u32, counts: [u32; LEVELS]) -> Beats {
-        Beats { counts, counters: [0; LEVELS], cycle: first, interval: u64::from(interval), left: beats(&counts) }
-    }
-}
-
-impl Iterator for Beats {
-    type Item = (u64, [u32; LEVELS]);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.left == 0 {
-            return None;
-        }
-        let this = (self.cycle, self.counters);
-        self.left -= 1;
-        self.cycle += self.interval;
-        for level in (0..LEVELS).rev() {
-            self.counters[level] += 1;
-            if self.counters[level] < self.counts[level] {
-                break;
-            }
-            self.counters[level] = 0;
-        }
-        Some(this)
-    }
-}
-
-fn beats(counts: &[u32; LEVELS]) -> u64 {
-    counts.iter().map(|&n| u64::from(n)).product()
-}
-
-/// The instructions of a stream, each with the cycle of its first beat; and the first cycle in which the stream could start again.
-fn timed<I: Copy>(instructions: impl Iterator<Item = I>, pace: impl Fn(&I) -> (u32, u32, u64)) -> (Vec<(u64, I)>, u64) {
-    let (mut now, mut idle) = (0, 0);
-    let timed = instructions.map(|instruction| {
-        let (delay, interval, beats) = pace(&instruction);
-        let first = now + u64::from(delay);
-        let last = first + (beats - 1) * u64::from(interval);
-        (now, idle) = (last + 1, last + 3);
-        (first, instruction)
-    });
-    (timed.collect(), idle)
-}
-
-/// A word of a pad.
-type Word = (Pad, usize);
-
-/// The highest address of each pad: addresses count modulo its size.
-#[derive(Debug, Clone, Copy)]
-struct Highest([i64; 4]);
-
-impl Highest {
-    fn of(machine: &Machine) -> Highest {
-        Highest(Pad::ALL.map(|pad| (1 << pad_bits(machine, pad)) - 1))
-    }
-
-    fn word(&self, pad: Pad, address: &Address, counters: &[u32; LEVELS]) -> Word {
-        let offset: i64 = address.strides.iter().zip(counters).map(|(&s, &k)| i64::from(s) * i64::from(k)).sum();
-        (pad, ((i64::from(address.base) + offset) & self.0[pad as usize]) as usize)
-    }
-}
-
-fn reads(instruction: &AluInstruction) -> impl Iterator<Item = Pad> {
-    // A product with the constant 0 reads nothing that matters.
-    let a = (instruction.b != Factor::Immediate || instruction.immediate_b != 0).then_some(instruction.a);
-    let b = if let Factor::Pad(pad) = instruction.b { Some(pad) } else { None };
-    let c = if let Start::Pad(pad) = instruction.c { Some(pad) } else { None };
-    a.into_iter().chain(b).chain(c)
-}
-
-/// Whether a beat ends a sum.
-fn is_last(instruction: &AluInstruction, counters: &[u32; LEVELS]) -> bool {
-    let summed = LEVELS - instruction.reduce as usize;
-    (summed..LEVELS).all(|level| counters[level] + 1 == instruction.counts[level])
-}
-
-/// Which PEs take a result.
-#[derive(Debug, Clone, Copy)]
-struct Lanes<'a> {
-    mask: &'a Mask,
-    counts: &'a [u32; LEVELS],
-    counters: [u32; LEVELS],
-}
-
-impl Lanes<'_> {
-    fn taken(&self, machine: &Machine) -> Vec<bool> {
-        let mut taken = vec![false; machine.pes() as usize];
-        self.mask.fill(machine.pus(), machine.pes_per_pu(), self.counts, &self.counters, &mut taken);
-        taken
-    }
-
-    fn meet(&self, other: &Lanes<'_>, machine: &Machine) -> bool {
-        self.taken(machine).into_iter().zip(other.taken(machine)).any(|(one, other)| one && other)
-    }
-}
-
-/// A word that is written: by which instruction's result, when, in which PEs, and whether in the scalar unit.
-#[derive(Debug, Clone, Copy)]
-struct Write<'a> {
-    cycle: u64,
-    /// The place of the instruction in the program.
-    job: u32,
-    word: Word,
-    lanes: Option<Lanes<'a>>,
-    scalar: bool,
-}
-
-/// A result on its way to the buses: when a move beat takes it, from where, whose it is, and whether it counts in the last tile only.
-#[derive(Debug, Clone, Copy)]
-struct Result {
-    cycle: u64,
-    source: Unit,
-    job: u32,
-    late: bool,
-}
-
-/// A beat of the PEs or of the scalar unit: its cycle, the place of its instruction in the program, counters.
-#[derive(Debug, Clone, Copy)]
-struct Beat<'a> {
-    cycle: u64,
-    job: u32,
-    instruction: &'a AluInstruction,
-    counters: [u32; LEVELS],
-    scalar: bool,
-}
-
-/// An instruction: the cycle of its first beat, and its place in the program.
-type Placed<I> = (u64, u32, I);
-
-/// The streams of one step, with the cycles of their instructions.
-struct Streams {
-    alu: Vec<Placed<AluInstruction>>,
-    scalar: Vec<Placed<ScalarInstruction>>,
-    root: Vec<(u64, RootInstruction)>,
-    moves: Vec<(u64, MoveInstruction)>,
-    /// First cycle in which all are ready to start again.
-    idle: u64,
-}
-
-impl Streams {
-    fn of(image: &Image, follows: &[u32]) -> Streams {
-        let step = image.alu.iter().take_while(|i| !i.emit).copied();
-        let (alu, alu_idle) = timed(step, |i| (i.delay, i.interval, beats(&i.counts)));
-        let (scalar, scalar_idle) =
-            timed(image.scalar.iter().copied(), |i| (i.alu.delay, i.alu.interval, beats(&i.alu.counts)));
-        let (root, root_idle) = timed(image.root.iter().copied(), |i| (i.delay, i.interval, u64::from(i.count)));
-        let (moves, move_idle) = timed(image.moves.iter().copied(), |i| (i.delay, i.interval, beats(&i.counts)));
-        assert_eq!(follows.len(), scalar.len(), "each scalar instruction has a place in the program");
-        assert!(follows.is_sorted(), "each stream is in the order of the program");
-        let before = |at: u32| follows.iter().filter(|&&follows| follows <= at).count() as u32;
-        let alu = (0..).zip(alu).map(|(at, (first, i))| (first, at + before(at), i)).collect();
-        let scalar = (0..).zip(follows).zip(scalar).map(|((at, follows), (first, i))| (first, at + follows, i));
-        let idle = alu_idle.max(scalar_idle).max(root_idle).max(move_idle);
-        Streams { alu, scalar: scalar.collect(), root, moves, idle }
-    }
-
-    /// Instructions of PEs and scalar unit.
-    fn instructions(&self) -> u32 {
-        (self.alu.len() + self.scalar.len()) as u32
-    }
-
-    /// Beats of the PEs and of the scalar unit in two steps, in the order of time.
-    fn beats(&self, length: u64) -> impl Iterator<Item = Beat<'_>> {
-        let steps = [(0, 0), (length, self.instructions())];
-        let beat = |cycle, job, instruction, counters, scalar| Beat { cycle, job, instruction, counters, scalar };
-        let mut alu = steps
-            .into_iter()
-            .flat_map(move |(from, job)| {
-                self.alu.iter().flat_map(move |(first, number, instruction)| {
-                    let beats = Beats::new(from + first, instruction.interval, instruction.counts);
-                    beats.map(move |(cycle, counters)| beat(cycle, job + number, instruction, counters, false))
-                })
-            })
-            .peekable();
-        let mut scalar = steps
-            .into_iter()
-            .flat_map(move |(from, job)| {
-                self.scalar.iter().flat_map(move |(first, number, instruction)| {
-                    let beats = Beats::new(from + first, instruction.alu.interval, instruction.alu.counts);
-                    beats.map(move |(cycle, counters)| beat(cycle, job + number, &instruction.alu, counters, true))
-                })
-            })
-            .peekable();
-        let time = |beat: Option<&Beat<'_>>| beat.map_or(u64::MAX, |beat| beat.cycle);
-        std::iter::from_fn(move || if time(scalar.peek()) < time(alu.peek()) { scalar.next() } else { alu.next() })
-    }
-
-    fn root_beats(&self, length: u64) -> impl Iterator<Item = (u64, &RootInstruction)> {
-        [0, length].into_iter().flat_map(move |from| {
-            self.root.iter().flat_map(move |(first, instruction)| {
-                let cycle = move |beat| from + first + u64::from(beat) * u64::from(instruction.interval);
-                (0..instruction.count).map(move |beat| (cycle(beat), instruction))
-            })
-        })
-    }
-
-    fn move_beats(&self, length: u64) -> impl Iterator<Item = (u64, &MoveInstruction, [u32; LEVELS])> {
-        [0, length].into_iter().flat_map(move |from| {
-            self.moves.iter().flat_map(move |(first, instruction)| {
-                let beats = Beats::new(from + first, instruction.interval, instruction.counts);
-                beats.map(move |(cycle, counters)| (cycle, instruction, counters))
-            })
-        })
-    }
-
-    /// When an instruction of two steps gives a sum to the trees: cycle, place of the instruction, whether it is late.
-    fn sums(&self, length: u64) -> impl Iterator<Item = (u64, u32, bool)> {
-        let steps = [(0, 0), (length, self.instructions())];
-        steps.into_iter().flat_map(move |(from, job)| {
-            let senders = self.alu.iter().filter(|(_, _, instruction)| instruction.tree);
-            senders.flat_map(move |(first, number, instruction)| {
-                let late = instruction.tiles != Tiles::Every;
-                results(instruction).map(move |cycle| (from + first + cycle, job + number, late))
-            })
-        })
-    }
-
-    /// What the roots give to the buses, in order: each sum of the alu through the root beat that takes it.
-    fn of_roots(&self, machine: &Machine, length: u64) -> impl Iterator<Item = Result> {
-        let (mut sums, mut roots) = (self.sums(length), self.root_beats(length));
-        // When each kind of root began its last quotient.
-        let mut quotients = [None; 2];
-        std::iter::from_fn(move || {
-            let (sum, root) = (sums.next(), roots.next());
-            let (Some((t, job, late)), Some((at, root))) = (sum, root) else {
-                assert!(sum.is_none() && root.is_none(), "every sum is taken by a root beat");
-                return None;
-            };
-            let present = t + timing::alu_to_root(machine, root.unit);
-            assert_eq!(at, present, "cycle {at}: a root beat needs one sum, that of instruction {job}");
-            if matches!(root.function, Some(RootFunction::Divide(_))) {
-                let last = &mut quotients[usize::from(root.unit == Unit::Global)];
-                if let Some(since) = last.replace(at) {
-                    let free = since + timing::division_interval(machine);
-                    assert!(at >= free, "cycle {at}: the divider is busy since {since}");
-                }
-            }
-            let cycle = at + timing::root_result(machine, root.unit, root.function.as_ref());
-            Some(Result { cycle, source: root.unit, job, late })
-        })
-    }
-
-    /// What the scalar unit gives to the global bus, in order.
-    fn sent(&self, length: u64) -> impl Iterator<Item = Result> {
-        let steps = [(0, 0), (length, self.instructions())];
-        steps.into_iter().flat_map(move |(from, job)| {
-            let senders = self.scalar.iter().filter(|(_, _, instruction)| instruction.send);
-            senders.flat_map(move |(first, number, instruction)| {
-                results(&instruction.alu).map(move |cycle| Result {
-                    cycle: from + first + cycle + timing::SCALAR_TO_MOVE,
-                    source: Unit::Global,
-                    job: job + number,
-                    late: false,
-                })
-            })
-        })
-    }
-
-    /// What comes over the buses, in order: each result and the move beat that takes it.
-    fn bus_writes(&self, machine: &Machine, length: u64) -> impl Iterator<Item = Write<'_>> {
-        let (highest, mut moves) = (Highest::of(machine), self.move_beats(length));
-        let (mut roots, mut sent) = (self.of_roots(machine, length).peekable(), self.sent(length).peekable());
-        std::iter::from_fn(move || {
-            let next = match (roots.peek(), sent.peek()) {
-                (Some(root), Some(scalar)) => {
-                    let apart = root.cycle != scalar.cycle || root.source == Unit::Row;
-                    assert!(apart, "cycle {}: global root and scalar unit give a result", root.cycle);
-                    if root.cycle <= scalar.cycle { roots.next() } else { sent.next() }
-                }
-                (Some(_), None) => roots.next(),
-                (None, _) => sent.next(),
-            };
-            let moved = moves.next();
-            let (Some(Result { cycle: result, source, job, late }), Some((cycle, moved, counters))) = (next, moved)
-            else {
-                assert!(next.is_none() && moved.is_none(), "every result is taken by a move beat");
-                return None;
-            };
-            assert_eq!(
-                (cycle, moved.source),
-                (result, source),
-                "cycle {cycle}: a move beat needs one result, that of instruction {job}"
-            );
-            assert_eq!(moved.late, late, "cycle {cycle}: instruction {job} and its move count in the same tiles");
-            assert!(
-                !moved.scalar || source == Unit::Global,
-                "cycle {cycle}: the scalar unit hears the global bus only"
-            );
-            let lanes = Lanes { mask: &moved.mask, counts: &moved.counts, counters };
-            let lanes = (moved.mask.row_low < moved.mask.row_high || moved.mask.flat).then_some(lanes);
-            let word = highest.word(moved.pad, &moved.destination, &counters);
-            Some(Write { cycle, job, word, lanes, scalar: moved.scalar })
-        })
-    }
-}
-
-/// The cycles, from its first beat on, in which an instruction ends a sum.
-fn results(instruction: &AluInstruction) -> impl Iterator<Item = u64> {
-    let (outer, inner) = instruction.counts.split_at(LEVELS - instruction.reduce as usize);
-    let product = |counts: &[u32]| counts.iter().map(|&n| u64::from(n)).product::<u64>();
-    let (interval, summed) = (u64::from(instruction.interval), product(inner));
-    (1..=product(outer)).map(move |n| (n * summed - 1) * interval)
-}
-
-/// What is known of a word: the last instruction, plus one, that wrote it, where, and that read it (wherever).
-#[derive(Debug, Clone, Copy, Default)]
-struct Known<'a> {
-    written: u32,
-    read: u32,
-    lanes: Option<Lanes<'a>>,
-}
-
-/// All pads of the PEs, or of the scalar unit, and when each was written last.
-struct Pads<'a> {
-    machine: &'a Machine,
-    words: [Vec<Known<'a>>; 4],
-    busy: [Option<u64>; 4],
-}
-
-impl<'a> Pads<'a> {
-    fn new(machine: &'a Machine) -> Pads<'a> {
-        let words = Pad::ALL.map(|pad| vec![Known::default(); 1 << pad_bits(machine, pad)]);
-        Pads { machine, words, busy: [None; 4] }
-    }
-
-    fn take_port(&mut self, pad: Pad, cycle: u64) {
-        let busy = self.busy[pad as usize].replace(cycle);
-        assert!(busy != Some(cycle), "cycle {cycle}: two writes of {pad:?}");
-    }
-
-    /// Write a word in some PEs, or in the scalar unit (`None`).
-    fn write(&mut self, &Write { cycle, job, word: (pad, at), .. }: &Write<'a>, lanes: Option<Lanes<'a>>) {
-        self.take_port(pad, cycle);
-        let known = &mut self.words[pad as usize][at];
-        let Known { written, read, lanes: before } = *known;
-        assert!(
-            read <= job + 1,
-            "cycle {cycle}: instruction {job} writes {pad}[{at}], which instruction {} has read before",
-            read.saturating_sub(1)
-        );
-        if job + 1 < written {
-            // Results for other lanes of the word may land in any order.
-            assert!(
-                matches!((before, &lanes), (Some(before), Some(lanes)) if !before.meet(lanes, self.machine)),
-                "cycle {cycle}: instruction {job} writes {pad}[{at}] after instruction {}",
-                written - 1
-            );
-        } else {
-            (known.written, known.lanes) = (job + 1, lanes);
-        }
-    }
-
-    fn read(&mut self, cycle: u64, job: u32, (pad, at): Word) {
-        let known = &mut self.words[pad as usize][at];
-        let written = known.written;
-        assert!(
-            written <= job + 1,
-            "cycle {cycle}: instruction {job} reads {pad}[{at}] after instruction {} wrote it",
-            written.saturating_sub(1)
-        );
-        known.read = known.read.max(job + 1);
-    }
-}
-
-/// The words of the data pad that are loaded to the scalar unit.
-fn loaded(image: &Image) -> BTreeSet<Word> {
-    let highest = Highest::of(&image.machine);
-    let to_unit = image.load.iter().filter(|load| load.scalar);
-    let words = |load: &LoadInstruction| -> Vec<Word> {
-        let beats = Beats::new(0, 1, load.counts);
-        beats.map(|(_, counters)| highest.word(load.pad, &load.destination, &counters)).collect()
-    };
-    to_unit.flat_map(words).collect()
-}
-
-/// The sum that a word of the gradient pad belongs to (instruction of the step, and its loops that are not summed over), and the
-/// cycle from which on the next tile may read it.
-type Parked = (u32, [u32; LEVELS], u64);
-
-/// The gradient pads.
-struct Gradients {
-    words: Vec<Option<Parked>>,
-    /// Instructions of a step.
-    step: u32,
-}
-
-impl Gradients {
-    fn new(machine: &Machine, step: u32) -> Gradients {
-        Gradients { words: vec![None; 1 << gradient_bits(machine)], step }
-    }
-
-    fn beat(&mut self, &Beat { cycle: t, job, instruction, counters, .. }: &Beat<'_>) {
-        let counters = &counters;
-        let Tiles::Park(address) = instruction.tiles else { return };
-        let summed = LEVELS - instruction.reduce as usize;
-        let mut sum = *counters;
-        sum[summed..].fill(0);
-        for (&stride, &count) in address.strides[summed..].iter().zip(&instruction.counts[summed..]) {
-            assert!(stride == 0 || count == 1, "instruction {job} changes the gradient word inside a sum");
-        }
-        let offset: i64 = address.strides.iter().zip(counters).map(|(&s, &k)| i64::from(s) * i64::from(k)).sum();
-        let at = (i64::from(address.base) + offset).rem_euclid(self.words.len() as i64) as usize;
-        let (number, own) = (job % self.step, counters[summed..].iter().all(|&k| k == 0));
-        match &mut self.words[at] {
-            Some((owner, theirs, readable)) => {
-                assert_eq!((number, sum), (*owner, *theirs), "cycle {t}: gradient[{at}] belongs to another sum");
-                assert!(
-                    job < self.step || !own || t >= *readable,
-                    "cycle {t}: instruction {job} reads gradient[{at}] before cycle {readable}"
-                );
-            }
-            free => *free = Some((number, sum, 0)),
-        }
-        if is_last(instruction, counters) {
-            self.words[at] = Some((number, sum, t + timing::PARK_TO_PARK));
-        }
-    }
-}
-
-/// Replay two steps of an image and check the laws of the module head. `follows` says for each scalar instruction how many alu
-/// instructions of the step come before it in the order of the program.
+/// Check the laws of [`super`].
 ///
 /// # Panics
-/// When a law is broken.
-pub fn verify(image: &Image, follows: &[u32]) {
-    let (machine, length) = (&image.machine, u64::from(image.step_length));
-    let streams = Streams::of(image, follows);
-    let idle = streams.idle;
-    assert!(idle <= length, "the step is {length} cycles long, but its streams are busy for {idle}");
-    let (mut pads, highest) = ([Pads::new(machine), Pads::new(machine)], Highest::of(machine));
-    let loaded = loaded(image);
-    let mut from_bus = streams.bus_writes(machine, length).peekable();
-    // Results on their way to the write ports of their own pads.
-    let mut inside: VecDeque<Write<'_>> = VecDeque::new();
-    let mut gradients = Gradients::new(machine, streams.instructions());
-    for beat in streams.beats(length) {
-        let Beat { cycle: t, job, instruction, counters, scalar } = beat;
-        land(&mut pads, &mut inside, &mut from_bus, t);
-        for pad in reads(instruction) {
-            let at = highest.word(pad, &instruction.reads[pad as usize], &counters);
-            let written = inside.iter().take_while(|write| write.cycle == t).chain(from_bus.peek());
-            for write in written.filter(|write| write.cycle == t) {
-                let here = if scalar { write.scalar } else { write.lanes.is_some() };
-                assert!(!here || write.word != at, "cycle {t}: {at:?} is read while it is written");
-            }
-            let pads = &mut pads[usize::from(scalar)];
-            let has = || loaded.contains(&at) || pads.words[pad as usize][at.1].written > 0;
-            assert!(!scalar || has(), "cycle {t}: the scalar unit has no {at:?}, which instruction {job} reads");
-            pads.read(t, job, at);
-        }
-        gradients.beat(&beat);
-        if let (Some(pad), true) = (instruction.write, is_last(instruction, &counters)) {
-            let word = highest.word(pad, &instruction.destination, &counters);
-            let lanes = Lanes { mask: &instruction.mask, counts: &instruction.counts, counters };
-            let lanes = (!scalar).then_some(lanes);
-            inside.push_back(Write { cycle: t + timing::ALU_WRITE, job, word, lanes, scalar });
-        }
+/// When a law is broken: that is a bug of ours, never the user's.
+pub fn verify(image: &Image) {
+    if let Err(broken) = laws(image) {
+        panic!("the image is broken: {broken}");
     }
-    land(&mut pads, &mut inside, &mut from_bus, u64::MAX);
 }
 
-/// Let everything land that is written before a cycle, in the order of time.
-fn land<'a>(
-    [engines, scalar]: &mut [Pads<'a>; 2],
-    inside: &mut VecDeque<Write<'a>>,
-    from_bus: &mut Peekable<impl Iterator<Item = Write<'a>>>,
-    before: u64,
-) {
-    loop {
-        let next = |write: Option<&Write<'_>>| write.map_or(u64::MAX, |write| write.cycle);
-        let (own, bus) = (next(inside.front()), next(from_bus.peek()));
-        if own.min(bus) >= before {
-            return;
-        }
-        let write = if own <= bus { inside.pop_front() } else { from_bus.next() };
-        let write = write.expect("it is there");
-        if write.lanes.is_some() {
-            engines.write(&write, write.lanes);
-        } else if bus < own {
-            // Its address stands at all PEs, whoever takes the word.
-            engines.take_port(write.word.0, write.cycle);
-        }
-        if write.scalar {
-            scalar.write(&write, None);
-        }
+/// The first law that is broken, in words.
+///
+/// # Errors
+/// If there is one.
+pub fn laws(image: &Image) -> Result<(), String> {
+    let refused = |refusal: refuse::Refusal| format!("law 1: {}", refusal.diagnostic().message);
+    refuse::check_programs(image).and_then(|()| refuse::check_shifts(image)).map_err(refused)?;
+    verify_instructions(image)?;
+    verify_tables(image)?;
+    verify_tensors(image)?;
+    verify_routines(image)?;
+    law!(2, image.follows.len() == image.scalar.len(), "each scalar instruction has a place in the program");
+    law!(2, image.follows.is_sorted(), "each stream is in the order of the program");
+    replay(image)
+}
+
+/// Law 1: what the fields of an instruction could say, and the grid does not do.
+fn verify_instructions(image: &Image) -> Result<(), String> {
+    let of_unit = image.scalar.iter().map(|scalar| (&scalar.alu, &scalar.what));
+    for (alu, what) in image.alu.iter().map(|alu| (&alu.instruction, &alu.what)).chain(of_unit) {
+        law!(1, usize::from(alu.reduce) <= LEVELS, "{what}: it has no {} loops", alu.reduce);
     }
+    let moves = image.moves.iter().map(|moves| (&moves.counts, &moves.what));
+    let loads = image.load.iter().map(|load| (&load.counts, &load.what));
+    let scalar = image.scalar.iter().map(|scalar| (&scalar.alu.counts, &scalar.what));
+    for (counts, what) in image.alu.iter().map(|alu| (&alu.counts, &alu.what)).chain(scalar).chain(moves).chain(loads) {
+        let beats = counts.iter().try_fold(1u64, |beats, &count| beats.checked_mul(u64::from(count)));
+        law!(1, beats.is_some_and(|beats| (1..=MOST).contains(&beats)), "{what}: it has too many beats");
+    }
+    for root in &image.root {
+        let divides = matches!(root.function, Some(RootFunction::Divide(_)));
+        law!(1, !divides || image.machine.divider(), "{}: the machine has no dividers", root.what);
+    }
+    Ok(())
+}
+
+/// Laws 1 and 2: tables lie in their memory, and those that are used are there.
+fn verify_tables(image: &Image) -> Result<(), String> {
+    for table in &image.tables {
+        let end = table.usage.base as usize + table.entries.len();
+        let fits = end <= image.machine.table_entries() as usize;
+        law!(1, fits, "the table of {} ends at {end}, beyond the memory", table.function);
+    }
+    for root in &image.root {
+        let Some(RootFunction::Table(usage)) = root.function else { continue };
+        law!(2, image.tables.iter().any(|table| table.usage == usage), "{}: there is no such table", root.what);
+    }
+    Ok(())
+}
+
+/// Law 2: the streams carry tensors that are there.
+fn verify_tensors(image: &Image) -> Result<(), String> {
+    for tensor in &image.tensors {
+        let elements = tensor.shape.iter().try_fold(1u64, |elements, &extent| elements.checked_mul(u64::from(extent)));
+        let elements = elements.filter(|&elements| elements <= MOST);
+        law!(2, elements.is_some(), "{} has too many elements", tensor.name);
+        let words = tensor.constant.as_ref().map(|words| words.len() as u64);
+        law!(2, words.is_none_or(|words| Some(words) == elements), "{} has other words than elements", tensor.name);
+    }
+    Ok(())
+}
+
+/// Law 2: routines, and what their instructions carry.
+fn verify_routines(image: &Image) -> Result<(), String> {
+    let entries = &image.entries;
+    let alu = [("step", entries.step_alu), ("emit step", entries.emit_step), ("emit model", entries.emit_model)];
+    let [step, emit_step, emit_model] = routines("alu", &image.alu, |alu| alu.end, alu)?;
+    for (number, alu) in image.alu.iter().enumerate() {
+        law!(2, alu.emit != step.contains(&number), "alu %{number} is in a routine of another kind");
+    }
+    routines("root", &image.root, |root| root.end, [("step", entries.step_root)])?;
+    routines("move", &image.moves, |moves| moves.end, [("step", entries.step_move)])?;
+    routines("scalar", &image.scalar, |scalar| scalar.alu.end, [("step", entries.step_scalar)])?;
+    let load = [("load model", entries.load_model), ("step load", entries.step_load)];
+    let [load_model, step_load] = routines("load", &image.load, |load| load.end, load)?;
+    let tiled = image.tiles == 1 || image.tiles > 1 && image.machine.gradient_depth() > 0;
+    law!(2, tiled, "{} tiles on a machine without gradient pads", image.tiles);
+    let loops = |routine: Range<usize>| image.load[routine].iter().map(|load| load.counts).collect::<Vec<_>>();
+    feeds(image, "model in", &image.model_in, &loops(load_model), 1)?;
+    feeds(image, "step in", &image.step_in, &loops(step_load), image.tiles)?;
+    let loops = |routine: Range<usize>| image.alu[routine].iter().map(|alu| alu.counts).collect::<Vec<_>>();
+    feeds(image, "step out", &image.step_out, &loops(emit_step), image.tiles)?;
+    feeds(image, "model out", &image.model_out, &loops(emit_model), 1)
+}
+
+/// The routines of a stream, one after the other.
+fn routines<I, const COUNT: usize>(
+    stream: &str,
+    program: &[Annotated<I>],
+    is_end: impl Fn(&I) -> bool,
+    entries: [(&str, Option<u32>); COUNT],
+) -> Result<[Range<usize>; COUNT], String> {
+    let mut at = 0;
+    let mut ranges = [const { 0..0 }; COUNT];
+    for ((name, entry), range) in entries.into_iter().zip(&mut ranges) {
+        let Some(entry) = entry else { continue };
+        law!(2, entry as usize == at, "{name} of the {stream} stream begins at %{entry}, and should at %{at}");
+        let length = program[at..].iter().position(|at| is_end(&at.instruction));
+        let Some(length) = length else { return Err(format!("law 2: {name} of the {stream} stream has no end")) };
+        *range = at..at + length + 1;
+        at = range.end;
+    }
+    law!(2, at == program.len(), "no routine has {stream} %{at}");
+    Ok(ranges)
+}
+
+/// What the instructions of a routine carry.
+fn feeds(image: &Image, name: &str, feeds: &[Feed], loops: &[[u32; LEVELS]], tiles: u32) -> Result<(), String> {
+    let (given, needed) = (feeds.len(), loops.len() * tiles as usize);
+    law!(2, given == needed, "`{name}` says {given} times what is carried, and should {needed} times");
+    for (feed, counts) in feeds.iter().zip(loops.iter().cycle()) {
+        law!(2, feed.tensor < image.tensors.len(), "`{name}` carries tensor %{}, which is not there", feed.tensor);
+        let tensor = &image.tensors[feed.tensor];
+        law!(2, feed.dimensions.len() == tensor.shape.len(), "`{name}` has other dimensions than {}", tensor.name);
+        law!(2, feed.counts == *counts, "`{name}` of {} has other loops than its instruction", tensor.name);
+    }
+    Ok(())
 }

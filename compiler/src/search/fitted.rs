@@ -20,11 +20,7 @@ fn gradient_depths(spec: &MachineSpec, machine: &Machine) -> Vec<u32> {
 ///
 /// # Errors
 /// As [`super::compile`]; a specification that is not a machine is a diagnostic, too.
-pub fn compile_fitted(
-    program: &Program,
-    spec: &MachineSpec,
-    line_of: &dyn Fn(arch::Span) -> usize,
-) -> Result<Compiled, Refusal> {
+pub fn compile_fitted(program: &Program, spec: &MachineSpec) -> Result<Compiled, Refusal> {
     let machine = |spec: MachineSpec| {
         Machine::try_from(spec).map_err(|e| Refusal::unsupported(Diagnostic::global(Code::Config, e.to_string())))
     };
@@ -50,7 +46,7 @@ pub fn compile_fitted(
         }
     }
     let (found, roomy) = tried.expect("one depth at least is tried")?;
-    let image = found.image(&roomy, line_of)?;
+    let image = found.image(&roomy)?;
     let used = found.words();
     let instructions = [image.alu.len(), image.root.len(), image.moves.len(), image.load.len(), image.scalar.len()];
     let longest = instructions.into_iter().max().unwrap_or(0) as u32;
@@ -67,6 +63,6 @@ pub fn compile_fitted(
         ..spec.clone()
     };
     // Nothing differs but depths, and a scalar unit that is not used: what was found is what would be found.
-    let image = found.image(&machine(fitted)?, line_of)?;
-    Ok(found.compiled(image, line_of))
+    let image = found.image(&machine(fitted)?)?;
+    Ok(found.compiled(image))
 }

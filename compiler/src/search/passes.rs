@@ -9,6 +9,7 @@
 
 use super::build::too_deep;
 use crate::fixed;
+use crate::image::text::Written;
 use crate::image::{self, encode, refuse};
 use crate::jobs::{self, fuse, levels, reshard, scalar, select};
 use crate::placed::cost::Cost;
@@ -108,6 +109,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass { name: "allocate", does: "scheduled: every storage gets an address", run: allocate },
     Pass { name: "encode", does: "scheduled to image: jobs become instructions", run: encode },
+    Pass { name: "verify", does: "image: two steps are replayed, word by word; nothing changes", run: verify },
 ];
 
 fn tile(text: &str, machine: &Machine) -> Outcome {
@@ -203,9 +205,15 @@ fn allocate(text: &str, machine: &Machine) -> Outcome {
 
 fn encode(text: &str, machine: &Machine) -> Outcome {
     let program = text::read(text, |program| scheduled::laws(program, machine))?;
-    let image = encode::encode(&program, machine, &|_| 0);
+    let image = encode::encode(&program, machine);
     let fits = refuse::check_programs(&image).and_then(|()| refuse::check_shifts(&image));
     fits.map_err(|refusal| vec![refusal.diagnostic().clone()])?;
-    image::verify(&image, &program.follows());
-    Ok(image::text::text(&image))
+    image::verify(&image);
+    Ok(Written(image).to_string())
+}
+
+/// The image brings its own machine.
+fn verify(text: &str, _: &Machine) -> Outcome {
+    let image: Written = text::read(text, |written: &Written| image::laws(&written.0))?;
+    Ok(image.to_string())
 }

@@ -3,6 +3,7 @@
 use crate::jobs::job::{Datapath, Job, Sink};
 use crate::scheduled::timetable::{Footprint, Slot, Timetable};
 use crate::scheduled::{Cause, Program};
+use arch::Origin;
 use arch::machine::Machine;
 use arch::timing::Unit;
 
@@ -11,8 +12,8 @@ use arch::timing::Unit;
 pub struct Step {
     /// What it does.
     pub what: String,
-    /// Source line, 0 = none.
-    pub line: usize,
+    /// What of the source it computes.
+    pub origin: Origin,
     /// First beat, relative to the first possible one.
     pub start: u64,
     /// Cycles from its first beat to its last, inclusive.
@@ -53,13 +54,13 @@ fn unit(job: &Job) -> &'static str {
 }
 
 /// The instructions of a step, in the order in which they start.
-pub(crate) fn steps(program: &Program, machine: &Machine, line_of: &dyn Fn(arch::Span) -> usize) -> Vec<Step> {
+pub(crate) fn steps(program: &Program, machine: &Machine) -> Vec<Step> {
     let timed = program.jobs().iter().zip(program.slots(machine)).zip(waits(program, machine));
     let step = |((job, slot), (waited, cause)): ((&Job, Slot), (u64, Option<Cause>))| Step {
         cause,
         unit: unit(job),
         what: job.what.clone(),
-        line: line_of(job.origin.span()),
+        origin: job.origin.clone(),
         start: slot.issue.first,
         length: slot.issue.last - slot.issue.first + 1,
         waited,

@@ -1,6 +1,7 @@
 //! Sums of numbered counters, as text: `2*d1 - d0 + 4`. Jobs write addresses so, and pieces of tensors their indices.
 
 use super::Cursor;
+use super::known::LARGEST;
 use super::token::Kind;
 use arch::Diagnostic;
 
@@ -32,13 +33,13 @@ pub fn sum(letter: char, offset: i64, terms: impl IntoIterator<Item = (usize, i6
 /// The number and the terms of a sum of counters, of which there are `count`.
 ///
 /// # Errors
-/// `E-SYNTAX`
+/// `E-SYNTAX`, `E-LIMIT`
 pub fn read_sum(cursor: &mut Cursor, letter: char, count: usize) -> Result<(i64, Vec<(usize, i64)>), Diagnostic> {
     let (mut offset, mut terms) = (0, Vec::new());
     let mut sign = if cursor.take("-") { -1 } else { 1 };
     loop {
         if matches!(cursor.peek().kind, Kind::Number(_)) {
-            let size: i64 = cursor.integer()?;
+            let size: i64 = cursor.bounded(LARGEST)?;
             if cursor.take("*") {
                 terms.push((numbered(cursor, letter, count)?, sign * size));
             } else {

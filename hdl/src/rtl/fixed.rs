@@ -1,6 +1,7 @@
 //! A program that is part of the hardware: what the control port would have written, as constants.
 
 use arch::Image;
+use arch::image::Annotated;
 use arch::registers::Region;
 use std::collections::BTreeMap;
 
@@ -13,8 +14,9 @@ pub(crate) struct Fixed {
 }
 
 impl Fixed {
-    pub(crate) fn new(image: &Image) -> Self {
-        Fixed { writes: image.control_writes().into_iter().collect(), notes: notes(image), identity: image.identity() }
+    pub(crate) fn new(image: &Image, source: &str) -> Self {
+        let writes = image.control_writes().into_iter().collect();
+        Fixed { writes, notes: notes(image, source), identity: image.identity() }
     }
 
     /// What instruction or table entry `number` of a region is for, in the words of the source program; one line.
@@ -42,19 +44,16 @@ impl Fixed {
     }
 }
 
-fn notes(image: &Image) -> BTreeMap<(u32, usize), String> {
-    let program = |region: Region, comments: &[(String, usize)]| {
-        let lines = comments.iter().map(|(what, line)| match line {
-            0 => what.clone(),
-            line => format!("line {line}: {what}"),
-        });
-        lines.enumerate().map(|(n, line)| ((region as u32, n), one_line(&line))).collect::<Vec<_>>()
-    };
+fn notes(image: &Image, source: &str) -> BTreeMap<(u32, usize), String> {
+    fn program<I>(region: Region, stream: &[Annotated<I>], source: &str) -> Vec<((u32, usize), String)> {
+        let notes = stream.iter().map(|at| one_line(&at.origin.lines(source).before(&at.what)));
+        notes.enumerate().map(|(n, note)| ((region as u32, n), note)).collect()
+    }
     let tables = image.tables.iter().map(|table| {
         let first = table.usage.base as usize;
         ((Region::Tables as u32, first), format!("{:?}, {} entries", table.function, table.entries.len()))
     });
-    let programs = [program(Region::Alu, &image.comments), program(Region::Scalar, &image.scalar_comments)];
+    let programs = [program(Region::Alu, &image.alu, source), program(Region::Scalar, &image.scalar, source)];
     programs.into_iter().flatten().chain(tables).collect()
 }
 

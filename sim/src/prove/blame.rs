@@ -9,14 +9,14 @@
 //! expected, the last of them is not where it is read.
 
 use super::Expected;
-use super::difference::{Cause, Difference, Element, Operand, Place, When};
+use super::difference::{Cause, Difference, Element, Listing, Operand, Place, When};
 use super::likeness::{ALIKE, Likeness, operand_pairs, sums_alike, without};
 use super::show::Names;
 use super::sums::Part;
 use super::terms::{Node, Term, Terms};
 use super::witness::witness;
 use crate::array::values::Maker;
-use arch::image::{Feed, Image};
+use arch::image::{Annotated, Feed};
 
 /// A word that the host gets and should not.
 #[derive(Debug, Clone)]
@@ -36,7 +36,8 @@ pub(super) fn is_undefined(terms: &Terms, term: Term) -> bool {
 }
 
 /// The emission instruction that sends an element of a tensor of the image.
-fn sender(image: &Image, mismatch: &Mismatch) -> Option<Place> {
+fn sender(listing: Listing<'_>, mismatch: &Mismatch) -> Option<Place> {
+    let image = listing.image;
     let (feeds, entry, tiles) = match mismatch.when {
         When::End | When::Given => (&image.model_out, image.entries.emit_model?, 1),
         When::Step(_) => (&image.step_out, image.entries.emit_step?, image.tiles.max(1) as usize),
@@ -50,15 +51,15 @@ fn sender(image: &Image, mismatch: &Mismatch) -> Option<Place> {
     // Every tile runs the same instructions.
     let each = (feeds.len() / tiles).max(1);
     let number = feeds.iter().rposition(carries)?;
-    Some(Place::new(image, "alu", entry as usize + number % each))
+    Some(listing.place("alu", entry as usize + number % each))
 }
 
 /// Follow the words that differ down to the first wrong word, and describe it.
-pub(super) fn difference(terms: &Terms, known: &Expected<'_>, image: &Image, all: &[Mismatch]) -> Difference {
+pub(super) fn difference(terms: &Terms, known: &Expected<'_>, listing: Listing<'_>, all: &[Mismatch]) -> Difference {
     let (mismatch, witness) = witness(terms, all);
-    let tensor = &image.tensors[mismatch.tensor];
+    let tensor = &listing.image.tensors[mismatch.tensor];
     let seen = Element::of(&tensor.name, &tensor.shape, mismatch.element, mismatch.when);
-    let search = Search { names: Names::new(known.reference.program, terms, &known.computed), terms, known, image };
+    let search = Search { names: Names::new(known.reference.program, terms, &known.computed), terms, known, listing };
     let Culprit { cause, expected, found, instructions } = search.culprit(mismatch);
     let names = &search.names;
     let (shown, instead) = in_words(terms, names, expected, found);
@@ -70,7 +71,7 @@ pub(super) fn difference(terms: &Terms, known: &Expected<'_>, image: &Image, all
         cause,
         instructions,
         operands: search.operands(expected, found),
-        sender: sender(image, mismatch),
+        sender: sender(listing, mismatch),
         witness,
     }
 }
@@ -97,7 +98,7 @@ struct Search<'a> {
     names: Names<'a>,
     terms: &'a Terms,
     known: &'a Expected<'a>,
-    image: &'a Image,
+    listing: Listing<'a>,
 }
 
 impl Search<'_> {
@@ -176,7 +177,7 @@ impl Search<'_> {
         let maker = made(term).or_else(|| self.relatives(term).into_iter().find_map(made).filter(|_| given));
         let sent = matches!(maker, Some(Maker::Root(..) | Maker::Scalar(_)));
         let writer = wrote(term).or_else(|| self.relatives(term).into_iter().find_map(wrote).filter(|_| sent));
-        let all: Vec<Place> = maker.into_iter().chain(writer).flat_map(|maker| Place::of(self.image, maker)).collect();
+        let all: Vec<Place> = maker.into_iter().chain(writer).flat_map(|maker| self.listing.makers(maker)).collect();
         if all.is_empty() { self.kin(term) } else { all }
     }
 
@@ -197,16 +198,20 @@ impl Search<'_> {
             return self.makers(relative);
         }
         let Some(element) = self.names.element(term) else { return Vec::new() };
-        let says = |comment: &(String, usize)| {
-            let mut parts = comment.0.split(", ").filter(|part| !part.ends_with(" emit"));
-            parts.any(|part| part.split(' ').next() == Some(element.tensor.as_str()))
-        };
-        let of = |stream, comments: &[(String, usize)]| -> Vec<Place> {
-            let numbers = comments.iter().enumerate().filter(|(_, comment)| says(comment));
-            numbers.map(|(number, _)| Place::new(self.image, stream, number)).collect()
-        };
-        [of("alu", &self.image.comments), of("scalar", &self.image.scalar_comments)].concat()
+        let Listing { image, .. } = self.listing;
+        let of_alu = naming(&image.alu, &element.tensor).map(|number| self.listing.place("alu", number));
+        let of_unit = naming(&image.scalar, &element.tensor).map(|number| self.listing.place("scalar", number));
+        of_alu.chain(of_unit).collect()
     }
+}
+
+/// The instructions of a stream that say that they make a tensor.
+fn naming<'a, I>(stream: &'a [Annotated<I>], tensor: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let says = move |what: &str| {
+        let mut parts = what.split(", ").filter(|part| !part.ends_with(" emit"));
+        parts.any(|part| part.split(' ').next() == Some(tensor))
+    };
+    stream.iter().enumerate().filter(move |(_, at)| says(&at.what)).map(|(number, _)| number)
 }
 
 /// Two words that differ, in words: only the parts of their sums that do, if they are otherwise made alike.

@@ -4,7 +4,7 @@
 //!     it should read x[3] of step 1, made by load instruction 2; seen in w[3] after the last step
 
 use crate::array::values::Maker;
-use arch::image::Image;
+use arch::image::{Annotated, Image};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
@@ -69,50 +69,96 @@ pub struct Place {
     pub comment: Option<String>,
     /// The line of the source.
     pub line: Option<usize>,
+    /// Lines of what was fused into it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fused: Vec<usize>,
 }
 
 impl Place {
-    pub(super) fn new(image: &Image, stream: &'static str, number: usize) -> Place {
-        let (text, comment) = match stream {
-            "alu" => (image.alu.get(number).map(ToString::to_string), image.comments.get(number)),
-            "scalar" => (image.scalar.get(number).map(ToString::to_string), image.scalar_comments.get(number)),
-            "root" => (image.root.get(number).map(ToString::to_string), None),
-            "move" => (image.moves.get(number).map(ToString::to_string), None),
-            _ => (image.load.get(number).map(ToString::to_string), None),
+    /// The same without what it does and where it is from.
+    fn alone(&self) -> String {
+        format!("{} instruction {}", self.stream, self.number)
+    }
+
+    /// What it does and where it is from; nothing if neither is known.
+    fn reason(&self) -> String {
+        let Some(comment) = &self.comment else { return String::new() };
+        let lines: Vec<String> = self.line.iter().chain(&self.fused).map(usize::to_string).collect();
+        match lines.len() {
+            0 => comment.clone(),
+            1 => format!("{comment}, line {}", lines[0]),
+            _ => format!("{comment}, lines {}", lines.join(", ")),
+        }
+    }
+}
+
+/// The instructions of an image, and the text that their origins are places of; an empty one if it is not known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Listing<'a> {
+    pub(super) image: &'a Image,
+    pub(super) source: &'a str,
+}
+
+impl Listing<'_> {
+    /// The instruction of this number.
+    pub(super) fn place(self, stream: &'static str, number: usize) -> Place {
+        let image = self.image;
+        let known = match stream {
+            "alu" => self.known(stream, number, &image.alu),
+            "scalar" => self.known(stream, number, &image.scalar),
+            "root" => self.known(stream, number, &image.root),
+            "move" => self.known(stream, number, &image.moves),
+            _ => self.known(stream, number, &image.load),
         };
-        Place {
+        let unknown = Place { stream, number, text: String::new(), comment: None, line: None, fused: Vec::new() };
+        known.unwrap_or(unknown)
+    }
+
+    fn known<I: fmt::Display>(self, stream: &'static str, number: usize, program: &[Annotated<I>]) -> Option<Place> {
+        let Annotated { instruction, what, origin } = program.get(number)?;
+        let lines = origin.lines(self.source);
+        Some(Place {
             stream,
             number,
-            text: text.unwrap_or_default(),
-            comment: comment.map(|comment| comment.0.clone()),
-            line: comment.map(|comment| comment.1).filter(|&line| line != 0),
-        }
+            text: instruction.to_string(),
+            comment: Some(what.clone()),
+            line: lines.all().first().copied(),
+            fused: lines.fused().to_vec(),
+        })
     }
 
     /// The instructions that made a word.
-    pub(super) fn of(image: &Image, maker: Maker) -> Vec<Place> {
+    pub(super) fn makers(self, maker: Maker) -> Vec<Place> {
         match maker {
-            Maker::Alu(number) => vec![Place::new(image, "alu", number)],
-            Maker::Scalar(number) => vec![Place::new(image, "scalar", number)],
+            Maker::Alu(number) => vec![self.place("alu", number)],
+            Maker::Scalar(number) => vec![self.place("scalar", number)],
             Maker::Root(number, alu) => {
-                let alu = alu.map(|number| Place::new(image, "alu", number));
-                alu.into_iter().chain([Place::new(image, "root", number)]).collect()
+                let alu = alu.map(|number| self.place("alu", number));
+                alu.into_iter().chain([self.place("root", number)]).collect()
             }
-            Maker::Move(number) => vec![Place::new(image, "move", number)],
-            Maker::Load(number) => vec![Place::new(image, "load", number)],
+            Maker::Move(number) => vec![self.place("move", number)],
+            Maker::Load(number) => vec![self.place("load", number)],
         }
     }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} instruction {}", self.stream, self.number)?;
-        match (&self.comment, self.line) {
-            (Some(comment), Some(line)) => write!(f, " ({comment}, line {line})"),
-            (Some(comment), None) => write!(f, " ({comment})"),
-            (None, _) => Ok(()),
-        }
+        let (alone, reason) = (self.alone(), self.reason());
+        if reason.is_empty() { f.write_str(&alone) } else { write!(f, "{alone} ({reason})") }
     }
+}
+
+/// Instructions in words; what several in a row do is said once.
+fn list(places: &[Place]) -> String {
+    let mut text = String::new();
+    for (number, place) in places.iter().enumerate() {
+        let before = number.checked_sub(1).map(|before| &places[before]);
+        let said = before.is_some_and(|before| before.reason() == place.reason());
+        text += if number == 0 { "" } else { ", " };
+        text += &if said { place.alone() } else { place.to_string() };
+    }
+    text
 }
 
 /// What instructions have to do with a wrong word.
@@ -171,7 +217,6 @@ pub struct Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} differs: expected {}, found {}", self.first, self.expected, self.found)?;
-        let list = |places: &[Place]| places.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         if !self.instructions.is_empty() {
             let verb = match self.cause {
                 Cause::Makes => "made by",

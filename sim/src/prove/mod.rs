@@ -42,6 +42,8 @@ mod witness;
 use blame::Mismatch;
 pub use difference::{Cause, Difference, Element, Operand, Place, When, Witness};
 
+use difference::Listing;
+
 use crate::array::Array;
 use crate::driver::{Driver, Outcome, Run, Words};
 use crate::grid::{CycleResult, Grid, Stalls};
@@ -105,22 +107,24 @@ impl std::fmt::Display for Verdict {
 /// Who is told of the words that came and went, and of all there will be; false stops the work.
 pub type Watch<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
-/// Compare an image with its program over so many batches.
+/// Compare an image with its program over so many batches. `source` is the text of the program, for the lines of instructions; it may
+/// be empty.
 ///
 /// # Panics
 /// When an instruction does not fit its machine: the compiler has checked that.
-pub fn prove(program: &Program, image: &Image, steps: usize, watch: Watch<'_>) -> Verdict {
-    prove_on(program, image, steps, watch, |symbols| Array::of(&image.machine, symbols))
+pub fn prove(program: &Program, image: &Image, source: &str, steps: usize, watch: Watch<'_>) -> Verdict {
+    prove_on(program, Listing { image, source }, steps, watch, |symbols| Array::of(&image.machine, symbols))
 }
 
 /// The same on a grid that is made of these values.
 fn prove_on(
     program: &Program,
-    image: &Image,
+    listing: Listing<'_>,
     steps: usize,
     watch: Watch<'_>,
     grid: impl FnOnce(Symbols) -> Array,
 ) -> Verdict {
+    let image = listing.image;
     if let Some(reason) = incomparable(program, image) {
         return Verdict::Incomparable(reason);
     }
@@ -137,7 +141,7 @@ fn prove_on(
     drop(grid);
     let terms = shared.borrow();
     match outcome {
-        Ok(outcome) => expected.compare(&terms, image, &outcome),
+        Ok(outcome) => expected.compare(&terms, listing, &outcome),
         Err(stuck) => Verdict::Stuck(stuck.to_string()),
     }
 }
@@ -209,7 +213,8 @@ impl<'a> Expected<'a> {
     }
 
     /// Every word that came out with every word that should.
-    fn compare(&self, terms: &Terms, image: &Image, outcome: &Outcome) -> Verdict {
+    fn compare(&self, terms: &Terms, listing: Listing<'_>, outcome: &Outcome) -> Verdict {
+        let image = listing.image;
         let mut proof =
             Proof { steps: self.after.len(), cycles: outcome.cycles, terms: terms.len() as u64, ..Proof::default() };
         let sent = outcome
@@ -242,7 +247,7 @@ impl<'a> Expected<'a> {
         if wrong.is_empty() {
             return Verdict::Proven(proof);
         }
-        let difference = Box::new(blame::difference(terms, self, image, &wrong));
+        let difference = Box::new(blame::difference(terms, self, listing, &wrong));
         if difference.witness.is_some() { Verdict::Refuted(difference) } else { Verdict::Undecided(difference) }
     }
 

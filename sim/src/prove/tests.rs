@@ -1,5 +1,6 @@
 //! Terms against hand calculation, against the array, and on a grid that is broken.
 
+use super::difference::Listing;
 use super::symbols::Symbols;
 use super::terms::{Node, Term, Terms};
 use super::{Expected, Verdict, prove_on};
@@ -122,7 +123,7 @@ fn swapped_banks_are_refuted() {
     for climb in climbs() {
         let image = climb.image();
         let verdict = |swapped: bool| {
-            prove_on(&climb.fixed, image, 2, &mut |_, _| true, |symbols| {
+            prove_on(&climb.fixed, Listing { image, source: "" }, 2, &mut |_, _| true, |symbols| {
                 let machine = &image.machine;
                 if swapped { Array::with_swapped_banks(machine, symbols) } else { Array::of(machine, symbols) }
             })

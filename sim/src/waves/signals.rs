@@ -8,7 +8,9 @@
 
 use crate::array::watch::{Observation, PeView};
 use arch::Image;
+use arch::image::Annotated;
 use arch::isa::LEVELS;
+use arch::origin::Lines;
 use std::fmt::{Debug, Display};
 use std::rc::Rc;
 
@@ -174,18 +176,15 @@ pub fn all(image: &Image, source: &str, pu: u32) -> Vec<Signal> {
         let mut scope = sequencer.inner(name);
         stream(&mut scope, &program, n);
         if n == 0 {
-            let comments = image.comments.iter();
-            scope.text("what", &comments.map(|(what, _)| what.clone()).collect::<Vec<_>>(), |m| {
-                m.seen.streams[0].instruction
-            });
-            let lines: Vec<&str> = source.lines().collect();
-            let shown = |line: usize| match lines.get(line.wrapping_sub(1)) {
-                Some(text) => format!("{line}: {}", text.trim()),
-                None => IDLE.to_owned(),
-            };
-            let source: Vec<String> = image.comments.iter().map(|&(_, line)| shown(line)).collect();
+            let what: Vec<String> = image.alu.iter().map(|alu| alu.what.clone()).collect();
+            scope.text("what", &what, |m| m.seen.streams[0].instruction);
+            let lines: Vec<Lines> = image.alu.iter().map(|alu| alu.origin.lines(source)).collect();
+            let texts: Vec<&str> = source.lines().collect();
+            let text = |&line: &usize| Some(format!("{line}: {}", texts.get(line.checked_sub(1)?)?.trim()));
+            let shown = |lines: &Lines| lines.all().iter().filter_map(text).collect::<Vec<_>>().join(" | ");
+            let source: Vec<String> = lines.iter().map(shown).collect();
             scope.text("source", &source, |m| m.seen.streams[0].instruction);
-            let numbers: Vec<usize> = image.comments.iter().map(|&(_, line)| line).collect();
+            let numbers: Vec<usize> = lines.iter().map(Lines::own).collect();
             scope.bits("line", 16, move |m| {
                 m.seen.streams[0].instruction.and_then(|n| numbers.get(n)).copied().unwrap_or(0) as u64
             });
@@ -229,8 +228,8 @@ fn element(scope: &mut Scope<'_>, word: u32, accumulator: u32, pe: impl Fn(&Mome
     scope.bit("write", move |m| pe(m).result.is_some());
 }
 
-fn texts<I: Display>(instructions: &[I]) -> Vec<String> {
-    instructions.iter().map(ToString::to_string).collect()
+fn texts<I: Display>(program: &[Annotated<I>]) -> Vec<String> {
+    program.iter().map(|at| at.instruction.to_string()).collect()
 }
 
 /// Stream number `n` of the sequencer.

@@ -59,7 +59,7 @@ pub(crate) fn plant(image: &Image, fault: Fault) -> Vec<Planted> {
     }
     for number in 0..image.moves.len() {
         let mut own = image.clone();
-        let moved = &mut own.moves[number];
+        let moved = &mut own.moves[number].instruction;
         let changed = match fault {
             Fault::Address => further(&mut moved.destination, 1 << pad_bits(&image.machine, moved.pad)),
             Fault::Stride => stretched(&mut moved.destination, &moved.counts),
@@ -80,7 +80,7 @@ pub(crate) fn plant(image: &Image, fault: Fault) -> Vec<Planted> {
     }
     for number in 0..image.load.len() {
         let mut own = image.clone();
-        let load = &mut own.load[number];
+        let load = &mut own.load[number].instruction;
         let changed = match fault {
             Fault::Address => further(&mut load.destination, 1 << pad_bits(&image.machine, load.pad)),
             Fault::Stride => stretched(&mut load.destination, &load.counts),
@@ -108,13 +108,13 @@ fn alu(image: &Image, number: usize, fault: Fault) -> Vec<Image> {
     let mut variants = Vec::new();
     let mut vary = |change: &dyn Fn(&mut Image, &mut AluInstruction) -> bool| {
         let mut own = image.clone();
-        let mut alu = own.alu[number];
+        let mut alu = own.alu[number].instruction;
         if change(&mut own, &mut alu) {
-            own.alu[number] = alu;
+            own.alu[number].instruction = alu;
             variants.push(own);
         }
     };
-    let instruction = &image.alu[number];
+    let instruction = &image.alu[number].instruction;
     let depth = |pad: Pad| 1 << pad_bits(&image.machine, pad);
     match fault {
         Fault::Address => {

@@ -1,4 +1,4 @@
-//! Bytes as microcode: decode each kind of instruction, show and encode it; then run all of it on a small array, with streams.
+//! Bytes as microcode: decode each kind of instruction, show, encode and write it; then run all of it on a small array, with streams.
 
 use arch::Machine;
 use arch::isa::{AluInstruction, Instruction, LoadInstruction, MoveInstruction, RootInstruction, ScalarInstruction};
@@ -13,6 +13,7 @@ fn round_trip<I: Instruction + Display + Debug>(machine: &Machine, chunks: &[u32
     assert!(!instruction.to_string().is_empty());
     let encoded = instruction.encode(machine).unwrap_or_else(|error| panic!("{error}: {instruction:?}"));
     assert_eq!(I::decode(machine, &encoded), instruction);
+    assert_eq!(I::from_values(machine, &instruction.values(machine)), Ok(instruction));
 }
 
 /// Nothing here may panic, whatever the words are.

@@ -17,10 +17,10 @@
 //! The programs stay as they were lowered: a machine whose accumulators are narrower than those they were lowered for runs them
 //! as long as every final sum fits ([`Program::narrowest_accumulator`]).
 
+use arch::Machine;
 use arch::amounts::Amounts;
 use arch::image::Image;
 use arch::machine::MachineSpec;
-use arch::{Machine, Span};
 use compiler::fixed::Program;
 use compiler::image::{Refusal, needs_divider};
 use compiler::search::{self, Compiled};
@@ -55,18 +55,17 @@ pub struct Unfit {
 ///
 /// # Errors
 /// A program needs more than the specification gives, or something the machine cannot do.
-pub fn fit(programs: &[&Program], wanted: &Wanted, line_of: &dyn Fn(Span) -> usize) -> Result<Fitted, Unfit> {
+pub fn fit(programs: &[&Program], wanted: &Wanted) -> Result<Fitted, Unfit> {
     let about = |program: usize| move |refusal: Refusal| Unfit { program, refusal };
     let spec = with_widths(programs, wanted);
-    let alone =
-        |(number, program): (usize, &&Program)| search::compile_fitted(program, &spec, line_of).map_err(about(number));
+    let alone = |(number, program): (usize, &&Program)| search::compile_fitted(program, &spec).map_err(about(number));
     let machine = |spec: MachineSpec| Machine::try_from(spec).expect("each program has a machine like this");
     let mut compiled = programs.iter().enumerate().map(alone).collect::<Result<Vec<_>, Unfit>>()?;
     let machines: Vec<Machine> = compiled.iter().map(|compiled| compiled.image.machine.clone()).collect();
     let common = machine(spec.covering(&machines));
     for (number, program) in programs.iter().enumerate() {
         if machines[number] != common {
-            compiled[number] = search::compile(program, &common, line_of).map_err(about(number))?;
+            compiled[number] = search::compile(program, &common).map_err(about(number))?;
         }
     }
     if !wanted.board {

@@ -160,7 +160,7 @@ impl Control {
 pub fn estimate<'a>(design: impl Into<Design<'a>>, family: Option<Family>) -> Estimate {
     match design.into() {
         Design::Loadable(machine) => cells(machine, family, Control::of(machine, Microcode::Ram)),
-        Design::Fixed(image) => cells(&image.machine, family, Control::fixed(image)),
+        Design::Fixed(image, _) => cells(&image.machine, family, Control::fixed(image)),
     }
 }
 
