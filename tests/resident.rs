@@ -251,6 +251,8 @@ fn the_autoencoder_keeps_its_weights() {
     let out = folder.path().join("out").display().to_string();
     let built = done(&["build", "programs/autoencoder.tc", "--out", &out, "--format", "json", "--quiet"]).json();
     let cycles = &built["report"]["cycles"];
-    assert!(cycles["per_sample"].as_f64().unwrap() <= 1058.0, "{cycles}");
+    assert!(cycles["per_sample"].as_f64().unwrap() <= 700.0, "{cycles}");
     assert_eq!(cycles["input_words_per_sample"], 64.0, "{cycles}");
+    let proven = done(&["prove", "programs/autoencoder.tc", "--format", "json", "--quiet"]).json();
+    assert_eq!(proven["proven"], true, "{proven}");
 }

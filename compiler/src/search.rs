@@ -320,7 +320,7 @@ fn search_as(program: &placed::Program, machine: &Machine, choice: Choice) -> Re
                     Ok(Ok(built)) if number > 0 && built.loads(machine) > most_loads => Err(NEVER),
                     other => other?,
                 };
-                scheduled += usize::from(tried.add(built, available));
+                scheduled += usize::from(tried.add(built, available) && !placement.beside);
                 seen.push(placement);
             }
         }

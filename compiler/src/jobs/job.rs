@@ -88,7 +88,7 @@ pub(crate) enum Sink {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Walk {
     /// Loop `level` walks along the columns; `stride` words further after each round.
-    ToTall { level: usize, stride: i64 },
+    AlongColumns { level: usize, stride: i64 },
     /// Loop `waves` and, inside, loop `columns`: `words` results per row; `low` is the first row of the first, `high` ends the last.
     ToRows { waves: usize, columns: usize, words: u32, low: u32, high: u32 },
 }

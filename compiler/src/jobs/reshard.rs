@@ -1,6 +1,6 @@
 //! Reshard: one job for each round of a result over the columns of its rows ([`crate::placed::reshard`]).
 //!
-//!     ToTall { level: l }     loop l in 0..40, 16 columns     =>    l in 0..16;  l in 0..16, a word further;  l in 0..8, two further
+//!     AlongColumns { level: l }     loop l in 0..40, 16 columns     =>    l in 0..16;  l in 0..16, a word further;  l in 0..8, two further
 
 use super::Program;
 use super::job::{Job, Sink, Walk};
@@ -20,7 +20,7 @@ fn rounds(job: Job, machine: &Machine) -> Vec<Job> {
     let columns = machine.pes_per_pu();
     let one = Bound { axis: Axis::Column, low: 0, high: 1, level: None };
     match walk {
-        Walk::ToTall { level, stride } => {
+        Walk::AlongColumns { level, stride } => {
             let count = job.loops[level];
             let all = (0..count.div_ceil(columns)).map(|round| {
                 let from = round * columns;

@@ -42,7 +42,7 @@ impl Context<'_> {
         index[reshard.dimension] = Affine::constant(0);
         let mut access = self.access(out, &index);
         let stride = self.storages[out.0].strides[reshard.dimension];
-        if let (Turn::ToRows, Some(column)) = (reshard.turn, self.column_loop) {
+        if let (Turn::Rows, Some(column)) = (reshard.turn, self.column_loop) {
             access.strides[self.loop_of[reshard.iterator]] += stride * i64::from(self.machine.pes_per_pu());
             access.strides[column] += stride;
         }
@@ -56,10 +56,10 @@ impl Context<'_> {
         let range = &self.operation.iterators[reshard.iterator];
         let rows = i64::from(self.machine.pus());
         Some(match reshard.turn {
-            Turn::ToTall => {
-                Walk::ToTall { level, stride: self.storages[self.operation.out.0].strides[reshard.dimension] }
+            Turn::Tall | Turn::Columns => {
+                Walk::AlongColumns { level, stride: self.storages[self.operation.out.0].strides[reshard.dimension] }
             }
-            Turn::ToRows => Walk::ToRows {
+            Turn::Rows => Walk::ToRows {
                 waves: level,
                 columns: self.column_loop.expect("columns leave one after the other"),
                 words: local_count(range, Axis::Row, self.machine) as u32,
@@ -118,7 +118,7 @@ impl Context<'_> {
 
     /// Where results are written: bounds of the free iterators and constant indices of the result.
     fn write_lanes(&self) -> Lanes {
-        let to_rows = self.reshard.filter(|reshard| reshard.turn == Turn::ToRows).map(|reshard| reshard.iterator);
+        let to_rows = self.reshard.filter(|reshard| reshard.turn == Turn::Rows).map(|reshard| reshard.iterator);
         // Back on the rows, all columns take a result.
         let pick_column = self.column_loop.filter(|_| to_rows.is_none());
         let mut lanes = Lanes { pick_column, ..Lanes::default() };

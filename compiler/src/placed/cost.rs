@@ -33,8 +33,12 @@ pub(crate) enum Route {
 
 /// The route of an operation's results, from the axes of its iterators.
 pub(crate) fn route(operation: &Operation, axes: &[Axis], reshard: Option<Reshard>) -> Route {
-    if let Some(reshard) = reshard {
-        return Route::Tree { unit: Unit::Row, by_column: reshard.turn == Turn::ToRows };
+    match reshard.map(|reshard| reshard.turn) {
+        Some(turn @ (Turn::Tall | Turn::Rows)) => {
+            return Route::Tree { unit: Unit::Row, by_column: turn == Turn::Rows };
+        }
+        // The trees do the same sum, wherever its results go.
+        Some(Turn::Columns) | None => {}
     }
     let (free, reduction) = axes.split_at(operation.free);
     let columns_free = free.iter().any(|a| matches!(a, Axis::Column | Axis::Grid | Axis::Tall));
@@ -112,8 +116,7 @@ impl Cost {
         let counts = operation.iterators.iter().zip(axes);
         let mut beats: u64 = counts.map(|(iterator, &axis)| local_count(iterator, axis, machine)).product();
         let mut route = route(operation, axes, reshard);
-        if let (Some(Reshard { iterator, turn: Turn::ToRows, .. }), Route::Tree { by_column, .. }) =
-            (reshard, &mut route)
+        if let (Some(Reshard { iterator, turn: Turn::Rows, .. }), Route::Tree { by_column, .. }) = (reshard, &mut route)
         {
             // Only the columns that hold something.
             let range = &operation.iterators[iterator];

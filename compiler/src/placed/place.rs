@@ -23,6 +23,8 @@ pub(crate) struct Placement {
     pub(crate) iterators: Vec<Vec<Axis>>,
     /// Estimated.
     pub(crate) cost: Cost,
+    /// Whether it is tried beside the cheapest ones: its estimate is of another kind.
+    pub(crate) beside: bool,
 }
 
 impl Placement {
@@ -30,7 +32,7 @@ impl Placement {
         let place = |groups: &[Vec<usize>]| -> Vec<Vec<Axis>> {
             groups.iter().map(|g| g.iter().map(|&class| axis_of(way, class)).collect()).collect()
         };
-        Placement { tensors: place(&classes.tensors), iterators: place(&classes.iterators), cost }
+        Placement { tensors: place(&classes.tensors), iterators: place(&classes.iterators), cost, beside: false }
     }
 
     /// Whether everything lies where it does in another one, whatever it is estimated to cost.
@@ -232,6 +234,91 @@ fn with_reshards(program: &fixed::Program, machine: &Machine, axes: &[Axis], uni
     found
 }
 
+/// Sums whose results are tried on the columns.
+const TRIED_ON_COLUMNS: usize = 8;
+
+/// The cheapest placement in which results that leave the trees one after the other lie on the columns ([`reshard`](super::reshard)). They
+/// are put there one by one, always the one that saves most.
+fn on_columns(program: &fixed::Program, machine: &Machine, axes: &[Axis], unit: bool) -> Option<Placement> {
+    let whole = Classes::of(program);
+    if whole.movable.len() > TRIED_INDICES {
+        return None;
+    }
+    let mut sums: Vec<OnColumns> = Vec::new();
+    for (number, operation) in program.operations.iter().enumerate() {
+        let is_sum =
+            matches!(operation.kind, fixed::Kind::MultiplyAdd { .. }) && operation.iterators.len() > operation.free;
+        for (dimension, form) in operation.out_index.iter().enumerate().filter(|_| is_sum) {
+            let Some(iterator) = form.as_iterator() else { continue };
+            let class = whole.tensors[operation.out.0][dimension];
+            if whole.movable.contains(&class) && whole.extents[&class] > machine.pes_per_pu() {
+                sums.push(OnColumns { operation: number, iterator: iterator.0, dimension });
+            }
+        }
+    }
+    sums.truncate(TRIED_ON_COLUMNS);
+    let (mut chosen, mut best): (Vec<OnColumns>, Option<Placement>) = (Vec::new(), None);
+    loop {
+        let others = sums.iter().filter(|sum| !chosen.contains(sum));
+        let with = |sum: &OnColumns| {
+            let all = [&chosen[..], &[*sum]].concat();
+            Some((all_on_columns(program, machine, axes, unit, &all)?, *sum))
+        };
+        let next = others.filter_map(with).min_by_key(|(placement, _)| placement.cost.key());
+        match next {
+            Some((placement, sum)) if best.as_ref().is_none_or(|best| placement.cost.key() < best.cost.key()) => {
+                chosen.push(sum);
+                best = Some(placement);
+            }
+            _ => return best.map(|best| Placement { beside: true, ..best }),
+        }
+    }
+}
+
+/// A dimension of the result of a sum that is to lie on the columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct OnColumns {
+    operation: usize,
+    iterator: usize,
+    dimension: usize,
+}
+
+/// The cheapest placement with these results on the columns.
+fn all_on_columns(
+    program: &fixed::Program,
+    machine: &Machine,
+    axes: &[Axis],
+    unit: bool,
+    sums: &[OnColumns],
+) -> Option<Placement> {
+    let reshards: Vec<(usize, usize)> = sums.iter().map(|sum| (sum.operation, sum.iterator)).collect();
+    let classes = Classes::with_reshards(program, &reshards);
+    let (mut decided, mut together) = (Way::new(), Vec::new());
+    for sum in sums {
+        let inside = classes.iterators[sum.operation][sum.iterator];
+        let columns = classes.tensors[program.operations[sum.operation].out.0][sum.dimension];
+        let known = |class: usize, axis: Axis| decided.iter().all(|&(other, at)| other != class || at == axis);
+        if !classes.movable.contains(&columns) || !known(inside, Axis::Local) || !known(columns, Axis::Column) {
+            return None;
+        }
+        decided.extend([(inside, Axis::Local), (columns, Axis::Column)]);
+        together.push((inside, columns));
+    }
+    let contradicts = |&(class, axis): &(usize, Axis)| decided.iter().any(|&(other, at)| other == class && at != axis);
+    if decided.iter().any(contradicts) {
+        return None;
+    }
+    let parts = parts(program, &classes, &together);
+    let search = Search { program, classes: &classes, machine, axes, decided, unit };
+    let (mut cost, mut way) = (Cost::default(), Way::new());
+    for part in &parts {
+        let (more, other) = search.ways(part).into_iter().next()?;
+        cost = cost.plus(more);
+        way.extend(other);
+    }
+    Some(Placement::of(&classes, cost, &way))
+}
+
 /// All placements worth trying, cheapest first; with a scalar `unit` that does what it can, or without. Everything in the PE, which
 /// always works if it fits, is among them.
 pub(crate) fn place(program: &fixed::Program, machine: &Machine, unit: bool) -> Vec<Placement> {
@@ -274,6 +361,9 @@ pub(crate) fn place(program: &fixed::Program, machine: &Machine, unit: bool) -> 
     }
     let mut placements: Vec<Placement> = found.iter().map(|(cost, way)| Placement::of(&classes, *cost, way)).collect();
     placements.extend(resharded);
+    if axes.contains(&Axis::Column) {
+        placements.extend(on_columns(program, machine, &axes, unit));
+    }
     placements.sort_by_key(|placement| placement.cost.key());
     placements
 }

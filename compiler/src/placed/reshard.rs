@@ -7,6 +7,13 @@
 //!
 //! The bus reaches every PE of a row, so a result can be put into any column at no cost. A wide layer computes its sums with its
 //! inputs on the columns, and everything else about its units on all PEs.
+//!
+//!     a[q] = sum[p](w[q][p] * x[p])      q in the PE, p on the grid; a[q] on the columns
+//!
+//!     q = 0, 1, 2, ...     one after the other ─▶ trees ─▶ bus ─▶ column 0, 1, 2, ...     (to columns)
+//!
+//! Sums that leave the trees one after the other would be the same in all PEs; each PE takes its part of them, and the next layer has
+//! its inputs on the columns.
 
 use super::axis::Axis;
 use crate::fixed::{Kind, Operation, Program, Role};
@@ -17,9 +24,11 @@ use arch::machine::Machine;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// From rows to all PEs, rows fastest.
-    ToTall,
+    Tall,
     /// Back.
-    ToRows,
+    Rows,
+    /// From inside the PE, as a sum over others, to the columns.
+    Columns,
 }
 
 /// A dimension of an operation's result that does not lie where its iterator does.
@@ -48,8 +57,9 @@ impl Reshard {
             let iterator = iterator.0;
             let turn = match (axes[iterator], to) {
                 (from, to) if from == to => continue,
-                (Axis::Row, Axis::Tall) => Turn::ToTall,
-                (Axis::Tall, Axis::Row) => Turn::ToRows,
+                (Axis::Row, Axis::Tall) => Turn::Tall,
+                (Axis::Tall, Axis::Row) => Turn::Rows,
+                (Axis::Local, Axis::Column) => Turn::Columns,
                 _ => return Err(Impossible),
             };
             if found.replace(Reshard { dimension, iterator, turn }).is_some() {
@@ -58,16 +68,26 @@ impl Reshard {
         }
         let Some(reshard) = found else { return Ok(None) };
         let others = (0..operation.iterators.len()).filter(|&i| i != reshard.iterator);
-        let plain = others.into_iter().all(|i| {
-            let summed = i >= operation.free && reshard.turn == Turn::ToTall && axes[i] == Axis::Column;
-            axes[i] == Axis::Local || summed
-        });
+        let summed = |i: usize| {
+            i >= operation.free
+                && match reshard.turn {
+                    Turn::Tall => axes[i] == Axis::Column,
+                    Turn::Rows => false,
+                    Turn::Columns => true,
+                }
+        };
+        let plain = others.into_iter().all(|i| axes[i] == Axis::Local || summed(i));
         let sum = match &operation.kind {
             Kind::MultiplyAdd { finish, .. } => *finish == Finish::Round,
             Kind::Function { .. } => true,
             Kind::Product { .. } | Kind::Divide { .. } => false,
         };
-        let first = operation.iterators[reshard.iterator].low < i64::from(machine.pus());
+        let low = operation.iterators[reshard.iterator].low;
+        let first = match reshard.turn {
+            Turn::Tall | Turn::Rows => low < i64::from(machine.pus()),
+            // It has to leave the PE.
+            Turn::Columns => low == 0 && axes[operation.free..].iter().any(|axis| *axis != Axis::Local),
+        };
         if plain && sum && first { Ok(Some(reshard)) } else { Err(Impossible) }
     }
 }

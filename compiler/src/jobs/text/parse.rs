@@ -215,10 +215,10 @@ impl Reader {
     }
 
     fn walk(&mut self, loops: usize) -> Result<Walk, Diagnostic> {
-        if self.cursor.take("tall") {
+        if self.cursor.take("columns") {
             let level = numbered(&mut self.cursor, 'k', loops)?;
             self.cursor.expect("step")?;
-            return Ok(Walk::ToTall { level, stride: self.cursor.integer()? });
+            return Ok(Walk::AlongColumns { level, stride: self.cursor.integer()? });
         }
         self.cursor.expect("rows")?;
         let waves = numbered(&mut self.cursor, 'k', loops)?;

@@ -114,7 +114,7 @@ fn function(function: Option<&RootFunction>, tables: &[FunctionTable]) -> String
 
 fn walk(walk: &Walk) -> String {
     match walk {
-        Walk::ToTall { level, stride } => format!("  walk tall k{level} step {stride}"),
+        Walk::AlongColumns { level, stride } => format!("  walk columns k{level} step {stride}"),
         Walk::ToRows { waves, columns, words, low, high } => {
             format!("  walk rows k{waves} columns k{columns} words {words} lanes {low}..{high}")
         }
