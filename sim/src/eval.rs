@@ -82,7 +82,8 @@ pub fn with_shapes_of(inputs: &Value, mut options: Options) -> Options {
 /// Host values by tensor.
 ///
 /// # Errors
-/// E-UNDEF for a name that is not an input, E-SHAPE, and E-UNDEFVAL for what the program needs and the host does not give.
+/// E-UNDEF for a name that is not an input, E-SHAPE, also for another integer than the program was read with, and E-UNDEFVAL for what
+/// the program needs and the host does not give.
 pub fn read_inputs(program: &Program, inputs: &Value) -> Result<Vec<(TensorId, Elements)>, Vec<Diagnostic>> {
     read_more_inputs(program, inputs, &[])
 }
@@ -116,6 +117,13 @@ pub fn read_more_inputs(
             ),
         }
     }
+    for (name, read) in &program.integers {
+        if let Some(other) = inputs.get(name).filter(|value| value.as_i64() != Some(*read)) {
+            let message = format!("`{name}` is {other} in these inputs, and the program was read with {read}");
+            errors
+                .push(Diagnostic::global(Code::Shape, message).with_help("records of one program have the same sizes"));
+        }
+    }
     for (id, tensor) in hosts() {
         let id = TensorId(id);
         if !inputs.contains_key(&tensor.name) && !known.contains(&id) && is_needed(program, id) {
@@ -134,10 +142,13 @@ pub fn unknown_inputs(program: &Program, inputs: &Value) -> Vec<(String, Diagnos
 }
 
 fn unknown(program: &Program, inputs: &Map<String, Value>) -> impl Iterator<Item = (String, Diagnostic)> {
-    let names = inputs.keys().filter(|name| !hosts(program).any(|(_, tensor)| tensor.name == **name));
-    names.map(|name| {
+    let known = move || {
+        let integers = program.integers.iter().map(|(name, _)| name.as_str());
+        hosts(program).map(|(_, tensor)| tensor.name.as_str()).chain(integers)
+    };
+    inputs.keys().filter(move |name| !known().any(|known| known == name.as_str())).map(move |name| {
         let diagnostic = Diagnostic::global(Code::Undef, format!("the program has no input `{name}`"));
-        let near = nearest(name, hosts(program).map(|(_, tensor)| tensor.name.as_str()));
+        let near = nearest(name, known());
         let diagnostic = match near {
             Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
             None => diagnostic,
@@ -287,7 +298,9 @@ fn write_variable(value: &Variable) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{read_elements, write_elements};
+    use super::{read_elements, read_inputs, with_shapes_of, write_elements};
+    use arch::Code;
+    use compiler::language::{Language, Options, parse};
     use serde_json::json;
 
     #[test]
@@ -299,5 +312,19 @@ mod tests {
         assert!(read_elements(&json!([1, 2, 3]), &[2]).is_err());
         assert!(read_elements(&json!([1]), &[]).is_err());
         assert!(read_elements(&json!(1), &[1]).is_err());
+    }
+
+    #[test]
+    fn records_have_the_integers_that_the_program_was_read_with() {
+        let text = "def f(I, s):\n  i = TensorIndex()\n  O = TensorOutput(2)\n  O[i] += I[s * i]\n  return O\n";
+        let first = json!({ "I": [1.0, 2.0, 3.0], "s": 2 });
+        let (program, _) = parse(Language::Tile, text, &with_shapes_of(&first, Options::default())).unwrap();
+        assert_eq!(read_inputs(&program, &first).unwrap().len(), 1);
+        // Whoever gave it with --set need not say it again.
+        assert!(read_inputs(&program, &json!({ "I": [1.0, 2.0, 3.0] })).is_ok());
+        for other in [json!(3), json!(2.0), json!([2])] {
+            let errors = read_inputs(&program, &json!({ "I": [1.0, 2.0, 3.0], "s": other })).unwrap_err();
+            assert_eq!(errors[0].code, Code::Shape, "{errors:?}");
+        }
     }
 }

@@ -37,7 +37,7 @@ fn nest(out: usize, ranges: &[(i64, i64)], free: usize, nodes: Vec<Node>) -> Nes
 }
 
 fn program(tensors: Vec<Tensor>, nests: Vec<Nest>) -> Program {
-    Program { tensors, nests, descents: Vec::new(), updates: Vec::new(), names: Vec::new() }
+    Program { tensors, nests, ..Program::default() }
 }
 
 fn read(tensor: usize, index: &[Affine]) -> Node {

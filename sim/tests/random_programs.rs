@@ -312,9 +312,8 @@ fn guarded(sizes: (i64, i64, i64), form: (i64, i64, i64), second: (i64, i64, i64
     Program {
         tensors: vec![tensor("a", sizes.2, Role::Input), tensor("o", sizes.0, Role::Output)],
         nests: vec![nest],
-        descents: Vec::new(),
-        updates: Vec::new(),
         names: vec![("o".into(), TensorId(1))],
+        ..Program::default()
     }
 }
 

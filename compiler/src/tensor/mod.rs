@@ -63,6 +63,8 @@ pub struct Program {
     pub updates: Vec<Update>,
     /// Final value of each name of the source program, in source order: what `eval` prints. A re-assigned name points to its last tensor.
     pub names: Vec<(String, TensorId)>,
+    /// Integers of the host that the text was read with, by name: sizes and constants of this program, no tensors of it.
+    pub integers: Vec<(String, i64)>,
 }
 
 /// One tensor.

@@ -145,8 +145,7 @@ impl Builder<'_> {
 
 /// A program with weights, and values for three samples.
 pub(crate) fn program(tape: &[u16]) -> (Program, Values, Vec<Values>) {
-    let empty = Program { tensors: vec![], nests: vec![], descents: vec![], updates: vec![], names: vec![] };
-    let mut builder = Builder { tape: Tape::new(tape), program: empty, known: Vec::new() };
+    let mut builder = Builder { tape: Tape::new(tape), program: Program::default(), known: Vec::new() };
     for n in 0..=builder.tape.below(3) {
         let shape = builder.shape(3);
         let shape = if elements(&shape) > 300 { shape[..1].to_vec() } else { shape };

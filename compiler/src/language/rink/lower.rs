@@ -7,7 +7,8 @@
 //! C = (A # B) . [2 3] + C       Nest sum.1[a][b] += ...;  Nest C.1[a][b] = sum.1[a][b] + C[a][b]
 //! ```
 //!
-//! A store makes a new tensor, so a statement sees old values only. What is read before it is assigned comes from the host.
+//! A store makes a new tensor, so a statement sees old values only. What is read before it is assigned comes from the host; without
+//! qualifiers the host may also give what is assigned first: nothing reads that.
 
 use super::analysis;
 use super::ast::{Operator, Program as Source, Statement};
@@ -102,11 +103,19 @@ impl<'s> Lowering<'s, '_> {
         let name = statement.target.text;
         let (frame, free, aggregate) = self.loops(value);
         let shape = value.shape().to_vec();
+        if self.is_given(name) {
+            self.current(name);
+        }
         let version = self.versions.get(name).map_or(0, |&(_, count)| count);
         let label = if version == 0 { name.to_string() } else { format!("{name}.{version}") };
         let out = self.tensor(label, shape, Role::Temporary, statement.target.span);
         self.nest(frame, free, aggregate, out, statement.span);
         self.versions.insert(name, (out, version + 1));
+    }
+
+    /// Whether the host gives a variable a value, as it may without qualifiers.
+    fn is_given(&self, name: &str) -> bool {
+        !self.types.qualified && self.options.shapes.iter().any(|(given, _)| given == name)
     }
 
     /// The loops and the body of a value: sums at its outside become reduction iterators.

@@ -28,19 +28,12 @@ pub(super) fn lower(
     options: &Options,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (Program, Option<Objective>) {
-    let program = Program {
-        tensors: Vec::new(),
-        nests: Vec::new(),
-        descents: Vec::new(),
-        updates: Vec::new(),
-        names: Vec::new(),
-    };
     let mut lowering = Lowering {
         resolved,
         limits: &options.limits,
         gaussian: options.gaussian.unwrap_or((0.0, 1.0)),
         diagnostics,
-        program,
+        program: Program::default(),
         versions: Vec::new(),
         assigned: Vec::new(),
         losses: Vec::new(),

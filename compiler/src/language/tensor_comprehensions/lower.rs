@@ -28,7 +28,7 @@ pub(super) fn lower(functions: &[Function], options: &Options) -> Result<Lowered
     let mut rough = Lowering::new(functions, options, true);
     rough.check_names();
     for (number, function) in functions.iter().enumerate() {
-        rough.program = empty();
+        rough.program = Program::default();
         rough.visible = number;
         rough.entry(function);
     }
@@ -58,10 +58,6 @@ pub(super) fn lower(functions: &[Function], options: &Options) -> Result<Lowered
         return Err(lowering.diagnostics);
     }
     Ok((lowering.program, lowering.diagnostics, lowering.explanations))
-}
-
-fn empty() -> Program {
-    Program { tensors: Vec::new(), nests: Vec::new(), descents: Vec::new(), updates: Vec::new(), names: Vec::new() }
 }
 
 /// The state of a translation.
@@ -98,7 +94,7 @@ impl<'s, 'a> Lowering<'s, 'a> {
             options,
             rough,
             visible: 0,
-            program: empty(),
+            program: Program::default(),
             versions: BTreeMap::new(),
             statements: 0,
             depth: 0,

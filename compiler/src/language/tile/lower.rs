@@ -167,7 +167,10 @@ impl<'s> Lowering<'s, '_> {
             let shape =
                 self.options.shapes.iter().find(|(name, _)| name == parameter.text).map(|(_, shape)| shape.clone());
             let entry = match (set.or(integer), shape) {
-                (Some(value), _) => Entry::Integer(value),
+                (Some(value), _) => {
+                    self.program.integers.push((parameter.text.to_owned(), value));
+                    Entry::Integer(value)
+                }
                 (None, Some(shape)) => match self.tensor(parameter.text, shape, parameter.span) {
                     Some(tensor) => {
                         self.program.tensors[tensor.0].role = Role::Input;

@@ -17,6 +17,7 @@
 //! w -= 0.5 * g
 //! v := v.1
 //! name h = h
+//! integer stride = 2
 //! ```
 //!
 //! One line per Nest: what is written, how values are combined (`=`, `+=`, `*=`, `min=`, `max=`), where that starts, the value, the loops
@@ -55,6 +56,7 @@ const WORDS: &[&str] = &[
     "gradient",
     "parameter",
     "name",
+    "integer",
     "from",
     "for",
     "over",

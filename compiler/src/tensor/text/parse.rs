@@ -57,6 +57,10 @@ impl Reader {
             self.cursor.expect("=")?;
             let tensor = self.known.tensor(&mut self.cursor)?;
             self.program.names.push((name, tensor));
+        } else if self.cursor.take("integer") {
+            let name = self.cursor.name()?.text;
+            self.cursor.expect("=")?;
+            self.program.integers.push((name, self.cursor.integer()?));
         } else {
             self.statement()?;
         }

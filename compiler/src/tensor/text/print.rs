@@ -39,6 +39,9 @@ impl Display for Program {
         for (name, tensor) in &self.names {
             writeln!(f, "name {} = {}", write::name(name, reserved), names.tensor(*tensor))?;
         }
+        for (name, value) in &self.integers {
+            writeln!(f, "integer {} = {value}", write::name(name, reserved))?;
+        }
         Ok(())
     }
 }
