@@ -131,6 +131,34 @@ fn a_model_is_saved_loaded_and_predicts() {
     fails(&["predict", LOGISTIC, "--data", CANCER, "--model", &none], 1, &["not a model file"]);
 }
 
+/// Neither the `[train]` table nor the configuration of the training has to be there.
+#[test]
+fn a_model_and_its_program_predict_alone() {
+    let (there, here) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let text = "def line(float(2) X, float(2) W) -> (H) {\n  H +=! X(i) * W(i)\n}\n";
+    let settings = "[train]\nprediction = \"H\"\nloss = \"squared\"\nweights = [\"W\"]\nmu = 0.1\nepochs = 3\n";
+    let row = |n: i32| format!("{},{},{}\n", n % 5, n % 7, 2 * (n % 5) - n % 7);
+    let rows = (0..20).map(row).collect::<Vec<_>>().concat();
+    let program = file(there.path(), "line.tc", text);
+    file(there.path(), "line.toml", settings);
+    let data = file(there.path(), "rows.csv", format!("a,b,target\n{rows}"));
+    let wide =
+        file(there.path(), "wide.toml", "[machine]\npus = 1\npes_per_pu = 2\nword = 24\n[numbers]\nheadroom = 2\n");
+    let model = here.path().join("model.json").display().to_string();
+    done(&["train", &program, "--data", &data, "--config", &wide, "--engine", "fixed", "--save", &model]);
+    let new = file(here.path(), "new.csv", "a,b\n0.25,3\n1,2\n");
+    let predict = |program: &str, more: &[&str]| {
+        let arguments = ["predict", program, "--data", &new, "--load", &model, "--format", "json"];
+        done(&[&arguments[..], more].concat()).json()["raw"].clone()
+    };
+    let beside = predict(&program, &["--config", &wide]);
+    drop(there);
+    let alone = file(here.path(), "line.tc", text);
+    assert_eq!(predict(&alone, &[]), beside);
+    // So they do not agree for want of digits.
+    assert_ne!(predict(&alone, &["--machine", "word=16"]), beside);
+}
+
 #[test]
 fn evaluation_on_every_rung() {
     let folder = tempfile::tempdir().unwrap();

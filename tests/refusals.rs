@@ -113,8 +113,12 @@ fn data_that_does_not_fit_is_named_by_row_and_column() {
             "row 3 (line 4), column `a`: `NaN` is not a finite number",
         ],
     );
-    let label = file(folder.path(), "label.csv", "a,target\n1,0\n2,7\n");
-    train(&label, &[], &["row 2 (line 3), column `target`: the label `7` is not in the coding"]);
+    let label = file(folder.path(), "label.csv", "a,target\n1,0\n2,7\n3,7\n");
+    let said = [
+        "row 2 (line 3), column `target`: the label `7` is not in the coding; 2 cells hold labels that are not: `7`",
+        "`labels = { 0 = 0, 1 = 1 }` in the [train] table lacks it: add it",
+    ];
+    train(&label, &[], &said);
     train(&file(folder.path(), "empty.csv", ""), &[], &["the data file is empty"]);
     train(&file(folder.path(), "header.csv", "a,b\n"), &[], &["a header but no rows"]);
     let wrong =

@@ -34,8 +34,12 @@ pub struct Predicted {
 /// Predict every row of the data.
 pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failure> {
     let project = subject::project(global, options.program.as_deref(), &Entry::default())?;
-    let settings = project.settings()?;
     let file = ModelFile::load(&options.model)?;
+    let project = match &file.recipe {
+        Some(recipe) => project.as_trained(recipe, &global.machine)?,
+        None => project,
+    };
+    let settings = project.settings()?;
     let set: Vec<(String, f64)> = file.set.iter().map(|(name, &value)| (name.clone(), value)).collect();
     let program = project.parse(&set, talk)?;
     images::check_fractions(&project, &program)?;

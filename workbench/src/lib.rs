@@ -41,6 +41,7 @@
 //! | [`project`] | configuration and program, read and put together |
 //! | [`config`], [`board`], [`settings`] | the TOML of a machine, of a board, of a training |
 //! | [`library`] | configurations, boards and programs that are built in |
+//! | [`recipe`] | what of these a model keeps, so that it predicts without them |
 //! | [`plan`] | batch, order, seeds, epochs, constants: who decides them |
 //! | [`resident`] | inputs of a function that stay in the grid: who decides them |
 //! | [`samples`], [`records`] | the data of a training, the values of a function |
@@ -72,7 +73,7 @@ pub mod simulators;
 pub mod training;
 
 pub use images::{design, fit, resources};
-pub use project::{board, config, library, plan, resident, settings};
+pub use project::{board, config, library, plan, recipe, resident, settings};
 pub use training::{checkpoint, engines, model_file, prediction};
 
 pub use design::Design;

@@ -6,6 +6,7 @@
 //! | [`board`] | the board that a configuration names |
 //! | [`library`] | configurations, boards and programs that are built in |
 //! | [`settings`] | the `[train]` table beside a program |
+//! | [`recipe`] | what of these a model keeps, so that it predicts without them |
 //! | [`plan`] | batch, order, seeds, epochs, constants: who decides them |
 //! | [`resident`] | inputs of a function that stay in the grid: who decides them |
 
@@ -13,6 +14,7 @@ pub mod board;
 pub mod config;
 pub mod library;
 pub mod plan;
+pub mod recipe;
 pub mod resident;
 pub mod settings;
 
@@ -22,6 +24,7 @@ use crate::failure::{Failure, Source};
 use crate::fit::Wanted;
 use crate::plan::{Choices, Plan};
 use crate::progress::Progress;
+use crate::recipe::Recipe;
 use crate::serial;
 use arch::Machine;
 use arch::machine::MachineSpec;
@@ -51,6 +54,8 @@ pub struct Project {
     pub language: Language,
     /// The TOML beside it, if there is one.
     settings: Option<Source>,
+    /// The `[train]` table of a trained model, which takes the place of the one beside the program.
+    trained: Option<Box<Settings>>,
     /// How it is read; its constants are those that are asked for.
     reading: Options,
     /// Inputs of a function that stay in the grid, as the command line has them.
@@ -168,9 +173,31 @@ impl Project {
             language,
             settings,
             reading,
+            trained: None,
             resident_asked,
             there,
         })
+    }
+
+    /// The same as a model was trained: with its `[train]` table, and where no configuration is named with its machine and numbers; keys
+    /// of `machine` are stronger.
+    ///
+    /// # Errors
+    /// With these keys, the machine is impossible.
+    pub fn as_trained(self, recipe: &Recipe, machine: &[(String, String)]) -> Result<Project, Failure> {
+        let config = if self.config_source.is_some() {
+            self.config
+        } else {
+            let impossible = |why| Failure::Usage(format!("the configuration of the model is impossible: {why}"));
+            recipe.config().map_err(impossible)?.with_machine(machine, None)?
+        };
+        Ok(Project { config, trained: Some(Box::new(recipe.train.clone())), ..self })
+    }
+
+    /// What a model that is trained here keeps of it.
+    pub(crate) fn recipe(&self, train: &Settings) -> Recipe {
+        let (machine, numbers) = (self.spec_of_numbers().seen(), self.config.numbers.clone());
+        Recipe { train: train.clone(), machine, numbers }
     }
 
     /// The machine as it is specified: what is left out is fitted to the programs. Of a grid that is there, nothing is left out.
@@ -183,12 +210,16 @@ impl Project {
         Wanted { spec: self.spec(), board: self.board.facts().is_some() }
     }
 
-    /// What words look like, and what the user decided about them. Binary points are chosen before a machine is fitted, so they do
-    /// not depend on the accumulators of a grid that is there: those were fitted to programs with these binary points.
+    /// What words look like, and what the user decided about them.
     pub fn numbers(&self) -> Numbers {
-        let spec = MachineSpec { accumulator: self.config.spec.accumulator, ..self.spec() };
-        let machine = Machine::try_from(spec).unwrap_or_else(|_| self.config.machine.clone());
+        let machine = Machine::try_from(self.spec_of_numbers()).unwrap_or_else(|_| self.config.machine.clone());
         self.config.numbers(&machine)
+    }
+
+    /// The machine that decides numbers. Binary points are chosen before a machine is fitted, so they do not depend on the accumulators
+    /// of a grid that is there: those were fitted to programs with these binary points.
+    fn spec_of_numbers(&self) -> MachineSpec {
+        MachineSpec { accumulator: self.config.spec.accumulator, ..self.spec() }
     }
 
     /// Make programs for a grid that is there. What the configuration says about the grid has to be true of it.
@@ -227,8 +258,11 @@ impl Project {
         Options { set: self.constants(defaults), ..self.reading.clone() }
     }
 
-    /// What the `[train]` table beside the program says about gradients, if there is one.
+    /// What the `[train]` table says about gradients, if there is one.
     fn training(&self) -> Result<Option<Training>, Failure> {
+        if let Some(settings) = &self.trained {
+            return Ok(Some(settings.training()));
+        }
         let Some(source) = &self.settings else { return Ok(None) };
         Ok(settings::train_table(source)?.map(|settings| settings.training()))
     }
@@ -254,7 +288,10 @@ impl Project {
             let help = "; `eval`, `build` and `sim` run functions; `weights` and `loss` in a [train] table beside it train one";
             return Err(Failure::Usage(message + help));
         }
-        settings::read(&self.path, self.settings.as_ref())
+        match &self.trained {
+            Some(settings) => Ok((**settings).clone()),
+            None => settings::read(&self.path, self.settings.as_ref()),
+        }
     }
 
     /// Refuse wrong tables beside the program, if there are any.

@@ -248,6 +248,7 @@ impl Training {
             model: last.trained.model.clone(),
             shapes: self.samples.shapes_of_weights(),
             words: outcome.fractions.clone().map(|fractions| Words { bits, fractions }),
+            recipe: Some(self.project.recipe(&self.samples.settings)),
         }
     }
 

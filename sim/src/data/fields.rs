@@ -111,7 +111,7 @@ impl Encoding {
     /// Raw features and coded targets of every row.
     ///
     /// # Errors
-    /// `E-DATA` for missing columns and for cells that are not numbers; `with_targets = false` reads the features only.
+    /// `E-DATA` for missing columns, for cells that are not numbers and for unknown labels; `with_targets = false` reads the features only.
     /// A missing feature is NaN if `gaps` says that it may be missing.
     pub fn read(&self, table: &Table, with_targets: bool, gaps: bool) -> Result<Rows, Vec<Diagnostic>> {
         let columns = |names: &[String]| {
@@ -125,21 +125,7 @@ impl Encoding {
         };
         let features = columns(&self.features)?;
         let features = if gaps { table.numbers_with_gaps(&features)? } else { table.numbers(&features)? };
-        let mut targets = Vec::new();
-        if with_targets {
-            let columns = columns(&self.targets)?;
-            let mut errors = Vec::new();
-            for row in 0..table.rows.len() {
-                let (values, wrong): (Vec<_>, Vec<_>) =
-                    columns.iter().map(|&column| self.coding.code(table, row, column)).partition(Result::is_ok);
-                targets.push(values.into_iter().filter_map(Result::ok).collect());
-                errors.extend(wrong.into_iter().filter_map(Result::err));
-            }
-            if !errors.is_empty() {
-                errors.truncate(20);
-                return Err(errors);
-            }
-        }
+        let targets = if with_targets { self.coding.codes(table, &columns(&self.targets)?)? } else { Vec::new() };
         Ok(Rows { features, targets })
     }
 

@@ -17,6 +17,9 @@ pub enum Coding {
     Classes(Vec<String>),
 }
 
+/// Labels that a message names.
+const NAMED: usize = 5;
+
 /// Whether two cells mean the same class: the same text, or the same number (`1` and `1.0`).
 fn same(a: &str, b: &str) -> bool {
     a == b || matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(x), Ok(y)) if x == y)
@@ -40,27 +43,67 @@ impl Coding {
         Coding::Classes(names)
     }
 
-    /// The number of a cell.
+    /// The numbers of some columns, row by row.
     ///
     /// # Errors
-    /// `E-DATA` with row and column: no number, or a name the coding does not have.
-    pub fn code(&self, table: &Table, row: usize, column: usize) -> Result<f64, Diagnostic> {
-        let cell = &table.rows[row][column];
-        let found = match self {
-            Coding::Number => return table.number(row, column),
+    /// `E-DATA`: each cell that is not a number; or, once, the labels that the coding does not have, at the place of the first.
+    pub fn codes(&self, table: &Table, columns: &[usize]) -> Result<Vec<Vec<f64>>, Vec<Diagnostic>> {
+        if *self == Coding::Number {
+            return table.numbers(columns);
+        }
+        let cells = (0..table.rows.len()).flat_map(|row| columns.iter().map(move |&column| (row, column)));
+        let missing: Vec<_> = cells.filter(|&(row, column)| self.code(&table.rows[row][column]).is_none()).collect();
+        if !missing.is_empty() {
+            return Err(vec![self.unknown(table, &missing)]);
+        }
+        let row = |row: &Vec<String>| columns.iter().filter_map(|&column| self.code(&row[column])).collect();
+        Ok(table.rows.iter().map(row).collect())
+    }
+
+    /// The number that a label stands for.
+    fn code(&self, cell: &str) -> Option<f64> {
+        match self {
+            Coding::Number => cell.parse().ok(),
             Coding::Names(names) => names.iter().find(|(name, _)| same(name, cell)).map(|&(_, value)| value),
             Coding::Classes(names) => names.iter().position(|name| same(name, cell)).map(|n| n as f64),
+        }
+    }
+
+    /// What is wrong with cells whose labels the coding does not have, and what can be done about it.
+    fn unknown(&self, table: &Table, cells: &[(usize, usize)]) -> Diagnostic {
+        let mut labels: Vec<&str> = Vec::new();
+        for &(row, column) in cells {
+            let label = table.rows[row][column].as_str();
+            if !labels.contains(&label) && labels.len() <= NAMED {
+                labels.push(label);
+            }
+        }
+        let named = |labels: &[&str]| labels.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>().join(", ");
+        let (row, column) = cells[0];
+        let mut message = format!("the label `{}` is not in the coding", labels[0]);
+        if cells.len() > 1 {
+            let more = if labels.len() > NAMED { " and others" } else { "" };
+            let these = named(&labels[..labels.len().min(NAMED)]);
+            message += &format!("; {} cells hold labels that are not: {these}{more}", cells.len());
+        }
+        let help = match self {
+            Coding::Classes(classes) => {
+                let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
+                format!(
+                    "the classes of the model are {}: train anew with all classes, or leave these rows out",
+                    named(&classes)
+                )
+            }
+            Coding::Names(names) => {
+                let known: Vec<String> = names.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+                format!(
+                    "`labels = {{ {} }}` in the [train] table lacks it: add it with the number it means, or leave these rows out",
+                    known.join(", ")
+                )
+            }
+            Coding::Number => String::new(),
         };
-        found.ok_or_else(|| {
-            let known = match self {
-                Coding::Names(names) => names.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
-                Coding::Classes(names) => names.iter().map(String::as_str).collect(),
-                Coding::Number => Vec::new(),
-            };
-            table
-                .wrong(row, column, format!("the label `{cell}` is not in the coding"))
-                .with_help(format!("the labels are {}; see `labels` in the [train] table", known.join(", ")))
-        })
+        table.wrong(row, column, message).with_help(help)
     }
 
     /// The name whose number is nearest to `value`: how a prediction is read.
@@ -85,13 +128,33 @@ mod tests {
         let table = Table::from_csv(b"y\nb\n10\n9\n10.0\na\n").unwrap();
         let classes = Coding::classes(&table, 0);
         assert_eq!(classes, Coding::Classes(["9", "10", "a", "b"].map(str::to_owned).to_vec()));
-        assert_eq!(classes.code(&table, 3, 0), Ok(1.0));
+        assert_eq!(classes.codes(&table, &[0]), Ok([3.0, 1.0, 0.0, 1.0, 2.0].map(|code| vec![code]).to_vec()));
         let names = Coding::Names(vec![("9".into(), -1.0), ("10".into(), 1.0)]);
-        assert_eq!(names.code(&table, 2, 0), Ok(-1.0));
+        assert_eq!((names.code("9.0"), names.code("b")), (Some(-1.0), None));
         assert_eq!(names.name(0.2), Some("10"));
-        assert_eq!(
-            names.code(&table, 0, 0).unwrap_err().message,
-            "row 1 (line 2), column `y`: the label `b` is not in the coding"
-        );
+    }
+
+    #[test]
+    fn labels_that_are_missing_are_said_once() {
+        let table = |rows: &str| Table::from_csv(format!("x,y\n{rows}").as_bytes()).unwrap();
+        let names = Coding::Names(vec![("9".into(), -1.0), ("10".into(), 1.0)]);
+        let said = |coding: &Coding, rows: &str| {
+            let errors = coding.codes(&table(rows), &[1]).unwrap_err();
+            let [error] = errors.as_slice() else { panic!("{errors:?}") };
+            (error.message.clone(), error.help.clone().unwrap())
+        };
+        let (message, help) = said(&names, "0,9\n0,b\n");
+        assert_eq!(message, "row 2 (line 3), column `y`: the label `b` is not in the coding");
+        assert!(help.starts_with("`labels = { 9 = -1, 10 = 1 }` in the [train] table lacks it: add it"), "{help}");
+        let (message, _) = said(&names, "0,9\n0,b\n0,a\n0,b\n0,b\n");
+        let expected = "row 2 (line 3), column `y`: the label `b` is not in the coding; \
+                        4 cells hold labels that are not: `b`, `a`";
+        assert_eq!(message, expected);
+        let many = (100..140).map(|label| format!("0,{label}\n")).collect::<Vec<_>>().concat();
+        let (message, _) = said(&names, &many);
+        assert!(message.ends_with("40 cells hold labels that are not: `100`, `101`, `102`, `103`, `104` and others"));
+        let classes = Coding::classes(&table("0,a\n0,b\n"), 1);
+        let (_, help) = said(&classes, "0,a\n0,c\n");
+        assert_eq!(help, "the classes of the model are `a`, `b`: train anew with all classes, or leave these rows out");
     }
 }

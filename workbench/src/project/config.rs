@@ -15,8 +15,8 @@ use arch::{Code, Diagnostic, Machine, Span};
 use compiler::fixed::Numbers;
 use compiler::language::nearest;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sim::train::settings::{Order, Reduction};
 use std::collections::BTreeMap;
@@ -124,13 +124,14 @@ pub enum StoreOption {
 }
 
 /// The `[numbers]` table.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NumberOptions {
     /// Bits kept free above the largest value of the golden run.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub headroom: Option<u32>,
     /// Bits after the binary point, by name in the program.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fractions: BTreeMap<String, i32>,
 }
 
@@ -174,6 +175,16 @@ pub enum Microcode {
 }
 
 impl Config {
+    /// Of a machine and the choice of binary points alone: no program, no board.
+    ///
+    /// # Errors
+    /// The machine is impossible, or has no such numbers, in words.
+    pub fn of(spec: MachineSpec, numbers: NumberOptions) -> Result<Config, String> {
+        let machine = Machine::try_from(spec.clone()).map_err(|error| error.to_string())?;
+        check_numbers(&numbers, &machine, "").map_err(|wrong| wrong[0].message.clone())?;
+        Ok(Config { spec, machine, numbers, ..Config::default() })
+    }
+
     /// The same with some keys of the machine as they are given here, as text.
     ///
     /// # Errors

@@ -80,7 +80,7 @@ fn parse(text: &str) -> Result<Option<Settings>, Diagnostic> {
 }
 
 /// A value that no training can use, and why.
-fn impossible(settings: &Settings) -> Option<(&'static str, &'static str)> {
+pub(crate) fn impossible(settings: &Settings) -> Option<(&'static str, &'static str)> {
     let codes: Vec<f64> = settings.labels.iter().flat_map(|labels| labels.values().copied()).collect();
     let twice = |code: &f64| codes.iter().filter(|other| *other == code).count() > 1;
     if let Some(wrong) = plan::impossible(&settings.into()) {

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::reading;
+use crate::recipe::Recipe;
 use arch::{Code, Diagnostic};
 use compiler::derived::training::Measure;
 use schemars::JsonSchema;
@@ -48,6 +49,9 @@ pub struct ModelFile {
     /// Bits of a word, and bits after the binary point of each tensor, if the weights are words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<Words>,
+    /// What the training took from other files than the program; models of older versions of this tool have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<Recipe>,
 }
 
 /// How weights are words.
@@ -134,7 +138,8 @@ impl ModelFile {
         }
         let file: ModelFile =
             serde_json::from_str(text).map_err(|error| broken("the model file is damaged", &error))?;
-        match file.inconsistency() {
+        let impossible = file.recipe.as_ref().and_then(Recipe::impossible);
+        match file.inconsistency().map(str::to_owned).or(impossible) {
             Some(what) => Err(wrong(format!("the model file is damaged: {what}"))),
             None => Ok(file),
         }
