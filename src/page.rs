@@ -90,11 +90,11 @@ impl Page<'_> {
     }
 
     fn roofline(&self, document: &Value) -> String {
-        let figure = |part: &str, key: &str| document[part][key].as_f64().unwrap_or(0.0);
-        let (pes, words) = (figure("machine", "pes"), figure("machine", "stream_words"));
-        let adds = figure("cycles", "multiply_adds_per_sample");
-        let intensity = adds / figure("cycles", "input_words_per_sample").max(1.0);
-        let reached = adds / figure("cycles", "per_sample").max(1.0);
+        let figure = |path: &str| document.pointer(path).and_then(Value::as_f64).unwrap_or(0.0);
+        let (pes, words) = (figure("/machine/pes"), figure("/machine/stream_words"));
+        let adds = figure("/cycles/work/multiply_adds");
+        let intensity = adds / figure("/cycles/work/input_words").max(1.0);
+        let reached = adds / figure("/cycles/cycles_per_sample").max(1.0);
         let ridge = pes / words;
         // The roof begins below the dot.
         let low = intensity.min(ridge).min(reached / words) / 2.0;

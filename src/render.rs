@@ -7,6 +7,7 @@ use arch::diagnostic::line_column;
 use arch::{Code, Diagnostic};
 use ariadne::{Config, IndexType, Label, Report, ReportKind};
 use sim::distance::Distance;
+use sim::pace::Pace;
 use std::borrow::Cow;
 use workbench::{Failure, Source};
 
@@ -66,6 +67,24 @@ pub fn warnings(source: &Source, warnings: &[Diagnostic], talk: &Talk) {
     if let Some(more @ 1..) = warnings.len().checked_sub(MOST_WARNINGS) {
         talk.say(format!("and {more} more warnings; --format json has all of them"));
     }
+}
+
+/// A number with two digits after the point, if it has any there.
+pub fn figure(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.strip_suffix(".00").map_or(text.clone(), str::to_owned)
+}
+
+/// Cycles of a sample, and what cannot be beaten, with the resources of which anything is used.
+pub fn pace(pace: &Pace) -> String {
+    let Pace { cycles_per_sample, bounds, distance } = pace;
+    let mut text = format!("cycles per sample   {cycles_per_sample:10.2}\n");
+    text += &format!("bound               {:10.2}   (by {})\n", bounds.bound, bounds.bound_by);
+    let amounts = bounds.by_resource.named().into_iter().zip(bounds.work.named());
+    for ((resource, cycles), (_, amount)) in amounts.filter(|(_, (_, amount))| *amount > 0.0) {
+        text += &format!("  {resource:18}{cycles:10.2}   ({} of a sample)\n", figure(amount));
+    }
+    text + &distance.map_or_else(String::new, |distance| format!("distance to bound   {distance:10.2}\n"))
 }
 
 /// How far results are from golden's, in one line.

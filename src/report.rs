@@ -7,17 +7,19 @@ use crate::documents::Document;
 use crate::fates::Fates;
 use crate::page::placement_map::Map;
 use crate::page::timeline::Timeline;
+use crate::render;
 use arch::{Image, Span};
-use compiler::fixed::{NumberReport, Program, Role};
+use compiler::fixed::{NumberReport, Program};
 use compiler::search::Compiled;
 use schemars::JsonSchema;
 use serde::Serialize;
-use sim::benchmarks::{Bounds, products};
+use sim::ladder::Climb;
+use sim::pace::{Pace, multiply_adds};
 use std::collections::BTreeMap;
 use workbench::board::ChosenBoard;
 use workbench::config::Microcode;
 use workbench::resources::{self, Estimate};
-use workbench::{Plan, Project};
+use workbench::{Design, Failure, Function, Plan, Project};
 
 /// What an image costs.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -95,27 +97,18 @@ struct BoardPart {
     clock_mhz: f64,
 }
 
-/// Cycles of a sample, and what no grid of this size can beat.
+/// Cycles of a sample.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Cycles {
-    /// From the start of a sample to the start of the next, measured on the array.
-    per_sample: f64,
-    /// What the multiply-adds need at least: one per PE and cycle.
-    work_bound: f64,
-    /// What the input words need at least: `stream_words` per cycle.
-    bandwidth_bound: f64,
-    /// `per_sample` over the larger bound.
-    distance: f64,
+    /// Measured, and what no grid of this size can beat.
+    #[serde(flatten)]
+    pace: Pace,
     /// Part of the multiply-add slots that is used.
     mac_utilisation: f64,
-    /// Schedule of one step, without waits for input.
+    /// Schedule of one step: computing alone, as if all input were there and nothing had to leave.
     step_length: u32,
     /// Steps of a batch.
     tiles: u32,
-    /// Products of two words.
-    multiply_adds_per_sample: f64,
-    /// Words that come in.
-    input_words_per_sample: f64,
     /// At the clock of the board.
     samples_per_second: f64,
 }
@@ -128,7 +121,7 @@ struct Line {
     number: usize,
     /// Cycles by which this line moves the end of the step.
     cycles: u64,
-    /// Products of two words.
+    /// Products of two words, and terms of sums.
     multiply_adds: u64,
     /// Its text.
     text: String,
@@ -184,48 +177,77 @@ pub struct Saturation {
 }
 
 /// What a report is made of.
-pub struct Sources<'a> {
+struct Sources<'a> {
     /// The project.
-    pub project: &'a Project,
-    /// The training program.
-    pub program: &'a Program,
+    project: &'a Project,
+    /// The training program, or a function.
+    program: &'a Program,
     /// Its image.
-    pub compiled: &'a Compiled,
+    compiled: &'a Compiled,
     /// How its binary points were found.
-    pub numbers: &'a NumberReport,
+    numbers: &'a NumberReport,
     /// Samples per update.
-    pub batch: u32,
+    batch: u32,
     /// How the training goes; a function has none.
-    pub settings: Option<Plan>,
-    /// Cycles per sample, measured.
-    pub cycles_per_sample: f64,
+    settings: Option<Plan>,
+    /// Cycles per sample, and what cannot be beaten.
+    pace: Pace,
     /// Clipped results by place.
-    pub saturations: &'a [(Span, u64)],
+    saturations: &'a [(Span, u64)],
     /// What the measurements ran on, for people.
-    pub measured_on: String,
+    measured_on: String,
 }
 
 impl Report {
-    /// Put it together.
-    pub fn new(sources: &Sources<'_>) -> Report {
-        let Sources { project, program, compiled, .. } = *sources;
+    /// Of a training, measured.
+    ///
+    /// # Errors
+    /// The array is stuck.
+    pub fn of_training(project: &Project, design: &Design) -> Result<Report, Failure> {
+        let full = design.lowered.full.as_ref().zip(design.images.full.as_ref());
+        let (program, compiled) = full.ok_or_else(|| Failure::Bug("a design without a training program".to_owned()))?;
+        Ok(Report::new(&Sources {
+            project,
+            program,
+            compiled,
+            numbers: &design.lowered.numbers,
+            batch: design.schedule.batch as u32,
+            settings: Some(design.samples.plan),
+            pace: design.pace()?,
+            saturations: &design.saturations()?,
+            measured_on: design.samples.origin.clone(),
+        }))
+    }
+
+    /// Of a function, measured.
+    ///
+    /// # Errors
+    /// The array is stuck.
+    pub fn of_function(project: &Project, function: &Function) -> Result<Report, Failure> {
+        let Climb { compiled, fixed, saturations, .. } = &function.climb;
+        Ok(Report::new(&Sources {
+            project,
+            program: fixed,
+            compiled,
+            numbers: &function.numbers,
+            batch: 1,
+            settings: None,
+            pace: function.pace()?,
+            saturations,
+            measured_on: function.origin.clone(),
+        }))
+    }
+
+    fn new(sources: &Sources<'_>) -> Report {
+        let Sources { project, compiled, pace, .. } = *sources;
         let (image, machine) = (&compiled.image, &compiled.image.machine);
         let board = &project.board;
-        let batch = f64::from(sources.batch);
-        let macs: u64 = program.operations.iter().map(products).sum();
-        let words: u64 = program.tensors.iter().filter(|t| t.role == Role::Input).map(elements).sum();
-        let bounds = Bounds::of(program, machine, sources.batch);
         let cycles = Cycles {
-            per_sample: sources.cycles_per_sample,
-            work_bound: bounds.work,
-            bandwidth_bound: bounds.bandwidth,
-            distance: sources.cycles_per_sample / bounds.larger().max(f64::MIN_POSITIVE),
-            mac_utilisation: bounds.work / sources.cycles_per_sample,
+            pace,
+            mac_utilisation: pace.utilisation(machine),
             step_length: image.step_length,
             tiles: image.tiles,
-            multiply_adds_per_sample: macs as f64 / batch,
-            input_words_per_sample: words as f64 / batch,
-            samples_per_second: board.clock_mhz * 1e6 / sources.cycles_per_sample,
+            samples_per_second: board.clock_mhz * 1e6 / pace.cycles_per_sample,
         };
         Report {
             schema_version: 1,
@@ -277,23 +299,12 @@ impl Report {
             board.clock_mhz,
             self.measured_on
         );
-        text.push_str(&format!(
-            "cycles per sample   {:10.2}   ({:.0} samples per second)\n",
-            cycles.per_sample, cycles.samples_per_second
-        ));
-        text.push_str(&format!(
-            "work bound          {:10.2}   ({:.0} multiply-adds on {} PEs)\n",
-            cycles.work_bound, cycles.multiply_adds_per_sample, machine.pes
-        ));
-        text.push_str(&format!(
-            "bandwidth bound     {:10.2}   ({:.0} words, {} per cycle)\n",
-            cycles.bandwidth_bound, cycles.input_words_per_sample, machine.stream_words
-        ));
+        text.push_str(&render::pace(&cycles.pace));
+        text.push_str(&format!("samples per second  {:10.0}\n", cycles.samples_per_second));
         if cycles.tiles > 1 {
             text.push_str(&format!("tiles of a batch    {:10}\n", cycles.tiles));
         }
-        text.push_str(&format!("distance to bound   {:10.2}\n", cycles.distance));
-        text.push_str(&format!("MAC utilisation     {:9.1} %\n", 100.0 * cycles.mac_utilisation));
+        text.push_str(&format!("MAC utilisation     {:10.1} %\n", 100.0 * cycles.mac_utilisation));
         text.push_str("\ncycles by source line\n  cycles  multiply-adds   line\n");
         for line in &self.lines {
             let note = line.note.as_ref().map_or(String::new(), |note| format!("  ({note})"));
@@ -334,16 +345,12 @@ impl Report {
     }
 }
 
-fn elements(tensor: &compiler::fixed::Tensor) -> u64 {
-    tensor.shape.iter().map(|&n| u64::from(n)).product()
-}
-
 /// The step's instructions in time; each line gets the cycles by which it moves the latest result on.
 fn lines(sources: &Sources<'_>) -> Vec<Line> {
     let source = &sources.project.source.text;
     let mut by_line: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
     for operation in &sources.program.operations {
-        by_line.entry(operation.origin.line(source)).or_default().1 += products(operation);
+        by_line.entry(operation.origin.line(source)).or_default().1 += multiply_adds(operation);
     }
     let mut steps: Vec<_> = sources.compiled.steps.iter().collect();
     steps.sort_by_key(|step| (step.start, step.readable));

@@ -3,6 +3,7 @@
 use crate::arguments::{Dialect, Entry, Global, LimitName, Target};
 use crate::output::Talk;
 use compiler::language::{Language, Limits, Options};
+use sim::pace::Pace;
 use std::path::Path;
 use workbench::functions::is_function;
 use workbench::{Data, Design, Failure, Function, Project, Records, Request, Source, reading};
@@ -79,6 +80,17 @@ impl Subject {
         project.refuse_resident()?;
         Design::new(project, &data(target), &target.plan.choices(), talk)
             .map(|design| Subject::Training(Box::new(design)))
+    }
+
+    /// Cycles per sample or record, and what cannot be beaten.
+    ///
+    /// # Errors
+    /// The array is stuck.
+    pub fn pace(&self) -> Result<Pace, Failure> {
+        match self {
+            Subject::Function(function) => function.pace(),
+            Subject::Training(design) => design.pace(),
+        }
     }
 }
 

@@ -40,7 +40,7 @@ fn training_prints_what_the_manual_says() {
         let accuracy = |engine: &str| result[part][engine]["accuracy"].as_f64().unwrap();
         assert!((accuracy("golden") - accuracy("array")).abs() <= 0.01);
     }
-    assert!(result["cycles_per_sample"].as_f64().unwrap() > 1.0);
+    assert!(result["mean_cycles_per_sample"].as_f64().unwrap() > 1.0);
     assert!(result["words_compared"].as_u64().unwrap() > 1000);
     assert_eq!(result["words_differing"], 0);
     let again = done(&["train", LOGISTIC, "--data", CANCER, "--format", "json"]);

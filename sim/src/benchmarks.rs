@@ -1,14 +1,14 @@
 //! The published benchmarks: their table (`programs/benchmarks.toml`), and a run of one of them on made-up samples.
 //!
-//!     programs/benchmarks.toml ──read──▶ Benchmark, Run ──+ text of the program──▶ Prepared ──grid──▶ cycles per sample, bounds
+//!     programs/benchmarks.toml ──read──▶ Benchmark, Run ──+ text of the program──▶ Prepared ──array──▶ Pace
 
-use crate::driver::{Driver, Stuck};
+use crate::driver::Stuck;
 use crate::grid::{Grid, Stalls};
 use crate::ladder::{Climb, Fall, Values};
+use crate::pace::{Bounds, Pace, cycles_per_step};
 use arch::machine::MachineSpec;
-use arch::{Code, Diagnostic, Machine};
+use arch::{Code, Diagnostic};
 use compiler::canonical::{Batch, Keep, Options, Reduction};
-use compiler::fixed::{Kind, Operand, Operation, Program, Role};
 use compiler::language::{self, Language};
 use compiler::tensor;
 use serde::Deserialize;
@@ -95,47 +95,6 @@ pub fn read(text: &str) -> Result<Vec<Benchmark>, Diagnostic> {
     Ok(table.benchmark)
 }
 
-/// What no machine of this kind can beat.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bounds {
-    /// Cycles per sample in which all PEs together do the products of two words.
-    pub work: f64,
-    /// Cycles per sample in which its words come in.
-    pub bandwidth: f64,
-}
-
-/// Products of two words that an operation needs; a factor that is a constant of the program counts as none.
-pub fn products(operation: &Operation) -> u64 {
-    let words = match &operation.kind {
-        Kind::MultiplyAdd { product: Some((a, b)), .. } => {
-            matches!((a, b), (Operand::Read { .. }, Operand::Read { .. }))
-        }
-        Kind::Product { .. } => true,
-        _ => false,
-    };
-    if words { operation.iterators.iter().map(tensor::Iterator::extent).product() } else { 0 }
-}
-
-impl Bounds {
-    /// The bounds of a step of `batch` samples.
-    pub fn of(program: &Program, machine: &Machine, batch: u32) -> Bounds {
-        let words = |shape: &[u32]| shape.iter().map(|&n| u64::from(n)).product::<u64>();
-        let inputs = program.tensors.iter().filter(|tensor| tensor.role == Role::Input);
-        let inputs: u64 = inputs.map(|tensor| words(&tensor.shape)).sum();
-        let products: u64 = program.operations.iter().map(products).sum();
-        let batch = f64::from(batch);
-        Bounds {
-            work: products as f64 / f64::from(machine.pes()) / batch,
-            bandwidth: inputs as f64 / f64::from(machine.stream_words()) / batch,
-        }
-    }
-
-    /// The larger one.
-    pub fn larger(&self) -> f64 {
-        self.work.max(self.bandwidth)
-    }
-}
-
 impl Run {
     /// The grid; depths are what the program needs.
     pub fn machine(&self) -> MachineSpec {
@@ -156,8 +115,9 @@ impl Run {
 
     /// The target as cycles per sample.
     pub fn limit(&self, bounds: &Bounds) -> Option<f64> {
-        let bandwidth = self.bandwidth.map(|times| times * bounds.bandwidth);
-        let utilisation = self.utilisation.map(|part| bounds.work / part);
+        let bandwidth = self.bandwidth.map(|times| times * bounds.by_resource.input_words);
+        let slots = f64::from(self.pus * self.pes_per_pu);
+        let utilisation = self.utilisation.map(|part| bounds.work.multiply_adds / slots / part);
         [self.cycles, bandwidth, utilisation].into_iter().flatten().reduce(f64::min)
     }
 }
@@ -167,15 +127,11 @@ impl Run {
 pub struct Prepared {
     /// The program on the upper rungs of the ladder, and its image.
     pub climb: Climb,
-    /// What cannot be beaten.
-    pub bounds: Bounds,
     batch: u32,
 }
 
-/// Steps between the two runs whose difference is measured.
-const MEASURED_STEPS: usize = 2;
-/// Steps after which a grid repeats itself: both banks have been filled, and the first one emptied.
-const FIRST_STEPS: usize = 3;
+/// Steps of made-up samples.
+const STEPS: usize = 5;
 
 impl Prepared {
     /// Compile a run of a benchmark; `text` is its program's.
@@ -188,23 +144,25 @@ impl Prepared {
         let (program, _) = language::parse(Language::Tabla, text, &dialect)?;
         let batch = Batch { size: run.batch, reduction: Reduction::Mean };
         let options = Options { keep: Keep::Training { predictions: Vec::new() }, batch };
-        let (model, steps) = samples(&program, run.batch, FIRST_STEPS + MEASURED_STEPS);
+        let (model, steps) = samples(&program, run.batch, STEPS);
         let climb = Climb::new(&program, &options, &model, &steps, &run.machine())?;
-        let bounds = Bounds::of(&climb.fixed, &climb.image().machine, run.batch);
-        Ok(Prepared { climb, bounds, batch: run.batch })
+        Ok(Prepared { climb, batch: run.batch })
     }
 
-    /// Cycles from sample to sample in the steady state, on a grid; `grid` makes one of the image's machine.
+    /// Cycles per sample on the array, and what cannot be beaten.
+    ///
+    /// # Errors
+    /// The array is stuck.
+    pub fn pace(&self) -> Result<Pace, Stuck> {
+        Pace::of(&self.climb.fixed, self.climb.image(), self.batch)
+    }
+
+    /// Cycles per sample on another grid; `grid` makes one of the image's machine.
     ///
     /// # Errors
     /// The grid is stuck.
-    pub fn cycles_per_sample<G: Grid>(&self, mut grid: impl FnMut() -> G) -> Result<f64, Stuck> {
-        let mut cycles = |steps: usize| -> Result<u64, Stuck> {
-            let mut driver = Driver::new(grid(), self.climb.image().clone(), Stalls::none());
-            Ok(driver.run(self.climb.first_steps(steps))?.cycles)
-        };
-        let (short, long) = (cycles(FIRST_STEPS)?, cycles(FIRST_STEPS + MEASURED_STEPS)?);
-        Ok((long - short) as f64 / (MEASURED_STEPS as f64 * f64::from(self.batch)))
+    pub fn cycles_per_sample<G: Grid>(&self, grid: impl FnMut() -> G) -> Result<f64, Stuck> {
+        Ok(cycles_per_step(self.climb.image(), grid)? / f64::from(self.batch))
     }
 
     /// Run all made-up steps and compare every weight with `fixed`.

@@ -16,6 +16,7 @@
 //! | [`distance`] | nothing: how far fixed point is from golden, and who lost the bits |
 //! | [`ladder`] | one program on every rung, compared |
 //! | [`prove`](mod@prove) | an image for all inputs at once, compared with its program |
+//! | [`pace`] | an image in the middle of a stream: cycles per sample, beside what no grid can beat |
 //! | [`benchmarks`] | the published benchmarks, on any grid |
 //! | [`waves`] | nothing: what the array does, as a file for a wave viewer |
 //! | [`eval`] | nothing: values between JSON and an engine |
@@ -31,6 +32,7 @@ pub mod golden;
 pub mod grid;
 pub mod ladder;
 pub mod link;
+pub mod pace;
 pub mod plain;
 pub mod prove;
 pub mod store;

@@ -48,7 +48,8 @@ fn check(wanted: impl Fn(&Run) -> bool, least_proven: usize) {
             let prepared = prepare(&benchmark, run);
             let image = prepared.climb.image();
             let array = || Array::new(&image.machine);
-            let cycles = prepared.cycles_per_sample(array).unwrap();
+            let pace = prepared.pace().unwrap();
+            let cycles = pace.cycles_per_sample;
             let words = prepared.compare(array()).unwrap_or_else(|fall| panic!("{}: {fall}", benchmark.name));
             assert!(words > 0, "{}: nothing was compared", benchmark.name);
             // The large ones by the command: docs/verification.md has their figures.
@@ -56,7 +57,7 @@ fn check(wanted: impl Fn(&Run) -> bool, least_proven: usize) {
                 prepared.climb.prove().unwrap_or_else(|why| panic!("{}: {why}", benchmark.name));
                 proven += 1;
             }
-            let target = run.limit(&prepared.bounds).expect("each run has a target");
+            let target = run.limit(&pace.bounds).expect("each run has a target");
             let known = |&&(name, batch, lanes, _): &&(&str, u32, u32, f64)| {
                 (name, batch, lanes) == (benchmark.name.as_str(), run.batch, run.stream_words)
             };
@@ -67,8 +68,8 @@ fn check(wanted: impl Fn(&Run) -> bool, least_proven: usize) {
             let longest = *instructions.iter().max().unwrap();
             let grid = (run.pus, run.pes_per_pu, run.stream_words);
             let line = format!("{} {grid:?} batch {}: {cycles:.2} of {target:.2}", benchmark.name, run.batch);
-            let bounds = prepared.bounds;
-            println!("{line}, work {:.2}, bandwidth {:.2}, {longest} instructions", bounds.work, bounds.bandwidth);
+            println!("{line}, bound {:.2} ({}), {longest} instructions", pace.bounds.bound, pace.bounds.bound_by);
+            assert!(cycles >= pace.bounds.bound, "{line} is below the bound");
             if std::env::var_os("BENCHMARK_STEPS").is_some() {
                 for step in &prepared.climb.compiled.steps {
                     println!(

@@ -15,7 +15,7 @@ use crate::fates::Fates;
 use crate::files::layout::Layout;
 use crate::files::{drivers, listing, testbench, verilog};
 use crate::output::{self, Files, Talk, pretty};
-use crate::report::{Report, ReportDocument, Sources};
+use crate::report::{Report, ReportDocument};
 use crate::subject::{self, Subject};
 use arch::{Code, Diagnostic, Image, Machine};
 use compiler::fixed::Program;
@@ -99,17 +99,7 @@ pub fn everything(project: &Project, target: &Target, talk: &Talk) -> Result<Bui
     if let Some(left) = design.samples.left_over(&design.schedule) {
         talk.note(&left);
     }
-    let report = Report::new(&Sources {
-        project,
-        program,
-        compiled,
-        numbers: &design.lowered.numbers,
-        batch: design.schedule.batch as u32,
-        settings: Some(design.samples.plan),
-        cycles_per_sample: design.cycles_per_sample()?,
-        saturations: &design.saturations()?,
-        measured_on: design.samples.origin.clone(),
-    });
+    let report = Report::of_training(project, &design)?;
     let mut files = Files::new();
     testbench::add(&mut files, &design)?;
     add_image(&mut files, project, "train", compiled, program);
@@ -120,29 +110,17 @@ pub fn everything(project: &Project, target: &Target, talk: &Talk) -> Result<Bui
     complete(project, &compiled.image, report, files, talk)
 }
 
+/// Records of a function that are compared with fixed point before anything is written.
+const CHECKED: usize = 20;
+
 /// A function: one image, and no training.
 fn function(project: &Project, function: &Function, talk: &Talk) -> Result<Built, Failure> {
-    let Climb { compiled, fixed, saturations, .. } = &function.climb;
-    let machine = &compiled.image.machine;
-    let cycles = |records: usize| -> Result<u64, Failure> {
-        let outcome = function.run(Array::new(machine), records, Stalls::none())?;
-        match function.climb.compare_stream(&outcome) {
-            Err(difference) => Err(Failure::Mismatch(format!("array differs from fixed: {difference}"))),
-            Ok(_) => Ok(outcome.cycles),
-        }
-    };
-    let (few, many) = (4, 20);
-    let report = Report::new(&Sources {
-        project,
-        program: fixed,
-        compiled,
-        numbers: &function.numbers,
-        batch: 1,
-        settings: None,
-        cycles_per_sample: (cycles(many)? - cycles(few)?) as f64 / (many - few) as f64,
-        saturations,
-        measured_on: function.origin.clone(),
-    });
+    let Climb { compiled, fixed, .. } = &function.climb;
+    let outcome = function.run(Array::new(&compiled.image.machine), CHECKED, Stalls::none())?;
+    if let Err(difference) = function.climb.compare_stream(&outcome) {
+        return Err(Failure::Mismatch(format!("array differs from fixed: {difference}")));
+    }
+    let report = Report::of_function(project, function)?;
     let mut files = Files::new();
     testbench::add_function(&mut files, function)?;
     add_image(&mut files, project, "function", compiled, fixed);

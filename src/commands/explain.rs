@@ -1,6 +1,6 @@
 //! `explain`: placement and schedule, by source line; or what a diagnostic code means.
 
-use crate::arguments::{Explain, Format, Global};
+use crate::arguments::{Explain, Global};
 use crate::commands::about::code;
 use crate::documents::Document;
 use crate::fates::Fates;
@@ -8,14 +8,17 @@ use crate::files::listing;
 use crate::output::{self, Talk};
 use crate::page::charts;
 use crate::page::timeline::{self, Timeline};
+use crate::render;
 use crate::report::{self, Number};
 use crate::subject::{self, Subject};
+use compiler::fixed::{NumberReport, Program};
 use compiler::placed::Axis;
 use compiler::search::{Alternative, Compiled, Step};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
+use sim::pace::Pace;
 use std::collections::BTreeMap;
-use workbench::{Failure, Plan};
+use workbench::{Failure, Plan, Project};
 
 /// Print the listing of the training image, or of a function's.
 pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failure> {
@@ -25,43 +28,72 @@ pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failur
     }
     let project = subject::project(global, target.program.as_deref(), &target.entry)?;
     let subject = Subject::new(&project, target, talk)?;
-    let (compiled, numbers, program) = match &subject {
-        Subject::Function(function) => (&function.climb.compiled, &function.numbers, &function.climb.fixed),
-        Subject::Training(design) => {
-            let full = (design.images.full.as_ref(), design.lowered.full.as_ref());
-            let (Some(compiled), Some(program)) = full else { unreachable!("a design can train") };
-            (compiled, &design.lowered.numbers, program)
-        }
-    };
     if options.numbers {
-        let numbers = report::numbers(numbers);
+        let numbers = report::numbers(parts(&subject).1);
         return output::either(
             global.format,
             || report::numbers_text(&numbers),
             || Document::new(Explanation { numbers: Some(numbers.clone()), ..Explanation::default() }),
         );
     }
-    let source = project.source.text.as_str();
-    let timeline = timeline::watch(&compiled.image, source)?;
+    let explained = Explained::new(&project, &subject)?;
     if let Some(path) = &options.svg {
-        output::write_file(path, charts::alone(&timeline.svg()).as_bytes())?;
+        output::write_file(path, charts::alone(&explained.timeline.svg()).as_bytes())?;
         talk.say(format!("wrote {}", path.display()));
     }
-    let fates = Fates::of(&project, program);
-    match global.format {
-        Format::Text => {
-            let listing = listing::explain(compiled, source, &fates);
-            let microcode = listing::microcode(&compiled.image, source);
-            output::result(&format!("{listing}\n{}\n{microcode}", timeline.text()))
+    output::either(global.format, || explained.text(), || explained.document())
+}
+
+/// The image of a subject, how its binary points were found, and its program.
+fn parts(subject: &Subject) -> (&Compiled, &NumberReport, &Program) {
+    match subject {
+        Subject::Function(function) => (&function.climb.compiled, &function.numbers, &function.climb.fixed),
+        Subject::Training(design) => {
+            let full = (design.images.full.as_ref(), design.lowered.full.as_ref());
+            let (Some(compiled), Some(program)) = full else { unreachable!("a design can train") };
+            (compiled, &design.lowered.numbers, program)
         }
-        Format::Json => {
-            let settings = match &subject {
-                Subject::Training(design) => Some(design.samples.plan),
-                Subject::Function(_) => None,
-            };
-            let schedule = schedule(compiled, timeline, (source, fates), settings);
-            output::json(&Document::new(Explanation { schedule: Some(schedule), numbers: None }))
-        }
+    }
+}
+
+/// What there is to say about an image.
+pub(super) struct Explained<'a> {
+    compiled: &'a Compiled,
+    source: &'a str,
+    pace: Pace,
+    timeline: Timeline,
+    fates: Fates,
+    settings: Option<Plan>,
+}
+
+impl<'a> Explained<'a> {
+    /// Measure.
+    ///
+    /// # Errors
+    /// The array is stuck.
+    pub(super) fn new(project: &'a Project, subject: &'a Subject) -> Result<Explained<'a>, Failure> {
+        let (compiled, _, program) = parts(subject);
+        let settings = match subject {
+            Subject::Training(design) => Some(design.samples.plan),
+            Subject::Function(_) => None,
+        };
+        let (source, fates) = (project.source.text.as_str(), Fates::of(project, program));
+        let timeline = timeline::watch(&compiled.image, source)?;
+        Ok(Explained { compiled, source, pace: subject.pace()?, timeline, fates, settings })
+    }
+
+    /// How fast it is, where everything lies, what runs when, and the microcode.
+    pub(super) fn text(&self) -> String {
+        let Explained { compiled, source, pace, timeline, fates, .. } = self;
+        let (listing, microcode) =
+            (listing::explain(compiled, source, fates), listing::microcode(&compiled.image, source));
+        format!("{}\n{listing}\n{}\n{microcode}", render::pace(pace), timeline.text())
+    }
+
+    /// The same without the microcode.
+    pub(super) fn document(&self) -> Document<Explanation> {
+        let schedule = schedule(self);
+        Document::new(Explanation { schedule: Some(schedule), numbers: None })
     }
 }
 
@@ -75,16 +107,19 @@ pub struct Explanation {
     numbers: Option<Vec<Number>>,
 }
 
-/// Placement and schedule of a step.
+/// Pace, placement and schedule of a step.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Schedule {
+    /// Measured, and what no grid of this size can beat.
+    #[serde(flatten)]
+    pace: Pace,
     /// The axis of each dimension, by tensor.
     #[serde(serialize_with = "as_map")]
     #[schemars(with = "BTreeMap<String, Vec<String>>")]
     placement: Axes,
     /// What else was scheduled, best first; the one that was chosen is the first.
     alternatives: Vec<Other>,
-    /// Cycles from the start of a step to the start of the next, if its input is there.
+    /// Schedule of one step: computing alone, as if all input were there and nothing had to leave.
     step_length: u32,
     /// Steps of a batch.
     tiles: u32,
@@ -154,12 +189,8 @@ fn axes(placement: &[(String, Vec<Axis>)]) -> Axes {
     placement.iter().map(|(name, axes)| (name.clone(), names(axes))).collect()
 }
 
-fn schedule(
-    compiled: &Compiled,
-    timeline: Timeline,
-    (source, fates): (&str, Fates),
-    settings: Option<Plan>,
-) -> Schedule {
+fn schedule(explained: &Explained) -> Schedule {
+    let Explained { compiled, source, pace, timeline, fates, settings } = explained;
     let instruction = |step: &Step| {
         let lines = step.origin.lines(source);
         Instruction {
@@ -176,14 +207,15 @@ fn schedule(
     };
     let other = |other: &Alternative| Other { step: other.step, load: other.load, placement: axes(&other.placement) };
     Schedule {
+        pace: *pace,
         placement: axes(&compiled.placement),
         alternatives: compiled.alternatives.iter().map(other).collect(),
         step_length: compiled.image.step_length,
         tiles: compiled.image.tiles,
         instructions: compiled.steps.iter().map(instruction).collect(),
-        timeline,
-        lines: fates.lines.into_iter().filter_map(|(line, fate)| Some((line.to_string(), fate?))).collect(),
-        names: fates.names,
-        settings,
+        timeline: timeline.clone(),
+        lines: fates.lines.iter().filter_map(|(line, fate)| Some((line.to_string(), fate.clone()?))).collect(),
+        names: fates.names.clone(),
+        settings: *settings,
     }
 }

@@ -1,6 +1,8 @@
 //! One file per subcommand. Each takes the parsed arguments and gives a result on stdout or a failure.
 
 pub mod about;
+#[cfg(test)]
+mod agreement;
 pub mod bitstream;
 pub mod build;
 pub mod check;

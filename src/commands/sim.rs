@@ -12,11 +12,12 @@ use serde::Serialize;
 use sim::array::Array;
 use sim::distance::{Accuracy, Distance};
 use sim::grid::Stalls;
+use sim::pace::Pace;
 use sim::train::engine::{Comparison, Engine};
 use std::path::Path;
 use workbench::engines::{EngineMaker, Rung, Which};
 use workbench::simulators::Simulator;
-use workbench::{Failure, Function, Source};
+use workbench::{Design, Failure, Function, Project, Source};
 
 /// What two rungs of the ladder gave.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -25,8 +26,11 @@ pub struct Simulated {
     steps: usize,
     /// Samples in them, or records.
     samples: usize,
-    /// Cycles of the run.
+    /// Cycles of the run, from its start to its last word: the first steps fill the grid, the last ones empty it.
     cycles: Option<u64>,
+    /// The same steps in the middle of a stream without stalls, and what no grid of this size can beat.
+    #[serde(flatten)]
+    pace: Pace,
     /// Words compared with the rung above.
     words_compared: u64,
     /// Words that differ.
@@ -39,15 +43,25 @@ pub struct Simulated {
     distance_from_golden: Distance,
 }
 
-/// The same for a function: `fixed` and array, and RTL if that is asked for, on its records.
+/// What a simulation gave, and what is said about it.
+pub(super) struct Simulation {
+    pub(super) simulated: Simulated,
+    /// What the words were compared with.
+    with: String,
+    /// What fixed point lost.
+    warnings: Vec<Diagnostic>,
+    /// Rungs that should agree do not.
+    differs: Option<Failure>,
+}
+
+/// A function on its records: `fixed` and array, and RTL if that is asked for.
 fn function(
-    global: &Global,
     options: &Sim,
     function: &Function,
     wave: Option<(&Path, WaveFormat)>,
     source: &Source,
     talk: &Talk,
-) -> Result<(), Failure> {
+) -> Result<Simulation, Failure> {
     let image = function.climb.image();
     let machine = &image.machine;
     if wave.is_some() {
@@ -79,51 +93,33 @@ fn function(
     if let (None, Some(other)) = (&first, other) {
         first = Some(format!("rtl takes {other} cycles, the array {cycles}"));
     }
-    let differs = first.clone().map(Failure::Mismatch);
     let Accuracy { distance, lost_bits } = &function.accuracy;
-    let warnings: Vec<Diagnostic> = lost_bits.iter().cloned().collect();
-    say(global, source, &warnings, talk);
-    output::either(
-        global.format,
-        || {
-            let distance = render::distance(*distance);
-            format!("{count} records, {cycles} cycles; {words} words compared with fixed\n{distance}\n")
+    Ok(Simulation {
+        differs: first.clone().map(Failure::Mismatch),
+        simulated: Simulated {
+            steps: count,
+            samples: count,
+            cycles: Some(cycles),
+            pace: function.pace()?,
+            words_compared: words,
+            words_differing: u64::from(words_differ),
+            cycle_counts_differing: u64::from(other.is_some()),
+            first_difference: first,
+            distance_from_golden: *distance,
         },
-        || {
-            let simulated = Simulated {
-                steps: count,
-                samples: count,
-                cycles: Some(cycles),
-                words_compared: words,
-                words_differing: u64::from(words_differ),
-                cycle_counts_differing: u64::from(other.is_some()),
-                first_difference: first,
-                distance_from_golden: *distance,
-            };
-            Document::with(simulated, render::messages(source, &warnings)).mismatch(differs.as_ref())
-        },
-    )?;
-    differs.map_or(Ok(()), Err)
+        with: "fixed".to_owned(),
+        warnings: lost_bits.iter().cloned().collect(),
+    })
 }
 
-/// Show warnings to people; a document has its own.
-fn say(global: &Global, source: &Source, warnings: &[Diagnostic], talk: &Talk) {
-    if global.format == Format::Text {
-        render::warnings(source, warnings, talk);
-    }
-}
-
-/// Simulate, compare, print.
-pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
-    if !matches!(options.engine, EngineName::Array | EngineName::Rtl) {
-        return Err(Failure::Usage("sim runs the grid: --engine array or rtl".to_owned()));
-    }
-    let wave = options.wave.as_deref().map(|path| Ok::<_, Failure>((path, wave::format(path)?))).transpose()?;
-    let project = subject::project(global, options.target.program.as_deref(), &options.target.entry)?;
-    let design = match Subject::new(&project, &options.target, talk)? {
-        Subject::Function(inner) => return function(global, options, &inner, wave, &project.source, talk),
-        Subject::Training(design) => design,
-    };
+/// Some steps of a training, and a prediction with the weights after them.
+fn training(
+    options: &Sim,
+    design: &Design,
+    wave: Option<(&Path, WaveFormat)>,
+    source: &Source,
+    talk: &Talk,
+) -> Result<Simulation, Failure> {
     if wave.is_some() {
         wave::check(&design.images.machine, design.schedule.batch, options)?;
     }
@@ -142,48 +138,82 @@ pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
     }
     if let Some(place) = wave {
         let image = maker.image(Which::Full).ok_or_else(|| Failure::Bug("waves without an image".to_owned()))?;
-        let recording = Recording { image, source: &project.source.text, batch: design.schedule.batch };
+        let recording = Recording { image, source: &source.text, batch: design.schedule.batch };
         wave::record(&recording, options, place, talk, |waved| {
             let mut device = maker.device(waved, Which::Full, &design.samples.signature);
             device.load(&design.start);
             Ok(device.run(&steps).map(drop)?)
         })?;
     }
-    let samples = steps.len() * design.schedule.batch;
     let Accuracy { distance, lost_bits } = design.accuracy(steps.len())?;
-    let warnings: Vec<Diagnostic> = lost_bits.into_iter().collect();
-    say(global, &project.source, &warnings, talk);
     let rungs = Rung::from(options.engine).as_str();
     let differs = sum.first.as_ref().filter(|_| !sum.agrees());
     let differs = differs
         .map(|first| Failure::Mismatch(format!("{rungs} differs from what stands above it in the ladder: {first}")));
+    Ok(Simulation {
+        simulated: Simulated {
+            steps: steps.len(),
+            samples: steps.len() * design.schedule.batch,
+            cycles,
+            pace: design.pace()?,
+            words_compared: sum.words,
+            words_differing: sum.differing,
+            cycle_counts_differing: sum.cycle_counts_differing,
+            first_difference: sum.first.clone(),
+            distance_from_golden: distance,
+        },
+        with: sum.with.clone(),
+        warnings: lost_bits.into_iter().collect(),
+        differs,
+    })
+}
+
+impl Simulation {
+    /// Simulate and compare.
+    ///
+    /// # Errors
+    /// The grid is stuck, a tool is missing, waves cannot be written.
+    pub(super) fn new(project: &Project, subject: &Subject, options: &Sim, talk: &Talk) -> Result<Simulation, Failure> {
+        let wave = options.wave.as_deref().map(|path| Ok::<_, Failure>((path, wave::format(path)?))).transpose()?;
+        match subject {
+            Subject::Function(inner) => function(options, inner, wave, &project.source, talk),
+            Subject::Training(design) => training(options, design, wave, &project.source, talk),
+        }
+    }
+
+    /// For people.
+    pub(super) fn text(&self) -> String {
+        let Simulated { steps, cycles, words_compared, words_differing, cycle_counts_differing, .. } = self.simulated;
+        format!(
+            "{steps} steps, {} cycles from start to end; {words_compared} words compared with {}, {words_differing} differ; \
+             {cycle_counts_differing} cycle counts differ\n{}{}\n",
+            cycles.unwrap_or(0),
+            self.with,
+            render::pace(&self.simulated.pace),
+            render::distance(self.simulated.distance_from_golden)
+        )
+    }
+}
+
+/// Simulate, compare, print.
+pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
+    if !matches!(options.engine, EngineName::Array | EngineName::Rtl) {
+        return Err(Failure::Usage("sim runs the grid: --engine array or rtl".to_owned()));
+    }
+    // What cannot be written is said before the work, not after it.
+    options.wave.as_deref().map(wave::format).transpose()?;
+    let project = subject::project(global, options.target.program.as_deref(), &options.target.entry)?;
+    let subject = Subject::new(&project, &options.target, talk)?;
+    let simulation = Simulation::new(&project, &subject, options, talk)?;
+    if global.format == Format::Text {
+        render::warnings(&project.source, &simulation.warnings, talk);
+    }
+    let text = simulation.text();
+    let Simulation { simulated, warnings, differs, .. } = simulation;
     output::either(
         global.format,
-        || {
-            format!(
-                "{} steps, {} cycles; {} words compared with {}, {} differ; {} cycle counts differ\n{}\n",
-                steps.len(),
-                cycles.unwrap_or(0),
-                sum.words,
-                sum.with,
-                sum.differing,
-                sum.cycle_counts_differing,
-                render::distance(distance)
-            )
-        },
-        || {
-            let simulated = Simulated {
-                steps: steps.len(),
-                samples,
-                cycles,
-                words_compared: sum.words,
-                words_differing: sum.differing,
-                cycle_counts_differing: sum.cycle_counts_differing,
-                first_difference: sum.first.clone(),
-                distance_from_golden: distance,
-            };
-            Document::with(simulated, render::messages(&project.source, &warnings)).mismatch(differs.as_ref())
-        },
+        || text,
+        || Document::with(simulated, render::messages(&project.source, &warnings)).mismatch(differs.as_ref()),
     )?;
     differs.map_or(Ok(()), Err)
 }

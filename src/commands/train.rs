@@ -133,8 +133,8 @@ pub struct Trained {
     settings: Plan,
     /// Samples that went into updates.
     samples: u64,
-    /// Of the lowest engine, if it has a clock.
-    cycles_per_sample: Option<f64>,
+    /// All cycles of the lowest engine over all samples, if it has a clock: loading of weights, begin and end of each epoch included.
+    mean_cycles_per_sample: Option<f64>,
     /// Cycles of all updates.
     cycles: Option<u64>,
     /// Clock of the board.
@@ -176,7 +176,7 @@ pub fn document(outcome: &Outcome, project: &Project, plan: Plan, numbers: Optio
         test: results().map(|result| (result.name, result.test)).collect(),
         settings: plan,
         samples: trained.samples,
-        cycles_per_sample: trained.cycles.map(|cycles| cycles as f64 / trained.samples.max(1) as f64),
+        mean_cycles_per_sample: trained.cycles.map(|cycles| cycles as f64 / trained.samples.max(1) as f64),
         cycles: trained.cycles,
         clock_mhz: project.board.clock_mhz,
         seconds: trained.cycles.map(|cycles| seconds(cycles, project)),
@@ -232,7 +232,7 @@ pub fn table(outcome: &Outcome, project: &Project, samples: &Samples) -> String 
     if let Some(cycles) = trained.cycles {
         let clock = project.board.clock_mhz;
         text.push_str(&format!(
-            "\n{:.2} cycles per sample, {cycles} cycles in all, {} at {clock} MHz\n",
+            "\n{cycles} cycles in all, {:.2} per sample on average, {} at {clock} MHz\n",
             cycles as f64 / trained.samples.max(1) as f64,
             time(seconds(cycles, project)),
         ));

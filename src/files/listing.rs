@@ -55,7 +55,10 @@ fn schedule(compiled: &Compiled, source: &str) -> String {
             step.what
         ));
     }
-    text.push_str(&format!("\n{} cycles from step to step\n", compiled.image.step_length));
+    text.push_str(&format!(
+        "\n{} cycles of computing from step to step, where loading and emission take no longer\n",
+        compiled.image.step_length
+    ));
     if !compiled.image.scalar.is_empty() {
         text.push_str("what the scalar unit computes takes no beat of the PEs\n");
     }

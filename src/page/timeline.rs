@@ -283,7 +283,7 @@ impl Timeline {
 
     /// The same for people without pictures.
     pub fn text(&self) -> String {
-        let mut text = format!("units over two steps of {} cycles: busy cycles\n", self.cycles);
+        let mut text = format!("units over two steps, {} cycles: busy cycles\n", self.cycles);
         for lane in &self.lanes {
             let part = 100.0 * lane.busy as f64 / self.cycles.max(1) as f64;
             text.push_str(&format!("  {:12} {:8}  {part:5.1} %\n", lane.unit, lane.busy));

@@ -27,6 +27,7 @@ use sim::driver::{Outcome, Words};
 use sim::eval::{Elements, read_inputs, read_more_inputs, with_shapes_of, write_elements};
 use sim::grid::{Grid, Stalls};
 use sim::ladder::{Climb, Upper, Values};
+use sim::pace::Pace;
 use sim::train::words::written;
 
 /// Made-up records, where the user gives none.
@@ -123,6 +124,14 @@ impl Function {
         let compiled = images::of_function(project, &upper.fixed)?;
         let (numbers, accuracy) = (upper.numbers.clone(), upper.accuracy());
         Ok(Function { climb: Climb::of(upper, compiled), numbers, accuracy, origin: read.origin })
+    }
+
+    /// Cycles per record, and what cannot be beaten.
+    ///
+    /// # Errors
+    /// The array is stuck.
+    pub fn pace(&self) -> Result<Pace, Failure> {
+        Pace::of(&self.climb.fixed, self.climb.image(), 1).map_err(|stuck| Failure::Bug(stuck.to_string()))
     }
 
     /// Run the first `count` records, over and over, on a grid.

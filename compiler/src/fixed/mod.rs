@@ -74,6 +74,40 @@ impl Program {
         };
         self.operations.iter().map(bits).max().unwrap_or(0).max(2 * self.word)
     }
+
+    /// Whether an operation reads or writes weights or constants.
+    pub fn touches_kept(&self, operation: &Operation) -> bool {
+        let mut kept = false;
+        for_each_access(operation, |tensor, _, _| {
+            kept |= matches!(self.tensors[tensor.0].role, Role::State | Role::Parameter(_));
+        });
+        kept
+    }
+}
+
+/// Call `visit` for every access of an operation: the tensor, its index, whether it is written.
+pub fn for_each_access(operation: &Operation, mut visit: impl FnMut(TensorId, &[Affine], bool)) {
+    let mut read = |operand: &Operand| {
+        if let Operand::Read { tensor, index } = operand {
+            visit(*tensor, index, false);
+        }
+    };
+    match &operation.kind {
+        Kind::MultiplyAdd { start, product, .. } => {
+            start.iter().for_each(&mut read);
+            if let Some((a, b)) = product {
+                read(a);
+                read(b);
+            }
+        }
+        Kind::Product { factor, .. } => read(factor),
+        Kind::Divide { dividend, divisor, .. } => {
+            read(dividend);
+            read(divisor);
+        }
+        Kind::Function { input, .. } => read(input),
+    }
+    visit(operation.out, &operation.out_index, true);
 }
 
 impl Operation {

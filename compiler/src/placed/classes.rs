@@ -6,36 +6,10 @@
 //! always lie where they are used, and a tensor is replicated along the axes it does not use. An index that is computed from several
 //! iterators, or of something that the trees cannot do, stays inside the PE.
 
-use crate::fixed::{Kind, Operand, Operation, Program};
-use crate::tensor::{Affine, TensorId};
+use crate::fixed::{Kind, Program, for_each_access};
 use arch::isa::Finish;
 use arch::machine::Machine;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Call `visit` for every access of an operation: the tensor, its index, whether it is written.
-pub(crate) fn for_each_access(operation: &Operation, mut visit: impl FnMut(TensorId, &[Affine], bool)) {
-    let mut read = |operand: &Operand| {
-        if let Operand::Read { tensor, index } = operand {
-            visit(*tensor, index, false);
-        }
-    };
-    match &operation.kind {
-        Kind::MultiplyAdd { start, product, .. } => {
-            start.iter().for_each(&mut read);
-            if let Some((a, b)) = product {
-                read(a);
-                read(b);
-            }
-        }
-        Kind::Product { factor, .. } => read(factor),
-        Kind::Divide { dividend, divisor, .. } => {
-            read(dividend);
-            read(divisor);
-        }
-        Kind::Function { input, .. } => read(input),
-    }
-    visit(operation.out, &operation.out_index, true);
-}
 
 /// The classes of a program: which indices have to be placed together, and which classes meet.
 pub(crate) struct Classes {

@@ -1,7 +1,6 @@
 //! Cost model: cycles and words of a placement, before anything is scheduled.
 
 use super::axis::Axis;
-use super::classes::for_each_access;
 use super::reshard::{self, Reshard, Turn};
 use crate::fixed::{Kind, Operation, Program, Role, Tensor};
 use crate::tensor::Iterator;
@@ -59,11 +58,7 @@ pub(crate) fn route(operation: &Operation, axes: &[Axis], reshard: Option<Reshar
 
 /// Whether the scalar unit has what an operation reads and writes: no weights.
 pub(crate) fn can_be_scalar(program: &Program, operation: &Operation) -> bool {
-    let mut kept = false;
-    for_each_access(operation, |tensor, _, _| {
-        kept |= matches!(program.tensors[tensor.0].role, Role::State | Role::Parameter(_));
-    });
-    !kept && matches!(operation.kind, Kind::MultiplyAdd { .. } | Kind::Product { .. })
+    !program.touches_kept(operation) && matches!(operation.kind, Kind::MultiplyAdd { .. } | Kind::Product { .. })
 }
 
 /// What a part of a program costs, before anything is scheduled.

@@ -6,9 +6,9 @@
 //! Three beats per `l` become two, and a rest that may lie on other axes. What the rest reads and both parts share, `x`, is loaded
 //! twice, so that it can lie elsewhere, too. Nothing is rounded differently: each element is computed as before.
 
-use super::classes::{Classes, for_each_access};
+use super::classes::Classes;
 use super::{Piece, Program};
-use crate::fixed::{Kind, Operand, Operation, Role, Tensor};
+use crate::fixed::{Kind, Operand, Operation, Role, Tensor, for_each_access};
 use crate::tensor::{Affine, TensorId};
 use arch::machine::Machine;
 use std::collections::BTreeMap;

@@ -8,9 +8,9 @@
 
 use super::Program;
 use super::axis::Axis;
-use super::classes::{Classes, find, for_each_access};
+use super::classes::{Classes, find};
 use super::cost::Cost;
-use crate::fixed;
+use crate::fixed::{self, for_each_access};
 use arch::machine::Machine;
 use std::collections::BTreeMap;
 

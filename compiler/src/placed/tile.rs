@@ -10,8 +10,8 @@
 //! have to see the batch twice: that cannot be done.
 
 use super::Piece;
-use super::classes::{Classes, for_each_access};
-use crate::fixed::{Kind, Operation, Program, Role};
+use super::classes::Classes;
+use crate::fixed::{Kind, Operation, Program, Role, for_each_access};
 use crate::tensor::{Affine, TensorId};
 use arch::Span;
 use std::collections::BTreeSet;

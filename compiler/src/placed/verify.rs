@@ -1,11 +1,10 @@
 //! The laws of a placed program, checked.
 
 use super::axis::Axis;
-use super::classes::for_each_access;
 use super::cost::{Route, route};
 use super::reshard::{self, Reshard};
 use super::{Program, tile};
-use crate::fixed::{self, Kind, Operation, Role};
+use crate::fixed::{self, Kind, Operation, Role, for_each_access};
 use crate::tensor::{Affine, IterId};
 use arch::isa::Finish;
 use arch::machine::Machine;

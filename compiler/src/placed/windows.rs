@@ -6,10 +6,9 @@
 //! tensor: with `i` on the grid, each PE holds the words of its own results. The same element is sent once for each place that needs it:
 //! more transfers, fewer cycles. Which dimensions are worth it is for the cost model: each is tried alone, and all together.
 
-use super::classes::for_each_access;
 use super::pieces::rewritten;
 use super::{Piece, Program};
-use crate::fixed::{self, Role, Tensor};
+use crate::fixed::{self, Role, Tensor, for_each_access};
 use crate::tensor::{Affine, IterId, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
 

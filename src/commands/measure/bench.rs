@@ -3,11 +3,13 @@
 use crate::arguments::{Bench, Global};
 use crate::documents::Document;
 use crate::output::{self, Talk};
+use crate::render;
 use arch::{Code, Diagnostic};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::array::Array;
 use sim::benchmarks::{self, Benchmark, Peers, Prepared, Run};
+use sim::pace::Pace;
 use std::path::Path;
 use workbench::library;
 use workbench::simulators::Simulator;
@@ -27,7 +29,7 @@ pub struct Benchmarks {
 
 /// One run of a benchmark.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-struct Row {
+pub struct Row {
     /// Its name in programs/benchmarks.toml.
     name: String,
     /// Samples per update.
@@ -40,12 +42,9 @@ struct Row {
     pes_per_pu: u32,
     /// Words of input per cycle.
     stream_words: u32,
-    /// Measured on the array; nothing where the machine cannot run it.
-    cycles_per_sample: Option<f64>,
-    /// The larger of the bounds by multiply-adds and by input words.
-    bound: Option<f64>,
-    /// Which of the two that is.
-    bound_by: Option<&'static str>,
+    /// Measured, and what no grid of this size can beat; nothing where the machine cannot run it.
+    #[serde(flatten)]
+    pace: Option<Pace>,
     /// Part of the multiply-add slots that is used.
     utilisation: Option<f64>,
     /// Cycles per sample that are aimed at.
@@ -64,6 +63,16 @@ struct Row {
     peer_simulator: Option<u64>,
     /// Why there is no measurement.
     refused: Option<String>,
+}
+
+impl Row {
+    fn cycles(&self) -> Option<f64> {
+        self.pace.map(|pace| pace.cycles_per_sample)
+    }
+
+    fn bound(&self) -> Option<f64> {
+        self.pace.map(|pace| pace.bounds.bound)
+    }
 }
 
 /// Measure, check, print.
@@ -94,11 +103,10 @@ pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure>
     };
     let rows = crate::jobs::each(runs.len(), global.jobs, &measure);
     let rows = rows.into_iter().collect::<Result<Vec<Row>, Failure>>()?;
-    let differs =
-        rows.iter().find(|row| row.rtl_cycles_per_sample.is_some_and(|cycles| Some(cycles) != row.cycles_per_sample));
+    let differs = rows.iter().find(|row| row.rtl_cycles_per_sample.is_some_and(|cycles| Some(cycles) != row.cycles()));
     let differs = differs.map(|row| {
         let cycles = |cycles: Option<f64>| cycles.map_or("none".to_owned(), |cycles| cycles.to_string());
-        let (rtl, array) = (cycles(row.rtl_cycles_per_sample), cycles(row.cycles_per_sample));
+        let (rtl, array) = (cycles(row.rtl_cycles_per_sample), cycles(row.cycles()));
         Failure::Mismatch(format!("{} takes {rtl} cycles per sample on rtl, {array} on array", row.name))
     });
     if options.page {
@@ -113,7 +121,11 @@ pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure>
     differs.map_or(Ok(()), Err)
 }
 
-fn measured(benchmark: &Benchmark, run: &Run, talk: &Talk, on_rtl: bool) -> Result<Row, Failure> {
+/// One run of a benchmark, measured and compared with fixed point.
+///
+/// # Errors
+/// The program is wrong, a rung differs, a tool is missing.
+pub fn measured(benchmark: &Benchmark, run: &Run, talk: &Talk, on_rtl: bool) -> Result<Row, Failure> {
     let Peers { rtl, simulator } = benchmark.peers;
     let mut row = Row {
         name: benchmark.name.clone(),
@@ -122,9 +134,7 @@ fn measured(benchmark: &Benchmark, run: &Run, talk: &Talk, on_rtl: bool) -> Resu
         pus: run.pus,
         pes_per_pu: run.pes_per_pu,
         stream_words: run.stream_words,
-        cycles_per_sample: None,
-        bound: None,
-        bound_by: None,
+        pace: None,
         utilisation: None,
         target: run.cycles,
         reached: None,
@@ -141,10 +151,9 @@ fn measured(benchmark: &Benchmark, run: &Run, talk: &Talk, on_rtl: bool) -> Resu
         Err(errors) => return refused(row, &source, errors),
     };
     let image = prepared.climb.image();
-    let bounds = &prepared.bounds;
     let stuck = |what: String| Failure::Bug(format!("{}: {what}", benchmark.name));
     let array = || Array::new(&image.machine);
-    let cycles = prepared.cycles_per_sample(array).map_err(|error| stuck(error.to_string()))?;
+    let pace = prepared.pace().map_err(|error| stuck(error.to_string()))?;
     row.words_compared = Some(prepared.compare(array()).map_err(|fall| stuck(format!("{fall:?}")))?);
     if on_rtl {
         let rtl = Simulator::build(&image.machine, talk)?;
@@ -152,12 +161,10 @@ fn measured(benchmark: &Benchmark, run: &Run, talk: &Talk, on_rtl: bool) -> Resu
         row.rtl_cycles_per_sample = Some(prepared.cycles_per_sample(device).map_err(|error| stuck(error.to_string()))?);
         prepared.compare(device()).map_err(|fall| Failure::Mismatch(format!("{} on rtl: {fall:?}", benchmark.name)))?;
     }
-    row.cycles_per_sample = Some(cycles);
-    row.bound = Some(bounds.larger());
-    row.bound_by = Some(if bounds.work >= bounds.bandwidth { "multiply-adds" } else { "input words" });
-    row.utilisation = Some(bounds.work / cycles);
-    row.target = run.limit(bounds);
-    row.reached = Some(run.reached(cycles, bounds));
+    row.pace = Some(pace);
+    row.utilisation = Some(pace.utilisation(&image.machine));
+    row.target = run.limit(&pace.bounds);
+    row.reached = Some(run.reached(pace.cycles_per_sample, &pace.bounds));
     row.instructions =
         Some(image.alu.len() + image.root.len() + image.moves.len() + image.load.len() + image.scalar.len());
     Ok(row)
@@ -171,11 +178,8 @@ fn refused(row: Row, source: &Source, errors: Vec<Diagnostic>) -> Result<Row, Fa
     }
 }
 
-/// A number with two digits after the point, if it has any there.
 fn cell(value: Option<f64>) -> String {
-    let Some(value) = value else { return "-".to_owned() };
-    let text = format!("{value:.2}");
-    text.strip_suffix(".00").map_or(text.clone(), str::to_owned)
+    value.map_or("-".to_owned(), render::figure)
 }
 
 fn whole(value: Option<u64>) -> String {
@@ -206,9 +210,9 @@ fn text(rows: &[Row]) -> String {
             row.batch,
             format!("{}x{}", row.pus, row.pes_per_pu),
             row.stream_words,
-            cell(row.cycles_per_sample),
+            cell(row.cycles()),
             cell(row.rtl_cycles_per_sample),
-            cell(row.bound),
+            cell(row.bound()),
             percent(row.utilisation),
             cell(row.target),
             verdict(row),
@@ -228,8 +232,8 @@ fn page(rows: &[Row]) -> String {
                     |---|---|---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for row in rows {
-        let bound =
-            row.bound.map_or("-".to_owned(), |bound| format!("{} ({})", cell(Some(bound)), row.bound_by.unwrap_or("")));
+        let bound = |pace: Pace| format!("{} ({})", render::figure(pace.bounds.bound), pace.bounds.bound_by);
+        let bound = row.pace.map_or("-".to_owned(), bound);
         // The peers were measured one sample per update.
         let peer = |value: Option<u64>| if row.batch == 1 { whole(value) } else { String::new() };
         text.push_str(&format!(
@@ -239,7 +243,7 @@ fn page(rows: &[Row]) -> String {
             row.pus,
             row.pes_per_pu,
             row.stream_words,
-            row.refused.as_ref().map_or(cell(row.cycles_per_sample), |_| "does not fit".to_owned()),
+            row.refused.as_ref().map_or(cell(row.cycles()), |_| "does not fit".to_owned()),
             percent(row.utilisation),
             cell(row.target),
             verdict(row),

@@ -113,7 +113,7 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
             }
             Err(failure) => return Err(failure),
         };
-        let cycles = design.cycles_per_sample()?;
+        let cycles = design.pace()?.cycles_per_sample;
         let board = &project.board;
         let family = board.facts().map(|facts| facts.device.family());
         let Estimate { dsp, bram, lut, .. } = match project.config.build.microcode {

@@ -12,6 +12,7 @@ use arch::{Code, Span};
 use compiler::ranges::Ranges;
 use compiler::tensor::Program;
 use sim::distance::{Accuracy, Pair};
+use sim::pace::Pace;
 use sim::train::engine::{Model, Step};
 use sim::train::{Schedule, gather};
 
@@ -129,20 +130,18 @@ impl Design {
         pair.accuracy(&self.start, &steps).map_err(|error| Failure::about(&self.source, vec![*error]))
     }
 
-    /// Cycles per sample in the steady state, measured on the array.
+    /// Cycles per sample of the training program, and what cannot be beaten.
     ///
     /// # Errors
     /// The array is stuck.
-    pub fn cycles_per_sample(&self) -> Result<f64, Failure> {
-        let maker = EngineMaker::new(Rung::Array, &self.lowered, Some(&self.images), &())?;
-        let mut engine = maker.engine(Which::Full, &self.samples.signature);
-        let mut cycles = |steps: usize| -> Result<u64, Failure> {
-            engine.load(&self.start);
-            Ok(engine.run(&self.steps(steps))?.cycles.unwrap_or(0))
-        };
-        let (few, many) = (4, 20);
-        let (short, long) = (cycles(few)?, cycles(many)?);
-        Ok((long - short) as f64 / ((many - few) * self.schedule.batch) as f64)
+    ///
+    /// # Panics
+    /// Never: a training has updates.
+    pub fn pace(&self) -> Result<Pace, Failure> {
+        let (full, image) = (self.lowered.full.as_ref(), self.images.full.as_ref());
+        let (program, compiled) = full.zip(image).expect("a training has updates");
+        let pace = Pace::of(program, &compiled.image, self.schedule.batch as u32);
+        pace.map_err(|stuck| Failure::Bug(stuck.to_string()))
     }
 
     /// Clipped results of one epoch in words, by place.

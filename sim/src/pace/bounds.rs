@@ -1,0 +1,264 @@
+//! Bounds: what a step asks of each resource of a grid, and the cycles in which the grid has that to give.
+//!
+//! | resource | counted | per cycle |
+//! |---|---|---|
+//! | input words | elements of inputs that are read, each once | `stream_words` |
+//! | output words | elements of outputs | 1 |
+//! | multiply-adds | products of two words, terms of sums | PEs; without a weight also the scalar unit |
+//! | divisions | quotients | a divider per PU and one behind the global tree, `2 * word + 1` cycles each |
+//! | functions | values of function tables | PUs: a beat of the root stream is for all row roots or for the global one |
+//! | comparisons | values under a maximum or minimum, differences compared with 0 | as multiply-adds |
+//!
+//! Placement, latency and what is sent twice are not in it: no schedule of the program on a grid of this size is shorter.
+
+use super::reads::elements_read;
+use arch::isa::Finish;
+use arch::{Machine, timing};
+use compiler::fixed::{Kind, Operand, Operation, Program, Role};
+use compiler::tensor::{Iterator, TensorId};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// One figure for each resource of a grid.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+pub struct PerResource {
+    /// Words that come in.
+    pub input_words: f64,
+    /// Words that go out.
+    pub output_words: f64,
+    /// Products of two words, and terms of sums.
+    pub multiply_adds: f64,
+    /// Quotients.
+    pub divisions: f64,
+    /// Values of functions.
+    pub functions: f64,
+    /// Values that are compared with each other or with 0.
+    pub comparisons: f64,
+}
+
+impl PerResource {
+    /// Each with its name.
+    pub fn named(&self) -> [(&'static str, f64); 6] {
+        let PerResource { input_words, output_words, multiply_adds, divisions, functions, comparisons } = *self;
+        [
+            ("input words", input_words),
+            ("output words", output_words),
+            ("multiply-adds", multiply_adds),
+            ("divisions", divisions),
+            ("functions", functions),
+            ("comparisons", comparisons),
+        ]
+    }
+
+    fn over(self, samples: f64) -> PerResource {
+        PerResource {
+            input_words: self.input_words / samples,
+            output_words: self.output_words / samples,
+            multiply_adds: self.multiply_adds / samples,
+            divisions: self.divisions / samples,
+            functions: self.functions / samples,
+            comparisons: self.comparisons / samples,
+        }
+    }
+}
+
+/// What no grid of a size can beat.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Bounds {
+    /// Cycles that a sample takes at least: the largest of `bounds`.
+    pub bound: f64,
+    /// The resource whose bound that is; `nothing` where a sample asks for nothing.
+    pub bound_by: &'static str,
+    /// Cycles that a sample takes at least, by resource.
+    #[serde(rename = "bounds")]
+    pub by_resource: PerResource,
+    /// Words and operations of a sample.
+    pub work: PerResource,
+}
+
+impl Bounds {
+    /// The bounds of a step that is a batch of so many samples.
+    pub fn of(program: &Program, machine: &Machine, batch: u32) -> Bounds {
+        let step = Step::of(program);
+        let samples = f64::from(batch);
+        let by_resource = step.cycles(machine).over(samples);
+        let largest = by_resource.named().into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        let (bound_by, bound) = largest.filter(|(_, cycles)| *cycles > 0.0).unwrap_or(("nothing", 0.0));
+        Bounds { bound, bound_by, by_resource, work: step.work().over(samples) }
+    }
+}
+
+/// Operations that engines can do, one per cycle.
+#[derive(Clone, Copy, Default)]
+struct Engines {
+    /// On weights or constants, which only PEs hold.
+    kept: u64,
+    /// All of them.
+    all: u64,
+}
+
+impl Engines {
+    fn add(&mut self, operations: u64, kept: bool) {
+        self.kept += if kept { operations } else { 0 };
+        self.all += operations;
+    }
+
+    fn cycles(self, machine: &Machine) -> f64 {
+        let pes = f64::from(machine.pes());
+        (self.kept as f64 / pes).max(self.all as f64 / (pes + f64::from(machine.scalar())))
+    }
+}
+
+/// What a step asks for.
+#[derive(Default)]
+struct Step {
+    input_words: u64,
+    output_words: u64,
+    multiply_adds: Engines,
+    divisions: u64,
+    functions: u64,
+    comparisons: Engines,
+}
+
+impl Step {
+    fn of(program: &Program) -> Step {
+        let mut step = Step::default();
+        for (id, tensor) in program.tensors.iter().enumerate() {
+            match tensor.role {
+                Role::Input => step.input_words += elements_read(program, TensorId(id)),
+                Role::Output => step.output_words += tensor.shape.iter().map(|&n| u64::from(n)).product::<u64>(),
+                Role::State | Role::Parameter(_) | Role::Temporary => {}
+            }
+        }
+        for operation in &program.operations {
+            let kept = program.touches_kept(operation);
+            step.multiply_adds.add(multiply_adds(operation), kept);
+            step.comparisons.add(comparisons(operation), kept);
+            match operation.kind {
+                Kind::Divide { .. } => step.divisions += points(&operation.iterators),
+                Kind::Function { .. } => step.functions += points(&operation.iterators),
+                Kind::MultiplyAdd { .. } | Kind::Product { .. } => {}
+            }
+        }
+        step
+    }
+
+    fn work(&self) -> PerResource {
+        PerResource {
+            input_words: self.input_words as f64,
+            output_words: self.output_words as f64,
+            multiply_adds: self.multiply_adds.all as f64,
+            divisions: self.divisions as f64,
+            functions: self.functions as f64,
+            comparisons: self.comparisons.all as f64,
+        }
+    }
+
+    fn cycles(&self, machine: &Machine) -> PerResource {
+        let rows = f64::from(machine.pus());
+        PerResource {
+            input_words: self.input_words as f64 / f64::from(machine.stream_words()),
+            output_words: self.output_words as f64,
+            multiply_adds: self.multiply_adds.cycles(machine),
+            divisions: self.divisions as f64 * timing::division_interval(machine) as f64 / (rows + 1.0),
+            functions: self.functions as f64 / rows,
+            comparisons: self.comparisons.cycles(machine),
+        }
+    }
+}
+
+fn points(iterators: &[Iterator]) -> u64 {
+    iterators.iter().map(Iterator::extent).product()
+}
+
+/// Multiply-adds of an operation: products of two words, and terms of a sum. A factor that is a constant makes no product.
+pub fn multiply_adds(operation: &Operation) -> u64 {
+    let counts = match &operation.kind {
+        Kind::MultiplyAdd { product: Some((a, b)), combine, .. } => {
+            let two_words = matches!((a, b), (Operand::Read { .. }, Operand::Read { .. }));
+            two_words || operation.free < operation.iterators.len() && !combine.compares()
+        }
+        Kind::Product { .. } => true,
+        Kind::MultiplyAdd { product: None, .. } | Kind::Divide { .. } | Kind::Function { .. } => false,
+    };
+    if counts { points(&operation.iterators) } else { 0 }
+}
+
+/// Values that an operation compares with each other, or with 0.
+fn comparisons(operation: &Operation) -> u64 {
+    match &operation.kind {
+        Kind::MultiplyAdd { combine, .. } if combine.compares() => points(&operation.iterators),
+        Kind::MultiplyAdd { finish: Finish::Negative, .. } => points(&operation.iterators[..operation.free]),
+        Kind::MultiplyAdd { .. } | Kind::Product { .. } | Kind::Divide { .. } | Kind::Function { .. } => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arch::machine::MachineSpec;
+
+    /// 2 x 4 PEs of 16 bits, 4 words of input per cycle.
+    fn machine(scalar: bool) -> Machine {
+        let (pus, pes_per_pu, stream_words) = (Some(2), Some(4), Some(4));
+        let spec = MachineSpec { pus, pes_per_pu, stream_words, scalar: Some(scalar), ..MachineSpec::default() };
+        Machine::try_from(spec).unwrap()
+    }
+
+    fn bounds(tensors: &str, operations: &str, machine: &Machine, batch: u32) -> Bounds {
+        let text = format!("word 16\naccumulator 48\n{tensors}\n{operations}\n");
+        Bounds::of(&text.parse().unwrap_or_else(|error| panic!("{error:?}\n{text}")), machine, batch)
+    }
+
+    /// By hand: what each operation asks for, over what 2 x 4 PEs have of it per cycle.
+    #[test]
+    fn each_resource_has_its_bound() {
+        let tensors = "input x[40]: q8\ninput y[40]: q8\ninput unread[9]: q8\ntemporary h[40]: q8\ntemporary m: q8\n\
+                       temporary s[40]: q15\ntemporary n[40]: q0\ntemporary d[40]: q0\noutput o[10]: q0\n\
+                       table sigmoid#0: q8 -> q15, 2^4 segments at 0";
+        let operations = "h[i] = round(+ x[i] * y[i]) >> 8  for i in 0..40\n\
+                          m = round(max x[i] * 1:q0)  over i in 0..40\n\
+                          s[i] = sigmoid#0(h[i])  for i in 0..40\n\
+                          n[i] = negative(x[i] - m * 1:q0)  for i in 0..40\n\
+                          d[i] = quotient(x[i] / y[i])  for i in 0..40\n\
+                          o[i] = round(+ n[4*i + k] * 1:q0)  for i in 0..10  over k in 0..4";
+        let found = bounds(tensors, operations, &machine(false), 1);
+        let work = PerResource {
+            input_words: 80.0,
+            output_words: 10.0,
+            multiply_adds: 40.0 + 40.0,
+            divisions: 40.0,
+            functions: 40.0,
+            comparisons: 40.0 + 40.0,
+        };
+        assert_eq!(found.work, work);
+        let cycles = PerResource {
+            input_words: 80.0 / 4.0,
+            output_words: 10.0,
+            multiply_adds: 80.0 / 8.0,
+            // Two dividers at the rows and one behind them; 33 cycles per quotient.
+            divisions: 40.0 * 33.0 / 3.0,
+            functions: 40.0 / 2.0,
+            comparisons: 80.0 / 8.0,
+        };
+        assert_eq!(found.by_resource, cycles);
+        assert_eq!((found.bound, found.bound_by), (440.0, "divisions"));
+        // The same as a batch of 4 samples.
+        let batch = bounds(tensors, operations, &machine(false), 4);
+        assert_eq!((batch.bound, batch.work.functions), (110.0, 10.0));
+    }
+
+    /// The scalar unit takes operations off the PEs, if they touch no weight.
+    #[test]
+    fn the_scalar_unit_has_no_weights() {
+        let tensors = "input x[36]: q8\nstate w[36]: q8\ntemporary h: q8\noutput y: q8";
+        let of_words = "y = round(+ x[i] * x[i]) >> 8  over i in 0..36";
+        let multiply_adds =
+            |operations: &str, scalar| bounds(tensors, operations, &machine(scalar), 1).by_resource.multiply_adds;
+        assert_eq!((multiply_adds(of_words, false), multiply_adds(of_words, true)), (4.5, 4.0));
+        let of_weights = "y = round(+ w[i] * x[i]) >> 8  over i in 0..36";
+        assert_eq!((multiply_adds(of_weights, false), multiply_adds(of_weights, true)), (4.5, 4.5));
+        let both = "h = round(+ w[i] * x[i]) >> 8  over i in 0..36\ny = round(+ x[i] * x[i]) >> 8  over i in 0..36";
+        assert_eq!((multiply_adds(both, false), multiply_adds(both, true)), (9.0, 8.0));
+    }
+}
