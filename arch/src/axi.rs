@@ -3,6 +3,10 @@
 //! The first registers are laid out as those of high-level synthesis tools, so that generic drivers start a run and wait for its
 //! end. The whole control port stands behind them: the word at control address `a` is at byte [`WINDOW`]` + 4 * a`.
 
+mod ports;
+
+pub use ports::{AxiPort, Interface, ports};
+
 use crate::link::word_bytes;
 use crate::machine::Machine;
 use crate::registers::{self, Access, Region};

@@ -7,6 +7,7 @@
 //! | [`flow`] | place and route, packers |
 //! | [`vivado`] | nothing: writes its script |
 //! | [`driver`] | nothing: writes drivers in C and Python |
+//! | [`ipxact`] | nothing: writes the description of the grid behind AXI |
 //!
 //! [`board`] is what they have to know about a board, [`family`] what about its device; [`costs`] is what a family says about the size of a
 //! grid.
@@ -17,5 +18,6 @@ pub mod driver;
 pub mod family;
 pub mod floorplan;
 pub mod flow;
+pub mod ipxact;
 pub mod vivado;
 pub mod yosys;

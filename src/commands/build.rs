@@ -3,9 +3,11 @@
 //! | file | holds |
 //! |---|---|
 //! | `rtl/*.v`, `rtl/tabla.f` | the grid: a file for each module, and a list of them |
-//! | `vivado.tcl`, `driver/` | for Zynq: see `drivers` |
+//! | `rtl/tabla_axi.f`, `component.xml`, `driver/` | the grid behind AXI: see `files::axi` |
+//! | `vivado.tcl` | for Zynq: see `files::zynq` |
 //! | `train/`, `predict/`, or `function/` | microcode as control-port writes (`.hex`), as text, and the stream layout |
-//! | `testbench/`, `NAME.core` | the first samples with their expected words, a main for Verilator and a testbench for other simulators, a Makefile, a FuseSoC core |
+//! | `testbench/` | the first samples with their expected words, a main for Verilator and testbenches for other simulators, a Makefile |
+//! | `NAME.core`, `NAME_axi.core` | cores for `FuseSoC` |
 //! | `report.txt`, `report.json` | cycles, memories, resources |
 //! | `config.toml`, `program.*` | what it was made from |
 
@@ -13,7 +15,7 @@ use crate::arguments::{Format, Global, Target};
 use crate::documents::Document;
 use crate::fates::Fates;
 use crate::files::layout::Layout;
-use crate::files::{drivers, listing, testbench, verilog};
+use crate::files::{axi, fusesoc, listing, testbench, verilog, zynq};
 use crate::output::{self, Files, Talk, pretty};
 use crate::report::{Report, ReportDocument};
 use crate::subject::{self, Subject};
@@ -147,8 +149,12 @@ fn complete(project: &Project, image: &Image, report: Report, mut files: Files, 
     let rtl = hdl::elaborate(design);
     let sources = verilog::add(&mut files, &rtl.verilog);
     verilog::add_list(&mut files, &rtl.top, &sources);
-    testbench::add_core(&mut files, project, &sources);
-    drivers::add(&mut files, project, machine);
+    files.add(verilog::WAIVERS, hdl::lint_waivers());
+    fusesoc::add_grid(&mut files, project, &rtl.top, &sources);
+    if fixed.is_none() {
+        let shell = axi::add(&mut files, project, machine, &sources);
+        zynq::add(&mut files, project, machine, &rtl.verilog, shell);
+    }
     files.add("report.txt", report.text());
     files.add("report.json", pretty(&report.document()));
     files.add("config.toml", config_text(project, machine));

@@ -2,14 +2,18 @@
 //!
 //! | module | writes |
 //! |---|---|
-//! | [`drivers`] | what a host needs: drivers in Python and C |
+//! | [`axi`] | the grid behind AXI, and descriptions of it |
+//! | [`fusesoc`] | cores for `FuseSoC` |
 //! | [`layout`] | `layout.json`: how tensors travel on the streams |
 //! | [`listing`] | the microcode as text, by source line |
-//! | [`testbench`] | a testbench of the first samples |
+//! | [`testbench`] | testbenches of the first samples |
 //! | [`verilog`] | modules and lists of files |
+//! | [`zynq`] | Vivado's script, PYNQ's driver |
 
-pub mod drivers;
+pub mod axi;
+pub mod fusesoc;
 pub mod layout;
 pub mod listing;
 pub mod testbench;
 pub mod verilog;
+pub mod zynq;

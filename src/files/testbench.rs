@@ -2,14 +2,16 @@
 //!
 //!     testbench/ ─┬─ main.cpp, Makefile        the same for every grid
 //!                 ├─ testbench.v               the same in Verilog, from an unknown state on
+//!                 ├─ axi.v                     the same through AXI, where there is a shell
 //!                 ├─ grid.h, grid.vh           what this grid looks like
 //!                 ├─ control.hex               load the program, start the run
 //!                 └─ input.hex, expected.hex   what goes in, what comes out and when
-//!     NAME.core                                the same for FuseSoC
 
 use crate::commands::build::LICENCE;
 use crate::output::Files;
+use arch::axi::{self, Geometry};
 use arch::{Image, registers};
+use hdl::shell;
 use sim::array::Array;
 use sim::grid::{Recorded, Session, Stalls};
 use sim::train::engine::Engine;
@@ -17,7 +19,6 @@ use std::fmt::Write;
 use workbench::Design;
 use workbench::Failure;
 use workbench::Function;
-use workbench::Project;
 use workbench::engines::{EngineMaker, Rung, Which};
 
 /// Steps that are simulated, unless the data has fewer.
@@ -79,7 +80,8 @@ fn write(files: &mut Files, image: &Image, session: &Session, cycles: u64) {
     }
     let top = hdl::TOP;
     let patience = 4 * u64::from(image.step_length) + 10_000;
-    let numbers = [
+    let geometry = Geometry::of(machine);
+    let mut numbers = vec![
         ("WORD", word.into()),
         ("LANES", machine.stream_words().into()),
         ("WRITES", session.writes.len() as u64),
@@ -94,11 +96,18 @@ fn write(files: &mut Files, image: &Image, session: &Session, cycles: u64) {
         ("CYCLES_HIGH", registers::CYCLES_HIGH.into()),
         ("IDENTITY", registers::IDENTITY.into()),
         ("IDENTITY_VALUE", registers::IDENTITY_VALUE.into()),
+        ("LANE", geometry.lane.into()),
+        ("TRANSFER_WORDS", geometry.words.into()),
+        ("AXI_WINDOW", axi::WINDOW.into()),
+        ("AXI_START", axi::CTRL_START.into()),
+        ("AXI_DONE", axi::CTRL_DONE.into()),
     ];
+    let names = axi::REGISTERS.map(|register| format!("AXI_{}", register.name.to_uppercase()));
+    numbers.extend(names.iter().map(String::as_str).zip(axi::REGISTERS.map(|register| register.offset.into())));
     files.add("testbench/grid.h", header(top, &numbers));
     files.add("testbench/grid.vh", verilog_header(&numbers));
     files.add("testbench/main.cpp", format!("// {LICENCE}\n//\n{}", include_str!("testbench/main.cpp")));
-    let makefile = include_str!("testbench/Makefile").replace("@TOP@", top);
+    let makefile = include_str!("testbench/Makefile").replace("@TOP@", top).replace("@AXI@", shell::AXI_TOP);
     files.add("testbench/Makefile", format!("# {LICENCE}\n#\n{makefile}"));
     files.add("testbench/control.hex", control);
     files.add("testbench/input.hex", input);
@@ -107,10 +116,10 @@ fn write(files: &mut Files, image: &Image, session: &Session, cycles: u64) {
     files.add("testbench/testbench.v", format!("// {LICENCE}\n//\n{bench}"));
 }
 
-/// Add the core: the simulation for `FuseSoC`, with the files of the grid.
-pub fn add_core(files: &mut Files, project: &Project, sources: &[String]) {
-    let name = core_name(&project.name());
-    files.add(format!("{name}.core"), core(&name, hdl::TOP, sources));
+/// Add the testbench of the grid behind AXI, which reads the files of the other one.
+pub fn add_axi(files: &mut Files) {
+    let bench = include_str!("testbench/axi.v").replace("@AXI@", shell::AXI_TOP);
+    files.add("testbench/axi.v", format!("// {LICENCE}\n//\n{bench}"));
 }
 
 /// What the grid looks like, for `main.cpp`.
@@ -131,60 +140,4 @@ fn verilog_header(numbers: &[(&str, u64)]) -> String {
         let _ = writeln!(text, "`define GRID_{name} {value}");
     }
     text
-}
-
-/// A name that `FuseSoC`, file systems and shells take: letters, digits and `_`, beginning with a letter.
-fn core_name(name: &str) -> String {
-    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("grid_{name}") }
-}
-
-/// A `FuseSoC` core: `fusesoc --cores-root . run --target=sim NAME`.
-fn core(name: &str, top: &str, sources: &[String]) -> String {
-    let sources = sources.iter().fold(String::new(), |list, path| list + "      - " + path + "\n");
-    format!(
-        "CAPI=2:\n\
-         # {LICENCE}\n\
-         name: \"tabla-gen:generated:{name}:1.0.0\"\n\
-         description: Generated accelerator and its self-checking simulation\n\
-         \n\
-         filesets:\n\
-         \x20 rtl:\n\
-         \x20   files:\n\
-{sources}\
-         \x20   file_type: verilogSource\n\
-         \x20 testbench:\n\
-         \x20   files:\n\
-         \x20     - testbench/main.cpp: {{file_type: cppSource}}\n\
-         \x20     - testbench/grid.h: {{file_type: cppSource, is_include_file: true}}\n\
-         \x20     - testbench/control.hex: {{file_type: user, copyto: control.hex}}\n\
-         \x20     - testbench/input.hex: {{file_type: user, copyto: input.hex}}\n\
-         \x20     - testbench/expected.hex: {{file_type: user, copyto: expected.hex}}\n\
-         \n\
-         targets:\n\
-         \x20 default: &default\n\
-         \x20   filesets: [rtl]\n\
-         \x20   toplevel: {top}\n\
-         \x20 sim:\n\
-         \x20   <<: *default\n\
-         \x20   default_tool: verilator\n\
-         \x20   filesets: [rtl, testbench]\n\
-         \x20   tools:\n\
-         \x20     verilator:\n\
-         \x20       mode: cc\n\
-         \x20       verilator_options: [-Wno-fatal, -Wno-lint, -Wno-style, --x-assign, fast, --x-initial, fast, -CFLAGS, -std=gnu++17]\n"
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::core_name;
-
-    #[test]
-    fn names_of_cores_are_harmless() {
-        assert_eq!(core_name("logistic"), "logistic");
-        assert_eq!(core_name("a b\"; $(x)\n"), "a_b_____x__");
-        assert_eq!(core_name("3"), "grid_3");
-        assert_eq!(core_name("\u{e4}"), "grid__");
-    }
 }

@@ -3,6 +3,7 @@
 //!     rtl/*.v            modules
 //!     rtl/device/*.v     those that name cells of the device, in place of their namesakes in `rtl`
 //!     rtl/NAME.f         all files of top module NAME, a line each, children before parents: `verilator -f rtl/NAME.f`
+//!     rtl/waivers.vlt    what `verilator -Wall` says about them and need not, each with its reason
 //!
 //! Paths in a list are relative to the output folder.
 
@@ -11,6 +12,8 @@ use arch::rtl;
 
 /// Where modules are.
 const FOLDER: &str = "rtl";
+/// Warnings of Verilator that are waived.
+pub const WAIVERS: &str = "rtl/waivers.vlt";
 
 /// Add the modules of a text, and say which files they are.
 pub fn add(files: &mut Files, verilog: &str) -> Vec<String> {

@@ -9,9 +9,9 @@
 
 use crate::TOP;
 use arch::Machine;
-use arch::axi::{self, Behind, Cause, Geometry};
+use arch::axi::{self, AxiPort, Behind, Cause, Geometry, Interface};
 use arch::registers::{self, Access, Region};
-use arch::rtl::{Direction, Port, Rtl};
+use arch::rtl::{Direction, Rtl};
 use std::fmt::Write;
 
 /// Name of the top module.
@@ -25,7 +25,7 @@ const AXI_OUTPUT: &str = include_str!("axi/axi_output.v");
 /// Grid and AXI shell, with top module [`AXI_TOP`].
 pub fn axi(machine: &Machine) -> Rtl {
     let verilog = [crate::elaborate(machine).verilog, axi_shell(machine)].join("\n");
-    Rtl { top: AXI_TOP.to_owned(), verilog, ports: ports(machine).into_iter().map(|port| port.port).collect() }
+    Rtl { top: AXI_TOP.to_owned(), verilog, ports: axi::ports(machine).into_iter().map(|port| port.port).collect() }
 }
 
 /// The shell alone, for a file beside the grid's.
@@ -94,81 +94,33 @@ fn function(
     )
 }
 
-/// A port and its role in an interface.
-struct AxiPort {
-    port: Port,
-    attributes: String,
-}
-
-fn ports(machine: &Machine) -> Vec<AxiPort> {
-    use Direction::{Input, Output};
-    let geometry = Geometry::of(machine);
-    let mut ports = Vec::new();
-    let mut add = |name: &str, direction, width, attributes: String| {
-        ports.push(AxiPort { port: Port { name: name.to_owned(), direction, width }, attributes });
+/// From which Vivado infers the interfaces.
+fn attributes(port: &AxiPort) -> String {
+    let bus = match port.interface {
+        Interface::Clock => "signal:clock",
+        Interface::Reset => "signal:reset",
+        Interface::Registers => "interface:aximm",
+        Interface::Input | Interface::Output => "interface:axis",
+        Interface::Interrupt => "signal:interrupt",
     };
-    let info = |text: &str| format!("(* X_INTERFACE_INFO = \"xilinx.com:{text}\" *)");
-    let parameter = |text: &str| format!(" (* X_INTERFACE_PARAMETER = \"{text}\" *)");
-    add(
-        "s_axi_aclk",
-        Input,
-        1,
-        info("signal:clock:1.0 s_axi_aclk CLK")
-            + &parameter("ASSOCIATED_BUSIF s_axi:s_axis:m_axis, ASSOCIATED_RESET s_axi_aresetn"),
-    );
-    add("s_axi_aresetn", Input, 1, info("signal:reset:1.0 s_axi_aresetn RST") + &parameter("POLARITY ACTIVE_LOW"));
-    for (name, direction, width) in [
-        ("awaddr", Input, axi::ADDRESS_BITS),
-        ("awprot", Input, 3),
-        ("awvalid", Input, 1),
-        ("awready", Output, 1),
-        ("wdata", Input, 32),
-        ("wstrb", Input, 4),
-        ("wvalid", Input, 1),
-        ("wready", Output, 1),
-        ("bresp", Output, 2),
-        ("bvalid", Output, 1),
-        ("bready", Input, 1),
-        ("araddr", Input, axi::ADDRESS_BITS),
-        ("arprot", Input, 3),
-        ("arvalid", Input, 1),
-        ("arready", Output, 1),
-        ("rdata", Output, 32),
-        ("rresp", Output, 2),
-        ("rvalid", Output, 1),
-        ("rready", Input, 1),
-    ] {
-        let attributes = info(&format!("interface:aximm:1.0 s_axi {}", name.to_uppercase()));
-        add(&format!("s_axi_{name}"), direction, width, attributes);
-    }
-    for (bus, bits, forward, backward) in
-        [("s_axis", geometry.bits(), Input, Output), ("m_axis", geometry.lane, Output, Input)]
-    {
-        for (name, direction, width) in [
-            ("tdata", forward, bits),
-            ("tkeep", forward, bits / 8),
-            ("tlast", forward, 1),
-            ("tvalid", forward, 1),
-            ("tready", backward, 1),
-        ] {
-            let attributes = info(&format!("interface:axis:1.0 {bus} {}", name.to_uppercase()));
-            add(&format!("{bus}_{name}"), direction, width, attributes);
-        }
-    }
-    add("run_done", Output, 1, info("signal:interrupt:1.0 run_done INTERRUPT") + &parameter("SENSITIVITY LEVEL_HIGH"));
-    ports
+    let parameter = match port.interface {
+        Interface::Clock => "ASSOCIATED_BUSIF s_axi:s_axis:m_axis, ASSOCIATED_RESET s_axi_aresetn",
+        Interface::Reset => "POLARITY ACTIVE_LOW",
+        Interface::Interrupt => "SENSITIVITY LEVEL_HIGH",
+        Interface::Registers | Interface::Input | Interface::Output => "",
+    };
+    let info = format!("(* X_INTERFACE_INFO = \"xilinx.com:{bus}:1.0 {} {}\" *)", port.interface.name(), port.role);
+    if parameter.is_empty() { info } else { info + &format!(" (* X_INTERFACE_PARAMETER = \"{parameter}\" *)") }
 }
 
 fn top(machine: &Machine) -> String {
     let Geometry { lane, words, transfers } = Geometry::of(machine);
-    let declared: Vec<String> = ports(machine)
+    let declared: Vec<String> = axi::ports(machine)
         .iter()
-        .map(|AxiPort { port, attributes }| {
-            let direction = if port.direction == Direction::Input { "input " } else { "output" };
-            // The keep bits of a byte-wide stream are one wire, but a vector.
-            let vector = port.width > 1 || port.name.ends_with("tkeep");
-            let range = if vector { format!("[{}:0] ", port.width - 1) } else { String::new() };
-            format!("    {attributes}\n    {direction} wire {range}{}", port.name)
+        .map(|declared| {
+            let direction = if declared.port.direction == Direction::Input { "input " } else { "output" };
+            let range = declared.range().map_or(String::new(), |(left, right)| format!("[{left}:{right}] "));
+            format!("    {}\n    {direction} wire {range}{}", attributes(declared), declared.port.name)
         })
         .collect();
     let (word, beat) = (machine.word(), machine.word() * machine.stream_words());

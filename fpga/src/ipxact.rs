@@ -1,0 +1,255 @@
+//! IP-XACT: the grid behind AXI as a component that other tools take in (IEEE 1685-2014).
+//!
+//!     component ─┬─ bus interfaces    s_axi, s_axis, m_axis, clock, reset, interrupt: which port is what
+//!                ├─ memory map        every register with offset, access and meaning; programs and tables
+//!                ├─ model             ports and their ranges
+//!                └─ file set          Verilog, children before parents
+//!
+//! Everything comes from the tables that hardware and drivers are made of.
+
+mod xml;
+
+use arch::Machine;
+use arch::axi::{self, AxiPort, Interface};
+use arch::registers::{self, Access, Region};
+use arch::rtl::Direction;
+use xml::Xml;
+
+/// Name of the file.
+pub const COMPONENT: &str = "component.xml";
+
+const NAMESPACE: &str = "http://www.accellera.org/XMLSchema/IPXACT/1685-2014";
+const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
+/// Bytes of a region of the control port.
+const REGION_BYTES: u32 = 4 << 16;
+const MEMORY_MAP: &str = "control";
+const FILES: &str = "rtl";
+
+/// What a component is made of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Component<'a> {
+    /// Name of the project: letters, digits and `_`.
+    pub name: &'a str,
+    /// Vendor and library that stand before it.
+    pub vendor: &'a str,
+    /// See there.
+    pub library: &'a str,
+    /// Version.
+    pub version: &'a str,
+    /// Top module.
+    pub top: &'a str,
+    /// Verilog files relative to the component, children before parents.
+    pub sources: &'a [String],
+    /// The grid.
+    pub machine: &'a Machine,
+}
+
+/// The text of the component; `head` is a comment.
+pub fn component(component: &Component<'_>, head: &str) -> String {
+    let ports = axi::ports(component.machine);
+    let mut xml = Xml::new(head);
+    let schema = format!("{NAMESPACE} {NAMESPACE}/index.xsd");
+    let attributes = [("xmlns:ipxact", NAMESPACE), ("xmlns:xsi", INSTANCE), ("xsi:schemaLocation", &schema)];
+    xml.element_with("component", &attributes, |xml| {
+        xml.leaf("vendor", component.vendor);
+        xml.leaf("library", component.library);
+        xml.leaf("name", component.name);
+        xml.leaf("version", component.version);
+        xml.element("busInterfaces", |xml| {
+            for interface in Interface::ALL {
+                bus_interface(xml, interface, &ports);
+            }
+        });
+        xml.element("memoryMaps", memory_map);
+        xml.element("model", |xml| model(xml, component.top, &ports));
+        xml.element("fileSets", |xml| file_set(xml, component.sources));
+        xml.leaf("description", &format!("Grid of {} behind AXI", component.machine));
+    });
+    xml.into_text()
+}
+
+/// Vendor, library, name and version of the definition of a bus, and name of its abstraction.
+fn definition(interface: Interface) -> ([&'static str; 4], &'static str) {
+    match interface {
+        Interface::Clock => (["xilinx.com", "signal", "clock", "1.0"], "clock_rtl"),
+        Interface::Reset => (["xilinx.com", "signal", "reset", "1.0"], "reset_rtl"),
+        Interface::Registers => (["amba.com", "AMBA4", "AXI4Lite", "r0p0_0"], "AXI4Lite_rtl"),
+        Interface::Input | Interface::Output => (["amba.com", "AMBA4", "AXI4Stream", "r0p0_1"], "AXI4Stream_rtl"),
+        Interface::Interrupt => (["xilinx.com", "signal", "interrupt", "1.0"], "interrupt_rtl"),
+    }
+}
+
+/// What tools want to know of an interface that its ports do not say.
+fn parameters(interface: Interface) -> Vec<(&'static str, String)> {
+    match interface {
+        Interface::Clock => {
+            let buses = [Interface::Registers, Interface::Input, Interface::Output].map(Interface::name).join(":");
+            vec![("ASSOCIATED_BUSIF", buses), ("ASSOCIATED_RESET", Interface::Reset.name().to_owned())]
+        }
+        Interface::Reset => vec![("POLARITY", "ACTIVE_LOW".to_owned())],
+        Interface::Interrupt => vec![("SENSITIVITY", "LEVEL_HIGH".to_owned())],
+        Interface::Registers | Interface::Input | Interface::Output => Vec::new(),
+    }
+}
+
+fn bus_interface(xml: &mut Xml, interface: Interface, ports: &[AxiPort]) {
+    let ([vendor, library, name, version], abstraction) = definition(interface);
+    let reference =
+        |name: &'static str| [("vendor", vendor), ("library", library), ("name", name), ("version", version)];
+    xml.element("busInterface", |xml| {
+        xml.leaf("name", interface.name());
+        xml.empty("busType", &reference(name));
+        xml.element("abstractionTypes", |xml| {
+            xml.element("abstractionType", |xml| {
+                xml.empty("abstractionRef", &reference(abstraction));
+                xml.element("portMaps", |xml| {
+                    for port in ports.iter().filter(|port| port.interface == interface) {
+                        xml.element("portMap", |xml| {
+                            xml.element("logicalPort", |xml| xml.leaf("name", &port.role));
+                            xml.element("physicalPort", |xml| xml.leaf("name", &port.port.name));
+                        });
+                    }
+                });
+            });
+        });
+        match interface {
+            Interface::Registers => {
+                xml.element("slave", |xml| xml.empty("memoryMapRef", &[("memoryMapRef", MEMORY_MAP)]));
+            }
+            _ if interface.is_master() => xml.empty("master", &[]),
+            _ => xml.empty("slave", &[]),
+        }
+        let parameters = parameters(interface);
+        if !parameters.is_empty() {
+            xml.element("parameters", |xml| {
+                for (name, value) in &parameters {
+                    let id = format!("{}_{name}", interface.name());
+                    xml.element_with("parameter", &[("parameterId", &id)], |xml| {
+                        xml.leaf("name", name);
+                        xml.leaf("value", value);
+                    });
+                }
+            });
+        }
+    });
+}
+
+fn memory_map(xml: &mut Xml) {
+    xml.element("memoryMap", |xml| {
+        xml.leaf("name", MEMORY_MAP);
+        let shell = 4 * axi::REGISTERS.len() as u32;
+        address_block(xml, "shell", "registers of the shell", 0, shell, |xml| {
+            xml.leaf("usage", "register");
+            for row in axi::REGISTERS {
+                register(xml, row.name, row.meaning, row.offset, row.access);
+            }
+        });
+        for (region, holds) in Region::ALL {
+            let (name, base) = (format!("{region:?}").to_lowercase(), axi::WINDOW + 4 * region.base());
+            address_block(xml, &name, holds, base, REGION_BYTES, |xml| {
+                if region == Region::Registers {
+                    xml.leaf("usage", "register");
+                    for row in registers::REGISTERS {
+                        register(xml, row.name, row.meaning, 4 * row.number, row.access);
+                    }
+                } else {
+                    xml.leaf("usage", "memory");
+                    xml.leaf("access", "write-only");
+                }
+            });
+        }
+        xml.leaf("addressUnitBits", "8");
+    });
+}
+
+fn address_block(xml: &mut Xml, name: &str, holds: &str, base: u32, bytes: u32, content: impl FnOnce(&mut Xml)) {
+    xml.element("addressBlock", |xml| {
+        xml.leaf("name", name);
+        xml.leaf("description", holds);
+        xml.leaf("baseAddress", &hex(base));
+        xml.leaf("range", &hex(bytes));
+        xml.leaf("width", "32");
+        content(xml);
+    });
+}
+
+fn register(xml: &mut Xml, name: &str, meaning: &str, offset: u32, access: Access) {
+    xml.element("register", |xml| {
+        xml.leaf("name", name);
+        xml.leaf("description", meaning);
+        xml.leaf("addressOffset", &hex(offset));
+        xml.leaf("size", "32");
+        xml.leaf("volatile", "true");
+        xml.leaf(
+            "access",
+            match access {
+                Access::Read => "read-only",
+                Access::ReadWrite => "read-write",
+            },
+        );
+        // What its bits are is said in the description.
+        xml.element("field", |xml| {
+            xml.leaf("name", "value");
+            xml.leaf("bitOffset", "0");
+            xml.leaf("bitWidth", "32");
+        });
+    });
+}
+
+fn model(xml: &mut Xml, top: &str, ports: &[AxiPort]) {
+    const VIEW: &str = "rtl";
+    const INSTANTIATION: &str = "verilog";
+    xml.element("views", |xml| {
+        xml.element("view", |xml| {
+            xml.leaf("name", VIEW);
+            xml.leaf("envIdentifier", ":*Simulation:");
+            xml.leaf("envIdentifier", ":*Synthesis:");
+            xml.leaf("componentInstantiationRef", INSTANTIATION);
+        });
+    });
+    xml.element("instantiations", |xml| {
+        xml.element("componentInstantiation", |xml| {
+            xml.leaf("name", INSTANTIATION);
+            xml.leaf("language", "verilog");
+            xml.leaf("moduleName", top);
+            xml.element("fileSetRef", |xml| xml.leaf("localName", FILES));
+        });
+    });
+    xml.element("ports", |xml| {
+        for port in ports {
+            xml.element("port", |xml| {
+                xml.leaf("name", &port.port.name);
+                xml.element("wire", |xml| wire(xml, port));
+            });
+        }
+    });
+}
+
+fn wire(xml: &mut Xml, port: &AxiPort) {
+    xml.leaf("direction", if port.port.direction == Direction::Input { "in" } else { "out" });
+    if let Some((left, right)) = port.range() {
+        xml.element("vectors", |xml| {
+            xml.element("vector", |xml| {
+                xml.leaf("left", &left.to_string());
+                xml.leaf("right", &right.to_string());
+            });
+        });
+    }
+}
+
+fn file_set(xml: &mut Xml, sources: &[String]) {
+    xml.element("fileSet", |xml| {
+        xml.leaf("name", FILES);
+        for source in sources {
+            xml.element("file", |xml| {
+                xml.leaf("name", source);
+                xml.leaf("fileType", "verilogSource");
+            });
+        }
+    });
+}
+
+/// A number as the standard writes it.
+fn hex(value: u32) -> String {
+    format!("'h{value:x}")
+}
