@@ -50,21 +50,28 @@ fn it_passes_and_fails_when_something_is_altered() {
     let output = make(&out, &["run", "STALLS=7"]);
     assert!(output.status.success() && said(&output).contains("PASS: "), "{}", said(&output));
 
+    for arguments in [&["axi"][..], &["axi", "STALLS=7"], &["axi", "ABORT=100"], &["axi", "STALLS=3", "ABORT=300"]] {
+        let output = make(&out, arguments);
+        assert!(output.status.success() && said(&output).contains("PASS: "), "{}", said(&output));
+    }
+
     // Another expectation: the program is the same.
     let expected = out.join("testbench/expected.hex");
     let words = fs::read_to_string(&expected).unwrap();
     let last = words.lines().last().unwrap();
-    let other = if last.ends_with('0') { '1' } else { '0' };
-    fs::write(&expected, format!("{}{other}\n", words.trim_end().strip_suffix(last.chars().last().unwrap()).unwrap()))
-        .unwrap();
+    let other = if last.starts_with('0') { "1" } else { "0" };
+    let kept = words.trim_end().strip_suffix(last).unwrap();
+    fs::write(&expected, format!("{kept}{other}{}\n", &last[1..])).unwrap();
     let output = make(&out, &["run"]);
     assert!(!output.status.success() && said(&output).contains("FAIL: 1 of "), "{}", said(&output));
+    assert!(said(&make(&out, &["axi"])).contains("FAIL: 1 of "));
     fs::write(&expected, words).unwrap();
 
     // Another design: one product too large.
     alter(&rtl, PRODUCT.0, PRODUCT.1);
     let output = make(&out, &["run"]);
     assert!(!output.status.success() && said(&output).contains("FAIL: "), "{}", said(&output));
+    assert!(said(&make(&out, &["axi"])).contains("FAIL: "), "what is altered is compiled again");
 
     fs::write(&expected, "zz\n").unwrap();
     let output = make(&out, &["run"]);

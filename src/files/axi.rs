@@ -7,7 +7,8 @@
 //! | `testbench/axi.v` | the first samples through the shell |
 //! | `NAME_axi.core` | for `FuseSoC` |
 //! | `component.xml` | for tools that read IP-XACT |
-//! | `driver/tabla.h` | registers for C |
+//! | `driver/tabla.h`, `driver/tabla.py` | registers for C; for Python, with the packing of streams and a driver for PYNQ |
+//! | `litex/tabla_litex.py`, `litex/tabla_litex.h` | the grid in a `LiteX` system, and runs of it from C |
 //!
 //! A grid with its program inside has no shell: drivers load programs.
 
@@ -15,7 +16,7 @@ use crate::commands::build::LICENCE;
 use crate::files::{fusesoc, testbench, verilog};
 use crate::output::Files;
 use arch::Machine;
-use fpga::{driver, ipxact};
+use fpga::{driver, ipxact, litex};
 use hdl::shell;
 use workbench::Project;
 
@@ -37,5 +38,8 @@ pub fn add(files: &mut Files, project: &Project, machine: &Machine, grid: &[Stri
     };
     files.add(ipxact::COMPONENT, ipxact::component(&component, LICENCE));
     files.add("driver/tabla.h", driver::c_header(machine));
+    files.add("driver/tabla.py", driver::python(machine));
+    files.add(litex::MODULE, litex::module(machine, shell::AXI_TOP, &sources));
+    files.add(litex::HEADER, litex::HEADER_TEXT);
     shell
 }

@@ -2,13 +2,13 @@
 //!
 //! | module | writes |
 //! |---|---|
-//! | [`axi`] | the grid behind AXI, and descriptions of it |
+//! | [`axi`] | the grid behind AXI, descriptions of it, drivers, `LiteX` |
 //! | [`fusesoc`] | cores for `FuseSoC` |
 //! | [`layout`] | `layout.json`: how tensors travel on the streams |
 //! | [`listing`] | the microcode as text, by source line |
 //! | [`testbench`] | testbenches of the first samples |
 //! | [`verilog`] | modules and lists of files |
-//! | [`zynq`] | Vivado's script, PYNQ's driver |
+//! | [`zynq`] | Vivado's script |
 
 pub mod axi;
 pub mod fusesoc;

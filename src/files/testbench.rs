@@ -9,7 +9,7 @@
 
 use crate::commands::build::LICENCE;
 use crate::output::Files;
-use arch::axi::{self, Geometry};
+use arch::axi::{self, Cause, Geometry};
 use arch::{Image, registers};
 use hdl::shell;
 use sim::array::Array;
@@ -101,6 +101,9 @@ fn write(files: &mut Files, image: &Image, session: &Session, cycles: u64) {
         ("AXI_WINDOW", axi::WINDOW.into()),
         ("AXI_START", axi::CTRL_START.into()),
         ("AXI_DONE", axi::CTRL_DONE.into()),
+        ("AXI_ABORT", axi::STOP_ABORT.into()),
+        ("AXI_OUTPUT_WAITS", axi::STATUS_OUTPUT_WAITS.into()),
+        ("AXI_ABORTED", Cause::Aborted as u64),
     ];
     let names = axi::REGISTERS.map(|register| format!("AXI_{}", register.name.to_uppercase()));
     numbers.extend(names.iter().map(String::as_str).zip(axi::REGISTERS.map(|register| register.offset.into())));

@@ -1,15 +1,14 @@
-//! What a build adds for Zynq, beside the grid behind AXI: Vivado's script and PYNQ's driver.
+//! What a build adds for Zynq, beside the grid behind AXI: Vivado's script.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `rtl/device/*.v` | those modules of the grid that name cells of the device, for its tools |
 //! | `vivado.tcl`, `tabla.xdc` | project, block design, bitstream; its constraints |
-//! | `driver/tabla.py` | driver for PYNQ |
 
 use crate::files::verilog;
 use crate::output::Files;
 use arch::Machine;
-use fpga::{driver, vivado};
+use fpga::vivado;
 use hdl::shell;
 use workbench::Project;
 
@@ -27,5 +26,4 @@ pub fn add(files: &mut Files, project: &Project, machine: &Machine, generic: &st
     };
     files.add(vivado::SCRIPT, vivado::script(machine, &script));
     files.add(vivado::CONSTRAINTS, vivado::CONSTRAINTS_TEXT);
-    files.add("driver/tabla.py", driver::python(machine));
 }

@@ -1,10 +1,10 @@
 // The same through AXI: the generated grid in its shell on the first samples, word by word; for any Verilog simulator. In the output folder:
 //
 //   iverilog -g2005 -s axi_testbench -I testbench -o testbench/axi.vvp -f rtl/@AXI@.f testbench/axi.v
-//   vvp testbench/axi.vvp [+folder=DIR] [+stalls=SEED]
+//   vvp testbench/axi.vvp [+folder=DIR] [+stalls=SEED] [+abort=CYCLE]
 //
 // DIR (default: testbench) has control.hex, input.hex and expected.hex. With +stalls both streams wait at random, which must change no word.
-// Before the first reset every register is unknown, and so are the bits of a transfer that carry nothing.
+// With +abort the run is aborted CYCLE cycles after its start, and begins again. Before the first reset every register is unknown, and so are the bits of a transfer that carry nothing.
 `timescale 1ns / 1ps
 `include "grid.vh"
 
@@ -50,9 +50,9 @@ module axi_testbench;
     reg [63:0] expected [0:2 * `GRID_WORDS - 1];
 
     reg [8 * 256 - 1:0] folder;
-    reg [31:0] stalls, random;
+    reg [31:0] stalls, abort_at, random;
     integer offered, seen, wrong, idle, lane, n;
-    reg started, open_address, open_data, came;
+    reg running;
 
     // Whether to wait in this cycle: one time in four, never without +stalls.
     task stall(output now);
@@ -71,27 +71,28 @@ module axi_testbench;
         end
     endtask
 
+    // Inputs change while the clock is low; these are what the last rising edge took.
+    reg took_address, took_data, took_read, took_input;
+    always @(posedge clock) begin
+        took_address <= awvalid && awready;
+        took_data <= wvalid && wready;
+        took_read <= arvalid && arready;
+        took_input <= s_tvalid && s_tready;
+    end
+
+    // Accesses begin and end while the clock is low.
     task write(input [31:0] address, input [31:0] data);
         begin
-            awaddr <= address[22:0];
-            wdata <= data;
-            awvalid <= 1'b1;
-            wvalid <= 1'b1;
-            open_address = 1'b1;
-            open_data = 1'b1;
-            @(posedge clock);
-            while (open_address || open_data) begin
-                @(posedge clock);
-                if (open_address && awready) begin
-                    open_address = 1'b0;
-                    awvalid <= 1'b0;
-                end
-                if (open_data && wready) begin
-                    open_data = 1'b0;
-                    wvalid <= 1'b0;
-                end
+            awaddr = address[22:0];
+            wdata = data;
+            awvalid = 1'b1;
+            wvalid = 1'b1;
+            while (awvalid || wvalid) begin
+                @(negedge clock);
+                if (took_address) awvalid = 1'b0;
+                if (took_data) wvalid = 1'b0;
             end
-            while (bvalid !== 1'b1) @(posedge clock);
+            while (bvalid !== 1'b1) @(negedge clock);
             if (bresp !== 2'b00) begin
                 $display("FAIL: the write to %h is refused", address);
                 $finish;
@@ -102,42 +103,38 @@ module axi_testbench;
     // The register is in `rdata` afterwards.
     task read(input [31:0] address);
         begin
-            araddr <= address[22:0];
-            arvalid <= 1'b1;
-            @(posedge clock);
-            came = 1'b0;
-            while (!came) begin
-                @(posedge clock);
-                came = arready;
+            araddr = address[22:0];
+            arvalid = 1'b1;
+            while (arvalid) begin
+                @(negedge clock);
+                if (took_read) arvalid = 1'b0;
             end
-            arvalid <= 1'b0;
-            while (rvalid !== 1'b1) @(posedge clock);
+            while (rvalid !== 1'b1) @(negedge clock);
         end
     endtask
 
-    // The input: what was offered stays until it is taken.
-    reg wait_input;
-    always @(posedge clock)
-        if (started) begin
+    // The streams: what was offered stays until it is taken.
+    reg wait_input, wait_output;
+    always @(negedge clock)
+        if (resetn) begin
             stall(wait_input);
-            if (s_tready) s_tvalid <= 1'b0;
-            if ((!s_tvalid || s_tready) && offered < TRANSFERS && !wait_input) begin
-                s_tvalid <= 1'b1;
-                s_tdata <= {(LANE * CHUNK){1'bx}};
-                for (lane = 0; lane < CHUNK; lane = lane + 1) s_tdata[lane * LANE +: WORD] <= words[offered * CHUNK + lane];
+            stall(wait_output);
+            m_tready = !wait_output;
+            if (took_input) s_tvalid = 1'b0;
+            if (running && !s_tvalid && offered < TRANSFERS && !wait_input) begin
+                s_tvalid = 1'b1;
+                s_tdata = {(LANE * CHUNK){1'bx}};
+                for (lane = 0; lane < CHUNK; lane = lane + 1) s_tdata[lane * LANE +: WORD] = words[offered * CHUNK + lane];
                 offered = offered + 1;
             end
         end
 
-    // The output.
-    reg wait_output;
+    // The words of the run; what an aborted one leaves is taken, too.
     always @(posedge clock)
-        if (started) begin
-            stall(wait_output);
-            m_tready <= !wait_output;
-            idle = idle + 1;
+        if (resetn) begin
+            idle = running ? idle + 1 : 0;
             if (s_tvalid && s_tready) idle = 0;
-            if (m_tvalid && m_tready) begin
+            if (running && m_tvalid && m_tready) begin
                 idle = 0;
                 if (seen >= `GRID_WORDS) begin
                     $display("FAIL: more than %0d words came out", `GRID_WORDS);
@@ -152,30 +149,71 @@ module axi_testbench;
             if (idle > `GRID_PATIENCE) fail;
         end
 
+    // Everything but the start.
+    task load;
+        for (n = 0; n < `GRID_WRITES; n = n + 1)
+            if (control[2 * n] != `GRID_CONTROL) write(`GRID_AXI_WINDOW + 4 * control[2 * n], control[2 * n + 1]);
+    endtask
+
+    // Input that comes before the start would be thrown away.
+    task start;
+        begin
+            for (n = 0; n < `GRID_WRITES; n = n + 1)
+                if (control[2 * n] == `GRID_CONTROL) write(`GRID_AXI_RUN_FLAGS, control[2 * n + 1] >> 1);
+            write(`GRID_AXI_OUTPUT_WORDS, `GRID_WORDS);
+            write(`GRID_AXI_CTRL, `GRID_AXI_START);
+            {offered, seen, wrong} = {3{32'd0}};
+            running = 1'b1;
+        end
+    endtask
+
+    // In whatever state the run is; afterwards nothing of it is left.
+    task abort;
+        begin
+            for (n = 0; n < abort_at; n = n + 1) @(negedge clock);
+            running = 1'b0;
+            write(`GRID_AXI_STOP, `GRID_AXI_ABORT);
+            read(`GRID_AXI_STOP);
+            while (rdata !== 32'd0) read(`GRID_AXI_STOP);
+            while (s_tvalid) @(negedge clock);
+            read(`GRID_AXI_STATUS);
+            while ((rdata & `GRID_AXI_OUTPUT_WAITS) !== 32'd0) read(`GRID_AXI_STATUS);
+            read(`GRID_AXI_CAUSE);
+            // A run that has given all its words may have ended before.
+            if (rdata !== `GRID_AXI_ABORTED && seen < `GRID_WORDS) begin
+                $display("FAIL: cause is %0d after an abort", rdata);
+                $finish;
+            end
+            write(`GRID_AXI_CAUSE, 32'd0);
+            // What the last transfers left there.
+            read(`GRID_AXI_STATUS);
+        end
+    endtask
+
     initial begin
         if (!$value$plusargs("folder=%s", folder)) folder = "testbench";
         if (!$value$plusargs("stalls=%d", stalls)) stalls = 0;
+        if (!$value$plusargs("abort=%d", abort_at)) abort_at = 0;
         random = 2 * stalls + 1;
         $readmemh({folder, "/control.hex"}, control);
         if (`GRID_BEATS > 0) $readmemh({folder, "/input.hex"}, words, 0, `GRID_LANES * `GRID_BEATS - 1);
         $readmemh({folder, "/expected.hex"}, expected);
-        started = 1'b0;
-        {offered, seen, wrong, idle} = {4{32'd0}};
-        #20 resetn = 1'b0;
+        running = 1'b0;
+        repeat (2) @(negedge clock);
+        resetn = 1'b0;
         {awvalid, wvalid, arvalid, s_tvalid, m_tready} = 5'd0;
-        for (n = 0; n < 4; n = n + 1) @(posedge clock);
-        resetn <= 1'b1;
-        for (n = 0; n < `GRID_WRITES; n = n + 1)
-            if (control[2 * n] == `GRID_CONTROL) begin
-                write(`GRID_AXI_RUN_FLAGS, control[2 * n + 1] >> 1);
-                write(`GRID_AXI_OUTPUT_WORDS, `GRID_WORDS);
-                write(`GRID_AXI_CTRL, `GRID_AXI_START);
-            end else write(`GRID_AXI_WINDOW + 4 * control[2 * n], control[2 * n + 1]);
-        // What comes before the start would be thrown away.
-        started = 1'b1;
-        while (seen < `GRID_WORDS) @(posedge clock);
+        repeat (4) @(negedge clock);
+        resetn = 1'b1;
+        load;
+        start;
+        if (abort_at != 0) begin
+            abort;
+            start;
+        end
+        while (seen < `GRID_WORDS) @(negedge clock);
         read(`GRID_AXI_CTRL);
         while ((rdata & `GRID_AXI_DONE) == 0) read(`GRID_AXI_CTRL);
+        running = 1'b0;
         read(`GRID_AXI_STATUS);
         if ((rdata & ~32'd1) !== 32'd0) begin
             $display("FAIL: status is %h", rdata);
