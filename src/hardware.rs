@@ -17,7 +17,6 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use workbench::Project;
-use workbench::config::{StoreOption, value_span};
 use workbench::resources::{self, Estimate};
 use workbench::{Failure, Source};
 
@@ -96,7 +95,7 @@ impl<'a> Hardware<'a> {
             return Ok(hdl::elaborate_with(design, leaves));
         };
         let hertz = |mhz: f64| (mhz * 1e6).round() as u64;
-        let store_rows = self.store_rows(design.machine())?;
+        let store_rows = self.project.store_rows(design.machine())?;
         let board = shell::Board {
             pll: self.facts.device.family().pll(),
             pin_hz: hertz(self.facts.clock.pin_mhz),
@@ -108,31 +107,6 @@ impl<'a> Hardware<'a> {
             store_rows,
         };
         shell::board_with(design, &board, leaves).map_err(|error| self.about_the_board(error.to_string()))
-    }
-
-    /// Rows of the sample store that the configuration asks for; 0: none.
-    ///
-    /// # Errors
-    /// It asks for one where there is no room, or no serial port that would fill it.
-    pub fn store_rows(&self, machine: &Machine) -> Result<u32, Failure> {
-        let asked = self.project.config.board.store;
-        if asked == StoreOption::None {
-            return Ok(0);
-        }
-        let (family, microcode) = (self.facts.device.family(), self.project.config.build.microcode);
-        let rows = match self.facts.io {
-            Some(_) => resources::store_rows(machine, family, &self.facts.resources, microcode),
-            None => 0,
-        };
-        if rows == 0 && asked == StoreOption::Bram {
-            let (_, source) = self.config();
-            let span = value_span(&source.text, &["board", "store"]).unwrap_or_default();
-            let message = format!("{} has no room for a sample store beside {machine}", self.facts.title);
-            let help =
-                "a smaller grid or shallower memories leave block memories over; `store = \"auto\"` goes without";
-            return Err(Failure::about(&source, vec![Diagnostic::new(Code::Config, span, message).with_help(help)]));
-        }
-        Ok(rows)
     }
 
     /// A mistake in what the configuration says of the board.
@@ -182,7 +156,7 @@ impl<'a> Hardware<'a> {
         self.check_fit(machine)?;
         let rtl = self.design(design)?;
         talk.say(format!("synthesis of {machine} for {}", self.facts.title));
-        let store_rows = self.store_rows(machine)?;
+        let store_rows = self.project.store_rows(machine)?;
         if store_rows > 0 {
             talk.say(format!("sample store: {store_rows} rows of {} words", machine.stream_words()));
         }

@@ -242,6 +242,45 @@ fn a_board_keeps_its_samples() {
     assert_eq!(trained(256, "3").0, sent);
 }
 
+/// The port `simulated` is the board of the configuration, whose time is counted at its clock and rate.
+#[test]
+fn a_board_that_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let simulated = |machine: &str, epochs: &str| {
+        let config = config(folder.path(), machine);
+        let settings = ["--order", "store", "--epochs", epochs, "--limit", "100", "--format", "json"];
+        let data = ["programs/logistic.t", "--data", "examples/breast_cancer.csv"];
+        run(&[&["run", "--port", "simulated", "--config", &config][..], &data, &settings].concat())
+    };
+    let board = |name: &str, store: &str| {
+        format!("pus = 1\npes_per_pu = 2\n\n[board]\nname = \"{name}\"\nclock_mhz = 60.0\nstore = \"{store}\"")
+    };
+    let system = |ran: Ran| {
+        assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+        let board = ran.json();
+        tool::schema::holds(&board, "run");
+        assert_eq!((&board["words_differing"], &board["system"]["words_differing"]), (&0.into(), &0.into()), "{board}");
+        board["system"].clone()
+    };
+    let number = |system: &serde_json::Value, key: &str| system[key].as_f64().unwrap();
+
+    let kept = system(simulated(&board("tangnano20k", "bram"), "3"));
+    assert_eq!((&kept["samples"], &kept["epochs"], &kept["bound_by"]), (&240.into(), &3.into(), &"grid".into()));
+    // By hand: 80 samples of 15 beats of two words and one of one word, in rows of two words; ten bits for each of four bytes at 1 Mbaud.
+    let upload = 80.0 * 16.0 * 4.0 * 10.0 / 1e6;
+    let seconds = number(&kept, "upload_seconds");
+    assert!((upload..1.3 * upload).contains(&seconds), "{seconds} against {upload}");
+    assert!(number(&kept, "seconds") > seconds && number(&kept, "samples_per_second") > 100_000.0, "{kept}");
+
+    let sent = system(simulated(&board("tangnano20k", "none"), "1"));
+    assert_eq!((&sent["upload_seconds"], &sent["bound_by"]), (&0.0.into(), &"link".into()));
+    assert!(number(&sent, "samples_per_second") < 80.0 / upload, "{sent}");
+
+    let refused = simulated(&board("zcu102", "bram"), "1");
+    assert_ne!(refused.code, 0);
+    assert!(refused.stderr.contains("no serial port that could fill a sample store"), "{}", refused.stderr);
+}
+
 /// A grid whose program is part of it trains like the others, and refuses another program.
 #[test]
 fn a_board_with_a_fixed_program() {

@@ -15,4 +15,4 @@ pub mod host;
 
 pub use board::BoardModel;
 pub use grid::{LinkedGrid, Shared};
-pub use host::{Link, LinkError, Patience, Wire};
+pub use host::{Link, LinkError, Patience, Phase, Wire};

@@ -380,7 +380,7 @@ pub struct Run {
 /// A board behind a serial port.
 #[derive(Debug, Args)]
 pub struct Serial {
-    /// Serial port of the board, such as /dev/ttyUSB0
+    /// Serial port of the board, such as /dev/ttyUSB0; `simulated` runs the Verilog of the config's board under Verilator
     #[arg(long, value_name = "DEVICE")]
     pub port: PathBuf,
     /// Bits per second; default: those of the config's board, or 1000000

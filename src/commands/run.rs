@@ -1,4 +1,5 @@
-//! `run`: train on a board through its serial port, with the array beside it; or run a function there on its records.
+//! `run`: train on a board through its serial port, with the array beside it; or run a function there on its records. The port `simulated` is
+//! the Verilog of the board that `bitstream` would make, under Verilator.
 
 use crate::arguments::{EngineName, Entry, Format, Global, Run};
 use crate::commands::eval::{self, Elements};
@@ -14,9 +15,12 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use sim::distance::{Accuracy, Distance};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
+use workbench::config::Microcode;
 use workbench::functions::is_function;
-use workbench::serial::{Address, AttachedBoard, BAUD};
+use workbench::serial::{Address, AttachedBoard, BAUD, SIMULATED};
+use workbench::simulated::{Facts, SimulatedLine};
 use workbench::{Failure, Function, Project};
 
 /// What a function gave on a board.
@@ -51,9 +55,19 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
         options.train.data()?;
     }
     let baud = project.board.facts().and_then(|facts| facts.io.as_ref()).map(|io| io.baud);
+    let baud = options.serial.baud.or(baud);
+    if options.serial.port == Path::new(SIMULATED) {
+        if is_function {
+            let says = "a board is simulated for trainings; `sim` runs functions on the Verilog of their grid";
+            return Err(Failure::Usage(says.to_owned()));
+        }
+        let board = simulated(project, options, baud, talk)?;
+        talk.say(format!("{}: a grid of {}", board.name(), board.machine()));
+        return train::train_on(global, &options.train, Some(&board), talk);
+    }
     let address = Address {
         port: options.serial.port.clone(),
-        baud: options.serial.baud.or(baud).unwrap_or(BAUD),
+        baud: baud.unwrap_or(BAUD),
         patience: Duration::from_secs_f64(options.serial.timeout),
     };
     interrupt::set_cooperative(true);
@@ -117,4 +131,25 @@ fn function(
         },
     )?;
     differs.map_or(Ok(()), Err)
+}
+
+/// The board that a bitstream of this project would make of its device.
+fn simulated(project: Project, options: &Run, baud: Option<u32>, talk: &Talk) -> Result<AttachedBoard, Failure> {
+    let clock_hz = (project.board.clock_mhz * 1e6).round() as u64;
+    let microcode = project.config.build.microcode;
+    let training = train::prepared(project, &options.train, talk)?;
+    let design = training.design(&training.ranges(&())?, &())?;
+    let machine = &design.images.machine;
+    let store_rows = training.project.store_rows(machine)?;
+    let facts = Facts { clock_hz, baud: baud.unwrap_or(BAUD), store_rows };
+    let store =
+        if store_rows == 0 { "no sample store".to_owned() } else { format!("a sample store of {store_rows} rows") };
+    let (mhz, baud) = (training.project.board.clock_mhz, facts.baud);
+    talk.say(format!("simulates {machine} at {mhz} MHz behind {baud} bits per second, with {store}"));
+    let fixed = design.images.full.as_ref().filter(|_| microcode == Microcode::Rom);
+    let line = match fixed {
+        Some(compiled) => SimulatedLine::build(&compiled.image, facts),
+        None => SimulatedLine::build(machine, facts),
+    };
+    AttachedBoard::simulated(line?)
 }

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use workbench::checkpoint::Checkpoint;
 use workbench::samples::{Choice, Samples, read_table};
 use workbench::serial::AttachedBoard;
+use workbench::simulated::System;
 use workbench::training::{Outcome, Point};
 use workbench::{Failure, How, ModelFile, Plan, Progress, Project, Rung, Training};
 
@@ -151,6 +152,9 @@ pub struct Trained {
     words_differing: Option<u64>,
     /// Runs whose cycle counts differ.
     cycle_counts_differing: Option<u64>,
+    /// The whole system, if the board is simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<System>,
     /// Results that were clipped to the word, by source line.
     saturations: Vec<Saturation>,
     /// Loss and score after each epoch, by engine; of `report`.
@@ -171,6 +175,7 @@ pub fn document(outcome: &Outcome, project: &Project, plan: Plan, numbers: Optio
     let (trained, comparison) = (&outcome.last().trained, outcome.comparison.as_ref());
     let results = || outcome.results.iter();
     let has_curves = !outcome.last().curve.is_empty();
+    let system = system(outcome, project, plan.schedule.epochs);
     Trained {
         train: results().map(|result| (result.name, result.train)).collect(),
         test: results().map(|result| (result.name, result.test)).collect(),
@@ -185,10 +190,18 @@ pub fn document(outcome: &Outcome, project: &Project, plan: Plan, numbers: Optio
         words_compared: comparison.map(|c| c.words),
         words_differing: comparison.map(|c| c.differing),
         cycle_counts_differing: comparison.map(|c| c.cycle_counts_differing),
+        system,
         saturations: outcome.saturations.iter().map(|(&line, &results)| Saturation { line, results }).collect(),
         curves: results().filter(|_| has_curves).map(|result| (result.name, result.curve.clone())).collect(),
         numbers,
     }
+}
+
+/// The whole system, if the board is simulated.
+fn system(outcome: &Outcome, project: &Project, epochs: usize) -> Option<System> {
+    let (last, clock_hz) = (outcome.last(), (project.board.clock_mhz * 1e6).round() as u64);
+    let comparison = outcome.comparison.clone().unwrap_or_default();
+    Some(System::new(last.spent?, clock_hz, last.trained.samples, epochs, &comparison))
 }
 
 fn seconds(cycles: u64, project: &Project) -> f64 {
@@ -243,6 +256,8 @@ pub fn table(outcome: &Outcome, project: &Project, samples: &Samples) -> String 
             comparison.words, comparison.with, comparison.differing, comparison.cycle_counts_differing
         ));
     }
+    let system = system(outcome, project, samples.plan.schedule.epochs);
+    text += &system.map_or_else(String::new, |system| system.text());
     for (line, results) in &outcome.saturations {
         text.push_str(&format!("line {line}: {results} results were clipped to the word\n"));
     }

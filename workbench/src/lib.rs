@@ -54,7 +54,7 @@
 //! | [`evaluation`] | one evaluation on any rung |
 //! | [`ir`] | the program after a stage or a pass, as text |
 //! | [`resources`] | what a grid takes of a device, estimated |
-//! | [`simulators`], [`serial`] | the generated Verilog, a board behind a serial port |
+//! | [`simulators`], [`serial`], [`simulated`] | the generated Verilog, a board behind a serial port, one that is not there |
 //! | [`reading`] | files of the user's, with limits |
 //! | [`progress`], [`failure`] | what a caller hears, and what can go wrong |
 
@@ -69,6 +69,7 @@ pub mod reading;
 pub mod records;
 pub mod samples;
 pub mod serial;
+pub mod simulated;
 pub mod simulators;
 pub mod training;
 

@@ -19,13 +19,13 @@ pub mod resident;
 pub mod settings;
 
 use crate::board::ChosenBoard;
-use crate::config::Config;
+use crate::config::{Config, StoreOption, value_span};
 use crate::failure::{Failure, Source};
 use crate::fit::Wanted;
 use crate::plan::{Choices, Plan};
 use crate::progress::Progress;
 use crate::recipe::Recipe;
-use crate::serial;
+use crate::{resources, serial};
 use arch::Machine;
 use arch::machine::MachineSpec;
 use compiler::derived::training::Training;
@@ -230,6 +230,32 @@ impl Project {
         board.check_config(&self.config, self.config_source.as_ref())?;
         self.there = Some(board.machine().clone());
         Ok(())
+    }
+
+    /// Rows of the sample store that the configuration asks for beside this grid; 0: none.
+    ///
+    /// # Errors
+    /// It asks for one where there is no room, or no serial port that would fill it.
+    pub fn store_rows(&self, machine: &Machine) -> Result<u32, Failure> {
+        let asked = self.config.board.store;
+        let (Some(facts), Some((_, source))) = (self.board.facts(), &self.config_source) else { return Ok(0) };
+        if asked == StoreOption::None {
+            return Ok(0);
+        }
+        let (family, microcode) = (facts.device.family(), self.config.build.microcode);
+        let rows = facts.io.as_ref().map_or(0, |_| resources::store_rows(machine, family, &facts.resources, microcode));
+        if rows == 0 && asked == StoreOption::Bram {
+            let span = value_span(&source.text, &["board", "store"]).unwrap_or_default();
+            let message = match facts.io {
+                Some(_) => format!("{} has no room for a sample store beside {machine}", facts.title),
+                None => format!("{} has no serial port that could fill a sample store", facts.title),
+            };
+            let help =
+                "a smaller grid or shallower memories leave block memories over; `store = \"auto\"` goes without";
+            let diagnostic = arch::Diagnostic::new(arch::Code::Config, span, message).with_help(help);
+            return Err(Failure::about(source, vec![diagnostic]));
+        }
+        Ok(rows)
     }
 
     /// Read the program; `defaults` are constants that the user may override.

@@ -7,6 +7,7 @@
 use crate::config::Config;
 use crate::failure::{Failure, Source};
 use crate::progress::Cancel;
+use crate::simulated::{SimulatedLine, Spent};
 use arch::machine::MachineSpec;
 use arch::{Image, Machine, registers, store};
 use serde_json::Value;
@@ -15,6 +16,7 @@ use sim::grid::Grid;
 use sim::link::{Link, LinkError, LinkedGrid, Patience, Shared, Wire};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// A serial port as a line.
@@ -43,6 +45,9 @@ impl Wire for Port {
     }
 }
 
+/// Any line to a board.
+pub type AnyWire = Box<dyn Wire + Send>;
+
 /// A grid that is there.
 pub struct AttachedBoard {
     name: String,
@@ -51,7 +56,9 @@ pub struct AttachedBoard {
     image: u32,
     /// Rows of its sample store; 0: there is none.
     store_rows: u32,
-    grid: Shared<LinkedGrid<Port>>,
+    grid: Shared<LinkedGrid<AnyWire>>,
+    /// What a simulated line has spent.
+    spent: Option<Arc<Mutex<Spent>>>,
 }
 
 /// Where a board is.
@@ -64,6 +71,9 @@ pub struct Address {
     /// How long a grid that makes no progress is waited for.
     pub patience: Duration,
 }
+
+/// The port of a board that is simulated.
+pub const SIMULATED: &str = "simulated";
 
 /// Bits per second where nothing else is known.
 pub const BAUD: u32 = 1_000_000;
@@ -83,11 +93,34 @@ impl AttachedBoard {
         let link_failed = |error: LinkError| {
             if cancel.is_asked() { Failure::Interrupted } else { failed(error.to_string()) }
         };
-        let mut link = Link::open(Port { port, cancel: cancel.clone() }, patience).map_err(link_failed)?;
-        let values = link.read(&[registers::IMAGE, store::ROWS]).map_err(link_failed)?;
+        AttachedBoard::attach(&name, Box::new(Port { port, cancel: cancel.clone() }), patience).map_err(link_failed)
+    }
+
+    /// A simulated one.
+    ///
+    /// # Errors
+    /// It does not answer: a bug of ours.
+    pub fn simulated(line: SimulatedLine) -> Result<AttachedBoard, Failure> {
+        // The time of the simulator is not the time of the board.
+        let patience = Patience { reply: Duration::from_mins(10), attempts: 1, progress: Duration::from_hours(24) };
+        let spent = line.spent();
+        let board = AttachedBoard::attach(SIMULATED, Box::new(line), patience);
+        let board = board.map_err(|error| Failure::File(format!("{SIMULATED}: {error}")))?;
+        Ok(AttachedBoard { spent: Some(spent), ..board })
+    }
+
+    fn attach(name: &str, wire: AnyWire, patience: Patience) -> Result<AttachedBoard, LinkError> {
+        let mut link = Link::open(wire, patience)?;
+        let values = link.read(&[registers::IMAGE, store::ROWS])?;
         let (image, store_rows) = (values[0], values[1]);
         let machine = link.machine().clone();
-        Ok(AttachedBoard { name, machine, image, store_rows, grid: Shared::new(LinkedGrid::new(link)) })
+        let grid = Shared::new(LinkedGrid::new(link));
+        Ok(AttachedBoard { name: name.to_owned(), machine, image, store_rows, grid, spent: None })
+    }
+
+    /// What the line has spent so far, if it is simulated.
+    pub fn spent(&self) -> Option<Spent> {
+        self.spent.as_ref().map(|spent| *spent.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The port's name.
@@ -133,7 +166,7 @@ impl AttachedBoard {
     }
 
     /// For one more engine.
-    pub fn grid(&self) -> Shared<LinkedGrid<Port>> {
+    pub fn grid(&self) -> Shared<LinkedGrid<AnyWire>> {
         self.grid.handle()
     }
 

@@ -18,6 +18,7 @@ use crate::progress::{Listening, Progress};
 use crate::project::Project;
 use crate::samples::{self, Samples};
 use crate::serial::AttachedBoard;
+use crate::simulated::Spent;
 use compiler::fixed::NumberReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -95,6 +96,8 @@ pub struct Achieved {
     pub test: Option<Metrics>,
     /// Epoch by epoch, if that was asked for.
     pub curve: Vec<Point>,
+    /// What the line to a simulated board had spent with the last weight.
+    pub spent: Option<Spent>,
 }
 
 /// What a training gave.
@@ -344,6 +347,7 @@ impl Training {
         } else {
             resume(engines, &samples.train, schedule, before.epochs, start, every, &mut after_epoch)
         };
+        let spent = how.board.filter(|_| !golden).and_then(AttachedBoard::spent);
         progress.ends(name);
         if let Some(failure) = failed {
             return Err(failure);
@@ -358,7 +362,7 @@ impl Training {
         };
         let train = judge(&samples.train)?;
         let test = if samples.test.is_empty() { None } else { Some(judge(&samples.test)?) };
-        Ok(Achieved { name, trained, train, test, curve })
+        Ok(Achieved { name, trained, train, test, curve, spent })
     }
 }
 

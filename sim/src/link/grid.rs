@@ -5,11 +5,11 @@
 //!
 //! [`Grid`] cannot fail. When the link does, the grid is dead from then on, and [`Grid::failure`] says why.
 
-use super::host::{Link, LinkError, Wire};
+use super::host::{Link, LinkError, Phase, Wire};
 use crate::grid::{CycleResult, Grid};
 use arch::link::{PAYLOAD_LIMIT, words_per_frame};
 use arch::registers::{BUSY, CONTROL};
-use arch::store;
+use arch::store::{self, Mode};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -134,6 +134,15 @@ impl<W: Wire> Grid for LinkedGrid<W> {
                 grid.flush()?;
             }
             grid.resting = false;
+            if address == store::MODE || address == store::TAG {
+                grid.send_writes()?;
+            }
+            match (address, data) {
+                (store::MODE, data) if data == Mode::Fill as u32 => grid.link.phase(Phase::Upload),
+                (store::MODE, data) if data == Mode::Play as u32 => grid.link.phase(Phase::Play),
+                (store::TAG, _) => grid.link.phase(Phase::Talk),
+                _ => {}
+            }
             grid.writes.push((address, data));
             if grid.writes.len() * WRITE_BYTES >= PAYLOAD_LIMIT { grid.send_writes() } else { Ok(()) }
         });
@@ -157,6 +166,9 @@ impl<W: Wire> Grid for LinkedGrid<W> {
                 grid.check_progress(|| "its run does not end".to_owned())?;
             }
             grid.watch(address, value);
+            if address == store::MODE && value == Mode::Pass as u32 {
+                grid.link.phase(Phase::Talk);
+            }
             Ok(value)
         });
         value.unwrap_or(0)

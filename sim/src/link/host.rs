@@ -19,6 +19,22 @@ pub trait Wire {
     /// # Errors
     /// The line is gone.
     fn receive(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize>;
+
+    /// What the host does from now on, for a line that keeps account of its time.
+    fn phase(&mut self, phase: Phase) {
+        let _ = phase;
+    }
+}
+
+/// What the time of a line is spent on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Programs, weights, questions; samples that are sent in every epoch.
+    Talk,
+    /// Samples for the store.
+    Upload,
+    /// The grid trains from the store; the host asks how far it is.
+    Play,
 }
 
 impl<W: Wire + ?Sized> Wire for Box<W> {
@@ -28,6 +44,10 @@ impl<W: Wire + ?Sized> Wire for Box<W> {
 
     fn receive(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize> {
         (**self).receive(buffer, patience)
+    }
+
+    fn phase(&mut self, phase: Phase) {
+        (**self).phase(phase);
     }
 }
 
@@ -149,6 +169,11 @@ impl<W: Wire> Link<W> {
     /// The grid at the other end.
     pub fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    /// Tell the line what its time is spent on.
+    pub fn phase(&mut self, phase: Phase) {
+        self.wire.phase(phase);
     }
 
     /// How long is waited.

@@ -286,6 +286,10 @@ impl Device {
     }
 }
 
+// SAFETY: an instance has no thread of its own and keeps nothing per thread (it is verilated for one thread); the device owns it alone, and whoever
+// holds the device may use it.
+unsafe impl Send for Device {}
+
 impl Drop for Device {
     fn drop(&mut self) {
         // SAFETY: the instance is alive and ours; after this nobody can use it.

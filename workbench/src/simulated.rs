@@ -1,0 +1,221 @@
+//! A board that is not there: its top module under Verilator, at the other end of a line that keeps account of its time.
+//!
+//! ```text
+//! Link ──bytes──▶ SimulatedLine ──▶ BoardDevice (board_top, clocked)
+//!                       └─▶ Spent: cycles by phase
+//! ```
+//!
+//! Cycles are counted at the grid's clock. The line is simulated at its fastest rate; what each byte takes longer at the rate of the board is added
+//! to the count. While the grid trains from its store those cycles are simulated, too, since the grid works in them.
+
+use crate::failure::Failure;
+use arch::link::LEAST_DIVISOR;
+use hdl::{Design, shell};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sim::link::{Phase, Wire};
+use sim::train::engine::Comparison;
+use sim::verilator::{BoardDevice, Library, Options};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What is simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// Clock of the grid, Hz.
+    pub clock_hz: u64,
+    /// Bits per second of the line.
+    pub baud: u32,
+    /// Rows of the sample store; 0: there is none.
+    pub store_rows: u32,
+}
+
+/// Cycles that a line has spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Spent {
+    /// Since the first byte.
+    pub all: u64,
+    /// On samples for the store.
+    pub upload: u64,
+    /// While the grid trained from the store.
+    pub play: u64,
+}
+
+/// What keeps a training from being faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Bound {
+    /// The store gives it a beat whenever it takes one.
+    Grid,
+    /// Every epoch sends its samples.
+    Link,
+}
+
+/// A training on the whole system: board, store, line.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct System {
+    /// Samples that went into updates.
+    samples: u64,
+    /// Epochs of the training.
+    epochs: usize,
+    /// From the first byte sent to the last weight received, at the clock and the rate of the board.
+    seconds: f64,
+    /// Once the samples are on the board.
+    samples_per_second: f64,
+    /// What keeps it from being faster.
+    bound_by: Bound,
+    /// Part of the seconds in which samples were sent to the store.
+    upload_seconds: f64,
+    /// Words compared with the array.
+    words_compared: u64,
+    /// Words that differ.
+    words_differing: u64,
+}
+
+impl System {
+    /// Of what was spent at a clock.
+    pub fn new(spent: Spent, clock_hz: u64, samples: u64, epochs: usize, comparison: &Comparison) -> System {
+        let seconds = |cycles: u64| cycles as f64 / clock_hz as f64;
+        let bound_by = if spent.play > 0 { Bound::Grid } else { Bound::Link };
+        let sustained = if spent.play > 0 { spent.play } else { spent.all };
+        System {
+            samples,
+            epochs,
+            seconds: seconds(spent.all),
+            samples_per_second: samples as f64 / seconds(sustained.max(1)),
+            bound_by,
+            upload_seconds: seconds(spent.upload),
+            words_compared: comparison.words,
+            words_differing: comparison.differing,
+        }
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        let by = match self.bound_by {
+            Bound::Grid => "grid",
+            Bound::Link => "link",
+        };
+        format!(
+            "simulated board: {} samples in {:.4} s, {:.4} s of it upload; {:.0} samples per second, bound by the {by}\n",
+            self.samples, self.seconds, self.upload_seconds, self.samples_per_second
+        )
+    }
+}
+
+/// A line to a verilated board.
+pub struct SimulatedLine {
+    device: BoardDevice,
+    /// Cycles that a byte takes longer at the rate of the board.
+    slower: u64,
+    phase: Phase,
+    spent: Arc<Mutex<Spent>>,
+}
+
+/// Bits of a byte on the line.
+const BITS: u64 = 10;
+/// Cycles after which a line counts as silent: longer than any answer takes to begin.
+const SILENCE: u32 = 20_000;
+/// Cycles between two looks at the line; no two bytes end in them.
+const LOOK: u32 = 8 * LEAST_DIVISOR;
+
+impl SimulatedLine {
+    /// The board of this grid, after power-on.
+    ///
+    /// # Errors
+    /// Verilator or the C++ compiler is missing or fails.
+    pub fn build<'a>(design: impl Into<Design<'a>>, facts: Facts) -> Result<SimulatedLine, Failure> {
+        let board = shell::Board {
+            pll: None,
+            pin_hz: facts.clock_hz,
+            grid_hz: facts.clock_hz,
+            baud: (facts.clock_hz / u64::from(LEAST_DIVISOR)) as u32,
+            leds: 3,
+            lit_by_one: true,
+            pressed_is_one: true,
+            store_rows: facts.store_rows,
+        };
+        let rtl = shell::board(design, &board).map_err(|error| Failure::Usage(error.to_string()))?;
+        let device = BoardDevice::new(&Library::build(&rtl, &Options::default())?, LEAST_DIVISOR, true);
+        let divisor = (facts.clock_hz as f64 / f64::from(facts.baud.max(1))).round() as u64;
+        let slower = BITS * divisor.saturating_sub(LEAST_DIVISOR.into());
+        Ok(SimulatedLine { device, slower, phase: Phase::Talk, spent: Arc::default() })
+    }
+
+    /// What it has spent, as it goes on.
+    pub fn spent(&self) -> Arc<Mutex<Spent>> {
+        Arc::clone(&self.spent)
+    }
+
+    fn count(&mut self, cycles: u64) {
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        spent.all += cycles;
+        match self.phase {
+            Phase::Talk => {}
+            Phase::Upload => spent.upload += cycles,
+            Phase::Play => spent.play += cycles,
+        }
+    }
+
+    fn run(&mut self, cycles: u32) {
+        self.device.run(cycles);
+        self.count(cycles.into());
+    }
+
+    /// So many bytes took longer.
+    fn wait_for(&mut self, bytes: usize) {
+        let cycles = bytes as u64 * self.slower;
+        if self.phase == Phase::Play {
+            self.device.run(cycles as u32);
+        }
+        self.count(cycles);
+    }
+}
+
+impl Wire for SimulatedLine {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.device.send(bytes);
+        while !self.device.sent() {
+            self.run(LOOK);
+        }
+        self.wait_for(bytes.len());
+        Ok(())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], _: Duration) -> io::Result<usize> {
+        for _ in 0..SILENCE / LOOK {
+            self.run(LOOK);
+            let bytes = self.device.take();
+            if !bytes.is_empty() {
+                buffer[..bytes.len()].copy_from_slice(&bytes);
+                self.wait_for(bytes.len());
+                return Ok(bytes.len());
+            }
+        }
+        Ok(0)
+    }
+
+    fn phase(&mut self, phase: Phase) {
+        self.phase = phase;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: 1,000 samples in 10,000 cycles of 1 MHz are 100,000 per second.
+    #[test]
+    fn cycles_become_seconds() {
+        let comparison = Comparison { words: 7, ..Comparison::default() };
+        let spent = Spent { all: 50_000, upload: 30_000, play: 10_000 };
+        let system = System::new(spent, 1_000_000, 1000, 2, &comparison);
+        assert_eq!((system.seconds, system.upload_seconds), (0.05, 0.03));
+        assert_eq!((system.samples_per_second, system.bound_by), (100_000.0, Bound::Grid));
+        let text = "simulated board: 1000 samples in 0.0500 s, 0.0300 s of it upload; 100000 samples per second, bound by the grid\n";
+        assert_eq!(system.text(), text);
+        let sent = System::new(Spent { all: 50_000, ..Spent::default() }, 1_000_000, 1000, 2, &comparison);
+        assert_eq!((sent.samples_per_second, sent.bound_by), (20_000.0, Bound::Link));
+    }
+}
