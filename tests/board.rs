@@ -233,11 +233,11 @@ fn a_board_keeps_its_samples() {
     let (sent, bytes_sent) = trained(0, "3");
     let (kept, bytes_kept) = trained(512, "3");
     assert_eq!(kept, sent);
-    // An epoch of 80 samples has 80 x 5 beats of 8 words of 2 bytes.
-    assert!(bytes_kept + 80 * 5 * 16 < bytes_sent, "{bytes_kept} of {bytes_sent}");
+    // An epoch of 100 samples has 100 x 5 beats of 8 words of 2 bytes.
+    assert!(bytes_kept + 100 * 5 * 16 < bytes_sent, "{bytes_kept} of {bytes_sent}");
     // While a training runs the host asks for its progress, and sends nothing else.
     let (_, more) = trained(512, "4");
-    assert!(more < bytes_kept + 80 * 5 * 16, "{more} after {bytes_kept}");
+    assert!(more < bytes_kept + 100 * 5 * 16, "{more} after {bytes_kept}");
     // A store that is too small is not used.
     assert_eq!(trained(256, "3").0, sent);
 }
@@ -265,16 +265,16 @@ fn a_board_that_is_not_there() {
     let number = |system: &serde_json::Value, key: &str| system[key].as_f64().unwrap();
 
     let kept = system(simulated(&board("tangnano20k", "bram"), "3"));
-    assert_eq!((&kept["samples"], &kept["epochs"], &kept["bound_by"]), (&240.into(), &3.into(), &"grid".into()));
-    // By hand: 80 samples of 15 beats of two words and one of one word, in rows of two words; ten bits for each of four bytes at 1 Mbaud.
-    let upload = 80.0 * 16.0 * 4.0 * 10.0 / 1e6;
+    assert_eq!((&kept["samples"], &kept["epochs"], &kept["bound_by"]), (&300.into(), &3.into(), &"grid".into()));
+    // By hand: 100 samples of 15 beats of two words and one of one word, in rows of two words; ten bits for each of four bytes at 1 Mbaud.
+    let upload = 100.0 * 16.0 * 4.0 * 10.0 / 1e6;
     let seconds = number(&kept, "upload_seconds");
     assert!((upload..1.3 * upload).contains(&seconds), "{seconds} against {upload}");
     assert!(number(&kept, "seconds") > seconds && number(&kept, "samples_per_second") > 100_000.0, "{kept}");
 
     let sent = system(simulated(&board("tangnano20k", "none"), "1"));
     assert_eq!((&sent["upload_seconds"], &sent["bound_by"]), (&0.0.into(), &"link".into()));
-    assert!(number(&sent, "samples_per_second") < 80.0 / upload, "{sent}");
+    assert!(number(&sent, "samples_per_second") < 100.0 / upload, "{sent}");
 
     let refused = simulated(&board("zcu102", "bram"), "1");
     assert_ne!(refused.code, 0);

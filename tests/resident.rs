@@ -238,7 +238,7 @@ fn the_strongest_list_decides() {
     let simulated = done(&[&["sim", "--steps", "5", "--format", "json"], &common[..]].concat()).json();
     assert_eq!(simulated["words_compared"], 20, "{simulated}");
     let report: Value = serde_json::from_str(&fs::read_to_string(out.join("report.json")).unwrap()).unwrap();
-    assert_eq!(report["cycles"]["input_words_per_sample"], 5.0, "x and b, after the last build: {report}");
+    assert_eq!(report["cycles"]["work"]["input_words"], 5.0, "x and b, after the last build: {report}");
     assert!(done(&[&["explain"], &common[..]].concat()).stdout.contains("model in: load"));
     let proven = done(&[&["prove", "--format", "json"], &common[..]].concat()).json();
     assert_eq!(proven["proven"], true, "{proven}");
@@ -251,8 +251,8 @@ fn the_autoencoder_keeps_its_weights() {
     let out = folder.path().join("out").display().to_string();
     let built = done(&["build", "programs/autoencoder.tc", "--out", &out, "--format", "json", "--quiet"]).json();
     let cycles = &built["report"]["cycles"];
-    assert!(cycles["per_sample"].as_f64().unwrap() <= 700.0, "{cycles}");
-    assert_eq!(cycles["input_words_per_sample"], 64.0, "{cycles}");
+    assert!(cycles["cycles_per_sample"].as_f64().unwrap() <= 700.0, "{cycles}");
+    assert_eq!(cycles["work"]["input_words"], 64.0, "{cycles}");
     let proven = done(&["prove", "programs/autoencoder.tc", "--format", "json", "--quiet"]).json();
     assert_eq!(proven["proven"], true, "{proven}");
 }

@@ -72,6 +72,9 @@ impl Map {
         let (mut numbers, mut memories) = (BTreeMap::new(), Vec::new());
         for line in section.lines().filter(|line| line.starts_with("| ")) {
             let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+            if cells[1].starts_with("nothing of the grid") {
+                continue;
+            }
             for number in cells[0].split(", ") {
                 if let Some(number) = number.strip_prefix("0x") {
                     numbers.insert(u32::from_str_radix(number, 16).unwrap(), !cells[2].contains("read only"));
