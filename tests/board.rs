@@ -278,7 +278,7 @@ fn a_board_that_is_not_there() {
 
     let refused = simulated(&board("zcu102", "bram"), "1");
     assert_ne!(refused.code, 0);
-    assert!(refused.stderr.contains("no serial port that could fill a sample store"), "{}", refused.stderr);
+    assert!(refused.stdout.contains("no serial port that could fill a sample store"), "{}", refused.stdout);
 }
 
 /// A grid whose program is part of it trains like the others, and refuses another program.
