@@ -1,6 +1,6 @@
 //! The passes by name, in the order in which [`canonicalise`](super::canonicalise) runs them.
 
-use super::indices::{conditions, constants, equations, gathers, overwritten};
+use super::indices::{conditions, constants, digits, equations, gathers, overwritten};
 use super::sums::{chain, exponentials, rates};
 use super::{Options, align, boxes, contents, dead, duplicate, fold, fuse, logic, names, split, update};
 use crate::tensor::Program;
@@ -62,6 +62,7 @@ pub const PASSES: &[Pass] = &[
     },
     pass!(dead::remove_dead_nests, "nests that nothing depends on go"),
     pass!(exponentials::shift_exponentials, "sums of exponentials count exponents from the largest one"),
+    pass!(digits::split_digits, "iterators that an index divides become quotient and remainder"),
     pass!(gathers::expand_gathers, "computed indices become moved copies, or sums over a comparison with them"),
     pass!(constants::name_constants, "what depends on iterators alone becomes a tensor of constants"),
     pass!(equations::solve_equations, "equations between iterators take iterators away"),

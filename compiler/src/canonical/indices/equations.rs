@@ -109,7 +109,7 @@ fn replaced(nest: &Nest, iterator: IterId, form: &Affine, order: &[IterId]) -> N
 }
 
 /// The nest over other iterators.
-fn substituted(nest: &Nest, with: &[Affine], iterators: Vec<Iterator>) -> Nest {
+pub(super) fn substituted(nest: &Nest, with: &[Affine], iterators: Vec<Iterator>) -> Nest {
     let guard = |guard: &Guard| {
         let value = substitute(bounded(guard).0, with);
         match guard {

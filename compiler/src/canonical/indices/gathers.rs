@@ -114,7 +114,7 @@ fn in_form(e: &Expr, form: &Affine, own: IterId) -> Expr {
 }
 
 /// A form as an expression that [`affine`] understands.
-fn form_expr(form: &Affine) -> Expr {
+pub(super) fn form_expr(form: &Affine) -> Expr {
     form.terms.iter().fold(Expr::Constant(form.offset as f64), |sum, &(iterator, coefficient)| {
         Expr::add(sum, Expr::mul(Expr::Constant(coefficient as f64), Expr::Iterator(iterator)))
     })

@@ -3,8 +3,9 @@
 //!
 //! | pass | does | costs |
 //! |---|---|---|
-//! | [`constants`] | what depends on iterators alone becomes a tensor of constants | its words |
+//! | [`digits`] | an iterator that an index divides becomes two, quotient and remainder | nothing |
 //! | [`gathers`] | an index that is computed becomes a moved copy, or a sum over a comparison with it | moving the words once; every element compared |
+//! | [`constants`] | what depends on iterators alone becomes a tensor of constants | its words |
 //! | [`equations`] | an equation between iterators takes one of them away: a scatter, phases, or a condition | nothing |
 //! | [`super::boxes`] | conditions become bounds, in up to 64 pieces | nothing |
 //! | [`conditions`] | what is left becomes a factor that is 0 or 1, and what is read beyond a tensor's ends becomes zeros | every point of the box, whether it exists or not |
@@ -14,6 +15,7 @@
 
 pub mod conditions;
 pub mod constants;
+pub mod digits;
 pub mod equations;
 pub mod gathers;
 pub mod overwritten;
