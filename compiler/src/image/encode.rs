@@ -59,7 +59,9 @@ fn alu(job: &Job, homes: &[Home], machine: &Machine) -> AluInstruction {
         reads[home.pad as usize] = address(access, home);
         home.pad
     };
-    let a = job.a.as_ref().map_or(Pad::Model, &mut read);
+    // Without a product the start is multiplied by 0: it is a word that something wrote, and in a simulator 0 times an unknown word is unknown.
+    let start = job.c.as_ref().and_then(Source::access);
+    let a = job.a.as_ref().or(start).map_or(Pad::Model, &mut read);
     let (b, immediate_b) = match &job.b {
         Source::Word(word) => (Factor::Immediate, *word),
         Source::Access(access) => (Factor::Pad(read(access)), 0),

@@ -31,7 +31,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    fn access(&self) -> Option<&Access> {
+    pub(crate) fn access(&self) -> Option<&Access> {
         match self {
             Source::Access(access) => Some(access),
             Source::Word(_) => None,
