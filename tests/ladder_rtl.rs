@@ -3,7 +3,7 @@
 #[path = "../sim/tests/cases/mod.rs"]
 mod cases;
 #[allow(dead_code, reason = "shared with the tests of the array, which need all of it")]
-#[path = "../sim/tests/random/mod.rs"]
+#[path = "../sim/tests/generator/mod.rs"]
 mod random;
 
 use arch::Machine;

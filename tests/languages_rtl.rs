@@ -1,9 +1,9 @@
 //! The last rung for Tensor Comprehensions, Tile and the model language: generated Verilog, run by Verilator in lockstep with
 //! the array, on two fixed machines, one library each.
 //!
-//! Which programs the back end refuses is the business of `sim/tests/ladder_languages.rs`.
+//! Which programs the back end refuses is the business of `sim/tests/programs/ladder_languages.rs`.
 
-#[path = "../sim/tests/languages/mod.rs"]
+#[path = "../sim/tests/programs/languages.rs"]
 mod languages;
 
 use arch::Machine;

@@ -1,4 +1,4 @@
-//! Properties of the generated text that need no tool. What the hardware computes is compared in sim/tests/lockstep.rs.
+//! Properties of the generated text that need no tool. What the hardware computes is compared in sim/tests/hardware/lockstep.rs.
 
 use arch::Machine;
 use arch::machine::MachineSpec;

@@ -3,7 +3,7 @@
 //!
 //!     cargo run -p sim --example images -- FOLDER      FOLDER/tabla/…_2x4.image   FOLDER/benchmarks/…   FOLDER/verilog/….v
 
-#[path = "../tests/languages/mod.rs"]
+#[path = "../tests/programs/languages.rs"]
 mod languages;
 
 use arch::Image;

@@ -9,7 +9,7 @@
 #![allow(clippy::print_stdout, reason = "it tells how far it is")]
 
 #[allow(dead_code, reason = "shared with the tests, which read files, too")]
-#[path = "../tests/random/mod.rs"]
+#[path = "../tests/generator/mod.rs"]
 mod random;
 
 use random::trial::{Hardware, Kind, Trial, Verdict, grid, hardware, hardware_for_tiles, keep, of_tape};

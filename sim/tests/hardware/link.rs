@@ -1,14 +1,11 @@
 //! The link to a board: the hardware against its model, byte by byte, and the host against both, over good lines and bad ones.
 
-#[path = "logistic/mod.rs"]
-mod logistic;
-
+use crate::logistic::{ALL, climb};
 use arch::link::{self, Command, FLAG, Status};
 use arch::machine::{Machine, MachineSpec};
 use arch::registers;
 use arch::tools::Toolbox;
 use hdl::shell;
-use logistic::{ALL, climb};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;

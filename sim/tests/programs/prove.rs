@@ -1,19 +1,18 @@
 //! Proofs: what is wrong is refuted, with its instruction. What is right is proven where it climbs the ladder: in `ladder`,
 //! `ladder_languages`, `ladder_random`, `tiles` and `benchmarks`.
 
-#[path = "prove/faults.rs"]
 mod faults;
 
+use crate::made_up;
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::fixed::{self, Kind, SumBound};
 use compiler::language::{self, Language};
-use compiler::tensor::Role;
 use faults::{Fault, plant};
 use sim::array::Array;
 use sim::eval::with_shapes_of;
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::Climb;
 use sim::prove::{Cause, Difference, Verdict, prove};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,28 +21,11 @@ fn folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs")
 }
 
-/// Values that differ from element to element, in -0.5..0.5.
-fn made_up(elements: usize, salt: usize) -> Vec<f64> {
-    (0..elements).map(|k| (((k + 1) * 7919 + salt * 104_729) % 64) as f64 / 64.0 - 0.5).collect()
-}
-
 fn climb(language: Language, text: &str, spec: &MachineSpec, batch: u32) -> Climb {
     let shapes = serde_json::json!({ "X": vec![0; 6], "W": vec![0; 6] });
     let options = with_shapes_of(&shapes, language::Options::default());
     let (program, _) = language::parse(language, text, &options).unwrap();
-    let (mut model, mut steps) = (Values::new(), vec![Values::new(); 2]);
-    for (salt, tensor) in program.tensors.iter().enumerate() {
-        let elements = tensor.shape.iter().product::<u32>() as usize;
-        match tensor.role {
-            Role::State => drop(model.insert(tensor.name.clone(), made_up(elements, salt))),
-            Role::Input | Role::Label => {
-                for (n, step) in steps.iter_mut().enumerate() {
-                    step.insert(tensor.name.clone(), made_up(elements * batch as usize, salt + n));
-                }
-            }
-            _ => {}
-        }
-    }
+    let (model, steps) = made_up::values(&program, batch, 2);
     let batch = Batch { size: batch, reduction: Reduction::Mean };
     let training = language == Language::Tabla;
     let keep = if training { Keep::Training { predictions: vec![] } } else { Keep::AllNames };

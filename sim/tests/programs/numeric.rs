@@ -1,7 +1,6 @@
 //! From real numbers to words: canonical programs mean what their source means, fixed-point programs stay close to them.
 
-mod cases;
-
+use crate::cases;
 use arch::{Code, Diagnostic};
 use compiler::canonical::{Batch, Keep, Options as CanonicalOptions, Reduction, canonicalise};
 use compiler::fixed::{self, Numbers};

@@ -2,8 +2,7 @@
 //!
 //! The file beside each program states what it gives. A program that must be rejected is, with the code and on the line that the file names.
 
-mod cases;
-
+use crate::cases;
 use arch::Diagnostic;
 use arch::diagnostic::line_column;
 use compiler::language::preprocessor::preprocess;

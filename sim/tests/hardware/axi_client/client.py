@@ -1,7 +1,7 @@
 """A client of the AXI shell: bus masters of cocotbext-axi with random stalls, and the steps of a run. Offsets and bits are those of
 docs/registers.md, written here by hand.
 
-case.json, from sim/tests/axi_client.rs:
+case.json, from sim/tests/hardware/axi_client.rs:
 
     writes      address and data of each write of the control port that loads the program
     steps       of the run;  flags  of its start

@@ -3,20 +3,17 @@
 //!
 //! A program that they differ on is minimised and written into `random/found`, where this file and `ladder_random` replay it.
 
-mod cases;
-#[allow(dead_code, reason = "shared with the tests of the whole ladder")]
-#[path = "random/mod.rs"]
-mod random;
-
+use crate::cases;
+use crate::generator;
 use arch::{Origin, Span};
 use compiler::language::{Language, Options, parse};
 use compiler::tensor::{
     Affine, Aggregate, Binary, Body, Element, Function, IterId, Iterator, Nest, Node, NodeId, Program, Role, Start,
     Tensor, TensorId, Unary,
 };
-use random::agreement::{Agreement, Inputs, agree, evaluators_agree};
-use random::trial::{Kind, Trial, Verdict, keep, of_tape};
-use random::{tape, wide};
+use generator::agreement::{Agreement, Inputs, agree, evaluators_agree};
+use generator::trial::{Kind, Trial, Verdict, keep, of_tape};
+use generator::{tape, wide};
 use serde_json::{Map, Value};
 use sim::eval::{read_inputs, with_shapes_of};
 use std::path::Path;

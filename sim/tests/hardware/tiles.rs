@@ -1,13 +1,14 @@
 //! Batches in tiles: data pads too small for a batch as a whole give the same words as it does.
 
+use crate::made_up::values;
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::language::{self, Language};
-use compiler::tensor::{Program, Role};
+use compiler::tensor::Program;
 use sim::array::Array;
 use sim::benchmarks::{self, Prepared, Run};
 use sim::grid::Stalls;
-use sim::ladder::{Climb, Values};
+use sim::ladder::Climb;
 use std::path::Path;
 
 fn program(file: &str, set: &[(&str, u32)]) -> Program {
@@ -16,28 +17,6 @@ fn program(file: &str, set: &[(&str, u32)]) -> Program {
     let set = set.iter().map(|&(name, value)| (name.to_owned(), f64::from(value))).collect();
     let dialect = language::Options { set, ..language::Options::default() };
     language::parse(Language::Tabla, &text, &dialect).unwrap().0
-}
-
-/// Values that differ from element to element, in -0.5..0.5.
-fn made_up(elements: usize, salt: usize) -> Vec<f64> {
-    (0..elements).map(|k| (((k + 1) * 7919 + salt * 104_729) % 64) as f64 / 64.0 - 0.5).collect()
-}
-
-fn values(program: &Program, batch: u32, steps: usize) -> (Values, Vec<Values>) {
-    let (mut model, mut inputs) = (Values::new(), vec![Values::new(); steps]);
-    for (salt, tensor) in program.tensors.iter().enumerate() {
-        let elements = tensor.shape.iter().product::<u32>() as usize;
-        match tensor.role {
-            Role::State => drop(model.insert(tensor.name.clone(), made_up(elements, salt))),
-            Role::Input | Role::Label => {
-                for (n, step) in inputs.iter_mut().enumerate() {
-                    step.insert(tensor.name.clone(), made_up(elements * batch as usize, salt + n));
-                }
-            }
-            _ => {}
-        }
-    }
-    (model, inputs)
 }
 
 fn spec(pus: u32, pes_per_pu: u32, data_depth: u32) -> MachineSpec {

@@ -1,10 +1,9 @@
 //! The array against its hardware, under Verilator and in rust-hdl's simulator: both sides get the same calls, every answer is
 //! compared in every cycle. Programs are random.
 
-#[path = "lockstep/generator.rs"]
 mod generator;
-mod modelled;
 
+use crate::modelled::Modelled;
 use arch::amounts::Amounts;
 use arch::isa::{AluInstruction, Pad};
 use arch::machine::{Machine, MachineSpec};
@@ -14,7 +13,6 @@ use arch::tools::Toolbox;
 use fpga::family::Family;
 use generator::{Generator, Random, beats, write_program};
 use hdl::Leaves;
-use modelled::Modelled;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use sim::array::Array;
@@ -217,7 +215,7 @@ fn cells_of_ultrascale() {
 /// The model is the one that netlists are simulated with.
 #[test]
 fn cells_of_ecp5() {
-    let model = include_str!("../../fpga/families/ecp5/cells.v");
+    let model = include_str!("../../../fpga/families/ecp5/cells.v");
     check_cells(leaves("ecp5"), "MULT18X18D", model, (".RST0(~admitted)", ".RST0(1'b0)"));
 }
 

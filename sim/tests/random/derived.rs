@@ -2,12 +2,10 @@
 
 #![allow(clippy::print_stdout, reason = "what was measured is shown beside what is asserted")]
 
-#[path = "derived/differences.rs"]
 mod differences;
-#[path = "random/mod.rs"]
-#[allow(dead_code, reason = "shared with the ladder, which uses more of it")]
-mod random;
 
+use crate::generator;
+use crate::made_up;
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::derived::losses::Loss;
@@ -16,7 +14,7 @@ use compiler::derived::training::{Measure, Minimised, Training};
 use compiler::language::{self, Language};
 use compiler::tensor::{Program, Role, TensorId};
 use differences::Differences;
-use random::tape;
+use generator::tape;
 use sim::array::Array;
 use sim::benchmarks::{self, Prepared};
 use sim::golden::Golden;
@@ -53,22 +51,10 @@ fn parse(text: &str) -> Program {
     language::parse(Language::Tabla, text, &language::Options::default()).unwrap_or_else(|e| panic!("{e:?}\n{text}")).0
 }
 
-/// Values that differ from element to element, in -0.5..0.5.
-fn made_up(elements: usize, salt: usize) -> Vec<f64> {
-    (0..elements).map(|k| (((k + 1) * 7919 + salt * 104_729) % 64) as f64 / 64.0 - 0.5).collect()
-}
-
 /// Values for weights, inputs and labels; masks are 0 or 1, and ratings 0 where the mask is.
-fn values(program: &Program, samples: usize) -> (Values, Values) {
-    let (mut model, mut step) = (Values::new(), Values::new());
-    for (salt, tensor) in program.tensors.iter().enumerate() {
-        let elements = tensor.shape.iter().product::<u32>() as usize;
-        match tensor.role {
-            Role::State => drop(model.insert(tensor.name.clone(), made_up(elements, salt))),
-            Role::Input | Role::Label => drop(step.insert(tensor.name.clone(), made_up(elements * samples, salt))),
-            _ => {}
-        }
-    }
+fn values(program: &Program, samples: u32) -> (Values, Values) {
+    let (model, mut steps) = made_up::values(program, samples, 1);
+    let mut step = steps.remove(0);
     for (mask, rating) in [("r1", "y1"), ("r2", "y2")] {
         let Some(mask) = step.get_mut(mask) else { continue };
         *mask = mask.iter().map(|&value| f64::from(value > -0.25)).collect();
@@ -141,7 +127,7 @@ fn derived_programs_climb_the_ladder() {
         for size in [1, 4] {
             let batch = Batch { size, reduction: Reduction::Mean };
             let options = Options { keep: Keep::Training { predictions: vec![] }, batch };
-            let (model, step) = values(&programs[0], size as usize);
+            let (model, step) = values(&programs[0], size);
             let steps = vec![step; 2];
             let climbs = programs.each_ref().map(|program| {
                 Climb::new(program, &options, &model, &steps, &grid(2, 4)).unwrap_or_else(|e| panic!("{file}: {e:?}"))
@@ -289,7 +275,7 @@ fn a_convolutional_network_climbs_the_ladder() {
     let weights = &["K1", "B1", "K2", "B2", "D", "B3"];
     let program = trained(&(text, &[], Measure::Library(Loss::CrossEntropy), weights)).unwrap();
     for size in [1, 4] {
-        let (model, step) = values(&program, size as usize);
+        let (model, step) = values(&program, size);
         let batch = Batch { size, reduction: Reduction::Mean };
         let options = Options { keep: Keep::Training { predictions: vec![] }, batch };
         let depth = Some(1 << 12);
@@ -334,9 +320,9 @@ fn what_has_no_derivative_is_refused() {
 fn derived_gradients_equal_central_differences() {
     let mut compared = Differences::default();
     for number in 0..120 {
-        let (program, model, samples) = random::ir::program(&tape::random(21, number, 120));
+        let (program, model, samples) = generator::ir::program(&tape::random(21, number, 120));
         compared.check(&program, &model, &samples[0]);
-        let text = random::program(&tape::random(22, number, 150));
+        let text = generator::program(&tape::random(22, number, 150));
         let Ok((program, _)) = language::parse(Language::Tabla, &text.text, &language::Options::default()) else {
             continue;
         };

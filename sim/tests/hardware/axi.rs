@@ -1,20 +1,16 @@
 //! The AXI shell against the rules of AXI and against what docs/machine.md and the table below say: random stalls, narrow and back-to-back transfers, places that
 //! are not mapped, reset in the middle of everything; and a program, through it, as on the array.
 
-#[path = "axi/mod.rs"]
 mod bus;
-#[path = "logistic/mod.rs"]
-mod logistic;
-#[path = "axi/map.rs"]
 mod map;
 
+use crate::logistic::{ALL, climb};
 use arch::axi::{self, WINDOW};
 use arch::machine::{Machine, MachineSpec};
 use arch::registers;
 use arch::tools::Toolbox;
 use bus::{AxiGrid, Bus, Response, Transfer};
 use hdl::shell;
-use logistic::{ALL, climb};
 use map::Map;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

@@ -4,16 +4,13 @@
 //!     program ──▶ image, input, words as `fixed` has them ──▶ case.json ─┐
 //!     machine ──▶ Verilog with its shell ──────────────────▶ design.v ──┴─▶ axi_client/run.py
 
-#[path = "logistic/mod.rs"]
-mod logistic;
-
+use crate::logistic::{ALL, climb};
 use arch::axi::Geometry;
 use arch::machine::MachineSpec;
 use arch::registers;
 use arch::tools::Toolbox;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use hdl::shell;
-use logistic::{ALL, climb};
 use serde_json::json;
 use sim::array::Array;
 use sim::grid::{Recorded, Stalls};
@@ -80,7 +77,7 @@ fn client(climb: &Climb, tests: &[&str], change: impl Fn(String) -> String) -> (
     let design = folder.path().join("design.v");
     fs::write(&design, change(fs::read_to_string(&design).unwrap())).unwrap();
     let python = Toolbox::default().folder().join("bin/python3");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/axi_client/run.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hardware/axi_client/run.py");
     let mut command = Command::new(python);
     command.arg(script).arg(folder.path()).args(tests);
     let output = command.output().unwrap_or_else(|error| panic!("{error}; run scripts/setup"));

@@ -3,7 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
 
 #[path = "../cases/mod.rs"]
-mod conformance;
+pub mod conformance;
 
 use arch::function::{Function, Hardware, MAX_ERROR};
 use arch::machine::MachineSpec;

@@ -2,17 +2,15 @@
 //!
 //! `scripts/soak` runs the same trials for hours; what it finds lies in `random/found/` and is replayed here.
 
-#[allow(dead_code, reason = "shared with the tests of the evaluators")]
-mod random;
-
+use crate::generator;
 use arch::Diagnostic;
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::image::text::Written;
 use compiler::language::{self, Language};
 use compiler::search::Compiled;
-use random::tape;
-use random::trial::{Hardware, Kind, Trial, Verdict, grid, hardware, hardware_for_tiles, keep, of_tape};
+use generator::tape;
+use generator::trial::{Hardware, Kind, Trial, Verdict, grid, hardware, hardware_for_tiles, keep, of_tape};
 use sim::array::Array;
 use sim::grid::Stalls;
 use sim::ladder::Climb;
@@ -118,7 +116,7 @@ fn words_do_not_depend_on_the_placement() {
     for seed in 0..20u16 {
         let tape: Vec<u16> =
             (0..120u32).map(|k| (k.wrapping_mul(40503) ^ u32::from(seed).wrapping_mul(2_654_435_761)) as u16).collect();
-        let program = random::program(&tape);
+        let program = generator::program(&tape);
         let Ok((parsed, _)) = language::parse(Language::Tabla, &program.text, &language::Options::default()) else {
             continue;
         };
@@ -130,7 +128,7 @@ fn words_do_not_depend_on_the_placement() {
             ..grid(2, 3, 16)
         };
         let options = Options { keep: Keep::AllNames, batch: Batch { size: 1, reduction: Reduction::Mean } };
-        let Ok(best) = Climb::new(&parsed, &options, &program.model, &random::steps(&program.samples, 1), &roomy)
+        let Ok(best) = Climb::new(&parsed, &options, &program.model, &generator::steps(&program.samples, 1), &roomy)
         else {
             continue;
         };
@@ -153,7 +151,7 @@ fn words_do_not_depend_on_the_placement() {
 fn words_do_not_depend_on_the_scalar_unit() {
     let (mut climbed, mut used, mut sent) = (0, 0, 0);
     for number in 0..20 {
-        let program = random::program(&tape::random(11, number, 60 + (number * 7 % 120) as usize));
+        let program = generator::program(&tape::random(11, number, 60 + (number * 7 % 120) as usize));
         let Ok((parsed, _)) = language::parse(Language::Tabla, &program.text, &language::Options::default()) else {
             continue;
         };
@@ -167,7 +165,7 @@ fn words_do_not_depend_on_the_scalar_unit() {
         };
         for (size, keep) in [(1, Keep::AllNames), (3, Keep::Training { predictions: Vec::new() })] {
             let options = Options { keep, batch: Batch { size, reduction: Reduction::Mean } };
-            let steps = random::steps(&program.samples, size);
+            let steps = generator::steps(&program.samples, size);
             let Ok(best) = Climb::new(&parsed, &options, &program.model, &steps, &roomy) else { continue };
             for placement in [0, 1, 2, 3, 7, 26, 53] {
                 let Some(climb) = best.elsewhere(placement) else { continue };
@@ -188,7 +186,7 @@ fn words_do_not_depend_on_the_scalar_unit() {
 /// Elements of a tensor differ, also where the tape has ended, and so do samples.
 #[test]
 fn values_tell_elements_apart() {
-    let program = random::program(&tape::random(1, 5, 100));
+    let program = generator::program(&tape::random(1, 5, 100));
     let largest = program.samples.iter().flat_map(|sample| sample.values()).max_by_key(|values| values.len()).unwrap();
     let different: std::collections::BTreeSet<i64> = largest.iter().map(|value| (value * 16.0) as i64).collect();
     assert!(largest.len() > 20 && different.len() * 4 > largest.len().min(64), "{largest:?}");
@@ -198,7 +196,7 @@ fn values_tell_elements_apart() {
 /// The generator says what the language has; each of these in more than a few of the programs that climb.
 #[test]
 fn the_generator_uses_the_language() {
-    let texts: Vec<String> = (0..200).map(|number| random::program(&tape::random(1, number, 150)).text).collect();
+    let texts: Vec<String> = (0..200).map(|number| generator::program(&tape::random(1, number, 150)).text).collect();
     for word in [
         "sum[",
         "norm[",

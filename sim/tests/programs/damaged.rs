@@ -1,8 +1,7 @@
 //! Conformance programs with random damage, and their inputs: no front end panics, what is accepted keeps the laws of tensor IR (the front ends
 //! verify it) and can be evaluated.
 
-mod cases;
-
+use crate::cases;
 use compiler::language::{Language, Limits, Options, parse};
 use serde_json::Value;
 use sim::eval::{evaluate, with_shapes_of};

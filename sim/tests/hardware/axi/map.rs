@@ -67,7 +67,7 @@ pub(crate) struct Map {
 
 impl Map {
     pub(crate) fn new(machine: &Machine) -> Map {
-        let page = include_str!("../../../docs/machine.md");
+        let page = include_str!("../../../../docs/machine.md");
         let section = &page[page.find("\n## 7. ").unwrap()..page.find("\n## 8. ").unwrap()];
         let (mut numbers, mut memories) = (BTreeMap::new(), Vec::new());
         for line in section.lines().filter(|line| line.starts_with("| ")) {

@@ -1,7 +1,7 @@
 //! Every positive TABLA program climbs the ladder on three fixed machines.
 
-mod cases;
-
+use crate::cases;
+use crate::made_up;
 use arch::Image;
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
@@ -87,11 +87,6 @@ fn tabla_programs_climb_the_ladder() {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Values that differ from element to element, in -0.5..0.5.
-fn made_up(elements: usize, salt: usize) -> Vec<f64> {
-    (0..elements).map(|k| (((k + 1) * 7919 + salt * 104_729) % 64) as f64 / 64.0 - 0.5).collect()
-}
-
 /// The published algorithms, strictly and in batches of both kinds.
 #[test]
 fn published_programs_climb_the_ladder() {
@@ -104,20 +99,7 @@ fn published_programs_climb_the_ladder() {
         let text = std::fs::read_to_string(&path).unwrap();
         let (program, _) = language::parse(Language::Tabla, &text, &language::Options::default()).unwrap();
         for (size, reduction) in [(1, Reduction::Mean), (4, Reduction::Mean), (3, Reduction::Sum)] {
-            let mut model = Values::new();
-            let mut steps = vec![Values::new(); 2];
-            for (salt, tensor) in program.tensors.iter().enumerate() {
-                let elements = tensor.shape.iter().product::<u32>() as usize;
-                match tensor.role {
-                    Role::State => drop(model.insert(tensor.name.clone(), made_up(elements, salt))),
-                    Role::Input | Role::Label => {
-                        for (n, step) in steps.iter_mut().enumerate() {
-                            step.insert(tensor.name.clone(), made_up(elements * size as usize, salt + n));
-                        }
-                    }
-                    _ => {}
-                }
-            }
+            let (model, steps) = made_up::values(&program, size, 2);
             let options = Options { keep: Keep::Training { predictions: vec![] }, batch: Batch { size, reduction } };
             for spec in machines() {
                 let climb = Climb::new(&program, &options, &model, &steps, &spec)
@@ -148,20 +130,7 @@ fn wide_layers_climb_the_ladder() {
         let set = [("l1", inputs), ("l2", hidden), ("l3", 4)].map(|(name, value)| (name.to_owned(), f64::from(value)));
         let dialect = language::Options { set: set.to_vec(), ..language::Options::default() };
         let (program, _) = language::parse(Language::Tabla, &text, &dialect).unwrap();
-        let mut model = Values::new();
-        let mut steps = vec![Values::new(); 3];
-        for (salt, tensor) in program.tensors.iter().enumerate() {
-            let elements = tensor.shape.iter().product::<u32>() as usize;
-            match tensor.role {
-                Role::State => drop(model.insert(tensor.name.clone(), made_up(elements, salt))),
-                Role::Input | Role::Label => {
-                    for (n, step) in steps.iter_mut().enumerate() {
-                        step.insert(tensor.name.clone(), made_up(elements * batch as usize, salt + n));
-                    }
-                }
-                _ => {}
-            }
-        }
+        let (model, steps) = made_up::values(&program, batch, 3);
         let batch = Batch { size: batch, reduction: Reduction::Mean };
         let options = Options { keep: Keep::Training { predictions: vec![] }, batch };
         let depth = Some(1 << 12);

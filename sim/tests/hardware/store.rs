@@ -1,8 +1,6 @@
 //! The sample store: the hardware against its model in every cycle, and trainings from it against trainings that are sent.
 
-#[path = "logistic/mod.rs"]
-mod logistic;
-
+use crate::logistic::{ALL, climb};
 use arch::link::{self, Command};
 use arch::machine::{Machine, MachineSpec};
 use arch::store::{self, Mode};
@@ -10,7 +8,6 @@ use arch::tools::Toolbox;
 use arch::{Image, registers};
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use hdl::shell;
-use logistic::{ALL, climb};
 use sim::array::Array;
 use sim::driver::played::SampleSet;
 use sim::driver::{Driver, Outcome, Run};

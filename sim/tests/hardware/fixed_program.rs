@@ -1,14 +1,12 @@
 //! Grids whose program is part of the hardware climb the ladder like others, and nothing else can be put into them.
 
-mod modelled;
-
+use crate::modelled::Modelled;
 use arch::machine::MachineSpec;
 use arch::registers::{self, Region};
 use arch::rtl::Rtl;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::language::{self, Language};
 use compiler::tensor::Role;
-use modelled::Modelled;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;

@@ -1,6 +1,5 @@
 //! Waves of a run, read back from both formats: the words at the ports, what the PEs do, and the window.
 
-#[path = "waves/files.rs"]
 mod files;
 
 use arch::machine::MachineSpec;

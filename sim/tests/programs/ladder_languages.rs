@@ -1,17 +1,16 @@
 //! Every positive program of Tensor Comprehensions, Tile and the model language, down to `array` on two fixed machines.
 //!
 //! What the back end refuses stands with its reason in `ladder_languages/refused.txt`; the test compares that list with
-//! what happens. `ACCEPT=1 cargo test -p sim --test ladder_languages` accepts a new one.
+//! what happens. `ACCEPT=1 cargo test -p sim --test programs ladder_languages::` accepts a new one.
 //!
 //! Values are compared twice: `array` with `fixed` word by word, and `fixed` with the expectation beside the program.
 
-mod languages;
-
+use crate::languages;
+use crate::languages::{Outcome, cases, climb, climb_text, extremes, machines};
 use arch::machine::MachineSpec;
 use compiler::image::text::Written;
 use compiler::language::Language;
 use compiler::placed::Axis;
-use languages::{Outcome, cases, climb, climb_text, extremes, machines};
 use serde_json::json;
 use sim::array::Array;
 use sim::grid::Stalls;
@@ -64,7 +63,7 @@ fn programs_of_the_other_languages_climb_the_ladder() {
     }
     println!("{reached} of {programs} programs run");
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ladder_languages/refused.txt");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/refused.txt");
     if std::env::var_os("ACCEPT").is_some() {
         std::fs::create_dir_all(golden.parent().unwrap()).unwrap();
         std::fs::write(&golden, &refused).unwrap();

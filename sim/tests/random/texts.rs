@@ -2,6 +2,8 @@
 //! each pass, and in fixed point. The stages behind that are held to it where programs are compiled: `ladder.rs`, `ladder_languages.rs`,
 //! `ladder_random.rs`.
 
+use crate::cases;
+use crate::generator::{ir, tape};
 use arch::Image;
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, canonicalise, canonicalise_watched};
@@ -21,13 +23,6 @@ use sim::grid::Stalls;
 use std::fmt::{Debug, Display};
 use std::path::Path;
 use std::str::FromStr;
-
-mod cases;
-#[path = "random/ir.rs"]
-mod ir;
-#[path = "random/tape.rs"]
-#[allow(dead_code, reason = "nothing is shrunk here")]
-mod tape;
 
 /// Print and read back.
 #[track_caller]
@@ -56,7 +51,7 @@ fn reads_back_at_every_stage(program: &Program, what: &str) -> bool {
 /// The microcode of docs/stages.md keeps the laws, and does what the page says.
 #[test]
 fn microcode_by_hand_runs() {
-    let page = include_str!("../../docs/stages.md");
+    let page = include_str!("../../../docs/stages.md");
     let text = page.split("```image\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an image");
     let written: Written = text.parse().expect("it reads");
     reads_back(&written, "the image of docs/stages.md");

@@ -5,13 +5,11 @@
 
 #![allow(clippy::print_stdout, reason = "what was measured is shown beside what is asserted")]
 
-mod languages;
-
+use crate::languages::{Outcome, climb_text};
 use arch::function::Function;
 use arch::machine::MachineSpec;
 use arch::number::to_f64;
 use compiler::language::Language;
-use languages::{Outcome, climb_text};
 use serde_json::{Value, json};
 
 /// Word widths.

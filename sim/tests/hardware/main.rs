@@ -1,0 +1,16 @@
+//! The hardware against its models: grids, shells, links, stores, and the simulators that run them.
+
+mod axi;
+mod axi_client;
+mod fixed_program;
+mod grid;
+mod link;
+mod lockstep;
+mod logistic;
+#[path = "../made_up/mod.rs"]
+mod made_up;
+mod modelled;
+mod store;
+mod tiles;
+mod verilator;
+mod waves;
