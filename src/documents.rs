@@ -12,7 +12,7 @@ pub struct Document<T> {
     schema_version: u32,
     #[serde(flatten)]
     content: T,
-    /// What deserves attention: warnings, and the disagreement of two simulators.
+    /// What deserves attention: warnings, and what is wrong with the result itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     diagnostics: Vec<Problem>,
 }
@@ -28,10 +28,10 @@ impl<T> Document<T> {
         Document { diagnostics, ..Document::new(content) }
     }
 
-    /// Say that two rungs of the ladder disagree.
-    pub fn mismatch(mut self, mismatch: Option<&Failure>) -> Document<T> {
-        if let Some(Failure::Mismatch(message)) = mismatch {
-            self.diagnostics.push(Problem::error("E-MISMATCH", message));
+    /// Say what is wrong with the result itself: two rungs of the ladder disagree, or values were clipped.
+    pub fn failed(mut self, failure: Option<&Failure>) -> Document<T> {
+        if let Some(failure @ (Failure::Mismatch(message) | Failure::Saturated(message))) = failure {
+            self.diagnostics.push(Problem::error(failure.code(), message));
         }
         self
     }

@@ -9,6 +9,7 @@
 //! | 4 | the program does not fit the machine, or the machine the board |
 //! | 5 | an external tool is missing or failed |
 //! | 6 | a file or device cannot be read or written |
+//! | 7 | values were clipped to their words, and `--deny-saturation` was given |
 //! | 101 | a bug of ours |
 //! | 130 | interrupted |
 
@@ -30,6 +31,7 @@ pub fn exit_code(failure: &Failure) -> u8 {
         Failure::DoesNotFit { .. } => 4,
         Failure::Tool(_) => 5,
         Failure::File(_) => 6,
+        Failure::Saturated(_) => 7,
         Failure::Bug(_) => 101,
         Failure::Interrupted => 130,
     }
@@ -58,6 +60,7 @@ mod tests {
             Failure::Mismatch(String::new()),
             Failure::Tool(String::new()),
             Failure::File(String::new()),
+            Failure::Saturated(String::new()),
             Failure::Interrupted,
             Failure::Bug(String::new()),
         ];

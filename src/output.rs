@@ -1,5 +1,7 @@
 //! Results on stdout, talk on stderr, files whole or not at all.
 
+pub mod folder;
+
 use crate::arguments::{Format, Global};
 use crate::{interrupt, render};
 use arch::Diagnostic;
@@ -136,7 +138,7 @@ pub fn either<D: Serialize>(
     }
 }
 
-/// Files of a folder that appear together: all are written beside their places first, then renamed.
+/// Files of a folder that appear together.
 #[derive(Debug, Default)]
 pub struct Files {
     files: Vec<(PathBuf, Vec<u8>)>,
@@ -158,7 +160,7 @@ impl Files {
         self.files.iter().map(|(path, _)| path.as_path())
     }
 
-    /// Write all into `folder`, which is made if it does not exist.
+    /// Write all into `folder`, which is made if it does not exist: beside their places first, then renamed.
     pub fn write(&self, folder: &Path) -> Result<(), Failure> {
         let cannot = |path: &Path, error: &std::io::Error| Failure::file("write", path, error);
         std::fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))?;
@@ -169,6 +171,8 @@ impl Files {
             let temporary = beside.path().join(number.to_string());
             std::fs::write(&temporary, content).map_err(|error| cannot(&folder.join(path), &error))?;
         }
+        // Whoever is interrupted from here on leaves no hashes.
+        let _ = std::fs::remove_file(folder.join(folder::SUMS));
         for (number, (path, _)) in self.files.iter().enumerate() {
             let place = folder.join(path);
             let parent = place.parent().unwrap_or(folder);

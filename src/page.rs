@@ -204,7 +204,7 @@ impl Page<'_> {
         let line = |row: &Value| {
             let number = row["line"].as_u64().unwrap_or(0) as usize;
             let text = number.checked_sub(1).and_then(|n| self.project.source.text.lines().nth(n)).unwrap_or("");
-            json!({ "line": number, "text": text.trim(), "results": row["results"] })
+            json!({ "line": number, "tensor": row["tensor"], "text": text.trim(), "results": row["results"] })
         };
         document["training"]["saturations"].as_array().into_iter().flatten().map(line).collect()
     }

@@ -9,6 +9,7 @@ use ariadne::{Config, IndexType, Label, Report, ReportKind};
 use sim::distance::Distance;
 use sim::pace::Pace;
 use std::borrow::Cow;
+use workbench::saturation::Saturation;
 use workbench::{Failure, Source};
 
 /// Tell the user why the tool stops.
@@ -19,6 +20,7 @@ pub fn failure(failure: &Failure, global: &Global, talk: &Talk) {
         }
         Failure::Usage(message)
         | Failure::Mismatch(message)
+        | Failure::Saturated(message)
         | Failure::Tool(message)
         | Failure::File(message)
         | Failure::Bug(message) => {
@@ -30,8 +32,9 @@ pub fn failure(failure: &Failure, global: &Global, talk: &Talk) {
             };
             let message = format!("{message}{internal}");
             output::error_line(&format!("error: {}", visible(&message)));
-            // A mismatch stands in the result, and stdout holds one document only.
-            if global.format == Format::Json && !matches!(failure, Failure::Usage(_) | Failure::Mismatch(_)) {
+            // What is wrong with a result stands in it, and stdout holds one document only.
+            let is_told = matches!(failure, Failure::Usage(_) | Failure::Mismatch(_) | Failure::Saturated(_));
+            if global.format == Format::Json && !is_told {
                 let _ = output::json(&plain(failure.code(), &message));
             }
             return;
@@ -85,6 +88,16 @@ pub fn pace(pace: &Pace) -> String {
         text += &format!("  {resource:18}{cycles:10.2}   ({} of a sample)\n", figure(amount));
     }
     text + &distance.map_or_else(String::new, |distance| format!("distance to bound   {distance:10.2}\n"))
+}
+
+/// What was clipped, a line each.
+pub fn saturations(all: &[Saturation]) -> String {
+    let place = |line: Option<usize>| match line {
+        None => "given".to_owned(),
+        Some(0) => "of the tool".to_owned(),
+        Some(line) => format!("line {line}"),
+    };
+    all.iter().fold(String::new(), |text, saturation| text + &format!("{}, {saturation}\n", place(saturation.line)))
 }
 
 /// How far results are from golden's, in one line.

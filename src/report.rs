@@ -8,7 +8,7 @@ use crate::fates::Fates;
 use crate::page::placement_map::Map;
 use crate::page::timeline::Timeline;
 use crate::render;
-use arch::{Image, Span};
+use arch::Image;
 use compiler::fixed::{NumberReport, Program};
 use compiler::search::Compiled;
 use schemars::JsonSchema;
@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use workbench::board::ChosenBoard;
 use workbench::config::Microcode;
 use workbench::resources::{self, Estimate};
+use workbench::saturation::{Saturation, Unit};
 use workbench::{Design, Failure, Function, Plan, Project};
 
 /// What an image costs.
@@ -167,15 +168,6 @@ pub struct Number {
     decided: String,
 }
 
-/// Results of a source line that were clipped to the word.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Saturation {
-    /// The line; 0 where there is none.
-    pub line: usize,
-    /// How many.
-    pub results: u64,
-}
-
 /// What a report is made of.
 struct Sources<'a> {
     /// The project.
@@ -192,8 +184,8 @@ struct Sources<'a> {
     settings: Option<Plan>,
     /// Cycles per sample, and what cannot be beaten.
     pace: Pace,
-    /// Clipped results by place.
-    saturations: &'a [(Span, u64)],
+    /// What is clipped.
+    saturations: Vec<Saturation>,
     /// What the measurements ran on, for people.
     measured_on: String,
 }
@@ -214,7 +206,7 @@ impl Report {
             batch: design.schedule.batch as u32,
             settings: Some(design.samples.plan),
             pace: design.pace()?,
-            saturations: &design.saturations()?,
+            saturations: Saturation::all(project, &design.clipped()?, Unit::Update),
             measured_on: design.samples.origin.clone(),
         }))
     }
@@ -224,7 +216,7 @@ impl Report {
     /// # Errors
     /// The array is stuck.
     pub fn of_function(project: &Project, function: &Function) -> Result<Report, Failure> {
-        let Climb { compiled, fixed, saturations, .. } = &function.climb;
+        let Climb { compiled, fixed, clipped, .. } = &function.climb;
         Ok(Report::new(&Sources {
             project,
             program: fixed,
@@ -233,7 +225,7 @@ impl Report {
             batch: 1,
             settings: None,
             pace: function.pace()?,
-            saturations,
+            saturations: Saturation::all(project, clipped, Unit::Record),
             measured_on: function.origin.clone(),
         }))
     }
@@ -275,7 +267,7 @@ impl Report {
                 Microcode::Rom => resources(image.into(), board),
             },
             numbers: numbers(sources.numbers),
-            saturations: saturations(sources),
+            saturations: sources.saturations.clone(),
             measured_on: sources.measured_on.clone(),
         }
     }
@@ -329,10 +321,7 @@ impl Report {
         if self.saturations.is_empty() {
             text.push_str("\nno result saturated\n");
         } else {
-            text.push_str("\nsaturated results   line\n");
-            for saturation in &self.saturations {
-                text.push_str(&format!("{:16}   {:>5}\n", saturation.results, saturation.line));
-            }
+            text += &format!("\nsaturated results\n{}", render::saturations(&self.saturations));
         }
         text
     }
@@ -440,9 +429,4 @@ pub fn numbers_text(numbers: &[Number]) -> String {
         text.push_str(&format!("{:20} {:8}        {range}  ({})\n", number.tensor, number.fraction, number.decided));
     }
     text
-}
-
-fn saturations(sources: &Sources<'_>) -> Vec<Saturation> {
-    let lines = workbench::images::by_line(sources.project, sources.saturations).into_iter();
-    lines.map(|(line, results)| Saturation { line, results }).collect()
 }

@@ -158,6 +158,41 @@ fn a_full_disk_leaves_no_half_written_file() {
     }
 }
 
+/// Killed at any moment, a build leaves the old folder or the new one: all files are of one, as its hashes say. What it leaves beside it
+/// the next build removes.
+#[test]
+fn a_killed_build_leaves_no_mixture() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let build = |pus: usize| {
+        let mut command = tabla_gen(folder.path());
+        command.args(["--config", "tiny", "build", "--out", "out", "--machine", &format!("pus={pus}")]);
+        command.arg(root().join("programs/logistic.t")).spawn().unwrap()
+    };
+    let is_whole = |moment: &str| {
+        let sums = fs::read_to_string(out.join("SHA256SUMS")).unwrap();
+        let checked = Command::new("sha256sum").args(["--quiet", "--check", "SHA256SUMS"]).current_dir(&out).output();
+        let checked = checked.unwrap();
+        assert!(checked.status.success(), "{moment}: {}", String::from_utf8_lossy(&checked.stdout));
+        let files = everything(&out).into_iter().filter(|path| path.is_file()).count();
+        assert_eq!(files, sums.lines().count() + 1, "{moment}: every file is listed");
+    };
+    let begin = Instant::now();
+    assert!(build(1).wait().unwrap().success());
+    let length = begin.elapsed();
+    is_whole("whole");
+    for number in 0..12 {
+        let mut child = build(1 + number % 2);
+        std::thread::sleep(length.mul_f64(0.5 + 0.05 * number as f64));
+        let _ = child.kill();
+        child.wait().unwrap();
+        is_whole(&format!("killed after {number}"));
+    }
+    assert!(build(2).wait().unwrap().success());
+    let beside: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(beside, ["out"]);
+}
+
 #[test]
 fn build_writes_below_its_folder_and_nowhere_else() {
     let folder = tempfile::tempdir().unwrap();

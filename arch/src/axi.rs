@@ -33,6 +33,8 @@ pub const CTRL_READY: u32 = 8;
 pub const STOP_ABORT: u32 = 1;
 /// Bit 1 of `stop`: reset the grid and the registers of the shell.
 pub const STOP_RESET: u32 = 2;
+/// Of `status`: the last run clipped a result to its word.
+pub const STATUS_SATURATED: u32 = 1;
 /// Bits 1 to 3 of `status`: something is wrong with the input stream.
 pub const STATUS_INPUT: u32 = 0b1110;
 /// Bit 4 of `status`: words wait at the output stream.

@@ -37,7 +37,7 @@ fn comment(what: &str) -> String {
 }
 
 /// Numbers of this grid and of the map that drivers use.
-fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 17] {
+fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 18] {
     let geometry = Geometry::of(machine);
     [
         ("IDENTITY_VALUE", registers::IDENTITY_VALUE, ""),
@@ -48,6 +48,7 @@ fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 17] {
         ("CTRL_IDLE", axi::CTRL_IDLE, ""),
         ("STOP_ABORT", axi::STOP_ABORT, ""),
         ("STOP_RESET", axi::STOP_RESET, ""),
+        ("STATUS_SATURATED", axi::STATUS_SATURATED, "of `status`: the last run clipped a result to its word"),
         ("STATUS_INPUT", axi::STATUS_INPUT, "of `status`: something is wrong with the input"),
         ("STATUS_OUTPUT_WAITS", axi::STATUS_OUTPUT_WAITS, "of `status`"),
         ("TABLES", Region::Tables.base(), "control address of the function tables"),

@@ -6,6 +6,7 @@
 //! compares every output word of every step and every weight word at the end. Elements that have no value in the golden
 //! run are don't-cares. Grids are compared with each other cycle by cycle by [`crate::grid::Lockstep`].
 
+use crate::clipped::Clipped;
 use crate::distance::{Accuracy, Pair};
 use crate::driver::{Driver, Outcome, Run, Stuck, Words};
 use crate::fixed::Fixed;
@@ -14,7 +15,7 @@ use crate::grid::{Grid, Stalls};
 use crate::prove::{Proof, Verdict, prove};
 use arch::image::Image;
 use arch::machine::MachineSpec;
-use arch::{Code, Diagnostic, Machine, Span};
+use arch::{Code, Diagnostic, Machine};
 use compiler::canonical::{Options, canonicalise};
 use compiler::fixed::{self, NumberReport, Numbers};
 use compiler::ranges::Ranges;
@@ -42,8 +43,8 @@ pub struct Climb {
     expected_model: BTreeMap<String, Known>,
     /// Largest distance of `fixed` from golden over all outputs, in last places of the output.
     pub distance: f64,
-    /// Results that `fixed` clipped to the word, by place.
-    pub saturations: Vec<(Span, u64)>,
+    /// What `fixed` clipped to the word; its steps are the given ones.
+    pub clipped: Vec<Clipped>,
 }
 
 /// The first word that differs.
@@ -214,15 +215,13 @@ impl Climb {
             last.clone_from(&now);
             expected.push(now);
         }
-        let counts = lowered.operations.iter().zip(fixed.saturations()).filter(|(_, count)| **count > 0);
-        let saturations = counts.map(|(operation, &count)| (operation.origin.span(), count)).collect();
         Climb {
             model: start,
             steps: packed,
             expected,
             expected_model: last,
             distance,
-            saturations,
+            clipped: fixed.clipped(),
             fixed: lowered,
             compiled,
         }

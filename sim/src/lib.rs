@@ -12,6 +12,7 @@
 //! | [`golden`] | tensor IR on real numbers |
 //! | [`plain`] | the same once more, plain and slow, to compare [`golden`] with |
 //! | [`fixed`](mod@fixed) | fixed-point IR, bit for bit |
+//! | [`clipped`] | nothing: values that did not fit their words |
 //! | [`array`](mod@array) | an image, cycle by cycle, in Rust |
 //! | [`distance`] | nothing: how far fixed point is from golden, and who lost the bits |
 //! | [`ladder`] | one program on every rung, compared |
@@ -23,6 +24,7 @@
 
 pub mod array;
 pub mod benchmarks;
+pub mod clipped;
 pub mod data;
 pub mod distance;
 pub mod driver;

@@ -19,7 +19,7 @@ const AFTER: &str = "\
 Without a subcommand, builds: `tabla-gen --config configs/zcu102.toml` writes Verilog, microcode, stream layout and report.
 Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 the program, config or data is wrong, 2 the arguments
 are wrong, 3 simulators disagree, 4 does not fit, 5 a tool is missing or failed, 6 a file or board cannot be read or written,
-101 a bug of ours, 130 interrupted.";
+7 values were clipped and --deny-saturation was given, 101 a bug of ours, 130 interrupted.";
 
 /// From a training step in a few lines to a verified accelerator.
 #[derive(Debug, Parser)]
@@ -267,6 +267,9 @@ pub struct Eval {
     /// What runs it
     #[arg(long, value_enum, default_value_t = EngineName::Golden)]
     pub engine: EngineName,
+    /// Fail with exit code 7 if a value was clipped to its word
+    #[arg(long)]
+    pub deny_saturation: bool,
 }
 
 #[derive(Debug, Args)]
@@ -301,6 +304,9 @@ pub struct Train {
     /// Say for each tensor its range, its binary point and what decided it
     #[arg(long)]
     pub explain_numbers: bool,
+    /// Fail with exit code 7 if a value was clipped to its word
+    #[arg(long)]
+    pub deny_saturation: bool,
     /// Start from a saved model
     #[arg(long, value_name = "FILE")]
     pub load: Option<PathBuf>,
@@ -355,6 +361,9 @@ pub struct Predict {
     /// What predicts
     #[arg(long, value_enum, default_value_t = EngineName::Array)]
     pub engine: EngineName,
+    /// Fail with exit code 7 if a value was clipped to its word
+    #[arg(long)]
+    pub deny_saturation: bool,
 }
 
 /// Training on a board, with the options of `train`, or a function there.
@@ -522,6 +531,9 @@ pub struct Sim {
     /// `rtl` compares the generated Verilog with the array; `array`, which needs no tools, compares it with fixed point
     #[arg(long, value_enum, default_value_t = EngineName::Rtl)]
     pub engine: EngineName,
+    /// Fail with exit code 7 if a value was clipped to its word
+    #[arg(long)]
+    pub deny_saturation: bool,
     /// Write what the array does in each cycle: FILE.vcd or FILE.fst, with view files for `GTKWave` and Surfer beside it
     #[arg(long, value_name = "FILE")]
     pub wave: Option<PathBuf>,

@@ -10,6 +10,7 @@ use crate::arguments::{Format, Global, Target};
 use crate::commands::build::{self, Built};
 use crate::documents::Document;
 use crate::hardware::{Hardware, Synthesis};
+use crate::output::folder::Earlier;
 use crate::output::{self, Files, Talk};
 use crate::subject;
 use arch::tools::Toolbox;
@@ -29,14 +30,14 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     let Built { machine, files, .. } = &built;
     let Some(flow) = &hardware.flow else {
         hardware.check_fit(machine)?;
-        files.write(&out)?;
+        files.publish(&out, Earlier::Removed)?;
         return vivado(&hardware, &out, global.format, talk);
     };
     let known = project.board.known.as_ref().and_then(|known| known.constraints.as_ref());
     let Some(constraints) = known else {
         return Err(Failure::Usage(format!("{} has no pins: its file has no table [io]", hardware.facts.title)));
     };
-    files.write(&out)?;
+    files.publish(&out, Earlier::Removed)?;
     let netlist = hardware.synthesise(built.design(), talk)?;
     let (text, synthesis) = hardware.synthesis_report(built.design(), &netlist);
     let mut makefile = Files::new();

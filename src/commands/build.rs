@@ -10,12 +10,14 @@
 //! | `NAME.core`, `NAME_axi.core` | cores for `FuseSoC` |
 //! | `report.txt`, `report.json` | cycles, memories, resources |
 //! | `config.toml`, `program.*` | what it was made from |
+//! | `SHA256SUMS` | the hashes of all these |
 
 use crate::arguments::{Format, Global, Target};
 use crate::documents::Document;
 use crate::fates::Fates;
 use crate::files::layout::Layout;
 use crate::files::{axi, fusesoc, listing, testbench, verilog, zynq};
+use crate::output::folder::Earlier;
 use crate::output::{self, Files, Talk, pretty};
 use crate::report::{Report, ReportDocument};
 use crate::subject::{self, Subject};
@@ -41,7 +43,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     let project = subject::project(global, target.program.as_deref(), &target.entry)?;
     let Built { files, report, .. } = everything(&project, target, talk)?;
     let folder = project.out_folder(global.out.as_deref());
-    files.write(&folder)?;
+    files.publish(&folder, Earlier::Removed)?;
     talk.say(format!("wrote {} files to {}", files.names().count(), folder.display()));
     match global.format {
         Format::Text => output::result(&report.text()),

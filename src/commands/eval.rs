@@ -17,6 +17,7 @@ use sim::eval::{definitions, unknown_inputs, with_shapes_of};
 use std::collections::BTreeMap;
 use workbench::evaluation::Evaluation;
 use workbench::records::places::Place;
+use workbench::saturation::{self, Saturation, Unit};
 use workbench::{Failure, Records, images};
 
 /// What an evaluation gave.
@@ -35,6 +36,9 @@ pub struct Evaluated {
     /// How far the results are from those of the golden model; of a rung below it.
     #[serde(skip_serializing_if = "Option::is_none")]
     distance_from_golden: Option<Distance>,
+    /// Values that were clipped to the word; of a rung below golden.
+    #[serde(default)]
+    saturations: Vec<Saturation>,
 }
 
 /// Nested lists of elements; null is undefined, and numbers that JSON does not have are text.
@@ -73,12 +77,16 @@ pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> 
     let (result, distance) = (evaluation.values, evaluation.distance);
     let mismatch = evaluation.mismatch.map(Failure::Mismatch);
     warnings.extend(evaluation.warnings);
+    warnings.extend(saturation::warnings(&evaluation.clipped, Unit::Record));
+    let saturations = Saturation::all(&project, &evaluation.clipped, Unit::Record);
+    let denied = Some(&saturations).filter(|_| options.deny_saturation).and_then(|all| Saturation::denied(all));
+    let failed = mismatch.or(denied);
     match global.format {
         Format::Json => {
             let evaluated: Evaluated = serde_json::from_value(result).expect("an evaluation has values and shapes");
-            let evaluated = Evaluated { distance_from_golden: distance, ..evaluated };
+            let evaluated = Evaluated { distance_from_golden: distance, saturations, ..evaluated };
             let warnings = render::messages(&project.source, &warnings);
-            output::json(&Document::with(evaluated, warnings).mismatch(mismatch.as_ref()))?;
+            output::json(&Document::with(evaluated, warnings).failed(failed.as_ref()))?;
         }
         Format::Text => {
             render::warnings(&project.source, &warnings, talk);
@@ -87,7 +95,7 @@ pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> 
             )?;
         }
     }
-    mismatch.map_or(Ok(()), Err)
+    failed.map_or(Ok(()), Err)
 }
 
 fn text(result: &Value) -> String {

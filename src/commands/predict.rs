@@ -14,6 +14,7 @@ use workbench::images;
 use workbench::model_file::{self, ModelFile};
 use workbench::prediction::Prediction;
 use workbench::samples::{self, Samples, read_table};
+use workbench::saturation::{self, Saturation, Unit};
 use workbench::{Failure, Rung};
 
 /// Predicted, row by row.
@@ -29,6 +30,8 @@ pub struct Predicted {
     /// How far the predictions are from those of the golden model; of a rung below it.
     #[serde(skip_serializing_if = "Option::is_none")]
     distance_from_golden: Option<Distance>,
+    /// Values that were clipped to the word, and in which rows.
+    saturations: Vec<Saturation>,
 }
 
 /// Predict every row of the data.
@@ -52,16 +55,23 @@ pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failur
     file.encoding.check(&signature).map_err(|error| about(vec![error]))?;
     let steps = samples::unlabelled(&file.encoding, &table, &signature).map_err(about)?;
     let rung = Rung::from(options.engine);
-    let Prediction { values, accuracy } = Prediction::new(&project, (&program, &signature), &file, &steps, rung, talk)?;
+    let Prediction { values, accuracy, clipped, outside } =
+        Prediction::new(&project, (&program, &signature), &file, &steps, rung, talk)?;
     let (distance, lost_bits) = accuracy.map(|accuracy| (accuracy.distance, accuracy.lost_bits)).unzip();
-    let warnings: Vec<Diagnostic> = lost_bits.flatten().into_iter().collect();
+    let mut warnings: Vec<Diagnostic> = lost_bits.flatten().into_iter().collect();
+    warnings.extend(outside);
+    warnings.extend(saturation::warnings(&clipped, Unit::Row));
+    let saturations = Saturation::all(&project, &clipped, Unit::Row);
+    let denied = Some(&saturations).filter(|_| options.deny_saturation).and_then(|all| Saturation::denied(all));
     let read: Vec<Value> =
         values.iter().map(|prediction| Samples::read_prediction(&file.encoding, &file.loss, prediction)).collect();
     match global.format {
         Format::Json => {
             let engine = rung.as_str();
-            let predicted = Predicted { engine, predictions: read, raw: values, distance_from_golden: distance };
-            output::json(&Document::with(predicted, render::messages(&project.source, &warnings)))
+            let predicted =
+                Predicted { engine, predictions: read, raw: values, distance_from_golden: distance, saturations };
+            let document = Document::with(predicted, render::messages(&project.source, &warnings));
+            output::json(&document.failed(denied.as_ref()))?;
         }
         Format::Text => {
             render::warnings(&project.source, &warnings, talk);
@@ -69,7 +79,8 @@ pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failur
                 talk.say(render::distance(distance));
             }
             let line = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned) + "\n";
-            output::result(&read.iter().map(line).collect::<String>())
+            output::result(&read.iter().map(line).collect::<String>())?;
         }
     }
+    denied.map_or(Ok(()), Err)
 }

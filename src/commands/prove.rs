@@ -77,7 +77,7 @@ pub fn run(global: &Global, options: &Prove, talk: &Talk) -> Result<(), Failure>
         },
         || {
             let images = verdicts.iter().map(|(name, verdict)| Judged::new(name, verdict)).collect();
-            Document::new(Proven { proven: differs.is_none(), images }).mismatch(differs.as_ref())
+            Document::new(Proven { proven: differs.is_none(), images }).failed(differs.as_ref())
         },
     )?;
     differs.map_or(Ok(()), Err)

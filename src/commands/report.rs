@@ -1,7 +1,8 @@
 //! `report`: train, measure, look at two steps, and write it all as a page, as JSON and as text.
 
 use crate::arguments::{Entry, Global, Train};
-use crate::commands::train::{prepared, trained};
+use crate::commands::train::{failure, prepared, trained};
+use crate::output::folder::Earlier;
 use crate::output::{self, Files, Talk};
 use crate::page::Page;
 use crate::page::timeline::{self, Timeline};
@@ -29,6 +30,9 @@ impl Measured {
         let training = prepared(project, options, talk)?;
         let how = How { stalls: options.stalls, curves: true, ..How::on(options.engine.into()) };
         let outcome = trained(&training, &how, options, talk)?;
+        if let Some(failure) = failure(&outcome, options) {
+            return Err(failure);
+        }
         let design = training.design(&outcome.ranges, talk)?;
         let report = Report::of_training(&training.project, &design)?;
         let image = &design.images.full.as_ref().expect("a design can train").image;
@@ -53,7 +57,7 @@ pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure>
     files.add("report.html", page.html()?);
     files.add("report.json", output::pretty(&page.document()));
     files.add("report.txt", page.text());
-    files.write(&folder)?;
+    files.publish(&folder, Earlier::Kept)?;
     talk.say(format!("wrote {}", folder.join("report.html").display()));
     output::either(global.format, || page.text(), || page.document())
 }

@@ -19,6 +19,7 @@ use std::path::Path;
 use std::time::Duration;
 use workbench::config::Microcode;
 use workbench::functions::is_function;
+use workbench::saturation::{self, Saturation, Unit};
 use workbench::serial::{Address, AttachedBoard, BAUD, SIMULATED};
 use workbench::simulated::{Facts, SimulatedLine};
 use workbench::{Failure, Function, Project};
@@ -36,6 +37,8 @@ pub struct FunctionRun {
     first_difference: Option<String>,
     /// How far the results are from those of the golden model.
     distance_from_golden: Distance,
+    /// Values that were clipped to the word.
+    saturations: Vec<Saturation>,
     /// The results, record by record.
     #[schemars(with = "Vec<BTreeMap<String, Elements>>")]
     values: Vec<Map<String, Value>>,
@@ -102,8 +105,13 @@ fn function(
         Err(difference) => (0, Some(format!("board differs from fixed: {difference}"))),
     };
     let differs = difference.clone().map(Failure::Mismatch);
+    let clipped = &function.climb.clipped;
+    let saturations = Saturation::all(&project, clipped, Unit::Record);
+    let denied = Some(&saturations).filter(|_| options.train.deny_saturation);
+    let failed = differs.or_else(|| Saturation::denied(denied?));
     let Accuracy { distance, lost_bits } = &function.accuracy;
-    let warnings: Vec<Diagnostic> = lost_bits.iter().cloned().collect();
+    let warnings: Vec<Diagnostic> =
+        lost_bits.iter().cloned().chain(saturation::warnings(clipped, Unit::Record)).collect();
     if global.format == Format::Text {
         render::warnings(&project.source, &warnings, talk);
     }
@@ -125,12 +133,13 @@ fn function(
                 words_compared: words,
                 first_difference: difference,
                 distance_from_golden: *distance,
+                saturations: saturations.clone(),
                 values: values.clone(),
             };
-            Document::with(ran, render::messages(&project.source, &warnings)).mismatch(differs.as_ref())
+            Document::with(ran, render::messages(&project.source, &warnings)).failed(failed.as_ref())
         },
     )?;
-    differs.map_or(Ok(()), Err)
+    failed.map_or(Ok(()), Err)
 }
 
 /// The board that a bitstream of this project would make of its device.

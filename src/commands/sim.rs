@@ -16,8 +16,9 @@ use sim::pace::Pace;
 use sim::train::engine::{Comparison, Engine};
 use std::path::Path;
 use workbench::engines::{EngineMaker, Rung, Which};
+use workbench::saturation::{self, Saturation, Unit};
 use workbench::simulators::Simulator;
-use workbench::{Design, Failure, Function, Project, Source};
+use workbench::{Design, Failure, Function, Project};
 
 /// What two rungs of the ladder gave.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -41,6 +42,8 @@ pub struct Simulated {
     first_difference: Option<String>,
     /// How far the results are from those of the golden model.
     distance_from_golden: Distance,
+    /// Values that were clipped to the word: of a training in these steps and the predictions after them, of a function in its records.
+    saturations: Vec<Saturation>,
 }
 
 /// What a simulation gave, and what is said about it.
@@ -56,10 +59,10 @@ pub(super) struct Simulation {
 
 /// A function on its records: `fixed` and array, and RTL if that is asked for.
 fn function(
+    project: &Project,
     options: &Sim,
     function: &Function,
     wave: Option<(&Path, WaveFormat)>,
-    source: &Source,
     talk: &Talk,
 ) -> Result<Simulation, Failure> {
     let image = function.climb.image();
@@ -84,7 +87,7 @@ fn function(
         }
     }
     if let Some(place) = wave {
-        let recording = Recording { image, source: &source.text, batch: 1 };
+        let recording = Recording { image, source: &project.source.text, batch: 1 };
         wave::record(&recording, options, place, talk, |waved| function.run(waved, count, stalls()).map(drop))?;
     }
     let cycles = rungs[0].1.cycles;
@@ -94,6 +97,7 @@ fn function(
         first = Some(format!("rtl takes {other} cycles, the array {cycles}"));
     }
     let Accuracy { distance, lost_bits } = &function.accuracy;
+    let clipped = &function.climb.clipped;
     Ok(Simulation {
         differs: first.clone().map(Failure::Mismatch),
         simulated: Simulated {
@@ -106,18 +110,19 @@ fn function(
             cycle_counts_differing: u64::from(other.is_some()),
             first_difference: first,
             distance_from_golden: *distance,
+            saturations: Saturation::all(project, clipped, Unit::Record),
         },
         with: "fixed".to_owned(),
-        warnings: lost_bits.iter().cloned().collect(),
+        warnings: lost_bits.iter().cloned().chain(saturation::warnings(clipped, Unit::Record)).collect(),
     })
 }
 
 /// Some steps of a training, and a prediction with the weights after them.
 fn training(
+    project: &Project,
     options: &Sim,
     design: &Design,
     wave: Option<(&Path, WaveFormat)>,
-    source: &Source,
     talk: &Talk,
 ) -> Result<Simulation, Failure> {
     if wave.is_some() {
@@ -138,7 +143,7 @@ fn training(
     }
     if let Some(place) = wave {
         let image = maker.image(Which::Full).ok_or_else(|| Failure::Bug("waves without an image".to_owned()))?;
-        let recording = Recording { image, source: &source.text, batch: design.schedule.batch };
+        let recording = Recording { image, source: &project.source.text, batch: design.schedule.batch };
         wave::record(&recording, options, place, talk, |waved| {
             let mut device = maker.device(waved, Which::Full, &design.samples.signature);
             device.load(&design.start);
@@ -146,6 +151,11 @@ fn training(
         })?;
     }
     let Accuracy { distance, lost_bits } = design.accuracy(steps.len())?;
+    let (clipped, predicted) = (engine.clipped(), predictor.clipped());
+    let [updates, rows] = [(&clipped, Unit::Update), (&predicted, Unit::Row)]
+        .map(|(clipped, unit)| Saturation::all(project, clipped, unit));
+    let warnings = lost_bits.into_iter().chain(saturation::warnings(&clipped, Unit::Update));
+    let warnings = warnings.chain(saturation::warnings(&predicted, Unit::Row)).collect();
     let rungs = Rung::from(options.engine).as_str();
     let differs = sum.first.as_ref().filter(|_| !sum.agrees());
     let differs = differs
@@ -161,9 +171,10 @@ fn training(
             cycle_counts_differing: sum.cycle_counts_differing,
             first_difference: sum.first.clone(),
             distance_from_golden: distance,
+            saturations: updates.into_iter().chain(rows).collect(),
         },
         with: sum.with.clone(),
-        warnings: lost_bits.into_iter().collect(),
+        warnings,
         differs,
     })
 }
@@ -176,8 +187,8 @@ impl Simulation {
     pub(super) fn new(project: &Project, subject: &Subject, options: &Sim, talk: &Talk) -> Result<Simulation, Failure> {
         let wave = options.wave.as_deref().map(|path| Ok::<_, Failure>((path, wave::format(path)?))).transpose()?;
         match subject {
-            Subject::Function(inner) => function(options, inner, wave, &project.source, talk),
-            Subject::Training(design) => training(options, design, wave, &project.source, talk),
+            Subject::Function(inner) => function(project, options, inner, wave, talk),
+            Subject::Training(design) => training(project, options, design, wave, talk),
         }
     }
 
@@ -210,10 +221,12 @@ pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
     }
     let text = simulation.text();
     let Simulation { simulated, warnings, differs, .. } = simulation;
+    let denied = Some(&simulated.saturations).filter(|_| options.deny_saturation);
+    let failed = differs.or_else(|| Saturation::denied(denied?));
     output::either(
         global.format,
         || text,
-        || Document::with(simulated, render::messages(&project.source, &warnings)).mismatch(differs.as_ref()),
+        || Document::with(simulated, render::messages(&project.source, &warnings)).failed(failed.as_ref()),
     )?;
-    differs.map_or(Ok(()), Err)
+    failed.map_or(Ok(()), Err)
 }

@@ -4,7 +4,8 @@ use crate::arguments::{EngineName, Entry, Format, Global, Train};
 use crate::commands::weights;
 use crate::documents::Document;
 use crate::output::{self, Talk};
-use crate::report::{self, Number, Saturation, numbers_text};
+use crate::render;
+use crate::report::{self, Number, numbers_text};
 use crate::subject;
 use crate::training_talk::TrainingTalk;
 use schemars::JsonSchema;
@@ -14,6 +15,7 @@ use sim::train::metrics::Metrics;
 use std::collections::BTreeMap;
 use workbench::checkpoint::Checkpoint;
 use workbench::samples::{Choice, Samples, read_table};
+use workbench::saturation::Saturation;
 use workbench::serial::AttachedBoard;
 use workbench::simulated::System;
 use workbench::training::{Outcome, Point};
@@ -41,24 +43,35 @@ pub fn train_on(global: &Global, options: &Train, board: Option<&AttachedBoard>,
     let rung = if board.is_some() { Rung::Board } else { options.engine.into() };
     let outcome = trained(&training, &How { rung, stalls: options.stalls, board, curves: false }, options, talk)?;
     let project = &training.project;
+    let failed = failure(&outcome, options);
     if let Some(path) = &options.save {
         let name = path.display().to_string();
-        output::write_file(path, training.model_file(&outcome).to_text(&name)?.as_bytes())?;
-        talk.say(format!("wrote {name}"));
+        if failed.is_none() {
+            output::write_file(path, training.model_file(&outcome).to_text(&name)?.as_bytes())?;
+            talk.say(format!("wrote {name}"));
+        } else {
+            talk.say(format!("{name} is not written"));
+        }
     }
-    let differs = outcome.comparison.as_ref().filter(|comparison| !comparison.agrees());
-    let differs = differs.map(|comparison| Failure::Mismatch(mismatch(outcome.last().name, comparison)));
     match global.format {
         Format::Json => {
             let document = document(&outcome, project, training.samples.plan, numbers(&outcome, options));
-            output::json(&Document::new(document).mismatch(differs.as_ref()))?;
+            output::json(&Document::new(document).failed(failed.as_ref()))?;
         }
         Format::Text => {
             let numbers = numbers(&outcome, options).map_or_else(String::new, |n| "\n".to_owned() + &numbers_text(&n));
             output::result(&(table(&outcome, project, &training.samples) + &numbers))?;
         }
     }
-    differs.map_or(Ok(()), Err)
+    failed.map_or(Ok(()), Err)
+}
+
+/// Why the result must not be used: rungs of the ladder differ, or values were clipped that must not be.
+pub fn failure(outcome: &Outcome, options: &Train) -> Option<Failure> {
+    let differs = outcome.comparison.as_ref().filter(|comparison| !comparison.agrees());
+    let differs = differs.map(|comparison| Failure::Mismatch(mismatch(outcome.last().name, comparison)));
+    let denied = Some(&outcome.saturations).filter(|_| options.deny_saturation);
+    differs.or_else(|| Saturation::denied(denied?))
 }
 
 /// Read data, model and weights.
@@ -155,7 +168,7 @@ pub struct Trained {
     /// The whole system, if the board is simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<System>,
-    /// Results that were clipped to the word, by source line.
+    /// Values that were clipped to the word.
     saturations: Vec<Saturation>,
     /// Loss and score after each epoch, by engine; of `report`.
     #[serde(serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
@@ -191,7 +204,7 @@ pub fn document(outcome: &Outcome, project: &Project, plan: Plan, numbers: Optio
         words_differing: comparison.map(|c| c.differing),
         cycle_counts_differing: comparison.map(|c| c.cycle_counts_differing),
         system,
-        saturations: outcome.saturations.iter().map(|(&line, &results)| Saturation { line, results }).collect(),
+        saturations: outcome.saturations.clone(),
         curves: results().filter(|_| has_curves).map(|result| (result.name, result.curve.clone())).collect(),
         numbers,
     }
@@ -258,10 +271,7 @@ pub fn table(outcome: &Outcome, project: &Project, samples: &Samples) -> String 
     }
     let system = system(outcome, project, samples.plan.schedule.epochs);
     text += &system.map_or_else(String::new, |system| system.text());
-    for (line, results) in &outcome.saturations {
-        text.push_str(&format!("line {line}: {results} results were clipped to the word\n"));
-    }
-    text
+    text + &render::saturations(&outcome.saturations)
 }
 
 fn score_head(part: &str, score: &str) -> String {

@@ -3,10 +3,13 @@
 use crate::arguments::{Format, Global, Weights as Options};
 use crate::documents::Document;
 use crate::output::{self, Talk};
+use crate::render;
+use arch::Diagnostic;
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::data::weights::{self, Format as WeightFormat, Weights};
 use std::path::Path;
+use workbench::saturation;
 use workbench::{Failure, ModelFile, Source, reading};
 
 /// Weights of a model.
@@ -61,11 +64,14 @@ pub fn read(path: &Path, tensors: &[(String, Vec<u32>)]) -> Result<Vec<Weights>,
 pub fn run(global: &Global, options: &Options, talk: &Talk) -> Result<(), Failure> {
     let mut file = ModelFile::load(&options.model)?;
     let known = file.weights();
+    let mut warnings: Vec<Diagnostic> = Vec::new();
     if let (Some(from), Some(save)) = (&options.from, &options.save) {
         let tensors: Vec<_> = known.iter().map(|tensor| (tensor.name.clone(), tensor.shape.clone())).collect();
         for tensor in read(from, &tensors)? {
             file.model.insert(tensor.name, tensor.values);
         }
+        warnings =
+            saturation::weights_outside(&file.valid, &file.model).into_iter().map(|(_, warning)| warning).collect();
         // Other weights need not be words.
         file.words = None;
         file.save(save)?;
@@ -73,19 +79,24 @@ pub fn run(global: &Global, options: &Options, talk: &Talk) -> Result<(), Failur
     }
     if let Some(to) = &options.to {
         let bits = file.words.as_ref().map_or(64, |words| words.bits);
-        let bytes = weights::write(&known, format_of(to)?, bits)
+        let bytes = weights::write(&known, format_of(to)?, bits, &file.valid)
             .map_err(|error| Failure::data(to.display().to_string(), vec![error]))?;
         output::write_file(to, &bytes)?;
         talk.say(format!("wrote {}", to.display()));
     }
     let listed = file.weights();
+    let source = Source { name: options.model.display().to_string(), text: String::new() };
     match global.format {
         Format::Json => {
             let tensor = |Weights { name, shape, values, fraction }: Weights| Tensor { name, shape, fraction, values };
             let word = file.words.as_ref().map(|words| words.bits);
-            output::json(&Document::new(Listed { word, weights: listed.into_iter().map(tensor).collect() }))
+            let listed = Listed { word, weights: listed.into_iter().map(tensor).collect() };
+            output::json(&Document::with(listed, render::messages(&source, &warnings)))
         }
-        Format::Text => output::result(&listed.iter().map(line).collect::<String>()),
+        Format::Text => {
+            render::warnings(&source, &warnings, talk);
+            output::result(&listed.iter().map(line).collect::<String>())
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 
 import numpy as np
 
@@ -132,5 +133,24 @@ outputs, _, cycles = driver.predict({"x": steps["x"]}, trained)
 expect(KeyError, lambda: driver.predict({"z": steps["x"]}))
 expect(KeyError, lambda: driver.predict({**steps, "z": steps["x"]}))
 assert cycles > 0 and driver.saturated is False
+# A program of another build is refused.
+sums = folder + "/SHA256SUMS"
+with open(sums) as file:
+    text = file.read()
+with open(sums, "w") as file:
+    file.write(text.replace("predict/layout.json", "predict/other.json"))
+assert "predict/layout.json is damaged" in expect(tabla.DriverError, lambda: driver.load(folder + "/predict"))
+with open(sums, "w") as file:
+    file.write(text)
+driver.load(folder + "/predict")
+# What does not fit is clipped, and that is said with the first row.
+size = int(np.prod(driver.layout.tensors["x"]["shape"]))
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    driver.layout.words("x", np.zeros((2, size)))
+    assert not said
+    clipped = driver.layout.words("x", np.stack([np.zeros(size), np.full(size, -1e9)]))
+assert (clipped[1] == -(2 ** (tabla.WORD_BITS - 1))).all() and said[0].category is tabla.SaturationWarning
+assert f"x: {size} values are clipped" in str(said[0].message) and "the first is row 2" in str(said[0].message)
 predictions = [output["h"].reshape(-1).tolist() for output in outputs]
 print("result", json.dumps({"model": model, "predictions": predictions}), flush=True)

@@ -17,6 +17,7 @@ use compiler::fixed::{self, Role};
 use compiler::tensor::{self, Program, TensorId};
 use serde_json::Value;
 use sim::array::Array;
+use sim::clipped::Clipped;
 use sim::distance::{Accuracy, Distance};
 use sim::driver::{Driver, Run, Words};
 use sim::eval::{Elements, Engine, evaluate, not_words, read_inputs, results};
@@ -36,6 +37,8 @@ pub struct Evaluation {
     pub warnings: Vec<Diagnostic>,
     /// How far they are from golden's, below golden.
     pub distance: Option<Distance>,
+    /// What was clipped to the word.
+    pub clipped: Vec<Clipped>,
     /// The first word that differs from the rung above.
     pub mismatch: Option<String>,
 }
@@ -57,7 +60,7 @@ impl Evaluation {
         let values = evaluate(program, inputs, &mut golden).map_err(about)?;
         let mut warnings = golden.warnings().to_vec();
         if rung == Rung::Golden {
-            return Ok(Evaluation { values, warnings, distance: None, mismatch: None });
+            return Ok(Evaluation { values, warnings, distance: None, clipped: Vec::new(), mismatch: None });
         }
         let given = read_inputs(program, inputs).map_err(about)?;
         let not_words = not_words(program, inputs, &given);
@@ -68,7 +71,8 @@ impl Evaluation {
         let values = results(program, &Overlay { program, golden: &golden, below: &below });
         let Accuracy { distance, lost_bits } = below.accuracy;
         warnings.extend(lost_bits);
-        Ok(Evaluation { values, warnings, distance: Some(distance), mismatch: below.mismatch })
+        let (clipped, mismatch) = (below.clipped, below.mismatch);
+        Ok(Evaluation { values, warnings, distance: Some(distance), clipped, mismatch })
     }
 }
 
@@ -82,6 +86,8 @@ struct Below {
     mismatch: Option<String>,
     /// How far the results are from golden's; what has no value is 0 on both.
     accuracy: Accuracy,
+    /// What was clipped to the word.
+    clipped: Vec<Clipped>,
 }
 
 impl Below {
@@ -113,7 +119,8 @@ impl Below {
         let before = fixed.clone();
         fixed.step();
         if rung == Rung::Fixed {
-            return Ok(Below { accuracy, ..Below::of(&words, |id| fixed.words(id).to_vec()) });
+            let clipped = fixed.clipped();
+            return Ok(Below { accuracy, clipped, ..Below::of(&words, |id| fixed.words(id).to_vec()) });
         }
         let image = images::of_function(project, &words)?.image;
         let all = (0..words.tensors.len()).map(|id| (id, fixed.words(TensorId(id)).to_vec())).collect();
@@ -126,6 +133,7 @@ impl Below {
         let lowest = &rungs[rungs.len() - 1].1;
         let mut found = Below::of(&words, |id| lowest.get(&id.0).unwrap_or(&rungs[0].1[&id.0]).clone());
         found.accuracy = accuracy;
+        found.clipped = fixed.clipped();
         found.mismatch = first_difference(&rungs, |tensor| words.tensors[tensor].name.clone());
         Ok(found)
     }
@@ -139,7 +147,7 @@ impl Below {
         let names = program.names.iter().map(|(name, id)| (name.clone(), values(*id))).collect();
         let held = program.tensors.iter().enumerate().filter(|(_, t)| matches!(t.role, Role::Input | Role::State));
         let held = held.map(|(id, tensor)| (tensor.name.clone(), values(TensorId(id)))).collect();
-        Below { names, held, mismatch: None, accuracy: Accuracy::default() }
+        Below { names, held, mismatch: None, accuracy: Accuracy::default(), clipped: Vec::new() }
     }
 }
 

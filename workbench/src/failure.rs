@@ -39,6 +39,8 @@ pub enum Failure {
     Usage(String),
     /// Two rungs of the ladder disagree; a JSON result says it in its own `diagnostics`.
     Mismatch(String),
+    /// Values were clipped to their words, and that is not wanted; a JSON result says it in its own `diagnostics`.
+    Saturated(String),
     /// An external tool is missing or failed.
     Tool(String),
     /// A file cannot be read or written.
@@ -57,6 +59,7 @@ impl Failure {
             Failure::DoesNotFit { .. } => "E-BACKEND",
             Failure::Usage(_) => "E-USAGE",
             Failure::Mismatch(_) => "E-MISMATCH",
+            Failure::Saturated(_) => "E-SATURATED",
             Failure::Tool(_) => "E-TOOL",
             Failure::File(_) => "E-FILE",
             Failure::Bug(_) => "E-INTERNAL",
@@ -104,6 +107,7 @@ impl fmt::Display for Failure {
             }
             Failure::Usage(message)
             | Failure::Mismatch(message)
+            | Failure::Saturated(message)
             | Failure::Tool(message)
             | Failure::File(message)
             | Failure::Bug(message) => write!(f, "{message}"),

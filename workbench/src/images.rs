@@ -153,15 +153,6 @@ pub fn line_of(project: &Project, span: Span) -> usize {
     if span == Span::default() { 0 } else { line_column(&project.source.text, span.start).0 }
 }
 
-/// Counts by source line, from counts by place.
-pub fn by_line(project: &Project, counts: &[(Span, u64)]) -> BTreeMap<usize, u64> {
-    let mut lines = BTreeMap::new();
-    for &(span, count) in counts {
-        *lines.entry(line_of(project, span)).or_insert(0) += count;
-    }
-    lines
-}
-
 /// The image of a function. Tables and accumulators of its grid stay those of the specification, so that other functions run on it, too.
 ///
 /// # Errors

@@ -50,6 +50,7 @@
 //! | [`engines`] | programs as engines of a training, rung by rung |
 //! | [`fit`](mod@fit) | one machine for several programs |
 //! | [`images`], [`design`] | fixed-point programs and images, all for one machine |
+//! | [`saturation`] | values that did not fit their words, and those that a model is made for |
 //! | [`functions`] | programs that train nothing |
 //! | [`evaluation`] | one evaluation on any rung |
 //! | [`ir`] | the program after a stage or a pass, as text |
@@ -68,6 +69,8 @@ pub mod project;
 pub mod reading;
 pub mod records;
 pub mod samples;
+pub mod saturation;
+mod sealed;
 pub mod serial;
 pub mod simulated;
 pub mod simulators;

@@ -209,13 +209,7 @@ impl Samples {
     ///
     /// # Errors
     /// Whatever is wrong with settings or program.
-    pub fn random(
-        project: &Project,
-        asked: &Choices,
-        count: usize,
-        size: f64,
-        progress: &dyn Progress,
-    ) -> Result<Samples, Failure> {
+    pub fn random(project: &Project, asked: &Choices, size: f64, progress: &dyn Progress) -> Result<Samples, Failure> {
         let (settings, plan) = project.plan(asked)?;
         let program = project.parse(&rate(&settings).into_iter().collect::<Vec<_>>(), progress)?;
         images::check_fractions(project, &program)?;
@@ -227,6 +221,7 @@ impl Samples {
         };
         let inputs: usize = signature.fields[..signature.inputs].iter().map(Field::elements).sum();
         let labels = label_elements(&program);
+        let count = made_up(inputs, plan.schedule.batch, &project.source)?;
         let classes = labels.saturating_sub(settings.first_class).max(1);
         let mut sample = || -> Step {
             let mut values: Vec<f64> = (0..inputs).map(|_| size * (2.0 * noise.next() - 1.0)).collect();
@@ -339,6 +334,19 @@ impl Samples {
 /// Size of the features and numbers that are made up first; smaller ones where a training with these diverges.
 pub const LARGEST_MADE_UP: f64 = 2.0;
 
+/// Most values of one sample that is made up.
+const MOST_MADE_UP_VALUES: usize = 1 << 18;
+
+/// How many samples are made up, for so many values of a sample: fewer of large ones, but more than a batch.
+fn made_up(values: usize, batch: usize, source: &Source) -> Result<usize, Failure> {
+    if values > MOST_MADE_UP_VALUES {
+        let message = format!("a sample has {values} values, samples are made up of at most {MOST_MADE_UP_VALUES}");
+        let diagnostic = Diagnostic::global(Code::Limit, message).with_help("give samples: --data FILE");
+        return Err(Failure::about(source, vec![diagnostic]));
+    }
+    Ok(((1 << 22) / values.max(1)).max(2 * batch).clamp(8, 256))
+}
+
 /// Where a project's samples come from: the data the user names, the config's, or made-up ones.
 ///
 /// # Errors
@@ -364,7 +372,7 @@ pub fn for_image(
             if size == LARGEST_MADE_UP {
                 progress.note(&Note::MadeUpSamples);
             }
-            Samples::random(project, asked, 256, size, progress)
+            Samples::random(project, asked, size, progress)
         }
     }
 }

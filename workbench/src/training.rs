@@ -12,11 +12,11 @@ pub mod prediction;
 use crate::checkpoint::{Best, Checkpoint, Reached};
 use crate::engines::{NamedRanges, Programs, Rung};
 use crate::failure::Failure;
-use crate::images;
 use crate::model_file::{ModelFile, Words};
 use crate::progress::{Listening, Progress};
 use crate::project::Project;
 use crate::samples::{self, Samples};
+use crate::saturation::{self, Saturation, Unit, ValidRanges};
 use crate::serial::AttachedBoard;
 use crate::simulated::Spent;
 use compiler::fixed::NumberReport;
@@ -106,8 +106,10 @@ pub struct Outcome {
     pub results: Vec<Achieved>,
     /// What was compared with the rungs above.
     pub comparison: Option<Comparison>,
-    /// Clipped results by source line.
-    pub saturations: BTreeMap<usize, u64>,
+    /// What was clipped to the word.
+    pub saturations: Vec<Saturation>,
+    /// What inputs and weights the result is made for.
+    pub valid: ValidRanges,
     /// Smallest and largest values of the golden run.
     pub ranges: NamedRanges,
     /// Bits after the binary point of the weights, if they are words.
@@ -174,7 +176,8 @@ impl Training {
         let mut outcome = Outcome {
             results: vec![reals],
             comparison: None,
-            saturations: BTreeMap::new(),
+            saturations: Vec::new(),
+            valid: saturation::valid_for_reals(&self.samples.signature, &ranges),
             ranges,
             fractions: None,
             numbers: None,
@@ -187,9 +190,10 @@ impl Training {
             let before = kept.lower.get_or_insert_with(Reached::default).clone();
             outcome.results.push(self.achieve(how.rung, how, &mut lower, &mut kept, progress)?);
             outcome.fractions = Some(lowered.fractions());
+            outcome.valid = saturation::valid_for_words(&lowered.predict);
             outcome.numbers = Some(lowered.numbers);
             outcome.comparison = sum(before.comparison.as_ref(), sim::train::comparison(&lower));
-            outcome.saturations = self.clipped(&before.saturations, &lower);
+            outcome.saturations = self.clipped(&before, &lower);
         }
         Ok(outcome)
     }
@@ -252,15 +256,27 @@ impl Training {
             shapes: self.samples.shapes_of_weights(),
             words: outcome.fractions.clone().map(|fractions| Words { bits, fractions }),
             recipe: Some(self.project.recipe(&self.samples.settings)),
+            valid: outcome.valid.clone(),
+            sha256: None,
         }
     }
 
-    fn clipped(&self, before: &BTreeMap<usize, u64>, engines: &Engines) -> BTreeMap<usize, u64> {
-        let mut lines = images::by_line(&self.project, &engines.full.saturations());
-        for (line, count) in before {
-            *lines.entry(*line).or_insert(0) += count;
+    /// What was clipped, before and since.
+    fn clipped(&self, before: &Reached, engines: &Engines) -> Vec<Saturation> {
+        let of = |engine: &dyn Engine, unit| Saturation::all(&self.project, &engine.clipped(), unit);
+        let updates_before = before.epochs * (self.samples.train.len() / self.schedule.batch);
+        let mut all = before.saturations.clone();
+        Saturation::merge(&mut all, of(engines.full.as_ref(), Unit::Update), updates_before as u64);
+        if let Some(rest) = &engines.rest {
+            let mut rest = of(rest.as_ref(), Unit::Update);
+            // It has a count of its own for its updates.
+            for saturation in &mut rest {
+                saturation.first_steps.clear();
+            }
+            Saturation::merge(&mut all, rest, 0);
         }
-        lines
+        Saturation::merge(&mut all, of(engines.predict.as_ref(), Unit::Row), 0);
+        all
     }
 
     /// Whether there has been no better epoch for too long.
@@ -324,12 +340,14 @@ impl Training {
                     trained: trained.clone(),
                     ranges: merged(&before.ranges, now),
                     comparison: sum(before.comparison.as_ref(), sim::train::comparison(engines)),
-                    saturations: self.clipped(&before.saturations, engines),
+                    saturations: self.clipped(&before, engines),
                     curve: curve.clone(),
                     best: best.clone(),
                 };
+                // What differs from the rung above is not worth going on with.
+                let agrees = reached.comparison.as_ref().is_none_or(Comparison::agrees);
                 *(if golden { &mut kept.golden } else { kept.lower.get_or_insert_default() }) = reached;
-                if let Err(failure) = progress.checkpoint(kept) {
+                if let Err(failure) = if agrees { progress.checkpoint(kept) } else { Ok(()) } {
                     failed = Some(failure);
                     return Err(EngineError::Interrupted);
                 }

@@ -12,7 +12,8 @@ use crate::tensor::{Affine, Aggregate, Binary, IterId, Iterator, Nest, Node, Pro
 ///     g[i]  = d * x[i]
 ///     w'[i] = w[i] - mu * g[i]      =>     w'[i] = w[i] - mu * (d * x[i])
 ///
-/// Functions, comparisons and sums stay: they are operations of their own. Definitions that are no longer read stay, too, until
+/// Functions, comparisons and sums stay: they are operations of their own. So does what would make a body larger than
+/// [`LARGEST_FUSED`]: `b = a + a; c = b + b; ...` doubles with every statement. Definitions that are no longer read stay, too, until
 /// dead code goes: what [`super::split`] makes may turn out to be one of them, and then has the name of the source.
 pub fn fuse_maps(program: &Program) -> Program {
     let mut result = program.clone();
@@ -24,6 +25,9 @@ pub fn fuse_maps(program: &Program) -> Program {
     }
     result
 }
+
+/// Nodes of the largest body that fusion makes, counted as a tree: the work of later passes grows with its square.
+pub const LARGEST_FUSED: u64 = 128;
 
 fn inline_definition(program: &mut Program, number: usize) {
     let definition = program.nests[number].clone();
@@ -45,11 +49,15 @@ fn inline_definition(program: &mut Program, number: usize) {
     }
     let Some(inverse) = Inverse::of(&definition) else { return };
     let sources = body.tensors();
+    let size = definition.body.tree_size(|_| 1);
     for reader in flow.readers[target.0].clone() {
         if reader <= number || sources.iter().any(|t| flow.written_in(*t, number + 1..reader)) {
             continue;
         }
         let nest = &mut program.nests[reader];
+        if !trivial && nest.body.tree_size(|tensor| if tensor == target { size } else { 1 }) > LARGEST_FUSED {
+            continue;
+        }
         // A nest that writes one of the sources may read it only where it writes (law 6).
         if sources.contains(&nest.out) {
             continue;

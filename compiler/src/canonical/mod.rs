@@ -133,22 +133,38 @@ pub fn canonicalise_watched(
     Ok(program)
 }
 
-/// Operations of one statement that the passes take on; their work grows with its square.
-const LARGEST_BODY: usize = 2048;
+/// Operands and operations of one statement that the passes take on; their work grows with its square.
+const LARGEST_BODY: u64 = 2048;
 
-/// Refuse statements that are longer than anybody writes.
+/// Operands and operations of all statements together.
+const LARGEST_PROGRAM: u64 = 16_384;
+
+/// Statements, those that the front end makes of one included: some passes look at every pair of them.
+const MOST_STATEMENTS: usize = 2048;
+
+/// Refuse statements that are longer than anybody writes, and programs of more of them.
 fn limit_expressions(program: &Program) -> Result<(), Vec<Diagnostic>> {
-    let too_long = program.nests.iter().filter(|nest| nest.body.nodes.len() > LARGEST_BODY);
-    let errors: Vec<Diagnostic> = too_long
-        .map(|nest| {
-            let message = format!(
-                "this expression has {} operands and operations, the limit is {LARGEST_BODY}",
-                nest.body.nodes.len()
-            );
+    let sizes: Vec<u64> = program.nests.iter().map(|nest| nest.body.tree_size(|_| 1)).collect();
+    let too_long = program.nests.iter().zip(&sizes).filter(|(_, size)| **size > LARGEST_BODY);
+    let mut errors: Vec<Diagnostic> = too_long
+        .map(|(nest, size)| {
+            let message = format!("this expression has {size} operands and operations, the limit is {LARGEST_BODY}");
             Diagnostic::new(Code::Limit, nest.origin.span(), message)
                 .with_help("name parts of it in statements of their own")
         })
         .collect();
+    let total = sizes.iter().fold(0u64, |total, &size| total.saturating_add(size));
+    let whole = [
+        (program.nests.len() as u64, MOST_STATEMENTS as u64, "statements"),
+        (total, LARGEST_PROGRAM, "operands and operations"),
+    ];
+    let too_many = whole.into_iter().filter(|(found, limit, _)| errors.is_empty() && found > limit);
+    let too_many = too_many.map(|(found, limit, what)| {
+        Diagnostic::global(Code::Limit, format!("the program has {found} {what}, the limit is {limit}"))
+            .with_help("a tensor with one more dimension takes the place of statements that are alike")
+    });
+    let too_many: Vec<Diagnostic> = too_many.collect();
+    errors.extend(too_many);
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
@@ -164,5 +180,36 @@ mod tests {
         let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
         let errors = canonicalise(&program, &options).expect_err("it is too long");
         assert_eq!(errors[0].code, Code::Limit);
+        assert!(errors[0].message.contains("has 40001 operands and operations"), "{}", errors[0].message);
+    }
+
+    /// Programs of so many statements as nobody writes, and of long ones.
+    #[test]
+    fn endless_programs_are_refused() {
+        let refused = |text: String| {
+            let (program, _) = parse(Language::Tabla, &text, &Dialect::default()).expect("it is a program");
+            let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
+            canonicalise(&program, &options).expect_err("it is too long").remove(0).message
+        };
+        let statements = (0..2049).fold(String::from("model_input x; "), |text, n| text + &format!("a{n} = x * {n}; "));
+        assert_eq!(refused(statements), "the program has 2049 statements, the limit is 2048");
+        let long = " + x".repeat(1000);
+        let statements = (0..9).fold(String::from("model_input x; "), |text, n| text + &format!("a{n} = x{long}; "));
+        assert_eq!(refused(statements), "the program has 18009 operands and operations, the limit is 16384");
+    }
+
+    /// What doubles with every statement is kept where it is: the work grows with the statements, not with the values.
+    #[test]
+    fn doubled_values_are_not_fused() {
+        let doubled = |count: usize| {
+            let head = String::from("model_input x[4]; model_output y[4]; iterator i[0:4]; a0[i] = x[i] * x[i]; ");
+            let text = (0..count).fold(head, |text, n| text + &format!("a{}[i] = a{n}[i] + a{n}[i]; ", n + 1));
+            let text = text + &format!("y[i] = a{count}[i];");
+            let (program, _) = parse(Language::Tabla, &text, &Dialect::default()).expect("it is a program");
+            let options = Options { keep: Keep::Prediction { names: vec!["y".to_owned()] }, batch: Batch::SINGLE };
+            let canonical = canonicalise(&program, &options).expect("it is short");
+            canonical.nests.iter().map(|nest| nest.body.tree_size(|_| 1)).sum::<u64>()
+        };
+        assert!(doubled(40) <= 40 * 8, "{}", doubled(40));
     }
 }

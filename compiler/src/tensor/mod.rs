@@ -323,6 +323,16 @@ impl Body {
         NodeId(self.nodes.len() - 1)
     }
 
+    /// Nodes of the value as a tree, in which what is used twice stands twice, with `leaf` for a node that reads a tensor.
+    pub fn tree_size(&self, leaf: impl Fn(TensorId) -> u64) -> u64 {
+        let mut sizes: Vec<u64> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let own = if let Node::Read { tensor, .. } = node { leaf(*tensor) } else { 1 };
+            sizes.push(node.operands().iter().fold(own, |size, operand| size.saturating_add(sizes[operand.0])));
+        }
+        sizes.last().copied().unwrap_or(0)
+    }
+
     /// The body whose value is `root`: what the value needs, in the same order.
     #[must_use]
     pub fn rooted(&self, root: NodeId) -> Body {

@@ -75,6 +75,12 @@ static inline uint32_t tabla_cause(volatile void *base, uint32_t *place)
     return cause;
 }
 
+/* Whether the last run clipped a result to its word; what `status` says of the input is gone after this. */
+static inline int tabla_has_saturated(volatile void *base)
+{
+    return (tabla_get(base, TABLA_STATUS) & TABLA_STATUS_SATURATED) != 0;
+}
+
 /* Cycles of the last run. */
 static inline uint64_t tabla_cycles(volatile void *base)
 {

@@ -114,18 +114,10 @@ impl Encoding {
     /// `E-DATA` for missing columns, for cells that are not numbers and for unknown labels; `with_targets = false` reads the features only.
     /// A missing feature is NaN if `gaps` says that it may be missing.
     pub fn read(&self, table: &Table, with_targets: bool, gaps: bool) -> Result<Rows, Vec<Diagnostic>> {
-        let columns = |names: &[String]| {
-            let (found, missing): (Vec<_>, Vec<_>) =
-                names.iter().map(|name| table.column(name)).partition(Result::is_ok);
-            if missing.is_empty() {
-                Ok(found.into_iter().filter_map(Result::ok).collect::<Vec<usize>>())
-            } else {
-                Err(missing.into_iter().filter_map(Result::err).take(20).collect::<Vec<_>>())
-            }
-        };
-        let features = columns(&self.features)?;
+        let features = table.columns_of(&self.features)?;
         let features = if gaps { table.numbers_with_gaps(&features)? } else { table.numbers(&features)? };
-        let targets = if with_targets { self.coding.codes(table, &columns(&self.targets)?)? } else { Vec::new() };
+        let targets =
+            if with_targets { self.coding.codes(table, &table.columns_of(&self.targets)?)? } else { Vec::new() };
         Ok(Rows { features, targets })
     }
 

@@ -2,11 +2,13 @@
 
 use crate::data::table::{Table, check_size};
 use arch::{Code, Diagnostic, Span};
+use std::collections::BTreeSet;
 
 /// Name of the column that holds the labels; it is the last one.
 pub const LABEL: &str = "label";
 
-/// Whether the first line that says something is a label and features: no header of another format looks like that.
+/// Whether the first line that says something is a label and, among other things, a feature: no header of another format looks like that,
+/// and what is damaged in it is told by [`read`].
 pub fn looks_like(text: &[u8]) -> bool {
     let lines = text
         .split(|&byte| byte == b'\n')
@@ -16,8 +18,7 @@ pub fn looks_like(text: &[u8]) -> bool {
     };
     let mut words = line.split_ascii_whitespace();
     let label = words.next().is_some_and(|word| word.parse::<f64>().is_ok());
-    let mut features = words.take(3).peekable();
-    label && features.peek().is_some() && features.all(|word| feature(word).is_some())
+    label && words.any(|word| feature(word).is_some())
 }
 
 fn without_comment(line: &str) -> &str {
@@ -52,12 +53,12 @@ pub fn read(text: &[u8]) -> Result<Table, Diagnostic> {
         if label.parse::<f64>().is_err() {
             return wrong(label, "is not a label: a number comes first");
         }
-        let mut features = Vec::new();
+        let (mut features, mut known) = (Vec::new(), BTreeSet::new());
         for word in words {
             let Some((number, value)) = feature(word) else {
                 return wrong(word, "is not a feature: NUMBER:VALUE is expected");
             };
-            if features.iter().any(|&(known, _)| known == number) {
+            if !known.insert(number) {
                 return wrong(word, "gives a feature that the line has already given");
             }
             most = most.max(number);

@@ -103,10 +103,14 @@ pub fn read(bytes: &[u8]) -> Result<Array, Diagnostic> {
         let message = wrong(format!("of the type `{}`, which is not a number", header.kind.escape_default()));
         return Err(message.with_help("save it as numbers: numpy.save(\"data.npy\", array.astype(\"float32\"))"));
     }
-    let count = header.shape.iter().try_fold(1usize, |count, &extent| count.checked_mul(extent));
-    let Some(count) = count.filter(|&count| count <= MOST_CELLS) else {
-        return Err(Diagnostic::global(Code::Limit, format!("an array may have at most {MOST_CELLS} elements")));
-    };
+    // An extent of 0 leaves no elements, but the others still count rows and columns.
+    let bound = header.shape.iter().try_fold(1usize, |count, &extent| count.checked_mul(extent.max(1)));
+    if bound.is_none_or(|bound| bound > MOST_CELLS) {
+        let message =
+            format!("an array may have at most {MOST_CELLS} elements, and extents up to that beside an extent of 0");
+        return Err(Diagnostic::global(Code::Limit, message));
+    }
+    let count: usize = header.shape.iter().product();
     if data.len() != count * size {
         let message = format!("of {count} elements of {size} bytes, but has {} bytes", data.len());
         return Err(wrong(message));
@@ -245,6 +249,10 @@ mod tests {
         assert_eq!(message(&objects), "the NumPy array is of the type `|O`, which is not a number");
         let huge = file("{'descr': '<f8', 'fortran_order': False, 'shape': (99999999, 9999999999999)}\n", &[]);
         assert_eq!(read(&huge).unwrap_err().code, Code::Limit);
+        for shape in ["(1000000000000, 0)", "(0, 1000000000000)", "(0, 4294967296, 4294967296)"] {
+            let nothing = file(&format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}\n"), &[]);
+            assert_eq!(read(&nothing).unwrap_err().code, Code::Limit, "{shape}");
+        }
         assert!(message(&file("{'descr': [('a', '<f8')], 'shape': (1,)}", &[])).contains("header"));
     }
 

@@ -31,6 +31,8 @@ fn number(bytes: &[u8], at: usize, width: usize) -> Option<usize> {
 struct Entry {
     name: String,
     method: usize,
+    /// CRC-32 of its bytes.
+    checksum: usize,
     packed: usize,
     at: usize,
 }
@@ -39,7 +41,8 @@ struct Entry {
 fn entry(bytes: &[u8], at: usize) -> Option<(Entry, usize)> {
     let record = bytes.get(at..)?.strip_prefix(ENTRY).map(|_| &bytes[at..])?;
     let field = |place: usize, width: usize| number(record, place, width);
-    let (method, mut packed, unpacked) = (field(10, 2)?, field(20, 4)?, field(24, 4)?);
+    let (method, checksum) = (field(10, 2)?, field(16, 4)?);
+    let (mut packed, unpacked) = (field(20, 4)?, field(24, 4)?);
     let (name, extra, comment) = (field(28, 2)?, field(30, 2)?, field(32, 2)?);
     let mut place = field(42, 4)?;
     let text = String::from_utf8_lossy(record.get(ENTRY_BYTES..ENTRY_BYTES + name)?).into_owned();
@@ -63,7 +66,7 @@ fn entry(bytes: &[u8], at: usize) -> Option<(Entry, usize)> {
         }
         extras = &extras[4 + length..];
     }
-    Some((Entry { name: text, method, packed, at: place }, at + ENTRY_BYTES + name + extra + comment))
+    Some((Entry { name: text, method, checksum, packed, at: place }, at + ENTRY_BYTES + name + extra + comment))
 }
 
 /// The bytes of an entry.
@@ -72,24 +75,35 @@ fn content(bytes: &[u8], entry: &Entry) -> Result<Vec<u8>, Diagnostic> {
         .get(entry.at..)
         .filter(|rest| rest.starts_with(LOCAL))
         .ok_or_else(|| damaged("an entry is not where it should be"))?;
-    let skip = number(local, 26, 2).zip(number(local, 28, 2)).map(|(name, extra)| LOCAL_BYTES + name + extra);
+    let lengths = number(local, 26, 2).zip(number(local, 28, 2));
+    let skip = lengths.map(|(name, extra)| LOCAL_BYTES + name + extra);
+    let named = lengths.and_then(|(name, _)| local.get(LOCAL_BYTES..LOCAL_BYTES + name));
+    if named.is_none_or(|name| String::from_utf8_lossy(name) != entry.name) {
+        return Err(damaged(&format!("`{}` is called otherwise where it is", entry.name)));
+    }
     let packed = skip
         .and_then(|skip| local.get(skip..skip.checked_add(entry.packed)?))
         .ok_or_else(|| damaged("it is cut short"))?;
-    match entry.method {
-        0 => Ok(packed.to_vec()),
-        8 => limited(flate2::read::DeflateDecoder::new(packed), "zip"),
-        method => Err(Diagnostic::global(
-            Code::Data,
-            format!("`{}` is packed by the method {method}, which is not read", entry.name),
-        )),
+    let content = match entry.method {
+        0 => packed.to_vec(),
+        8 => limited(flate2::read::DeflateDecoder::new(packed), "zip")?,
+        method => {
+            let message = format!("`{}` is packed by the method {method}, which is not read", entry.name);
+            return Err(Diagnostic::global(Code::Data, message));
+        }
+    };
+    let mut sum = flate2::Crc::new();
+    sum.update(&content);
+    if sum.sum() as usize != entry.checksum {
+        return Err(damaged(&format!("the bytes of `{}` do not match their checksum", entry.name)));
     }
+    Ok(content)
 }
 
 /// All arrays, in the order of the archive, by their names without `.npy`.
 ///
 /// # Errors
-/// `E-DATA` if the archive or an array is damaged; `E-LIMIT`.
+/// `E-DATA` if the archive or an array is damaged, or an array is there twice; `E-LIMIT`.
 pub fn read(bytes: &[u8]) -> Result<Vec<(String, Array)>, Diagnostic> {
     // The end record has a comment of at most 64 KiB.
     let from = bytes.len().saturating_sub(65_557);
@@ -98,11 +112,17 @@ pub fn read(bytes: &[u8]) -> Result<Vec<(String, Array)>, Diagnostic> {
     let whole = bytes.len() >= end + END_BYTES;
     let directory = number(bytes, end + 10, 2).zip(number(bytes, end + 16, 4)).filter(|_| whole);
     let (count, mut at) = directory.ok_or_else(|| damaged("its directory is cut short"))?;
-    let mut arrays = Vec::new();
+    if number(bytes, end + 8, 2) != Some(count) {
+        return Err(damaged("it says twice how many entries it has, and differs"));
+    }
+    let mut arrays: Vec<(String, Array)> = Vec::new();
     for _ in 0..count {
         let (entry, next) = entry(bytes, at).ok_or_else(|| damaged("its directory is cut short"))?;
         at = next;
         let Some(name) = entry.name.strip_suffix(".npy") else { continue };
+        if arrays.iter().any(|(known, _)| known == name) {
+            return Err(damaged(&format!("it has the array `{name}` twice")));
+        }
         let array = npy::read(&content(bytes, &entry)?).map_err(|error| {
             let message = error.message.replacen("the NumPy array", &format!("the NumPy array `{name}`"), 1);
             Diagnostic { message, ..error }
@@ -173,7 +193,7 @@ mod tests {
         assert_eq!(arrays[1].1, Array { shape: vec![], values: vec![0.25], whole: false });
     }
 
-    /// No cut and no changed byte makes it panic.
+    /// No cut and no changed byte makes it panic, or changes what is read.
     #[test]
     fn damage_is_said() {
         let whole = sample();
@@ -184,9 +204,17 @@ mod tests {
             for value in [0, 0x7f, 0xff] {
                 let mut bytes = whole.clone();
                 bytes[place] = value;
-                let _ = read(&bytes);
+                let arrays = read(&bytes);
+                assert!(arrays.is_err() || arrays == read(&whole), "byte {place} is {value}");
             }
         }
+    }
+
+    #[test]
+    fn no_array_is_there_twice() {
+        let array = |value| ("w".to_owned(), vec![1], vec![value]);
+        let message = read(&write(&[array(1.0), array(2.0)])).unwrap_err().message;
+        assert_eq!(message, "the zip archive is damaged: it has the array `w` twice");
     }
 
     #[test]

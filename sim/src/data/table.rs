@@ -3,6 +3,7 @@
 //! CSV text is read here; the other formats make a table in their own modules.
 
 use arch::{Code, Diagnostic, Span};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The cells of a file, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,9 @@ pub struct Table {
 
 /// Most cells of a table: 20 million are about 1 GB.
 pub const MOST_CELLS: usize = 20_000_000;
+
+/// Most columns that are said to be missing.
+const MOST_ERRORS: usize = 20;
 
 /// What is looked for between cells, if the user names nothing.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -66,8 +70,9 @@ impl Table {
             Ok(header) => header.iter().map(str::to_owned).collect(),
             Err(error) => return Err(from_csv_error(&error, &[], text)),
         };
-        for (n, column) in columns.iter().enumerate() {
-            if columns[..n].contains(column) {
+        let mut known = BTreeSet::new();
+        for column in &columns {
+            if !known.insert(column) {
                 return Err(Diagnostic::global(Code::Data, format!("two columns are called `{column}`")));
             }
         }
@@ -160,6 +165,19 @@ impl Table {
                 None => missing.with_help(format!("its columns are {}", list(&self.columns))),
             }
         })
+    }
+
+    /// Numbers of columns, in the order of their names.
+    ///
+    /// # Errors
+    /// As [`Table::column`], for the first names that are missing.
+    pub fn columns_of(&self, names: &[String]) -> Result<Vec<usize>, Vec<Diagnostic>> {
+        let known: BTreeMap<&str, usize> = (0..).zip(&self.columns).map(|(n, name)| (name.as_str(), n)).collect();
+        let (found, missing): (Vec<_>, Vec<_>) =
+            names.iter().map(|name| known.get(name.as_str()).copied().ok_or(name)).partition(Result::is_ok);
+        let missing = missing.into_iter().filter_map(Result::err).take(MOST_ERRORS);
+        let missing: Vec<Diagnostic> = missing.filter_map(|name| self.column(name).err()).collect();
+        if missing.is_empty() { Ok(found.into_iter().filter_map(Result::ok).collect()) } else { Err(missing) }
     }
 
     /// The number in a cell.

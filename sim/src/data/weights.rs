@@ -11,6 +11,7 @@
 
 use crate::data::{npy, npz};
 use arch::{Code, Diagnostic};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The weights of one tensor.
@@ -56,11 +57,14 @@ fn wrong(message: impl Into<String>) -> Diagnostic {
     Diagnostic::global(Code::Data, message)
 }
 
-/// Write weights; `word` is the width of the words, for C.
+/// Smallest and largest value of each input and tensor of weights that a model is made for.
+pub type Valid = BTreeMap<String, (f64, f64)>;
+
+/// Write weights; `word` is the width of the words and `valid` what the model is made for, for C.
 ///
 /// # Errors
 /// `E-DATA`: one array cannot hold several tensors.
-pub fn write(weights: &[Weights], format: Format, word: u32) -> Result<Vec<u8>, Diagnostic> {
+pub fn write(weights: &[Weights], format: Format, word: u32, valid: &Valid) -> Result<Vec<u8>, Diagnostic> {
     let shape = |tensor: &Weights| tensor.shape.iter().map(|&extent| extent as usize).collect::<Vec<_>>();
     match (format, weights) {
         (Format::Npy, [tensor]) => Ok(npy::write(&shape(tensor), &tensor.values)),
@@ -83,7 +87,7 @@ pub fn write(weights: &[Weights], format: Format, word: u32) -> Result<Vec<u8>, 
             }
             Ok(text.into_bytes())
         }
-        (Format::C, _) => Ok(header(weights, word).into_bytes()),
+        (Format::C, _) => Ok(header(weights, word, valid).into_bytes()),
     }
 }
 
@@ -106,13 +110,17 @@ fn c_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     taken
 }
 
-fn header(weights: &[Weights], word: u32) -> String {
+fn header(weights: &[Weights], word: u32, valid: &Valid) -> String {
     let mut text = String::from(
         "/* Weights of a model, written by tabla-gen. No licence of tabla-gen applies to this file. */\n\
          #ifndef TABLA_WEIGHTS_H\n#define TABLA_WEIGHTS_H\n#include <stdint.h>\n",
     );
     let bits = [8, 16, 32].into_iter().find(|&bits| word <= bits).unwrap_or(64);
-    for (tensor, name) in weights.iter().zip(c_names(weights.iter().map(|tensor| tensor.name.as_str()))) {
+    let known = || weights.iter().map(|tensor| tensor.name.as_str());
+    let inputs: Vec<&str> =
+        valid.keys().map(String::as_str).filter(|name| !known().any(|weights| weights == *name)).collect();
+    let names = c_names(known().chain(inputs.iter().copied()));
+    for (tensor, name) in weights.iter().zip(&names) {
         let extents = tensor.shape.iter().fold(String::new(), |text, extent| text + &format!("[{extent}]"));
         let extents = if extents.is_empty() { "[1]".to_owned() } else { extents };
         let (kind, values): (String, Vec<String>) = match tensor.fraction {
@@ -135,7 +143,30 @@ fn header(weights: &[Weights], word: u32) -> String {
         }
         text.push_str("\n};\n");
     }
+    for (known, name) in known().chain(inputs.iter().copied()).zip(&names) {
+        text += &valid.get(known).map_or_else(String::new, |range| guard(name, *range));
+    }
     text + "\n#endif\n"
+}
+
+/// What the model is made for, and a function that says how many values are not.
+fn guard(name: &str, (low, high): (f64, f64)) -> String {
+    let capitals = name.to_uppercase();
+    format!(
+        "
+/* The model is made for these values of `{name}`. */
+#define TABLA_{capitals}_LOW ({low:?})
+#define TABLA_{capitals}_HIGH ({high:?})
+/* How many of `count` values are outside, or no numbers: predictions of such values are not to be trusted. */
+static inline unsigned long tabla_{name}_outside(const double *values, unsigned long count)
+{{
+    unsigned long outside = 0, at;
+    for (at = 0; at < count; at++)
+        outside += !(values[at] >= TABLA_{capitals}_LOW && values[at] <= TABLA_{capitals}_HIGH);
+    return outside;
+}}
+"
+    )
 }
 
 /// Read weights for tensors of known names and sizes, in any of the formats.
@@ -251,20 +282,20 @@ mod tests {
         for fraction in [None, Some(10), Some(-3), Some(40)] {
             for format in [Format::Npz, Format::Csv, Format::C] {
                 let weights = sample(fraction);
-                let read = read(&write(&weights, format, 16).unwrap(), format, &tensors()).unwrap();
+                let read = read(&write(&weights, format, 16, &Valid::new()).unwrap(), format, &tensors()).unwrap();
                 for (read, written) in read.iter().zip(&weights) {
                     assert_eq!(read.values, written.values, "{format:?} {fraction:?}");
                 }
             }
         }
         let one = &sample(None)[..1];
-        let bytes = write(one, Format::Npy, 16).unwrap();
+        let bytes = write(one, Format::Npy, 16, &Valid::new()).unwrap();
         assert_eq!(read(&bytes, Format::Npy, &tensors()[..1]).unwrap(), one);
     }
 
     #[test]
     fn the_header_is_c() {
-        let text = String::from_utf8(write(&sample(Some(10)), Format::C, 12).unwrap()).unwrap();
+        let text = String::from_utf8(write(&sample(Some(10)), Format::C, 12, &Valid::new()).unwrap()).unwrap();
         assert!(text.contains(
             "#define TABLA_W_1_FRACTION (10)\nstatic const int16_t tabla_w_1[2][2] = {\n    1, -513, 0, 32767,\n};"
         ));
@@ -279,7 +310,11 @@ mod tests {
         let weights = [tensor("w.1", 1.0), tensor("w_1", 2.0), tensor("a,\"b\"", 3.0)];
         let tensors: Vec<_> = weights.iter().map(|tensor| (tensor.name.clone(), tensor.shape.clone())).collect();
         for format in [Format::Npz, Format::Csv, Format::C] {
-            assert_eq!(read(&write(&weights, format, 16).unwrap(), format, &tensors).unwrap(), weights, "{format:?}");
+            assert_eq!(
+                read(&write(&weights, format, 16, &Valid::new()).unwrap(), format, &tensors).unwrap(),
+                weights,
+                "{format:?}"
+            );
         }
     }
 
@@ -296,7 +331,7 @@ mod tests {
             message("tensor,element,value\nw'1,0,1\nb,0,1\n"),
             "`w'1` has 4 weights in the model, 1 in the file"
         );
-        assert!(write(&sample(None), Format::Npy, 16).unwrap_err().message.contains("the model has 2"));
+        assert!(write(&sample(None), Format::Npy, 16, &Valid::new()).unwrap_err().message.contains("the model has 2"));
         let header = |text: &str| read(text.as_bytes(), Format::C, &tensors()).unwrap_err().message;
         assert!(header("static const double tabla_b[1] = {x}").contains("damaged"));
         assert_eq!(header("static const int8_t tabla_b[1] = {1}"), "the header has no fraction for `b`");

@@ -8,7 +8,8 @@
 pub(crate) mod address;
 mod run;
 
-use arch::number::{quantise, to_f64};
+use crate::clipped::{Clipped, Count};
+use arch::number::{quantise, to_f64, word_max, word_min};
 use compiler::fixed::{Program, Role};
 use compiler::tensor::TensorId;
 use run::Compiled;
@@ -19,8 +20,13 @@ pub struct Fixed {
     program: Program,
     memory: Vec<Vec<i64>>,
     operations: Vec<Compiled>,
-    saturations: Vec<u64>,
-    input_saturations: u64,
+    /// Steps that have been run and counted.
+    steps: u64,
+    counts: bool,
+    /// What each tensor was given that did not fit.
+    given: Vec<Count>,
+    /// What each operation computed that did not fit.
+    computed: Vec<Count>,
 }
 
 impl Fixed {
@@ -38,8 +44,10 @@ impl Fixed {
             program: program.clone(),
             memory,
             operations: program.operations.iter().map(|o| Compiled::new(program, o)).collect(),
-            saturations: vec![0; program.operations.len()],
-            input_saturations: 0,
+            steps: 0,
+            counts: true,
+            given: vec![Count::default(); program.tensors.len()],
+            computed: vec![Count::default(); program.operations.len()],
         }
     }
 
@@ -70,17 +78,25 @@ impl Fixed {
         let fraction = self.program.tensors[tensor.0].fraction;
         let memory = &mut self.memory[tensor.0];
         assert_eq!(values.len(), memory.len(), "values of {}", self.program.tensors[tensor.0].name);
+        let mut clipped = 0;
         for (word, &value) in memory.iter_mut().zip(values) {
             let (nearest, saturated) = quantise(value, fraction, self.program.word);
             *word = nearest;
-            self.input_saturations += u64::from(saturated);
+            clipped += u64::from(saturated);
+        }
+        if self.counts {
+            self.given[tensor.0].add(self.steps + 1, clipped);
         }
     }
 
     /// Run every operation once.
     pub fn step(&mut self) {
-        for (operation, saturations) in self.operations.iter().zip(&mut self.saturations) {
-            *saturations += operation.run(&self.program, &mut self.memory);
+        self.steps += u64::from(self.counts);
+        for (operation, count) in self.operations.iter().zip(&mut self.computed) {
+            let clipped = operation.run(&self.program, &mut self.memory);
+            if self.counts {
+                count.add(self.steps, clipped);
+            }
         }
     }
 
@@ -95,13 +111,38 @@ impl Fixed {
         self.memory[tensor.0].iter().map(|&word| to_f64(word, fraction)).collect()
     }
 
-    /// How many results of each operation have saturated so far.
-    pub fn saturations(&self) -> &[u64] {
-        &self.saturations
+    /// How often each operation has computed what did not fit.
+    pub fn computed(&self) -> &[Count] {
+        &self.computed
     }
 
-    /// How many values given to [`Fixed::set_real`] have saturated so far.
-    pub fn input_saturations(&self) -> u64 {
-        self.input_saturations
+    /// Everything that was clipped so far: what was given, then what was computed, in the order of the program.
+    pub fn clipped(&self) -> Vec<Clipped> {
+        let found = |tensor: TensorId, computed, count: &Count| {
+            let fraction = self.program.tensors[tensor.0].fraction;
+            let end = |word: i128| to_f64(word as i64, fraction);
+            let range = (end(word_min(self.program.word)), end(word_max(self.program.word)));
+            Clipped { tensor: self.name_of(tensor), computed, range, count: count.clone() }
+        };
+        let given = self.given.iter().enumerate().map(|(id, count)| found(TensorId(id), None, count));
+        let operations = self.program.operations.iter().zip(&self.computed);
+        let computed = operations.map(|(operation, count)| found(operation.out, Some(operation.origin.span()), count));
+        given.chain(computed).filter(|clipped| clipped.count.values > 0).collect()
+    }
+
+    /// As the program calls a tensor; of several names for the same one, the last.
+    fn name_of(&self, tensor: TensorId) -> String {
+        let named = self.program.names.iter().rev().find(|(_, id)| *id == tensor);
+        named.map_or_else(|| self.program.tensors[tensor.0].name.clone(), |(name, _)| name.clone())
+    }
+
+    /// Count nothing of what this tensor was given so far: it is given anew.
+    pub fn forget_given(&mut self, tensor: TensorId) {
+        self.given[tensor.0] = Count::default();
+    }
+
+    /// Whether steps and what they clip are counted from now on: not where steps are run a second time.
+    pub fn count(&mut self, counts: bool) {
+        self.counts = counts;
     }
 }

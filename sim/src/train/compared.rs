@@ -7,8 +7,8 @@
 //! With `every_update` the steps go one by one first, so that the weights are compared after every update; then all steps
 //! go in one stream, which gives the cycle count that counts.
 
+use crate::clipped::Clipped;
 use crate::train::engine::{Comparison, Engine, EngineError, Model, Run, Step};
-use arch::Span;
 
 /// Two engines side by side; answers as the lower one does.
 pub struct Compared {
@@ -105,10 +105,12 @@ impl Engine for Compared {
         self.steps_done += steps.len() as u64;
         if self.every_update && steps.len() > 1 {
             let start = self.lower.model();
+            self.reference.count(false);
             for (n, step) in steps.iter().enumerate() {
                 self.both(first + n as u64, 1, &|engine| engine.run(std::slice::from_ref(step)))?;
             }
             self.load(&start);
+            self.reference.count(true);
         }
         self.both(first, steps.len() as u64, &|engine| engine.run(steps))
     }
@@ -130,8 +132,12 @@ impl Engine for Compared {
         self.lower.model()
     }
 
-    fn saturations(&self) -> Vec<(Span, u64)> {
-        self.reference.saturations()
+    fn clipped(&self) -> Vec<Clipped> {
+        self.reference.clipped()
+    }
+
+    fn count(&mut self, counts: bool) {
+        self.reference.count(counts);
     }
 
     /// With what the reference compared, if it compares: a difference there comes first, because it is nearer to the top of the ladder.

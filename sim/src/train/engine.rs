@@ -1,6 +1,6 @@
 //! Something that runs a training step on samples: the reals, fixed-point words, the array, the RTL.
 
-use arch::Span;
+use crate::clipped::Clipped;
 use compiler::ranges::Ranges;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -154,10 +154,13 @@ pub trait Engine {
         None
     }
 
-    /// How many results were clipped to the word so far, by place in the source, if it knows.
-    fn saturations(&self) -> Vec<(Span, u64)> {
+    /// What was clipped to the word so far, if it knows.
+    fn clipped(&self) -> Vec<Clipped> {
         Vec::new()
     }
+
+    /// Whether steps and what they clip are counted from now on: not where steps are run a second time.
+    fn count(&mut self, _counts: bool) {}
 
     /// What it compared so far, if it compares.
     fn comparison(&self) -> Option<Comparison> {

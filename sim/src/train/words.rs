@@ -1,8 +1,8 @@
 //! Fixed-point words as an engine: bit by bit what the hardware computes, without any notion of a grid.
 
+use crate::clipped::Clipped;
 use crate::fixed::Fixed;
 use crate::train::engine::{Engine, EngineError, Model, Run, Signature, Step};
-use arch::Span;
 use compiler::fixed::{Program, Role};
 use compiler::tensor::TensorId;
 
@@ -74,6 +74,7 @@ pub fn written(program: &Program, tensor: TensorId) -> Vec<bool> {
 impl Engine for Words {
     fn load(&mut self, model: &Model) {
         for (name, id) in &self.weights {
+            self.fixed.forget_given(*id);
             self.fixed.set_real(*id, &model[name]);
         }
     }
@@ -89,7 +90,7 @@ impl Engine for Words {
                 run.predictions.push(self.fixed.values(id));
             }
         }
-        run.saturated = self.fixed.saturations().iter().any(|&count| count > 0);
+        run.saturated = self.fixed.computed().iter().any(|count| count.values > 0);
         Ok(run)
     }
 
@@ -97,8 +98,11 @@ impl Engine for Words {
         self.weights.iter().map(|(name, id)| (name.clone(), self.fixed.values(*id))).collect()
     }
 
-    fn saturations(&self) -> Vec<(Span, u64)> {
-        let operations = self.fixed.program().operations.iter().map(|operation| operation.origin.span());
-        operations.zip(self.fixed.saturations().iter().copied()).filter(|&(_, count)| count > 0).collect()
+    fn clipped(&self) -> Vec<Clipped> {
+        self.fixed.clipped()
+    }
+
+    fn count(&mut self, counts: bool) {
+        self.fixed.count(counts);
     }
 }

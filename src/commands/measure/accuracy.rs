@@ -26,6 +26,7 @@ use workbench::Failure;
 use workbench::checkpoint::{Checkpoint, Reached};
 use workbench::engines;
 use workbench::images::Lowered;
+use workbench::saturation::{Saturation, Unit};
 use workbench::{How, Outcome, Rung, Training};
 
 /// Training in words of several widths, beside real numbers.
@@ -158,9 +159,15 @@ fn in_words(word: u32, training: &Training, golden: &Outcome, talk: &Talk) -> Re
         fractions,
         rounded: Some(rounded),
         fixed: Some(Parts { train: last.train, test: last.test }),
-        clipped: outcome.saturations.values().sum(),
+        clipped: clipped(&outcome.saturations),
         refused: None,
     })
+}
+
+/// Results of updates that were clipped.
+fn clipped(saturations: &[Saturation]) -> u64 {
+    let computed = saturations.iter().filter(|clipped| clipped.unit == Unit::Update && clipped.line.is_some());
+    computed.map(|clipped| clipped.results).sum()
 }
 
 fn loss(metrics: Option<Metrics>) -> String {

@@ -115,7 +115,7 @@ pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure>
         output::either(
             global.format,
             || text(&rows),
-            || Document::new(Benchmarks { benchmarks: rows.clone() }).mismatch(differs.as_ref()),
+            || Document::new(Benchmarks { benchmarks: rows.clone() }).failed(differs.as_ref()),
         )?;
     }
     differs.map_or(Ok(()), Err)

@@ -8,9 +8,10 @@ use crate::progress::Progress;
 use crate::project::Project;
 use crate::samples::{self, Data, Samples};
 use crate::training::Training;
-use arch::{Code, Span};
+use arch::Code;
 use compiler::ranges::Ranges;
 use compiler::tensor::Program;
+use sim::clipped::Clipped;
 use sim::distance::{Accuracy, Pair};
 use sim::pace::Pace;
 use sim::train::engine::{Model, Step};
@@ -144,15 +145,15 @@ impl Design {
         pace.map_err(|stuck| Failure::Bug(stuck.to_string()))
     }
 
-    /// Clipped results of one epoch in words, by place.
+    /// What one epoch in words clips.
     ///
     /// # Errors
     /// None in practice: words do not get stuck.
-    pub fn saturations(&self) -> Result<Vec<(Span, u64)>, Failure> {
+    pub fn clipped(&self) -> Result<Vec<Clipped>, Failure> {
         let maker = EngineMaker::new(Rung::Fixed, &self.lowered, None, &())?;
         let mut engine = maker.engine(Which::Full, &self.samples.signature);
         engine.load(&self.start);
         engine.run(&self.steps(self.samples.train.len() / self.schedule.batch))?;
-        Ok(engine.saturations())
+        Ok(engine.clipped())
     }
 }

@@ -11,6 +11,8 @@
 use crate::engines::NamedRanges;
 use crate::failure::Failure;
 use crate::reading;
+use crate::saturation::Saturation;
+use crate::sealed;
 use crate::training::Point;
 use arch::{Code, Diagnostic};
 use schemars::JsonSchema;
@@ -21,7 +23,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Version of the format that this tool reads and writes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The key of [`Checkpoint::training`] that may grow.
 pub const EPOCHS: &str = "epochs";
@@ -40,9 +42,9 @@ pub struct Reached {
     /// What was compared with the rung above.
     #[serde(default)]
     pub comparison: Option<Comparison>,
-    /// Clipped results by line.
+    /// What was clipped to the word.
     #[serde(default)]
-    pub saturations: BTreeMap<usize, u64>,
+    pub saturations: Vec<Saturation>,
     /// Loss and score after each epoch.
     #[serde(default)]
     pub curve: Vec<Point>,
@@ -75,12 +77,21 @@ pub struct Checkpoint {
     pub golden: Reached,
     /// The engine below it, if it has begun.
     pub lower: Option<Reached>,
+    /// Hash of everything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
+/// What every version of the format has.
+#[derive(Deserialize)]
+struct Version {
+    format_version: u32,
 }
 
 impl Checkpoint {
     /// Nothing is done yet.
     pub fn new(training: BTreeMap<String, String>) -> Checkpoint {
-        Checkpoint { format_version: VERSION, training, golden: Reached::default(), lower: None }
+        Checkpoint { format_version: VERSION, training, golden: Reached::default(), lower: None, sha256: None }
     }
 
     /// As the text of a file.
@@ -88,7 +99,9 @@ impl Checkpoint {
     /// # Panics
     /// When a number cannot be written, which all can.
     pub fn to_text(&self) -> String {
-        serde_json::to_string(self).expect("a checkpoint is names and numbers") + "\n"
+        let bare = Checkpoint { sha256: None, ..self.clone() };
+        let sealed = Checkpoint { sha256: Some(sealed::seal(&bare)), ..bare };
+        serde_json::to_string(&sealed).expect("a checkpoint is names and numbers") + "\n"
     }
 
     /// Read one for a training that is described by `training`, which may have more epochs than the one that was kept.
@@ -98,17 +111,22 @@ impl Checkpoint {
     pub fn load(path: &Path, training: &BTreeMap<String, String>) -> Result<Checkpoint, Failure> {
         let text = reading::text(path, reading::DOCUMENT)?;
         let name = path.display().to_string();
-        let mut checkpoint: Checkpoint = serde_json::from_str(&text).map_err(|error| {
+        let broken = |error: serde_json::Error| {
             let message = format!("line {}: no checkpoint of this version of tabla-gen: {error}", error.line());
             Failure::json(name.clone(), text.clone(), message, &error)
-        })?;
+        };
+        let Version { format_version } = serde_json::from_str(&text).map_err(broken)?;
         let wrong = |message: String, help: &str| {
             Err(Failure::data(name.clone(), vec![Diagnostic::global(Code::Data, message).with_help(help)]))
         };
-        if checkpoint.format_version != VERSION {
-            let message =
-                format!("the checkpoint has format version {}, this tool reads {VERSION}", checkpoint.format_version);
+        if format_version != VERSION {
+            let message = format!("the checkpoint has format version {format_version}, this tool reads {VERSION}");
             return wrong(message, "train again");
+        }
+        let mut checkpoint: Checkpoint = serde_json::from_str(&text).map_err(broken)?;
+        let seal = checkpoint.sha256.take();
+        if seal.is_none_or(|seal| seal != sealed::seal(&checkpoint)) {
+            return wrong(format!("the checkpoint is damaged: {}", sealed::BROKEN), "train again");
         }
         let epochs = |of: &BTreeMap<String, String>| of.get(EPOCHS).and_then(|text| text.parse::<usize>().ok());
         if epochs(&checkpoint.training) < epochs(training) {
@@ -150,6 +168,11 @@ mod tests {
         checkpoint.golden.trained.model.insert("w".to_owned(), weights);
         std::fs::write(&path, checkpoint.to_text()).unwrap();
         assert_eq!(Checkpoint::load(&path, &training).unwrap(), checkpoint);
+        let text = checkpoint.to_text();
+        std::fs::write(&path, text.replacen("0.5,", "0.25,", 1)).unwrap();
+        let damaged = Checkpoint::load(&path, &training).unwrap_err().to_string();
+        assert!(damaged.contains("do not match its hash"), "{damaged}");
+        std::fs::write(&path, text).unwrap();
         let other = BTreeMap::from([("batch".to_owned(), "4".to_owned())]);
         let Err(Failure::Diagnostics { diagnostics, .. }) = Checkpoint::load(&path, &other) else {
             panic!("is refused")

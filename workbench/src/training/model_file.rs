@@ -3,6 +3,8 @@
 use crate::failure::Failure;
 use crate::reading;
 use crate::recipe::Recipe;
+use crate::saturation::ValidRanges;
+use crate::sealed;
 use arch::{Code, Diagnostic};
 use compiler::derived::training::Measure;
 use schemars::JsonSchema;
@@ -52,6 +54,12 @@ pub struct ModelFile {
     /// What the training took from other files than the program; models of older versions of this tool have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<Recipe>,
+    /// Smallest and largest value of each input and weight that the model is made for; models of older versions of this tool have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub valid: ValidRanges,
+    /// Hash of everything else; models of older versions of this tool have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
 }
 
 /// How weights are words.
@@ -94,7 +102,9 @@ impl ModelFile {
                 .with_help("the training diverged; a smaller learning rate may help: --set mu=0.01");
             return Err(Failure::data(name, vec![diagnostic]));
         }
-        let text = serde_json::to_string_pretty(self).map_err(|error| Failure::File(error.to_string()))?;
+        let bare = ModelFile { sha256: None, ..self.clone() };
+        let sealed = ModelFile { sha256: Some(sealed::seal(&bare)), ..bare };
+        let text = serde_json::to_string_pretty(&sealed).map_err(|error| Failure::File(error.to_string()))?;
         Ok(text + "\n")
     }
 
@@ -136,10 +146,12 @@ impl ModelFile {
             let found = version.format_version;
             return Err(wrong(format!("the model file has format version {found}, this tool reads version {VERSION}")));
         }
-        let file: ModelFile =
+        let mut file: ModelFile =
             serde_json::from_str(text).map_err(|error| broken("the model file is damaged", &error))?;
+        let seal = file.sha256.take();
         let impossible = file.recipe.as_ref().and_then(Recipe::impossible);
-        match file.inconsistency().map(str::to_owned).or(impossible) {
+        let unsealed = || seal.filter(|seal| *seal != sealed::seal(&file)).map(|_| sealed::BROKEN.to_owned());
+        match file.inconsistency().map(str::to_owned).or(impossible).or_else(unsealed) {
             Some(what) => Err(wrong(format!("the model file is damaged: {what}"))),
             None => Ok(file),
         }
@@ -172,7 +184,12 @@ impl ModelFile {
             Some("its columns and their scales differ in number")
         } else if !scales.iter().all(sound) {
             Some("a scale is not a number that a column can have")
-        } else if self.ranges.values().any(|(low, high)| low.is_nan() || high.is_nan() || low > high) {
+        } else if self
+            .ranges
+            .values()
+            .chain(self.valid.values())
+            .any(|(low, high)| low.is_nan() || high.is_nan() || low > high)
+        {
             Some("a range is empty")
         } else if self.model.values().flatten().any(|weight| !weight.is_finite()) {
             Some("a weight is not finite")

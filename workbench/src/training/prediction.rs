@@ -10,7 +10,10 @@ use crate::images::{Images, Lowered};
 use crate::model_file::ModelFile;
 use crate::progress::Progress;
 use crate::project::Project;
+use crate::saturation;
+use arch::Diagnostic;
 use compiler::tensor::Program;
+use sim::clipped::Clipped;
 use sim::distance::{Accuracy, Pair};
 use sim::train::engine::{Signature, Step};
 use sim::train::predict;
@@ -22,6 +25,10 @@ pub struct Prediction {
     pub values: Vec<Vec<f64>>,
     /// How far they are from golden's, below golden.
     pub accuracy: Option<Accuracy>,
+    /// What was clipped to the word, and in which rows.
+    pub clipped: Vec<Clipped>,
+    /// Inputs and weights that the model is not made for.
+    pub outside: Vec<Diagnostic>,
 }
 
 impl Prediction {
@@ -38,9 +45,12 @@ impl Prediction {
         progress: &dyn Progress,
     ) -> Result<Prediction, Failure> {
         let program = prediction_program(project, program, signature)?;
+        let mut outside = saturation::outside(&file.valid, signature, steps);
+        outside.extend(saturation::weights_outside(&file.valid, &file.model));
         if rung == Rung::Golden {
             let values = predict(reals(&program, signature).as_mut(), &file.model, steps)?;
-            return Ok(Prediction { values, accuracy: None });
+            let outside = outside.into_iter().map(|(_, warning)| warning).collect();
+            return Ok(Prediction { values, accuracy: None, clipped: Vec::new(), outside });
         }
         let lowered = Lowered::prediction(project, &program, &file.ranges, progress)?;
         let images = match rung {
@@ -53,6 +63,10 @@ impl Prediction {
         let pair = Pair { program: &program, ranges: &ranges, lowered: &lowered.predict, numbers: &lowered.numbers };
         let accuracy = pair.accuracy(&file.model, &signature.values(steps));
         let accuracy = accuracy.map_err(|error| Failure::about(&project.source, vec![*error]))?;
-        Ok(Prediction { values, accuracy: Some(accuracy) })
+        let clipped = engine.clipped();
+        // What is clipped is said once.
+        let is_clipped = |name: &String| clipped.iter().any(|c| c.computed.is_none() && c.tensor == *name);
+        let outside = outside.into_iter().filter(|(name, _)| !is_clipped(name)).map(|(_, warning)| warning).collect();
+        Ok(Prediction { values, accuracy: Some(accuracy), clipped, outside })
     }
 }
