@@ -95,6 +95,7 @@ fn run(arguments: &Arguments, talk: &output::Talk) -> Result<(), Failure> {
         Some(Command::Init(options)) => commands::init::run(&arguments.global, options, talk),
         Some(Command::Man) => commands::about::man::run(&arguments.global, talk),
         Some(Command::Schema(options)) => commands::about::schema::run(&arguments.global, options),
+        Some(Command::Cache(options)) => commands::about::cache::run(&arguments.global, options),
         Some(Command::Doctor) => commands::about::doctor::run(&arguments.global, talk),
         Some(Command::Completions(options)) => commands::about::completions::run(options),
     }

@@ -325,6 +325,27 @@ fn a_board_with_a_fixed_program() {
     assert!(other.stderr.contains("another program is part of the board's grid"), "{}", other.stderr);
 }
 
+/// Words that differ from the array's are exit code 3, and neither a model nor a checkpoint.
+#[test]
+fn what_a_wrong_board_trains_is_not_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), GRID);
+    let mut rtl = shell::board(&machine(), &facts()).unwrap();
+    let right = "product <= held_a * ";
+    assert!(rtl.verilog.contains(right));
+    rtl.verilog = rtl.verilog.replace(right, "product <= 1 + held_a * ");
+    let library = Library::build(&rtl, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let bench = Bench::of(Line::Good, Some(library));
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (model, checkpoint) = (path("m.json"), path("c.json"));
+    let ran = on_board(&bench, &config, &["--save", &model, "--checkpoint", &checkpoint]);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert!(ran.stderr.contains("m.json is not written"), "{}", ran.stderr);
+    assert!(!Path::new(&model).exists(), "a model that differs");
+    let kept: serde_json::Value = serde_json::from_str(&fs::read_to_string(&checkpoint).unwrap()).unwrap();
+    assert_eq!(kept["lower"], serde_json::Value::Null, "golden's epochs are kept, those of the board are not");
+}
+
 #[test]
 fn what_goes_wrong_with_a_board_is_told() {
     let folder = tempfile::tempdir().unwrap();

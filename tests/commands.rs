@@ -90,6 +90,23 @@ fn the_graph_of_a_program() {
     assert!(other["arrows"].as_array().unwrap().len() >= 2);
 }
 
+/// What a report says about the pace is what runs of 16 and of 48 steps differ by.
+#[test]
+fn a_report_has_the_cycles_of_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out").display().to_string();
+    let built = done(&["build", LOGISTIC, "--config", "tiny", "--out", &out, "--format", "json"]).json();
+    let run = |steps: &str| {
+        let sim = ["sim", LOGISTIC, "--config", "tiny", "--engine", "array", "--steps", steps, "--format", "json"];
+        done(&sim).json()["cycles"].as_f64().unwrap()
+    };
+    let figures = &built["report"]["cycles"];
+    assert_eq!(figures["cycles_per_sample"].as_f64().unwrap(), (run("48") - run("16")) / 32.0, "{figures}");
+    let second = figures["cycles_per_sample"].as_f64().unwrap() * figures["samples_per_second"].as_f64().unwrap();
+    let clock = built["report"]["board"]["clock_mhz"].as_f64().unwrap() * 1e6;
+    assert!((second - clock).abs() < 1e-6 * clock, "{second} cycles in a second");
+}
+
 #[test]
 fn a_sweep_finds_the_best_machines() {
     let sweep = ["explore", "--config", "tiny", "--pus", "1,2", "--pes-per-pu", "2,4", "--stream-words", "2"];

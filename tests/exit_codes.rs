@@ -19,7 +19,11 @@ fn each_exit_code_has_a_command() {
     let blocked = file(folder.path(), "file", "") + "/out";
     let empty = folder.path().join("empty").display().to_string();
     fs::create_dir(&empty).unwrap();
-    let cases: [(i32, &[&str], &str); 7] = [
+    let narrow = file(folder.path(), "narrow.toml", "[numbers.fractions]\ns = 15\n");
+    let twice = file(folder.path(), "twice.tc", "def f(float(1) x) -> (s) {\n  s(i) = x(i) * 2.0\n}\n");
+    let one = file(folder.path(), "one.json", r#"{"x": [1]}"#);
+    let clipped = ["eval", &twice, "--inputs", &one, "--config", &narrow, "--engine", "fixed", "--deny-saturation"];
+    let cases: [(i32, &[&str], &str); 8] = [
         (0, &["check", LOGISTIC], "no errors"),
         (1, &["check", &wrong], "E-UNDEF"),
         (2, &["check", LOGISTIC, "--no-such-option"], "--no-such-option"),
@@ -27,6 +31,7 @@ fn each_exit_code_has_a_command() {
         (4, &["explain", LOGISTIC, "--config", &small], "E-BACKEND"),
         (5, &["sim", LOGISTIC, "--config", "tiny", "--steps", "1"], "scripts/setup"),
         (6, &["build", LOGISTIC, "--config", "tiny", "--out", &blocked], "cannot write"),
+        (7, &clipped, "clipped"),
     ];
     let mut seen = BTreeSet::new();
     for (code, arguments, word) in cases {

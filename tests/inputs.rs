@@ -219,7 +219,7 @@ fn a_training_goes_on_where_it_was_broken_off() {
         1,
         &words,
     );
-    let damaged = file(folder.path(), "damaged.json", "{\"format_version\": 1,\n \"training\": 7}");
+    let damaged = file(folder.path(), "damaged.json", "{\"format_version\": 2,\n \"training\": 7}");
     fails(&["train", LOGISTIC, "--data", CANCER, "--resume", &damaged], 1, &["E-DATA", "line 2: no checkpoint"]);
 }
 
@@ -278,4 +278,28 @@ fn inputs_that_are_no_words_are_refused_at_their_places() {
     let twice = eval("{\"x\": [1, 2, 3], \"y\": 1, \"w\": [1, 1, 1],\n\"y\": 2}", "golden");
     let first = &twice.json()["diagnostics"][0];
     assert_eq!((&first["code"], &first["line"]), (&"E-REDEF".into(), &2.into()));
+}
+
+/// Mean and deviation (by n) of the rows that train, here the first four fifths, counted here.
+#[test]
+fn scales_are_those_of_the_training_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("m.json").display().to_string();
+    let arguments = ["train", LOGISTIC, "--data", CANCER, "--epochs", "1", "--engine", "golden", "--order", "rows"];
+    done(&[&arguments[..], &["--save", &model]].concat());
+    let model: Value = serde_json::from_str(&fs::read_to_string(&model).unwrap()).unwrap();
+    let rows = rows();
+    let training = &rows[..rows.len() * 4 / 5];
+    let count = training.len() as f64;
+    for column in 0..30 {
+        let cells = || training.iter().map(|row| row[column].parse::<f64>().unwrap());
+        let mean = cells().sum::<f64>() / count;
+        let deviation = (cells().map(|cell| (cell - mean).powi(2)).sum::<f64>() / count).sqrt();
+        let found = |key: &str| model["encoding"]["standardise"][key][column].as_f64().unwrap();
+        let near = |found: f64, expected: f64| (found - expected).abs() <= 1e-9 * expected.abs();
+        assert!(
+            near(found("mean"), mean) && near(found("deviation"), deviation),
+            "column {column}: {mean} {deviation}"
+        );
+    }
 }

@@ -106,6 +106,13 @@ fn no_compiler_outlives_an_interrupted_simulation() {
 /// Nor do yosys and nextpnr, whose processes work in the folder of the results.
 #[test]
 fn no_synthesis_outlives_an_interrupted_build() {
+    // Who is killed can end nobody.
+    for (signal, code) in [("-INT", Some(130)), ("-KILL", None)] {
+        no_synthesis_outlives(signal, code);
+    }
+}
+
+fn no_synthesis_outlives(signal: &str, code: Option<i32>) {
     let folder = tempfile::tempdir().unwrap();
     let work = folder.path().join("out/fpga");
     let mut command = tabla_gen(folder.path());
@@ -115,8 +122,8 @@ fn no_synthesis_outlives_an_interrupted_build() {
         assert!(child.try_wait().unwrap().is_none(), "synthesis has ended; are the tools installed? run scripts/setup");
         !processes_in(&work).is_empty()
     });
-    send("-INT", &child);
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    send(signal, &child);
+    assert_eq!(child.wait().unwrap().code(), code);
     let begin = Instant::now();
     while !processes_in(&work).is_empty() {
         assert!(begin.elapsed() < Duration::from_secs(5), "still running: {:?}", processes_in(&work));

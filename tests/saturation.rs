@@ -207,3 +207,22 @@ fn a_training_that_clips_can_be_denied() {
     let resumed = counts(&["--resume", &kept]);
     assert_eq!(resumed, whole);
 }
+
+/// The status of the grid says that computed values were clipped, and only then.
+#[test]
+fn the_status_of_the_grid_says_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = file(folder.path(), "d.csv", csv(&rows(60, 1.0)));
+    // Weights within 1/32, which those of this data leave at once.
+    let narrow = file(folder.path(), "narrow.toml", "[numbers.fractions]\nw = 20\n");
+    let wide = file(folder.path(), "wide.toml", "");
+    for engine in ["fixed", "array"] {
+        for (config, clips) in [(&narrow, true), (&wide, false)] {
+            let settings =
+                ["--set", "m=4", "--config", config, "--engine", engine, "--epochs", "2", "--format", "json"];
+            let trained = done(&[&["train", PROGRAM, "--data", &data][..], &settings].concat()).json();
+            let computed = trained["saturations"].as_array().unwrap().iter().any(|found| found["line"].is_u64());
+            assert_eq!((computed, trained["saturated"].as_bool()), (clips, Some(clips)), "{engine} {trained}");
+        }
+    }
+}

@@ -1,7 +1,13 @@
 //! External programs that are running, so that they end when we are made to.
 //!
 //! Each runs in a process group of its own, together with what it starts itself (a compiler driver starts a compiler). A key
-//! press in the terminal does not reach such a group; [`end_all`] does.
+//! press in the terminal does not reach such a group; [`end_all`] does. A process that is killed ends nobody, so each group is led by a
+//! shell that reads from it: at the end of that it ends the group.
+//!
+//! ```text
+//! tabla-gen ──starts──▶ group: shell, g++ ──▶ cc1plus
+//!     └──── pipe ─────────────────┘ read; kill the group
+//! ```
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
@@ -16,6 +22,8 @@ static RUNNING: Mutex<Option<Vec<u32>>> = Mutex::new(Some(Vec::new()));
 #[derive(Debug)]
 pub struct Running {
     child: Child,
+    /// Ends the group when this process is gone.
+    guard: Option<Child>,
 }
 
 /// Start a program in a group of its own.
@@ -26,9 +34,33 @@ pub fn start(command: &mut Command) -> io::Result<Running> {
     // The lock is held while the program starts, so that none is missed.
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(running) = running.as_mut() else { return Err(io::ErrorKind::Interrupted.into()) };
-    let child = command.process_group(0).spawn()?;
-    running.push(child.id());
-    Ok(Running { child })
+    let guard = guard();
+    let group = guard.as_ref().map_or(0, Child::id);
+    match command.process_group(group as i32).spawn() {
+        Ok(child) => {
+            running.push(if group == 0 { child.id() } else { group });
+            Ok(Running { child, guard })
+        }
+        Err(error) => {
+            dismiss(guard);
+            Err(error)
+        }
+    }
+}
+
+/// The leader of a new group: a shell that waits for the end of this process, and then ends its group. Without a shell nobody does.
+fn guard() -> Option<Child> {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "read -r _; kill -s KILL 0"]).current_dir("/").process_group(0);
+    shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
+}
+
+/// End a guard whose group is over.
+fn dismiss(guard: Option<Child>) {
+    if let Some(mut guard) = guard {
+        // It reads, and does nothing else.
+        let _ = guard.kill().and_then(|()| guard.wait());
+    }
 }
 
 impl Running {
@@ -37,8 +69,9 @@ impl Running {
     /// # Errors
     /// It cannot be waited for.
     pub fn output(self) -> io::Result<Output> {
-        let id = self.child.id();
+        let id = self.guard.as_ref().unwrap_or(&self.child).id();
         let output = self.child.wait_with_output();
+        dismiss(self.guard);
         match RUNNING.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             Some(running) => running.retain(|&other| other != id),
             // Somebody is ending this process; its failure is no news.

@@ -18,6 +18,7 @@
 //! | [`tools`] | where the external tools are |
 //! | [`children`] | those of them that are running |
 //! | [`diagnostic`] | what the user did wrong, and where |
+//! | [`private`] | folders that nobody else may write |
 //! | [`origin`] | where in the user's program a computation comes from |
 
 pub mod amounts;
@@ -33,6 +34,7 @@ pub mod link;
 pub mod machine;
 pub mod number;
 pub mod origin;
+pub mod private;
 pub mod registers;
 pub mod rtl;
 pub mod store;

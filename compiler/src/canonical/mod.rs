@@ -134,13 +134,13 @@ pub fn canonicalise_watched(
 }
 
 /// Operands and operations of one statement that the passes take on; their work grows with its square.
-const LARGEST_BODY: u64 = 2048;
+const LARGEST_BODY: u64 = 512;
 
 /// Operands and operations of all statements together.
-const LARGEST_PROGRAM: u64 = 16_384;
+const LARGEST_PROGRAM: u64 = 2048;
 
 /// Statements, those that the front end makes of one included: some passes look at every pair of them.
-const MOST_STATEMENTS: usize = 2048;
+const MOST_STATEMENTS: usize = 256;
 
 /// Refuse statements that are longer than anybody writes, and programs of more of them.
 fn limit_expressions(program: &Program) -> Result<(), Vec<Diagnostic>> {
@@ -191,11 +191,11 @@ mod tests {
             let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
             canonicalise(&program, &options).expect_err("it is too long").remove(0).message
         };
-        let statements = (0..2049).fold(String::from("model_input x; "), |text, n| text + &format!("a{n} = x * {n}; "));
-        assert_eq!(refused(statements), "the program has 2049 statements, the limit is 2048");
-        let long = " + x".repeat(1000);
+        let statements = (0..257).fold(String::from("model_input x; "), |text, n| text + &format!("a{n} = x * {n}; "));
+        assert_eq!(refused(statements), "the program has 257 statements, the limit is 256");
+        let long = " + x".repeat(124);
         let statements = (0..9).fold(String::from("model_input x; "), |text, n| text + &format!("a{n} = x{long}; "));
-        assert_eq!(refused(statements), "the program has 18009 operands and operations, the limit is 16384");
+        assert_eq!(refused(statements), "the program has 2241 operands and operations, the limit is 2048");
     }
 
     /// What doubles with every statement is kept where it is: the work grows with the statements, not with the values.

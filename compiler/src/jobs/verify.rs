@@ -1,6 +1,6 @@
 //! The laws of jobs, checked.
 
-use super::job::{Access, Copies, Counts, Datapath, Job, Sink, Source};
+use super::job::{Access, Copies, Counts, Datapath, Job, Sink, Source, Walk};
 use super::lanes::Lanes;
 use super::{Program, Storage};
 use crate::fixed::Role;
@@ -31,6 +31,7 @@ pub fn laws(program: &Program, machine: &Machine) -> Result<(), String> {
     for (number, job) in program.jobs.iter().enumerate() {
         let at = format!("job {number} ({})", job.what);
         verify_shape(program, job, &at)?;
+        verify_walk(job, machine, &at)?;
         verify_lanes(&job.lanes, job, machine, &at)?;
         verify_roles(program, job, &at)?;
         if let Sink::Tree { function, lanes, .. } = &job.sink {
@@ -74,6 +75,22 @@ fn verify_shape(program: &Program, job: &Job, at: &str) -> Result<(), String> {
         law!(1, summed.iter().all(|&stride| stride == 0), "{at}: a result moves inside its sum");
     }
     law!(1, job.a.is_some() || job.b == Source::Word(0), "{at}: half a product");
+    Ok(())
+}
+
+/// Law 1 for what walks to another axis.
+fn verify_walk(job: &Job, machine: &Machine, at: &str) -> Result<(), String> {
+    let Sink::Tree { walk: Some(walk), .. } = &job.sink else { return Ok(()) };
+    match *walk {
+        Walk::AlongColumns { level, .. } => {
+            law!(1, level < job.loops.len(), "{at}: a walk of a loop that is not there");
+        }
+        Walk::ToRows { waves, columns, words, .. } => {
+            law!(1, waves.max(columns) < job.loops.len(), "{at}: a walk of a loop that is not there");
+            let full = u64::from(job.loops[waves] - 1) * u64::from(machine.pes_per_pu());
+            law!(1, full < u64::from(words), "{at}: a walk of more words than there are");
+        }
+    }
     Ok(())
 }
 

@@ -83,6 +83,11 @@ mod tests {
         assert_eq!(routed.clocks.iter().map(Clock::is_met).collect::<Vec<_>>(), [true, false]);
         assert_eq!(routed.critical().unwrap().name, "b");
         assert_eq!(routed.used, [Use { name: "LUT".to_owned(), used: 3, available: 10 }]);
+        // A clock is met or it is missed: 4 % too slow, too.
+        for (achieved, met) in [(96.0, false), (99.9, false), (100.0, true)] {
+            let clock = Clock { name: "c".to_owned(), achieved_mhz: achieved, constraint_mhz: 100.0 };
+            assert_eq!(clock.is_met(), met, "{achieved} MHz");
+        }
         assert_eq!(Routed::parse("{}"), None);
         assert_eq!(Routed::parse("no report"), None);
     }

@@ -69,21 +69,23 @@ fn entry(bytes: &[u8], at: usize) -> Option<(Entry, usize)> {
     Some((Entry { name: text, method, checksum, packed, at: place }, at + ENTRY_BYTES + name + extra + comment))
 }
 
-/// The bytes of an entry.
-fn content(bytes: &[u8], entry: &Entry) -> Result<Vec<u8>, Diagnostic> {
+/// The packed bytes of an entry, which has the same name where it is.
+fn packed<'a>(bytes: &'a [u8], entry: &Entry) -> Result<&'a [u8], Diagnostic> {
     let local = bytes
         .get(entry.at..)
         .filter(|rest| rest.starts_with(LOCAL))
         .ok_or_else(|| damaged("an entry is not where it should be"))?;
     let lengths = number(local, 26, 2).zip(number(local, 28, 2));
-    let skip = lengths.map(|(name, extra)| LOCAL_BYTES + name + extra);
     let named = lengths.and_then(|(name, _)| local.get(LOCAL_BYTES..LOCAL_BYTES + name));
     if named.is_none_or(|name| String::from_utf8_lossy(name) != entry.name) {
         return Err(damaged(&format!("`{}` is called otherwise where it is", entry.name)));
     }
-    let packed = skip
-        .and_then(|skip| local.get(skip..skip.checked_add(entry.packed)?))
-        .ok_or_else(|| damaged("it is cut short"))?;
+    let skip = lengths.map(|(name, extra)| LOCAL_BYTES + name + extra);
+    skip.and_then(|skip| local.get(skip..skip.checked_add(entry.packed)?)).ok_or_else(|| damaged("it is cut short"))
+}
+
+/// The bytes of an entry, unpacked.
+fn content(packed: &[u8], entry: &Entry) -> Result<Vec<u8>, Diagnostic> {
     let content = match entry.method {
         0 => packed.to_vec(),
         8 => limited(flate2::read::DeflateDecoder::new(packed), "zip")?,
@@ -119,11 +121,12 @@ pub fn read(bytes: &[u8]) -> Result<Vec<(String, Array)>, Diagnostic> {
     for _ in 0..count {
         let (entry, next) = entry(bytes, at).ok_or_else(|| damaged("its directory is cut short"))?;
         at = next;
+        let packed = packed(bytes, &entry)?;
         let Some(name) = entry.name.strip_suffix(".npy") else { continue };
         if arrays.iter().any(|(known, _)| known == name) {
             return Err(damaged(&format!("it has the array `{name}` twice")));
         }
-        let array = npy::read(&content(bytes, &entry)?).map_err(|error| {
+        let array = npy::read(&content(packed, &entry)?).map_err(|error| {
             let message = error.message.replacen("the NumPy array", &format!("the NumPy array `{name}`"), 1);
             Diagnostic { message, ..error }
         })?;

@@ -99,4 +99,17 @@ mod tests {
         assert_eq!(epoch_order(6, true, 1, 0), [1, 4, 5, 2, 3, 0]);
         assert_eq!(epoch_order(3, false, 1, 5), [0, 1, 2]);
     }
+
+    /// Of 20 orders of 30 samples no two are the same, and each has every sample once.
+    #[test]
+    fn every_epoch_has_an_order_of_its_own() {
+        let mut orders: Vec<Vec<usize>> = (0..20).map(|epoch| epoch_order(30, true, 1, epoch)).collect();
+        orders.sort();
+        orders.dedup();
+        assert_eq!(orders.len(), 20);
+        for order in &mut orders {
+            order.sort_unstable();
+            assert_eq!(*order, (0..30).collect::<Vec<_>>());
+        }
+    }
 }

@@ -191,6 +191,28 @@ mod tests {
         assert!(comparison.agrees());
     }
 
+    /// Two tensors of weights that nothing changes.
+    struct Pair(f64);
+
+    impl Engine for Pair {
+        fn load(&mut self, _: &Model) {}
+        fn run(&mut self, _: &[Step]) -> Result<Run, EngineError> {
+            Ok(Run::default())
+        }
+        fn model(&self) -> Model {
+            Model::from([("a".to_owned(), vec![1.0, 2.0]), ("b".to_owned(), vec![3.0, self.0])])
+        }
+    }
+
+    #[test]
+    fn every_tensor_is_compared() {
+        let mut engine = Compared::new(Box::new(Pair(5.0)), Box::new(Pair(4.0)), "array", "h", false);
+        engine.run(&[vec![]]).unwrap();
+        let comparison = engine.comparison().unwrap();
+        assert_eq!((comparison.words, comparison.differing), (4, 1));
+        assert_eq!(comparison.first.unwrap(), "`b` element 1 after step 0: 5 instead of 4 (array)");
+    }
+
     #[test]
     fn the_first_difference_is_named() {
         let comparison = compared(1.0, 5, true);

@@ -60,7 +60,7 @@ const SLOW: &[&str] = &["-O0"];
 /// Path of the library for this design, built if it is not in the cache.
 pub(super) fn library(rtl: &Rtl, options: &Options) -> Result<PathBuf, VerilatorError> {
     let installation = Installation::find(&options.toolbox)?;
-    let cache = Cache::open(options.toolbox.cache().join("simulators"))?;
+    let cache = Cache::of(&options.toolbox)?;
     let shim = shim::text(rtl, options.trace);
     let flags = [VERILATOR_FLAGS, COMPILER_FLAGS, FAST].concat().join(" ");
     let key = hash(&[FORMAT, &installation.versions, &flags, &rtl.top, &shim, &rtl.verilog]);

@@ -13,7 +13,7 @@ use std::process::Command;
 /// The design is called `design.v` there.
 pub fn lint(rtl: &Rtl, waivers: &str, toolbox: &Toolbox) -> Result<(), VerilatorError> {
     let installation = Installation::find(toolbox)?;
-    let folder = Cache::open(toolbox.cache().join("simulators"))?.work_folder()?;
+    let folder = Cache::of(toolbox)?.work_folder()?;
     for (name, text) in [("waivers.vlt", waivers), ("design.v", &rtl.verilog)] {
         let path = folder.path().join(name);
         fs::write(&path, text).map_err(failed("write", &path))?;

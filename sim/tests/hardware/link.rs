@@ -230,6 +230,31 @@ impl Wire for Heard {
     }
 }
 
+/// A line on which the answer to the request before comes once more, ahead of the one that is waited for.
+struct Late {
+    board: BoardModel<Array>,
+    last: Vec<u8>,
+    waiting: VecDeque<u8>,
+}
+
+impl Wire for Late {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let answer: Vec<u8> = bytes.iter().flat_map(|&byte| self.board.byte(byte)).collect();
+        self.waiting.extend(&self.last);
+        self.waiting.extend(&answer);
+        self.last = answer;
+        Ok(())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], _: Duration) -> io::Result<usize> {
+        let count = self.waiting.len().min(buffer.len());
+        for (place, byte) in buffer.iter_mut().zip(self.waiting.drain(..count)) {
+            *place = byte;
+        }
+        Ok(count)
+    }
+}
+
 /// The hardware as a line. Waiting costs cycles.
 struct Pins(BoardDevice);
 
@@ -308,6 +333,17 @@ fn a_bad_line_changes_nothing() {
     let machine = &climb.image().machine;
     let link = Link::open(Line::new(machine, 2), patience()).unwrap();
     assert!(climb.run(LinkedGrid::new(link), Stalls::none()).unwrap().words > 700);
+}
+
+#[test]
+fn a_late_answer_is_not_taken_for_the_right_one() {
+    let climb = climb(&spec(2, 4, 16), 4, &ALL);
+    let machine = &climb.image().machine;
+    let late = Late { board: model(machine), last: Vec::new(), waiting: VecDeque::new() };
+    let link = Link::open(late, patience()).unwrap();
+    assert_eq!(link.machine(), machine);
+    let array = climb.run(Array::new(machine), Stalls::none()).unwrap();
+    assert_eq!(climb.run(LinkedGrid::new(link), Stalls::none()).unwrap().words, array.words);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What the tool says about itself.
 
+pub mod cache;
 pub mod code;
 pub mod completions;
 pub mod doctor;

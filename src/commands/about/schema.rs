@@ -3,7 +3,7 @@
 //! `docs/schemas` has them for readers; `tests/schemas.rs` holds real documents to them.
 
 use crate::arguments::{Global, Schema as Options};
-use crate::commands::about::{code, doctor};
+use crate::commands::about::{cache, code, doctor};
 use crate::commands::measure::{accuracy, bench, explore};
 use crate::commands::{
     bitstream, build, derive, eval, explain, graph, init, predict, prove, run, sim, synth, train, weights,
@@ -32,6 +32,7 @@ const SCHEMAS: &[Entry] = &[
     ("bitstream", "Result of `bitstream`", written::<Document<bitstream::Made>>),
     ("board", "A board (TOML)", read::<Board>),
     ("build", "Result of `build`", written::<Document<build::Written<'static>>>),
+    ("cache", "Result of `cache`", written::<Document<cache::Kept>>),
     ("checkpoint", "A training that can go on, which `train --checkpoint` writes", read::<Checkpoint>),
     ("code", "Result of `explain CODE`: a diagnostic code", written::<Document<code::Explained>>),
     ("config", "A configuration (TOML)", read::<ConfigFile>),
