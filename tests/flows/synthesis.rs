@@ -5,11 +5,11 @@ use arch::tools::Toolbox;
 use fpga::family::Family;
 use fpga::yosys::{Cells, Netlist, synthesise};
 
-/// 2 x 2 PEs of 16 bits; model and data pads of 1024 words (16 kbit), temporaries of 64 words.
+/// Two PEs of 16 bits; model and data pads of 1024 words (16 kbit), temporaries of 64 words.
 fn grid(family: &str) -> Netlist {
     let family = Family::named(family).unwrap();
     let machine = Machine::try_from(MachineSpec {
-        pus: Some(2),
+        pus: Some(1),
         pes_per_pu: Some(2),
         word: Some(16),
         model_depth: Some(1024),
@@ -23,11 +23,11 @@ fn grid(family: &str) -> Netlist {
     netlist.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// One multiplier per PE, and one in each of the three roots for the slopes of function tables. Model and data pad of a PE
+/// One multiplier per PE, and one in each of the two roots for the slopes of function tables. Model and data pad of a PE
 /// are one block each; programs and tables come on top. Had one deep pad become registers, there would be 16384 of them.
 fn blocks_are_inferred(cells: Cells) {
-    assert_eq!(cells.dsp, 4 + 3, "{cells:?}");
-    assert!(cells.bram >= 4 * 2, "{cells:?}");
+    assert_eq!(cells.dsp, 2 + 2, "{cells:?}");
+    assert!(cells.bram >= 2 * 2, "{cells:?}");
     assert!(cells.ff < 16_384, "{cells:?}");
 }
 
@@ -36,7 +36,7 @@ fn ecp5() {
     let netlist = grid("ecp5");
     blocks_are_inferred(netlist.cells);
     // Temporaries: two pads of 64 words are 2 * 4 * 4 memories of 16 words of 4 bits in each PE.
-    assert!(netlist.types["TRELLIS_DPR16X4"] >= 4 * 32, "{:?}", netlist.types);
+    assert!(netlist.types["TRELLIS_DPR16X4"] >= 2 * 32, "{:?}", netlist.types);
 }
 
 #[test]
