@@ -228,18 +228,22 @@ fn a_board_keeps_its_samples() {
         assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
         let board = ran.json();
         assert_eq!(board["words_differing"], 0, "{board}");
-        (board["train"]["board"].clone(), bench.sent.load(Ordering::Relaxed))
+        (board["train"]["board"].clone(), bench.sent.load(Ordering::Relaxed), ran.stderr)
     };
-    let (sent, bytes_sent) = trained(0, "3");
-    let (kept, bytes_kept) = trained(512, "3");
+    let (sent, bytes_sent, _) = trained(0, "3");
+    let (kept, bytes_kept, said) = trained(512, "3");
+    assert!(!said.contains("sample store"), "{said}");
     assert_eq!(kept, sent);
     // An epoch of 100 samples has 100 x 5 beats of 8 words of 2 bytes.
     assert!(bytes_kept + 100 * 5 * 16 < bytes_sent, "{bytes_kept} of {bytes_sent}");
     // While a training runs the host asks for its progress, and sends nothing else.
-    let (_, more) = trained(512, "4");
+    let (_, more, _) = trained(512, "4");
     assert!(more < bytes_kept + 100 * 5 * 16, "{more} after {bytes_kept}");
-    // A store that is too small is not used.
-    assert_eq!(trained(256, "3").0, sent);
+    // A store that is too small is not used. A sample has 31 inputs in rows of 8, and a label.
+    let (small, _, said) = trained(256, "3");
+    assert_eq!(small, sent);
+    let too_small = "the samples take 500 rows, the board's sample store has 256: they are sent in every epoch";
+    assert!(said.contains(too_small), "{said}");
 }
 
 /// The port `simulated` is the board of the configuration, whose time is counted at its clock and rate.

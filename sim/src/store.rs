@@ -22,7 +22,7 @@ pub struct Stored<G> {
     tag: u32,
     player: Player,
     /// Beats on their way to the queue, the youngest first.
-    stages: [Option<Vec<i64>>; 3],
+    stages: [Option<Vec<i64>>; 4],
     queue: VecDeque<Vec<i64>>,
 }
 
@@ -37,7 +37,7 @@ impl<G: Grid> Stored<G> {
             epochs: 0,
             tag: 0,
             player: Player::new(lanes),
-            stages: [None, None, None],
+            stages: [None, None, None, None],
             queue: VecDeque::new(),
         }
     }
@@ -50,7 +50,7 @@ impl<G: Grid> Stored<G> {
 
     fn halt(&mut self) {
         self.mode = Mode::Pass;
-        self.stages = [None, None, None];
+        self.stages = [None, None, None, None];
         self.queue.clear();
     }
 
@@ -82,9 +82,9 @@ impl<G: Grid> Stored<G> {
         if taken {
             self.queue.pop_front();
         }
-        let [first, second, third] = std::mem::take(&mut self.stages);
-        self.queue.extend(third);
-        self.stages = [issued.as_ref().map(|issued| self.beat(issued)), first, second];
+        let [first, second, third, fourth] = std::mem::take(&mut self.stages);
+        self.queue.extend(fourth);
+        self.stages = [issued.as_ref().map(|issued| self.beat(issued)), first, second, third];
         if issued.is_some_and(|issued| issued.ended) {
             self.mode = Mode::Pass;
         }

@@ -432,7 +432,16 @@ pub struct Bench {
     /// Check none on the Verilog
     #[arg(long, conflicts_with = "rtl")]
     pub no_rtl: bool,
-    /// Print the table of docs/performance.md
+    /// Measure whole systems instead, the cases of programs/system.toml: simulated boards with link and store
+    #[arg(long, conflicts_with_all = ["rtl", "no_rtl"])]
+    pub system: bool,
+    /// Only on these boards
+    #[arg(long, value_name = "CONFIGS", value_delimiter = ',', requires = "system")]
+    pub board: Vec<String>,
+    /// Write what was measured and the samples of each case here, for other programs that train on them
+    #[arg(long, value_name = "FOLDER", requires = "system")]
+    pub samples: Option<PathBuf>,
+    /// Print the table of docs/performance.md, or docs/system.md
     #[arg(long)]
     pub page: bool,
 }

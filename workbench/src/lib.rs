@@ -56,6 +56,7 @@
 //! | [`ir`] | the program after a stage or a pass, as text |
 //! | [`resources`] | what a grid takes of a device, estimated |
 //! | [`simulators`], [`serial`], [`simulated`] | the generated Verilog, a board behind a serial port, one that is not there |
+//! | [`system`] | figures of whole systems: board, link, store |
 //! | [`reading`] | files of the user's, with limits |
 //! | [`progress`], [`failure`] | what a caller hears, and what can go wrong |
 
@@ -74,6 +75,7 @@ mod sealed;
 pub mod serial;
 pub mod simulated;
 pub mod simulators;
+pub mod system;
 pub mod training;
 
 pub use images::{design, fit, resources};

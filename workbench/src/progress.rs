@@ -91,6 +91,15 @@ pub enum Note {
         /// What happens to them.
         reduction: Reduction,
     },
+    /// The board has a sample store, which cannot play an order that is drawn anew.
+    StoreIdle,
+    /// The board has a sample store, which does not hold an epoch.
+    StoreTooSmall {
+        /// Rows of an epoch.
+        needed: u64,
+        /// Rows of the store.
+        has: u32,
+    },
     /// The generated Verilog is made a simulator.
     Simulates(Machine),
 }
@@ -111,6 +120,14 @@ impl fmt::Display for Note {
             Note::LeftOver { left, reduction: Reduction::Sum, .. } => {
                 write!(f, "the last batch of each epoch has {left} samples (reduction = \"sum\")")
             }
+            Note::StoreIdle => write!(
+                f,
+                "order = \"shuffled\" sends all samples in every epoch; with --order store the board keeps them"
+            ),
+            Note::StoreTooSmall { needed, has } => write!(
+                f,
+                "the samples take {needed} rows, the board's sample store has {has}: they are sent in every epoch"
+            ),
             Note::Simulates(machine) => write!(f, "simulating the Verilog of {machine}"),
         }
     }

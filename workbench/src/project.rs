@@ -232,6 +232,20 @@ impl Project {
         Ok(())
     }
 
+    /// Let the program decide all depths that it can decide, whatever the configuration says of them.
+    pub fn fit_memories(&mut self) {
+        let spec = &mut self.config.spec;
+        for depth in [
+            &mut spec.model_depth,
+            &mut spec.data_depth,
+            &mut spec.temporary_depth,
+            &mut spec.gradient_depth,
+            &mut spec.program_depth,
+        ] {
+            *depth = None;
+        }
+    }
+
     /// Rows of the sample store that the configuration asks for beside this grid; 0: none.
     ///
     /// # Errors

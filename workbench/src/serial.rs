@@ -14,8 +14,9 @@ use serde_json::Value;
 use serialport::{ClearBuffer, SerialPort};
 use sim::grid::Grid;
 use sim::link::{Link, LinkError, LinkedGrid, Patience, Shared, Wire};
+use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -85,6 +86,7 @@ impl AttachedBoard {
     /// The port cannot be opened, nothing answers, or something else.
     pub fn open(address: &Address, cancel: &Cancel) -> Result<AttachedBoard, Failure> {
         let name = address.port.display().to_string();
+        ask_for_low_latency(&address.port);
         let failed = |message: String| Failure::File(format!("{name}: {message}"));
         let port = serialport::new(address.port.to_string_lossy(), address.baud).open();
         let port = port.map_err(|error| failed(format!("cannot open: {error}{}", known_ports())))?;
@@ -201,6 +203,17 @@ fn differences(given: &MachineSpec, asked: &MachineSpec, there: &MachineSpec) ->
         differs.then(|| format!("{key} = {} there, {} here", there[&key], asked[&key]))
     };
     values(given).into_iter().filter_map(differs).collect()
+}
+
+/// An FTDI bridge keeps an answer back for 16 ms, in which all others wait, unless it is told not to. Where the system refuses, the
+/// line works all the same.
+fn ask_for_low_latency(port: &Path) {
+    let Ok(port) = port.canonicalize() else { return };
+    let Some(name) = port.file_name() else { return };
+    let timer = Path::new("/sys/class/tty").join(name).join("device/latency_timer");
+    if timer.exists() {
+        let _ = fs::write(timer, "1");
+    }
 }
 
 fn known_ports() -> String {

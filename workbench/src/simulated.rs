@@ -42,6 +42,15 @@ pub struct Spent {
     pub play: u64,
 }
 
+impl Spent {
+    /// By one and by two epochs of a part of the samples, which are sent in every epoch: so many epochs of `share` times as many.
+    pub fn extrapolated(one: Spent, two: Spent, share: f64, epochs: usize) -> Spent {
+        let epoch = two.all - one.all;
+        let once = one.all - epoch.min(one.all);
+        Spent { all: once + (epoch as f64 * share * epochs as f64).round() as u64, ..Spent::default() }
+    }
+}
+
 /// What keeps a training from being faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -52,25 +61,35 @@ pub enum Bound {
     Link,
 }
 
+impl Bound {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bound::Grid => "grid",
+            Bound::Link => "link",
+        }
+    }
+}
+
 /// A training on the whole system: board, store, line.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct System {
     /// Samples that went into updates.
-    samples: u64,
+    pub samples: u64,
     /// Epochs of the training.
-    epochs: usize,
+    pub epochs: usize,
     /// From the first byte sent to the last weight received, at the clock and the rate of the board.
-    seconds: f64,
+    pub seconds: f64,
     /// Once the samples are on the board.
-    samples_per_second: f64,
+    pub samples_per_second: f64,
     /// What keeps it from being faster.
-    bound_by: Bound,
+    pub bound_by: Bound,
     /// Part of the seconds in which samples were sent to the store.
-    upload_seconds: f64,
+    pub upload_seconds: f64,
     /// Words compared with the array.
-    words_compared: u64,
+    pub words_compared: u64,
     /// Words that differ.
-    words_differing: u64,
+    pub words_differing: u64,
 }
 
 impl System {
@@ -91,15 +110,36 @@ impl System {
         }
     }
 
+    /// Of samples that a stream brings from the memory of a processor, so many cycles each; not simulated.
+    pub fn streamed(cycles: f64, bound_by: Bound, clock_hz: u64, samples: u64, epochs: usize) -> System {
+        let samples_per_second = clock_hz as f64 / cycles;
+        System {
+            samples,
+            epochs,
+            seconds: samples as f64 / samples_per_second,
+            samples_per_second,
+            bound_by,
+            upload_seconds: 0.0,
+            words_compared: 0,
+            words_differing: 0,
+        }
+    }
+
+    /// Seconds until so many of the epochs are done.
+    pub fn seconds_until(&self, epochs: usize) -> f64 {
+        let epoch = self.samples as f64 / self.epochs as f64 / self.samples_per_second;
+        self.seconds - (self.epochs - epochs) as f64 * epoch
+    }
+
     /// For people.
     pub fn text(&self) -> String {
-        let by = match self.bound_by {
-            Bound::Grid => "grid",
-            Bound::Link => "link",
-        };
         format!(
-            "simulated board: {} samples in {:.4} s, {:.4} s of it upload; {:.0} samples per second, bound by the {by}\n",
-            self.samples, self.seconds, self.upload_seconds, self.samples_per_second
+            "simulated board: {} samples in {:.4} s, {:.4} s of it upload; {:.0} samples per second, bound by the {}\n",
+            self.samples,
+            self.seconds,
+            self.upload_seconds,
+            self.samples_per_second,
+            self.bound_by.name()
         )
     }
 }
@@ -217,5 +257,16 @@ mod tests {
         assert_eq!(system.text(), text);
         let sent = System::new(Spent { all: 50_000, ..Spent::default() }, 1_000_000, 1000, 2, &comparison);
         assert_eq!((sent.samples_per_second, sent.bound_by), (20_000.0, Bound::Link));
+        // 1,000 cycles at the beginning, then 200 for each sample of an epoch.
+        let spent = |all: u64| Spent { all, ..Spent::default() };
+        assert_eq!(Spent::extrapolated(spent(3_000), spent(5_000), 10.0, 20), spent(1_000 + 20 * 20_000));
+    }
+
+    /// By hand: 0.06 s, of which the last epoch of two takes 0.005 s.
+    #[test]
+    fn epochs_take_equally_long() {
+        let spent = Spent { all: 60_000, upload: 30_000, play: 10_000 };
+        let system = System::new(spent, 1_000_000, 1000, 2, &Comparison::default());
+        assert_eq!((system.seconds_until(2), system.seconds_until(1)), (0.06, 0.055));
     }
 }

@@ -3,3 +3,4 @@
 pub mod accuracy;
 pub mod bench;
 pub mod explore;
+pub mod system;

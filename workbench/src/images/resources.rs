@@ -258,8 +258,18 @@ pub fn store_rows(machine: &Machine, family: Family, has: &Resources, microcode:
     let taken = cells(machine, Some(family), Control::of(machine, microcode)).bram;
     let spare = has.bram.saturating_sub(taken + has.bram / KEPT_FREE);
     let (memories, bits) = (&family.facts().estimate.memories, machine.word() * machine.stream_words());
-    let fits = |rows: &u32| memories.of(*rows, bits).0 <= spare;
-    (1..=MOST_STORE_ROWS / STORE_STEP).map(|steps| steps * STORE_STEP).take_while(fits).last().unwrap_or(0)
+    let fits = |rows: &u32| store_blocks(memories, *rows, bits) <= spare;
+    let rows = (1..=MOST_STORE_ROWS / STORE_STEP).map(|steps| steps * STORE_STEP);
+    rows.filter(|rows| rows.count_ones() <= MOST_BANKS).take_while(fits).last().unwrap_or(0)
+}
+
+/// Block memories of a store, cut as in `store_rows.v`: a bank for each bit of the number of rows, in slices of 16 kbit.
+fn store_blocks(memories: &Memories, rows: u32, bits: u32) -> u64 {
+    let bank = |log2: u32| {
+        let slice = (SLICE_BITS >> log2).clamp(1, bits);
+        u64::from(bits.div_ceil(slice)) * memories.of(1 << log2, slice).0.max(1)
+    };
+    (0..u32::BITS).filter(|log2| rows >> log2 & 1 == 1).map(bank).sum()
 }
 
 /// One in so many block memories is left to what an estimate misses.
@@ -268,6 +278,10 @@ const KEPT_FREE: u64 = 16;
 const STORE_STEP: u32 = 256;
 /// More rows than any device holds.
 const MOST_STORE_ROWS: u32 = 1 << 20;
+/// What stands behind the banks of a store grows with their number.
+const MOST_BANKS: u32 = 2;
+/// Bits of a slice of a bank.
+const SLICE_BITS: u32 = 1 << 14;
 
 /// The largest grid with words and memories like those of `machine` that fits; of equally large ones the squarest.
 pub fn largest(machine: &Machine, family: Family, has: &Resources, microcode: Microcode) -> Option<Machine> {
@@ -363,7 +377,7 @@ mod tests {
         assert!(largest(&sixty_four, ecp5, &Resources { lut: 100, ..has }, Microcode::Ram).is_none());
     }
 
-    /// By hand: 16 words of 16 bits take 15 block memories of 18 kbit for each 1,024 rows. Of 208 one in 16 stays free.
+    /// By hand: of 16 words of 16 bits, 8,192 rows take 128 block memories of 2 bits each, and 1,024 rows 16 of 16 bits. One in 16 of all stays free.
     #[test]
     fn a_store_takes_what_is_left_over() {
         let ecp5 = Family::named("ecp5").unwrap();
@@ -373,7 +387,7 @@ mod tests {
             let has = Resources { lut: 83_640, ff: 83_640, dsp: 156, bram: taken + bram };
             store_rows(&grid, ecp5, &has, Microcode::Ram)
         };
-        assert_eq!((rows(0), rows(160)), (0, 10 * 1024));
+        assert_eq!((rows(0), rows(160)), (0, 8192 + 1024));
     }
 
     /// Grids in `configs/` fit their boards, by estimate.

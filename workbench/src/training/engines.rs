@@ -8,12 +8,13 @@
 
 use crate::failure::Failure;
 use crate::images::{self, Images, Lowered};
-use crate::progress::Progress;
+use crate::progress::{Note, Progress};
 use crate::project::Project;
 use crate::samples::Samples;
 use crate::serial::AttachedBoard;
 use crate::simulators::Simulator;
 use arch::Image;
+use arch::store::Pattern;
 use compiler::canonical::{self, Batch, Keep};
 use compiler::fixed;
 use compiler::ranges::Ranges;
@@ -24,7 +25,7 @@ use sim::train::compared::Compared;
 use sim::train::device::Device;
 use sim::train::engine::{Engine, Model, Signature};
 use sim::train::reals::Reals;
-use sim::train::settings::Reduction;
+use sim::train::settings::{Order, Reduction};
 use sim::train::words::{Words, prediction, written};
 use sim::train::{Engines, Schedule};
 use std::collections::BTreeMap;
@@ -287,6 +288,9 @@ pub fn lower(
     (maker.stalls, maker.board) = (options.stalls, options.board);
     if let (Some(board), Some(image)) = (maker.board, maker.image(Which::Full)) {
         board.check_program(image)?;
+        if let Some(note) = unkept(board, image, samples, programs.batch) {
+            progress.note(&note);
+        }
     }
     let engines = Engines {
         full: maker.engine(Which::Full, &samples.signature),
@@ -294,6 +298,16 @@ pub fn lower(
         predict: maker.engine(Which::Predict, &samples.signature),
     };
     Ok((engines, lowered))
+}
+
+/// What keeps a board with a sample store from keeping the samples.
+fn unkept(board: &AttachedBoard, image: &Image, samples: &Samples, batch: usize) -> Option<Note> {
+    let has = board.store_rows();
+    if has > 0 && samples.plan.schedule.order == Order::Shuffled {
+        return Some(Note::StoreIdle);
+    }
+    let needed = Pattern::of(image)?.rows() * (samples.train.len() / batch) as u64;
+    (has > 0 && needed > u64::from(has)).then_some(Note::StoreTooSmall { needed, has })
 }
 
 /// Which program of a training.

@@ -1,0 +1,442 @@
+//! Figures of whole systems: trainings on simulated boards, with link and store, end to end.
+//!
+//! ```text
+//! programs/system.toml ──▶ Case, Run ──▶ Training ──┬─▶ array, epoch by epoch ──▶ epochs until it is as good as golden ──┐
+//!                                                   └─▶ board, link, store ─────▶ time of the whole system ──────────────┴─▶ Row
+//! ```
+//!
+//! A board whose store holds the samples is simulated for all epochs. Where every epoch sends them, one and two epochs of a few samples are, and
+//! the rest is as long as they say. A device with a processor has its samples in the memory of that; the stream into its shell and the grid's
+//! own pace say how long a sample takes, and nothing is simulated.
+
+mod made_up;
+
+pub use made_up::MadeUp;
+
+use crate::Choices;
+use crate::config::StoreOption;
+use crate::design::Design;
+use crate::engines::Rung;
+use crate::failure::Failure;
+use crate::library;
+use crate::progress::Progress;
+use crate::project::{Project, Request};
+use crate::resources;
+use crate::samples::{self, Choice, Samples};
+use crate::serial::AttachedBoard;
+use crate::simulated::{Bound, Facts, SimulatedLine, Spent, System};
+use crate::training::{How, Point, Training};
+use arch::axi::Geometry;
+use arch::image::Feed;
+use arch::store::Pattern;
+use arch::{Code, Diagnostic, Image, Machine};
+use compiler::language::Options;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sim::data::file::Reading;
+use sim::train::engine::Comparison;
+use sim::train::metrics::Metrics;
+use sim::train::settings::Order;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// The table of cases.
+pub const TABLE: &str = "programs/system.toml";
+/// Part of golden's accuracy at the end that counts as reached.
+pub const NEARLY: f64 = 0.97;
+/// Samples that are simulated at least where every epoch sends them.
+const SENT: usize = 16;
+
+/// A training.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// What it is called.
+    pub name: String,
+    /// The program, in `programs/`.
+    pub program: String,
+    /// Where its samples come from.
+    pub data: Origin,
+    /// Constants of the program.
+    #[serde(default)]
+    pub set: BTreeMap<String, f64>,
+    /// On which boards.
+    pub runs: Vec<Run>,
+}
+
+/// Where samples come from.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum Origin {
+    /// A file of the repository.
+    File(String),
+    /// They are made up.
+    MadeUp(MadeUp),
+}
+
+/// A case on a board.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// The configuration.
+    pub board: String,
+    /// Whether memories are fitted to the program.
+    #[serde(default)]
+    pub fitted: bool,
+    /// The clock that place and route reached, MHz.
+    pub clock_mhz: Option<f64>,
+    /// Samples per update.
+    #[serde(default = "one")]
+    pub batch: u32,
+    /// Passes over the training part.
+    #[serde(default = "twenty")]
+    pub epochs: usize,
+    /// What is aimed at.
+    #[serde(default)]
+    pub goal: Goal,
+}
+
+/// What is aimed at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Goal {
+    /// Once the samples are on the board, at least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples_per_second: Option<f64>,
+    /// Of the whole training, at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+}
+
+impl Goal {
+    /// Whether it is reached; nothing where none is set.
+    fn reached(&self, system: &System) -> Option<bool> {
+        let fast = self.samples_per_second.map(|goal| system.samples_per_second >= goal);
+        let short = self.seconds.map(|goal| system.seconds <= goal);
+        [fast, short].into_iter().flatten().reduce(|a, b| a && b)
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn twenty() -> usize {
+    20
+}
+
+/// Read the table.
+///
+/// # Errors
+/// It cannot be read, or is not what this module knows.
+pub fn read() -> Result<Vec<Case>, Failure> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Table {
+        case: Vec<Case>,
+    }
+    let source = library::read(Path::new(TABLE))?;
+    let table = toml::from_str(&source.text).map(|table: Table| table.case);
+    table.map_err(|error| Failure::about(&source, vec![Diagnostic::global(Code::Config, error.to_string())]))
+}
+
+/// How the figures of a row were found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// All epochs on the Verilog of the board.
+    Simulated,
+    /// Two epochs of some samples on it.
+    Extrapolated,
+    /// From the pace of the grid and the width of its stream.
+    Computed,
+}
+
+/// What a run gave.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Row {
+    /// The case.
+    pub case: String,
+    /// The configuration.
+    pub board: String,
+    /// Samples per update.
+    pub batch: u32,
+    /// Passes over the training part.
+    pub epochs: usize,
+    /// The grid.
+    pub grid: String,
+    /// Clock of the grid.
+    pub clock_mhz: f64,
+    /// Whether place and route reached that clock for this program.
+    pub placed: bool,
+    /// Rows of the sample store, each as wide as a beat.
+    pub store_rows: u32,
+    /// The whole system; nothing where it does not fit.
+    pub system: Option<System>,
+    /// How it was found.
+    pub way: Option<Way>,
+    /// Epochs until the score on the test part is nearly that of the golden model at the end.
+    pub epochs_to_target: Option<usize>,
+    /// The same of the golden model itself.
+    pub golden_epochs_to_target: Option<usize>,
+    /// The time of these epochs, upload included.
+    pub seconds_to_target: Option<f64>,
+    /// What is aimed at.
+    pub goal: Goal,
+    /// Whether that is reached.
+    pub reached: Option<bool>,
+    /// Why there is no measurement.
+    pub refused: Option<String>,
+}
+
+/// How many epochs a training takes until it is nearly as good as the golden model at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// The golden model itself.
+    pub golden: Option<usize>,
+    /// The array, whose words are those of every board.
+    pub array: Option<usize>,
+}
+
+/// The samples of a run and how they are trained on.
+///
+/// # Errors
+/// Whatever is wrong with the case.
+pub fn training(case: &Case, run: &Run, progress: &dyn Progress) -> Result<Training, Failure> {
+    let set = case.set.iter().map(|(name, &value)| (name.clone(), value)).collect();
+    let mut project = Project::open(&Request {
+        config: Some(run.board.clone().into()),
+        program: Some(Path::new("programs").join(&case.program)),
+        reading: Options { set, ..Options::default() },
+        ..Request::default()
+    })?;
+    if run.fitted {
+        project.fit_memories();
+    }
+    project.config.board.store = StoreOption::Auto;
+    project.board.clock_mhz = run.clock_mhz.unwrap_or(project.board.clock_mhz);
+    let name = format!("{}.csv", case.name);
+    let choice = match &case.data {
+        Origin::File(file) => Choice::of(Path::new(file), samples::read_table(Path::new(file), &Reading::default())?),
+        Origin::MadeUp(made_up) => Choice::of_text(&name, &made_up.table())?,
+    };
+    let order = Some(Order::Store);
+    let asked = Choices { batch: Some(run.batch), epochs: Some(run.epochs), order, ..Choices::default() };
+    let samples = Samples::read(&project, &asked, choice, progress)?;
+    Training::new(project, samples)
+}
+
+/// Train on the array, epoch by epoch.
+///
+/// # Errors
+/// As [`Training::run`].
+pub fn target(training: &Training, progress: &dyn Progress) -> Result<Target, Failure> {
+    let how = How { rung: Rung::Array, stalls: None, board: None, curves: true };
+    let outcome = training.run(&how, None, progress)?;
+    let (golden, array) = (&outcome.results[0].curve, &outcome.last().curve);
+    let last = golden.last().and_then(|point| point.test);
+    let first = |curve: &[Point]| {
+        let good = |point: &&Point| last.zip(point.test).is_some_and(|(last, test)| is_near(&test, &last));
+        curve.iter().find(good).map(|point| point.epoch)
+    };
+    Ok(Target { golden: first(golden), array: first(array) })
+}
+
+/// Nearly as accurate; without an accuracy, nearly as small a loss.
+fn is_near(test: &Metrics, last: &Metrics) -> bool {
+    match (test.accuracy, last.accuracy) {
+        (Some(test), Some(last)) => test >= NEARLY * last,
+        _ => test.loss <= (2.0 - NEARLY) * last.loss,
+    }
+}
+
+/// Measure a run; `target` is asked for where it fits.
+///
+/// # Errors
+/// Whatever is wrong with the case; a tool is missing; the board differs from the array.
+pub fn measure(
+    case: &Case,
+    run: &Run,
+    target: &mut dyn FnMut(&Training) -> Result<Target, Failure>,
+    progress: &dyn Progress,
+) -> Result<Row, Failure> {
+    let training = training(case, run, progress)?;
+    let mut row = Row {
+        case: case.name.clone(),
+        board: run.board.clone(),
+        batch: run.batch,
+        epochs: run.epochs,
+        grid: grid(&training.project.config.machine),
+        clock_mhz: training.project.board.clock_mhz,
+        placed: run.clock_mhz.is_some(),
+        store_rows: 0,
+        system: None,
+        way: None,
+        epochs_to_target: None,
+        golden_epochs_to_target: None,
+        seconds_to_target: None,
+        goal: run.goal,
+        reached: None,
+        refused: None,
+    };
+    let design = match training.design(&training.ranges(&())?, &()) {
+        Ok(design) => design,
+        Err(Failure::DoesNotFit { diagnostics, .. }) => {
+            row.refused = diagnostics.first().map(|diagnostic| diagnostic.message.clone());
+            return Ok(row);
+        }
+        Err(failure) => return Err(failure),
+    };
+    let machine = &design.images.machine;
+    row.refused = lacks(&training.project, machine);
+    if row.refused.is_some() {
+        return Ok(row);
+    }
+    row.store_rows = training.project.store_rows(machine)?;
+    let (system, way) = whole(&training, &design, row.store_rows, progress)?;
+    let target = target(&training)?;
+    (row.epochs_to_target, row.golden_epochs_to_target) = (target.array, target.golden);
+    row.seconds_to_target = target.array.map(|epochs| system.seconds_until(epochs));
+    row.reached = run.goal.reached(&system);
+    (row.system, row.way) = (Some(system), Some(way));
+    Ok(row)
+}
+
+fn grid(machine: &Machine) -> String {
+    format!("{} x {}", machine.pus(), machine.pes_per_pu())
+}
+
+/// What the device has too little of.
+fn lacks(project: &Project, machine: &Machine) -> Option<String> {
+    let facts = project.board.facts()?;
+    let lacks = resources::lacks(machine, facts.device.family(), &facts.resources, project.config.build.microcode);
+    (!lacks.is_empty()).then(|| lacks.join(", "))
+}
+
+/// The image that trains.
+fn image(design: &Design) -> &Image {
+    &design.images.full.as_ref().expect("a training has updates").image
+}
+
+/// The time of the whole training.
+fn whole(
+    training: &Training,
+    design: &Design,
+    store_rows: u32,
+    progress: &dyn Progress,
+) -> Result<(System, Way), Failure> {
+    let (project, schedule) = (&training.project, training.schedule);
+    let clock_hz = (project.board.clock_mhz * 1e6).round() as u64;
+    let batches = training.samples.train.len() / schedule.batch;
+    let samples = (batches * schedule.batch * schedule.epochs) as u64;
+    let serial = project.board.facts().and_then(|facts| facts.io.as_ref());
+    let Some(serial) = serial else {
+        let (cycles, bound_by) = streamed(design)?;
+        return Ok((System::streamed(cycles, bound_by, clock_hz, samples, schedule.epochs), Way::Computed));
+    };
+    let facts = Facts { clock_hz, baud: serial.baud, store_rows };
+    let rows = Pattern::of(image(design)).map(|pattern| pattern.rows() * batches as u64);
+    let machine = &design.images.machine;
+    if rows.is_some_and(|rows| rows <= u64::from(store_rows)) {
+        let (spent, comparison) = simulate(training, machine, facts, false, progress)?;
+        let all = spent.last().copied().unwrap_or_default();
+        return Ok((System::new(all, clock_hz, samples, schedule.epochs, &comparison), Way::Simulated));
+    }
+    let mut part = training.clone();
+    let sent = SENT.div_ceil(schedule.batch).max(2);
+    part.samples.train.truncate(sent * schedule.batch);
+    part.schedule.epochs = 2;
+    let machine = part.design(&part.ranges(&())?, &())?.images.machine;
+    let (spent, comparison) = simulate(&part, &machine, facts, true, progress)?;
+    let share = batches as f64 / (part.samples.train.len() / schedule.batch) as f64;
+    let all = Spent::extrapolated(spent[0], spent[1], share, schedule.epochs);
+    Ok((System::new(all, clock_hz, samples, schedule.epochs, &comparison), Way::Extrapolated))
+}
+
+/// Cycles of a sample that comes over the stream of a shell, and what bounds them.
+fn streamed(design: &Design) -> Result<(f64, Bound), Failure> {
+    let image = image(design);
+    let transfers = u64::from(Geometry::of(&image.machine).transfers);
+    let beats: u64 = image.step_in.iter().map(Feed::beats).sum();
+    let stream = (beats * transfers) as f64 / design.schedule.batch as f64;
+    let grid = design.pace()?.cycles_per_sample;
+    Ok(if grid >= stream { (grid, Bound::Grid) } else { (stream, Bound::Link) })
+}
+
+/// Train on the Verilog of the board with this grid: what had been spent after each start, and what was compared. Each epoch is a start
+/// of its own if that is asked for.
+fn simulate(
+    training: &Training,
+    machine: &Machine,
+    facts: Facts,
+    by_epoch: bool,
+    progress: &dyn Progress,
+) -> Result<(Vec<Spent>, Comparison), Failure> {
+    let board = AttachedBoard::simulated(SimulatedLine::build(machine, facts)?)?;
+    let mut project = training.project.clone();
+    project.adopt(&board)?;
+    let mut there = Training::new(project, training.samples.clone())?;
+    there.schedule = training.schedule;
+    let watch = Stopwatch { board: &board, spent: Mutex::default(), progress };
+    let how = How { board: Some(&board), curves: by_epoch, ..How::on(Rung::Board) };
+    let outcome = there.run(&how, None, &watch)?;
+    let comparison = outcome.comparison.unwrap_or_default();
+    if !comparison.agrees() {
+        let first = comparison.first.unwrap_or_default();
+        return Err(Failure::Mismatch(format!("the simulated board differs from the array: {first}")));
+    }
+    Ok((watch.spent.into_inner().unwrap_or_else(PoisonError::into_inner), comparison))
+}
+
+/// Notes what the line has spent whenever epochs are done.
+struct Stopwatch<'a> {
+    board: &'a AttachedBoard,
+    spent: Mutex<Vec<Spent>>,
+    progress: &'a dyn Progress,
+}
+
+impl Progress for Stopwatch<'_> {
+    fn epoch(&self, engine: &str, _: usize, _: Option<f64>) {
+        if engine == Rung::Board.as_str() {
+            self.spent.lock().unwrap_or_else(PoisonError::into_inner).extend(self.board.spent());
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        self.progress.cancelled()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_read_and_its_names_exist() {
+        for case in read().unwrap() {
+            assert!(library::exists(&Path::new("programs").join(&case.program)), "{}", case.program);
+            for run in case.runs {
+                assert!(library::find_config(Path::new(&run.board)).is_ok(), "{}", run.board);
+            }
+        }
+    }
+
+    #[test]
+    fn a_goal_is_reached_in_all_its_parts() {
+        let system = System::streamed(100.0, Bound::Grid, 1_000_000, 50_000, 5);
+        assert_eq!((system.samples_per_second, system.seconds), (10_000.0, 5.0));
+        let goal = |samples_per_second, seconds| Goal { samples_per_second, seconds }.reached(&system);
+        assert_eq!(goal(None, None), None);
+        assert_eq!((goal(Some(9_000.0), None), goal(Some(9_000.0), Some(4.0))), (Some(true), Some(false)));
+    }
+
+    #[test]
+    fn nearly_as_good_is_97_percent() {
+        let of = |loss, accuracy| Metrics { loss, accuracy, r2: None };
+        assert!(
+            is_near(&of(9.0, Some(0.97)), &of(0.0, Some(1.0))) && !is_near(&of(0.0, Some(0.96)), &of(0.0, Some(1.0)))
+        );
+        assert!(is_near(&of(1.03, None), &of(1.0, None)) && !is_near(&of(1.04, None), &of(1.0, None)));
+    }
+}
