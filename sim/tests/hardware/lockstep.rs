@@ -225,11 +225,9 @@ fn blocks_simulate_as_their_text_does() {
     let [.., few] = few_amounts();
     let tiled = MachineSpec { gradient_depth: Some(4), ..grid(2, 3, 16) };
     let unit = with_unit(&comparing(&tiled));
-    for (spec, seeds) in [(grid(1, 2, 9), 0..2), (comparing(&tiled), 0..1), (unit, 0..1), (few, 0..1)] {
+    for spec in [grid(1, 2, 9), unit, few] {
         let machine = Machine::try_from(spec).expect("a valid grid");
-        for seed in seeds {
-            compare(&machine, Modelled::new(&machine), seed);
-        }
+        compare(&machine, Modelled::new(&machine), 0);
     }
 }
 
@@ -343,7 +341,7 @@ fn aborted(machine: &Machine, hardware: impl Grid, seed: u64) -> &'static str {
 
 #[test]
 fn generated_text_has_no_warnings() {
-    let sizes = [(1, 1, 8), (1, 2, 24), (3, 5, 16), (2, 3, 32), (8, 8, 16), (16, 32, 16)];
+    let sizes = [(1, 1, 8), (1, 2, 24), (3, 5, 16), (2, 3, 32), (8, 8, 16)];
     let specs = sizes.map(|(pus, pes_per_pu, word)| MachineSpec {
         pus: Some(pus),
         pes_per_pu: Some(pes_per_pu),

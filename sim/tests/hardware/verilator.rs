@@ -133,7 +133,8 @@ fn a_damaged_cache_entry_is_built_again() {
     let library = built(&rtl, &options);
     library.device().step();
     drop(library);
-    for entry in entries() {
+    // The runtime takes long to build: once is enough.
+    for entry in entries().into_iter().filter(|entry| entry.extension().is_some_and(|e| e == "so")) {
         let mut contents = fs::read(&entry).unwrap();
         contents[1000] ^= 1;
         damage(&entry, &contents);
