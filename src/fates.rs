@@ -3,10 +3,12 @@
 //!     12 | g[i] = d * x[i];        fused into line 5: its product is part of the update `w`
 //!     13 | loss = d * d;           not computed: nothing asks for it
 
+use arch::diagnostic::line_column;
+use arch::{Code, Diagnostic};
 use compiler::fixed::{Operation, Program};
 use compiler::tensor;
 use std::collections::{BTreeMap, BTreeSet};
-use workbench::Project;
+use workbench::{Function, Project, Samples};
 
 /// What is said of what no result, and no update, depends on.
 const LEFT_OUT: &str = "not computed: nothing asks for it";
@@ -21,15 +23,26 @@ pub struct Fates {
 }
 
 impl Fates {
-    /// What became of a project's program.
-    pub fn of(project: &Project, program: &Program) -> Fates {
-        let parsed = project.parse_quietly(&[]).map(|(parsed, _)| parsed).unwrap_or_default();
-        Fates { lines: lines(&project.source.text, &parsed, program), names: names(&parsed, program) }
+    /// What became of a function.
+    pub fn of_function(project: &Project, function: &Function) -> Fates {
+        let Function { parsed, warnings, climb, .. } = function;
+        Fates { lines: lines(&project.source.text, parsed, warnings, &climb.fixed), names: names(parsed, &climb.fixed) }
+    }
+
+    /// What became of the program of a training: of one of its images.
+    pub fn of_training(project: &Project, samples: &Samples, program: &Program) -> Fates {
+        let parsed = &samples.program;
+        Fates { lines: lines(&project.source.text, parsed, &[], program), names: names(parsed, program) }
     }
 }
 
-/// `parsed` is the program as the source says it.
-fn lines(source: &str, parsed: &tensor::Program, program: &Program) -> BTreeMap<usize, Option<String>> {
+/// `parsed` is the program as the source says it, but for what the front end left out with a warning.
+fn lines(
+    source: &str,
+    parsed: &tensor::Program,
+    warnings: &[Diagnostic],
+    program: &Program,
+) -> BTreeMap<usize, Option<String>> {
     let mut lines: BTreeMap<usize, Option<String>> =
         program.operations.iter().map(|operation| (operation.origin.line(source), None)).collect();
     for operation in &program.operations {
@@ -38,10 +51,11 @@ fn lines(source: &str, parsed: &tensor::Program, program: &Program) -> BTreeMap<
             lines.entry(line).or_insert_with(|| Some(format!("fused into line {own}")));
         }
     }
-    for nest in &parsed.nests {
-        for &line in nest.origin.lines(source).all() {
-            lines.entry(line).or_insert_with(|| Some(LEFT_OUT.to_owned()));
-        }
+    let dead = warnings.iter().filter(|warning| warning.code == Code::WarnDead);
+    let dead = dead.filter_map(|warning| warning.span).map(|span| line_column(source, span.start).0);
+    let parsed = parsed.nests.iter().flat_map(|nest| nest.origin.lines(source).all().to_vec());
+    for line in parsed.chain(dead) {
+        lines.entry(line).or_insert_with(|| Some(LEFT_OUT.to_owned()));
     }
     lines
 }
@@ -61,12 +75,19 @@ fn names(parsed: &tensor::Program, program: &Program) -> Vec<(String, String)> {
 }
 
 #[cfg(test)]
+#[path = "../sim/tests/cases/mod.rs"]
+mod cases;
+
+#[cfg(test)]
 mod tests {
+    use super::cases;
     use super::*;
     use compiler::canonical::{Batch, Keep, Options, canonicalise};
     use compiler::fixed::Numbers;
     use compiler::language::{self, Language};
     use compiler::ranges::Ranges;
+    use serde_json::Value;
+    use sim::eval::with_shapes_of;
     use std::path::{Path, PathBuf};
 
     /// The TABLA programs of a folder.
@@ -112,14 +133,47 @@ mod tests {
         lines
     }
 
+    /// Whether a line of Tensor Comprehensions, Tile or the model language is a statement that computes something, by its text alone:
+    /// `name(..) +=! ..`, `name[..] >= ..`, `name = ..`; what Tile declares with a call is none.
+    fn assigns(line: &str) -> bool {
+        let code = line.split('#').next().unwrap_or_default();
+        let code = code.split_once('{').map_or(code, |(_, body)| body).trim();
+        let behind_name = code.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let indices = behind_name.trim_start();
+        let after = match indices.chars().next() {
+            Some('(' | '[') => {
+                let mut depth = 0;
+                let end = indices.find(|c| {
+                    depth += i32::from("([".contains(c)) - i32::from(")]".contains(c));
+                    depth == 0
+                });
+                end.map_or("", |end| &indices[end + 1..])
+            }
+            _ => indices,
+        };
+        let after = after.trim_start();
+        let after = ["+", "*", ">", "<", "max", "min"].iter().find_map(|way| after.strip_prefix(way)).unwrap_or(after);
+        let declares = ["TensorDim", "TensorIndex", "TensorOutput("].iter().any(|call| code.contains(call));
+        behind_name.len() < code.len() && after.starts_with('=') && !after.starts_with("==") && !declares
+    }
+
     /// The program for training as its lines became.
     fn fates(source: &str, keep: Keep) -> Option<BTreeMap<usize, Option<String>>> {
-        let (parsed, _) = language::parse(Language::Tabla, source, &language::Options::default()).ok()?;
+        fates_in(Language::Tabla, source, &language::Options::default(), keep)
+    }
+
+    fn fates_in(
+        language: Language,
+        source: &str,
+        options: &language::Options,
+        keep: Keep,
+    ) -> Option<BTreeMap<usize, Option<String>>> {
+        let (parsed, warnings) = language::parse(language, source, options).ok()?;
         let options = Options { keep, batch: Batch::SINGLE };
         let canonical = canonicalise(&parsed, &options).ok()?;
         let ranges = Ranges { tensors: vec![Some((-2.0, 2.0)); canonical.tensors.len()] };
         let (program, _) = compiler::fixed::lower(&canonical, &ranges, &Numbers::of_width(16)).ok()?;
-        Some(lines(source, &parsed, &program))
+        Some(lines(source, &parsed, &warnings, &program))
     }
 
     #[test]
@@ -140,5 +194,31 @@ mod tests {
         }
         assert!(lost.is_empty(), "{}", lost.join("\n"));
         assert!(seen >= 80 && fused >= 60, "{seen} programs, {fused} lines that were fused");
+    }
+
+    #[test]
+    fn every_statement_of_a_function_has_its_line() {
+        for (folder, least) in [("tc", 70), ("tile", 60), ("rink", 20)] {
+            let (mut found, mut lost) = (0, Vec::new());
+            for case in cases::of(folder).into_iter().filter(|case| case["kind"] == "positive") {
+                let path = cases::folder().join(case["file"].as_str().unwrap());
+                let source = std::fs::read_to_string(&path).unwrap();
+                let language = Language::of_extension(path.extension().unwrap().to_str().unwrap()).unwrap();
+                let given = ["inputs", "init"].iter().filter_map(|part| case.get(*part)?.as_object()).flatten();
+                let inputs: Value = given.map(|(name, value)| (name.clone(), value.clone())).collect();
+                let entry = case["entry"].as_str().map(str::to_owned);
+                let options = with_shapes_of(&inputs, language::Options { entry, ..language::Options::default() });
+                let lines = fates_in(language, &source, &options, Keep::AllNames);
+                let Some(lines) = lines else { panic!("{} does not compile", path.display()) };
+                for (number, line) in (1..).zip(source.lines()).filter(|(_, line)| assigns(line)) {
+                    found += 1;
+                    if !lines.contains_key(&number) {
+                        lost.push(format!("{}:{number}: {line}", path.display()));
+                    }
+                }
+            }
+            assert!(lost.is_empty(), "{}", lost.join("\n"));
+            assert!(found >= least, "{found} statements in {folder}");
+        }
     }
 }

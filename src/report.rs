@@ -186,6 +186,8 @@ struct Sources<'a> {
     pace: Pace,
     /// What is clipped.
     saturations: Vec<Saturation>,
+    /// What became of the lines of the program.
+    fates: Fates,
     /// What the measurements ran on, for people.
     measured_on: String,
 }
@@ -207,6 +209,7 @@ impl Report {
             settings: Some(design.samples.plan),
             pace: design.pace()?,
             saturations: Saturation::all(project, &design.clipped()?, Unit::Update),
+            fates: Fates::of_training(project, &design.samples, program),
             measured_on: design.samples.origin.clone(),
         }))
     }
@@ -226,6 +229,7 @@ impl Report {
             settings: None,
             pace: function.pace()?,
             saturations: Saturation::all(project, clipped, Unit::Record),
+            fates: Fates::of_function(project, function),
             measured_on: function.origin.clone(),
         }))
     }
@@ -359,7 +363,7 @@ fn lines(sources: &Sources<'_>) -> Vec<Line> {
         let text = line.checked_sub(1).and_then(|n| source.lines().nth(n));
         text.unwrap_or("(the tool)").trim().to_owned()
     };
-    let mut notes = Fates::of(sources.project, sources.program).lines;
+    let mut notes = sources.fates.lines.clone();
     for &number in notes.keys() {
         by_line.entry(number).or_default();
     }

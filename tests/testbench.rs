@@ -11,10 +11,17 @@ fn build(out: &Path, program: &Path) {
 }
 
 fn build_with(config: &str, out: &Path, program: &Path) {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/breast_cancer.csv");
+    build_on(config, out, program, &[("--data", &data)]);
+}
+
+fn build_on(config: &str, out: &Path, program: &Path, arguments: &[(&str, &Path)]) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tabla-gen"));
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     command.args(["--config", config, "build"]).arg(program).arg("--out").arg(out);
-    let output = command.arg("--data").arg(root.join("examples/breast_cancer.csv")).output().unwrap();
+    for (name, value) in arguments {
+        command.arg(name).arg(value);
+    }
+    let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -205,12 +212,22 @@ fn nothing_unknown_gets_into_a_result() {
 }
 
 /// A change of the generated files that breaks a rule, and the name of the rule.
-const BROKEN: &[(&str, &str, &str, &str)] = &[
+type Break = (&'static str, &'static str, &'static str, &'static str);
+
+/// Of logistic regression on an iCEBreaker.
+const BROKEN: &[Break] = &[
     ("testbench/testbench.v", "sent = 0;", "write(`GRID_CONTROL, 1); sent = 0;", "starts_twice"),
     ("testbench/testbench.v", "sent = 0;", "write(32'h10000, 0); sent = 0;", "writes_while_busy"),
     ("rtl/queue_control.v", "credits_next = all;", "credits_next = none;", "no_credit"),
     ("rtl/queue_control.v", "credits_next = credits - one;", "credits_next = credits;", "credit_too_many"),
     ("rtl/bus_select.v", "bus_write_t0 = write_t0;", "bus_write_t0 = 1'b1;", "two_writes_t0"),
+    ("rtl/bus_select.v", "bus_write_t1 = write_t1;", "bus_write_t1 = 1'b1;", "two_writes_t1"),
+    (
+        "rtl/processing_unit.v",
+        ".load_write_model(load_model_now)",
+        ".load_write_model(pipeline_control_write_model_t7)",
+        "two_writes_model",
+    ),
     (
         "rtl/processing_unit.v",
         ".load_write_data(load_data_now),\n        .addresses_model(write_address_addresses_model)",
@@ -222,22 +239,60 @@ const BROKEN: &[(&str, &str, &str, &str)] = &[
     ("rtl/grid.v", "global_now_shift <= ", "global_now_shift <= 6'd1 ^ ", "root_shift_not_listed"),
 ];
 
+/// Of a batch in tiles.
+const BROKEN_IN_TILES: Break =
+    ("rtl/park_pipeline.v", "control_write_t4 = write;", "control_write_t4 = 1'b1;", "resumes_while_parked");
+
+/// Of quotients.
+const BROKEN_IN_DIVISION: Break = ("rtl/divider.v", "count <= count - 6'd1;", "count <= count;", "divides_twice");
+
+/// The rule is named when it is broken; the text is as before afterwards.
+fn assert_noticed(out: &Path, (file, from, to, rule): Break) {
+    let file = out.join(file);
+    let text = fs::read_to_string(&file).unwrap();
+    alter(&file, from, to);
+    let said = Icarus::compile(out, &RULES, &sources(out)).run(&["+stalls=5"]);
+    assert!(said.contains(rule), "{rule}: {said}");
+    fs::write(&file, text).unwrap();
+}
+
+/// The rules are live.
+const RULES: [&str; 2] = ["-g2005", "-DTABLA_RULES"];
+
 /// What the hardware relies on is asserted in its text, and each assertion can fail.
 #[test]
 fn broken_rules_are_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    build_with("icebreaker", &out, &Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/logistic.t"));
-    let rules = ["-g2005", "-DTABLA_RULES"];
-    Icarus::compile(&out, &rules, &sources(&out)).passes(EITHER);
-    for (file, from, to, rule) in BROKEN {
-        let file = out.join(file);
-        let text = fs::read_to_string(&file).unwrap();
-        alter(&file, from, to);
-        let said = Icarus::compile(&out, &rules, &sources(&out)).run(&["+stalls=5"]);
-        assert!(said.contains(rule), "{rule}: {said}");
-        fs::write(&file, text).unwrap();
+    let logistic = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/logistic.t");
+    build_with("icebreaker", &out, &logistic);
+    Icarus::compile(&out, &RULES, &sources(&out)).passes(EITHER);
+    for broken in BROKEN {
+        assert_noticed(&out, *broken);
     }
+    // Machines with what that one does not have.
+    let machine = |name: &str, keys: &str| {
+        let config = folder.path().join(name);
+        fs::write(&config, format!("[machine]\npus = 1\npes_per_pu = 2\n{keys}\n")).unwrap();
+        config.into_os_string().into_string().unwrap()
+    };
+    let tiles = folder.path().join("tiles");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/breast_cancer.csv");
+    build_on(
+        &machine("small.toml", "data_depth = 128"),
+        &tiles,
+        &logistic,
+        &[("--data", &data), ("--batch", "24".as_ref())],
+    );
+    Icarus::compile(&tiles, &RULES, &sources(&tiles)).passes(EITHER);
+    assert_noticed(&tiles, BROKEN_IN_TILES);
+    let (division, program) = (folder.path().join("division"), folder.path().join("inverse.tc"));
+    let records = folder.path().join("records.json");
+    fs::write(&program, "def inverse(float(N) A) -> (B) { B(i) = 1.0 / A(i) }").unwrap();
+    fs::write(&records, "[{\"A\": [1, 2, 4, -2]}, {\"A\": [0.5, 2, 3, 5]}]").unwrap();
+    build_on(&machine("divider.toml", "divider = true"), &division, &program, &[("--inputs", &records)]);
+    Icarus::compile(&division, &RULES, &sources(&division)).passes(EITHER);
+    assert_noticed(&division, BROKEN_IN_DIVISION);
     // Verilator, too.
     let output = make(&out, &["run", "CHECKS=1"]);
     assert!(output.status.success() && said(&output).contains("PASS: "), "{}", said(&output));

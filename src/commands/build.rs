@@ -106,11 +106,16 @@ pub fn everything(project: &Project, target: &Target, talk: &Talk) -> Result<Bui
     let report = Report::of_training(project, &design)?;
     let mut files = Files::new();
     testbench::add(&mut files, &design)?;
-    add_image(&mut files, project, "train", compiled, program);
+    let shapes = design.samples.shapes();
+    let mut add = |folder: &str, compiled: &Compiled, program: &Program| {
+        let fates = Fates::of_training(project, &design.samples, program);
+        add_image(&mut files, project, folder, compiled, &fates, &Layout::new(&compiled.image, program, &shapes));
+    };
+    add("train", compiled, program);
     if let (Some(rest), Some(program)) = (&design.images.rest, &design.lowered.rest) {
-        add_image(&mut files, project, "train_rest", rest, program);
+        add("train_rest", rest, program);
     }
-    add_image(&mut files, project, "predict", &design.images.predict, &design.lowered.predict);
+    add("predict", &design.images.predict, &design.lowered.predict);
     complete(project, &compiled.image, report, files, talk)
 }
 
@@ -127,7 +132,8 @@ fn function(project: &Project, function: &Function, talk: &Talk) -> Result<Built
     let report = Report::of_function(project, function)?;
     let mut files = Files::new();
     testbench::add_function(&mut files, function)?;
-    add_image(&mut files, project, "function", compiled, fixed);
+    let layout = Layout::new(&compiled.image, fixed, &function.shapes());
+    add_image(&mut files, project, "function", compiled, &Fates::of_function(project, function), &layout);
     complete(project, &compiled.image, report, files, talk)
 }
 
@@ -176,7 +182,7 @@ fn complete(project: &Project, image: &Image, report: Report, mut files: Files, 
 }
 
 /// Microcode and layout of one image.
-fn add_image(files: &mut Files, project: &Project, folder: &str, compiled: &Compiled, program: &Program) {
+fn add_image(files: &mut Files, project: &Project, folder: &str, compiled: &Compiled, fates: &Fates, layout: &Layout) {
     let image = &compiled.image;
     let mut hex =
         format!("# {LICENCE}\n# Control-port writes that load the program, in order: address data (hexadecimal).\n");
@@ -184,10 +190,10 @@ fn add_image(files: &mut Files, project: &Project, folder: &str, compiled: &Comp
         hex.push_str(&format!("{address:05x} {data:08x}\n"));
     }
     files.add(format!("{folder}/microcode.hex"), hex);
-    let placement = listing::explain(compiled, &project.source.text, &Fates::of(project, program));
+    let placement = listing::explain(compiled, &project.source.text, fates);
     let listing = format!("# {LICENCE}\n\n{placement}\n{}", listing::microcode(image, &project.source.text));
     files.add(format!("{folder}/microcode.txt"), listing);
-    files.add(format!("{folder}/layout.json"), pretty(&Layout::new(image, program)));
+    files.add(format!("{folder}/layout.json"), pretty(layout));
 }
 
 /// The config as it was used: the user's text, and the machine that came out.

@@ -77,7 +77,11 @@ impl<'a> Explained<'a> {
             Subject::Training(design) => Some(design.samples.plan),
             Subject::Function(_) => None,
         };
-        let (source, fates) = (project.source.text.as_str(), Fates::of(project, program));
+        let source = project.source.text.as_str();
+        let fates = match subject {
+            Subject::Function(function) => Fates::of_function(project, function),
+            Subject::Training(design) => Fates::of_training(project, &design.samples, program),
+        };
         let timeline = timeline::watch(&compiled.image, source)?;
         Ok(Explained { compiled, source, pace: subject.pace()?, timeline, fates, settings })
     }

@@ -7,6 +7,7 @@ use compiler::tensor::TensorId;
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::train::words::written;
+use std::collections::BTreeMap;
 
 /// How tensors travel on the streams.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -66,8 +67,11 @@ struct Tensor {
     name: String,
     /// When it travels.
     role: Travels,
-    /// Extents, outermost first.
+    /// Extents in the program, outermost first.
     shape: Vec<u32>,
+    /// Extents of the dimensions that beats count, outermost first: some dimensions of the program are counted in two digits. Row by
+    /// row the elements are the same.
+    extents: Vec<u32>,
     /// Bits after the binary point.
     fraction_bits: i32,
     /// Elements that the program never computes.
@@ -97,7 +101,7 @@ struct Beats {
     tensor: String,
     /// Counts of the loops, innermost last.
     counts: Vec<u32>,
-    /// One entry per dimension of the tensor.
+    /// One entry for each of the tensor's `extents`.
     index: Vec<Index>,
 }
 
@@ -122,8 +126,8 @@ fn travels(program: &Program, id: Option<usize>) -> Travels {
 }
 
 impl Layout {
-    /// The layout of an image of `program`.
-    pub fn new(image: &Image, program: &Program) -> Layout {
+    /// The layout of an image of `program`, whose text gives its tensors these `shapes`.
+    pub fn new(image: &Image, program: &Program, shapes: &BTreeMap<String, Vec<u32>>) -> Layout {
         let beats = |feed: &Feed| Beats {
             tensor: image.tensors[feed.tensor].name.clone(),
             counts: feed.counts.to_vec(),
@@ -140,10 +144,14 @@ impl Layout {
                 let written = written(program, TensorId(id));
                 (0..written.len()).filter(|&n| !written[n]).collect::<Vec<_>>()
             });
+            // A batch has its samples in front.
+            let elements = |shape: &[u32]| shape.iter().map(|&extent| u64::from(extent)).product::<u64>();
+            let shape = shapes.get(&tensor.name).filter(|shape| elements(shape) == elements(&tensor.shape));
             Tensor {
                 name: tensor.name.clone(),
                 role: travels(program, id),
-                shape: tensor.shape.clone(),
+                shape: shape.unwrap_or(&tensor.shape).clone(),
+                extents: tensor.shape.clone(),
                 fraction_bits: tensor.fraction,
                 never_computed: never.unwrap_or_default(),
                 constant: tensor.constant.clone(),
@@ -153,7 +161,7 @@ impl Layout {
         Layout {
             schema_version: 1,
             how_to_read: "Beat k of a feed (loop counters k, innermost last) carries in lane l the element whose index in each \
-                          dimension is offset + sum(per_loop * k) + per_lane * l; outside the shape: 0 on the way in, dropped on the way out.",
+                          dimension is offset + sum(per_loop * k) + per_lane * l, counted by the tensor's extents; outside of them: 0 on the way in, dropped on the way out.",
             word_bits: image.machine.word(),
             stream_words: image.machine.stream_words(),
             step_length: image.step_length,

@@ -28,7 +28,7 @@ module mask_points (
     `POINT(picks_both, valid && pick_row < 4 && pick_column < 4)
 endmodule
 
-// An instruction of the alu stream or the scalar stream, section 3.
+// An instruction of the alu stream, section 3.
 module alu_points (
     input wire clock, valid, negative, tree, model, t0, t1, first, last, emitted,
     input wire [1:0] combine, a,
@@ -60,6 +60,48 @@ module alu_points (
     `POINT(shifts, writes && shift != 0)
 endmodule
 
+// An instruction of the scalar stream, section 9: it has no mask, no tree and no model pad.
+module scalar_points (
+    input wire clock, valid, negative, t0, t1, first, last, send,
+    input wire [1:0] combine, a,
+    input wire [2:0] b, c, reduce,
+    input wire [5:0] align, shift
+);
+    wire writes = valid && last && (t0 || t1);
+    `POINT(combine_add, valid && combine == 0)
+    `POINT(combine_subtract, valid && combine == 1)
+    `POINT(combine_maximum, valid && combine == 2)
+    `POINT(combine_minimum, valid && combine == 3)
+    `POINT(finish_round, writes && !negative)
+    `POINT(finish_negative, writes && negative)
+    `POINT(a_is_pad_1, valid && a == 1)
+    `POINT(a_is_pad_2, valid && a == 2)
+    `POINT(a_is_pad_3, valid && a == 3)
+    `POINT(b_is_pad_1, valid && b == 1)
+    `POINT(b_is_pad_2, valid && b == 2)
+    `POINT(b_is_pad_3, valid && b == 3)
+    `POINT(b_is_immediate, valid && b >= 4)
+    `POINT(c_is_pad_1, valid && c == 1)
+    `POINT(c_is_pad_2, valid && c == 2)
+    `POINT(c_is_pad_3, valid && c == 3)
+    `POINT(c_is_immediate, valid && c == 4)
+    `POINT(c_is_zero, valid && c > 4)
+    `POINT(sums_over_a_loop, valid && reduce != 0)
+    `POINT(writes_t0, valid && last && t0)
+    `POINT(writes_t1, valid && last && t1)
+    `POINT(sends_to_the_global_bus, valid && last && send)
+    `POINT(aligns, valid && first && align != 0)
+    `POINT(shifts, writes && shift != 0)
+endmodule
+
+// Sums over a batch in tiles, section 8.
+module tile_points (input wire clock, valid, last, resume, keep);
+    `POINT(begins_in_the_first_tile, valid && last && !resume && keep)
+    `POINT(goes_on_and_waits, valid && last && resume && keep)
+    `POINT(ends_in_the_last_tile, valid && last && resume && !keep)
+    `POINT(is_of_one_tile, valid && last && !resume && !keep)
+endmodule
+
 // An instruction of the root stream, section 4.
 module root_points (
     input wire clock, row, global_root, used, divide,
@@ -77,14 +119,15 @@ module root_points (
     `POINT(divides_down, valid && used && divide && segments == 1)
 endmodule
 
-// The run's state machine, section 6: 0 idle, 1 prime, 2 wait_model, 3 ready, 4 step, 5 emit_step, 6 emit_model, 7 flush.
+// The run's state machine, section 6; an abort is a reset of it: 0 idle, 1 prime, 2 wait_model, 3 ready, 4 step, 5 emit_step, 6 emit_model, 7 flush.
 module run_points (input wire clock, reset, input wire [2:0] state);
     reg [2:0] was;
-    reg known;
-    initial known = 1'b0;
+    reg known, aborted;
+    initial {known, aborted} = 2'b00;
     always @(posedge clock) begin
         was <= state;
         known <= !reset;
+        aborted <= reset && known;
     end
     `POINT(idle_to_prime, known && was == 0 && state == 1)
     `POINT(prime_to_wait_model, known && was == 1 && state == 2)
@@ -98,22 +141,23 @@ module run_points (input wire clock, reset, input wire [2:0] state);
     `POINT(emit_step_to_prime, known && was == 5 && state == 1)
     `POINT(emit_model_to_flush, known && was == 6 && state == 7)
     `POINT(flush_to_idle, known && was == 7 && state == 0)
-    `POINT(abort_in_prime, known && was == 1 && state == 0)
-    `POINT(abort_in_wait_model, known && was == 2 && state == 0)
-    `POINT(abort_in_ready, known && was == 3 && state == 0)
-    `POINT(abort_in_step, known && was == 4 && state == 0)
-    `POINT(abort_in_emit_step, known && was == 5 && state == 0)
-    `POINT(abort_in_emit_model, known && was == 6 && state == 0)
+    `POINT(abort_in_prime, aborted && was == 1 && state == 0)
+    `POINT(abort_in_wait_model, aborted && was == 2 && state == 0)
+    `POINT(abort_in_ready, aborted && was == 3 && state == 0)
+    `POINT(abort_in_step, aborted && was == 4 && state == 0)
+    `POINT(abort_in_emit_step, aborted && was == 5 && state == 0)
+    `POINT(abort_in_emit_model, aborted && was == 6 && state == 0)
 endmodule
 
 // The loader's state machine, section 5: 0 idle, 1 prime, 2 decide, 3 model, 4 step.
 module load_points (input wire clock, reset, input wire [2:0] state);
     reg [2:0] was;
-    reg known;
-    initial known = 1'b0;
+    reg known, aborted;
+    initial {known, aborted} = 2'b00;
     always @(posedge clock) begin
         was <= state;
         known <= !reset;
+        aborted <= reset && known;
     end
     `POINT(idle_to_prime, known && was == 0 && state == 1)
     `POINT(prime_to_decide, known && was == 1 && state == 2)
@@ -122,9 +166,9 @@ module load_points (input wire clock, reset, input wire [2:0] state);
     `POINT(decide_to_idle, known && was == 2 && state == 0)
     `POINT(model_to_prime, known && was == 3 && state == 1)
     `POINT(step_to_prime, known && was == 4 && state == 1)
-    `POINT(abort_in_prime, known && was == 1 && state == 0)
-    `POINT(abort_in_model, known && was == 3 && state == 0)
-    `POINT(abort_in_step, known && was == 4 && state == 0)
+    `POINT(abort_in_prime, aborted && was == 1 && state == 0)
+    `POINT(abort_in_model, aborted && was == 3 && state == 0)
+    `POINT(abort_in_step, aborted && was == 4 && state == 0)
 endmodule
 
 bind alu_stream alu_points alu_points_of (
@@ -148,3 +192,15 @@ bind root_stream root_points root_points_of (
 );
 bind run_control run_points run_points_of (.clock(clock), .reset(reset), .state(state));
 bind load_control load_points load_points_of (.clock(clock), .reset(reset), .state(state));
+`ifdef SCALAR
+bind scalar_stream scalar_points scalar_points_of (
+    .clock(clock), .valid(beat_valid), .negative(beat_negative), .t0(beat_write_t0), .t1(beat_write_t1), .first(beat_first),
+    .last(beat_last), .send(send), .combine(2'(beat_combine)), .a(beat_a), .b(beat_b), .c(beat_c), .reduce(work_reduce),
+    .align(beat_align), .shift(beat_shift)
+);
+`endif
+`ifdef TILES
+bind park_pipeline tile_points tile_points_of (
+    .clock(clock), .valid(valid), .last(last), .resume(beat_resume), .keep(beat_keep)
+);
+`endif

@@ -29,6 +29,7 @@ use sim::grid::{Grid, Stalls};
 use sim::ladder::{Climb, Upper, Values};
 use sim::pace::Pace;
 use sim::train::words::written;
+use std::collections::BTreeMap;
 
 /// Made-up records, where the user gives none.
 const MADE_UP: usize = 16;
@@ -44,6 +45,10 @@ pub struct Function {
     pub accuracy: Accuracy,
     /// Where the records come from, for people.
     pub origin: String,
+    /// What the text says, before the first pass.
+    pub parsed: Program,
+    /// What the front end warned of.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Whether a program is to be treated as a function: it has nothing to train. A gradient program can be one if records are given,
@@ -66,6 +71,8 @@ pub fn is_function(project: &Project, has_data: bool, has_records: bool) -> Resu
 pub(crate) struct Read {
     /// What the text says; what is resident is a state.
     pub(crate) program: Program,
+    /// What the front end warned of.
+    warnings: Vec<Diagnostic>,
     /// What is resident, and the records without it, from the user or made up.
     given: Given,
     /// Where they come from, for people.
@@ -92,7 +99,7 @@ impl Read {
             progress.note(&Note::MadeUpRecords);
             (Given::made_up(&program), "made-up records".to_owned())
         };
-        Ok(Read { program, given, origin })
+        Ok(Read { program, warnings, given, origin })
     }
 
     /// What of the program is wanted.
@@ -123,7 +130,8 @@ impl Function {
         let upper = read.upper(project, progress)?;
         let compiled = images::of_function(project, &upper.fixed)?;
         let (numbers, accuracy) = (upper.numbers.clone(), upper.accuracy());
-        Ok(Function { climb: Climb::of(upper, compiled), numbers, accuracy, origin: read.origin })
+        let Read { program: parsed, warnings, origin, .. } = read;
+        Ok(Function { climb: Climb::of(upper, compiled), numbers, accuracy, origin, parsed, warnings })
     }
 
     /// Cycles per record, and what cannot be beaten.
@@ -144,6 +152,14 @@ impl Function {
 }
 
 impl Function {
+    /// Extents of what the program names, as its text has them; row by row the elements are those of the words.
+    pub fn shapes(&self) -> BTreeMap<String, Vec<u32>> {
+        let tensors = &self.parsed.tensors;
+        let of_tensors = tensors.iter().map(|tensor| (tensor.name.clone(), tensor.shape.clone()));
+        let of_names = self.parsed.names.iter().map(|(name, id)| (name.clone(), tensors[id.0].shape.clone()));
+        of_tensors.chain(of_names).collect()
+    }
+
     /// Run each record once on a board, whose machine the image was made for.
     ///
     /// # Errors
@@ -162,13 +178,14 @@ impl Function {
             let streamed = image.tensors.iter().position(|streamed| streamed.name == tensor.name)?;
             (tensor.role == fixed::Role::Output).then(|| (name, tensor, streamed, written(program, *id)))
         });
-        let results: Vec<_> = results.collect();
+        let (results, shapes): (Vec<_>, _) = (results.collect(), self.shapes());
         let of_record = |step: &Words| -> Map<String, Value> {
             let value = |(name, tensor, streamed, written): &(&String, &fixed::Tensor, usize, Vec<bool>)| {
                 let words = step[*streamed].iter().zip(written);
                 let elements: Elements =
                     words.map(|(&word, written)| written.then(|| to_f64(word, tensor.fraction))).collect();
-                ((*name).clone(), write_elements(&elements, &tensor.shape))
+                let shape = shapes.get(*name).unwrap_or(&tensor.shape);
+                ((*name).clone(), write_elements(&elements, shape))
             };
             results.iter().map(value).collect()
         };

@@ -262,6 +262,11 @@ impl Samples {
         self.encoding.features.is_empty()
     }
 
+    /// Extents of everything that the program names.
+    pub fn shapes(&self) -> BTreeMap<String, Vec<u32>> {
+        self.program.tensors.iter().map(|tensor| (tensor.name.clone(), tensor.shape.clone())).collect()
+    }
+
     /// Extents of the weights.
     pub fn shapes_of_weights(&self) -> BTreeMap<String, Vec<u32>> {
         let state = self.program.tensors.iter().filter(|tensor| tensor.role == Role::State);

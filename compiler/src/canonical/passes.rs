@@ -1,6 +1,6 @@
 //! The passes by name, in the order in which [`canonicalise`](super::canonicalise) runs them.
 
-use super::indices::{conditions, constants, digits, equations, gathers, overwritten};
+use super::indices::{conditions, constants, digits, dimensions, equations, gathers, overwritten};
 use super::sums::{chain, exponentials, rates};
 use super::{Options, align, boxes, contents, dead, duplicate, fold, fuse, logic, names, split, update};
 use crate::tensor::Program;
@@ -66,6 +66,7 @@ pub const PASSES: &[Pass] = &[
     pass!(gathers::expand_gathers, "computed indices become moved copies, or sums over a comparison with them"),
     pass!(constants::name_constants, "what depends on iterators alone becomes a tensor of constants"),
     pass!(equations::solve_equations, "equations between iterators take iterators away"),
+    pass!(dimensions::split_dimensions, "dimensions that are counted in two digits become two"),
     pass!(boxes::split_boxes, "conditions on iterators become bounds"),
     pass!(conditions::mask_conditions, "other conditions become factors, and zeros around what is read"),
     pass!(overwritten::remove_overwritten, "what is written again before it is read goes"),

@@ -84,12 +84,12 @@ class Layout:
 
     def _elements(self, feed, lanes):
         """Row-major element number of each word, beat by beat and lane by lane; -1 where there is none."""
-        shape = self.tensors[feed["tensor"]]["shape"]
+        extents = self.tensors[feed["tensor"]]["extents"]
         counters = np.indices(feed["counts"]).reshape(len(feed["counts"]), -1)
         beats = counters.shape[1]
         element = np.zeros((beats, lanes), dtype=np.int64)
         inside = np.ones((beats, lanes), dtype=bool)
-        for extent, index in zip(shape, feed["index"]):
+        for extent, index in zip(extents, feed["index"]):
             per_beat = index["offset"] + np.array(index["per_loop"], dtype=np.int64) @ counters
             place = per_beat[:, None] + index["per_lane"] * np.arange(lanes)[None, :]
             inside &= (place >= 0) & (place < extent)

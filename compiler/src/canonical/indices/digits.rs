@@ -109,7 +109,7 @@ fn gcd(a: i64, b: i64) -> i64 {
 }
 
 /// The nest with two iterators, `by * q + r`, in the place of one.
-fn digits(nest: &Nest, iterator: IterId, by: i64) -> Nest {
+pub(super) fn digits(nest: &Nest, iterator: IterId, by: i64) -> Nest {
     let at = iterator.0;
     let low = nest.iterators[at].low;
     let mut iterators = nest.iterators.clone();

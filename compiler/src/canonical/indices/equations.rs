@@ -117,10 +117,16 @@ pub(super) fn substituted(nest: &Nest, with: &[Affine], iterators: Vec<Iterator>
             Guard::Zero { .. } => Guard::Zero { value },
         }
     };
+    let index = |forms: &[Affine]| forms.iter().map(|form| substitute(form, with)).collect();
+    let start = match &nest.start {
+        Start::Element { tensor, index: forms } => Start::Element { tensor: *tensor, index: index(forms) },
+        other => other.clone(),
+    };
     Nest {
         iterators,
         guards: nest.guards.iter().map(guard).collect(),
-        out_index: nest.out_index.iter().map(|form| substitute(form, with)).collect(),
+        out_index: index(&nest.out_index),
+        start,
         body: Expr::from_body(&nest.body).substitute(with).to_body(),
         ..nest.clone()
     }

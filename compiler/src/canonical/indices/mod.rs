@@ -7,6 +7,7 @@
 //! | [`gathers`] | an index that is computed becomes a moved copy, or a sum over a comparison with it | moving the words once; every element compared |
 //! | [`constants`] | what depends on iterators alone becomes a tensor of constants | its words |
 //! | [`equations`] | an equation between iterators takes one of them away: a scatter, phases, or a condition | nothing |
+//! | [`dimensions`] | a dimension that copies count in two digits becomes two | nothing |
 //! | [`super::boxes`] | conditions become bounds, in up to 64 pieces | nothing |
 //! | [`conditions`] | what is left becomes a factor that is 0 or 1, and what is read beyond a tensor's ends becomes zeros | every point of the box, whether it exists or not |
 //! | [`overwritten`] | zeros that all turn out to be written again go | |
@@ -16,6 +17,7 @@
 pub mod conditions;
 pub mod constants;
 pub mod digits;
+pub mod dimensions;
 pub mod equations;
 pub mod gathers;
 pub mod overwritten;

@@ -15,6 +15,7 @@ use crate::tensor::{Binary, Element, Function, Node, Program, Tensor, Unary};
 ///     abs(x)          =>  x - 2*(x*(x < 0))
 ///     a % b           =>  a - b*floor(a / b)
 ///     trunc(x)        =>  select(x < 0, -floor(-x), floor(x))
+///     uint8(x)        =>  min(max(trunc(x), 0), 255)    (what cannot lie outside is not compared)
 ///
 /// Functions that are a few of these and of others are written out ([`library`]); conversions are what they do to the value.
 ///
@@ -96,6 +97,44 @@ fn truth(e: Expr) -> Expr {
     Expr::add(negative(e.clone()), negative(Expr::neg(e)))
 }
 
+/// What fits every word: a value that is larger is saturated anyway.
+const WORDS_END: f64 = 2_147_483_648.0;
+
+/// The least and the largest value of an integer type.
+fn limits(bits: u32, signed: bool) -> (f64, f64) {
+    let end = libm::exp2(f64::from(bits - u32::from(signed)));
+    (if signed { -end } else { 0.0 }, end - 1.0)
+}
+
+/// What a value can be by its form alone; everything, if that says nothing.
+fn bounds(e: &Expr, tensors: &[Tensor]) -> (f64, f64) {
+    let of = |element: Element| match element {
+        Element::Real => (f64::NEG_INFINITY, f64::INFINITY),
+        Element::Int { bits, signed } => limits(bits, signed),
+        Element::Bool => (0.0, 1.0),
+    };
+    match e {
+        Expr::Constant(value) => (*value, *value),
+        Expr::Read(tensor, _) | Expr::Gather(tensor, _) => of(tensors[tensor.0].element),
+        Expr::Cast(element, _) => of(*element),
+        _ if is_bit(e) => (0.0, 1.0),
+        _ => of(Element::Real),
+    }
+}
+
+/// Truncated, and clipped to the limits of its type.
+fn integer(a: Expr, (low, high): (f64, f64), tensors: &[Tensor]) -> Expr {
+    let (least, most) = bounds(&a, tensors);
+    let whole = if is_whole(&a, tensors) { a } else { library::written_out(Function::Trunc, vec![a]) };
+    let clipped = |value: Expr, below: bool, limit: f64| {
+        let limit = Expr::Constant(limit);
+        let outside = if below { less(value.clone(), limit.clone()) } else { less(limit.clone(), value.clone()) };
+        choose(outside, limit, value)
+    };
+    let whole = if least < low && low > -WORDS_END { clipped(whole, true, low) } else { whole };
+    if most > high && high < WORDS_END - 1.0 { clipped(whole, false, high) } else { whole }
+}
+
 fn rewrite(e: Expr, tensors: &[Tensor]) -> Expr {
     match e {
         Expr::Unary(Unary::Not, a) => not(truth(*a)),
@@ -129,8 +168,7 @@ fn rewrite(e: Expr, tensors: &[Tensor]) -> Expr {
         },
         Expr::Cast(Element::Real, a) => *a,
         Expr::Cast(Element::Bool, a) => truth(*a),
-        Expr::Cast(Element::Int { .. }, a) if is_whole(&a, tensors) => *a,
-        Expr::Cast(Element::Int { .. }, a) => library::written_out(Function::Trunc, vec![*a]),
+        Expr::Cast(Element::Int { bits, signed }, a) => integer(*a, limits(bits, signed), tensors),
         other => other,
     }
 }

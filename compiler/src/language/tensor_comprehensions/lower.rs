@@ -17,7 +17,7 @@ use super::scope::{Scope, View};
 use super::types::Type;
 use crate::language::{Options, nearest};
 use crate::tensor::{Program, Role, Tensor, TensorId};
-use arch::{Code, Diagnostic, Span};
+use arch::{Code, Diagnostic, Origin, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Statements that the calls of a file may expand to.
@@ -392,7 +392,12 @@ impl<'s, 'a> Lowering<'s, 'a> {
         inner.prefix = format!("{}{}.", scope.prefix, callee.text);
         let (visible, errors) = (std::mem::replace(&mut self.visible, place), self.any_error());
         self.depth += 1;
+        let first = self.program.nests.len();
         self.body(function, &mut inner);
+        // Its own line in the function, and that of the call.
+        for nest in &mut self.program.nests[first..] {
+            nest.origin.join(&Origin::of(callee.span));
+        }
         self.depth -= 1;
         self.visible = visible;
         if self.any_error() && !errors {
