@@ -261,6 +261,47 @@ fn no_paths_of_one_machine() {
     assert_none(&lines(&files, absolute), "paths are relative to the project, or come from the environment");
 }
 
+/// Names and versions of a requirements file, as its lock writes names.
+fn pins(text: &str) -> Vec<String> {
+    let pin = |line: &str| {
+        let (name, version) = line.split([' ', ';']).next()?.split_once("==")?;
+        Some(format!("{}=={version}", name.to_lowercase().replace(['_', '.'], "-")))
+    };
+    text.lines().filter(|line| !line.starts_with('#')).filter_map(pin).collect()
+}
+
+#[test]
+fn every_package_is_locked_with_its_hashes() {
+    let files = files();
+    let pinned = files.keys().filter(|name| name.starts_with("scripts/tools") && name.ends_with(".txt"));
+    let mut wrong = String::new();
+    for name in pinned {
+        let lock = files.get(&name.replace(".txt", ".lock")).map_or("", String::as_str);
+        let locked = pins(lock);
+        for pin in pins(&files[name]).into_iter().filter(|pin| !locked.contains(pin)) {
+            let _ = writeln!(wrong, "{name}: {pin} is not in the lock: run scripts/lock");
+        }
+        let bare = lock.split("\n").collect::<Vec<_>>();
+        for pair in bare.windows(2).filter(|pair| pair[0].contains("==") && !pair[1].contains("--hash=sha256:")) {
+            let _ = writeln!(wrong, "{name}: {} has no hash", pair[0]);
+        }
+    }
+    assert_none(&wrong, "packages are installed by their hashes");
+}
+
+#[test]
+fn every_crate_asked_for_is_reviewed() {
+    let files = files();
+    let manifest: toml::Table = files["Cargo.toml"].parse().unwrap();
+    let crates = manifest["workspace"]["dependencies"].as_table().unwrap();
+    let foreign = crates.iter().filter(|(_, of)| of.get("path").is_none()).map(|(name, _)| name);
+    let page = &files["docs/dependencies.md"];
+    let missing = foreign
+        .filter(|name| !page.contains(&format!("`{name}`")))
+        .fold(String::new(), |text, name| text + name + "\n");
+    assert_none(&missing, "docs/dependencies.md has a row for each crate");
+}
+
 #[test]
 fn every_error_code_has_a_test() {
     let is_test = |name: &str| {

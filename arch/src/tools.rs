@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 /// The pinned tools, in the format of a Python requirements file.
 pub const PINS: &str = include_str!("../../scripts/tools.txt");
 
+/// What is installed for them, with the hash of each file.
+const LOCK: &str = include_str!("../../scripts/tools.lock");
+
 /// External programs that were looked for in vain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("missing: {}; run scripts/setup", names.join(", "))]
@@ -46,7 +49,7 @@ impl Toolbox {
     /// A toolbox with this cache folder that looks nowhere else.
     pub fn only(cache: impl Into<PathBuf>) -> Toolbox {
         let cache = absolute(cache.into());
-        let tools = cache.join(format!("tools-{}", hex(&Sha256::digest(PINS)[..8])));
+        let tools = cache.join(format!("tools-{}", hex(&Sha256::digest([PINS, LOCK].concat())[..8])));
         Toolbox { cache, tools, search_path: None }
     }
 
