@@ -218,7 +218,9 @@ impl Builder<'_> {
             12 => self.integer(body, scope),
             13 => {
                 let a = self.value(body, scope, depth - 1);
-                body.push(Node::Cast([INTEGER, Element::Bool, Element::Real][self.below(3)], a))
+                let narrow = [(4, false), (8, true)].map(|(bits, signed)| Element::Int { bits, signed });
+                let types = [INTEGER, Element::Bool, Element::Real, narrow[0], narrow[1]];
+                body.push(Node::Cast(types[self.below(types.len())], a))
             }
             _ => self.gather(body, scope),
         }
