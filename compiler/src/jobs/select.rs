@@ -10,7 +10,7 @@ use crate::fixed::{self, Kind, Operand, Operation};
 use crate::placed::cost::{Route, local_count, route};
 use crate::placed::reshard::{Reshard, Turn, last_columns};
 use crate::placed::tile::{self, When};
-use crate::placed::{self, Axis, constants, legal};
+use crate::placed::{self, Axis, constants, legal, padding};
 use crate::tensor::{Affine, IterId, TensorId};
 use arch::isa::{Combine, Finish, RootFunction};
 use arch::machine::Machine;
@@ -116,6 +116,29 @@ impl Context<'_> {
         (axis != Axis::Local && !all).then_some(Bound { axis, low, high, level })
     }
 
+    /// Zeros behind the end of a result that changes over from rows to tall ([`padding`]).
+    fn padding(&self, program: &fixed::Program) -> Option<Job> {
+        let reshard = self.reshard?;
+        let last = padding::last_before(program, self.operation, reshard, self.machine)?;
+        let mut index = self.operation.out_index.clone();
+        index[reshard.dimension] = Affine::constant(last);
+        let free = self.operation.free;
+        let mut loops = self.loops[..free].to_vec();
+        loops[self.loop_of[reshard.iterator]] = 1;
+        let mut write = self.access(self.operation.out, &index);
+        write.strides.truncate(free);
+        let rows = self.machine.pus();
+        let lane = last.rem_euclid(i64::from(self.machine.pes())) as u32;
+        let (row, column) = (lane % rows + 1, lane / rows);
+        let one_column = Bound { axis: Axis::Column, low: column, high: column + 1, level: None };
+        let bounds = vec![Bound { axis: Axis::Row, low: row, high: rows, level: None }, one_column];
+        let name = &self.storages[self.operation.out.0].name;
+        let lanes = Lanes { bounds, ..Lanes::default() };
+        let (origin, what) = (self.operation.origin.clone(), format!("{name} padding"));
+        let copy = Job::copy(origin, what, loops, write.clone(), Sink::Pad(write));
+        Some(Job { a: None, b: Source::Word(0), c: Some(Source::Word(0)), lanes, ..copy })
+    }
+
     /// Where results are written: bounds of the free iterators and constant indices of the result.
     fn write_lanes(&self) -> Lanes {
         let to_rows = self.reshard.filter(|reshard| reshard.turn == Turn::Rows).map(|reshard| reshard.iterator);
@@ -202,6 +225,8 @@ pub(crate) fn select(placed: &placed::Program, machine: &Machine) -> Program {
                 When::Over => Counts::Over(parked_words(job, operation.out, &mut parked)),
             };
         }
+        let counts = if tile == When::Every { Counts::Every } else { Counts::Last };
+        jobs.extend(context.padding(program).map(|job| Job { counts, ..job }));
     }
     let fixed::Program { word, accumulator, tables, .. } = program.clone();
     Program { word, accumulator, tables, tile: placed.tile, storages, jobs }

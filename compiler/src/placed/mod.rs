@@ -11,6 +11,7 @@
 //! | [`pieces`] | where an index that does not fill the grid evenly is cut |
 //! | [`mod@place`] | the axis of each class of indices ([`classes`]), by its [`cost`] |
 //! | [`reshard`] | which results lie elsewhere than where they are computed |
+//! | [`padding`] | what is computed beyond the end of an index |
 //! | [`legal`] | what has to be a tensor or an operation of its own: [`slices`], [`constants`], [`write_back`] |
 //!
 //! The laws, checked by [`verify()`] (beside those of [`crate::fixed`]):
@@ -20,7 +21,7 @@
 //! 3. An index of a read is a single iterator, or a constant, where the dimension is not local; the iterator lies on the axis of the
 //!    dimension. Iterators of an index that is computed are local.
 //! 4. A result lies where its iterator does, or is a [reshard](mod@reshard) that the bus can do.
-//! 5. Masks can hold each tall iterator to its elements, or need not ([`reshard::MaskNeed`]).
+//! 5. Masks can hold each tall iterator to its elements, or need not ([`reshard::MaskNeed`], [`padding`]).
 //! 6. What the trees cannot do is summed in one PE: products, sums with a start, signs of sums.
 //! 7. A tensor that is streamed is a piece of a tensor of the whole program, inside its extents; a temporary is none.
 //! 8. The samples of a tile are as many in each piece; tiles divide the batch evenly, and no operation would see the batch twice.
@@ -30,6 +31,7 @@ pub(crate) mod classes;
 pub(crate) mod constants;
 pub(crate) mod cost;
 pub(crate) mod legal;
+pub(crate) mod padding;
 pub(crate) mod pieces;
 pub(crate) mod place;
 pub(crate) mod reshard;

@@ -10,6 +10,7 @@ use super::Program;
 use super::axis::Axis;
 use super::classes::{Classes, find};
 use super::cost::Cost;
+use super::padding;
 use crate::fixed::{self, for_each_access};
 use arch::machine::Machine;
 use std::collections::BTreeMap;
@@ -174,13 +175,13 @@ const KEPT_WITH_RESHARDS: usize = 4;
 /// Placements in which an index lies on the rows here and on all PEs there, cheapest first.
 fn with_reshards(program: &fixed::Program, machine: &Machine, axes: &[Axis], unit: bool) -> Vec<Placement> {
     let whole = Classes::of(program);
-    // Operations along which an index may change over: that index is longer than there are rows.
+    // Operations along which an index may change over: that index is twice as long as there are rows, or longer.
     let mut writers: Vec<(usize, usize, usize)> = Vec::new();
     for (number, operation) in program.operations.iter().enumerate() {
         for (dimension, form) in operation.out_index.iter().enumerate() {
             let Some(iterator) = form.as_iterator() else { continue };
             let class = whole.tensors[operation.out.0][dimension];
-            if whole.movable.contains(&class) && whole.extents[&class] > 2 * machine.pus() {
+            if whole.movable.contains(&class) && whole.extents[&class] >= 2 * machine.pus() {
                 writers.push((number, iterator.0, dimension));
             }
         }
@@ -227,7 +228,11 @@ fn with_reshards(program: &fixed::Program, machine: &Machine, axes: &[Axis], uni
                 .zip(search.ways(part).into_iter().next())
                 .map(|((cost, way), (more, other))| (cost.plus(more), way.into_iter().chain(other).collect()));
         }
-        found.extend(best.map(|(cost, way)| Placement::of(&classes, cost, &way)));
+        let placement = best.map(|(cost, way)| Placement::of(&classes, cost, &way));
+        found.extend(
+            placement
+                .filter(|placement| padding::is_harmless(program, &placement.tensors, &placement.iterators, machine)),
+        );
     }
     found.sort_by_key(|placement| placement.cost.key());
     found.truncate(KEPT_WITH_RESHARDS);

@@ -122,14 +122,12 @@ pub(crate) enum MaskNeed {
 }
 
 impl MaskNeed {
-    /// Whether whole columns are mask enough.
+    /// Whether whole columns are mask enough, apart from the [padding](super::padding) in the last one.
     pub(crate) fn is_met(self, operation: &Operation, machine: &Machine) -> bool {
-        let (pes, pus) = (i64::from(machine.pes()), i64::from(machine.pus()));
-        let whole_columns = |iterator: usize| operation.iterators[iterator].high % pes % pus == 0;
+        let pes = i64::from(machine.pes());
         match self {
-            MaskNeed::None => true,
-            MaskNeed::Rough(iterator) => whole_columns(iterator),
-            MaskNeed::Exact(iterator) => whole_columns(iterator) && operation.iterators[iterator].low % pes == 0,
+            MaskNeed::None | MaskNeed::Rough(_) => true,
+            MaskNeed::Exact(iterator) => operation.iterators[iterator].low % pes == 0,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::cost::{Route, route};
 use super::reshard::{self, Reshard};
-use super::{Program, tile};
+use super::{Program, padding, tile};
 use crate::fixed::{self, Kind, Operation, Role, for_each_access};
 use crate::tensor::{Affine, IterId};
 use arch::isa::Finish;
@@ -38,6 +38,8 @@ pub fn laws(program: &Program, machine: &Machine) -> Result<(), String> {
         agree(name, axes)?;
         verify_operation(program, operation, axes, machine)?;
     }
+    let harmless = padding::is_harmless(fixed, tensors, iterators, machine);
+    law!(5, harmless, "the padding of a tall index is computed with, and holds more than zeros");
     for number in 0..fixed.tensors.len() {
         verify_piece(program, number)?;
     }
