@@ -1,12 +1,12 @@
 //! The hardware of a project on its board: what `synth` and `bitstream` share.
 //!
-//!     project, machine ──▶ does it fit? ──▶ grid and shell ──yosys──▶ netlist, its size against the part
+//!     project, design ──▶ grid and shell ──yosys──▶ netlist, its size against the part
 
-use crate::output::Talk;
+use crate::output::{Files, Talk};
 use arch::machine::MachineSpec;
 use arch::rtl::Rtl;
 use arch::tools::Toolbox;
-use arch::{Code, Diagnostic, Machine};
+use arch::{Code, Diagnostic};
 use fpga::board::Board as Facts;
 use fpga::floorplan;
 use fpga::flow::{FlowError, OpenFlow};
@@ -119,41 +119,12 @@ impl<'a> Hardware<'a> {
         self.project.config_source.clone().expect("a board stands in a configuration")
     }
 
-    /// Refuse a machine that the device cannot hold, and say which it could.
-    ///
-    /// # Errors
-    /// It does not fit.
-    pub fn check_fit(&self, machine: &Machine) -> Result<(), Failure> {
-        let family = self.facts.device.family();
-        let lacks = resources::lacks(machine, family, &self.facts.resources, self.project.config.build.microcode);
-        if lacks.is_empty() {
-            return Ok(());
-        }
-        let title = &self.facts.title;
-        let message = format!("{machine} do not fit {title}: {}", lacks.join(", "));
-        let diagnostic = Diagnostic::global(Code::Backend, message);
-        let diagnostic =
-            match resources::largest(machine, family, &self.facts.resources, self.project.config.build.microcode) {
-                Some(fits) => diagnostic.with_help(format!(
-                    "with the same words and memories {} x {} PEs would fit: pus = {}, pes_per_pu = {}",
-                    fits.pus(),
-                    fits.pes_per_pu(),
-                    fits.pus(),
-                    fits.pes_per_pu()
-                )),
-                None => diagnostic.with_help("not even one PE fits: narrower words or shallower memories may"),
-            };
-        let (_, source) = self.config();
-        Err(Failure::DoesNotFit { source, diagnostics: vec![diagnostic] })
-    }
-
     /// Synthesise.
     ///
     /// # Errors
     /// Yosys is missing or fails.
     pub fn synthesise(&self, design: hdl::Design<'_>, talk: &Talk) -> Result<Netlist, Failure> {
         let machine = design.machine();
-        self.check_fit(machine)?;
         let rtl = self.design(design)?;
         talk.say(format!("synthesis of {machine} for {}", self.facts.title));
         let store_rows = self.project.store_rows(machine)?;
@@ -164,6 +135,19 @@ impl<'a> Hardware<'a> {
         let anchors = floorplan::plan(&self.facts.device, &groups, &middle);
         yosys::synthesise_at(&rtl, self.facts.device.family(), &anchors, &self.folder, &Toolbox::default())
             .map_err(|error| synthesis_failure(&error))
+    }
+
+    /// Write what places and routes the netlist without this tool, with a seed to begin with: constraints and a Makefile.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn add_flow(&self, seed: u32) -> Result<(), Failure> {
+        let known = self.project.board.known.as_ref().and_then(|known| known.constraints.as_ref());
+        let (Some(flow), Some(constraints)) = (&self.flow, known) else { return Ok(()) };
+        let mut files = Files::new();
+        files.add("Makefile", flow.makefile(seed, &self.facts.programmer));
+        files.add(flow.constraints(), constraints.text.clone());
+        files.write(&self.folder)
     }
 
     /// What a netlist takes of the device: name, used, available.

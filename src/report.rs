@@ -329,13 +329,6 @@ impl Report {
         }
         text
     }
-
-    /// Names of the resources that the board does not have.
-    pub fn overfull(&self) -> Vec<String> {
-        let over = |resource: &&Resource| resource.available.is_some_and(|available| resource.estimated > available);
-        let full = self.resources.iter().filter(over);
-        full.map(|r| format!("{} {} of {}", r.estimated, r.name, r.available.unwrap_or(0))).collect()
-    }
 }
 
 /// The step's instructions in time; each line gets the cycles by which it moves the latest result on.

@@ -66,6 +66,48 @@ fn a_batch_that_is_too_large_says_which_one_fits() {
     assert_eq!(with(&(size + 1).to_string()).code, 4, "a batch of {size} is the largest");
 }
 
+/// Two PEs of an iCE40 with batches of 256: each bank has 128 samples of 31 inputs and a label, 4096 words of 16 bits; two banks are 32 block
+/// memories of 4 kbit, two PEs 64, of 30. Without tiles that is refused, and the batch that the message names is built; with tiles, such
+/// that fit are chosen.
+#[test]
+fn what_a_board_does_not_hold_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = |name: &str, machine: &str| {
+        let rest = "stream_words = 1\ntable_entries = 256\noutput_fifo = 16\n[board]\nname = 'icebreaker'\n";
+        let text = format!("[machine]\npus = 1\n{machine}{rest}[build]\nmicrocode = 'rom'\n");
+        file(folder.path(), name, &text)
+    };
+    let whole = config("whole.toml", "pes_per_pu = 2\ngradient_depth = 0\n");
+    let out = folder.path().join("out").display().to_string();
+    let built = |config: &str, batch: &str| {
+        run(&["build", LOGISTIC, "--data", CANCER, "--config", config, "--batch", batch, "--out", &out])
+    };
+    let refused = built(&whole, "256");
+    assert_eq!(refused.code, 4, "{}", refused.stderr);
+    let told = refused.stderr.replace('\n', " ");
+    let figure = told.split("do not fit iCEBreaker: about ").nth(1).and_then(|rest| rest.split(' ').next());
+    let blocks: u32 = figure.and_then(|figure| figure.parse().ok()).expect("how many block memories");
+    assert!(blocks >= 64 && told.contains("BRAM of 30"), "{told}");
+    assert!(!Path::new(&out).exists(), "nothing is written");
+    let batch = told.split("batch = ").nth(1).and_then(|rest| rest.split([' ', ';']).next()).expect("it names a batch");
+    assert_eq!(built(&whole, batch).code, 0, "a batch of {batch}");
+    let tiled = built(&config("tiled.toml", "pes_per_pu = 2\n"), "256");
+    assert_eq!(tiled.code, 0, "{}", tiled.stderr);
+    let report: Value =
+        serde_json::from_str(&fs::read_to_string(Path::new(&out).join("report.json")).unwrap()).unwrap();
+    let blocks = report["resources"].as_array().unwrap().iter().find(|cell| cell["name"] == "BRAM").unwrap();
+    assert!(blocks["estimated"].as_u64().unwrap() <= 30 && blocks["available"] == 30, "{blocks}");
+    assert!(report["cycles"]["tiles"].as_u64().unwrap() > 1);
+    // Fewer PEs, as the message says, would do where there are too few multipliers.
+    let wide = built(&config("wide.toml", "pes_per_pu = 16\n"), "1");
+    assert_eq!(wide.code, 4, "{}", wide.stderr);
+    let told = wide.stderr.replace('\n', " ");
+    assert!(told.contains("DSP of 8") && told.contains("would fit: pus = 1, pes_per_pu = "), "{told}");
+    let pes = told.split("pes_per_pu = ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap();
+    let fewer = config("fewer.toml", &format!("pes_per_pu = {pes}\n"));
+    assert_eq!(built(&fewer, "1").code, 0, "{pes} PEs");
+}
+
 #[test]
 fn machine_keys_of_the_command_line_are_checked() {
     let with = |machine: &str, words: &[&str]| fails(&["explain", "--config", "tiny", "--machine", machine], 2, words);

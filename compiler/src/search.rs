@@ -8,10 +8,12 @@
 
 mod build;
 mod fitted;
+mod limits;
 pub mod passes;
 mod steps;
 
-pub use fitted::compile_fitted;
+pub use fitted::{compile_fitted, compile_on_board};
+pub use limits::Beyond;
 pub use steps::Step;
 
 use crate::fixed::Program;
@@ -19,11 +21,12 @@ use crate::image::encode;
 use crate::image::refuse::{self, Refusal};
 use crate::placed::place::{self, Placement};
 use crate::placed::{self, Axis, cost, pieces, tile, windows};
-use crate::scheduled::{Words, allocate};
+use crate::scheduled::Words;
 use crate::{image, jobs, scheduled};
 use arch::image::Image;
 use arch::machine::Machine;
 use build::{Built, NEVER, build};
+use limits::Limits;
 
 /// An image, and what is worth knowing about how it came about.
 #[derive(Debug, Clone)]
@@ -106,7 +109,7 @@ pub fn compile_elsewhere(program: &Program, machine: &Machine, number: usize) ->
 }
 
 fn compile_as(program: &Program, machine: &Machine, choice: Choice) -> Result<Compiled, Refusal> {
-    let found = search(program, machine, choice)?;
+    let found = search(program, Limits::of(machine), choice)?;
     let image = found.image(machine)?;
     Ok(found.compiled(image))
 }
@@ -124,6 +127,8 @@ pub(crate) enum Choice {
 pub(crate) struct Found {
     built: Built,
     alternatives: Vec<Alternative>,
+    /// Whether something that would not fit was left out.
+    squeezed: bool,
 }
 
 impl Found {
@@ -168,18 +173,26 @@ impl Found {
 }
 
 /// Place and schedule a program.
-pub(crate) fn search(program: &Program, machine: &Machine, choice: Choice) -> Result<Found, Refusal> {
+pub(crate) fn search(program: &Program, limits: Limits<'_>, choice: Choice) -> Result<Found, Refusal> {
+    let machine = limits.machine;
     refuse::check_program(program, machine)?;
     let least = tile::least_data(program, machine.pes());
-    let whole = || search_as(&placed::Program::whole(program), machine, choice);
+    let whole = || search_as(&placed::Program::whole(program), limits, choice);
     // What cannot fit need not be tried, unless for the message.
     let refusal = match (least <= u64::from(machine.data_depth())).then(whole) {
+        // What is squeezed onto a board may be faster in tiles.
+        Some(Ok(found)) if limits.board.is_some() && found.squeezed => {
+            return Ok(match in_tiles(program, limits, choice) {
+                Ok(tiles) if tiles.cycles_of_batch() < found.cycles_of_batch() => tiles,
+                _ => found,
+            });
+        }
         Some(Ok(found)) => return Ok(found),
         Some(Err(refusal @ Refusal::Unsupported(_))) => return Err(refusal),
         Some(Err(refusal)) => Some(refusal),
         None => None,
     };
-    let why = match in_tiles(program, machine, choice) {
+    let why = match in_tiles(program, limits, choice) {
         Ok(found) => return Ok(found),
         Err(why) => why,
     };
@@ -199,7 +212,8 @@ pub(crate) fn search(program: &Program, machine: &Machine, choice: Choice) -> Re
 
 /// Place and schedule a program whose batch does not fit as a whole in the largest tiles that do; or why that is not possible, if there is
 /// something to say.
-fn in_tiles(program: &Program, machine: &Machine, choice: Choice) -> Result<Found, Option<String>> {
+fn in_tiles(program: &Program, limits: Limits<'_>, choice: Choice) -> Result<Found, Option<String>> {
+    let machine = limits.machine;
     let batch = tile::batch(program).ok_or(None)?;
     let cannot = |why: tile::Whole| Some(format!("the batch cannot be cut into tiles: {}", why.why));
     tile::cut(program, batch).map_err(cannot)?;
@@ -209,7 +223,7 @@ fn in_tiles(program: &Program, machine: &Machine, choice: Choice) -> Result<Foun
     let found = |size: u32| {
         let tiled = tile::cut(program, size).ok()?;
         let may_fit = tile::least_data(&tiled.fixed, machine.pes()) <= u64::from(machine.data_depth());
-        may_fit.then(|| search_as(&tiled, machine, choice).ok())?
+        may_fit.then(|| search_as(&tiled, limits, choice).ok())?
     };
     // Smaller tiles fit better: those at `small` do, those before `large` do not.
     let sizes = tile::sizes(batch);
@@ -255,7 +269,7 @@ struct Tried {
 
 impl Tried {
     /// Take note of a placement that was built, or of the words it would need. Whether it was built.
-    fn add(&mut self, built: Result<Built, Words>, available: Words) -> bool {
+    fn add(&mut self, built: Result<Built, Words>, limits: Limits<'_>) -> bool {
         match built {
             Ok(built) => {
                 self.alternatives.push(built.alternative());
@@ -265,7 +279,7 @@ impl Tried {
                 true
             }
             Err(words) => {
-                let missing = words.beyond(available);
+                let missing = limits.missing(words, 0);
                 if self.closest.is_none_or(|(least, _)| missing < least) {
                     self.closest = Some((missing, words));
                 }
@@ -276,8 +290,8 @@ impl Tried {
 }
 
 /// Place and schedule a program as it is, which may be one tile's.
-fn search_as(program: &placed::Program, machine: &Machine, choice: Choice) -> Result<Found, Refusal> {
-    let available = allocate::available(machine);
+fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> Result<Found, Refusal> {
+    let machine = limits.machine;
     let mut tried = Tried { best: None, alternatives: Vec::new(), closest: None };
     let variants = variants(program, machine);
     let most_loads = MOST_LOADS.min(machine.program_depth() as usize);
@@ -314,22 +328,28 @@ fn search_as(program: &placed::Program, machine: &Machine, choice: Choice) -> Re
                     continue;
                 }
                 let placed = placement.clone().of_program(pieces);
-                let built = match build(&placed, machine, choice, unit) {
+                let kept = limits.board.map(|_| build::kept_words(&placed, machine));
+                if let Some(kept) = kept.filter(|&kept| limits.missing(kept, 0) > 0) {
+                    // What is kept alone is too much.
+                    tried.add(Err(kept), limits);
+                    continue;
+                }
+                let built = match build(&placed, limits, choice, unit) {
                     // Windows of many dimensions take many instructions to load or many loops; the program as it is has to do then.
                     Err(_) if number > 0 => Err(NEVER),
                     Ok(Ok(built)) if number > 0 && built.loads(machine) > most_loads => Err(NEVER),
                     other => other?,
                 };
-                scheduled += usize::from(tried.add(built, available) && !placement.beside);
+                scheduled += usize::from(tried.add(built, limits) && !placement.beside);
                 seen.push(placement);
             }
         }
     }
     let Some(built) = tried.best else {
         let (_, needed) = tried.closest.expect("placing everything locally is always possible");
-        return Err(refuse::too_large(machine, available, needed));
+        return Err(refuse::too_large(machine, limits.available(), needed));
     };
-    Ok(Found { built, alternatives: tried.alternatives })
+    Ok(Found { built, alternatives: tried.alternatives, squeezed: tried.closest.is_some() })
 }
 
 /// Placements of a program that are scheduled, of those with the least estimated cost.

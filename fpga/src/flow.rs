@@ -94,6 +94,11 @@ impl OpenFlow {
         self.recipe.bitstream
     }
 
+    /// Name of the constraint file.
+    pub fn constraints(&self) -> &'static str {
+        self.recipe.constraints
+    }
+
     /// A Makefile that rebuilds the bitstream from `design.v`, `synthesis.ys` and the constraints, all in its folder.
     pub fn makefile(&self, seed: u32, programmer: &str) -> String {
         makefile::text(&self.recipe, seed, programmer)

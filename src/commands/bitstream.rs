@@ -27,9 +27,8 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     let out = project.out_folder(global.out.as_deref());
     let hardware = Hardware::new(&project, &out)?;
     let built = build::everything(&project, target, talk)?;
-    let Built { machine, files, .. } = &built;
+    let Built { files, .. } = &built;
     let Some(flow) = &hardware.flow else {
-        hardware.check_fit(machine)?;
         files.publish(&out, Earlier::Removed)?;
         return vivado(&hardware, &out, global.format, talk);
     };
@@ -40,9 +39,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     files.publish(&out, Earlier::Removed)?;
     let netlist = hardware.synthesise(built.design(), talk)?;
     let (text, synthesis) = hardware.synthesis_report(built.design(), &netlist);
-    let mut makefile = Files::new();
-    makefile.add("Makefile", flow.makefile(SEEDS[0], &hardware.facts.programmer));
-    makefile.write(&hardware.folder)?;
+    hardware.add_flow(SEEDS[0])?;
     let mut progress = |seed: u32, routed: Option<&fpga::flow::Routed>| match routed {
         None => talk.detail(format!("place and route with seed {seed}")),
         Some(routed) => {

@@ -94,9 +94,13 @@ impl Built {
 /// Whatever is wrong with program, data or machine.
 pub fn everything(project: &Project, target: &Target, talk: &Talk) -> Result<Built, Failure> {
     let design = match Subject::new(project, target, talk)? {
-        Subject::Function(inner) => return function(project, &inner, talk),
+        Subject::Function(inner) => {
+            inner.check_room(project)?;
+            return function(project, &inner);
+        }
         Subject::Training(design) => design,
     };
+    design.check_room(project)?;
     let (Some(program), Some(compiled)) = (&design.lowered.full, &design.images.full) else {
         return Err(Failure::Bug("a design without a training program".to_owned()));
     };
@@ -116,14 +120,14 @@ pub fn everything(project: &Project, target: &Target, talk: &Talk) -> Result<Bui
         add("train_rest", rest, program);
     }
     add("predict", &design.images.predict, &design.lowered.predict);
-    complete(project, &compiled.image, report, files, talk)
+    complete(project, &compiled.image, report, files)
 }
 
 /// Records of a function that are compared with fixed point before anything is written.
 const CHECKED: usize = 20;
 
 /// A function: one image, and no training.
-fn function(project: &Project, function: &Function, talk: &Talk) -> Result<Built, Failure> {
+fn function(project: &Project, function: &Function) -> Result<Built, Failure> {
     let Climb { compiled, fixed, .. } = &function.climb;
     let outcome = function.run(Array::new(&compiled.image.machine), CHECKED, Stalls::none())?;
     if let Err(difference) = function.climb.compare_stream(&outcome) {
@@ -134,11 +138,11 @@ fn function(project: &Project, function: &Function, talk: &Talk) -> Result<Built
     testbench::add_function(&mut files, function)?;
     let layout = Layout::new(&compiled.image, fixed, &function.shapes());
     add_image(&mut files, project, "function", compiled, &Fates::of_function(project, function), &layout);
-    complete(project, &compiled.image, report, files, talk)
+    complete(project, &compiled.image, report, files)
 }
 
 /// What every build has, beside its images.
-fn complete(project: &Project, image: &Image, report: Report, mut files: Files, talk: &Talk) -> Result<Built, Failure> {
+fn complete(project: &Project, image: &Image, report: Report, mut files: Files) -> Result<Built, Failure> {
     let machine = &image.machine;
     let fixed = match project.config.build.microcode {
         Microcode::Ram => None,
@@ -173,11 +177,6 @@ fn complete(project: &Project, image: &Image, report: Report, mut files: Files, 
         "LICENCE.txt",
         format!("{LICENCE}\nThis holds for every file in this folder but program.{extension}, which is your own.\n"),
     );
-    let overfull = report.overfull();
-    if !overfull.is_empty() {
-        let board = &project.board.name;
-        talk.say(format!("warning: by estimate the grid is too large for {board}: {}", overfull.join(", ")));
-    }
     Ok(Built { machine: machine.clone(), fixed, source, files, report })
 }
 

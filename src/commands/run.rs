@@ -148,6 +148,7 @@ fn simulated(project: Project, options: &Run, baud: Option<u32>, talk: &Talk) ->
     let microcode = project.config.build.microcode;
     let training = train::prepared(project, &options.train, talk)?;
     let design = training.design(&training.ranges(&())?, &())?;
+    design.check_room(&training.project)?;
     let machine = &design.images.machine;
     let store_rows = training.project.store_rows(machine)?;
     let facts = Facts { clock_hz, baud: baud.unwrap_or(BAUD), store_rows };

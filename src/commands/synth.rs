@@ -1,4 +1,4 @@
-//! `synth`: what the hardware takes of its device, by yosys.
+//! `synth`: what the hardware takes of its device, by yosys; with a Makefile that places and routes the netlist with any seed.
 
 use crate::arguments::{Global, Target};
 use crate::commands::build;
@@ -25,6 +25,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     let hardware = Hardware::new(&project, &project.out_folder(global.out.as_deref()))?;
     let built = build::everything(&project, target, talk)?;
     let netlist = hardware.synthesise(built.design(), talk)?;
+    hardware.add_flow(fpga::flow::SEEDS[0])?;
     let (text, document) = hardware.synthesis_report(built.design(), &netlist);
     output::either(
         global.format,

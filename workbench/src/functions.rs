@@ -9,8 +9,9 @@
 //!
 //! A program that updates no weights is a function. Its records come from `--inputs`: an object, or a list of them.
 
+use crate::config::Microcode;
 use crate::failure::Failure;
-use crate::images;
+use crate::images::{self, too_large};
 use crate::progress::{Note, Progress};
 use crate::project::Project;
 use crate::records::Records;
@@ -190,6 +191,21 @@ impl Function {
             results.iter().map(value).collect()
         };
         outcome.steps.iter().map(of_record).collect()
+    }
+}
+
+impl Function {
+    /// Refuse what the board of the project does not hold, with a grid that it does.
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub fn check_room(&self, project: &Project) -> Result<(), Failure> {
+        let Climb { compiled, fixed, .. } = &self.climb;
+        let hardware = match project.config.build.microcode {
+            Microcode::Ram => hdl::Design::Loadable(&compiled.image.machine),
+            Microcode::Rom => hdl::Design::Fixed(&compiled.image, ""),
+        };
+        too_large::check(project, hardware, &[fixed], |_| None)
     }
 }
 

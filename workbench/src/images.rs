@@ -3,6 +3,8 @@
 pub mod design;
 pub mod fit;
 pub mod resources;
+pub mod room;
+pub(crate) mod too_large;
 
 use crate::config::value_span;
 use crate::engines::{NamedRanges, Programs, ranges_of};

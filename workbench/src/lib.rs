@@ -54,7 +54,7 @@
 //! | [`functions`] | programs that train nothing |
 //! | [`evaluation`] | one evaluation on any rung |
 //! | [`ir`] | the program after a stage or a pass, as text |
-//! | [`resources`] | what a grid takes of a device, estimated |
+//! | [`resources`], [`room`] | what a grid takes of a device, estimated; whether a board has it, and what would fit |
 //! | [`simulators`], [`serial`], [`simulated`] | the generated Verilog, a board behind a serial port, one that is not there |
 //! | [`system`] | figures of whole systems: board, link, store |
 //! | [`reading`] | files of the user's, with limits |
@@ -78,7 +78,7 @@ pub mod simulators;
 pub mod system;
 pub mod training;
 
-pub use images::{design, fit, resources};
+pub use images::{design, fit, resources, room};
 pub use project::{board, config, library, plan, recipe, resident, settings};
 pub use training::{checkpoint, engines, model_file, prediction};
 

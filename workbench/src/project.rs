@@ -25,6 +25,7 @@ use crate::fit::Wanted;
 use crate::plan::{Choices, Plan};
 use crate::progress::Progress;
 use crate::recipe::Recipe;
+use crate::room::Room;
 use crate::{resources, serial};
 use arch::Machine;
 use arch::machine::MachineSpec;
@@ -205,9 +206,14 @@ impl Project {
         self.there.clone().map_or_else(|| self.config.spec.clone(), MachineSpec::from)
     }
 
+    /// The room on its board, if it has one.
+    fn room(&self) -> Option<Room> {
+        self.board.facts().map(|facts| Room::new(facts, self.config.build.microcode))
+    }
+
     /// What images are made for.
     pub fn wanted(&self) -> Wanted {
-        Wanted { spec: self.spec(), board: self.board.facts().is_some() }
+        Wanted { spec: self.spec(), board: self.room() }
     }
 
     /// What words look like, and what the user decided about them.

@@ -1,5 +1,6 @@
 //! Build: one placement as jobs, with and without the scalar unit, scheduled, with addresses.
 
+use super::limits::Limits;
 use super::{Alternative, Choice};
 use crate::fixed::Role;
 use crate::image::refuse::Refusal;
@@ -70,15 +71,16 @@ const PARTS: [u32; 4] = [1, 2, 4, 8];
 /// Schedule one placement, with and without the scalar unit, or `only` with it; `Err` inside: the words it would need.
 pub(crate) fn build(
     placed: &placed::Program,
-    machine: &Machine,
+    limits: Limits<'_>,
     choice: Choice,
     only: bool,
 ) -> Result<Result<Built, Words>, Refusal> {
+    let machine = limits.machine;
     let without_unit = jobs(placed, machine)?;
     let tensors = placed.fixed.tensors.iter().zip(&placed.tensors);
     let load: u64 = tensors.map(|(tensor, axes)| cost::Cost::of_tensor(tensor, axes, machine).load).sum();
     let there = machine.scalar().then(|| scalar::assign(&without_unit)).flatten();
-    let arranged = |jobs: jobs::Program| arrange(placed, jobs, load, machine);
+    let arranged = |jobs: jobs::Program| arrange(placed, jobs, load, limits);
     if let (Choice::Spread { number }, Some(there)) = (choice, &there) {
         return Ok(arranged(scalar::in_parts(there, PARTS[number % PARTS.len()], machine)));
     }
@@ -97,23 +99,39 @@ pub(crate) fn build(
     Ok(best)
 }
 
+/// Words of what stays in the pads from step to step, however a program is scheduled.
+pub(crate) fn kept_words(placed: &placed::Program, machine: &Machine) -> Words {
+    let mut words = Words::default();
+    for (tensor, axes) in placed.fixed.tensors.iter().zip(&placed.tensors) {
+        let own = u32::try_from(cost::local_words(&tensor.shape, axes, machine)).unwrap_or(1 << 30);
+        let pad = match tensor.role {
+            Role::Input => &mut words.data,
+            Role::State | Role::Parameter(_) => &mut words.model,
+            Role::Temporary | Role::Output => continue,
+        };
+        *pad = pad.saturating_add(own).min(1 << 30);
+    }
+    words
+}
+
 /// Schedule some jobs and give their storages addresses; or the words they would need.
-fn arrange(placed: &placed::Program, jobs: jobs::Program, load: u64, machine: &Machine) -> Result<Built, Words> {
-    let available = allocate::available(machine);
+fn arrange(placed: &placed::Program, jobs: jobs::Program, load: u64, limits: Limits<'_>) -> Result<Built, Words> {
+    let machine = limits.machine;
+    let instructions = jobs.jobs.len();
     let coloured = colour::colour(&jobs);
     let in_order = allocate::allocate(&coloured, &coloured.program.jobs, &allocate::one_by_one(&coloured.program.jobs));
     let always = Words { temporary: 0, ..in_order.words };
-    if always.beyond(available) > 0 {
+    if limits.missing(always, instructions) > 0 {
         return Err(in_order.words);
     }
     let addresses = |schedule: &schedule::Schedule| allocate::allocate(&coloured, &schedule.jobs, &schedule.windows());
     let mut schedule = schedule::schedule(&coloured, machine);
     let mut allocation = addresses(&schedule);
-    if allocation.words.beyond(available) > 0 {
+    if limits.missing(allocation.words, instructions) > 0 {
         // Another order keeps fewer temporaries alive at a time.
         schedule = schedule::in_order(&coloured, machine);
         allocation = addresses(&schedule);
-        if allocation.words.beyond(available) > 0 {
+        if limits.missing(allocation.words, instructions) > 0 {
             return Err(allocation.words);
         }
     }

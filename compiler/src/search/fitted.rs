@@ -1,9 +1,11 @@
 //! Fitted: a machine that is as large as its program needs.
 
 use super::Compiled;
+use super::limits::{Beyond, Limits, OnBoard};
 use super::{Choice, Found, search};
 use crate::fixed::Program;
 use crate::image::refuse::{Refusal, needs_divider, needs_extremes};
+use crate::scheduled::Words;
 use arch::machine::{Machine, MachineSpec};
 use arch::{Code, Diagnostic};
 
@@ -21,6 +23,19 @@ fn gradient_depths(spec: &MachineSpec, machine: &Machine) -> Vec<u32> {
 /// # Errors
 /// As [`super::compile`]; a specification that is not a machine is a diagnostic, too.
 pub fn compile_fitted(program: &Program, spec: &MachineSpec) -> Result<Compiled, Refusal> {
+    compile_within(program, spec, None)
+}
+
+/// The same for a machine that a board is to hold: `beyond` says what one takes too much. Placements and tiles that would need more
+/// memory than there is are not chosen.
+///
+/// # Errors
+/// As [`compile_fitted`]; nothing that is tried fits the board.
+pub fn compile_on_board(program: &Program, spec: &MachineSpec, beyond: Beyond<'_>) -> Result<Compiled, Refusal> {
+    compile_within(program, spec, Some(beyond))
+}
+
+fn compile_within(program: &Program, spec: &MachineSpec, beyond: Option<Beyond<'_>>) -> Result<Compiled, Refusal> {
     let machine = |spec: MachineSpec| {
         Machine::try_from(spec).map_err(|e| Refusal::unsupported(Diagnostic::global(Code::Config, e.to_string())))
     };
@@ -37,7 +52,8 @@ pub fn compile_fitted(program: &Program, spec: &MachineSpec) -> Result<Compiled,
     let mut tried: Option<Result<(Found, Machine), Refusal>> = None;
     for gradient_depth in gradient_depths(spec, &machine(largest.clone())?) {
         let roomy = machine(MachineSpec { gradient_depth: Some(gradient_depth), ..largest.clone() })?;
-        match search(program, &roomy, Choice::Best) {
+        let limits = Limits { machine: &roomy, board: beyond.map(|beyond| OnBoard { spec, beyond }) };
+        match search(program, limits, Choice::Best) {
             Err(refusal @ Refusal::DoesNotFit { .. }) => tried = Some(Err(refusal)),
             other => {
                 tried = Some(other.map(|found| (found, roomy)));
@@ -50,19 +66,23 @@ pub fn compile_fitted(program: &Program, spec: &MachineSpec) -> Result<Compiled,
     let used = found.words();
     let instructions = [image.alu.len(), image.root.len(), image.moves.len(), image.load.len(), image.scalar.len()];
     let longest = instructions.into_iter().max().unwrap_or(0) as u32;
-    // At least a few words, so that small programs share a grid.
-    let fitted = MachineSpec {
-        model_depth: spec.model_depth.or(Some(used.model.max(16))),
-        data_depth: spec.data_depth.or(Some(used.data.max(16))),
-        temporary_depth: spec.temporary_depth.or(Some(used.temporary.max(16))),
-        program_depth: spec.program_depth.or(Some(longest.max(16))),
-        divider: spec.divider.or(Some(needs_divider(program))),
-        extremes: spec.extremes.or(Some(needs_extremes(program))),
-        scalar: spec.scalar.or(Some(!image.scalar.is_empty())),
-        gradient_depth: spec.gradient_depth.or(Some(if used.gradient == 0 { 0 } else { used.gradient.max(16) })),
-        ..spec.clone()
-    };
+    let fitted = fitted(spec, &roomy, used, longest, !image.scalar.is_empty());
     // Nothing differs but depths, and a scalar unit that is not used: what was found is what would be found.
     let image = found.image(&machine(fitted)?)?;
     Ok(found.compiled(image))
+}
+
+/// What is given of a machine, with memories for so many words and instructions: at least a few, so that small programs share a grid.
+pub(crate) fn fitted(spec: &MachineSpec, roomy: &Machine, used: Words, instructions: u32, scalar: bool) -> MachineSpec {
+    MachineSpec {
+        model_depth: spec.model_depth.or(Some(used.model.max(16))),
+        data_depth: spec.data_depth.or(Some(used.data.max(16))),
+        temporary_depth: spec.temporary_depth.or(Some(used.temporary.max(16))),
+        program_depth: spec.program_depth.or(Some(instructions.max(16))),
+        divider: spec.divider.or(Some(roomy.divider())),
+        extremes: spec.extremes.or(Some(roomy.extremes())),
+        scalar: spec.scalar.or(Some(scalar)),
+        gradient_depth: spec.gradient_depth.or(Some(if used.gradient == 0 { 0 } else { used.gradient.max(16) })),
+        ..spec.clone()
+    }
 }

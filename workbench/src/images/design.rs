@@ -1,6 +1,9 @@
 //! Everything that `build`, `explain` and `sim` look at: program, data, binary points, images.
 
-use crate::engines::{EngineMaker, NamedRanges, Rung, Which, ranges_of};
+use super::room::Room;
+use super::too_large;
+use crate::config::Microcode;
+use crate::engines::{EngineMaker, NamedRanges, Rung, Which, ranges_of, step_options};
 use crate::failure::{Failure, Source};
 use crate::images::{Images, Lowered};
 use crate::plan::Choices;
@@ -9,6 +12,8 @@ use crate::project::Project;
 use crate::samples::{self, Data, Samples};
 use crate::training::Training;
 use arch::Code;
+use compiler::canonical;
+use compiler::fixed;
 use compiler::ranges::Ranges;
 use compiler::tensor::Program;
 use sim::clipped::Clipped;
@@ -98,6 +103,39 @@ impl Design {
         let reals = (programs.full.clone(), ranges_of(&programs.full, ranges));
         let (source, samples, schedule) = (project.source.clone(), samples.clone(), *schedule);
         Ok(Design { source, samples, schedule, lowered, reals, images, start: start.clone() })
+    }
+
+    /// Refuse what the board of the project does not hold, with a grid or a batch that it does.
+    ///
+    /// # Errors
+    /// It does not fit.
+    ///
+    /// # Panics
+    /// Never: a training has updates.
+    pub fn check_room(&self, project: &Project) -> Result<(), Failure> {
+        let image = &self.images.full.as_ref().expect("a training has updates").image;
+        let hardware = match project.config.build.microcode {
+            Microcode::Ram => hdl::Design::Loadable(&self.images.machine),
+            Microcode::Rom => hdl::Design::Fixed(image, ""),
+        };
+        let Lowered { full, rest, predict, .. } = &self.lowered;
+        let programs: Vec<&fixed::Program> = full.iter().chain(rest).chain([predict]).collect();
+        too_large::check(project, hardware, &programs, |room| self.smaller_batch(project, room))
+    }
+
+    /// The largest part of the batch with which the board holds the grid.
+    fn smaller_batch(&self, project: &Project, room: &Room) -> Option<u32> {
+        let (program, ranges) = &self.reals;
+        let named = program.tensors.iter().zip(&ranges.tensors);
+        let named: NamedRanges = named.filter_map(|(tensor, range)| Some((tensor.name.clone(), (*range)?))).collect();
+        let holds = |size: &u32| {
+            let options = step_options(*size as usize, self.schedule.reduction);
+            let program = canonical::canonicalise(&self.samples.program, &options).ok()?;
+            let lowered = super::lower(project, &program, &named, &self.lowered.fractions()).ok()?.0;
+            Some(too_large::holds(room, &[&lowered, &self.lowered.predict], &project.spec()))
+        };
+        let batch = self.schedule.batch as u32;
+        (1..batch).rev().filter(|&size| batch.is_multiple_of(size)).find(|size| holds(size) == Some(true))
     }
 
     /// The grid, which loads any program that fits.

@@ -14,9 +14,13 @@
 //! | `scalar` | there if it makes a step shorter; never on a board, whose size does not follow from the specification then |
 //! | `alignments`, `shifts`, `root_shifts` | on a board, those that the images use; otherwise any |
 //!
+//! On a board, placements and tiles are those whose memories the board holds, program after program. Where none do, the machine is as large
+//! as the programs want it, and whoever makes hardware of it refuses.
+//!
 //! The programs stay as they were lowered: a machine whose accumulators are narrower than those they were lowered for runs them
 //! as long as every final sum fits ([`Program::narrowest_accumulator`]).
 
+use super::room::Room;
 use arch::Machine;
 use arch::amounts::Amounts;
 use arch::image::Image;
@@ -30,8 +34,8 @@ use compiler::search::{self, Compiled};
 pub struct Wanted {
     /// Its specification; what is left out is fitted.
     pub spec: MachineSpec,
-    /// Whether it is to fit a board: as little hardware as the programs need.
-    pub board: bool,
+    /// The board that it is to fit: as little hardware as the programs need, and no more than there is.
+    pub board: Option<Room>,
 }
 
 /// A machine, and the image of each program for it.
@@ -58,17 +62,22 @@ pub struct Unfit {
 pub fn fit(programs: &[&Program], wanted: &Wanted) -> Result<Fitted, Unfit> {
     let about = |program: usize| move |refusal: Refusal| Unfit { program, refusal };
     let spec = with_widths(programs, wanted);
-    let alone = |(number, program): (usize, &&Program)| search::compile_fitted(program, &spec).map_err(about(number));
     let machine = |spec: MachineSpec| Machine::try_from(spec).expect("each program has a machine like this");
-    let mut compiled = programs.iter().enumerate().map(alone).collect::<Result<Vec<_>, Unfit>>()?;
-    let machines: Vec<Machine> = compiled.iter().map(|compiled| compiled.image.machine.clone()).collect();
+    let mut machines: Vec<Machine> = Vec::new();
+    let mut compiled: Vec<Compiled> = Vec::new();
+    for (number, program) in programs.iter().enumerate() {
+        let alone = alone(program, &spec, &machines, wanted.board.as_ref()).map_err(about(number))?;
+        machines.push(alone.image.machine.clone());
+        compiled.push(alone);
+    }
     let common = machine(spec.covering(&machines));
     for (number, program) in programs.iter().enumerate() {
         if machines[number] != common {
-            compiled[number] = search::compile(program, &common).map_err(about(number))?;
+            let spec = MachineSpec::from(common.clone());
+            compiled[number] = alone(program, &spec, &[], wanted.board.as_ref()).map_err(about(number))?;
         }
     }
-    if !wanted.board {
+    if wanted.board.is_none() {
         return Ok(Fitted { machine: common, compiled });
     }
     let machine = machine(with_shifters(&wanted.spec, common, &compiled));
@@ -76,10 +85,22 @@ pub fn fit(programs: &[&Program], wanted: &Wanted) -> Result<Fitted, Unfit> {
     Ok(Fitted { machine, compiled })
 }
 
+/// The image of one program on a machine that also has what others need: one that the board holds, if there is one.
+fn alone(program: &Program, spec: &MachineSpec, others: &[Machine], board: Option<&Room>) -> Result<Compiled, Refusal> {
+    let on_board = board.filter(|room| room.may_hold(spec)).and_then(|room| {
+        let beyond = |machine: &Machine| {
+            let all: Vec<Machine> = others.iter().cloned().chain([machine.clone()]).collect();
+            Machine::try_from(spec.covering(&all)).map_or(0, |machine| room.beyond(&machine))
+        };
+        search::compile_on_board(program, spec, &beyond).ok()
+    });
+    on_board.map_or_else(|| search::compile_fitted(program, spec), Ok)
+}
+
 /// Accumulators and tables, which follow from the programs alone.
 fn with_widths(programs: &[&Program], wanted: &Wanted) -> MachineSpec {
     let mut spec = wanted.spec.clone();
-    if wanted.board {
+    if wanted.board.is_some() {
         let needed = programs.iter().map(|program| program.narrowest_accumulator()).max();
         spec.accumulator = spec.accumulator.or(needed);
         // What does not follow from its specification alone might not fit the board.

@@ -12,7 +12,7 @@ use arch::isa::{
     AluInstruction, COUNT_BITS, DELAY_BITS, INTERVAL_BITS, Instruction, LoadInstruction, MoveInstruction,
     RootInstruction, ScalarInstruction,
 };
-use arch::machine::{MOST_LINES, Machine, MachineSpec};
+use arch::machine::Machine;
 use fpga::board::Resources;
 use fpga::costs::{Block, Comparing, Costs, Linear, Memories, Shifted};
 use fpga::family::Family;
@@ -245,6 +245,11 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
     }
 }
 
+/// Estimate a grid whose programs are held like this.
+pub(crate) fn estimate_of(machine: &Machine, family: Family, microcode: Microcode) -> Estimate {
+    cells(machine, Some(family), Control::of(machine, microcode))
+}
+
 /// What a device has too little of, as `needed NAME of available`.
 pub fn lacks(machine: &Machine, family: Family, has: &Resources, microcode: Microcode) -> Vec<String> {
     let Estimate { dsp, bram, lut, ff } = cells(machine, Some(family), Control::of(machine, microcode));
@@ -283,27 +288,10 @@ const MOST_BANKS: u32 = 2;
 /// Bits of a slice of a bank.
 const SLICE_BITS: u32 = 1 << 14;
 
-/// The largest grid with words and memories like those of `machine` that fits; of equally large ones the squarest.
-pub fn largest(machine: &Machine, family: Family, has: &Resources, microcode: Microcode) -> Option<Machine> {
-    let like = |pus: u32, pes_per_pu: u32| {
-        let spec = MachineSpec {
-            pus: Some(pus),
-            pes_per_pu: Some(pes_per_pu),
-            stream_words: None,
-            ..MachineSpec::from(machine.clone())
-        };
-        Machine::try_from(spec).ok().filter(|machine| lacks(machine, family, has, microcode).is_empty())
-    };
-    let grids = (1..=MOST_LINES).flat_map(|pus| (1..=MOST_LINES).map(move |pes_per_pu| (pus, pes_per_pu)));
-    let size = |&(pus, pes_per_pu): &(u32, u32)| (pus * pes_per_pu, std::cmp::Reverse(pus.abs_diff(pes_per_pu)));
-    let mut grids: Vec<(u32, u32)> = grids.collect();
-    grids.sort_by_key(size);
-    grids.into_iter().rev().find_map(|(pus, pes_per_pu)| like(pus, pes_per_pu))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arch::machine::MachineSpec;
 
     fn machine(parameters: [u32; 10]) -> Machine {
         let [pus, pes_per_pu, word, accumulator, model, data, temporary, program, tables, fifo] = parameters.map(Some);
@@ -364,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_grid_that_fits() {
+    fn what_is_too_much_is_counted() {
         let ecp5 = Family::named("ecp5").unwrap();
         let has = Resources { lut: 24_288, ff: 24_288, dsp: 28, bram: 56 };
         let sixteen = machine([1, 16, 16, 40, 256, 256, 16, 32, 512, 16]);
@@ -372,9 +360,6 @@ mod tests {
         let sixty_four = machine([8, 8, 16, 40, 256, 256, 16, 32, 512, 16]);
         let lacks = lacks(&sixty_four, ecp5, &has, Microcode::Ram);
         assert!(lacks.len() >= 3 && lacks[0].contains("LUT of 24288"), "{lacks:?}");
-        let fits = largest(&sixty_four, ecp5, &has, Microcode::Ram).unwrap();
-        assert!((16..28).contains(&fits.pes()), "{fits}");
-        assert!(largest(&sixty_four, ecp5, &Resources { lut: 100, ..has }, Microcode::Ram).is_none());
     }
 
     /// By hand: of 16 words of 16 bits, 8,192 rows take 128 block memories of 2 bits each, and 1,024 rows 16 of 16 bits. One in 16 of all stays free.

@@ -11,6 +11,7 @@ use crate::config::{BoardOptions, Microcode, from_toml, value_span};
 use crate::failure::{Failure, Source};
 use crate::library::{self, BOARDS};
 use crate::resources;
+use crate::room::USUAL_SHIFTS;
 use arch::amounts::Amounts;
 use arch::machine::{MOST_LINES, MachineSpec};
 use arch::{Code, Diagnostic, Machine};
@@ -120,8 +121,6 @@ impl ChosenBoard {
 
 /// Words of a memory whose depth is not known yet.
 const SMALL_DEPTH: u32 = 64;
-/// Shift amounts of a program that is not known yet: few programs need more.
-const USUAL_SHIFTS: [u32; 4] = [0, 14, 15, 16];
 
 fn locate(name: &str, config: &Path) -> Option<PathBuf> {
     let folder = config.parent().unwrap_or(Path::new(""));

@@ -1,0 +1,56 @@
+//! Limits: the words that a machine has, and the room on the board that is to hold it.
+//!
+//! ```text
+//! words of a candidate ──▶ beyond the pads of the machine?
+//!                     └──▶ the machine fitted to them ──▶ beyond the board?
+//! ```
+
+use super::fitted::fitted;
+use crate::scheduled::{Words, allocate};
+use arch::machine::{Machine, MachineSpec};
+
+/// What a machine takes beyond what a board has, in thousandths of the board; 0: the board holds it.
+pub type Beyond<'a> = &'a dyn Fn(&Machine) -> u64;
+
+/// A machine whose open depths follow from the program, and the board that is to hold it.
+#[derive(Clone, Copy)]
+pub(crate) struct OnBoard<'a> {
+    /// What is given of the machine.
+    pub(crate) spec: &'a MachineSpec,
+    /// What is too much.
+    pub(crate) beyond: Beyond<'a>,
+}
+
+/// What a program may take.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits<'a> {
+    /// The machine, as large as it may become.
+    pub(crate) machine: &'a Machine,
+    /// The board that is to hold it, if there is one.
+    pub(crate) board: Option<OnBoard<'a>>,
+}
+
+impl<'a> Limits<'a> {
+    /// The pads of a machine and nothing else.
+    pub(crate) fn of(machine: &'a Machine) -> Limits<'a> {
+        Limits { machine, board: None }
+    }
+
+    /// The words of the pads.
+    pub(crate) fn available(&self) -> Words {
+        allocate::available(self.machine)
+    }
+
+    /// How far a program with so many words and instructions is from fitting; 0: it fits.
+    pub(crate) fn missing(&self, words: Words, instructions: usize) -> u64 {
+        let missing = words.beyond(self.available());
+        match self.board {
+            Some(board) if missing == 0 => {
+                let spec = fitted(board.spec, self.machine, words, instructions as u32, self.machine.scalar());
+                // What is no machine is refused later, with its reason.
+                Machine::try_from(spec).map_or(0, |machine| (board.beyond)(&machine))
+            }
+            _ => missing,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Room: whether a board holds a machine, by estimate.
+
+use super::resources::{self, Estimate};
+use crate::config::Microcode;
+use arch::Machine;
+use arch::amounts::Amounts;
+use arch::machine::MachineSpec;
+use fpga::board::{Board, Resources};
+use fpga::family::Family;
+
+/// What a board has, and how programs are held on it.
+#[derive(Debug, Clone)]
+pub struct Room {
+    title: String,
+    family: Family,
+    has: Resources,
+    pub(super) microcode: Microcode,
+}
+
+/// Shift amounts of programs that are not compiled yet: few need more.
+pub(crate) const USUAL_SHIFTS: [u32; 4] = [0, 14, 15, 16];
+
+impl Room {
+    /// The room on a board.
+    pub fn new(facts: &Board, microcode: Microcode) -> Room {
+        Room { title: facts.title.clone(), family: facts.device.family(), has: facts.resources, microcode }
+    }
+
+    /// The board, for people.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// What a machine takes beyond the board, in thousandths of what the board has; 0: it fits. Shifters that programs are going to decide count as
+    /// small.
+    pub fn beyond(&self, machine: &Machine) -> u64 {
+        let small = |amounts: Amounts| if amounts == Amounts::ANY { Amounts::of(USUAL_SHIFTS) } else { Some(amounts) };
+        let spec = MachineSpec {
+            alignments: small(machine.alignments()),
+            shifts: small(machine.shifts()),
+            root_shifts: small(machine.root_shifts()),
+            ..MachineSpec::from(machine.clone())
+        };
+        let machine = Machine::try_from(spec).unwrap_or_else(|_| machine.clone());
+        let over = |(_, needed, has): (&str, u64, u64)| (needed.saturating_sub(has) * 1000).div_ceil(has.max(1));
+        self.kinds(resources::estimate_of(&machine, self.family, self.microcode)).into_iter().map(over).sum()
+    }
+
+    /// Whether it holds a grid whose open memories are as small as they can be; where it does not, nothing has to be tried.
+    pub fn may_hold(&self, spec: &MachineSpec) -> bool {
+        let least = |depth: Option<u32>| depth.or(Some(16));
+        let smallest = MachineSpec {
+            model_depth: least(spec.model_depth),
+            data_depth: least(spec.data_depth),
+            temporary_depth: least(spec.temporary_depth),
+            program_depth: least(spec.program_depth),
+            gradient_depth: spec.gradient_depth.or(Some(0)),
+            ..spec.clone()
+        };
+        Machine::try_from(smallest).is_ok_and(|machine| self.beyond(&machine) == 0)
+    }
+
+    fn kinds(&self, estimate: Estimate) -> [(&'static str, u64, u64); 4] {
+        let Estimate { dsp, bram, lut, ff } = estimate;
+        let has = &self.has;
+        [("LUT", lut, has.lut), ("FF", ff, has.ff), ("DSP", dsp, has.dsp), ("BRAM", bram, has.bram)]
+    }
+
+    /// What the board has too little of, as `about needed NAME of available`.
+    pub fn lacks(&self, design: hdl::Design<'_>) -> Vec<String> {
+        let short =
+            self.kinds(resources::estimate(design, Some(self.family))).into_iter().filter(|kind| kind.1 > kind.2);
+        short.map(|(name, needed, available)| format!("about {needed} {name} of {available}")).collect()
+    }
+}

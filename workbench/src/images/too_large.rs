@@ -1,0 +1,74 @@
+//! Too large: what the board of a project does not hold is refused, with what it would.
+//!
+//! ```text
+//! design ──estimate──▶ cells against the board ──▶ too much? ──▶ smaller grids and batches, compiled and counted ──▶ E-BACKEND, with what fits
+//! ```
+
+use super::fit::{Wanted, fit};
+use super::room::Room;
+use crate::config::Microcode;
+use crate::failure::Failure;
+use crate::project::Project;
+use arch::machine::MachineSpec;
+use arch::{Code, Diagnostic, Machine};
+use compiler::fixed::Program;
+
+/// Whether a board holds a grid for these programs, whose specification leaves memories open.
+pub(crate) fn holds(room: &Room, programs: &[&Program], spec: &MachineSpec) -> bool {
+    let wanted = Wanted { spec: spec.clone(), board: Some(room.clone()) };
+    room.may_hold(spec)
+        && fit(programs, &wanted).is_ok_and(|fitted| match room.microcode {
+            Microcode::Ram => room.lacks(hdl::Design::Loadable(&fitted.machine)).is_empty(),
+            Microcode::Rom => room.lacks(hdl::Design::Fixed(&fitted.compiled[0].image, "")).is_empty(),
+        })
+}
+
+/// The largest grid below that of `machine` that the board holds, by halves of its rows and columns.
+fn smaller(room: &Room, programs: &[&Program], spec: &MachineSpec, machine: &Machine) -> Option<Machine> {
+    let halves = |most: u32| (0..u32::BITS).map(move |half| most >> half).take_while(|&lines| lines > 0);
+    let of_rows = |pus: u32| halves(machine.pes_per_pu()).map(move |columns| (pus, columns));
+    let mut grids: Vec<(u32, u32)> = halves(machine.pus()).flat_map(of_rows).collect();
+    grids.sort_by_key(|&(pus, columns)| (std::cmp::Reverse(pus * columns), pus.abs_diff(columns)));
+    grids.into_iter().skip(1).find_map(|(pus, columns)| {
+        let (pus, pes_per_pu) = (Some(pus), Some(columns));
+        let spec = MachineSpec { pus, pes_per_pu, stream_words: None, ..spec.clone() };
+        let machine = Machine::try_from(spec.clone()).ok()?;
+        holds(room, programs, &spec).then_some(machine)
+    })
+}
+
+/// Refuse a design that the board of its project does not hold, with what would fit: a smaller grid, or a smaller batch if there is one
+/// (`batch` looks for it).
+///
+/// # Errors
+/// It does not fit.
+pub(crate) fn check(
+    project: &Project,
+    design: hdl::Design<'_>,
+    programs: &[&Program],
+    batch: impl FnOnce(&Room) -> Option<u32>,
+) -> Result<(), Failure> {
+    let Some(room) = project.wanted().board else { return Ok(()) };
+    let lacks = room.lacks(design);
+    if lacks.is_empty() {
+        return Ok(());
+    }
+    let machine = design.machine();
+    let message = format!("{machine} do not fit {}: {}", room.title(), lacks.join(", "));
+    let mut ways = Vec::new();
+    if let Some(size) = batch(&room) {
+        ways.push(format!("batches of {size} would fit on this grid: batch = {size}"));
+    }
+    if let Some(fits) = smaller(&room, programs, &project.spec(), machine) {
+        let (pus, columns) = (fits.pus(), fits.pes_per_pu());
+        ways.push(format!("{pus} x {columns} PEs would fit: pus = {pus}, pes_per_pu = {columns}"));
+    }
+    let help = if ways.is_empty() {
+        "not even one PE fits: narrower words or shallower memories may".to_owned()
+    } else {
+        format!("with this program, {}", ways.join("; "))
+    };
+    let diagnostic = Diagnostic::global(Code::Backend, message).with_help(help);
+    let config = project.config_source.as_ref().map(|(_, source)| source.clone());
+    Err(Failure::DoesNotFit { source: config.unwrap_or_else(|| project.source.clone()), diagnostics: vec![diagnostic] })
+}
