@@ -133,7 +133,11 @@ impl Search<'_> {
             let alike = computed.iter().copied().filter(|&term| likeness.of(term) >= Some(ALIKE));
             alike.max_by_key(rank).unwrap_or(first)
         };
-        Culprit { cause: Cause::Makes, expected: meant, found: wrong, instructions: self.makers(wrong) }
+        // Who made it, and who makes what it should be.
+        let mut instructions = self.makers(wrong);
+        instructions.extend(self.kin(meant));
+        instructions.dedup();
+        Culprit { cause: Cause::Makes, expected: meant, found: wrong, instructions }
     }
 
     /// Whether an operation of the program made something of other words.
@@ -181,15 +185,22 @@ impl Search<'_> {
         if all.is_empty() { self.kin(term) } else { all }
     }
 
-    /// What the same operation computed in the same step, or the other elements of a tensor that was given.
+    /// What the same operation computed in the same step, or the other elements of a tensor that was given, the nearest elements first:
+    /// several instructions may make a tensor, each a part of it.
     fn relatives(&self, term: Term) -> Vec<Term> {
         if let Node::Given { tensor, step, .. } = self.terms.node(term) {
-            let elements = self.known.reference.memory[tensor as usize].len();
-            return (0..elements).filter_map(|element| self.terms.known_given(tensor, element as u32, step)).collect();
+            let mut elements: Vec<usize> = (0..self.known.reference.memory[tensor as usize].len()).collect();
+            if let Node::Given { element: own, .. } = self.terms.node(term) {
+                elements.sort_by_key(|element| element.abs_diff(own as usize));
+            }
+            let known = |element: usize| self.terms.known_given(tensor, element as u32, step);
+            return elements.into_iter().filter_map(known).collect();
         }
         let Some(own) = self.names.computed(term) else { return Vec::new() };
         let kin = self.known.computed.iter().filter(|other| (other.operation, other.step) == (own.operation, own.step));
-        kin.map(|other| other.term).collect()
+        let mut kin: Vec<_> = kin.collect();
+        kin.sort_by_key(|other| other.element.abs_diff(own.element));
+        kin.into_iter().map(|other| other.term).collect()
     }
 
     /// Who makes other elements of the same operation, or else who says that it makes that tensor.

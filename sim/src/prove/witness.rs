@@ -27,7 +27,7 @@ fn made_up(terms: &Terms, term: Term, trial: u64) -> i64 {
 pub(super) fn witness<'a>(terms: &Terms, all: &'a [Mismatch]) -> (&'a Mismatch, Option<Witness>) {
     let both: Vec<Term> = all.iter().flat_map(|mismatch| [mismatch.expected, mismatch.found]).collect();
     let cone = terms.cone(&both);
-    for trial in 0..(WORK / cone.len().max(1)).clamp(8, 500) as u64 {
+    for trial in 0..(WORK / cone.len().max(1)).clamp(8, 5000) as u64 {
         let values = terms.values(&cone, &mut |term| made_up(terms, term, trial));
         let [wanted, came] = [|m: &Mismatch| m.expected, |m: &Mismatch| m.found].map(|of| {
             let value = |mismatch: &Mismatch| values[of(mismatch).0 as usize] as i64;
