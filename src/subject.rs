@@ -11,7 +11,7 @@ use workbench::{Data, Design, Failure, Function, Project, Records, Request, Sour
 /// Config and program that the arguments name.
 pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result<Project, Failure> {
     let reading = Options {
-        set: global.set.clone(),
+        set: [global.set.clone(), entry.shape.clone()].concat(),
         entry: entry.function.clone(),
         seed_dialect: global.dialect == Dialect::Seed,
         rink_left: global.rink_left,
@@ -48,6 +48,10 @@ fn limits(entry: &Entry) -> Limits {
 /// The records in a file, or on stdin where it is called `-`.
 pub fn records(path: Option<&Path>) -> Result<Option<Records>, Failure> {
     let Some(path) = path else { return Ok(None) };
+    if path.extension().is_some_and(|extension| extension == "npz") {
+        let bytes = reading::bytes(path, reading::DOCUMENT)?;
+        return Records::of_npz(&path.display().to_string(), &bytes).map(Some);
+    }
     let text = reading::text_or_stdin(path, reading::DOCUMENT)?;
     Records::parse(Source { name: path.display().to_string(), text }).map(Some)
 }

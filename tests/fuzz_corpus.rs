@@ -5,6 +5,8 @@
 mod data;
 #[path = "fuzz/inputs/image.rs"]
 mod image;
+#[path = "fuzz/inputs/onnx.rs"]
+mod onnx_model;
 #[path = "fuzz/inputs/program.rs"]
 mod program;
 
@@ -42,6 +44,21 @@ fn programs() {
     ] {
         for file in corpus(target) {
             program::read(language, &fs::read(file).unwrap());
+        }
+    }
+}
+
+#[test]
+fn models() {
+    for file in corpus("onnx") {
+        let bytes = fs::read(file).unwrap();
+        onnx_model::read(&bytes);
+        // Cut off, and with a byte that is another one.
+        for at in (0..bytes.len()).step_by(bytes.len() / 40 + 1) {
+            let mut changed = bytes.clone();
+            changed[at] ^= 0x15;
+            onnx_model::read(&bytes[..at]);
+            onnx_model::read(&changed);
         }
     }
 }

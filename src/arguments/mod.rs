@@ -83,6 +83,9 @@ pub struct Entry {
     /// Inputs of a function that are loaded once and stay in the grid, separated by commas; records carry the others
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub resident: Option<Vec<String>>,
+    /// Size of a dimension that an ONNX model leaves open, such as N=1; may be repeated
+    #[arg(long, value_name = "NAME=N", value_parser = parse_setting)]
+    pub shape: Vec<(String, f64)>,
     /// Limit of the tool: depth, rank, elements, `elements_in_all`, points, errors; may be repeated
     #[arg(long, value_name = "NAME=N", value_parser = parse_limit)]
     pub limit: Vec<(LimitName, u64)>,
@@ -410,6 +413,9 @@ pub struct Weights {
     /// File to write the weights to; the extension is the format. Without it they are listed
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     pub to: Option<PathBuf>,
+    /// ONNX model that was trained, which `--to NEW.onnx` writes with the new weights
+    #[arg(long, value_name = "FILE", requires = "to")]
+    pub onnx: Option<PathBuf>,
     /// File to take other weights from
     #[arg(long, value_name = "FILE", requires = "save")]
     pub from: Option<PathBuf>,

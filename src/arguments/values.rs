@@ -47,6 +47,8 @@ pub enum LanguageName {
     Tml,
     /// The `$` preprocessor
     Pp,
+    /// ONNX
+    Onnx,
 }
 
 impl From<LanguageName> for Language {
@@ -57,6 +59,7 @@ impl From<LanguageName> for Language {
             LanguageName::Tile => Language::Tile,
             LanguageName::Tml => Language::Rink,
             LanguageName::Pp => Language::Preprocessor,
+            LanguageName::Onnx => Language::Onnx,
         }
     }
 }

@@ -172,10 +172,12 @@ fn complete(project: &Project, image: &Image, report: Report, mut files: Files) 
     files.add("config.toml", config_text(project, machine));
     let extension =
         project.path.extension().map_or_else(String::new, |extension| extension.to_string_lossy().into_owned());
-    files.add(format!("program.{extension}"), project.source.text.clone());
+    // Of a model that was imported, the graph as text: the lines that listings name.
+    let own = if project.imported().is_some() { "program.txt".to_owned() } else { format!("program.{extension}") };
+    files.add(own.clone(), project.source.text.clone());
     files.add(
         "LICENCE.txt",
-        format!("{LICENCE}\nThis holds for every file in this folder but program.{extension}, which is your own.\n"),
+        format!("{LICENCE}\nThis holds for every file in this folder but {own}, which is your own.\n"),
     );
     Ok(Built { machine: machine.clone(), fixed, source, files, report })
 }

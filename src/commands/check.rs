@@ -7,7 +7,7 @@ use crate::render;
 use crate::subject;
 use arch::diagnostic::line_column;
 use compiler::language::tensor_comprehensions::{Explanation, explain_ranges};
-use compiler::language::{self, Language, Options};
+use compiler::language::{Language, Options};
 use sim::eval::with_shapes_of;
 use workbench::Failure;
 use workbench::Project;
@@ -15,10 +15,9 @@ use workbench::Project;
 /// Read config and program, and say what is wrong with them.
 pub fn run(global: &Global, options: &Check, talk: &Talk) -> Result<(), Failure> {
     let project = subject::project(global, options.program.as_deref(), &options.entry)?;
-    let reading =
-        with_shapes_of(subject::records(options.inputs.as_deref())?.unwrap_or_default().first(), project.options(&[]));
-    let (program, warnings) = language::parse(project.language, &project.source.text, &reading)
-        .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;
+    let records = subject::records(options.inputs.as_deref())?.unwrap_or_default();
+    let reading = with_shapes_of(records.first(), project.options(&[]));
+    let (program, warnings) = project.read(&reading, Some(records.first()))?;
     project.check_settings()?;
     project.with_resident(program)?;
     let ranges = if options.explain_ranges { Some(ranges(&project, &reading)?) } else { None };

@@ -6,8 +6,8 @@ use crate::output::{self, Talk};
 use crate::render;
 use crate::subject;
 use arch::{Code, Diagnostic};
+use compiler::language::Language;
 use compiler::language::preprocessor::preprocess;
-use compiler::language::{self, Language};
 use compiler::tensor::Program;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,7 +69,7 @@ pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> 
         let file = preprocess(&project.source.text, &reading).map_err(about)?;
         return output::either(global.format, || file.text.clone(), || definitions(&file));
     }
-    let (program, mut warnings) = language::parse(project.language, &project.source.text, &reading).map_err(about)?;
+    let (program, mut warnings) = project.read(&reading, Some(inputs))?;
     let program = project.with_resident(program)?;
     images::check_fractions(&project, &program)?;
     check_names(&program, inputs, &records)?;

@@ -8,7 +8,7 @@ use crate::output::{self, Talk};
 use crate::page::charts;
 use crate::render;
 use crate::subject;
-use compiler::language::{self, Options};
+use compiler::language::Options;
 use compiler::tensor::{Node, Program, Role, Start, TensorId};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -59,9 +59,7 @@ pub fn run(global: &Global, options: &Graph, talk: &Talk) -> Result<(), Failure>
     project.is_program()?;
     let records = subject::records(options.inputs.as_deref())?.unwrap_or_default();
     let reading = Options { entry: options.entry.clone(), ..project.options(&[]) };
-    let (program, warnings) =
-        language::parse(project.language, &project.source.text, &with_shapes_of(records.first(), reading))
-            .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;
+    let (program, warnings) = project.read(&with_shapes_of(records.first(), reading), Some(records.first()))?;
     render::warnings(&project.source, &warnings, talk);
     let (boxes, arrows) = graph(&program, |span| line_of(&project, span));
     if let Some(path) = &options.svg {

@@ -50,7 +50,12 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
         return Err(Failure::Usage("`run` uses the board: --engine and --stalls are for `train` and `sim`".to_owned()));
     }
     // What is wrong with the arguments is said before a port is opened; the config knows the rate of its board.
-    let entry = Entry { function: options.function.clone(), resident: options.resident.clone(), limit: Vec::new() };
+    let entry = Entry {
+        function: options.function.clone(),
+        resident: options.resident.clone(),
+        shape: Vec::new(),
+        limit: Vec::new(),
+    };
     let project = subject::project(global, options.train.program.as_deref(), &entry)?;
     let is_function = is_function(&project, options.train.data.is_some(), options.inputs.is_some())?;
     if !is_function {

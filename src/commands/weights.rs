@@ -4,11 +4,13 @@ use crate::arguments::{Format, Global, Weights as Options};
 use crate::documents::Document;
 use crate::output::{self, Talk};
 use crate::render;
-use arch::Diagnostic;
+use arch::{Code, Diagnostic};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::data::weights::{self, Format as WeightFormat, Weights};
+use std::collections::BTreeMap;
 use std::path::Path;
+use workbench::imported::Imported;
 use workbench::saturation;
 use workbench::{Failure, ModelFile, Source, reading};
 
@@ -35,7 +37,8 @@ struct Tensor {
 }
 
 /// Formats by their extensions, for people.
-const FORMATS: &str = "weights are written and read as .npz, .npy, .csv or .h";
+const FORMATS: &str =
+    "weights are written and read as .npz, .npy, .csv or .h, and of an ONNX model with `--onnx` as .onnx";
 
 /// The format of a file.
 ///
@@ -78,9 +81,21 @@ pub fn run(global: &Global, options: &Options, talk: &Talk) -> Result<(), Failur
         talk.say(format!("wrote {}", save.display()));
     }
     if let Some(to) = &options.to {
-        let bits = file.words.as_ref().map_or(64, |words| words.bits);
-        let bytes = weights::write(&known, format_of(to)?, bits, &file.valid)
-            .map_err(|error| Failure::data(to.display().to_string(), vec![error]))?;
+        let bytes = if let Some(onnx) = &options.onnx {
+            if to.extension().is_none_or(|extension| extension != "onnx") {
+                return Err(Failure::Usage(format!("--onnx {}: `--to` has to end in .onnx", onnx.display())));
+            }
+            let (imported, _) = Imported::read(onnx)?;
+            let weights: BTreeMap<String, Vec<f64>> =
+                known.iter().map(|tensor| (tensor.name.clone(), tensor.values.clone())).collect();
+            let wrong =
+                |why: String| Failure::data(onnx.display().to_string(), vec![Diagnostic::global(Code::Data, why)]);
+            imported.with_values(&weights).map_err(wrong)?
+        } else {
+            let bits = file.words.as_ref().map_or(64, |words| words.bits);
+            weights::write(&known, format_of(to)?, bits, &file.valid)
+                .map_err(|error| Failure::data(to.display().to_string(), vec![error]))?
+        };
         output::write_file(to, &bytes)?;
         talk.say(format!("wrote {}", to.display()));
     }

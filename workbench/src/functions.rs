@@ -12,6 +12,7 @@
 use crate::config::Microcode;
 use crate::failure::Failure;
 use crate::images::{self, too_large};
+use crate::imported::Imported;
 use crate::progress::{Note, Progress};
 use crate::project::Project;
 use crate::records::Records;
@@ -20,7 +21,6 @@ use arch::number::to_f64;
 use arch::{Code, Diagnostic};
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::fixed::{self, NumberReport};
-use compiler::language::parse;
 use compiler::tensor::{Program, Role, TensorId};
 use serde_json::{Map, Value};
 use sim::distance::Accuracy;
@@ -89,12 +89,12 @@ impl Read {
         project.is_program()?;
         let none = Records::default();
         let reading = with_shapes_of(records.unwrap_or(&none).first(), project.options(&[]));
-        let (program, warnings) = parse(project.language, &project.source.text, &reading)
-            .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;
+        let (program, warnings) = project.read(&reading, records.map(Records::first))?;
         progress.warnings(&project.source, &warnings);
         let program = project.with_resident(program)?;
         images::check_fractions(project, &program)?;
         let (given, origin) = if let Some(records) = records {
+            check_deciding(project, records)?;
             (Given::read(project, &program, records)?, records.source.name.clone())
         } else {
             progress.note(&Note::MadeUpRecords);
@@ -275,6 +275,20 @@ impl Given {
 fn resident(program: &Program) -> Vec<TensorId> {
     let tensors = program.tensors.iter().enumerate().filter(|(_, tensor)| tensor.role == Role::State);
     tensors.map(|(id, _)| TensorId(id)).collect()
+}
+
+/// Refuse records with other values than the first one's where these decide sizes.
+fn check_deciding(project: &Project, records: &Records) -> Result<(), Failure> {
+    let names = project.imported().map_or_else(Vec::new, Imported::deciding);
+    for (number, record) in records.all().iter().enumerate().skip(1) {
+        let other = |name: &&String| record.get(name.as_str()) != records.first().get(name.as_str());
+        if let Some(name) = names.iter().find(other) {
+            let message = format!("record {} gives `{name}` another value, which decides sizes", number + 1);
+            let help = "the program is read with the values of the first record; give the others to a run of their own";
+            return Err(Failure::about(&records.source, vec![Diagnostic::global(Code::Data, message).with_help(help)]));
+        }
+    }
+    Ok(())
 }
 
 /// A record that gives something resident a new value, at its place.

@@ -22,6 +22,7 @@ use crate::board::ChosenBoard;
 use crate::config::{Config, StoreOption, value_span};
 use crate::failure::{Failure, Source};
 use crate::fit::Wanted;
+use crate::imported::{self, Imported};
 use crate::plan::{Choices, Plan};
 use crate::progress::Progress;
 use crate::recipe::Recipe;
@@ -33,6 +34,7 @@ use compiler::derived::training::Training;
 use compiler::fixed::Numbers;
 use compiler::language::{self, Language, Options};
 use compiler::tensor::Program;
+use serde_json::Value;
 use sim::train::settings::Settings;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +55,8 @@ pub struct Project {
     pub source: Source,
     /// Its language.
     pub language: Language,
+    /// The file that the text stands for, of a model that was imported.
+    imported: Option<Imported>,
     /// The TOML beside it, if there is one.
     settings: Option<Source>,
     /// The `[train]` table of a trained model, which takes the place of the one beside the program.
@@ -114,11 +118,14 @@ impl Project {
             }
         };
         let language = language_of(&path, request.language)?;
-        let source = library::read(&path)?;
+        let (imported, source) = match language {
+            Language::Onnx => Imported::read(&path).map(|(imported, source)| (Some(imported), source))?,
+            _ => (None, library::read(&path)?),
+        };
         let settings = path.with_extension("toml");
         let settings = if library::exists(&settings) { Some(library::read(&settings)?) } else { None };
         let configured = own.is_some_and(|own| library::same(&own, &path));
-        let inputs = Inputs { config, config_source, configured, path, source, language, settings };
+        let inputs = Inputs { config, config_source, configured, path, source, language, imported, settings };
         let project = Project::new(inputs, request.reading.clone())?;
         Ok(Project { resident_asked: request.resident.clone(), ..project })
     }
@@ -129,6 +136,9 @@ impl Project {
     /// The config is wrong; the name's extension is no language's.
     pub fn in_memory(name: &str, text: &str, settings: Option<&str>, config: Option<&str>) -> Result<Project, Failure> {
         let path = PathBuf::from(name);
+        if language_of(&path, None)? == Language::Onnx {
+            return Err(Failure::data(name, imported::not_text()));
+        }
         let source = |name: PathBuf, text: &str| Source { name: name.display().to_string(), text: text.to_owned() };
         let given = config.map(|text| (PathBuf::from("config.toml"), source("config.toml".into(), text)));
         let config = match &given {
@@ -140,6 +150,7 @@ impl Project {
             config_source: given,
             configured: true,
             language: language_of(&path, None)?,
+            imported: None,
             settings: settings.map(|text| source(path.with_extension("toml"), text)),
             source: source(path.clone(), text),
             path,
@@ -148,7 +159,7 @@ impl Project {
     }
 
     fn new(inputs: Inputs, reading: Options) -> Result<Project, Failure> {
-        let Inputs { mut config, config_source, configured, path, source, language, settings } = inputs;
+        let Inputs { mut config, config_source, configured, path, source, language, imported, settings } = inputs;
         let board = match &config_source {
             Some((path, text)) => ChosenBoard::find(&config.board, path, text)?,
             None => ChosenBoard::default(),
@@ -172,6 +183,7 @@ impl Project {
             path,
             source,
             language,
+            imported,
             settings,
             reading,
             trained: None,
@@ -295,8 +307,24 @@ impl Project {
     pub fn parse_quietly(&self, defaults: &[(String, f64)]) -> Result<(Program, Vec<arch::Diagnostic>), Failure> {
         self.is_program()?;
         let options = Options { training: self.training()?, ..self.options(defaults) };
-        language::parse(self.language, &self.source.text, &options)
-            .map_err(|diagnostics| Failure::about(&self.source, diagnostics))
+        self.read(&options, None)
+    }
+
+    /// The program and its warnings, read with these options; `record` has the host's values, which decide sizes in some languages.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn read(&self, options: &Options, record: Option<&Value>) -> Result<(Program, Vec<arch::Diagnostic>), Failure> {
+        let parsed = match &self.imported {
+            Some(imported) => imported.parse(options, record),
+            None => language::parse(self.language, &self.source.text, options),
+        };
+        parsed.map_err(|diagnostics| Failure::about(&self.source, diagnostics))
+    }
+
+    /// The file of a model that was imported.
+    pub fn imported(&self) -> Option<&Imported> {
+        self.imported.as_ref()
     }
 
     /// How the program is read; `defaults` are constants that the user may override.
@@ -421,5 +449,6 @@ struct Inputs {
     path: PathBuf,
     source: Source,
     language: Language,
+    imported: Option<Imported>,
     settings: Option<Source>,
 }

@@ -6,6 +6,8 @@ use crate::failure::{Failure, Source};
 use arch::{Code, Diagnostic};
 use places::Place;
 use serde_json::Value;
+use sim::data::{npy, npz};
+use sim::eval::write_elements;
 
 /// Records in order; a record is whatever stands there, the program decides whether it will do.
 #[derive(Debug, Clone)]
@@ -40,6 +42,26 @@ impl Records {
             record => vec![record],
         };
         Ok(Records { records, source })
+    }
+
+    /// One record of the arrays of an npz archive.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn of_npz(name: &str, bytes: &[u8]) -> Result<Records, Failure> {
+        let arrays = npz::read(bytes).map_err(|wrong| Failure::data(name, vec![wrong]))?;
+        let value = |array: &npy::Array| {
+            let shape: Vec<u32> = array.shape.iter().map(|&extent| extent as u32).collect();
+            // Sizes are integers without a point.
+            if let ([], true, [value]) = (&shape[..], array.whole, &array.values[..]) {
+                return Value::from(*value as i64);
+            }
+            let elements: Vec<Option<f64>> = array.values.iter().copied().map(Some).collect();
+            write_elements(&elements, &shape)
+        };
+        let record = arrays.iter().map(|(name, array)| (name.clone(), value(array))).collect();
+        let source = Source { name: name.to_owned(), text: String::new() };
+        Ok(Records { records: vec![Value::Object(record)], source })
     }
 
     /// The first one: all have the same sizes.

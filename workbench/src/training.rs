@@ -135,7 +135,16 @@ impl Training {
         let programs = Programs::new(&project, &samples, &schedule)?;
         let shapes = samples.shapes_of_weights();
         let bound = |name: &str| samples.settings.initial(name).bound(&shapes[name]);
-        let start = initial_model(&samples.signature, bound, schedule.seed);
+        let mut start = initial_model(&samples.signature, bound, schedule.seed);
+        // Weights of a model that was imported go on from what they are.
+        for (name, values) in &mut start {
+            if let Some(own) = project.imported().and_then(|imported| imported.values(name))
+                && own.len() == values.len()
+                && !samples.settings.initial.contains_key(name)
+            {
+                *values = own;
+            }
+        }
         let set = project.constants(&samples::defaults(&samples.settings, &samples.encoding)).into_iter().collect();
         Ok(Training { project, samples, schedule, programs, start, set })
     }

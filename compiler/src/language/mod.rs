@@ -7,6 +7,7 @@
 //! | [`tile`] | Tile, the text form | `.tile` |
 //! | [`rink`] | Rink's tensor model language | `.tml` |
 //! | [`preprocessor`] | `$` variables, under all the others | `.pp` |
+//! | crate `onnx` | ONNX models, which are files and not text | `.onnx` |
 //!
 //! Every front end has the same signature, [`parse`]: program text in, tensor IR and warnings out, or everything that is wrong with
 //! the text, in source order. Nothing behind this module knows which language a program was written in.
@@ -38,12 +39,20 @@ pub enum Language {
     Rink,
     /// The `$` preprocessor alone.
     Preprocessor,
+    /// ONNX: a binary file, read by the crate `onnx`.
+    Onnx,
 }
 
 impl Language {
     /// Every language, in the order of the manual.
-    pub const ALL: &[Language] =
-        &[Language::Tabla, Language::TensorComprehensions, Language::Tile, Language::Rink, Language::Preprocessor];
+    pub const ALL: &[Language] = &[
+        Language::Tabla,
+        Language::TensorComprehensions,
+        Language::Tile,
+        Language::Rink,
+        Language::Preprocessor,
+        Language::Onnx,
+    ];
 
     /// Extension of its files, without the dot.
     pub fn extension(self) -> &'static str {
@@ -53,6 +62,7 @@ impl Language {
             Language::Tile => "tile",
             Language::Rink => "tml",
             Language::Preprocessor => "pp",
+            Language::Onnx => "onnx",
         }
     }
 
@@ -69,6 +79,7 @@ impl Language {
             Language::Tile => "Tile",
             Language::Rink => "Rink",
             Language::Preprocessor => "the $ preprocessor",
+            Language::Onnx => "ONNX",
         }
     }
 }
@@ -138,6 +149,10 @@ fn read(language: Language, text: &str, options: &Options) -> Parsed {
         Language::Rink => rink::parse(text, options),
         Language::Preprocessor => preprocessor::preprocess(text, options).map(|_| (Program::default(), Vec::new())),
         Language::Tile => tile::parse(text, options),
+        Language::Onnx => {
+            let refused = Diagnostic::global(Code::Data, "an ONNX model is a file, not a text");
+            Err(vec![refused.with_help("give its path: tabla-gen check model.onnx")])
+        }
     }
 }
 

@@ -128,14 +128,14 @@ impl Settings {
 
     /// Whether gradients are derived of what is said here.
     pub fn derives(&self) -> bool {
-        matches!(self.weights, Weights::Trained(_))
+        matches!(self.weights, Weights::Trained(_) | Weights::All(_))
     }
 
     /// What a tensor starts from.
     pub fn initial(&self, tensor: &str) -> Initial {
         let all = match self.weights {
             Weights::Initial(initial) => initial,
-            Weights::Trained(_) => Initial::default(),
+            Weights::Trained(_) | Weights::All(_) => Initial::default(),
         };
         if is_added(tensor) { Initial::Zeros } else { self.initial.get(tensor).copied().unwrap_or(all) }
     }
@@ -177,16 +177,18 @@ impl Settings {
             (None, None) => Clip::Nothing,
         };
         let rate_is_input = !self.rate().is_constant();
-        let objective = match &self.weights {
+        let weights = match &self.weights {
             Weights::Initial(_) => None,
-            Weights::Trained(weights) => Some(Minimised {
-                loss: self.loss.clone(),
-                prediction: self.prediction.clone(),
-                label: self.label.clone(),
-                weights: weights.clone(),
-                rate: self.mu,
-            }),
+            Weights::Trained(weights) => Some(weights.clone()),
+            Weights::All(_) => Some(vec![All::NAME.to_owned()]),
         };
+        let objective = weights.map(|weights| Minimised {
+            loss: self.loss.clone(),
+            prediction: self.prediction.clone(),
+            label: self.label.clone(),
+            weights,
+            rate: self.mu,
+        });
         Training { objective, optimiser: Optimiser { method, weight_decay: self.weight_decay, clip, rate_is_input } }
     }
 }
@@ -270,13 +272,28 @@ impl Columns {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "expected names of tensors that are trained, `[\"w\"]`, or what weights start from, `{ uniform = 0.1 }`"
+    expecting = "expected names of tensors that are trained, `[\"w\"]` or `\"all\"`, or what weights start from, `{ uniform = 0.1 }`"
 )]
 pub enum Weights {
     /// The tensors that are trained; their gradients are derived.
     Trained(Vec<String>),
+    /// All weights of an ONNX model, from the values in its file.
+    All(All),
     /// What all weights start from.
     Initial(Initial),
+}
+
+/// All weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum All {
+    /// All of them.
+    All,
+}
+
+impl All {
+    /// In a list of names.
+    pub const NAME: &str = "all";
 }
 
 impl Default for Weights {

@@ -1,0 +1,463 @@
+//! A graph, node by node, into a program.
+//!
+//! ```text
+//! inputs ──▶ Input tensors       initialisers ──▶ Parameters       nodes ──▶ Nests       outputs ──▶ Output tensors
+//! ```
+//!
+//! Bodies of `If`, `Loop` and `Scan` and functions of the file are translated where they are used.
+
+use crate::build::{Builder, Refusal, Translated, Val, unsupported};
+use crate::call::{Call, Slot};
+use crate::elements::{self, Beside, Constants, Kind};
+use crate::model::{Attribute, Dimension, Function, Graph, Model, Node, ValueInfo};
+use crate::operators;
+use crate::statics::{live, needed_statically};
+use arch::{Code, Diagnostic, Span};
+use compiler::language::Options;
+use compiler::tensor::{Affine, Program, Role, TensorId};
+use std::collections::BTreeMap;
+
+/// Functions in functions, bodies in bodies.
+const DEPTH: usize = 32;
+/// Nodes in all, with those of bodies as often as they are repeated.
+const NODES: usize = 200_000;
+
+/// What a file is read with.
+pub struct Reading<'r> {
+    /// Sizes (`set`), shapes of the host's values, limits.
+    pub options: &'r Options,
+    /// Values of the host, for inputs that decide shapes.
+    pub given: &'r [(String, Constants)],
+    /// Files beside the model.
+    pub beside: Beside<'r>,
+    /// Initialisers that are trained, and so are not constants.
+    pub weights: Weights<'r>,
+}
+
+/// Which initialisers are trained.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Weights<'w> {
+    /// None: all are constants.
+    None,
+    /// These.
+    Named(&'w [String]),
+}
+
+impl Weights<'_> {
+    fn has(self, name: &str) -> bool {
+        matches!(self, Weights::Named(names) if names.iter().any(|known| known == name))
+    }
+}
+
+/// Names that are visible.
+#[derive(Default)]
+struct Frame {
+    values: BTreeMap<String, Slot>,
+    /// Whether those of the frame before are visible, too.
+    open: bool,
+}
+
+/// A translation at work.
+pub(crate) struct Lowering<'r, 'm> {
+    /// The program so far.
+    pub(crate) builder: Builder,
+    /// Versions of domains.
+    opsets: Vec<(String, i64)>,
+    model: &'r Model<'m>,
+    frames: Vec<Frame>,
+    beside: Beside<'r>,
+    nodes: usize,
+}
+
+/// The program of a model.
+///
+/// # Errors
+/// What cannot be read or translated, with its line in the listing.
+pub(crate) fn lower(
+    model: &Model<'_>,
+    lines: &crate::listing::Lines,
+    reading: &Reading<'_>,
+) -> Result<Program, Vec<Diagnostic>> {
+    let mut lowering = Lowering {
+        builder: Builder::new(reading.options.limits),
+        opsets: model.opsets.iter().map(|&(domain, version)| (domain.to_owned(), version)).collect(),
+        model,
+        frames: vec![Frame::default()],
+        beside: reading.beside,
+        nodes: 0,
+    };
+    lowering.whole(lines, reading)?;
+    let mut program = lowering.builder.program;
+    without_unused(&mut program);
+    Ok(program)
+}
+
+impl<'m> Lowering<'_, 'm> {
+    fn whole(&mut self, lines: &crate::listing::Lines, reading: &Reading<'_>) -> Result<(), Vec<Diagnostic>> {
+        let graph = &self.model.graph;
+        let mut wrong = Vec::new();
+        let at = |refusal: Refusal, span: Span, what: String| diagnostic(refusal, span, &what);
+        let statics = needed_statically(graph);
+        for (n, data) in graph.initialisers.iter().enumerate() {
+            self.builder.span = lines.initialisers[n];
+            if let Err(refusal) = self.initialiser(data, reading.weights.has(data.name)) {
+                wrong.push(at(refusal, lines.initialisers[n], format!("initialiser `{}`", data.name)));
+            }
+        }
+        for sparse in &graph.sparse {
+            let constants = elements::dense(sparse, self.builder.most(), self.beside);
+            let read = constants.map_err(|why| Refusal::new(Code::Data, why)).and_then(|constants| {
+                self.builder.name = sparse.values.name.into();
+                self.builder.read_constants(constants)
+            });
+            match read {
+                Ok(value) => self.define(sparse.values.name, Slot::Tensor(value)),
+                Err(refusal) => {
+                    wrong.push(at(refusal, Span::default(), format!("initialiser `{}`", sparse.values.name)));
+                }
+            }
+        }
+        for (n, info) in graph.inputs.iter().enumerate() {
+            if graph.initialisers.iter().any(|data| data.name == info.name) {
+                continue;
+            }
+            self.builder.span = lines.inputs[n];
+            if let Err(refusal) = self.graph_input(info, statics.contains(info.name), reading) {
+                wrong.push(at(refusal, lines.inputs[n], format!("input `{}`", info.name)));
+            }
+        }
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        let live = live(graph);
+        for (n, node) in graph.nodes.iter().enumerate().filter(|(n, _)| live[*n]) {
+            self.builder.span = lines.nodes[n];
+            if let Err(refusal) = self.node(node, 0) {
+                let name = node.outputs.iter().find(|name| !name.is_empty()).copied().unwrap_or_default();
+                let named = if node.name.is_empty() {
+                    format!("the node of `{name}`")
+                } else {
+                    format!("node `{}`", node.name)
+                };
+                return Err(vec![at(refusal, lines.nodes[n], format!("{named}, operator {}", operator_name(node)))]);
+            }
+        }
+        for (n, info) in graph.outputs.iter().enumerate() {
+            self.builder.span = lines.outputs[n];
+            if let Err(refusal) = self.graph_output(info) {
+                wrong.push(at(refusal, lines.outputs[n], format!("output `{}`", info.name)));
+            }
+        }
+        if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+    }
+
+    fn initialiser(&mut self, data: &crate::model::TensorData<'m>, trained: bool) -> Translated<()> {
+        if data.data_type == 8 {
+            return Ok(());
+        }
+        let constants = elements::constants(data, self.builder.most(), self.beside);
+        let constants = constants.map_err(|why| Refusal::new(Code::Data, why))?;
+        self.builder.name = data.name.into();
+        let value = self.builder.read_constants(constants)?;
+        if trained {
+            self.builder.program.tensors[value.id.0].role = Role::State;
+        }
+        self.define(data.name, Slot::Tensor(value));
+        Ok(())
+    }
+
+    fn graph_input(&mut self, info: &ValueInfo<'m>, is_static: bool, reading: &Reading<'_>) -> Translated<()> {
+        let Some(kind) = Kind::of_number(info.data_type) else {
+            let what = if info.data_type == 0 {
+                "not a tensor".into()
+            } else {
+                format!("made of {}", elements::type_name(info.data_type))
+            };
+            return unsupported(format!("it is {what}"), "inputs are tensors of numbers or truth values");
+        };
+        self.builder.name = info.name.into();
+        let given = reading.given.iter().find(|(name, _)| name == info.name);
+        if is_static && let Some((_, constants)) = given {
+            // The program keeps the input, whose value it was read with.
+            self.builder.tensor(&constants.shape, kind, Role::Input)?;
+            let value = self.builder.constants(&constants.shape, kind, constants.values.clone())?;
+            self.define(info.name, Slot::Tensor(value));
+            return Ok(());
+        }
+        let shape = Lowering::input_shape(info, reading)?;
+        let value = self.builder.tensor(&shape, kind, Role::Input)?;
+        self.define(info.name, Slot::Tensor(value));
+        Ok(())
+    }
+
+    fn input_shape(info: &ValueInfo<'m>, reading: &Reading<'_>) -> Translated<Vec<i64>> {
+        let known = reading.options.shapes.iter().find(|(name, _)| name == info.name);
+        let known = known.map(|(_, shape)| shape.iter().map(|&extent| i64::from(extent)).collect::<Vec<_>>());
+        let Some(declared) = &info.shape else {
+            return known.ok_or_else(|| {
+                Refusal::new(Code::Shape, "its shape is not known").help("give its value with `--inputs`")
+            });
+        };
+        if let Some(known) = &known
+            && known.len() != declared.len()
+        {
+            return Err(Refusal::new(
+                Code::Shape,
+                format!("its value has {} dimensions, the model says {}", known.len(), declared.len()),
+            ));
+        }
+        let extent = |(n, dimension): (usize, &Dimension<'m>)| match dimension {
+            Dimension::Known(extent) => Ok(*extent),
+            Dimension::Named(name) => {
+                let own = format!("{}.{n}", info.name);
+                let set = reading.options.set.iter().rev().find(|(known, _)| known == name || *known == own);
+                let set = set.map(|&(_, value)| value as i64);
+                // The first dimension is the batch: one at a time, unless somebody says otherwise.
+                let single = (n == 0 && declared.len() > 1).then_some(1);
+                set.or_else(|| known.as_ref().map(|shape| shape[n])).or(single).ok_or_else(|| {
+                    let name = if name.is_empty() { &own } else { *name };
+                    let message = format!("its dimension `{name}` is not a number");
+                    Refusal::new(Code::Shape, message)
+                        .help(format!("`--shape {name}=1` gives it one; all sizes are fixed here"))
+                })
+            }
+        };
+        declared.iter().enumerate().map(extent).collect()
+    }
+
+    fn graph_output(&mut self, info: &ValueInfo<'m>) -> Translated<()> {
+        let value = match self.find(info.name) {
+            Some(Slot::Tensor(value)) => value,
+            Some(_) => return unsupported("it is not a tensor", "let the model give its tensors one by one"),
+            None => return Err(Refusal::new(Code::Undef, "no node computes it")),
+        };
+        let program = &self.builder.program;
+        let is_named = |id: TensorId| program.names.iter().any(|(_, known)| *known == id);
+        let own = program.tensors[value.id.0].role == Role::Temporary && !is_named(value.id);
+        let id = if own {
+            value.id
+        } else {
+            self.builder.name = info.name.into();
+            let shape = self.builder.shape(value);
+            let copy = self.builder.tensor(&shape, value.kind, Role::Temporary)?;
+            let index: Vec<Affine> = (0..shape.len()).map(crate::expression::it).collect();
+            let body = crate::expression::Ex::Read(value.id, index.clone());
+            self.builder.nest(copy, index, &crate::build::Loops::each(&shape), &body)?;
+            copy.id
+        };
+        self.builder.program.tensors[id.0].role = Role::Output;
+        self.builder.program.names.push((info.name.to_owned(), id));
+        Ok(())
+    }
+
+    /// What a name stands for.
+    pub(crate) fn find(&self, name: &str) -> Option<Slot> {
+        for frame in self.frames.iter().rev() {
+            if let Some(slot) = frame.values.get(name) {
+                return Some(slot.clone());
+            }
+            if !frame.open {
+                break;
+            }
+        }
+        None
+    }
+
+    fn define(&mut self, name: &str, slot: Slot) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.values.insert(name.to_owned(), slot);
+        }
+    }
+
+    /// The version of a domain.
+    fn version(&self, domain: &str) -> i64 {
+        let own = |name: &str| if name == "ai.onnx" { String::new() } else { name.to_owned() };
+        self.opsets.iter().rev().find(|(name, _)| own(name) == own(domain)).map_or(1, |&(_, version)| version)
+    }
+
+    fn node(&mut self, node: &Node<'m>, depth: usize) -> Translated<()> {
+        self.nodes += 1;
+        if self.nodes > NODES || depth > DEPTH {
+            return Err(Refusal::new(Code::Limit, format!("the graph has more than {NODES} nodes, or {DEPTH} levels")));
+        }
+        let operands = node.inputs.iter().map(|&name| match name {
+            "" => Ok(None),
+            name => self.find(name).map(Some).ok_or_else(|| {
+                Refusal::new(Code::Undef, format!("its operand `{name}` is not defined before it"))
+                    .help("the file is damaged, or its nodes are not sorted, or it is a constant of text")
+            }),
+        });
+        let operands: Vec<Option<Slot>> = operands.collect::<Translated<_>>()?;
+        let call = Call { node, version: self.version(node.domain), operands };
+        let first = node.outputs.iter().find(|name| !name.is_empty());
+        self.builder.name = first.map_or_else(|| node.operator.to_owned(), |&name| name.to_owned());
+        let results =
+            match self.model.functions.iter().find(|f| f.name == node.operator && same_domain(f.domain, node.domain)) {
+                Some(function) => self.function(function, &call, depth)?,
+                None => operators::translate(self, &call, depth)?,
+            };
+        for (&name, slot) in node.outputs.iter().zip(results) {
+            if !name.is_empty() {
+                self.define(name, slot);
+            }
+        }
+        Ok(())
+    }
+
+    /// An operator that the file defines.
+    fn function(&mut self, function: &Function<'m>, call: &Call<'_, 'm>, depth: usize) -> Translated<Vec<Slot>> {
+        let mut frame = Frame::default();
+        for (name, operand) in function.inputs.iter().zip(&call.operands) {
+            if let Some(slot) = operand {
+                frame.values.insert((*name).to_owned(), slot.clone());
+            }
+        }
+        for name in function.inputs.iter().skip(call.operands.len()) {
+            frame.values.insert((*name).to_owned(), Slot::Nothing);
+        }
+        self.frames.push(frame);
+        let before = self.opsets.len();
+        self.opsets.extend(function.opsets.iter().map(|&(domain, version)| (domain.to_owned(), version)));
+        let mut result = Ok(());
+        for node in &function.nodes {
+            result = self.node(&with_attributes(node, call.node, &function.defaults), depth + 1);
+            if result.is_err() {
+                break;
+            }
+        }
+        let outputs = function.outputs.iter().map(|name| self.find(name).unwrap_or(Slot::Nothing)).collect();
+        self.opsets.truncate(before);
+        self.frames.pop();
+        result.map(|()| outputs)
+    }
+
+    /// A body, with values for its inputs.
+    pub(crate) fn body(&mut self, graph: &Graph<'m>, inputs: &[Slot], depth: usize) -> Translated<Vec<Slot>> {
+        let mut frame = Frame { open: true, ..Frame::default() };
+        for (info, slot) in graph.inputs.iter().zip(inputs) {
+            frame.values.insert(info.name.to_owned(), slot.clone());
+        }
+        self.frames.push(frame);
+        let result = self.body_nodes(graph, depth);
+        self.frames.pop();
+        result
+    }
+
+    fn body_nodes(&mut self, graph: &Graph<'m>, depth: usize) -> Translated<Vec<Slot>> {
+        for data in &graph.initialisers {
+            self.initialiser(data, false)?;
+        }
+        for node in &graph.nodes {
+            self.node(node, depth + 1)?;
+        }
+        let undefined = |name: &str| Refusal::new(Code::Undef, format!("its body does not compute `{name}`"));
+        graph.outputs.iter().map(|info| self.find(info.name).ok_or_else(|| undefined(info.name))).collect()
+    }
+
+    /// Constants of an attribute.
+    pub(crate) fn attribute_constants(&mut self, attribute: &Attribute<'_>) -> Translated<Val> {
+        let most = self.builder.most();
+        let constants = match (&attribute.tensor, &attribute.sparse) {
+            (Some(data), _) => elements::constants(data, most, self.beside),
+            (None, Some(data)) => elements::dense(data, most, self.beside),
+            _ => Err("it has no value".into()),
+        };
+        self.builder.read_constants(constants.map_err(|why| Refusal::new(Code::Data, why))?)
+    }
+
+    /// Whole numbers that have to be known when the file is read.
+    pub(crate) fn static_ints(&self, value: Val, what: &str) -> Translated<Vec<i64>> {
+        Ok(self.static_numbers(value, what)?.into_iter().map(|value| value as i64).collect())
+    }
+
+    /// Numbers that have to be known when the file is read.
+    pub(crate) fn static_numbers(&self, value: Val, what: &str) -> Translated<Vec<f64>> {
+        let name = &self.builder.program.tensors[value.id.0].name;
+        self.builder.known(value).map(<[f64]>::to_vec).ok_or_else(|| {
+            Refusal::new(Code::Unsupported, format!("its {what}, `{name}`, depends on values that are not known yet"))
+                .help("make it a constant of the model; if it is an input, give its value with `--inputs`")
+        })
+    }
+}
+
+fn same_domain(a: &str, b: &str) -> bool {
+    let own = |name: &str| if name == "ai.onnx" { String::new() } else { name.to_owned() };
+    own(a) == own(b)
+}
+
+/// Name of the operator with a foreign domain.
+fn operator_name(node: &Node<'_>) -> String {
+    if node.domain.is_empty() { node.operator.to_owned() } else { format!("{}.{}", node.domain, node.operator) }
+}
+
+/// A node of a function with the attributes of the call.
+fn with_attributes<'m>(node: &Node<'m>, call: &Node<'m>, defaults: &[Attribute<'m>]) -> Node<'m> {
+    let attributes = node.attributes.iter().filter_map(|attribute| {
+        if attribute.reference.is_empty() {
+            return Some(attribute.clone());
+        }
+        let given = call.attribute(attribute.reference);
+        let found = given.or_else(|| defaults.iter().find(|default| default.name == attribute.reference))?;
+        Some(Attribute { name: attribute.name, reference: "", ..found.clone() })
+    });
+    Node { attributes: attributes.collect(), ..node.clone() }
+}
+
+fn diagnostic(refusal: Refusal, span: Span, what: &str) -> Diagnostic {
+    let Refusal { code, message, help } = refusal;
+    let diagnostic = Diagnostic::new(code, span, format!("{what}: {message}")).with_label("here");
+    match help {
+        Some(help) => diagnostic.with_help(help),
+        None => diagnostic,
+    }
+}
+
+/// Remove tensors and Nests that no result needs.
+fn without_unused(program: &mut Program) {
+    use compiler::tensor::{Node as Inner, Start};
+    let mut needed = vec![false; program.tensors.len()];
+    program.names.iter().for_each(|(_, id)| needed[id.0] = true);
+    for nest in program.nests.iter().rev() {
+        if !needed[nest.out.0] {
+            continue;
+        }
+        for node in &nest.body.nodes {
+            if let Inner::Read { tensor, .. } | Inner::Gather { tensor, .. } = node {
+                needed[tensor.0] = true;
+            }
+        }
+        if let Start::Element { tensor, .. } = &nest.start {
+            needed[tensor.0] = true;
+        }
+    }
+    for (needed, tensor) in needed.iter_mut().zip(&program.tensors) {
+        *needed |= matches!(tensor.role, Role::Input | Role::State);
+    }
+    program.nests.retain(|nest| needed[nest.out.0]);
+    let mut number = 0;
+    let moved: Vec<TensorId> = needed
+        .iter()
+        .map(|&needed| {
+            let id = TensorId(number);
+            number += usize::from(needed);
+            id
+        })
+        .collect();
+    let mut at = 0;
+    program.tensors.retain(|_| {
+        at += 1;
+        needed[at - 1]
+    });
+    for nest in &mut program.nests {
+        nest.out = moved[nest.out.0];
+        for node in &mut nest.body.nodes {
+            if let Inner::Read { tensor, .. } | Inner::Gather { tensor, .. } = node {
+                *tensor = moved[tensor.0];
+            }
+        }
+        if let Start::Element { tensor, .. } = &mut nest.start {
+            *tensor = moved[tensor.0];
+        }
+    }
+    program.names.iter_mut().for_each(|(_, id)| *id = moved[id.0]);
+}

@@ -1,0 +1,374 @@
+//! One value of each, or of several that are repeated to a common shape.
+
+use crate::build::{Translated, Val};
+use crate::call::{Call, Slot};
+use crate::elements::Kind;
+use crate::expression::{Ex, call, call2, num, select};
+use crate::graph::Lowering;
+use compiler::tensor::Function;
+
+type Results = Translated<Option<Vec<Slot>>>;
+
+fn one(value: Val) -> Vec<Slot> {
+    vec![Slot::Tensor(value)]
+}
+
+/// `max(x, 0) + log(1 + exp(-|x|))`, which does not overflow.
+pub(crate) fn softplus(x: Ex) -> Ex {
+    x.clone().max(0.0) + call(Function::Log1p, call(Function::Exp, -call(Function::Abs, x)))
+}
+
+/// Activation functions of one value, with the settings `alpha` and `beta` where they have some.
+pub(crate) fn activation(name: &str, x: Ex, alpha: Option<f64>, beta: Option<f64>) -> Option<Ex> {
+    let a = |default: f64| alpha.unwrap_or(default);
+    let b = |default: f64| beta.unwrap_or(default);
+    let exp = |x: Ex| call(Function::Exp, x);
+    Some(match name {
+        "Relu" => x.max(0.0),
+        "Sigmoid" => call(Function::Sigmoid, x),
+        "Tanh" => call(Function::Tanh, x),
+        "Affine" => x * a(1.0) + b(0.0),
+        "LeakyRelu" => select(x.clone().lt(0.0), x.clone() * a(0.01), x),
+        "ThresholdedRelu" => select(x.clone().gt(a(1.0)), x, num(0.0)),
+        "ScaledTanh" => call(Function::Tanh, x * b(1.0)) * a(1.0),
+        "HardSigmoid" => (x * a(0.2) + b(0.5)).max(0.0).min(1.0),
+        "Elu" => select(x.clone().lt(0.0), (exp(x.clone().min(0.0)) - 1.0) * a(1.0), x),
+        "Selu" => {
+            let scaled = (exp(x.clone().min(0.0)) - 1.0) * a(1.673_263_192_176_818_8);
+            select(x.clone().gt(0.0), x, scaled) * b(1.050_700_984_811_782_8)
+        }
+        "Celu" => x.clone().max(0.0) + ((exp((x / a(1.0)).min(0.0)) - 1.0) * a(1.0)).min(0.0),
+        "Softplus" => softplus(x),
+        "Softsign" => x.clone() / (call(Function::Abs, x) + 1.0),
+        "HardSwish" => x.clone() * (x * (1.0 / 6.0) + 0.5).max(0.0).min(1.0),
+        "Mish" => x.clone() * call(Function::Tanh, softplus(x)),
+        "Swish" if a(1.0) == 1.0 => call(Function::Silu, x),
+        "Swish" => x.clone() * call(Function::Sigmoid, x * a(1.0)),
+        _ => return None,
+    })
+}
+
+/// Functions of one number that tensor IR has, too.
+fn function(name: &str) -> Option<Function> {
+    Some(match name {
+        "Abs" => Function::Abs,
+        "Exp" => Function::Exp,
+        "Log" => Function::Log,
+        "Sqrt" => Function::Sqrt,
+        "Floor" => Function::Floor,
+        "Ceil" => Function::Ceil,
+        "Sin" => Function::Sin,
+        "Cos" => Function::Cos,
+        "Tan" => Function::Tan,
+        "Asin" => Function::Asin,
+        "Acos" => Function::Acos,
+        "Atan" => Function::Atan,
+        "Sinh" => Function::Sinh,
+        "Cosh" => Function::Cosh,
+        "Asinh" => Function::Asinh,
+        "Acosh" => Function::Acosh,
+        "Atanh" => Function::Atanh,
+        "Erf" => Function::Erf,
+        _ => return None,
+    })
+}
+
+/// Translate an operator of this kind.
+pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Results {
+    let name = c.node.operator;
+    if let Some(function) = function(name) {
+        let x = c.input(0)?;
+        return Ok(Some(one(l.builder.apply(x, |x| call(function, x))?)));
+    }
+    let attribute = |name: &str| c.attribute(name).and_then(|attribute| attribute.float).map(f64::from);
+    let (alpha, beta) = (attribute("alpha"), attribute(if name == "Selu" { "gamma" } else { "beta" }));
+    if activation(name, num(0.0), None, None).is_some() && name != "Affine" && name != "ScaledTanh" {
+        let x = c.input(0)?;
+        let value = l.builder.apply(x, |x| activation(name, x.clone(), alpha, beta).unwrap_or(x))?;
+        return Ok(Some(one(value)));
+    }
+    if let Some(value) = unary(l, c, name)? {
+        return Ok(Some(one(value)));
+    }
+    if let Some(value) = binary(l, c, name)? {
+        return Ok(Some(one(value)));
+    }
+    several(l, c, name)
+}
+
+fn unary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<Option<Val>> {
+    let b = &mut l.builder;
+    let x = || c.input(0);
+    let truth = |value: Val| Val { kind: Kind::Bool, ..value };
+    let lambd = c.float("lambd", 0.5);
+    let bias = c.float("bias", 0.0);
+    let exact = c.text("approximate", "none") == "none";
+    Ok(Some(match name {
+        "Identity" => x()?,
+        "Neg" => b.apply(x()?, |x| -x)?,
+        "Reciprocal" => b.apply(x()?, |x| num(1.0) / x)?,
+        "Round" => b.apply(x()?, Ex::round_even)?,
+        "Not" => truth(b.apply(x()?, Ex::negated)?),
+        "Sign" => b.apply(x()?, |x| x.clone().gt(0.0) - x.lt(0.0))?,
+        "IsNaN" => truth(b.apply(x()?, |x| x.clone().differs(x))?),
+        "IsInf" => {
+            let (plus, minus) = (c.int("detect_positive", 1) != 0, c.int("detect_negative", 1) != 0);
+            let plus = if plus { f64::INFINITY } else { f64::NAN };
+            let minus = if minus { f64::NEG_INFINITY } else { f64::NAN };
+            truth(b.apply(x()?, |x| x.clone().equals(plus).or(x.equals(minus)))?)
+        }
+        "Gelu" if exact => b.apply(x()?, |x| call(Function::Gelu, x))?,
+        "Gelu" => b.apply(x()?, |x| {
+            let cubed = x.clone() * x.clone() * x.clone();
+            let inner = (x.clone() + cubed * 0.044_715) * (2.0 / std::f64::consts::PI).sqrt();
+            x * 0.5 * (call(Function::Tanh, inner) + 1.0)
+        })?,
+        "Shrink" => b.apply(x()?, |x| {
+            let up = x.clone().lt(-lambd);
+            select(up, x.clone() + bias, select(x.clone().gt(lambd), x - bias, num(0.0)))
+        })?,
+        "Binarizer" => {
+            let threshold = c.float("threshold", 0.0);
+            b.apply(x()?, |x| x.gt(threshold))?
+        }
+        "BitwiseNot" => {
+            let value = x()?;
+            let top = value.kind.limits().map_or(-1.0, |(low, high)| low + high);
+            b.apply(value, |x| num(top) - x)?
+        }
+        "Cast" | "CastLike" | "BitCast" => return cast(l, c, name).map(Some),
+        "Dropout" => {
+            let training = c.optional(2)?;
+            let off = training.is_none_or(|flag| b.known(flag).is_some_and(|values| values[0] == 0.0));
+            let ratio = c.optional(1)?.and_then(|ratio| b.known(ratio)).map(|values| values[0]);
+            if !off && ratio != Some(0.0) {
+                return crate::build::unsupported(
+                    "it drops values at random",
+                    "export the model for inference: training_mode is false then",
+                );
+            }
+            x()?
+        }
+        _ => return Ok(None),
+    }))
+}
+
+fn cast(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<Val> {
+    let value = c.input(0)?;
+    let to = match name {
+        "Cast" => Kind::of_number(c.int("to", 0)),
+        "CastLike" => Some(c.input(1)?.kind),
+        _ => None,
+    };
+    let Some(to) = to else { return c.refuse("to") };
+    l.cast(value, to, c.int("saturate", 1) != 0)
+}
+
+/// Bits of the fraction, smallest exponent, largest value and what lies beyond it, of small floating-point formats.
+fn rounding(kind: Kind) -> Option<(i32, i32, f64, f64)> {
+    let (infinite, none) = (f64::INFINITY, f64::NAN);
+    match kind {
+        Kind::Real(10) => Some((10, -14, 65504.0, infinite)),
+        Kind::Real(16) => Some((7, -126, 3.389_531_389_251_535_5e38, infinite)),
+        Kind::Real(17) => Some((3, -6, 448.0, none)),
+        Kind::Real(18) => Some((3, -7, 240.0, none)),
+        Kind::Real(19) => Some((2, -14, 57344.0, infinite)),
+        Kind::Real(20) => Some((2, -15, 57344.0, none)),
+        Kind::Real(23) => Some((1, 0, 6.0, 6.0)),
+        _ => None,
+    }
+}
+
+impl Lowering<'_, '_> {
+    /// A value in another element type.
+    pub(crate) fn cast(&mut self, value: Val, to: Kind, saturate: bool) -> Translated<Val> {
+        let b = &mut self.builder;
+        let from = value.kind;
+        let retyped = Val { kind: to, ..value };
+        if from == to {
+            return Ok(value);
+        }
+        if let (Some((fraction, exponent, most, beyond)), true) =
+            (rounding(to), from == Kind::FLOAT || from.is_int() || rounding(from).is_some() || from == Kind::Real(11))
+        {
+            let shape = b.shape(value);
+            let small = !matches!(to, Kind::Real(10 | 16));
+            return b.map(&shape, to, |b, at| {
+                // What is too large stays so, without becoming infinite on the way.
+                let x = b.read(value, at).max(-4.0 * most).min(4.0 * most);
+                let size = call(Function::Abs, x.clone());
+                let exponents = call(Function::Log2, size.max(2f64.powi(exponent))).floor();
+                let unit = call(Function::Exp2, exponents - f64::from(fraction));
+                let rounded = (x / unit.clone()).round_even() * unit;
+                let outside = if small && saturate { num(most) } else { num(beyond) };
+                let high = select(rounded.clone().gt(most), outside.clone(), rounded.clone());
+                select(rounded.lt(-most), -outside, high)
+            });
+        }
+        match (from, to) {
+            (_, Kind::Real(24)) => unsupported_cast(),
+            (_, Kind::Bool) => {
+                let value = b.apply(value, |x| x.differs(0.0))?;
+                Ok(Val { kind: to, ..value })
+            }
+            (Kind::Real(_), Kind::Int { bits, .. }) => {
+                let value = b.apply(value, |x| call(Function::Trunc, x))?;
+                let wrapped = if bits <= 16 { wrap(self, value, to)? } else { value };
+                Ok(Val { kind: to, ..wrapped })
+            }
+            (Kind::Int { .. }, Kind::Int { bits, .. }) if bits <= 32 => {
+                let (low, high) = to.limits().unwrap_or_default();
+                let inside = from.limits().is_some_and(|own| own.0 >= low && own.1 <= high);
+                let value = if inside || bits == 32 { value } else { wrap(self, value, to)? };
+                Ok(Val { kind: to, ..value })
+            }
+            _ => Ok(retyped),
+        }
+    }
+}
+
+fn unsupported_cast() -> Translated<Val> {
+    crate::build::unsupported("a conversion to float8e8m0 is not supported", "keep the scale in another type")
+}
+
+/// Whole numbers modulo the size of a type.
+fn wrap(l: &mut Lowering<'_, '_>, value: Val, kind: Kind) -> Translated<Val> {
+    let Some((low, high)) = kind.limits() else { return Ok(value) };
+    l.builder.apply(value, |x| (x - low).floor_rem(high - low + 1.0) + low)
+}
+
+fn binary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<Option<Val>> {
+    type Operation = fn(Ex, Ex) -> Ex;
+    let comparison: Option<Operation> = match name {
+        "Equal" => Some(Ex::equals),
+        "Less" => Some(Ex::lt),
+        "LessOrEqual" => Some(Ex::le),
+        "Greater" => Some(Ex::gt),
+        "GreaterOrEqual" => Some(Ex::ge),
+        "And" => Some(Ex::and),
+        "Or" => Some(Ex::or),
+        "Xor" => Some(Ex::differs),
+        _ => None,
+    };
+    if let Some(operation) = comparison {
+        let operands = legacy(l, c)?;
+        return l.builder.zip(&operands, Kind::Bool, |x| operation(x[0].clone(), x[1].clone())).map(Some);
+    }
+    if matches!(name, "BitwiseAnd" | "BitwiseOr" | "BitwiseXor") {
+        return bitwise(l, c, name).map(Some);
+    }
+    let kind = c.optional(0)?.map_or(Kind::FLOAT, |value| value.kind);
+    let fmod = c.int("fmod", 0) != 0;
+    let left = c.text("direction", "LEFT") == "LEFT";
+    let operation: Box<dyn Fn(Ex, Ex) -> Ex> = match name {
+        "Add" => Box::new(|a, b| a + b),
+        "Sub" => Box::new(|a, b| a - b),
+        "Mul" => Box::new(|a, b| a * b),
+        "Div" if kind.is_int() => Box::new(|a, b| call(Function::Trunc, a / b)),
+        "Div" => Box::new(|a, b| a / b),
+        "Pow" if kind.is_int() => Box::new(|a, b| call(Function::Trunc, call2(Function::Pow, a, b))),
+        "Pow" => Box::new(|a, b| call2(Function::Pow, a, b)),
+        "Mod" if fmod => Box::new(|a, b| call2(Function::Fmod, a, b)),
+        "Mod" if kind.is_int() => Box::new(Ex::floor_rem),
+        "Mod" => Box::new(|a, b| a.clone() - b.clone() * (a / b).floor()),
+        "PRelu" => Box::new(|a, b| select(a.clone().lt(0.0), a.clone() * b, a)),
+        "BitShift" if left => {
+            let (low, high) = kind.limits().unwrap_or((0.0, 1.0));
+            let (bits, size) = ((high - low + 1.0).log2(), high - low + 1.0);
+            Box::new(move |a, b| {
+                let product = a * call(Function::Exp2, b.clone().max(0.0).min(bits));
+                let shifted = if bits > 32.0 { product } else { (product - low).floor_rem(size) + low };
+                select(b.clone().lt(0.0).or(b.ge(bits)), num(0.0), shifted)
+            })
+        }
+        "BitShift" => Box::new(|a, b| {
+            // A count that is negative or too large shifts everything out.
+            let count = select(b.clone().lt(0.0), num(64.0), b.min(64.0));
+            (a / call(Function::Exp2, count)).floor()
+        }),
+        _ => return Ok(None),
+    };
+    let mut operands = legacy(l, c)?;
+    if name == "PRelu" && c.version < 9 && l.builder.rank(operands[1]) == 1 {
+        operands[1] = l.channels(operands[1], operands[0])?;
+    }
+    l.builder.zip(&operands, kind, |x| operation(x[0].clone(), x[1].clone())).map(Some)
+}
+
+/// Two operands; before version 7 the second one was repeated along an axis of the first.
+fn legacy(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Val>> {
+    let (a, b) = (c.input(0)?, c.input(1)?);
+    if c.version >= 7 || c.int("broadcast", 0) == 0 {
+        return Ok(vec![a, b]);
+    }
+    let (rank, own) = (l.builder.rank(a), l.builder.shape(b));
+    let axis = crate::call::axis(c.int("axis", rank as i64 - own.len() as i64), rank + 1)?;
+    let behind = rank.saturating_sub(axis + own.len());
+    let shape: Vec<i64> = own.into_iter().chain(std::iter::repeat_n(1, behind)).collect();
+    Ok(vec![a, l.builder.reshape(b, &shape)?])
+}
+
+/// Bit by bit, as a sum over the bits.
+fn bitwise(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<Val> {
+    let (x, y) = (c.input(0)?, c.input(1)?);
+    let Kind::Int { bits, signed } = x.kind else { return c.refuse("the element type") };
+    let name = name.to_owned();
+    let shape = l.builder.broadcast(&[x, y])?;
+    let sum =
+        l.builder.reduce(&shape, &[i64::from(bits)], x.kind, compiler::tensor::Aggregate::Add, |b, at, bit| {
+            let unit = || call(Function::Exp2, Ex::At(bit[0].clone()));
+            let of = |value: Val| (b.read(value, at) / unit()).floor().floor_rem(2.0);
+            let (x, y) = (of(x), of(y));
+            let both = match name.as_str() {
+                "BitwiseAnd" => x * y,
+                "BitwiseOr" => x.max(y),
+                _ => x.differs(y),
+            };
+            both * unit()
+        })?;
+    if signed { wrap(l, sum, x.kind) } else { Ok(sum) }
+}
+
+fn several(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Results {
+    let fold = |l: &mut Lowering<'_, '_>, operation: fn(Ex, Ex) -> Ex| -> Translated<Val> {
+        let values = c.inputs()?;
+        let kind = c.input(0)?.kind;
+        l.builder.zip(&values, kind, |x| x.into_iter().reduce(operation).unwrap_or(num(0.0)))
+    };
+    Ok(Some(one(match name {
+        "Sum" => fold(l, |a, b| a + b)?,
+        "Max" => fold(l, Ex::max)?,
+        "Min" => fold(l, Ex::min)?,
+        "Mean" => {
+            let count = c.operands.len() as f64;
+            let sum = fold(l, |a, b| a + b)?;
+            l.builder.apply(sum, |x| x / count)?
+        }
+        "Where" => {
+            let (condition, yes, no) = (c.input(0)?, c.input(1)?, c.input(2)?);
+            l.builder.zip(&[condition, yes, no], yes.kind, |x| select(x[0].clone(), x[1].clone(), x[2].clone()))?
+        }
+        "Clip" => {
+            let x = c.input(0)?;
+            let attribute = |name: &str| c.attribute(name).and_then(|a| a.float).map(f64::from);
+            let mut values = vec![x];
+            let (low, high) = (c.optional(1)?, c.optional(2)?);
+            values.extend(low);
+            values.extend(high);
+            let (least, most) = (attribute("min"), attribute("max"));
+            l.builder.zip(&values, x.kind, |x| {
+                let mut x = x.into_iter();
+                let mut value = x.next().unwrap_or(num(0.0));
+                if low.is_some() {
+                    value = value.max(x.next().unwrap_or(num(0.0)));
+                }
+                if high.is_some() {
+                    value = value.min(x.next().unwrap_or(num(0.0)));
+                }
+                let value = least.map_or(value.clone(), |least| value.max(least));
+                most.map_or(value.clone(), |most| value.min(most))
+            })?
+        }
+        _ => return Ok(None),
+    })))
+}

@@ -1,0 +1,60 @@
+//! Operators, by what they have in common. Each file translates some of them and leaves the others to the next.
+
+mod attention;
+mod control;
+mod convolution;
+mod elementwise;
+mod index;
+mod layout;
+mod learned;
+mod loss;
+mod matrix;
+mod norm;
+mod pool;
+mod quantised;
+mod recurrent;
+mod reduction;
+mod resize;
+mod scatter;
+mod sequence;
+
+use crate::build::{Translated, unsupported};
+use crate::call::{Call, Slot};
+use crate::graph::Lowering;
+
+/// Translates a node, or leaves it to others.
+type File = fn(&mut Lowering<'_, '_>, &Call<'_, '_>) -> Translated<Option<Vec<Slot>>>;
+
+/// Files of operators, in the order in which they are asked.
+const FILES: &[File] = &[
+    elementwise::translate,
+    layout::translate,
+    matrix::translate,
+    reduction::translate,
+    norm::translate,
+    convolution::translate,
+    pool::translate,
+    index::translate,
+    scatter::translate,
+    loss::translate,
+    quantised::translate,
+    resize::translate,
+    recurrent::translate,
+    attention::translate,
+    learned::translate,
+    sequence::translate,
+];
+
+/// The results of a node.
+pub(crate) fn translate<'m>(l: &mut Lowering<'_, 'm>, c: &Call<'_, 'm>, depth: usize) -> Translated<Vec<Slot>> {
+    if let Some(results) = control::translate(l, c, depth)? {
+        return Ok(results);
+    }
+    for file in FILES {
+        if let Some(results) = file(l, c)? {
+            return Ok(results);
+        }
+    }
+    let known = "docs/models.md lists those that are";
+    unsupported(format!("the operator {} is not supported", c.node.operator), known)
+}

@@ -1,0 +1,144 @@
+//! Pooling: the largest, mean or norm of windows, or of whole channels.
+
+use super::convolution::windows;
+use crate::build::{Loops, Translated, Val, misfit};
+use crate::call::{Call, Slot};
+use crate::elements::Kind;
+use crate::expression::{Ex, call, call2, fixed, it, num, select};
+use crate::graph::Lowering;
+use compiler::tensor::{Affine, Aggregate, Function};
+
+/// Translate an operator of this kind.
+pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Option<Vec<Slot>>> {
+    let one = |value: Val| Ok(Some(vec![Slot::Tensor(value)]));
+    match c.node.operator {
+        "MaxPool" => largest(l, c).map(Some),
+        "AveragePool" => one(mean(l, c)?),
+        "LpPool" => one(norm(l, c)?),
+        "GlobalMaxPool" | "GlobalAveragePool" | "GlobalLpPool" => {
+            let x = c.input(0)?;
+            let axes: Vec<usize> = (2..l.builder.rank(x)).collect();
+            let count: i64 = l.builder.shape(x).iter().skip(2).product();
+            let power = c.int("p", 2) as f64;
+            one(match c.node.operator {
+                "GlobalMaxPool" => l.along_kept(x, &axes, Aggregate::Max, |x| x)?,
+                "GlobalAveragePool" => {
+                    let sum = l.along_kept(x, &axes, Aggregate::Add, |x| x)?;
+                    l.builder.apply(sum, |x| x * (1.0 / count as f64))?
+                }
+                _ => {
+                    let sum = l.along_kept(x, &axes, Aggregate::Add, |x| raised(x, power))?;
+                    l.builder.apply(sum, |x| root(x, power))?
+                }
+            })
+        }
+        _ => Ok(None),
+    }
+}
+
+fn raised(x: Ex, power: f64) -> Ex {
+    match power {
+        1.0 => call(Function::Abs, x),
+        2.0 => x.squared(),
+        power => call2(Function::Pow, call(Function::Abs, x), num(power)),
+    }
+}
+
+fn root(x: Ex, power: f64) -> Ex {
+    match power {
+        1.0 => x,
+        2.0 => call(Function::Sqrt, x),
+        power => call2(Function::Pow, x, num(1.0 / power)),
+    }
+}
+
+/// A value of each window.
+struct Pooling {
+    loops: Loops,
+    /// Of an element of a window.
+    index: Vec<Affine>,
+    shape: Vec<i64>,
+}
+
+fn pooling(l: &Lowering<'_, '_>, c: &Call<'_, '_>, x: Val, aggregate: Aggregate) -> Translated<Pooling> {
+    let own = l.builder.shape(x);
+    if own.len() < 3 {
+        return misfit(format!("{own:?} has no spatial dimensions"));
+    }
+    let kernel = c.ints("kernel_shape").unwrap_or_default();
+    let windows = windows(c, &own[2..], kernel)?;
+    let shape: Vec<i64> = own[..2].iter().chain(&windows.out).copied().collect();
+    let (first, spatial) = (shape.len(), windows.out.len());
+    let of_windows: Vec<Affine> = (2..2 + spatial).map(it).collect();
+    let of_kernel: Vec<Affine> = (first..first + spatial).map(it).collect();
+    let places = windows.places(&of_windows, &of_kernel);
+    let loops = windows.inside(Loops::over(&shape, &windows.kernel, aggregate), &places, &own[2..]);
+    let index = [it(0), it(1)].into_iter().chain(places).collect();
+    Ok(Pooling { loops, index, shape })
+}
+
+fn largest(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> {
+    let x = c.input(0)?;
+    let Pooling { loops, index, shape } = pooling(l, c, x, Aggregate::Max)?;
+    let value = l.builder.nested(&shape, x.kind, &loops, &Ex::Read(x.id, index.clone()))?;
+    if !c.wants(1) {
+        return Ok(vec![Slot::Tensor(value)]);
+    }
+    // The place of the first element that is the largest one.
+    let own = l.builder.shape(x);
+    let columns = c.int("storage_order", 0) != 0;
+    let order: Vec<usize> =
+        if columns { [0, 1].into_iter().chain((2..own.len()).rev()).collect() } else { (0..own.len()).collect() };
+    let flat =
+        order.iter().fold(Affine::default(), |flat, &n| Affine::default().plus(own[n], &flat).plus(1, &index[n]));
+    let at: Vec<Affine> = (0..shape.len()).map(it).collect();
+    let count: i64 = own.iter().product();
+    let found = select(Ex::Read(x.id, index).equals(Ex::Read(value.id, at)), Ex::At(flat), num(count as f64));
+    let loops = Loops { aggregate: Aggregate::Min, ..loops };
+    let place = l.builder.nested(&shape, Kind::INT64, &loops, &found)?;
+    Ok(vec![Slot::Tensor(value), Slot::Tensor(place)])
+}
+
+fn mean(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
+    let x = c.input(0)?;
+    let Pooling { loops, index, shape } = pooling(l, c, x, Aggregate::Add)?;
+    let sum = l.builder.nested(&shape, x.kind, &loops, &Ex::Read(x.id, index.clone()))?;
+    let size: i64 = loops.over.iter().product();
+    if loops.guards.is_empty() {
+        return l.builder.apply(sum, |x| x * (1.0 / size as f64));
+    }
+    // How many elements each window has; a constant. Padding that is asked for may count, padding by rounding up never does.
+    let padded = c.int("count_include_pad", 0) != 0;
+    let pads = c.ints("pads").filter(|pads| !pads.is_empty());
+    let own = l.builder.shape(x);
+    let spatial = own.len() - 2;
+    let (free, over) = (shape[2..].to_vec(), loops.over.clone());
+    let mut count = Loops::over(&free, &over, Aggregate::Add);
+    for n in 0..spatial {
+        // The same place, with the iterators of these loops.
+        let moved =
+            index[2 + n].terms.iter().map(|&(id, factor)| (compiler::tensor::IterId(id.0 - 2), factor)).collect();
+        let place = Affine { offset: index[2 + n].offset, terms: moved };
+        let (low, high) = match (&pads, padded) {
+            (Some(pads), true) => (pads[n], pads[spatial + n]),
+            _ => (0, 0),
+        };
+        let (value, bound) = if padded && pads.is_none() {
+            (fixed(0), 1)
+        } else {
+            (fixed(low).plus(1, &place), own[2 + n] + low + high)
+        };
+        count = count.within(value, bound);
+    }
+    let part = l.builder.nested(&free, x.kind, &count, &num(1.0))?;
+    let part = l.builder.apply(part, |x| num(1.0) / x)?;
+    l.builder.zip(&[sum, part], x.kind, |x| x[0].clone() * x[1].clone())
+}
+
+fn norm(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
+    let x = c.input(0)?;
+    let power = c.int("p", 2) as f64;
+    let Pooling { loops, index, shape } = pooling(l, c, x, Aggregate::Add)?;
+    let sum = l.builder.nested(&shape, x.kind, &loops, &raised(Ex::Read(x.id, index), power))?;
+    l.builder.apply(sum, |x| root(x, power))
+}

@@ -1,0 +1,215 @@
+//! Cases of ONNX: a model, its inputs, and what has to come out.
+//!
+//! A file of cases is a protocol buffer: field 1 is a case; in it 1 is the name, 2 the model, 3 each input and 4 each output (empty if it
+//! is not a tensor), 5 the tolerances as text, `relative absolute`. `scripts/onnx_cases.py` writes it.
+
+use arch::machine::MachineSpec;
+use compiler::canonical::{Batch, Keep, Options as Wanted};
+use compiler::fixed::Numbers;
+use compiler::language::Options;
+use compiler::search::compile_fitted;
+use compiler::tensor::{Program, Role, TensorId};
+use onnx::elements::{Constants, Kind, constants};
+use onnx::model::TensorData;
+use onnx::wire::fields;
+use onnx::{File, Reading, Weights};
+use sim::array::Array;
+use sim::golden::Golden;
+use sim::grid::Stalls;
+use sim::ladder::{Climb, Upper, Values};
+
+/// A case.
+#[derive(Default)]
+pub(crate) struct Case<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) model: &'a [u8],
+    pub(crate) inputs: Vec<&'a [u8]>,
+    pub(crate) outputs: Vec<&'a [u8]>,
+    pub(crate) tolerance: &'a str,
+}
+
+/// The cases of a file.
+pub(crate) fn cases(bytes: &[u8]) -> Vec<Case<'_>> {
+    let inner = |bytes| {
+        let mut case = Case::default();
+        for field in fields(bytes) {
+            let field = field.expect("a field");
+            let value = field.value.bytes().expect("bytes");
+            match field.number {
+                1 => case.name = field.value.text().expect("a name"),
+                2 => case.model = value,
+                3 => case.inputs.push(value),
+                4 => case.outputs.push(value),
+                _ => case.tolerance = field.value.text().expect("tolerances"),
+            }
+        }
+        case
+    };
+    fields(bytes).map(|field| inner(field.expect("a case").value.bytes().expect("bytes"))).collect()
+}
+
+/// What came of a case.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Verdict {
+    Pass,
+    Refused(String),
+    Wrong(String),
+    Skipped(String),
+}
+
+use Verdict::{Pass, Refused, Skipped, Wrong};
+
+fn first(errors: &[arch::Diagnostic]) -> String {
+    errors.first().map_or(String::new(), |error| format!("{} {}", error.code.as_str(), error.message))
+}
+
+/// A value of a case; nothing if it is not a tensor of numbers.
+fn value(bytes: &[u8]) -> Option<(String, Constants)> {
+    if bytes.is_empty() {
+        return None;
+    }
+    let data = TensorData::decode(bytes).ok()?;
+    let read = constants(&data, 1 << 24, &|_| Err("beside".into())).ok()?;
+    Some((data.name.to_owned(), read))
+}
+
+/// Run a case on `golden`, `fixed` or `array`.
+pub(crate) fn run(engine: &str, case: &Case<'_>) -> Verdict {
+    let file = match File::decode(case.model) {
+        Ok(file) => file,
+        Err(error) => return Refused(error.message),
+    };
+    let (mut given, mut options) = (Vec::new(), Options::default());
+    for bytes in &case.inputs {
+        let Some((name, constants)) = value(bytes) else {
+            return Skipped("an input is not a tensor of numbers".into());
+        };
+        options.shapes.push((name.clone(), constants.shape.iter().map(|&extent| extent as u32).collect()));
+        given.push((name, constants));
+    }
+    let mut wanted = Vec::new();
+    for (bytes, info) in case.outputs.iter().zip(&file.model.graph.outputs) {
+        let Some((_, constants)) = value(bytes) else {
+            return Skipped("an output is not a tensor of numbers".into());
+        };
+        wanted.push((info.name, constants));
+    }
+    let reading = Reading { options: &options, given: &given, beside: &|_| Err("none".into()), weights: Weights::None };
+    let program = match file.program(&reading) {
+        Ok(program) => program,
+        Err(errors) => return Refused(first(&errors)),
+    };
+    if let Err(broken) = compiler::tensor::laws(&program) {
+        return Wrong(format!("LAW {broken}"));
+    }
+    for (name, constants) in &wanted {
+        let (_, id) = program.names.iter().find(|(known, _)| known == name).expect("an output");
+        let shape: Vec<i64> = program.tensors[id.0].shape.iter().map(|&extent| i64::from(extent)).collect();
+        if shape != constants.shape {
+            return Wrong(format!("shape of {name} is {shape:?}, wanted {:?}", constants.shape));
+        }
+    }
+    if engine == "golden" {
+        golden(&program, &given, &wanted, case.tolerance)
+    } else {
+        words(engine, &program, &given, &wanted)
+    }
+}
+
+fn inputs<'g>(
+    program: &'g Program,
+    given: &'g [(String, Constants)],
+) -> impl Iterator<Item = (usize, &'g str, &'g Constants)> {
+    let tensors = program.tensors.iter().enumerate().filter(|(_, tensor)| tensor.role == Role::Input);
+    tensors.filter_map(|(id, tensor)| {
+        let (name, constants) = given.iter().find(|(name, _)| *name == tensor.name)?;
+        Some((id, name.as_str(), constants))
+    })
+}
+
+fn golden(program: &Program, given: &[(String, Constants)], wanted: &[(&str, Constants)], tolerance: &str) -> Verdict {
+    let mut golden = Golden::new(program);
+    for (id, _, constants) in inputs(program, given) {
+        golden.set(TensorId(id), &constants.values);
+    }
+    if let Err(error) = golden.step() {
+        return Refused(error.message.clone());
+    }
+    let mut numbers = tolerance.split_whitespace().map(|word| word.parse().unwrap_or(1e-3));
+    let (relative, absolute): (f64, f64) = (numbers.next().unwrap_or(1e-3), numbers.next().unwrap_or(1e-7));
+    for (name, constants) in wanted {
+        let (_, id) = program.names.iter().find(|(known, _)| known == name).expect("an output");
+        for (n, (found, wanted)) in golden.value(*id).zip(&constants.values).enumerate() {
+            let exact = !matches!(constants.kind, Kind::Real(_));
+            let good = match found {
+                None => false,
+                Some(found) if exact => found == *wanted,
+                Some(found) => {
+                    found.is_nan() && wanted.is_nan()
+                        || found == *wanted
+                        || (found - wanted).abs() <= absolute + relative * wanted.abs()
+                }
+            };
+            if !good {
+                return Wrong(format!("{name}[{n}] is {found:?}, wanted {wanted}"));
+            }
+        }
+    }
+    Pass
+}
+
+/// A 4 x 4 grid; words are of 16 bits, or else of 32.
+fn words(engine: &str, program: &Program, given: &[(String, Constants)], wanted: &[(&str, Constants)]) -> Verdict {
+    let mut last = Pass;
+    for word in [16, 32] {
+        last = of_width(word, engine, program, given, wanted);
+        if matches!(last, Pass) {
+            break;
+        }
+    }
+    last
+}
+
+fn of_width(
+    word: u32,
+    engine: &str,
+    program: &Program,
+    given: &[(String, Constants)],
+    wanted: &[(&str, Constants)],
+) -> Verdict {
+    if wanted.iter().any(|(_, constants)| constants.values.iter().any(|value| !value.is_finite())) {
+        return Skipped("a result is not finite".into());
+    }
+    let spec = MachineSpec { pus: Some(4), pes_per_pu: Some(4), word: Some(word), ..MachineSpec::default() };
+    let machine = arch::Machine::try_from(spec.clone()).expect("a machine");
+    let names = program.names.iter().map(|(name, _)| name.clone()).collect();
+    let options = Wanted { keep: Keep::Prediction { names }, batch: Batch::SINGLE };
+    let values: Values =
+        inputs(program, given).map(|(_, name, constants)| (name.to_owned(), constants.values.clone())).collect();
+    let upper = match Upper::new(program, &options, &Values::new(), &[values], &Numbers::of_machine(&machine)) {
+        Ok(upper) => upper,
+        Err(errors) => return Refused(first(&errors)),
+    };
+    let lowered = upper.fixed.clone();
+    let compiled = match compile_fitted(&lowered, &spec) {
+        Ok(compiled) => compiled,
+        Err(refusal) => return Refused(refusal.diagnostic().message.clone()),
+    };
+    let climb = Climb::of(upper, compiled);
+    if engine == "array"
+        && let Err(fall) = climb.run(Array::new(&climb.image().machine), Stalls::none())
+    {
+        return Wrong(format!("ARRAY {fall}"));
+    }
+    for (name, constants) in wanted {
+        let Some((fraction, words)) = climb.words(name) else { return Wrong(format!("{name} is not there")) };
+        let largest = constants.values.iter().fold(0f64, |largest, value| largest.max(value.abs()));
+        for (n, (&word, wanted)) in words.iter().zip(&constants.values).enumerate() {
+            let found = arch::number::to_f64(word, fraction);
+            if (found - wanted).abs() > 0.01 * largest + 1e-9 {
+                return Wrong(format!("{name}[{n}] is {found}, wanted {wanted}"));
+            }
+        }
+    }
+    Pass
+}
