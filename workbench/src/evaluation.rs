@@ -62,6 +62,7 @@ impl Evaluation {
         if rung == Rung::Golden {
             return Ok(Evaluation { values, warnings, distance: None, clipped: Vec::new(), mismatch: None });
         }
+        images::check_elements(project, program)?;
         let given = read_inputs(program, inputs).map_err(about)?;
         let not_words = not_words(program, inputs, &given);
         if !not_words.is_empty() {

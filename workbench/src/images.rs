@@ -58,6 +58,20 @@ pub fn check_fractions(project: &Project, program: &tensor::Program) -> Result<(
     if wrong.is_empty() { Ok(()) } else { Err(Failure::about(source, wrong)) }
 }
 
+/// Refuse tensors without elements, which words and streams do not have.
+///
+/// # Errors
+/// There is one.
+pub fn check_elements(project: &Project, program: &tensor::Program) -> Result<(), Failure> {
+    let empty = program.tensors.iter().filter(|tensor| tensor.shape.contains(&0)).map(|tensor| {
+        let message = format!("`{}` has the shape {:?}, so no elements", tensor.name, tensor.shape);
+        let help = "only golden computes with nothing; leave this value out of the program";
+        Diagnostic::new(Code::Backend, tensor.span, message).with_label("empty").with_help(help)
+    });
+    let empty: Vec<Diagnostic> = empty.collect();
+    if empty.is_empty() { Ok(()) } else { Err(Failure::about(&project.source, empty)) }
+}
+
 fn lower(
     project: &Project,
     program: &tensor::Program,

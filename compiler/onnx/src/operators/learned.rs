@@ -45,15 +45,16 @@ fn row(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<Val
 /// Rows times coefficients, plus intercepts.
 fn linear(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, results: i64) -> Translated<Val> {
     let mut x = c.input(0)?;
-    let coefficients = c.floats("coefficients").unwrap_or_default();
+    let mut coefficients = c.floats("coefficients").unwrap_or_default();
     if l.builder.rank(x) == 1 {
         let own = l.builder.shape(x);
         x = l.builder.reshape(x, &[1, own[0]])?;
     }
     let [rows, features] = l.builder.shape(x)[..] else { return misfit("its operand is not a table") };
-    if results < 1 || coefficients.len() as i64 != results * features {
+    if results < 1 || (coefficients.len() as i64) < results * features {
         return misfit(format!("{} coefficients for {features} features and {results} results", coefficients.len()));
     }
+    coefficients.truncate((results * features) as usize);
     let weights = l.builder.constants(&[results, features], Kind::FLOAT, coefficients)?;
     let bias = c.floats("intercepts").filter(|values| values.len() as i64 == results);
     let bias = bias.map(|values| l.builder.constants(&[results], Kind::FLOAT, values)).transpose()?;
@@ -80,7 +81,9 @@ fn classified(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot
     let texts = c.attribute("classlabels_strings").map_or(0, |a| a.texts.len());
     let features = l.builder.shape(c.input(0)?).last().copied().unwrap_or(1);
     let classes = labels.len().max(texts) as i64;
-    let own = c.floats("coefficients").map_or(0, |values| values.len() as i64) / features.max(1);
+    // There may be more coefficients than are used: as many rows as intercepts.
+    let rows = c.floats("coefficients").map_or(0, |values| values.len() as i64) / features.max(1);
+    let own = c.floats("intercepts").map_or(rows, |values| rows.min(values.len() as i64));
     let mut scores = linear(l, c, own)?;
     if own == 1 && classes == 2 {
         // One row of coefficients speaks for the second class.

@@ -180,6 +180,9 @@ fn of_width(
     if wanted.iter().any(|(_, constants)| constants.values.iter().any(|value| !value.is_finite())) {
         return Skipped("a result is not finite".into());
     }
+    if program.tensors.iter().any(|tensor| tensor.shape.contains(&0)) {
+        return Skipped("a tensor is empty".into());
+    }
     let spec = MachineSpec { pus: Some(4), pes_per_pu: Some(4), word: Some(word), ..MachineSpec::default() };
     let machine = arch::Machine::try_from(spec.clone()).expect("a machine");
     let names = program.names.iter().map(|(name, _)| name.clone()).collect();
