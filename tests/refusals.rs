@@ -35,6 +35,23 @@ fn broken_toml_unknown_key_impossible_grid() {
     fails(&["--config", "no_such_config", LOGISTIC], 6, &["no_such_config", "built in are"]);
 }
 
+/// Dividend and divisor are two words in one sum, with a sign each: 2 * 16 + 2 bits. With 34 bits it is done.
+#[test]
+fn a_quotient_wants_a_wider_accumulator() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = file(folder.path(), "inverse.tc", "def inverse(float(N) A) -> (B) {\n  B(i) = 1.0 / A(i)\n}\n");
+    let records = file(folder.path(), "in.json", "[{\"A\": [1, 2, 4]}]");
+    let of = |accumulator| {
+        ["explain", &program, "--inputs", &records, "--machine", "divider=true", "--machine", accumulator]
+    };
+    fails(
+        &of("accumulator=33"),
+        1,
+        &["E-BACKEND", "a quotient needs an accumulator of 34 bits, the machine has 33", "inverse.tc:2"],
+    );
+    done(&of("accumulator=34"));
+}
+
 /// What does not fit in one batch runs in tiles, with the same weights. Where there are no gradient pads it may fit in a smaller one, and the
 /// message says in which: that one fits, one more does not.
 #[test]

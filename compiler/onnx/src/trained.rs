@@ -102,6 +102,6 @@ mod tests {
         };
         assert!(refused("nowhere", 1).contains("no initialiser `nowhere`"));
         assert!(refused("intercepts1", 9).contains("9 values"));
-        assert!(refused("classes", 10).contains("int64"));
+        assert!(refused("classes", 10).contains("int32"));
     }
 }

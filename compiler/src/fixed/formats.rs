@@ -295,6 +295,17 @@ impl<'a> Formats<'a> {
                     self.reject(nest, "the product is too large to start at 1 in its format");
                 }
             }
+            // Dividend and divisor lie side by side in one sum.
+            Primitive::Divide { .. } if self.numbers.accumulator < 2 * self.numbers.word + 2 => {
+                let wanted = 2 * self.numbers.word + 2;
+                self.reject(
+                    nest,
+                    &format!(
+                        "a quotient needs an accumulator of {wanted} bits, the machine has {}",
+                        self.numbers.accumulator
+                    ),
+                );
+            }
             Primitive::Divide { dividend, divisor, down } => self.constrain_division(nest, dividend, divisor, *down),
             // Its table is chosen when all formats are.
             Primitive::Function(..) => {}
