@@ -257,3 +257,27 @@ fn an_onnx_model_is_trained_further_and_written_back() {
     assert_ne!(of("examples/digits_mlp.onnx"), of(tuned));
     fails(&["weights", saved, "--onnx", &model, "--to", "weights.csv"], 2, &["has to end in .onnx"]);
 }
+
+/// A graph `y = x` of ONNX over no elements, byte by byte: golden computes with nothing, words and streams do not.
+#[test]
+fn tensors_without_elements_are_for_golden_only() {
+    let message = |number: u8, bytes: &[u8]| [&[number << 3 | 2, bytes.len() as u8], bytes].concat();
+    let number = |field: u8, value: u8| vec![field << 3, value];
+    let shape = message(2, &message(1, &number(1, 0)));
+    let of_type = message(2, &message(1, &[number(1, 1), shape].concat()));
+    let value = |name: &str| [message(1, name.as_bytes()), of_type.clone()].concat();
+    let node = [message(1, b"x"), message(2, b"y"), message(4, b"Identity")].concat();
+    let graph =
+        [message(1, &node), message(2, b"nothing"), message(11, &value("x")), message(12, &value("y"))].concat();
+    let model = [number(1, 9), message(8, &number(2, 13)), message(7, &graph)].concat();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("nothing.onnx");
+    fs::write(&path, model).unwrap();
+    let (model, inputs) = (path.display().to_string(), file(folder.path(), "in.json", "{\"x\": []}"));
+    let golden = done(&["eval", &model, "--inputs", &inputs, "--format", "json"]);
+    assert_eq!(golden.json()["values"]["y"], serde_json::json!([]));
+    for command in [&["eval", "--engine", "fixed"][..], &["explain"], &["sim", "--engine", "array"]] {
+        let arguments = [&command[..1], &[&model, "--inputs", &inputs], &command[1..]].concat();
+        fails(&arguments, 1, &["E-BACKEND", "has the shape [0], so no elements"]);
+    }
+}
