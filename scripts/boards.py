@@ -44,6 +44,8 @@ GOALS = {
 
 
 def percent(cell):
+    if not cell['available']:
+        return str(cell['used'])
     return f"{cell['used']} ({100 * cell['used'] / cell['available']:.0f} %)"
 
 
