@@ -93,7 +93,7 @@ def clocks(key, folder):
     lost = len(logs) - len(files)
     worst = f"{reached[0]:.2f} MHz" + (f", {lost} of {len(logs)} seeds without a place" if lost else "")
     asked = f"{slowest(ranked[0])[1]:g} MHz"
-    few = "" if len(logs) >= SEEDS else f" of {len(logs)} seeds"
+    few = "" if len(logs) >= SEEDS else f" of {len(logs)} seed" + "s" * (len(logs) > 1)
     way = longest_way(ranked[reached.index(median)])
     return [goal(key, None if lost else median), asked, f"{median:.2f} MHz{few}", f"{reached[-1]:.2f} MHz", worst], way
 
