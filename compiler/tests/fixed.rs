@@ -124,3 +124,16 @@ fn values_too_large_for_a_product_are_refused_by_name() {
     assert_eq!(errors[0].code, Code::Backend);
     assert!(errors[0].message.contains("`p`") && errors[0].span.is_some() && errors[0].help.is_some());
 }
+
+#[test]
+fn a_refined_function_of_elements_from_one_on_shifts_no_index() {
+    let text = "model_input x[9]; iterator i[1:9]; p[i] = x[i] * x[i]; p[0] = 1; a[i] = sigmoid(p[i]); a[0] = 1;";
+    let (program, _) = lower(text, &Numbers::of_width(24), 16.0, &[("x", 4.0), ("a", 1.0)]).expect("it fits");
+    assert!(program.tensors.iter().any(|tensor| tensor.name == "a.near"), "it is not refined");
+    // What is shifted would have to lie in one PE.
+    for operation in &program.operations {
+        fixed::for_each_access(operation, |_, index, _| {
+            assert!(index.iter().all(|form| form.as_iterator().is_some() || form.as_constant().is_some()), "{index:?}");
+        });
+    }
+}

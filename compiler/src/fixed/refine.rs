@@ -20,6 +20,7 @@
 //! | `rsqrt`, `sqrt` | Newton's step, from the value of an ordinary table |
 
 use super::formats::best_fraction;
+use crate::canonical::align::align_origins;
 use crate::canonical::expr::Expr;
 use crate::ranges::Ranges;
 use crate::tensor::{Affine, Aggregate, Element, Function, IterId, Nest, Program, Role, Start, Tensor, TensorId};
@@ -105,6 +106,7 @@ pub(super) fn refine(
         }
         refined.program.nests.push(nest.clone());
     }
+    refined.program = align_origins(&refined.program);
     refined
 }
 

@@ -168,7 +168,8 @@ impl Search<'_> {
     }
 }
 
-/// Pairs of reshards that are tried, and placements with reshards that are kept.
+/// Pairs of reshards that are looked at, those that are tried, and placements with reshards that are kept.
+const SEEN_RESHARDS: usize = 1024;
 const TRIED_RESHARDS: usize = 64;
 const KEPT_WITH_RESHARDS: usize = 4;
 
@@ -189,7 +190,8 @@ fn with_reshards(program: &fixed::Program, machine: &Machine, axes: &[Axis], uni
     let pairs =
         writers.iter().enumerate().flat_map(|(n, &first)| writers[n + 1..].iter().map(move |&next| (first, next)));
     let mut found: Vec<Placement> = Vec::new();
-    for ((out, iterator, dimension), (back, back_iterator, back_dimension)) in pairs.take(TRIED_RESHARDS) {
+    let mut tried = 0;
+    for ((out, iterator, dimension), (back, back_iterator, back_dimension)) in pairs.take(SEEN_RESHARDS) {
         let classes = Classes::with_reshards(program, &[(out, iterator), (back, back_iterator)]);
         let result =
             |operation: usize, dimension: usize| classes.tensors[program.operations[operation].out.0][dimension];
@@ -219,6 +221,10 @@ fn with_reshards(program: &fixed::Program, machine: &Machine, axes: &[Axis], uni
         let defined = (0..program.operations[out].iterators[iterator].low).all(written);
         if !turns || numbered || !defined {
             continue;
+        }
+        tried += 1;
+        if tried > TRIED_RESHARDS {
+            break;
         }
         let decided = vec![(rows, Axis::Row), (tall, Axis::Tall)];
         let search = Search { program, classes: &classes, machine, axes, decided, unit };
