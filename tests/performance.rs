@@ -38,3 +38,33 @@ fn a_benchmark_takes_the_same_cycles_on_the_verilog() {
     assert!(row["words_compared"].as_u64().unwrap() >= 54 && row["peer_rtl"] == 574);
     fails(&["bench", "linear_5"], 2, &["there is no benchmark `linear_5`", "linear_55"]);
 }
+
+/// Every kernel that nobody tuned, on the array.
+#[test]
+fn the_page_of_kernels_is_current() {
+    let page = fs::read_to_string("docs/kernels.md").unwrap();
+    let measured = done(&["bench", "--kernels", "--page", "--quiet"]).stdout;
+    assert!(measured.lines().count() >= 2 + 20, "{measured}");
+    let known: Vec<&str> = page.lines().filter(|line| line.starts_with('|')).collect();
+    let now: Vec<&str> = measured.lines().collect();
+    assert_eq!(known, now, "run scripts/kernels");
+}
+
+#[test]
+fn kernels_say_what_bounds_them() {
+    let document = done(&["bench", "--kernels", "softmax", "mlp_training_64", "--format", "json"]).json();
+    tool::schema::holds(&document, "bench_kernels");
+    let [softmax, training] = &document["kernels"].as_array().unwrap()[..] else { panic!("{document}") };
+    // At least 4096 words leave, 16 of which come in per cycle.
+    let bounds = &softmax["bounds"];
+    assert_eq!((bounds["input_words"].as_f64(), &training["batch"]), (Some(4096.0 / 16.0), &64.into()));
+    for row in [softmax, training] {
+        let figure = |name: &str| row[name].as_f64().unwrap();
+        assert!(figure("cycles_per_sample") >= figure("bound") && row["words_compared"].as_u64().unwrap() > 0, "{row}");
+        assert_eq!(figure("distance"), figure("cycles_per_sample") / figure("bound"));
+        let largest = row["bounds"].as_object().unwrap().values().filter_map(serde_json::Value::as_f64);
+        assert_eq!(largest.reduce(f64::max), row["bound"].as_f64());
+    }
+    fails(&["bench", "--kernels", "softmin"], 2, &["there is no kernel `softmin`", "softmax"]);
+    fails(&["bench", "--kernels", "--system"], 2, &["cannot be used with"]);
+}

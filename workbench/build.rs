@@ -1,6 +1,6 @@
-//! Embeds the data files of the project, so that the installed tool works in an empty folder: `fpga/boards/`, `configs/` and
-//! `programs/` become lists of path and text. A file that is put there needs no mention elsewhere. The paths are those of a
-//! user's project, which has its boards in `boards/`.
+//! Embeds the data files of the project, so that the installed tool works in an empty folder: `fpga/boards/`, `configs/`,
+//! `programs/` and `programs/kernels/` become lists of path and text. A file that is put there needs no mention elsewhere. The paths are
+//! those of a user's project, which has its boards in `boards/`.
 
 #![allow(clippy::print_stdout, reason = "a build script talks to cargo")]
 
@@ -9,8 +9,12 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// List, folder here, folder in a user's project.
-const FOLDERS: [(&str, &str, &str); 3] =
-    [("BOARDS", "fpga/boards", "boards"), ("CONFIGS", "configs", "configs"), ("PROGRAMS", "programs", "programs")];
+const FOLDERS: [(&str, &str, &str); 4] = [
+    ("BOARDS", "fpga/boards", "boards"),
+    ("CONFIGS", "configs", "configs"),
+    ("PROGRAMS", "programs", "programs"),
+    ("KERNELS", "programs/kernels", "programs/kernels"),
+];
 
 fn main() {
     let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
@@ -20,7 +24,9 @@ fn main() {
         println!("cargo:rerun-if-changed=../{folder}");
         let mut names: Vec<String> = fs::read_dir(root.join(folder))
             .expect("the folder is part of the project")
-            .map(|entry| entry.expect("it can be listed").file_name().into_string().expect("names are text"))
+            .map(|entry| entry.expect("it can be listed"))
+            .filter(|entry| entry.path().is_file())
+            .map(|entry| entry.file_name().into_string().expect("names are text"))
             .filter(|name| !name.starts_with('.'))
             .collect();
         names.sort();

@@ -425,6 +425,7 @@ pub struct Weights {
 }
 
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "they are switches of a command line")]
 pub struct Bench {
     /// Benchmarks; default: all of programs/benchmarks.toml
     #[arg(value_name = "NAME")]
@@ -441,13 +442,16 @@ pub struct Bench {
     /// Measure whole systems instead, the cases of programs/system.toml: simulated boards with link and store
     #[arg(long, conflicts_with_all = ["rtl", "no_rtl"])]
     pub system: bool,
+    /// Measure kernels that nobody tuned instead, those of programs/kernels.toml; none on the Verilog but those of `--rtl`
+    #[arg(long, conflicts_with_all = ["system", "batch"])]
+    pub kernels: bool,
     /// Only on these boards
     #[arg(long, value_name = "CONFIGS", value_delimiter = ',', requires = "system")]
     pub board: Vec<String>,
     /// Write what was measured and the samples of each case here, for other programs that train on them
     #[arg(long, value_name = "FOLDER", requires = "system")]
     pub samples: Option<PathBuf>,
-    /// Print the table of docs/performance.md, or docs/system.md
+    /// Print the table of docs/performance.md, docs/system.md or docs/kernels.md
     #[arg(long)]
     pub page: bool,
 }

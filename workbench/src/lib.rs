@@ -57,7 +57,7 @@
 //! | [`ir`] | the program after a stage or a pass, as text |
 //! | [`resources`], [`room`] | what a grid takes of a device, estimated; whether a board has it, and what would fit |
 //! | [`simulators`], [`serial`], [`simulated`] | the generated Verilog, a board behind a serial port, one that is not there |
-//! | [`system`] | figures of whole systems: board, link, store |
+//! | [`system`], [`kernels`] | figures of whole systems: board, link, store; of programs that nobody tuned |
 //! | [`reading`] | files of the user's, with limits |
 //! | [`progress`], [`failure`] | what a caller hears, and what can go wrong |
 
@@ -67,6 +67,7 @@ pub mod functions;
 pub mod images;
 pub mod imported;
 pub mod ir;
+pub mod kernels;
 pub mod progress;
 pub mod project;
 pub mod reading;

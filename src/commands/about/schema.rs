@@ -4,7 +4,7 @@
 
 use crate::arguments::{Global, Schema as Options};
 use crate::commands::about::{cache, code, doctor};
-use crate::commands::measure::{accuracy, bench, explore, system};
+use crate::commands::measure::{accuracy, bench, explore, kernels, system};
 use crate::commands::{
     bitstream, build, derive, eval, explain, graph, init, predict, prove, run, sim, synth, train, weights,
 };
@@ -29,6 +29,7 @@ type Entry = (&'static str, &'static str, fn() -> Schema);
 const SCHEMAS: &[Entry] = &[
     ("accuracy", "Result of `accuracy`", written::<Document<accuracy::Widths>>),
     ("bench", "Result of `bench`", written::<Document<bench::Benchmarks>>),
+    ("bench_kernels", "Result of `bench --kernels`", written::<Document<kernels::Kernels>>),
     ("bench_system", "Result of `bench --system`", written::<Document<system::Systems>>),
     ("bitstream", "Result of `bitstream`", written::<Document<bitstream::Made>>),
     ("board", "A board (TOML)", read::<Board>),

@@ -1,7 +1,7 @@
 //! `bench`: the published benchmarks on the array, a sample of them on the generated Verilog, beside their bounds and their peers.
 
 use crate::arguments::{Bench, Global};
-use crate::commands::measure::system;
+use crate::commands::measure::{kernels, system};
 use crate::documents::Document;
 use crate::output::{self, Talk};
 use crate::render;
@@ -80,6 +80,9 @@ impl Row {
 pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure> {
     if options.system {
         return system::run(global, options, talk);
+    }
+    if options.kernels {
+        return kernels::run(global, options, talk);
     }
     let table = library::read(Path::new(TABLE))?;
     let all = benchmarks::read(&table.text).map_err(|error| Failure::about(&table, vec![error]))?;

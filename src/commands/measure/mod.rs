@@ -3,4 +3,5 @@
 pub mod accuracy;
 pub mod bench;
 pub mod explore;
+pub mod kernels;
 pub mod system;

@@ -6,7 +6,7 @@ use crate::failure::{Failure, Source};
 use crate::reading;
 use std::path::{Component, Path, PathBuf};
 
-// BOARDS, CONFIGS, PROGRAMS.
+// BOARDS, CONFIGS, PROGRAMS, KERNELS.
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
 /// `a/../b` to `b`, without asking the disk.
@@ -31,7 +31,11 @@ pub fn same(a: &Path, b: &Path) -> bool {
 
 fn built_in(path: &Path) -> Option<&'static str> {
     let path = normalise(path);
-    BOARDS.iter().chain(CONFIGS).chain(PROGRAMS).find(|(name, _)| Path::new(name) == path).map(|(_, text)| *text)
+    [BOARDS, CONFIGS, PROGRAMS, KERNELS]
+        .into_iter()
+        .flatten()
+        .find(|(name, _)| Path::new(name) == path)
+        .map(|(_, text)| *text)
 }
 
 /// Read a text, from disk or built in.
