@@ -44,7 +44,8 @@ mod training_talk;
 mod wave;
 
 use arguments::{Arguments, Command, Target};
-use clap::Parser;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
 use workbench::Failure;
 
@@ -55,6 +56,11 @@ fn unused_out() -> Failure {
 
 fn main() -> ExitCode {
     interrupt::install();
+    let typed: Vec<String> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    if let Some((word, near)) = arguments::misspelt(&typed) {
+        let message = format!("no command or program is called `{word}`; did you mean `{near}`?\n");
+        Arguments::command().error(ErrorKind::InvalidSubcommand, message).exit();
+    }
     let arguments = Arguments::parse();
     let talk = output::Talk::new(&arguments.global);
     match bug::caught(|| run(&arguments, &talk)) {

@@ -227,7 +227,7 @@ fn explain_check_and_doctor() {
     assert!(listing.contains("schedule of one step") && listing.contains("sigmoid"), "{listing}");
     let schedule = done(&["explain", "--config", "tiny", "--format", "json"]).json();
     assert!(schedule["step_length"].as_u64().unwrap() > 10);
-    let warnings = done(&["check", "programs/backpropagation.t", "--format", "json"]).json();
+    let warnings = done(&["check", "tests/diagnostics/W-PARTIAL.t", "--format", "json"]).json();
     assert_eq!(warnings["diagnostics"][0]["code"], "W-PARTIAL");
     let tools = done(&["doctor", "--format", "json"]).json();
     // The pinned tools are found with the versions of scripts/tools.txt.

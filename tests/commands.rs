@@ -34,6 +34,70 @@ fn a_new_project_works_at_once() {
     }
 }
 
+#[test]
+fn a_new_project_of_every_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    for (template, board) in [("multiclass", "ulx3s"), ("regression", "icebreaker"), ("network", "zcu102")] {
+        let project = folder.path().join(template);
+        done(&["init", &project.display().to_string(), "--template", template, "--board", board]);
+        let run = |arguments: &[&str]| {
+            let output = tool(arguments).args(["--config", "board.toml"]).current_dir(&project).output().unwrap();
+            assert!(output.status.success(), "{template}: {}", String::from_utf8_lossy(&output.stderr));
+            serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+        };
+        let trained = run(&["train", "--data", "data.csv", "--epochs", "3", "--format", "json"]);
+        assert!(trained["test"]["array"]["loss"].as_f64().unwrap().is_finite(), "{trained}");
+        run(&["build", "--format", "json"]);
+        assert!(project.join("out/rtl/tabla.v").is_file());
+    }
+    // What trains nothing has records, and a model of another tool its weights.
+    let function = folder.path().join("function");
+    done(&["init", &function.display().to_string(), "--template", "function"]);
+    let arguments = ["eval", "model.tc", "--inputs", "inputs.json", "--engine", "array", "--config", "board.toml"];
+    let output = tool(&arguments).current_dir(&function).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let model = folder.path().join("onnx");
+    done(&["init", &model.display().to_string(), "--template", "onnx"]);
+    let output = tool(&["check", "--config", "board.toml"]).current_dir(&model).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// In a folder without any of our files.
+#[test]
+fn what_is_shipped_is_found_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        tool::finish({
+            let mut command = tool(arguments);
+            command.current_dir(folder.path());
+            command
+        })
+    };
+    let trained = run(&["train", "logistic", "--data", "breast_cancer", "--epochs", "2", "--engine", "fixed"]);
+    assert_eq!(trained.code, 0, "{}", trained.stderr);
+    assert!(trained.stdout.contains("programs/logistic.t on 455 training"), "{}", trained.stdout);
+    for (arguments, code, words) in [
+        (&["logistc"][..], 6, "did you mean `logistic`?"),
+        (&["train", "logistic", "--data", "irises"], 6, "shipped tables are breast_cancer, diabetes"),
+        (&["tarin", "logistic", "--data", "iris"], 2, "did you mean `train`?"),
+    ] {
+        let ran = run(arguments);
+        assert!(ran.code == code && ran.stderr.contains(words), "{arguments:?}: {}\n{}", ran.code, ran.stderr);
+    }
+    assert!(run(&["--help"]).stdout.contains("tangnano20k, tangnano9k, tiny, ulx3s-25f"));
+}
+
+#[test]
+fn shipped_programs_do_not_warn() {
+    for entry in fs::read_dir("programs").unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| ["t", "tc"].iter().any(|known| extension == *known)) {
+            let said = done(&["check", path.to_str().unwrap()]).stderr;
+            assert!(!said.contains("Warning"), "{said}");
+        }
+    }
+}
+
 /// The newest section of CHANGELOG.md is that of this version.
 #[test]
 fn the_version_is_that_of_the_changes() {

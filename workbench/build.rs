@@ -1,6 +1,6 @@
 //! Embeds the data files of the project, so that the installed tool works in an empty folder: `fpga/boards/`, `configs/`,
-//! `programs/` and `programs/kernels/` become lists of path and text. A file that is put there needs no mention elsewhere. The paths are
-//! those of a user's project, which has its boards in `boards/`.
+//! `programs/`, `programs/kernels/` and the tables of `examples/` become lists of path and text. A file that is put there needs no mention
+//! elsewhere. The paths are those of a user's project, which has its boards in `boards/`.
 
 #![allow(clippy::print_stdout, reason = "a build script talks to cargo")]
 
@@ -8,26 +8,27 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// List, folder here, folder in a user's project.
-const FOLDERS: [(&str, &str, &str); 4] = [
-    ("BOARDS", "fpga/boards", "boards"),
-    ("CONFIGS", "configs", "configs"),
-    ("PROGRAMS", "programs", "programs"),
-    ("KERNELS", "programs/kernels", "programs/kernels"),
+/// List, folder here, folder in a user's project, how names end.
+const FOLDERS: [(&str, &str, &str, &str); 5] = [
+    ("BOARDS", "fpga/boards", "boards", ""),
+    ("CONFIGS", "configs", "configs", ""),
+    ("PROGRAMS", "programs", "programs", ""),
+    ("KERNELS", "programs/kernels", "programs/kernels", ""),
+    ("TABLES", "examples", "examples", ".csv"),
 ];
 
 fn main() {
     let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let root = folder.parent().expect("the crate lies in the project");
     let mut text = String::new();
-    for (list, folder, shown) in FOLDERS {
+    for (list, folder, shown, end) in FOLDERS {
         println!("cargo:rerun-if-changed=../{folder}");
         let mut names: Vec<String> = fs::read_dir(root.join(folder))
             .expect("the folder is part of the project")
             .map(|entry| entry.expect("it can be listed"))
             .filter(|entry| entry.path().is_file())
             .map(|entry| entry.file_name().into_string().expect("names are text"))
-            .filter(|name| !name.starts_with('.'))
+            .filter(|name| !name.starts_with('.') && name.ends_with(end))
             .collect();
         names.sort();
         writeln!(text, "/// Path and text of every file in `{shown}/`.").expect("strings take text");

@@ -1,10 +1,17 @@
 //! What can be typed.
 
+mod help;
+mod measure;
 mod values;
 
-pub use values::{Dialect, EngineName, Format, LanguageName, LimitName, MissingName, OrderName, ReductionName};
+pub use help::misspelt;
+pub use measure::{Accuracy, Bench, Explore};
+pub use values::{
+    Dialect, EngineName, Format, LanguageName, LimitName, MissingName, OrderName, ReductionName, TemplateName,
+};
 
 use clap::{Args, Parser, Subcommand};
+use help::config_help;
 use sim::data::file::Reading;
 use sim::train::settings::{Order, Reduction};
 use std::ops::Range;
@@ -36,8 +43,8 @@ pub struct Arguments {
 /// Options of every subcommand.
 #[derive(Debug, Args)]
 pub struct Global {
-    /// Machine, board and numbers: a TOML file, or the name of one in configs/ (zcu102, ulx3s, icebreaker, tiny)
-    #[arg(long, global = true, value_name = "FILE")]
+    /// Machine, board and numbers: a TOML file, or the name of one in configs/
+    #[arg(long, global = true, value_name = "FILE", help = config_help())]
     pub config: Option<PathBuf>,
     /// A key of the `machine` table, stronger than the config's; may be repeated
     #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = parse_key)]
@@ -66,7 +73,7 @@ pub struct Global {
     /// TABLA: mean and deviation of `gaussian`; default: 0,1
     #[arg(long, global = true, value_name = "MEAN,DEVIATION", value_parser = parse_gaussian, allow_hyphen_values = true)]
     pub gaussian: Option<(f64, f64)>,
-    /// Say nothing but errors
+    /// Say nothing but results and errors
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Say more
@@ -425,50 +432,6 @@ pub struct Weights {
 }
 
 #[derive(Debug, Args)]
-#[allow(clippy::struct_excessive_bools, reason = "they are switches of a command line")]
-pub struct Bench {
-    /// Benchmarks; default: all of programs/benchmarks.toml
-    #[arg(value_name = "NAME")]
-    pub names: Vec<String>,
-    /// Only the runs with so many samples per update
-    #[arg(long, value_name = "B")]
-    pub batch: Option<u32>,
-    /// Check these on the generated Verilog, too; default: `logistic_54`
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub rtl: Vec<String>,
-    /// Check none on the Verilog
-    #[arg(long, conflicts_with = "rtl")]
-    pub no_rtl: bool,
-    /// Measure whole systems instead, the cases of programs/system.toml: simulated boards with link and store
-    #[arg(long, conflicts_with_all = ["rtl", "no_rtl"])]
-    pub system: bool,
-    /// Measure kernels that nobody tuned instead, those of programs/kernels.toml; none on the Verilog but those of `--rtl`
-    #[arg(long, conflicts_with_all = ["system", "batch"])]
-    pub kernels: bool,
-    /// Only on these boards
-    #[arg(long, value_name = "CONFIGS", value_delimiter = ',', requires = "system")]
-    pub board: Vec<String>,
-    /// Write what was measured and the samples of each case here, for other programs that train on them
-    #[arg(long, value_name = "FOLDER", requires = "system")]
-    pub samples: Option<PathBuf>,
-    /// Print the table of docs/performance.md, docs/system.md or docs/kernels.md
-    #[arg(long)]
-    pub page: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct Accuracy {
-    #[command(flatten)]
-    pub train: Train,
-    /// Widths of a word
-    #[arg(long, value_name = "W,W,...", value_delimiter = ',', default_values_t = [8, 12, 16, 24])]
-    pub words: Vec<u32>,
-    /// Print the table of docs/accuracy.md
-    #[arg(long)]
-    pub page: bool,
-}
-
-#[derive(Debug, Args)]
 pub struct Explain {
     #[command(flatten)]
     pub target: Target,
@@ -496,24 +459,6 @@ pub struct Ir {
 }
 
 #[derive(Debug, Args)]
-pub struct Explore {
-    #[command(flatten)]
-    pub target: Target,
-    /// Rows of the grid; default: the config's
-    #[arg(long, value_name = "R,R,...", value_delimiter = ',')]
-    pub pus: Vec<u32>,
-    /// PEs per row
-    #[arg(long, value_name = "C,C,...", value_delimiter = ',')]
-    pub pes_per_pu: Vec<u32>,
-    /// Words of input per cycle
-    #[arg(long, value_name = "S,S,...", value_delimiter = ',')]
-    pub stream_words: Vec<u32>,
-    /// Samples per update
-    #[arg(long, value_name = "B,B,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
-    pub batches: Vec<u32>,
-}
-
-#[derive(Debug, Args)]
 pub struct Graph {
     /// Program; default: the one the config names
     pub program: Option<PathBuf>,
@@ -532,6 +477,12 @@ pub struct Graph {
 pub struct Init {
     /// Folder, which does not exist or is empty
     pub folder: PathBuf,
+    /// What the project is about
+    #[arg(long, value_enum, default_value_t = TemplateName::Binary)]
+    pub template: TemplateName,
+    /// Configuration whose machine and board it has, such as ulx3s; default: a small machine without a board
+    #[arg(long, value_name = "NAME")]
+    pub board: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -109,6 +109,23 @@ pub(super) fn parse_limit(text: &str) -> Result<(LimitName, u64), String> {
     }
 }
 
+/// A project to begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TemplateName {
+    /// Two classes: logistic regression
+    Binary,
+    /// Several classes: softmax regression
+    Multiclass,
+    /// Numbers: linear regression
+    Regression,
+    /// Several classes: a network of two layers
+    Network,
+    /// An ONNX model that is trained further
+    Onnx,
+    /// A function that trains nothing
+    Function,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     Text,

@@ -1,11 +1,12 @@
 //! `init`: a new project folder that works at once: program, settings, config, data.
 
-use crate::arguments::{Global, Init};
+use crate::arguments::{Global, Init, TemplateName};
 use crate::documents::Document;
 use crate::output::{self, Files, Talk};
 use schemars::JsonSchema;
 use serde::Serialize;
-use workbench::Failure;
+use std::path::Path;
+use workbench::{Failure, library};
 
 /// A new project.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -16,13 +17,139 @@ pub struct Begun {
     files: Vec<String>,
 }
 
-/// Files of a project, and their texts.
-const FILES: &[(&str, &str)] = &[
-    ("model.t", include_str!("../template/model.t")),
-    ("model.toml", include_str!("../template/model.toml")),
-    ("board.toml", include_str!("../template/board.toml")),
-    ("README.md", include_str!("../template/README.md")),
-];
+/// A project to begin with.
+struct Template {
+    /// What it is, for people.
+    title: &'static str,
+    /// Name of the program's file.
+    model: &'static str,
+    program: Content,
+    settings: Content,
+    /// Name of the data's file, what it holds, and the text.
+    data: (&'static str, &'static str, Content),
+    readme: &'static str,
+    /// What to try first, without its configuration.
+    first: &'static str,
+}
+
+/// Where a file of a template is from.
+enum Content {
+    /// Here.
+    Text(&'static str),
+    /// A file that is shipped.
+    Shipped(&'static str),
+    /// An ONNX model.
+    Bytes(&'static [u8]),
+    /// Two made-up classes.
+    Classes,
+}
+
+const TRAINING: &str = include_str!("../template/README.md");
+const TABLE: &str = "data.csv";
+const TRAIN: &str = "train --data data.csv";
+
+impl Template {
+    /// The template of a name.
+    fn of(name: TemplateName) -> Template {
+        let shipped = |title, program, settings, data, what| Template {
+            title,
+            model: "model.t",
+            program: Content::Shipped(program),
+            settings: Content::Shipped(settings),
+            data: (TABLE, what, Content::Shipped(data)),
+            readme: TRAINING,
+            first: TRAIN,
+        };
+        match name {
+            TemplateName::Binary => Template {
+                title: "two classes",
+                model: "model.t",
+                program: Content::Text(include_str!("../template/model.t")),
+                settings: Content::Text(include_str!("../template/model.toml")),
+                data: (TABLE, "made-up samples of two classes", Content::Classes),
+                readme: TRAINING,
+                first: TRAIN,
+            },
+            TemplateName::Multiclass => {
+                let (program, settings) = ("programs/softmax.t", "programs/softmax.toml");
+                shipped("several classes", program, settings, "examples/iris.csv", "three classes of iris")
+            }
+            TemplateName::Regression => {
+                let (program, settings) = ("programs/linear.t", "programs/linear.toml");
+                shipped("regression", program, settings, "examples/diabetes.csv", "progression of diabetes in a year")
+            }
+            TemplateName::Network => {
+                let (program, settings) = ("programs/backpropagation.t", "programs/backpropagation.toml");
+                shipped("a network of two layers", program, settings, "examples/iris.csv", "three classes of iris")
+            }
+            TemplateName::Onnx => Template {
+                title: "an ONNX model that is trained further",
+                model: "model.onnx",
+                program: Content::Bytes(include_bytes!("../../examples/digits_mlp.onnx")),
+                settings: Content::Text(include_str!("../template/onnx/model.toml")),
+                data: (TABLE, "images of digits", Content::Shipped("examples/digits.csv")),
+                readme: TRAINING,
+                first: TRAIN,
+            },
+            TemplateName::Function => Template {
+                title: "a function",
+                model: "model.tc",
+                program: Content::Text(include_str!("../template/function/model.tc")),
+                settings: Content::Text(include_str!("../template/function/model.toml")),
+                data: ("inputs.json", "a record", Content::Text(include_str!("../template/function/inputs.json"))),
+                readme: include_str!("../template/function/README.md"),
+                first: "sim --inputs inputs.json --engine array",
+            },
+        }
+    }
+
+    /// The page that explains the project.
+    fn readme(&self) -> String {
+        let what = if self.model == "model.onnx" { "network with its weights" } else { "training step" };
+        let named = [("@TITLE@", self.title), ("@MODEL@", self.model), ("@WHAT@", what), ("@DATA@", self.data.1)];
+        named.iter().fold(self.readme.to_owned(), |text, (name, value)| text.replace(name, value))
+    }
+}
+
+impl Content {
+    fn bytes(&self) -> Vec<u8> {
+        match self {
+            Content::Text(text) => text.as_bytes().to_owned(),
+            Content::Shipped(path) => library::shipped_text(path).as_bytes().to_owned(),
+            Content::Bytes(bytes) => bytes.to_vec(),
+            Content::Classes => classes().into_bytes(),
+        }
+    }
+}
+
+/// The machine: that of a shipped configuration, or a small one without a board. Program, data and folder are the project's.
+fn board(asked: Option<&Path>, template: &Template) -> Result<String, Failure> {
+    let text = match asked {
+        Some(name) => library::read(&library::find_config(name)?)?.text,
+        None => include_str!("../template/board.toml").to_owned(),
+    };
+    // Records are no table: they are named on the command line.
+    let table = template.data.0 == TABLE;
+    let data = if table { format!("data = {TABLE:?}\n") } else { String::new() };
+    let mut lines = String::new();
+    for line in text.lines() {
+        match line.split_once('=').map(|(key, _)| key.trim()) {
+            Some("program") => lines.push_str(&format!("program = {:?}\n", template.model)),
+            // Files and depths are those of another program; depths that are left out are fitted to this one.
+            Some(
+                "data" | "out" | "model_depth" | "data_depth" | "temporary_depth" | "gradient_depth" | "program_depth",
+            ) => {}
+            _ => {
+                lines.push_str(line);
+                lines.push('\n');
+                if line.trim() == "[build]" {
+                    lines.push_str(&format!("{data}out = \"out\"\n"));
+                }
+            }
+        }
+    }
+    Ok(lines)
+}
 
 /// Write the project.
 pub fn run(global: &Global, options: &Init, talk: &Talk) -> Result<(), Failure> {
@@ -35,24 +162,26 @@ pub fn run(global: &Global, options: &Init, talk: &Talk) -> Result<(), Failure> 
     if occupied {
         return Err(Failure::File(format!("{} exists and is not empty: nothing was written", folder.display())));
     }
+    let template = Template::of(options.template);
     let mut files = Files::new();
-    for (name, text) in FILES {
-        files.add(*name, *text);
-    }
-    files.add("data.csv", data());
+    files.add(template.model, template.program.bytes());
+    files.add("model.toml", template.settings.bytes());
+    files.add("board.toml", board(options.board.as_deref(), &template)?);
+    files.add("README.md", template.readme());
+    files.add(template.data.0, template.data.2.bytes());
     files.write(folder)?;
-    let train = "tabla-gen train --config board.toml --data data.csv";
-    talk.say(format!("wrote {}; try: cd {} && {train}", folder.display(), folder.display()));
-    let names: Vec<String> = files.names().map(|path| path.display().to_string()).collect();
+    let folder = folder.display().to_string();
+    talk.say(format!("wrote {folder}; try: cd {folder} && tabla-gen {} --config board.toml", template.first));
+    let names: Vec<String> = files.names().map(|path: &Path| path.display().to_string()).collect();
     output::either(
         global.format,
         || names.iter().fold(String::new(), |text, name| text + name + "\n"),
-        || Document::new(Begun { folder: folder.display().to_string(), files: names.clone() }),
+        || Document::new(Begun { folder: folder.clone(), files: names.clone() }),
     )
 }
 
 /// Two made-up classes of points in the plane, and a feature that says nothing; the same every time.
-fn data() -> String {
+fn classes() -> String {
     let mut state = 7u64;
     let mut noise = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

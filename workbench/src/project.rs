@@ -117,6 +117,7 @@ impl Project {
                 return Err(Failure::Usage(hint.to_owned()));
             }
         };
+        let path = library::find_program(&path)?;
         let language = language_of(&path, request.language)?;
         let (imported, source) = match language {
             Language::Onnx => Imported::read(&path).map(|(imported, source)| (Some(imported), source))?,

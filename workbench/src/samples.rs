@@ -11,7 +11,7 @@ use crate::images;
 use crate::plan::{Choices, Plan};
 use crate::progress::{Note, Progress};
 use crate::project::Project;
-use crate::reading;
+use crate::project::library;
 use arch::{Code, Diagnostic};
 use compiler::derived::losses::Loss;
 use compiler::derived::optimisers::RATE;
@@ -112,7 +112,7 @@ fn table_of(name: &str, bytes: &[u8], reading: &Reading) -> Result<Table, Failur
 /// # Errors
 /// It cannot be read, or is not a table.
 pub fn read_table(path: &Path, reading: &Reading) -> Result<Table, Failure> {
-    let bytes = reading::bytes(path, reading::TABLE)?;
+    let bytes = library::table(path)?;
     table_of(&path.display().to_string(), &bytes, reading)
 }
 

@@ -12,23 +12,9 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Number of letters to insert, delete or replace (Levenshtein); a change of case alone counts like one letter.
+/// Letters to insert, delete, replace or swap with the next one; a change of case alone counts like one letter.
 fn distance(a: &str, b: &str) -> usize {
-    if a.eq_ignore_ascii_case(b) {
-        return usize::from(a != b);
-    }
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+    if a.eq_ignore_ascii_case(b) { usize::from(a != b) } else { strsim::damerau_levenshtein(a, b) }
 }
 
 #[cfg(test)]
@@ -38,6 +24,7 @@ mod tests {
     #[test]
     fn suggests_typing_errors_only() {
         assert_eq!(nearest("weigth", ["weight", "x"]), Some("weight"));
+        assert_eq!(nearest("tarin", ["chain", "train"]), Some("train"));
         assert_eq!(nearest("W", ["w"]), None);
         assert_eq!(nearest("Mu", ["m", "mu"]), Some("mu"));
         assert_eq!(nearest("alpha", ["x", "y", "beta"]), None);

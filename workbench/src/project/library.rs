@@ -1,12 +1,14 @@
-//! Configs, boards and programs that are built in, so that the installed tool works in an empty folder.
+//! Configs, boards, programs and tables that are built in, so that the installed tool works in an empty folder.
 //!
-//! A path is looked up on disk first, then here; here it is relative to the root of the repository.
+//! A path is looked up on disk first, then here; here it is relative to the root of the repository. A name without folder and extension
+//! (`logistic`, `breast_cancer`) is that of what is shipped.
 
 use crate::failure::{Failure, Source};
 use crate::reading;
+use compiler::language::{Language, nearest};
 use std::path::{Component, Path, PathBuf};
 
-// BOARDS, CONFIGS, PROGRAMS, KERNELS.
+// BOARDS, CONFIGS, PROGRAMS, KERNELS, TABLES.
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
 /// `a/../b` to `b`, without asking the disk.
@@ -31,7 +33,7 @@ pub fn same(a: &Path, b: &Path) -> bool {
 
 fn built_in(path: &Path) -> Option<&'static str> {
     let path = normalise(path);
-    [BOARDS, CONFIGS, PROGRAMS, KERNELS]
+    [BOARDS, CONFIGS, PROGRAMS, KERNELS, TABLES]
         .into_iter()
         .flatten()
         .find(|(name, _)| Path::new(name) == path)
@@ -73,13 +75,84 @@ pub fn find_config(name: &Path) -> Result<PathBuf, Failure> {
     {
         return Ok(found.clone());
     }
-    let known: Vec<&str> =
-        CONFIGS.iter().filter_map(|(path, _)| path.strip_prefix("configs/")?.strip_suffix(".toml")).collect();
+    let known = configs();
     Err(Failure::File(format!(
         "cannot read {}: no such file, nor one in configs/; built in are {}",
         name.display(),
         known.join(", ")
     )))
+}
+
+/// Whether this may be the name of something that is shipped: it has no folder and no extension.
+fn is_bare(name: &Path) -> bool {
+    name.extension().is_none() && name.components().count() == 1
+}
+
+/// Names of what is shipped in `folder` with one of these extensions.
+fn shipped(list: &'static [(&str, &str)], folder: &str, extensions: &[&str]) -> Vec<&'static str> {
+    let name = |path: &'static str| path.strip_prefix(folder)?.strip_prefix('/')?.rsplit_once('.');
+    list.iter()
+        .filter_map(|(path, _)| name(path))
+        .filter(|(_, extension)| extensions.contains(extension))
+        .map(|(name, _)| name)
+        .collect()
+}
+
+/// Names of the configurations that are built in.
+pub fn configs() -> Vec<&'static str> {
+    shipped(CONFIGS, "configs", &["toml"])
+}
+
+/// Where the program called `name` is: there, or among the shipped ones (`logistic`).
+///
+/// # Errors
+/// It looks like the name of a shipped program, and is none.
+pub fn find_program(name: &Path) -> Result<PathBuf, Failure> {
+    let languages: Vec<&str> = Language::ALL.iter().map(|language| language.extension()).collect();
+    if !is_bare(name) || name.is_file() {
+        return Ok(name.to_owned());
+    }
+    let candidates = || languages.iter().map(|extension| Path::new("programs").join(name).with_extension(extension));
+    candidates().find(|path| path.is_file()).or_else(|| candidates().find(|path| exists(path))).ok_or_else(|| {
+        let known = shipped(PROGRAMS, "programs", &languages);
+        let near = nearest(&name.to_string_lossy(), known.iter().copied());
+        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        let known = known.join(", ");
+        Failure::File(format!("cannot read {}: no such file; shipped programs are {known}{near}", name.display()))
+    })
+}
+
+/// The text of a shipped file.
+///
+/// # Panics
+/// There is none of this name.
+pub fn shipped_text(path: &str) -> &'static str {
+    built_in(Path::new(path)).expect("a file of the repository that is built in")
+}
+
+/// The bytes of a table: of a file, or of a shipped one (`breast_cancer`).
+///
+/// # Errors
+/// It cannot be read.
+pub fn table(path: &Path) -> Result<Vec<u8>, Failure> {
+    let failure = match reading::bytes(path, reading::TABLE) {
+        Err(failure @ Failure::File(_)) => failure,
+        other => return other,
+    };
+    if path.exists() {
+        return Err(failure);
+    }
+    let shown = Path::new("examples").join(path).with_extension("csv");
+    if let Some(text) = built_in(path).or_else(|| is_bare(path).then(|| built_in(&shown)).flatten()) {
+        return Ok(text.as_bytes().to_owned());
+    }
+    match (failure, is_bare(path)) {
+        (Failure::File(message), true) => {
+            let known = shipped(TABLES, "examples", &["csv"]).join(", ");
+            Err(Failure::File(format!("{message}; shipped tables are {known}")))
+        }
+        (failure, _) => Err(failure),
+    }
 }
 
 #[cfg(test)]
@@ -97,5 +170,17 @@ mod tests {
         assert_eq!(find_config(Path::new("zcu102")).unwrap(), Path::new("configs/zcu102.toml"));
         assert!(read(Path::new("configs/../programs/svm.t")).unwrap().text.contains("model w"));
         assert!(find_config(Path::new("nowhere.toml")).is_err());
+    }
+
+    #[test]
+    fn what_is_shipped_has_a_name() {
+        assert_eq!(find_program(Path::new("logistic")).unwrap(), Path::new("programs/logistic.t"));
+        assert_eq!(find_program(Path::new("autoencoder")).unwrap(), Path::new("programs/autoencoder.tc"));
+        assert_eq!(find_program(Path::new("mine/logistic")).unwrap(), Path::new("mine/logistic"));
+        assert!(table(Path::new("iris")).unwrap().starts_with(b"sepal"));
+        let said = |failure: Failure| matches!(failure, Failure::File(message) if message.contains("shipped"));
+        assert!(said(find_program(Path::new("logistics")).unwrap_err()));
+        assert!(said(table(Path::new("irises")).unwrap_err()));
+        assert!(!said(table(Path::new("irises.csv")).unwrap_err()));
     }
 }

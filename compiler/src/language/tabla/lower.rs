@@ -16,6 +16,7 @@ use crate::derived::Objective;
 use crate::derived::losses::{self, Applied, Loss};
 use crate::language::{Limits, Options};
 use crate::tensor::coverage::{Coverage, Region};
+use crate::tensor::region;
 use crate::tensor::{
     Affine, Aggregate, Binary, Body, Descent, Element, Function, IterId, Iterator, Nest, Node, NodeId, Program, Role,
     Start, Tensor, TensorId, Update,
@@ -477,6 +478,20 @@ impl Lowering<'_, '_> {
         }
     }
 
+    /// The elements of a tensor that statements read.
+    fn regions_read(&self, wanted: TensorId) -> Vec<Region> {
+        let mut regions = Vec::new();
+        for nest in &self.program.nests {
+            for node in &nest.body.nodes {
+                match node {
+                    Node::Read { tensor, index } if *tensor == wanted => regions.push(region(nest, index)),
+                    _ => {}
+                }
+            }
+        }
+        regions
+    }
+
     /// Names, roles of the last versions, updates and descents.
     fn finish(&mut self) {
         for &variable in &self.assigned {
@@ -502,7 +517,15 @@ impl Lowering<'_, '_> {
                 }
                 Kind::Input | Kind::Label | Kind::Interim => {}
             }
-            let missing = versions.coverage.missing(&Region::whole(&variable.shape));
+            let missing = match variable.kind {
+                // Weights that nothing reads need no gradient.
+                Kind::Gradient { model, .. } => {
+                    let state = self.versions[model.0].declared;
+                    let mut used = state.into_iter().flat_map(|state| self.regions_read(state));
+                    used.find_map(|region| versions.coverage.missing(&region))
+                }
+                _ => versions.coverage.missing(&Region::whole(&variable.shape)),
+            };
             if let (Kind::Output | Kind::Gradient { .. }, Some(missing)) = (variable.kind, missing) {
                 let element = written(&missing);
                 let help = match variable.kind {

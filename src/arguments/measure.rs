@@ -1,0 +1,67 @@
+//! Arguments of what measures: benchmarks, widths of words, machines.
+
+use super::{Target, Train};
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "they are switches of a command line")]
+pub struct Bench {
+    /// Benchmarks; default: all of programs/benchmarks.toml
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Only the runs with so many samples per update
+    #[arg(long, value_name = "B")]
+    pub batch: Option<u32>,
+    /// Check these on the generated Verilog, too; default: `logistic_54`
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub rtl: Vec<String>,
+    /// Check none on the Verilog
+    #[arg(long, conflicts_with = "rtl")]
+    pub no_rtl: bool,
+    /// Measure whole systems instead, the cases of programs/system.toml: simulated boards with link and store
+    #[arg(long, conflicts_with_all = ["rtl", "no_rtl"])]
+    pub system: bool,
+    /// Measure kernels that nobody tuned instead, those of programs/kernels.toml; none on the Verilog but those of `--rtl`
+    #[arg(long, conflicts_with_all = ["system", "batch"])]
+    pub kernels: bool,
+    /// Only on these boards
+    #[arg(long, value_name = "CONFIGS", value_delimiter = ',', requires = "system")]
+    pub board: Vec<String>,
+    /// Write what was measured and the samples of each case here, for other programs that train on them
+    #[arg(long, value_name = "FOLDER", requires = "system")]
+    pub samples: Option<PathBuf>,
+    /// Print the table of docs/performance.md, docs/system.md or docs/kernels.md
+    #[arg(long)]
+    pub page: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Accuracy {
+    #[command(flatten)]
+    pub train: Train,
+    /// Widths of a word
+    #[arg(long, value_name = "W,W,...", value_delimiter = ',', default_values_t = [8, 12, 16, 24])]
+    pub words: Vec<u32>,
+    /// Print the table of docs/accuracy.md
+    #[arg(long)]
+    pub page: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Explore {
+    #[command(flatten)]
+    pub target: Target,
+    /// Rows of the grid; default: the config's
+    #[arg(long, value_name = "R,R,...", value_delimiter = ',')]
+    pub pus: Vec<u32>,
+    /// PEs per row
+    #[arg(long, value_name = "C,C,...", value_delimiter = ',')]
+    pub pes_per_pu: Vec<u32>,
+    /// Words of input per cycle
+    #[arg(long, value_name = "S,S,...", value_delimiter = ',')]
+    pub stream_words: Vec<u32>,
+    /// Samples per update
+    #[arg(long, value_name = "B,B,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    pub batches: Vec<u32>,
+}
