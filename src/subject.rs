@@ -31,7 +31,7 @@ pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result
 
 fn limits(entry: &Entry) -> Limits {
     let mut limits = Limits::default();
-    for &(name, value) in &entry.limit {
+    for &(name, value) in &entry.limits.limit {
         let small = usize::try_from(value).unwrap_or(usize::MAX);
         match name {
             LimitName::Depth => limits.depth = small,
@@ -40,6 +40,9 @@ fn limits(entry: &Entry) -> Limits {
             LimitName::ElementsInAll => limits.elements_in_all = value,
             LimitName::Points => limits.points = value,
             LimitName::Errors => limits.errors = small,
+            LimitName::Statements => limits.statements = value,
+            LimitName::Operands => limits.operands = value,
+            LimitName::OperandsInAll => limits.operands_in_all = value,
         }
     }
     limits

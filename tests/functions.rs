@@ -117,6 +117,20 @@ fn limits_and_readings_can_be_changed() {
     fails(&["check", &large], 1, &["E-LIMIT"]);
     done(&["check", &large, "--limit", "elements=20000000"]);
     fails(&["check", &large, "--limit", "size=3"], 2, &["elements_in_all"]);
+    // 300 statements: on real numbers as they are, in fixed point if that is asked for.
+    let many = (0..300).fold("model_input x;\n".to_owned(), |text, n| format!("{text}a{n} = x + {n};\n"));
+    let (many, one) = (file(folder.path(), "many.t", &many), file(folder.path(), "one.json", r#"{"x": 1}"#));
+    done(&["eval", &many, "--inputs", &one]);
+    let fixed = ["eval", &many, "--inputs", &one, "--engine", "fixed", "--format", "json"];
+    fails(&fixed[..6], 1, &["300 statements, the limit is 256", "--limit statements=N"]);
+    let values = done(&[&fixed[..], &["--limit", "statements=300"]].concat()).json();
+    assert_eq!(values["values"]["a299"], serde_json::json!(300.0));
+    // A training takes a number of rows, too.
+    let logistic = ["train", "programs/logistic.t", "--data", "examples/breast_cancer.csv", "--engine", "fixed"];
+    let train = [&logistic[..], &["--epochs", "1", "--limit", "8"]].concat();
+    done(&train);
+    fails(&[&train[..], &["--limit", "operands=2"]].concat(), 1, &["E-LIMIT", "the limit is 2", "--limit operands=N"]);
+    fails(&[&train[..], &["--limit", "9"]].concat(), 2, &["more than once"]);
     let chain = file(folder.path(), "chain.tml", "var a : [2]\nvar b : [2]\nvar c : [2]\nc = a + b * a\n");
     fails(&["check", &chain], 1, &["E-AMBIG"]);
     let inputs = file(folder.path(), "in.json", r#"{"a": [1.0, 2.0], "b": [3.0, 4.0]}"#);

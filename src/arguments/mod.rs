@@ -1,9 +1,11 @@
 //! What can be typed.
 
+mod entry;
 mod help;
 mod measure;
 mod values;
 
+pub use entry::{Entry, Limits, RowsOrLimit};
 pub use help::misspelt;
 pub use measure::{Accuracy, Bench, Explore};
 pub use values::{
@@ -17,8 +19,7 @@ use sim::train::settings::{Order, Reduction};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use values::{
-    parse_gaussian, parse_jobs, parse_key, parse_limit, parse_range, parse_separator, parse_setting, parse_split,
-    parse_timeout,
+    parse_gaussian, parse_jobs, parse_key, parse_range, parse_separator, parse_setting, parse_split, parse_timeout,
 };
 use workbench::{Choices, Failure};
 
@@ -79,23 +80,6 @@ pub struct Global {
     /// Say more
     #[arg(long, short, global = true)]
     pub verbose: bool,
-}
-
-/// Which function of a program is read, what of it stays in the grid, and how large it may be.
-#[derive(Debug, Clone, Args, Default)]
-pub struct Entry {
-    /// Function of the program, in languages that have functions; default: the last one
-    #[arg(long = "entry", value_name = "NAME")]
-    pub function: Option<String>,
-    /// Inputs of a function that are loaded once and stay in the grid, separated by commas; records carry the others
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub resident: Option<Vec<String>>,
-    /// Size of a dimension that an ONNX model leaves open, such as N=1; may be repeated
-    #[arg(long, value_name = "NAME=N", value_parser = parse_setting)]
-    pub shape: Vec<(String, f64)>,
-    /// Limit of the tool: depth, rank, elements, `elements_in_all`, points, errors; may be repeated
-    #[arg(long, value_name = "NAME=N", value_parser = parse_limit)]
-    pub limit: Vec<(LimitName, u64)>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -305,9 +289,9 @@ pub struct Train {
     /// What trains; the golden model always trains too
     #[arg(long, value_enum, default_value_t = EngineName::Array)]
     pub engine: EngineName,
-    /// Use only the first N rows of the training and test parts
-    #[arg(long, value_name = "N")]
-    pub limit: Option<usize>,
+    /// Use only the first N rows of the training and test parts; or, with a name, a limit of the tool: see `check`
+    #[arg(long, value_name = "N|NAME=N", value_parser = RowsOrLimit::parse)]
+    pub limit: Vec<RowsOrLimit>,
     /// Random stalls on both streams (array, rtl); change the cycle count and nothing else
     #[arg(long, value_name = "SEED")]
     pub stalls: Option<u64>,
@@ -371,6 +355,8 @@ pub struct Predict {
     /// Model saved by `train --save`
     #[arg(long = "load", alias = "model", value_name = "FILE")]
     pub model: PathBuf,
+    #[command(flatten)]
+    pub limits: Limits,
     /// What predicts
     #[arg(long, value_enum, default_value_t = EngineName::Array)]
     pub engine: EngineName,
@@ -468,6 +454,8 @@ pub struct Graph {
     /// Function to draw, in languages that have functions
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
+    #[command(flatten)]
+    pub limits: Limits,
     /// Also draw it
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,

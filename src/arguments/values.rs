@@ -95,12 +95,17 @@ pub enum LimitName {
     ElementsInAll,
     Points,
     Errors,
+    Statements,
+    Operands,
+    OperandsInAll,
 }
 
 pub(super) fn parse_limit(text: &str) -> Result<(LimitName, u64), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=N")?;
-    let name = LimitName::from_str(name.trim(), false)
-        .map_err(|_| "the limits are depth, rank, elements, elements_in_all, points and errors".to_owned())?;
+    let name = LimitName::from_str(name.trim(), false).map_err(|_| {
+        let names = LimitName::value_variants().iter().filter_map(LimitName::to_possible_value);
+        format!("the limits are {}", names.map(|name| name.get_name().to_owned()).collect::<Vec<_>>().join(", "))
+    })?;
     match value.trim().parse::<u64>() {
         // Deeper nesting than this has no room on the stack.
         Ok(value) if name == LimitName::Depth && value > 1024 => Err("depth is at most 1024".to_owned()),

@@ -2,7 +2,7 @@
 //!
 //!     x ──▶ h ──▶ d ──▶ g ─ ─▶ w        a dashed arrow is an update: it is seen by the next sample
 
-use crate::arguments::{Entry, Global, Graph};
+use crate::arguments::{Global, Graph};
 use crate::documents::Document;
 use crate::output::{self, Talk};
 use crate::page::charts;
@@ -55,7 +55,7 @@ struct Arrow {
 
 /// Print the graph.
 pub fn run(global: &Global, options: &Graph, talk: &Talk) -> Result<(), Failure> {
-    let project = subject::project(global, options.program.as_deref(), &Entry::default())?;
+    let project = subject::project(global, options.program.as_deref(), &options.limits.clone().into())?;
     project.is_program()?;
     let records = subject::records(options.inputs.as_deref())?.unwrap_or_default();
     let reading = Options { entry: options.entry.clone(), ..project.options(&[]) };

@@ -1,6 +1,6 @@
 //! `predict`: a trained model on new rows.
 
-use crate::arguments::{Entry, Format, Global, Predict};
+use crate::arguments::{Format, Global, Predict};
 use crate::documents::Document;
 use crate::output::{self, Talk};
 use crate::render;
@@ -36,7 +36,7 @@ pub struct Predicted {
 
 /// Predict every row of the data.
 pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failure> {
-    let project = subject::project(global, options.program.as_deref(), &Entry::default())?;
+    let project = subject::project(global, options.program.as_deref(), &options.limits.clone().into())?;
     let file = ModelFile::load(&options.model)?;
     let project = match &file.recipe {
         Some(recipe) => project.as_trained(recipe, &global.machine)?,

@@ -1,6 +1,6 @@
 //! `report`: train, measure, look at two steps, and write it all as a page, as JSON and as text.
 
-use crate::arguments::{Entry, Global, Train};
+use crate::arguments::{Global, Train};
 use crate::commands::train::{failure, prepared, trained};
 use crate::output::folder::Earlier;
 use crate::output::{self, Files, Talk};
@@ -49,7 +49,7 @@ impl Measured {
 
 /// Write the report of a training.
 pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure> {
-    let project = subject::project(global, options.program.as_deref(), &Entry::default())?;
+    let project = subject::project(global, options.program.as_deref(), &options.limits().into())?;
     let measured = Measured::new(project, options, talk)?;
     let page = measured.page();
     let folder = global.out.clone().unwrap_or_else(|| Path::new("out").join(page.project.name()));

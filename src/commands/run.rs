@@ -54,7 +54,7 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
         function: options.function.clone(),
         resident: options.resident.clone(),
         shape: Vec::new(),
-        limit: Vec::new(),
+        limits: options.train.limits(),
     };
     let project = subject::project(global, options.train.program.as_deref(), &entry)?;
     let is_function = is_function(&project, options.train.data.is_some(), options.inputs.is_some())?;

@@ -1,6 +1,6 @@
 //! `train`: stream a data set through an engine, with the golden model beside it.
 
-use crate::arguments::{EngineName, Entry, Format, Global, Train};
+use crate::arguments::{EngineName, Format, Global, Train};
 use crate::commands::weights;
 use crate::documents::Document;
 use crate::output::{self, Talk};
@@ -35,7 +35,7 @@ pub fn train_on(global: &Global, options: &Train, board: Option<&AttachedBoard>,
     for path in [&options.save, &options.checkpoint, &options.resume].into_iter().flatten() {
         output::check_writable(path)?;
     }
-    let mut project = subject::project(global, options.program.as_deref(), &Entry::default())?;
+    let mut project = subject::project(global, options.program.as_deref(), &options.limits().into())?;
     if let Some(board) = board {
         project.adopt(board)?;
     }
@@ -85,7 +85,7 @@ pub fn prepared(project: Project, options: &Train, talk: &Talk) -> Result<Traini
         name: options.data()?,
         missing: options.missing.into(),
         target: options.target.as_deref(),
-        limit: options.limit,
+        limit: options.rows()?,
         saved: loaded.as_ref().map(|(_, file)| &file.encoding),
     };
     let samples = Samples::read(&project, &options.plan.choices(), choice, talk)?;

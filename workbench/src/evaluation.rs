@@ -63,6 +63,7 @@ impl Evaluation {
             return Ok(Evaluation { values, warnings, distance: None, clipped: Vec::new(), mismatch: None });
         }
         images::check_elements(project, program)?;
+        project.check_size(program)?;
         let given = read_inputs(program, inputs).map_err(about)?;
         let not_words = not_words(program, inputs, &given);
         if !not_words.is_empty() {

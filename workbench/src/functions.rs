@@ -114,6 +114,7 @@ impl Read {
     /// It cannot be done in fixed point, or has no value for a record.
     pub(crate) fn upper(&self, project: &Project, progress: &dyn Progress) -> Result<Upper, Failure> {
         images::check_elements(project, &self.program)?;
+        project.check_size(&self.program)?;
         let Given { resident, records } = &self.given;
         let upper = Upper::new(&self.program, &self.options(), resident, records, &project.numbers())
             .map_err(|diagnostics| Failure::about(&project.source, diagnostics))?;

@@ -131,6 +131,7 @@ fn after_pass(
     if matches!(name, "tensor" | "derived") {
         return Ok(program.to_string());
     }
+    project.check_size(program)?;
     let (mut runs, mut found) = (Runs::default(), None);
     let result = canonicalise_watched(program, options, &mut |pass, program| {
         if runs.name(pass.name) == name {

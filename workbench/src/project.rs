@@ -323,6 +323,14 @@ impl Project {
         parsed.map_err(|diagnostics| Failure::about(&self.source, diagnostics))
     }
 
+    /// Refuse a program that would take too long to compile.
+    ///
+    /// # Errors
+    /// It has more statements or operations than the limits allow.
+    pub fn check_size(&self, program: &Program) -> Result<(), Failure> {
+        self.reading.limits.check(program).map_err(|diagnostics| Failure::about(&self.source, diagnostics))
+    }
+
     /// The file of a model that was imported.
     pub fn imported(&self) -> Option<&Imported> {
         self.imported.as_ref()

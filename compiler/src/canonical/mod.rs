@@ -49,7 +49,7 @@ pub(crate) use flow::fresh_name;
 pub use passes::{PASSES, Pass};
 
 use crate::tensor::{self, Program};
-use arch::{Code, Diagnostic};
+use arch::Diagnostic;
 
 /// What of a program is wanted.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,7 +100,8 @@ pub enum Reduction {
     Sum,
 }
 
-/// Bring a program into the form that [`crate::fixed::lower`] takes: every nest primitive, nothing unneeded.
+/// Bring a program into the form that [`crate::fixed::lower`] takes: every nest primitive, nothing unneeded. The work grows with the square of
+/// the statements; [`Limits::check`](crate::language::Limits::check) refuses programs of too many.
 ///
 /// # Errors
 /// What cannot be done to the user's program.
@@ -120,7 +121,6 @@ pub fn canonicalise_watched(
     options: &Options,
     watch: &mut dyn FnMut(&Pass, &Program),
 ) -> Result<Program, Vec<Diagnostic>> {
-    limit_expressions(program)?;
     let mut program = program.clone();
     for pass in PASSES {
         program = pass.run(&program, options)?;
@@ -133,70 +133,10 @@ pub fn canonicalise_watched(
     Ok(program)
 }
 
-/// Operands and operations of one statement that the passes take on; their work grows with its square.
-const LARGEST_BODY: u64 = 512;
-
-/// Operands and operations of all statements together.
-const LARGEST_PROGRAM: u64 = 2048;
-
-/// Statements, those that the front end makes of one included: some passes look at every pair of them.
-const MOST_STATEMENTS: usize = 256;
-
-/// Refuse statements that are longer than anybody writes, and programs of more of them.
-fn limit_expressions(program: &Program) -> Result<(), Vec<Diagnostic>> {
-    let sizes: Vec<u64> = program.nests.iter().map(|nest| nest.body.tree_size(|_| 1)).collect();
-    let too_long = program.nests.iter().zip(&sizes).filter(|(_, size)| **size > LARGEST_BODY);
-    let mut errors: Vec<Diagnostic> = too_long
-        .map(|(nest, size)| {
-            let message = format!("this expression has {size} operands and operations, the limit is {LARGEST_BODY}");
-            Diagnostic::new(Code::Limit, nest.origin.span(), message)
-                .with_help("name parts of it in statements of their own")
-        })
-        .collect();
-    let total = sizes.iter().fold(0u64, |total, &size| total.saturating_add(size));
-    let whole = [
-        (program.nests.len() as u64, MOST_STATEMENTS as u64, "statements"),
-        (total, LARGEST_PROGRAM, "operands and operations"),
-    ];
-    let too_many = whole.into_iter().filter(|(found, limit, _)| errors.is_empty() && found > limit);
-    let too_many = too_many.map(|(found, limit, what)| {
-        Diagnostic::global(Code::Limit, format!("the program has {found} {what}, the limit is {limit}"))
-            .with_help("a tensor with one more dimension takes the place of statements that are alike")
-    });
-    let too_many: Vec<Diagnostic> = too_many.collect();
-    errors.extend(too_many);
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::language::{Language, Options as Dialect, parse};
-
-    #[test]
-    fn endless_expressions_are_refused() {
-        let text = format!("model_input x; a = x{};", " + x".repeat(20_000));
-        let (program, _) = parse(Language::Tabla, &text, &Dialect::default()).expect("it is a program");
-        let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
-        let errors = canonicalise(&program, &options).expect_err("it is too long");
-        assert_eq!(errors[0].code, Code::Limit);
-        assert!(errors[0].message.contains("has 40001 operands and operations"), "{}", errors[0].message);
-    }
-
-    /// Programs of so many statements as nobody writes, and of long ones.
-    #[test]
-    fn endless_programs_are_refused() {
-        let refused = |text: String| {
-            let (program, _) = parse(Language::Tabla, &text, &Dialect::default()).expect("it is a program");
-            let options = Options { keep: Keep::AllNames, batch: Batch::SINGLE };
-            canonicalise(&program, &options).expect_err("it is too long").remove(0).message
-        };
-        let statements = (0..257).fold(String::from("model_input x; "), |text, n| text + &format!("a{n} = x * {n}; "));
-        assert_eq!(refused(statements), "the program has 257 statements, the limit is 256");
-        let long = " + x".repeat(124);
-        let statements = (0..9).fold(String::from("model_input x; "), |text, n| text + &format!("a{n} = x{long}; "));
-        assert_eq!(refused(statements), "the program has 2241 operands and operations, the limit is 2048");
-    }
 
     /// What doubles with every statement is kept where it is: the work grows with the statements, not with the values.
     #[test]

@@ -16,6 +16,7 @@ mod expected;
 mod nesting;
 pub mod preprocessor;
 pub mod rink;
+mod size;
 pub mod tabla;
 pub mod tensor_comprehensions;
 pub mod tile;
@@ -122,11 +123,27 @@ pub struct Limits {
     pub points: u64,
     /// Errors reported in one run.
     pub errors: usize,
+    /// Statements, those that a front end makes of one included: some passes look at every pair of them.
+    pub statements: u64,
+    /// Operands and operations of one statement: the work of the passes grows with their square.
+    pub operands: u64,
+    /// Operands and operations of all statements.
+    pub operands_in_all: u64,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { depth: 256, rank: 16, elements: 1 << 24, elements_in_all: 1 << 26, points: 1 << 32, errors: 20 }
+        Limits {
+            depth: 256,
+            rank: 16,
+            elements: 1 << 24,
+            elements_in_all: 1 << 26,
+            points: 1 << 32,
+            errors: 20,
+            statements: 256,
+            operands: 512,
+            operands_in_all: 2048,
+        }
     }
 }
 

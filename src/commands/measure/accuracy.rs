@@ -6,7 +6,7 @@
 //! | rounded | those, rounded to the words of the format | on real numbers, from features rounded to their format |
 //! | fixed | trained in words | in words, as the hardware computes them |
 
-use crate::arguments::{Accuracy, Entry, Global};
+use crate::arguments::{Accuracy, Global};
 use crate::commands::train;
 use crate::documents::Document;
 use crate::jobs;
@@ -70,7 +70,7 @@ struct Parts {
 
 /// Train in every width and compare.
 pub fn run(global: &Global, options: &Accuracy, talk: &Talk) -> Result<(), Failure> {
-    let project = subject::project(global, options.train.program.as_deref(), &Entry::default())?;
+    let project = subject::project(global, options.train.program.as_deref(), &options.train.limits().into())?;
     let training = train::prepared(project, &options.train, talk)?;
     let project = &training.project;
     let golden = training.run(&How::on(Rung::Golden), None, &TrainingTalk::new(talk, None))?;

@@ -1,6 +1,6 @@
 //! `explore`: the same training step on many machines: cycles, resources, and the Pareto front.
 
-use crate::arguments::{Entry, Explore, Global};
+use crate::arguments::{Explore, Global};
 use crate::documents::Document;
 use crate::jobs;
 use crate::output::{self, Talk};
@@ -53,7 +53,7 @@ struct Point {
 /// Try every combination.
 pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failure> {
     subject::no_records(&options.target)?;
-    let project = subject::project(global, options.target.program.as_deref(), &Entry::default())?;
+    let project = subject::project(global, options.target.program.as_deref(), &options.target.entry)?;
     let spec = &project.config.spec;
     let machine = &project.config.machine;
     let or = |asked: &[u32], own: u32| if asked.is_empty() { vec![own] } else { asked.to_vec() };

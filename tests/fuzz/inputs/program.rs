@@ -24,6 +24,9 @@ pub(crate) fn read(language: Language, bytes: &[u8]) {
         return;
     }
     let _ = Golden::new(&program).step();
+    if limits.check(&program).is_err() {
+        return;
+    }
     let options = CanonicalOptions { keep: Keep::AllNames, batch: Batch::SINGLE };
     if let Ok(canonical) = canonicalise(&program, &options) {
         compiler::tensor::verify(&canonical);

@@ -210,6 +210,7 @@ pub fn prediction_program(project: &Project, program: &Program, signature: &Sign
 }
 
 fn canonicalise(project: &Project, program: &Program, options: &canonical::Options) -> Result<Program, Failure> {
+    project.check_size(program)?;
     let program = canonical::canonicalise(program, options).map_err(|wrong| Failure::about(&project.source, wrong))?;
     tensor::verify(&program);
     Ok(program)

@@ -1,0 +1,80 @@
+//! How a program is read: which function of it, and how large it may be.
+
+use super::Train;
+use super::values::{LimitName, parse_limit, parse_setting};
+use clap::Args;
+use workbench::Failure;
+
+/// Which function of a program is read, what of it stays in the grid, and how large it may be.
+#[derive(Debug, Clone, Args, Default)]
+pub struct Entry {
+    /// Function of the program, in languages that have functions; default: the last one
+    #[arg(long = "entry", value_name = "NAME")]
+    pub function: Option<String>,
+    /// Inputs of a function that are loaded once and stay in the grid, separated by commas; records carry the others
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub resident: Option<Vec<String>>,
+    /// Size of a dimension that an ONNX model leaves open, such as N=1; may be repeated
+    #[arg(long, value_name = "NAME=N", value_parser = parse_setting)]
+    pub shape: Vec<(String, f64)>,
+    #[command(flatten)]
+    pub limits: Limits,
+}
+
+/// Sizes that the tool refuses unless they are asked for.
+#[derive(Debug, Clone, Args, Default)]
+pub struct Limits {
+    /// Limit of the tool: depth, rank, elements, `elements_in_all`, points, errors, statements, operands, `operands_in_all`; may be repeated
+    #[arg(long, value_name = "NAME=N", value_parser = parse_limit)]
+    pub limit: Vec<(LimitName, u64)>,
+}
+
+impl From<Limits> for Entry {
+    fn from(limits: Limits) -> Entry {
+        Entry { limits, ..Entry::default() }
+    }
+}
+
+/// What `--limit` is to a training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowsOrLimit {
+    /// So many rows of each part.
+    Rows(usize),
+    /// A limit of the tool.
+    Limit(LimitName, u64),
+}
+
+impl RowsOrLimit {
+    pub(super) fn parse(text: &str) -> Result<RowsOrLimit, String> {
+        if text.contains('=') {
+            return parse_limit(text).map(|(name, value)| RowsOrLimit::Limit(name, value));
+        }
+        text.trim().parse().map(RowsOrLimit::Rows).map_err(|_| "write a number of rows, or NAME=N".to_owned())
+    }
+}
+
+impl Train {
+    /// How many rows of each part are used, if that is limited.
+    ///
+    /// # Errors
+    /// It is said twice.
+    pub fn rows(&self) -> Result<Option<usize>, Failure> {
+        let mut rows = self.limit.iter().filter_map(|limit| match limit {
+            RowsOrLimit::Rows(rows) => Some(*rows),
+            RowsOrLimit::Limit(..) => None,
+        });
+        match (rows.next(), rows.next()) {
+            (first, None) => Ok(first),
+            (_, Some(_)) => Err(Failure::Usage("--limit gives a number of rows more than once".to_owned())),
+        }
+    }
+
+    /// The limits of the tool that are moved.
+    pub fn limits(&self) -> Limits {
+        let limit = self.limit.iter().filter_map(|limit| match *limit {
+            RowsOrLimit::Rows(_) => None,
+            RowsOrLimit::Limit(name, value) => Some((name, value)),
+        });
+        Limits { limit: limit.collect() }
+    }
+}
