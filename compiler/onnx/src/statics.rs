@@ -18,7 +18,7 @@ fn static_operands(operator: &str) -> &'static [usize] {
         "Slice" => &[1, 2, 3, 4],
         "Pad" | "STFT" => &[1, 3],
         "Resize" => &[1, 2, 3],
-        "Col2Im" | "DFT" => &[1, 2],
+        "Col2Im" | "DFT" | "Dropout" => &[1, 2],
         "SequenceInsert" | "MaxUnpool" => &[2],
         _ => &[],
     }

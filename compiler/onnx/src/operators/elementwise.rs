@@ -53,7 +53,6 @@ fn function(name: &str) -> Option<Function> {
     Some(match name {
         "Abs" => Function::Abs,
         "Exp" => Function::Exp,
-        "Log" => Function::Log,
         "Sqrt" => Function::Sqrt,
         "Floor" => Function::Floor,
         "Ceil" => Function::Ceil,
@@ -76,6 +75,11 @@ fn function(name: &str) -> Option<Function> {
 /// Translate an operator of this kind.
 pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Results {
     let name = c.node.operator;
+    match name {
+        "Log" => return Ok(Some(one(logarithm(l, c.input(0)?)?))),
+        "Dropout" => return dropout(l, c).map(Some),
+        _ => {}
+    }
     if let Some(function) = function(name) {
         let x = c.input(0)?;
         return Ok(Some(one(l.builder.apply(x, |x| call(function, x))?)));
@@ -137,20 +141,37 @@ fn unary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<O
             b.apply(value, |x| num(top) - x)?
         }
         "Cast" | "CastLike" | "BitCast" => return cast(l, c, name).map(Some),
-        "Dropout" => {
-            let training = c.optional(2)?;
-            let off = training.is_none_or(|flag| b.known(flag).is_some_and(|values| values[0] == 0.0));
-            let ratio = c.optional(1)?.and_then(|ratio| b.known(ratio)).map(|values| values[0]);
-            if !off && ratio != Some(0.0) {
-                return crate::build::unsupported(
-                    "it drops values at random",
-                    "export the model for inference: training_mode is false then",
-                );
-            }
-            x()?
-        }
         _ => return Ok(None),
     }))
+}
+
+/// For inference: the operand itself, and which of its elements are kept, all of them.
+fn dropout(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> {
+    let b = &mut l.builder;
+    let x = c.input(0)?;
+    let off = c.optional(2)?.is_none_or(|flag| b.known(flag).is_some_and(|values| values[0] == 0.0));
+    let ratio = c.optional(1)?.and_then(|ratio| b.known(ratio)).map(|values| values[0]);
+    if !off && ratio != Some(0.0) {
+        return crate::build::unsupported(
+            "it drops values at random",
+            "export the model for inference: training_mode is false then",
+        );
+    }
+    let mut results = one(x);
+    if c.wants(1) {
+        let shape = b.shape(x);
+        results.extend(one(b.map(&shape, Kind::Bool, |_, _| num(1.0))?));
+    }
+    Ok(results)
+}
+
+/// A logarithm. Of a constant it is minus infinity at 0; of anything else that is no number, as everywhere in tensor IR.
+pub(crate) fn logarithm(l: &mut Lowering<'_, '_>, x: Val) -> Translated<Val> {
+    let b = &mut l.builder;
+    let Some(values) = b.known(x) else { return b.apply(x, |x| call(Function::Log, x)) };
+    let of = |&value: &f64| if value == 0.0 { f64::NEG_INFINITY } else { Function::Log.value([value, 0.0, 0.0]) };
+    let (shape, values) = (b.shape(x), values.iter().map(of).collect());
+    b.constants(&shape, x.kind, values)
 }
 
 fn cast(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<Val> {
@@ -202,7 +223,9 @@ impl Lowering<'_, '_> {
                 let rounded = (x / unit.clone()).round_even() * unit;
                 let outside = if small && saturate { num(most) } else { num(beyond) };
                 let high = select(rounded.clone().gt(most), outside.clone(), rounded.clone());
-                select(rounded.lt(-most), -outside, high)
+                let value = select(rounded.clone().lt(-most), -outside, high);
+                // The one format without anything that is not a number.
+                if to == Kind::Real(23) { select(rounded.clone().equals(rounded), value, num(0.0)) } else { value }
             });
         }
         match (from, to) {
@@ -270,7 +293,12 @@ fn binary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<
         "Pow" => Box::new(|a, b| call2(Function::Pow, a, b)),
         "Mod" if fmod => Box::new(|a, b| call2(Function::Fmod, a, b)),
         "Mod" if kind.is_int() => Box::new(Ex::floor_rem),
-        "Mod" => Box::new(|a, b| a.clone() - b.clone() * (a / b).floor()),
+        // The remainder with the sign of the divisor, which may be infinite.
+        "Mod" => Box::new(|a, b| {
+            let rest = call2(Function::Fmod, a, b.clone());
+            let other = rest.clone().lt(0.0).differs(b.clone().lt(0.0)).and(rest.clone().differs(0.0));
+            select(other, rest.clone() + b, rest)
+        }),
         "PRelu" => Box::new(|a, b| select(a.clone().lt(0.0), a.clone() * b, a)),
         "BitShift" if left => {
             let (low, high) = kind.limits().unwrap_or((0.0, 1.0));

@@ -109,9 +109,10 @@ fn mean(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     }
     // How many elements each window has; a constant. Padding that is asked for may count, padding by rounding up never does.
     let padded = c.int("count_include_pad", 0) != 0;
-    let pads = c.ints("pads").filter(|pads| !pads.is_empty());
     let own = l.builder.shape(x);
     let spatial = own.len() - 2;
+    let asked = c.text("auto_pad", "NOTSET") == "NOTSET";
+    let pads = asked.then(|| c.ints("pads").filter(|pads| !pads.is_empty()).unwrap_or_else(|| vec![0; 2 * spatial]));
     let (free, over) = (shape[2..].to_vec(), loops.over.clone());
     let mut count = Loops::over(&free, &over, Aggregate::Add);
     for n in 0..spatial {

@@ -1,5 +1,6 @@
 //! Several elements become one: sums and extremes along axes, and where the extreme is.
 
+use super::elementwise::logarithm;
 use super::layout::axes;
 use crate::build::{Loops, Translated, Val};
 use crate::call::{Call, Slot};
@@ -56,6 +57,12 @@ fn reduce(l: &mut Lowering<'_, '_>, x: Val, axes: &[usize], name: &str) -> Trans
             let sum = l.along(x, axes, add, |x| x)?;
             l.builder.apply(sum, |x| x * (1.0 / count as f64))?
         }
+        // Of no elements the least or largest value that the type has.
+        "ReduceMax" | "ReduceMin" if count == 0 && !matches!(x.kind, Kind::Real(_)) => {
+            let (low, high) = x.kind.limits().unwrap_or((0.0, 1.0));
+            l.along(x, axes, add, |_| num(0.0))
+                .and_then(|none| l.builder.apply(none, |_| num(if name == "ReduceMax" { low } else { high })))?
+        }
         "ReduceMax" => l.along(x, axes, Aggregate::Max, |x| x)?,
         "ReduceMin" => l.along(x, axes, Aggregate::Min, |x| x)?,
         "ReduceProd" => l.along(x, axes, Aggregate::Mul, |x| x)?,
@@ -67,11 +74,12 @@ fn reduce(l: &mut Lowering<'_, '_>, x: Val, axes: &[usize], name: &str) -> Trans
         }
         "ReduceLogSum" => {
             let sum = l.along(x, axes, add, |x| x)?;
-            l.builder.apply(sum, logarithm)?
+            logarithm(l, sum)?
         }
         "ReduceLogSumExp" => {
             let (total, most) = l.exponentials(x, axes)?;
-            l.builder.zip(&[total, most], x.kind, |x| logarithm(x[0].clone()) + x[1].clone())?
+            let total = logarithm(l, total)?;
+            l.builder.zip(&[total, most], x.kind, |x| x[0].clone() + x[1].clone())?
         }
         _ => {
             return crate::build::unsupported(
@@ -80,11 +88,6 @@ fn reduce(l: &mut Lowering<'_, '_>, x: Val, axes: &[usize], name: &str) -> Trans
             );
         }
     })
-}
-
-/// A logarithm that is minus infinity at 0.
-fn logarithm(x: Ex) -> Ex {
-    call(Function::Log, x)
 }
 
 impl Lowering<'_, '_> {
