@@ -19,7 +19,7 @@ use sim::train::metrics::Metrics;
 use workbench::Design;
 use workbench::Failure;
 use workbench::Project;
-use workbench::training::{Outcome, Point, SHOWN};
+use workbench::training::{Outcome, Point};
 
 /// Everything the page shows.
 pub struct Page<'a> {
@@ -150,7 +150,6 @@ impl Page<'_> {
         let figures = context! {
             score => score_name,
             results, compared, maps,
-            shown => SHOWN,
             tiles => tiles(&document),
             loss_curve => drawn(self.curves("loss", |metrics| Some(metrics.loss))),
             score_curve => drawn(self.curves(score_name, |metrics| metrics.accuracy.or(metrics.r2))),

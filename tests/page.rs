@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tool::done;
+use tool::{done, file};
 
 /// A report of a short training; the folder it is in.
 fn report(folder: &Path) -> PathBuf {
@@ -138,8 +138,31 @@ fn page_text_and_json_carry_the_same_figures() {
     let maps = document["placement"].as_array().unwrap();
     let weights = maps.iter().find(|map| map["name"] == "w").unwrap()["words"].as_array().unwrap();
     assert!(weights.iter().map(|words| words.as_u64().unwrap()).sum::<u64>() >= 31, "{weights:?}");
-    let curve = document["training"]["curves"]["array"].as_array().unwrap();
-    assert_eq!(curve.len(), 3, "one point per epoch");
+}
+
+/// The curve and the table are of the same samples and the same weights: those of the last epoch, or of the best one where there is a part that judges.
+#[test]
+fn curves_end_where_the_table_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = file(folder.path(), "p.t", &fs::read_to_string("programs/logistic.t").unwrap());
+    for validation in ["", "validation = 0.2\n"] {
+        let settings = fs::read_to_string("programs/logistic.toml").unwrap().replace("mu = 0.02", "mu = 2.0");
+        file(folder.path(), "p.toml", &settings.replace("[train]\n", &format!("[train]\n{validation}")));
+        let data = ["--data", "examples/breast_cancer.csv", "--epochs", "4", "--config", "tiny"];
+        let out = folder.path().join("report").display().to_string();
+        done(&[&["report", &program, "--quiet", "--out", &out][..], &data].concat());
+        let text = fs::read_to_string(Path::new(&out).join("report.json")).unwrap();
+        let training = serde_json::from_str::<Value>(&text).unwrap()["training"].take();
+        for engine in ["golden", "array"] {
+            let curve = training["curves"][engine].as_array().unwrap();
+            let is_table = |point: &&Value| ["train", "test"].iter().all(|part| point[part] == training[part][engine]);
+            let kept = curve.iter().find(is_table).unwrap_or_else(|| panic!("{engine} {validation}: {curve:?}"));
+            // An early epoch of golden's is the best of them.
+            if validation.is_empty() || engine == "golden" {
+                assert_eq!(kept == curve.last().unwrap(), validation.is_empty(), "{engine}: {kept}");
+            }
+        }
+    }
 }
 
 #[test]

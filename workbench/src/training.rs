@@ -68,7 +68,8 @@ impl How<'_> {
     }
 }
 
-/// Loss and score of the weights after an epoch, on real numbers and on at most [`SHOWN`] samples of each part.
+/// Loss and score of the weights after an epoch, on all samples of each part. Predictions are on real numbers; those of the weights that are kept in
+/// the end are the engine's own, so that point is what the results say.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
@@ -81,8 +82,8 @@ pub struct Point {
     pub test: Option<Metrics>,
 }
 
-/// Most samples of a part that are judged after each epoch.
-pub const SHOWN: usize = 256;
+/// Most samples whose loss is shown while a training goes on.
+const SHOWN: usize = 256;
 
 /// What one engine achieved.
 pub struct Achieved {
@@ -318,19 +319,19 @@ impl Training {
         progress.begins(name, schedule.epochs, before.epochs);
         // Whatever trains, the loss that is shown and drawn comes from predictions on real numbers.
         let mut observer = self.programs.observer(&samples.signature);
-        let part = |steps: &[Step]| -> Vec<Step> { steps[..steps.len().min(SHOWN)].to_vec() };
-        let (shown, tested) = (part(&samples.train), part(&samples.test));
+        let shown = if how.curves { samples.train.len() } else { samples.train.len().min(SHOWN) };
+        let (shown, tested) = (&samples.train[..shown], &samples.test);
         let mut curve = before.curve.clone();
         let mut best = before.best.clone();
         let mut failed = None;
         let mut after_epoch = |epoch: usize, trained: &Trained, engines: &Engines| {
             let mut loss = None;
             if progress.wants_loss() || how.curves {
-                let train = samples.judge(&predict(observer.as_mut(), &trained.model, &shown)?, &shown);
+                let train = samples.judge(&predict(observer.as_mut(), &trained.model, shown)?, shown);
                 loss = Some(train.loss);
                 if how.curves {
-                    let test = predict(observer.as_mut(), &trained.model, &tested)?;
-                    let test = (!tested.is_empty()).then(|| samples.judge(&test, &tested));
+                    let test = predict(observer.as_mut(), &trained.model, tested)?;
+                    let test = (!tested.is_empty()).then(|| samples.judge(&test, tested));
                     curve.push(Point { epoch: epoch + 1, train, test });
                 }
             }
@@ -380,6 +381,7 @@ impl Training {
             return Err(failure);
         }
         let mut trained = trained?;
+        let kept_epoch = best.as_ref().map(|best| best.epoch);
         if let Some(best) = best {
             trained.model = best.model;
         }
@@ -389,6 +391,11 @@ impl Training {
         };
         let train = judge(&samples.train)?;
         let test = if samples.test.is_empty() { None } else { Some(judge(&samples.test)?) };
+        // The weights that are kept are judged once: their point is what the table says.
+        let of_kept = |point: &&mut Point| kept_epoch.is_none_or(|epoch| point.epoch == epoch);
+        if let Some(point) = curve.iter_mut().rev().find(of_kept) {
+            (point.train, point.test) = (train, test);
+        }
         Ok(Achieved { name, trained, train, test, curve, spent })
     }
 }
