@@ -144,10 +144,10 @@ fn page_text_and_json_carry_the_same_figures() {
 #[test]
 fn curves_end_where_the_table_is() {
     let folder = tempfile::tempdir().unwrap();
-    let program = file(folder.path(), "p.t", &fs::read_to_string("programs/logistic.t").unwrap());
+    let program = file(folder.path(), "p.t", fs::read_to_string("programs/logistic.t").unwrap());
     for validation in ["", "validation = 0.2\n"] {
         let settings = fs::read_to_string("programs/logistic.toml").unwrap().replace("mu = 0.02", "mu = 2.0");
-        file(folder.path(), "p.toml", &settings.replace("[train]\n", &format!("[train]\n{validation}")));
+        file(folder.path(), "p.toml", settings.replace("[train]\n", &format!("[train]\n{validation}")));
         let data = ["--data", "examples/breast_cancer.csv", "--epochs", "4", "--config", "tiny"];
         let out = folder.path().join("report").display().to_string();
         done(&[&["report", &program, "--quiet", "--out", &out][..], &data].concat());
