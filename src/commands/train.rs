@@ -109,7 +109,9 @@ pub fn prepared(project: Project, options: &Train, talk: &Talk) -> Result<Traini
 /// # Errors
 /// As [`Training::run`]; the checkpoint is of another training.
 pub fn trained(training: &Training, how: &How<'_>, options: &Train, talk: &Talk) -> Result<Outcome, Failure> {
-    let begun = options.resume.as_deref().map(|path| Checkpoint::load(path, &training.identity(how))).transpose()?;
+    let weights = &training.samples.signature.model;
+    let begun = options.resume.as_deref();
+    let begun = begun.map(|path| Checkpoint::load(path, &training.identity(how), weights)).transpose()?;
     let kept = options.checkpoint.as_deref().or(options.resume.as_deref());
     let outcome = training.run(how, begun, &TrainingTalk::new(talk, kept));
     if let (Err(Failure::Interrupted), Some(path)) = (&outcome, kept) {

@@ -11,7 +11,9 @@ pub const TEXT: u64 = 16 << 20;
 /// Most bytes of records, a model or a checkpoint.
 pub const DOCUMENT: u64 = 256 << 20;
 /// Most bytes of a table or of weights, packed or not.
-pub const TABLE: u64 = 512 << 20;
+pub const TABLE: u64 = sim::data::file::MOST_BYTES;
+/// Most bytes of memory that the values of a document may take, its text included.
+const VALUES: u64 = 768 << 20;
 
 /// What a file holds.
 ///
@@ -64,6 +66,29 @@ fn taken(reader: impl Read, most: u64) -> io::Result<Option<Vec<u8>>> {
     Ok((bytes.len() as u64 <= most).then_some(bytes))
 }
 
+/// Refuse JSON whose values would fill the memory: `[[0],[0],...` takes 50 times as much as its text. What a value, a list and an object
+/// take at most is counted, before anything is read.
+///
+/// # Errors
+/// `E-LIMIT`.
+pub fn check_values(name: &str, text: &str) -> Result<(), Failure> {
+    let size = |byte: u8| match byte {
+        b',' => 32,
+        b':' => 64,
+        b'[' => 144,
+        b'{' => 640,
+        _ => 0,
+    };
+    let values = text.bytes().map(size).sum::<u64>() + text.len() as u64;
+    if values <= VALUES {
+        return Ok(());
+    }
+    let message = format!("its values could take {} MiB of memory, the limit is {}", values >> 20, VALUES >> 20);
+    let diagnostic =
+        Diagnostic::global(Code::Limit, message).with_help("an .npz file holds numbers in a tenth of that");
+    Err(Failure::data(name, vec![diagnostic]))
+}
+
 fn too_large(path: &Path, most: u64) -> Failure {
     let diagnostic = Diagnostic::global(Code::Limit, format!("the file has more than {} MiB", most >> 20));
     Failure::data(path.display().to_string(), vec![diagnostic])
@@ -79,6 +104,15 @@ mod tests {
         assert_eq!(refused.to_string(), "/dev/zero: E-LIMIT: the file has more than 3 MiB");
         assert_eq!(taken(&[1, 2, 3][..], 3).unwrap(), Some(vec![1, 2, 3]));
         assert_eq!(taken(&[1, 2, 3][..], 2).unwrap(), None);
+    }
+
+    #[test]
+    fn documents_that_would_fill_the_memory_are_refused() {
+        let refused = |text: &str| check_values("a.json", text).is_err();
+        // 32 bytes for each of 5 Mi numbers are 160 MiB; a list or an object around each is too much.
+        for (value, expected) in [("0,", false), ("[0],", true), ("{\"\":0},", true)] {
+            assert_eq!(refused(&value.repeat(5 << 20)), expected, "{value}");
+        }
     }
 
     #[test]

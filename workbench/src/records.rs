@@ -3,6 +3,7 @@
 pub mod places;
 
 use crate::failure::{Failure, Source};
+use crate::reading;
 use arch::{Code, Diagnostic};
 use places::Place;
 use serde_json::Value;
@@ -32,6 +33,7 @@ impl Records {
     /// # Errors
     /// It is not JSON, or is an empty list.
     pub fn parse(source: Source) -> Result<Records, Failure> {
+        reading::check_values(&source.name, &source.text)?;
         let value = serde_json::from_str(&source.text).map_err(|error| {
             let message = format!("line {}, column {}: no JSON: {error}", error.line(), error.column());
             Failure::json(source.name.clone(), source.text.clone(), message, &error)

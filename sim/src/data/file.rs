@@ -13,8 +13,8 @@ use crate::data::{libsvm, npy, npz};
 use arch::{Code, Diagnostic};
 use std::io::Read;
 
-/// Most bytes that a compressed file may become.
-pub const MOST_BYTES: u64 = 1 << 30;
+/// Most bytes that a compressed file may become: as many as one that is not.
+pub const MOST_BYTES: u64 = 256 << 20;
 
 /// What the user says about a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

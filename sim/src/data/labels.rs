@@ -1,9 +1,11 @@
 //! What stands in the target column, as the numbers the program expects.
 
+use crate::data::row::Row;
 use crate::data::table::Table;
 use arch::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How a target cell becomes a number. Saved with the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,20 +22,29 @@ pub enum Coding {
 /// Labels that a message names.
 const NAMED: usize = 5;
 
-/// Whether two cells mean the same class: the same text, or the same number (`1` and `1.0`).
-fn same(a: &str, b: &str) -> bool {
-    a == b || matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(x), Ok(y)) if x == y)
+/// What a cell means as a class: cells with the same text are of the same class, and with the same number (`1` and `1.0`).
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Class<'a> {
+    Number(u64),
+    Text(&'a str),
+}
+
+impl Class<'_> {
+    fn of(cell: &str) -> Class<'_> {
+        match cell.parse::<f64>() {
+            // Zero is zero, whatever its sign is.
+            Ok(value) if !value.is_nan() => Class::Number((value + 0.0).to_bits()),
+            _ => Class::Text(cell),
+        }
+    }
 }
 
 impl Coding {
     /// The classes of a column: its distinct cells, numbers in numeric order before text in alphabetical order.
     pub fn classes(table: &Table, column: usize) -> Coding {
-        let mut names: Vec<String> = Vec::new();
-        for row in &table.rows {
-            if !names.iter().any(|name| same(name, &row[column])) {
-                names.push(row[column].clone());
-            }
-        }
+        let mut known = BTreeSet::new();
+        let cells = table.rows.iter().map(|row| &row[column]);
+        let mut names: Vec<String> = cells.filter(|cell| known.insert(Class::of(cell))).map(str::to_owned).collect();
         names.sort_by(|a, b| match (a.parse::<f64>(), b.parse::<f64>()) {
             (Ok(x), Ok(y)) => x.total_cmp(&y),
             (Ok(_), Err(_)) => std::cmp::Ordering::Less,
@@ -51,29 +62,36 @@ impl Coding {
         if *self == Coding::Number {
             return table.numbers(columns);
         }
+        let known = self.known();
+        let code = |cell: &str| known.get(&Class::of(cell)).copied();
         let cells = (0..table.rows.len()).flat_map(|row| columns.iter().map(move |&column| (row, column)));
-        let missing: Vec<_> = cells.filter(|&(row, column)| self.code(&table.rows[row][column]).is_none()).collect();
+        let missing: Vec<_> = cells.filter(|&(row, column)| code(&table.rows[row][column]).is_none()).collect();
         if !missing.is_empty() {
             return Err(vec![self.unknown(table, &missing)]);
         }
-        let row = |row: &Vec<String>| columns.iter().filter_map(|&column| self.code(&row[column])).collect();
+        let row = |row: &Row| columns.iter().filter_map(|&column| code(&row[column])).collect();
         Ok(table.rows.iter().map(row).collect())
     }
 
-    /// The number that a label stands for.
-    fn code(&self, cell: &str) -> Option<f64> {
+    /// The numbers that labels stand for, the first of equal ones.
+    fn known(&self) -> BTreeMap<Class<'_>, f64> {
+        let mut known = BTreeMap::new();
+        let mut add = |name, value| {
+            known.entry(Class::of(name)).or_insert(value);
+        };
         match self {
-            Coding::Number => cell.parse().ok(),
-            Coding::Names(names) => names.iter().find(|(name, _)| same(name, cell)).map(|&(_, value)| value),
-            Coding::Classes(names) => names.iter().position(|name| same(name, cell)).map(|n| n as f64),
+            Coding::Number => {}
+            Coding::Names(names) => names.iter().for_each(|(name, value)| add(name, *value)),
+            Coding::Classes(names) => names.iter().enumerate().for_each(|(n, name)| add(name, n as f64)),
         }
+        known
     }
 
     /// What is wrong with cells whose labels the coding does not have, and what can be done about it.
     fn unknown(&self, table: &Table, cells: &[(usize, usize)]) -> Diagnostic {
         let mut labels: Vec<&str> = Vec::new();
         for &(row, column) in cells {
-            let label = table.rows[row][column].as_str();
+            let label = &table.rows[row][column];
             if !labels.contains(&label) && labels.len() <= NAMED {
                 labels.push(label);
             }
@@ -130,7 +148,11 @@ mod tests {
         assert_eq!(classes, Coding::Classes(["9", "10", "a", "b"].map(str::to_owned).to_vec()));
         assert_eq!(classes.codes(&table, &[0]), Ok([3.0, 1.0, 0.0, 1.0, 2.0].map(|code| vec![code]).to_vec()));
         let names = Coding::Names(vec![("9".into(), -1.0), ("10".into(), 1.0)]);
-        assert_eq!((names.code("9.0"), names.code("b")), (Some(-1.0), None));
+        let code = |cell| names.known().get(&Class::of(cell)).copied();
+        assert_eq!((code("9.0"), code("b")), (Some(-1.0), None));
+        // Zeros are one class; what is not a number is a text.
+        let zeros = Table::from_csv(b"y\n-0\nnan\n0.0\nNaN\n").unwrap();
+        assert_eq!(Coding::classes(&zeros, 0), Coding::Classes(["-0", "nan", "NaN"].map(str::to_owned).to_vec()));
         assert_eq!(names.name(0.2), Some("10"));
     }
 

@@ -71,12 +71,12 @@ pub fn read(text: &[u8]) -> Result<Table, Diagnostic> {
     }
     let columns = (least..=most).map(|number| number.to_string()).chain([LABEL.to_owned()]);
     let rows = samples.into_iter().map(|(label, features)| {
-        let mut row = vec!["0".to_owned(); (most + 1 - least) as usize];
+        let mut row = vec!["0"; (most + 1 - least) as usize];
         for (number, value) in features {
-            value.clone_into(&mut row[(number - least) as usize]);
+            row[(number - least) as usize] = value;
         }
-        row.push(label.to_owned());
-        row
+        row.push(label);
+        row.into_iter().collect()
     });
     let mut table = Table::from_cells(columns.collect(), rows.collect())?;
     (table.lines, table.sparse) = (lines, true);

@@ -186,11 +186,16 @@ pub fn table(arrays: &[(String, Array)]) -> Result<Table, Diagnostic> {
     let row = |sample: usize| {
         let cells = arrays.iter().flat_map(|(_, array)| {
             let width = array.values.len() / count.max(1);
-            array.values[sample * width..(sample + 1) * width].iter().map(f64::to_string)
+            array.values[sample * width..(sample + 1) * width].iter().copied().map(written)
         });
-        cells.collect::<Vec<String>>()
+        cells.collect()
     };
     Table::from_cells(columns, (0..count).map(row).collect())
+}
+
+/// A number as people write it; never with the hundreds of digits of 1e300 and 1e-300.
+fn written(value: f64) -> String {
+    if value == libm::trunc(value) && libm::fabs(value) < 1e16 { value.to_string() } else { format!("{value:?}") }
 }
 
 /// `x`, or `x[2]`, or `x[1][2]`; without an array's name the number alone, counted from 1 as in other formats without names.
@@ -254,6 +259,16 @@ mod tests {
             assert_eq!(read(&nothing).unwrap_err().code, Code::Limit, "{shape}");
         }
         assert!(message(&file("{'descr': [('a', '<f8')], 'shape': (1,)}", &[])).contains("header"));
+    }
+
+    #[test]
+    fn numbers_stay_short() {
+        let values = [0.0, -3.0, 0.5, 1e-5, 1e15, 1e300, -5e-324, f64::NAN, f64::INFINITY];
+        let expected = ["0", "-3", "0.5", "1e-5", "1000000000000000", "1e300", "-5e-324", "NaN", "inf"];
+        assert_eq!(values.map(written), expected);
+        for value in values.into_iter().filter(|value| !value.is_nan()) {
+            assert_eq!(written(value).parse::<f64>().unwrap().to_bits(), value.to_bits());
+        }
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use crate::data::file::{Reading, limited};
 use crate::data::npy::{self, Array};
+use crate::data::table::MOST_CELLS;
 use arch::{Code, Diagnostic};
+use std::collections::BTreeSet;
 
 /// Signature of the record at the end of an archive.
 const END: &[u8] = b"PK\x05\x06";
@@ -117,19 +119,25 @@ pub fn read(bytes: &[u8]) -> Result<Vec<(String, Array)>, Diagnostic> {
     if number(bytes, end + 8, 2) != Some(count) {
         return Err(damaged("it says twice how many entries it has, and differs"));
     }
-    let mut arrays: Vec<(String, Array)> = Vec::new();
+    let (mut arrays, mut known, mut elements) = (Vec::new(), BTreeSet::new(), 0);
     for _ in 0..count {
         let (entry, next) = entry(bytes, at).ok_or_else(|| damaged("its directory is cut short"))?;
         at = next;
         let packed = packed(bytes, &entry)?;
         let Some(name) = entry.name.strip_suffix(".npy") else { continue };
-        if arrays.iter().any(|(known, _)| known == name) {
+        if !known.insert(name.to_owned()) {
             return Err(damaged(&format!("it has the array `{name}` twice")));
         }
         let array = npy::read(&content(packed, &entry)?).map_err(|error| {
             let message = error.message.replacen("the NumPy array", &format!("the NumPy array `{name}`"), 1);
             Diagnostic { message, ..error }
         })?;
+        // Each array is limited by itself; a small file may hold many of them.
+        elements += array.values.len();
+        if elements > MOST_CELLS {
+            let message = format!("the arrays have more than {MOST_CELLS} elements together");
+            return Err(Diagnostic::global(Code::Limit, message));
+        }
         arrays.push((name.to_owned(), array));
     }
     Ok(arrays)

@@ -2,6 +2,7 @@
 //!
 //! CSV text is read here; the other formats make a table in their own modules.
 
+use crate::data::row::Row;
 use arch::{Code, Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ pub struct Table {
     /// Names in the header line.
     pub columns: Vec<String>,
     /// Cells, row by row.
-    pub rows: Vec<Vec<String>>,
+    pub rows: Vec<Row>,
     /// Line of the file on which each row starts, 1-based; empty where the file has no lines.
     pub lines: Vec<u64>,
     /// The text, which the spans of errors refer to; without the byte order mark, empty where the file is not text.
@@ -24,7 +25,7 @@ pub struct Table {
     separator: u8,
 }
 
-/// Most cells of a table: 20 million are about 1 GB.
+/// Most cells of a table: with what becomes of them, 20 million are almost 1 GB.
 pub const MOST_CELLS: usize = 20_000_000;
 
 /// Most columns that are said to be missing.
@@ -46,7 +47,7 @@ impl Table {
     ///
     /// # Errors
     /// `E-DATA` if there are no rows, `E-LIMIT` if there are too many cells.
-    pub fn from_cells(columns: Vec<String>, rows: Vec<Vec<String>>) -> Result<Table, Diagnostic> {
+    pub fn from_cells(columns: Vec<String>, rows: Vec<Row>) -> Result<Table, Diagnostic> {
         if rows.is_empty() || columns.is_empty() {
             return Err(Diagnostic::global(Code::Data, "the data file has no rows"));
         }
@@ -93,7 +94,7 @@ impl Table {
             counted = start;
             lines.push(line);
             starts.push(start);
-            rows.push(record.iter().map(str::to_owned).collect());
+            rows.push(record.iter().collect());
             check_size(rows.len(), columns.len())?;
         }
         if rows.is_empty() {
@@ -108,10 +109,13 @@ impl Table {
         if !self.sparse {
             return;
         }
-        let missing = names.iter().filter(|name| name.parse::<u32>().is_ok() && !self.columns.contains(name));
+        let known: BTreeSet<&String> = self.columns.iter().collect();
+        let missing = names.iter().filter(|name| name.parse::<u32>().is_ok() && !known.contains(name));
         let missing: Vec<String> = missing.cloned().collect();
         for row in &mut self.rows {
-            row.extend(missing.iter().map(|_| "0".to_owned()));
+            for _ in &missing {
+                row.push("0");
+            }
         }
         self.columns.extend(missing);
     }

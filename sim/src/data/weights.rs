@@ -217,10 +217,11 @@ fn read_csv(bytes: &[u8]) -> Result<Vec<(String, Vec<f64>)>, Diagnostic> {
     let table = crate::data::table::Table::from_csv(bytes)?;
     let [tensor, element, value] = [table.column("tensor")?, table.column("element")?, table.column("value")?];
     let mut found: Vec<(String, Vec<f64>)> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for row in 0..table.rows.len() {
         let name = &table.rows[row][tensor];
-        let at = found.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
-            found.push((name.clone(), Vec::new()));
+        let at = *places.entry(name).or_insert_with(|| {
+            found.push((name.to_owned(), Vec::new()));
             found.len() - 1
         });
         let next = found[at].1.len();
@@ -234,7 +235,7 @@ fn read_csv(bytes: &[u8]) -> Result<Vec<(String, Vec<f64>)>, Diagnostic> {
 
 /// The arrays `tabla_NAME` of a header as [`write()`] makes it.
 fn read_header(text: &str) -> Result<Vec<(String, Vec<f64>)>, Diagnostic> {
-    let mut found = Vec::new();
+    let (mut found, fractions) = (Vec::new(), fractions(text));
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("static const ") {
         let damaged =
@@ -249,8 +250,7 @@ fn read_header(text: &str) -> Result<Vec<(String, Vec<f64>)>, Diagnostic> {
             numbers.filter(|number| !number.is_empty()).map(|number| number.parse::<f64>().map_err(|_| damaged()));
         let mut values = numbers.collect::<Result<Vec<f64>, _>>()?;
         if kind != "double" {
-            let key = format!("#define TABLA_{}_FRACTION (", name.to_uppercase());
-            let fraction = text.split_once(&key).and_then(|(_, after)| after.split_once(')')?.0.parse::<i32>().ok());
+            let fraction = fractions.get(name.to_uppercase().as_str()).copied().flatten();
             let fraction = fraction.ok_or_else(|| wrong(format!("the header has no fraction for `{name}`")))?;
             for value in &mut values {
                 *value = libm::ldexp(*value, -fraction);
@@ -259,6 +259,19 @@ fn read_header(text: &str) -> Result<Vec<(String, Vec<f64>)>, Diagnostic> {
         found.push((name.to_owned(), values));
     }
     Ok(found)
+}
+
+/// What `#define TABLA_NAME_FRACTION (N)` says, by name; nothing where that is not a number.
+fn fractions(text: &str) -> BTreeMap<&str, Option<i32>> {
+    let mut fractions = BTreeMap::new();
+    for definition in text.split("#define TABLA_").skip(1) {
+        let line = definition.lines().next().unwrap_or_default();
+        if let Some((name, after)) = line.split_once("_FRACTION (") {
+            let fraction = after.split_once(')').and_then(|(number, _)| number.parse().ok());
+            fractions.entry(name).or_insert(fraction);
+        }
+    }
+    fractions
 }
 
 #[cfg(test)]

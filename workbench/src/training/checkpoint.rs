@@ -104,26 +104,44 @@ impl Checkpoint {
         serde_json::to_string(&sealed).expect("a checkpoint is names and numbers") + "\n"
     }
 
-    /// Read one for a training that is described by `training`, which may have more epochs than the one that was kept.
+    /// Read one for a training that is described by `training`, which may have more epochs than the one that was kept, of weights with these
+    /// names and so many elements.
     ///
     /// # Errors
     /// The file cannot be read, is not a checkpoint, or belongs to another training.
-    pub fn load(path: &Path, training: &BTreeMap<String, String>) -> Result<Checkpoint, Failure> {
+    pub fn load(
+        path: &Path,
+        training: &BTreeMap<String, String>,
+        weights: &[(String, usize)],
+    ) -> Result<Checkpoint, Failure> {
         let text = reading::text(path, reading::DOCUMENT)?;
-        let name = path.display().to_string();
+        Checkpoint::from_text(&path.display().to_string(), &text, training, weights)
+    }
+
+    /// Read one from the text of the file `name`.
+    ///
+    /// # Errors
+    /// It is not a checkpoint, or belongs to another training.
+    pub fn from_text(
+        name: &str,
+        text: &str,
+        training: &BTreeMap<String, String>,
+        weights: &[(String, usize)],
+    ) -> Result<Checkpoint, Failure> {
         let broken = |error: serde_json::Error| {
             let message = format!("line {}: no checkpoint of this version of tabla-gen: {error}", error.line());
-            Failure::json(name.clone(), text.clone(), message, &error)
+            Failure::json(name.to_owned(), text.to_owned(), message, &error)
         };
-        let Version { format_version } = serde_json::from_str(&text).map_err(broken)?;
+        reading::check_values(name, text)?;
+        let Version { format_version } = serde_json::from_str(text).map_err(broken)?;
         let wrong = |message: String, help: &str| {
-            Err(Failure::data(name.clone(), vec![Diagnostic::global(Code::Data, message).with_help(help)]))
+            Err(Failure::data(name, vec![Diagnostic::global(Code::Data, message).with_help(help)]))
         };
         if format_version != VERSION {
             let message = format!("the checkpoint has format version {format_version}, this tool reads {VERSION}");
             return wrong(message, "train again");
         }
-        let mut checkpoint: Checkpoint = serde_json::from_str(&text).map_err(broken)?;
+        let mut checkpoint: Checkpoint = serde_json::from_str(text).map_err(broken)?;
         let seal = checkpoint.sha256.take();
         if seal.is_none_or(|seal| seal != sealed::seal(&checkpoint)) {
             return wrong(format!("the checkpoint is damaged: {}", sealed::BROKEN), "train again");
@@ -150,8 +168,35 @@ impl Checkpoint {
         if !numbers(&checkpoint.golden) || !checkpoint.lower.iter().all(numbers) {
             return wrong("the checkpoint is damaged: a weight or a range is not a number".to_owned(), "train again");
         }
+        let reached = [Some(&checkpoint.golden), checkpoint.lower.as_ref()];
+        if let Some(what) = reached.into_iter().flatten().find_map(|reached| reached.misfit(weights)) {
+            return wrong(format!("the checkpoint is damaged: {what}"), "train again");
+        }
         Ok(checkpoint)
     }
+}
+
+impl Reached {
+    /// What no training of these weights can have reached. Before the first epoch there are none.
+    fn misfit(&self, weights: &[(String, usize)]) -> Option<String> {
+        let none = self.epochs == 0 && self.trained.model.is_empty();
+        let model = (!none).then_some(&self.trained.model);
+        model.into_iter().chain(self.best.as_ref().map(|best| &best.model)).find_map(|model| misfit(model, weights))
+    }
+}
+
+/// How a model differs from weights with these names and so many elements.
+fn misfit(model: &Model, weights: &[(String, usize)]) -> Option<String> {
+    let elements = |name: &str| weights.iter().find(|(known, _)| known == name).map(|(_, elements)| *elements);
+    let size = |(name, elements): &(String, usize)| match model.get(name) {
+        None => Some(format!("it has no weights `{name}`")),
+        Some(values) if values.len() != *elements => {
+            Some(format!("`{name}` has {} weights in it, {elements} in the program", values.len()))
+        }
+        Some(_) => None,
+    };
+    let unknown = || model.keys().find(|name| elements(name).is_none());
+    weights.iter().find_map(size).or_else(|| unknown().map(|name| format!("the program has no weights `{name}`")))
 }
 
 #[cfg(test)]
@@ -166,18 +211,51 @@ mod tests {
         let mut checkpoint = Checkpoint::new(training.clone());
         let weights: Vec<f64> = (1..2000).map(|n| 1.0 / f64::from(n) + 1e-17 * f64::from(n)).collect();
         checkpoint.golden.trained.model.insert("w".to_owned(), weights);
+        let of = [("w".to_owned(), 1999)];
         std::fs::write(&path, checkpoint.to_text()).unwrap();
-        assert_eq!(Checkpoint::load(&path, &training).unwrap(), checkpoint);
+        assert_eq!(Checkpoint::load(&path, &training, &of).unwrap(), checkpoint);
         let text = checkpoint.to_text();
         std::fs::write(&path, text.replacen("0.5,", "0.25,", 1)).unwrap();
-        let damaged = Checkpoint::load(&path, &training).unwrap_err().to_string();
+        let damaged = Checkpoint::load(&path, &training, &of).unwrap_err().to_string();
         assert!(damaged.contains("do not match its hash"), "{damaged}");
         std::fs::write(&path, text).unwrap();
         let other = BTreeMap::from([("batch".to_owned(), "4".to_owned())]);
-        let Err(Failure::Diagnostics { diagnostics, .. }) = Checkpoint::load(&path, &other) else {
+        let Err(Failure::Diagnostics { diagnostics, .. }) = Checkpoint::load(&path, &other, &of) else {
             panic!("is refused")
         };
         assert_eq!(diagnostics[0].message, "the checkpoint is of another training: batch was 1, is 4");
+    }
+
+    /// A hash that is right says nothing of the sizes: those of the program decide.
+    #[test]
+    fn weights_of_another_size_are_refused() {
+        let weights = [("b".to_owned(), 1), ("w".to_owned(), 3)];
+        let said = |golden: &Reached, lower: Option<Reached>| {
+            let kept = Checkpoint { golden: golden.clone(), lower, ..Checkpoint::new(BTreeMap::new()) };
+            let read = Checkpoint::from_text("c.json", &kept.to_text(), &BTreeMap::new(), &weights);
+            read.map(drop).map_err(|failure| failure.to_string())
+        };
+        let reached = |epochs: usize, sizes: &[(&str, usize)]| {
+            let model = sizes.iter().map(|(name, size)| ((*name).to_owned(), vec![0.5; *size])).collect();
+            Reached { epochs, trained: Trained { model, ..Trained::default() }, ..Reached::default() }
+        };
+        let (none, right) = (Reached::default(), reached(2, &[("b", 1), ("w", 3)]));
+        assert_eq!(said(&none, None), Ok(()));
+        assert_eq!(said(&right, Some(none)), Ok(()));
+        let wrong = [
+            (&[("b", 1), ("w", 2)][..], "`w` has 2 weights in it, 3 in the program"),
+            (&[("w", 3)], "it has no weights `b`"),
+            (&[("b", 1), ("v", 1), ("w", 3)], "the program has no weights `v`"),
+            (&[], "it has no weights `b`"),
+        ];
+        for (sizes, expected) in wrong {
+            let wrong = reached(1, sizes);
+            let best = Some(Best { epoch: 1, loss: 0.5, model: wrong.trained.model.clone() });
+            for said in [said(&wrong, None), said(&right, Some(wrong)), said(&Reached { best, ..right.clone() }, None)]
+            {
+                assert!(said.as_ref().is_err_and(|said| said.contains(expected)), "{said:?}: {expected}");
+            }
+        }
     }
 
     #[test]
@@ -187,8 +265,8 @@ mod tests {
         let of = |epochs: &str| BTreeMap::from([(EPOCHS.to_owned(), epochs.to_owned())]);
         let kept = Checkpoint { lower: Some(Reached::default()), ..Checkpoint::new(of("9")) };
         std::fs::write(&path, kept.to_text()).unwrap();
-        assert_eq!(Checkpoint::load(&path, &of("9")).unwrap(), kept);
-        assert_eq!(Checkpoint::load(&path, &of("10")).unwrap(), Checkpoint::new(of("10")));
-        assert!(Checkpoint::load(&path, &of("8")).unwrap_err().to_string().contains("epochs was 9, is 8"));
+        assert_eq!(Checkpoint::load(&path, &of("9"), &[]).unwrap(), kept);
+        assert_eq!(Checkpoint::load(&path, &of("10"), &[]).unwrap(), Checkpoint::new(of("10")));
+        assert!(Checkpoint::load(&path, &of("8"), &[]).unwrap_err().to_string().contains("epochs was 9, is 8"));
     }
 }
