@@ -127,10 +127,19 @@ impl Mask {
         }
         let picked = |level: u8| (!none(level)).then(|| counters[level as usize] as usize);
         if let Some(row) = picked(self.pick_row) {
-            taken.iter_mut().enumerate().filter(|(pe, _)| pe / columns != row).for_each(|(_, taken)| *taken = false);
+            let (before, behind) = (row * columns, (row + 1) * columns);
+            let end = taken.len();
+            taken[..before.min(end)].fill(false);
+            taken[behind.min(end)..].fill(false);
         }
         if let Some(column) = picked(self.pick_column) {
-            taken.iter_mut().enumerate().filter(|(pe, _)| pe % columns != column).for_each(|(_, taken)| *taken = false);
+            for row in taken.chunks_mut(columns) {
+                let kept = row.get(column).copied().unwrap_or(false);
+                row.fill(false);
+                if kept {
+                    row[column] = true;
+                }
+            }
         }
     }
 

@@ -16,7 +16,7 @@ use arch::{Code, Diagnostic};
 use compiler::derived::losses::Loss;
 use compiler::derived::optimisers::RATE;
 use compiler::derived::training::Measure;
-use compiler::tensor::{Program, Role};
+use compiler::tensor::{Iterator as Loop, Program, Role};
 use sim::data::fields::{Encoding, Rows};
 use sim::data::file::{self, Reading};
 use sim::data::labels::Coding;
@@ -221,7 +221,7 @@ impl Samples {
         };
         let inputs: usize = signature.fields[..signature.inputs].iter().map(Field::elements).sum();
         let labels = label_elements(&program);
-        let count = made_up(inputs, plan.schedule.batch, &project.source)?;
+        let count = made_up(inputs, work(&program), plan.schedule.batch, &project.source)?;
         let classes = labels.saturating_sub(settings.first_class).max(1);
         let mut sample = || -> Step {
             let mut values: Vec<f64> = (0..inputs).map(|_| size * (2.0 * noise.next() - 1.0)).collect();
@@ -342,14 +342,24 @@ pub const LARGEST_MADE_UP: f64 = 2.0;
 /// Most values of one sample that is made up.
 const MOST_MADE_UP_VALUES: usize = 1 << 18;
 
-/// How many samples are made up, for so many values of a sample: fewer of large ones, but more than a batch.
-fn made_up(values: usize, batch: usize, source: &Source) -> Result<usize, Failure> {
+/// Points of all loops over which made-up samples go at most, if there are more than a few of them.
+const MOST_MADE_UP_WORK: u64 = 1 << 25;
+
+/// Points of all loops of a program, for one sample.
+fn work(program: &Program) -> u64 {
+    let points = program.nests.iter().map(|nest| nest.iterators.iter().map(Loop::extent).product::<u64>());
+    points.sum()
+}
+
+/// How many samples are made up, for so many values of a sample and so much work on it: fewer of large ones, but more than a batch.
+fn made_up(values: usize, work: u64, batch: usize, source: &Source) -> Result<usize, Failure> {
     if values > MOST_MADE_UP_VALUES {
         let message = format!("a sample has {values} values, samples are made up of at most {MOST_MADE_UP_VALUES}");
         let diagnostic = Diagnostic::global(Code::Limit, message).with_help("give samples: --data FILE");
         return Err(Failure::about(source, vec![diagnostic]));
     }
-    Ok(((1 << 22) / values.max(1)).max(2 * batch).clamp(8, 256))
+    let by_work = (MOST_MADE_UP_WORK / work.max(1)) as usize;
+    Ok(((1 << 22) / values.max(1)).min(by_work).max(2 * batch).clamp(8, 256))
 }
 
 /// Where a project's samples come from: the data the user names, the config's, or made-up ones.
