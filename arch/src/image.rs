@@ -242,30 +242,55 @@ impl StreamTensor {
 
 /// Which element of which tensor each word of an instruction's beats is.
 ///
-/// In the beat with loop counters `k`, lane `l` carries element `index[d] = offset[d] + sum(levels[d][m]*k[m]) + lane[d]*l`
-/// of the tensor; where an index lies outside its extent the word is padding (0 on the way in, dropped on the way out).
+/// Lane `l` stands in row `l / width` and column `l % width` of the lanes; with a width of 0, all of them stand in one row. In the beat with
+/// loop counters `k` it carries element `index[d] = offset[d] + sum(levels[d][m]*k[m]) + lane[d]*column + row[d]*row` of the tensor; where an index lies outside its extent the word is padding (0 on the way in, dropped on the way out).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feed {
     /// Index into [`Image::tensors`].
     pub tensor: usize,
     /// Loop counts of the instruction.
     pub counts: [u32; LEVELS],
+    /// Lanes that stand beside each other; 0: all.
+    pub width: u32,
     /// One map per dimension of the tensor.
     pub dimensions: Vec<FeedDimension>,
 }
 
-/// What the lanes of one beat carry: lane `l` in `lanes` has element `first + step * l`, the others are padding.
+/// What the lanes of one beat carry: lane `l` in `lanes` has element `first + step * l`, the others are padding. Lanes in several rows are
+/// looked up index by index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedBeat {
     lanes: Range<i64>,
     first: i64,
     step: i64,
+    rows: Option<RowsOfLanes>,
+}
+
+/// Lanes in several rows: how many stand beside each other, and for each index its extent, its first value, what each column and each row
+/// adds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct RowsOfLanes {
+    width: i64,
+    indices: Vec<[i64; 4]>,
+}
+
+impl RowsOfLanes {
+    fn element(&self, lane: i64) -> Option<usize> {
+        let (row, column) = (lane / self.width, lane % self.width);
+        self.indices.iter().try_fold(0, |element, [extent, first, of_column, of_row]| {
+            let index = first + of_column * column + of_row * row;
+            (0..*extent).contains(&index).then(|| element * *extent as usize + index as usize)
+        })
+    }
 }
 
 impl FeedBeat {
     /// Row-major element number of the word in `lane`; `None` = padding.
     pub fn element(&self, lane: u32) -> Option<usize> {
         let lane = i64::from(lane);
+        if let Some(rows) = &self.rows {
+            return rows.element(lane);
+        }
         self.lanes.contains(&lane).then(|| (self.first + self.step * lane) as usize)
     }
 }
@@ -277,8 +302,10 @@ pub struct FeedDimension {
     pub offset: i64,
     /// Per loop level.
     pub levels: [i64; LEVELS],
-    /// Per lane.
+    /// Per lane, or per column of the lanes.
     pub lane: i64,
+    /// Per row of the lanes.
+    pub row: i64,
 }
 
 impl Feed {
@@ -294,11 +321,20 @@ impl Feed {
 
     /// What the lanes of the beat with these counters carry.
     pub fn beat(&self, shape: &[u32], counters: &[u32; LEVELS]) -> FeedBeat {
-        let mut beat = FeedBeat { lanes: 0..i64::MAX, first: 0, step: 0 };
+        let first = |dimension: &FeedDimension| {
+            let steps: i64 = dimension.levels.iter().zip(counters).map(|(&stride, &k)| stride * i64::from(k)).sum();
+            dimension.offset + steps
+        };
+        if self.width > 0 {
+            let dimensions = self.dimensions.iter().zip(shape);
+            let indices = dimensions.map(|(own, &extent)| [i64::from(extent), first(own), own.lane, own.row]).collect();
+            let rows = Some(RowsOfLanes { width: i64::from(self.width), indices });
+            return FeedBeat { lanes: 0..0, first: 0, step: 0, rows };
+        }
+        let mut beat = FeedBeat { lanes: 0..i64::MAX, first: 0, step: 0, rows: None };
         for (dimension, &extent) in self.dimensions.iter().zip(shape) {
             let extent = i64::from(extent);
-            let steps: i64 = dimension.levels.iter().zip(counters).map(|(&stride, &k)| stride * i64::from(k)).sum();
-            let first = dimension.offset + steps;
+            let first = first(dimension);
             beat.first = beat.first * extent + first;
             beat.step = beat.step * extent + dimension.lane;
             // The lanes in which this index is in 0..extent.
@@ -342,20 +378,25 @@ mod tests {
     fn by_index(feed: &Feed, shape: &[u32], counters: &[u32; LEVELS], lane: u32) -> Option<usize> {
         feed.dimensions.iter().zip(shape).try_fold(0, |element, (dimension, &extent)| {
             let steps: i64 = dimension.levels.iter().zip(counters).map(|(&stride, &k)| stride * i64::from(k)).sum();
-            let index = dimension.offset + steps + dimension.lane * i64::from(lane);
+            let (row, column) = match feed.width {
+                0 => (0, lane),
+                width => (lane / width, lane % width),
+            };
+            let index = dimension.offset + steps + dimension.lane * i64::from(column) + dimension.row * i64::from(row);
             (0..i64::from(extent)).contains(&index).then(|| element * extent as usize + index as usize)
         })
     }
 
     #[test]
     fn lanes_of_a_beat_carry_what_their_indices_say() {
-        let dimension = |lane, offset, stride| FeedDimension { lane, offset, levels: [stride, 0, 0, 1] };
+        let dimension = |lane, offset, stride| FeedDimension { lane, row: 5 - lane, offset, levels: [stride, 0, 0, 1] };
         let lanes = [-3, -2, -1, 0, 1, 2, 3];
         let mut words = 0;
         for (outer, inner) in lanes.into_iter().flat_map(|outer| lanes.map(|inner| (outer, inner))) {
             for offset in -4..=7 {
                 let dimensions = vec![dimension(outer, 2, -1), dimension(inner, offset, 5)];
-                let feed = Feed { tensor: 0, counts: [3; LEVELS], dimensions };
+                let width = if offset % 2 == 0 { 3 } else { 0 };
+                let feed = Feed { tensor: 0, counts: [3; LEVELS], width, dimensions };
                 for counters in [[0, 0, 0, 0], [1, 0, 0, 2], [2, 1, 1, 1]] {
                     let beat = feed.beat(&[4, 7], &counters);
                     for lane in 0..9 {

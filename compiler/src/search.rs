@@ -1,6 +1,6 @@
 //! Search: fixed-point IR to image. The only module that knows all stages.
 //!
-//!     fixed::Program ─▶ variants (tile, windows, pieces) ─▶ placements, cheapest first ─▶ build: jobs, pads, schedule, addresses ─▶ Image
+//!     fixed::Program ─▶ variants (tile, windows, doubles, pieces) ─▶ placements, cheapest first ─▶ build: jobs, pads, schedule, addresses ─▶ Image
 //!                                                       the shortest step goes on ◀───────────┘                              verified
 //!
 //! Nothing here knows the source language, and nothing knows an algorithm by name. What the machine cannot do is refused
@@ -20,7 +20,7 @@ use crate::fixed::Program;
 use crate::image::encode;
 use crate::image::refuse::{self, Refusal};
 use crate::placed::place::{self, Placement};
-use crate::placed::{self, Axis, cost, pieces, tile, windows};
+use crate::placed::{self, Axis, cost, doubles, pieces, tile, windows};
 use crate::scheduled::Words;
 use crate::{image, jobs, scheduled};
 use arch::image::Image;
@@ -249,11 +249,13 @@ fn in_tiles(program: &Program, limits: Limits<'_>, choice: Choice) -> Result<Fou
 /// Sizes of tiles below the largest that fits that are tried.
 const SMALLER_TILES: usize = 6;
 
-/// What placements are looked for of: the program as it is and with windows, and what each becomes when every index that can be cut at a
-/// multiple of the grid is.
+/// What placements are looked for of: the program as it is and with windows, what each becomes with tensors that are there twice, and what
+/// each of these becomes when every index that can be cut at a multiple of the grid is.
 fn variants(program: &placed::Program, machine: &Machine) -> Vec<placed::Program> {
     let mut variants = vec![pieces::without_unread(program)];
     variants.extend(windows::variants(&variants[0]));
+    let doubled: Vec<placed::Program> = variants.iter().filter_map(doubles::doubled).collect();
+    variants.extend(doubled);
     let cut: Vec<placed::Program> = variants.iter().filter_map(|whole| pieces::evenly(whole, machine)).collect();
     variants.extend(cut);
     variants

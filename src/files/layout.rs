@@ -101,6 +101,8 @@ struct Beats {
     tensor: String,
     /// Counts of the loops, innermost last.
     counts: Vec<u32>,
+    /// Lanes of a row of lanes.
+    row_lanes: u32,
     /// One entry for each of the tensor's `extents`.
     index: Vec<Index>,
 }
@@ -112,8 +114,10 @@ struct Index {
     offset: i64,
     /// What each loop adds.
     per_loop: Vec<i64>,
-    /// What each lane adds.
+    /// What each lane of a row adds.
     per_lane: i64,
+    /// What each row of lanes adds.
+    per_row: i64,
 }
 
 fn travels(program: &Program, id: Option<usize>) -> Travels {
@@ -131,10 +135,11 @@ impl Layout {
         let beats = |feed: &Feed| Beats {
             tensor: image.tensors[feed.tensor].name.clone(),
             counts: feed.counts.to_vec(),
+            row_lanes: if feed.width == 0 { image.machine.stream_words() } else { feed.width },
             index: feed
                 .dimensions
                 .iter()
-                .map(|d| Index { offset: d.offset, per_loop: d.levels.to_vec(), per_lane: d.lane })
+                .map(|d| Index { offset: d.offset, per_loop: d.levels.to_vec(), per_lane: d.lane, per_row: d.row })
                 .collect(),
         };
         let feeds = |feeds: &[Feed]| feeds.iter().map(beats).collect::<Vec<_>>();
@@ -160,8 +165,8 @@ impl Layout {
         let entries = &image.entries;
         Layout {
             schema_version: 1,
-            how_to_read: "Beat k of a feed (loop counters k, innermost last) carries in lane l the element whose index in each \
-                          dimension is offset + sum(per_loop * k) + per_lane * l, counted by the tensor's extents; outside of them: 0 on the way in, dropped on the way out.",
+            how_to_read: "Beat k of a feed (loop counters k, innermost last) carries in lane l, which stands at l % row_lanes in row l / row_lanes \
+                          of the lanes, the element whose index in each dimension is offset + sum(per_loop * k) + per_lane * (l % row_lanes) + per_row * (l / row_lanes), counted by the tensor's extents; outside of them: 0 on the way in, dropped on the way out.",
             word_bits: image.machine.word(),
             stream_words: image.machine.stream_words(),
             step_length: image.step_length,

@@ -3,7 +3,7 @@
 use super::formats::{Formats, NumberReport, Numbers, Points, TensorNumbers};
 use super::refine::{Refinement, refine};
 use super::tables::{self, Choice, Use};
-use super::{Kind, Operand, Operation, Program, Role, SumBound, Tensor, verify};
+use super::{Kind, Operand, Operation, Program, Role, SumBound, Tensor, quotients, verify};
 use crate::canonical::primitive::{self, Atom, Primitive};
 use crate::ranges::Ranges;
 use crate::tensor::{self, Affine, Aggregate, Nest, Node, Start, TensorId, Unary};
@@ -22,6 +22,18 @@ use std::collections::BTreeMap;
 /// `program` is what [`crate::canonical::canonicalise`] made. Next values of states are written in place where every reader of
 /// the old value comes before; elsewhere they go through a temporary that is copied at the end.
 pub fn lower(
+    program: &tensor::Program,
+    ranges: &Ranges,
+    numbers: &Numbers,
+) -> Result<(Program, NumberReport), Vec<Diagnostic>> {
+    // Where products have no room quotients have.
+    let products = quotients::as_products(program, ranges, numbers);
+    let products = products.and_then(|(program, ranges)| lower_as_it_is(&program, &ranges, numbers).ok());
+    products.map_or_else(|| lower_as_it_is(program, ranges, numbers), Ok)
+}
+
+/// [`lower`] of a program the quotients of which are what they are to be.
+fn lower_as_it_is(
     program: &tensor::Program,
     ranges: &Ranges,
     numbers: &Numbers,

@@ -32,6 +32,7 @@
 
 mod formats;
 mod lower;
+mod quotients;
 mod refine;
 mod tables;
 mod text;

@@ -302,9 +302,10 @@ fn of_whole(mut feed: Feed, piece: &Piece) -> Feed {
     let dimension = |form: &Affine| {
         let mut whole = FeedDimension { offset: form.offset, ..FeedDimension::default() };
         for &(IterId(dimension), coefficient) in &form.terms {
-            let FeedDimension { offset, levels, lane } = own[dimension];
+            let FeedDimension { offset, levels, lane, row } = own[dimension];
             whole.offset += coefficient * offset;
             whole.lane += coefficient * lane;
+            whole.row += coefficient * row;
             for (sum, stride) in whole.levels.iter_mut().zip(levels) {
                 *sum += coefficient * stride;
             }

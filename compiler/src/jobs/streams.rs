@@ -1,7 +1,8 @@
 //! Streams: how tensors enter and leave the grid, instruction by instruction.
 //!
 //!     on the grid axis      S words per beat, PE p hears lane p mod S; groups of S PEs without an element are left out
-//!     on rows or columns    one word per beat to one row or column, all copies at once
+//!     on rows or columns    where S lanes fill whole rows, S words per beat to these rows, each column of them its own; on rows or columns
+//!                           alone copies beside each other. Else one word per beat to one row or column, all copies at once
 //!     local                 one word per beat to every PE
 //!
 //! Leaving, it is one word per beat through the trees, from one PE of those that hold copies.
@@ -9,7 +10,7 @@
 use super::job::{Access, Job, Sink};
 use super::lanes::{Bound, Lanes};
 use super::{Storage, StorageId};
-use crate::placed::Axis;
+use crate::placed::{Axis, cost};
 use arch::Origin;
 use arch::image::{Feed, FeedDimension};
 use arch::isa::LEVELS;
@@ -24,7 +25,7 @@ enum Walk {
     Row(usize),
     /// Columns of the grid.
     Column(usize),
-    /// Groups of `stream_words` PEs.
+    /// Groups of `stream_words` PEs; of rows, for a dimension on them.
     Group(usize),
 }
 
@@ -96,14 +97,19 @@ fn unroll(part: Part) -> Vec<Part> {
     (0..count).flat_map(|counter| unroll(fix(counter))).collect()
 }
 
+/// What the lanes of a beat carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    /// The first one a word for all.
+    First,
+    /// One word for each PE of a group.
+    Along,
+    /// Rows of words, for the rows of a group.
+    InRows,
+}
+
 /// The index maps of a feed.
-fn dimensions(
-    storage: &Storage,
-    machine: &Machine,
-    fixed: &[Loop],
-    loops: &[Loop],
-    scatter: bool,
-) -> Vec<FeedDimension> {
+fn dimensions(storage: &Storage, machine: &Machine, fixed: &[Loop], loops: &[Loop], lanes: Sent) -> Vec<FeedDimension> {
     let mut dimensions = vec![FeedDimension::default(); storage.shape.len()];
     let step = |walk: Walk| -> (usize, i64) {
         match walk {
@@ -111,6 +117,9 @@ fn dimensions(
             Walk::Row(d) if storage.axes[d] == Axis::Grid => (d, i64::from(machine.pes_per_pu())),
             Walk::Column(d) if storage.axes[d] == Axis::Tall => (d, i64::from(machine.pus())),
             Walk::Row(d) | Walk::Column(d) => (d, 1),
+            Walk::Group(d) if storage.axes[d] == Axis::Row => {
+                (d, i64::from(machine.stream_words() / machine.pes_per_pu()))
+            }
             Walk::Group(d) => (d, i64::from(machine.stream_words())),
         }
     };
@@ -123,9 +132,14 @@ fn dimensions(
         let (d, stride) = step(walk);
         dimensions[d].levels[base + level] = stride;
     }
-    if scatter {
-        for (dimension, axis) in dimensions.iter_mut().zip(&storage.axes) {
-            dimension.lane = i64::from(*axis == Axis::Grid);
+    for (dimension, &axis) in dimensions.iter_mut().zip(&storage.axes) {
+        match lanes {
+            Sent::First => {}
+            Sent::Along => dimension.lane = i64::from(axis == Axis::Grid),
+            Sent::InRows => {
+                dimension.lane = i64::from(axis == Axis::Column);
+                dimension.row = i64::from(axis == Axis::Row);
+            }
         }
     }
     dimensions
@@ -191,14 +205,20 @@ pub(crate) struct Load {
 
 /// The loads of a tensor, and what each carries.
 pub(crate) fn load(storage: &Storage, id: StorageId, tensor: usize, machine: &Machine) -> Vec<(Load, Feed)> {
-    let scatter = storage.axes.contains(&Axis::Grid);
+    let in_rows = cost::rows_per_transfer(&storage.axes, machine);
+    let sent = match in_rows {
+        Some(_) => Sent::InRows,
+        None if storage.axes.contains(&Axis::Grid) => Sent::Along,
+        None => Sent::First,
+    };
     let (words, rows) = (machine.stream_words(), machine.pus());
-    let lane_loops = |d: usize, axis: Axis, lanes: u32| match axis {
-        Axis::Local => vec![],
-        Axis::Row => vec![(Walk::Row(d), lanes)],
-        Axis::Column => vec![(Walk::Column(d), lanes)],
-        Axis::Grid => vec![(Walk::Group(d), lanes.div_ceil(words))],
-        Axis::Tall => vec![(Walk::Column(d), lanes.div_ceil(rows)), (Walk::Row(d), rows.min(lanes))],
+    let lane_loops = |d: usize, axis: Axis, lanes: u32| match (axis, in_rows) {
+        (Axis::Local, _) | (Axis::Column, Some(_)) => vec![],
+        (Axis::Row, Some(rows)) => vec![(Walk::Group(d), lanes.div_ceil(rows))],
+        (Axis::Row, None) => vec![(Walk::Row(d), lanes)],
+        (Axis::Column, None) => vec![(Walk::Column(d), lanes)],
+        (Axis::Grid, _) => vec![(Walk::Group(d), lanes.div_ceil(words))],
+        (Axis::Tall, _) => vec![(Walk::Column(d), lanes.div_ceil(rows)), (Walk::Row(d), rows.min(lanes))],
     };
     let mut result = Vec::new();
     for part in parts(storage, machine, &lane_loops) {
@@ -216,12 +236,13 @@ pub(crate) fn load(storage: &Storage, id: StorageId, tensor: usize, machine: &Ma
         let load = Load {
             loops: part.loops.iter().map(|l| l.1).collect(),
             write: Access { storage: id, offset: offset(&part, storage), strides: strides(&part, storage) },
-            scatter,
+            scatter: sent != Sent::First,
             group: level_of(&part.loops, |w| matches!(w, Walk::Group(_))),
             lanes,
         };
-        let dimensions = dimensions(storage, machine, &part.fixed, &part.loops, scatter);
-        result.push((load, Feed { tensor, counts: counts(&part.loops), dimensions }));
+        let dimensions = dimensions(storage, machine, &part.fixed, &part.loops, sent);
+        let width = if sent == Sent::InRows { machine.pes_per_pu() } else { 0 };
+        result.push((load, Feed { tensor, counts: counts(&part.loops), width, dimensions }));
     }
     result
 }
@@ -256,8 +277,8 @@ pub(crate) fn emit(storage: &Storage, id: StorageId, tensor: usize, machine: &Ma
         let loops = part.loops.iter().map(|l| l.1).collect();
         let what = format!("{} emit", storage.name);
         let job = Job { lanes, ..Job::copy(Origin::default(), what, loops, access, Sink::Output) };
-        let dimensions = dimensions(storage, machine, &part.fixed, &part.loops, false);
-        result.push((job, Feed { tensor, counts: counts(&part.loops), dimensions }));
+        let dimensions = dimensions(storage, machine, &part.fixed, &part.loops, Sent::First);
+        result.push((job, Feed { tensor, counts: counts(&part.loops), width: 0, dimensions }));
     }
     result
 }

@@ -21,6 +21,8 @@ pub(crate) struct Classes {
     pub(crate) movable: Vec<usize>,
     /// Pairs of classes that meet in a tensor or an operation.
     pub(crate) meet: BTreeSet<(usize, usize)>,
+    /// Classes two indices of which meet in one tensor or operation, so that none of them can leave the PE.
+    pub(crate) tangled: BTreeSet<usize>,
     /// Length of the longest index of each class.
     pub(crate) extents: BTreeMap<usize, u32>,
 }
@@ -99,13 +101,14 @@ fn classes(program: &Program, reshards: &[(usize, usize)]) -> Classes {
     tensors.iter_mut().flatten().for_each(&mut root);
     iterators.iter_mut().flatten().for_each(&mut root);
     let mut stays: BTreeSet<usize> = (0..count).filter(|&n| local[n]).map(|n| find(&mut parents, n)).collect();
-    let mut meet = BTreeSet::new();
+    let (mut meet, mut tangled) = (BTreeSet::new(), BTreeSet::new());
     for group in tensors.iter().chain(&iterators) {
         for (n, &a) in group.iter().enumerate() {
             for &b in &group[n + 1..] {
                 if a == b {
                     // Two indices of one class in one place, as in `a[i][i]`.
                     stays.insert(a);
+                    tangled.insert(a);
                 }
                 meet.insert((a.min(b), a.max(b)));
             }
@@ -121,5 +124,5 @@ fn classes(program: &Program, reshards: &[(usize, usize)]) -> Classes {
     let mut movable: Vec<usize> =
         extents.iter().filter(|&(class, &extent)| extent > 1 && !stays.contains(class)).map(|(&c, _)| c).collect();
     movable.sort_by_key(|class| std::cmp::Reverse(extents[class]));
-    Classes { tensors, iterators, movable, meet, extents }
+    Classes { tensors, iterators, movable, meet, tangled, extents }
 }

@@ -151,11 +151,27 @@ impl Cost {
     }
 }
 
+/// Rows of the grid that a transfer reaches with words of their own, where the lanes of the stream fill whole rows: then a tensor on rows and
+/// columns, or on one of them, comes in with several words per transfer.
+pub(crate) fn rows_per_transfer(axes: &[Axis], machine: &Machine) -> Option<u32> {
+    let (words, columns) = (machine.stream_words(), machine.pes_per_pu());
+    let rows = words / columns;
+    let spread = |axis| axes.contains(&axis);
+    let fills = rows > 0 && words.is_multiple_of(columns) && !spread(Axis::Grid) && !spread(Axis::Tall);
+    (fills && (spread(Axis::Column) && columns > 1 || spread(Axis::Row) && rows > 1)).then_some(rows)
+}
+
 /// Transfers that load a tensor.
 pub(crate) fn load_beats(shape: &[u32], axes: &[Axis], machine: &Machine) -> u64 {
-    let per_lane = |(&extent, axis): (&u32, &Axis)| match axis {
-        Axis::Local | Axis::Row | Axis::Column | Axis::Tall => u64::from(extent),
-        Axis::Grid => {
+    let rows = rows_per_transfer(axes, machine);
+    let per_lane = |(&extent, axis): (&u32, &Axis)| match (axis, rows) {
+        (Axis::Row, Some(rows)) => {
+            let (whole, rest) = (extent / machine.pus(), extent % machine.pus());
+            u64::from(whole * machine.pus().div_ceil(rows) + rest.div_ceil(rows))
+        }
+        (Axis::Column, Some(_)) => u64::from(extent.div_ceil(machine.pes_per_pu())),
+        (Axis::Local | Axis::Row | Axis::Column | Axis::Tall, _) => u64::from(extent),
+        (Axis::Grid, _) => {
             let (whole, rest) = (extent / machine.pes(), extent % machine.pes());
             let words = machine.stream_words();
             u64::from(whole * (machine.pes() / words) + rest.div_ceil(words))

@@ -13,7 +13,7 @@ use crate::image::text::Written;
 use crate::image::{self, encode, refuse};
 use crate::jobs::{self, fuse, levels, reshard, scalar, select};
 use crate::placed::cost::Cost;
-use crate::placed::{self, constants, pieces, place, slices, tile, windows, write_back};
+use crate::placed::{self, constants, doubles, pieces, place, slices, tile, windows, write_back};
 use crate::scheduled::colour::{self, Coloured};
 use crate::scheduled::{self, allocate, schedule};
 use crate::text;
@@ -43,6 +43,11 @@ pub const PASSES: &[Pass] = &[
         name: "windows",
         does: "placed: inputs that are read at a sum of indices get a dimension for each",
         run: |text, machine| of_placed(text, machine, |p, _| windows::variants(p).pop().unwrap_or_else(|| p.clone())),
+    },
+    Pass {
+        name: "doubles",
+        does: "placed: tensors that are read in two ways become two",
+        run: |text, machine| of_placed(text, machine, |p, _| doubles::doubled(p).unwrap_or_else(|| p.clone())),
     },
     Pass {
         name: "pieces",

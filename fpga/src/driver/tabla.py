@@ -87,11 +87,12 @@ class Layout:
         extents = self.tensors[feed["tensor"]]["extents"]
         counters = np.indices(feed["counts"]).reshape(len(feed["counts"]), -1)
         beats = counters.shape[1]
+        row, column = np.divmod(np.arange(lanes), feed["row_lanes"])
         element = np.zeros((beats, lanes), dtype=np.int64)
         inside = np.ones((beats, lanes), dtype=bool)
         for extent, index in zip(extents, feed["index"]):
             per_beat = index["offset"] + np.array(index["per_loop"], dtype=np.int64) @ counters
-            place = per_beat[:, None] + index["per_lane"] * np.arange(lanes)[None, :]
+            place = per_beat[:, None] + (index["per_lane"] * column + index["per_row"] * row)[None, :]
             inside &= (place >= 0) & (place < extent)
             element = element * extent + place
         return np.where(inside, element, -1).reshape(-1)

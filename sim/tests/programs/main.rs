@@ -4,6 +4,8 @@ mod conformance;
 mod constant_functions;
 mod damaged;
 mod distance;
+mod doubles;
+mod few_divisors;
 mod golden;
 mod ladder;
 mod ladder_languages;

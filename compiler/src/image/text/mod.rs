@@ -28,7 +28,8 @@
 //! stand in the order of the program, which the replay needs to know ([`Image::follows`]).
 //!
 //! **Streams**: the tensors, and for each instruction that loads or sends, in order and tile by tile, which element a beat carries: by loop
-//! counters, and `lane 1` by how much the index goes on from lane to lane. What lies outside of the tensor is padding.
+//! counters, and `lane 1` by how much the index goes on from lane to lane; with `width 8` lanes
+//! stand in rows of 8, and `row 1` is by how much it goes on from row to row. What lies outside of the tensor is padding.
 
 mod parse;
 mod print;

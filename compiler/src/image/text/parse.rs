@@ -266,24 +266,26 @@ fn stream_tensor(cursor: &mut Cursor, known: usize) -> Read<StreamTensor> {
     Ok(StreamTensor { name, shape, fraction, constant })
 }
 
-/// `%2[2*k2][k3 + 4 lane 1] k2<2 k3<3`
+/// `%2[2*k2][k3 + 4 lane 1] k2<2 k3<3`, `%2[k2 row 1][k3 lane 1] width 8 k2<2 k3<3`
 fn feed(cursor: &mut Cursor) -> Read<Feed> {
     let (tensor, _) = cursor.id()?;
     let mut dimensions = Vec::new();
     while cursor.take("[") {
         let (offset, terms) = read_sum(cursor, 'k', LEVELS)?;
         let lane = if cursor.take("lane") { cursor.bounded(LARGEST)? } else { 0 };
+        let row = if cursor.take("row") { cursor.bounded(LARGEST)? } else { 0 };
         let mut levels = [0; LEVELS];
         for (level, stride) in terms {
             levels[level] += stride;
         }
-        dimensions.push(FeedDimension { offset, levels, lane });
+        dimensions.push(FeedDimension { offset, levels, lane, row });
         cursor.expect("]")?;
     }
+    let width = if cursor.take("width") { cursor.integer()? } else { 0 };
     let mut counts = [1; LEVELS];
     while !cursor.at_line_end() {
         let (level, number) = count(cursor)?;
         counts[level] = number;
     }
-    Ok(Feed { tensor, counts, dimensions })
+    Ok(Feed { tensor, counts, width, dimensions })
 }

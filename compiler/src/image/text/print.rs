@@ -102,13 +102,15 @@ fn stream_tensor(number: usize, tensor: &StreamTensor) -> String {
     format!("stream %{number} {} {shape:?} q {fraction}{words}", name(own, reserved))
 }
 
-/// `%2[2*k2][k3 + 4 lane 1] k2<2 k3<3`
+/// `%2[2*k2][k3 + 4 lane 1] k2<2 k3<3`, `%2[k2 row 1][k3 lane 1] width 8 k2<2 k3<3`
 fn of_feed(feed: &Feed) -> String {
-    let index = |FeedDimension { offset, levels, lane }: &FeedDimension| {
+    let index = |FeedDimension { offset, levels, lane, row }: &FeedDimension| {
         let terms = levels.iter().copied().enumerate().filter(|(_, stride)| *stride != 0);
         let lane = if *lane == 0 { String::new() } else { format!(" lane {lane}") };
-        format!("[{}{lane}]", sum('k', *offset, terms))
+        let row = if *row == 0 { String::new() } else { format!(" row {row}") };
+        format!("[{}{lane}{row}]", sum('k', *offset, terms))
     };
     let element = format!("%{}{}", feed.tensor, list(&feed.dimensions, "", index));
-    list([vec![element], loops(&feed.counts)].concat(), " ", |part| part)
+    let width = (feed.width > 0).then(|| format!("width {}", feed.width));
+    list([vec![element], width.into_iter().collect(), loops(&feed.counts)].concat(), " ", |part| part)
 }
