@@ -320,6 +320,38 @@ fn every_error_code_has_a_test() {
     assert_none(&untested, "each code is named by a test or by a conformance program");
 }
 
+/// What docs/robustness.md says to hold is there: each row of its tables names a test or a script that is, in the file that it names.
+#[test]
+fn every_attack_has_its_test() {
+    let (files, rust, mut wrong) = (files(), rust_files(), String::new());
+    let rows =
+        files["docs/robustness.md"].lines().filter(|line| line.starts_with("| ") && !line.ends_with("held by |"));
+    let mut count = 0;
+    for row in rows {
+        count += 1;
+        let held = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        let mut known = 0;
+        for part in held.split(", ") {
+            let (quoted, file) = part.split_once(" in ").map_or((part, None), |(name, file)| (name, Some(file)));
+            let name = quoted.trim_matches('`');
+            let is_script = name.starts_with("scripts/");
+            let stands = |text: &str| text.contains(&format!("fn {name}("));
+            let found = match file {
+                _ if is_script => files.contains_key(name.split(' ').next().unwrap()),
+                Some(file) => files.get(file).is_some_and(|text| stands(text)),
+                None => rust.values().any(|text| stands(text)),
+            };
+            known += usize::from(found);
+            if !found {
+                let _ = writeln!(wrong, "{part}: {row}");
+            }
+        }
+        assert!(known > 0 || !wrong.is_empty(), "{row}");
+    }
+    assert!(count >= 40, "{count} rows");
+    assert_none(&wrong, "a row ends with tests and scripts that are there: `test` in path/file.rs, `scripts/name`");
+}
+
 /// A fault that cannot be put in any more, or of which nothing is known, shows nothing.
 #[test]
 fn every_deliberate_fault_stands_and_is_caught() {

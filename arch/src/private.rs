@@ -1,7 +1,7 @@
 //! Folders whose contents are run: nobody else may write there.
 //!
 //! ```text
-//! folder ──▶ a link?  of another user?  ──▶ refused
+//! folder ──▶ a link?  of another user?  in a folder where others may exchange it?  ──▶ refused
 //!        └─▶ ours, but others may write ──▶ closed to them
 //! ```
 
@@ -13,14 +13,19 @@ use std::path::Path;
 
 /// What others may do with a file that they may write.
 const OTHERS_WRITE: u32 = 0o022;
+/// Everybody may write, those of one's group aside.
+const EVERYBODY_WRITES: u32 = 0o002;
+/// What belongs to somebody stays where it is.
+const STICKY: u32 = 0o1000;
 
 /// Make a folder that only this user may write, or see to it that one is so.
 ///
 /// # Errors
 /// It cannot be made, is a link or no folder, or belongs to somebody else.
 pub fn folder(path: &Path) -> io::Result<()> {
-    if let Some(above) = path.parent() {
-        fs::create_dir_all(above)?;
+    if let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty()) {
+        DirBuilder::new().recursive(true).mode(0o700).create(above)?;
+        check_above(&fs::metadata(above)?)?;
     }
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -35,6 +40,17 @@ pub fn folder(path: &Path) -> io::Result<()> {
     }
     if found.mode() & OTHERS_WRITE != 0 {
         fs::set_permissions(path, Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
+/// Refuse a folder in which others could put another one in the place of ours.
+fn check_above(found: &Metadata) -> io::Result<()> {
+    if !is_ours(found) && found.uid() != 0 {
+        return Err(io::Error::other("the folder above it belongs to another user"));
+    }
+    if found.mode() & EVERYBODY_WRITES != 0 && found.mode() & STICKY == 0 {
+        return Err(io::Error::other("others may write into the folder above it"));
     }
     Ok(())
 }
@@ -75,6 +91,11 @@ mod tests {
         assert!(!is_file(&file));
         symlink(&file, place.join("other")).unwrap();
         assert!(!is_file(&place.join("other")));
+        // Who may write above it could exchange it; in a folder like /tmp only what is one's own.
+        fs::set_permissions(place.parent().unwrap(), Permissions::from_mode(0o777)).unwrap();
+        assert!(folder(&place).unwrap_err().to_string().contains("others may write into the folder above"));
+        fs::set_permissions(place.parent().unwrap(), Permissions::from_mode(0o1777)).unwrap();
+        folder(&place).unwrap();
         fs::remove_dir_all(&outside).unwrap();
     }
 }

@@ -59,6 +59,18 @@ fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String, Failure> {
     })
 }
 
+/// The same text where a carriage return alone, which ends lines of some editors, is a line end: a comment would go on to the end of the
+/// file. Places stay where they are.
+pub fn with_line_ends(text: String) -> String {
+    let mut bytes = text.into_bytes();
+    for at in 0..bytes.len() {
+        if bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n') {
+            bytes[at] = b'\n';
+        }
+    }
+    String::from_utf8(bytes).expect("one ASCII character became another")
+}
+
 /// Everything a reader gives; nothing if that is too much.
 fn taken(reader: impl Read, most: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
@@ -112,6 +124,13 @@ mod tests {
         // 32 bytes for each of 5 Mi numbers are 160 MiB; a list or an object around each is too much.
         for (value, expected) in [("0,", false), ("[0],", true), ("{\"\":0},", true)] {
             assert_eq!(refused(&value.repeat(5 << 20)), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn returns_alone_are_line_ends() {
+        for (text, expected) in [("a\rb\r\nc\r", "a\nb\r\nc\n"), ("\r\r\n\u{e4}\r", "\n\r\n\u{e4}\n"), ("", "")] {
+            assert_eq!(with_line_ends(text.to_owned()), expected);
         }
     }
 

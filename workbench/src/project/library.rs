@@ -48,7 +48,7 @@ pub fn read(path: &Path) -> Result<Source, Failure> {
     let name = path.display().to_string();
     match reading::bytes(path, reading::TEXT) {
         // Bytes that are not UTF-8 become a character that no language accepts outside comments.
-        Ok(bytes) => Ok(Source { name, text: String::from_utf8_lossy(&bytes).into_owned() }),
+        Ok(bytes) => Ok(Source { name, text: reading::with_line_ends(String::from_utf8_lossy(&bytes).into_owned()) }),
         Err(failure @ Failure::File(_)) => match built_in(path) {
             Some(text) => Ok(Source { name, text: text.to_owned() }),
             None => Err(failure),

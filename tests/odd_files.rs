@@ -1,0 +1,107 @@
+//! Files and programs that are odd or far too large, through the command line: read where that is possible, refused with the figure or the
+//! place otherwise. `scripts/endless` measures how long they take.
+
+mod tool;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use tool::{done, fails, file, tool};
+
+const LOGISTIC: &str = "programs/logistic.t";
+
+#[test]
+fn lines_end_with_returns_and_json_begins_with_a_mark() {
+    let folder = tempfile::tempdir().unwrap();
+    let text =
+        "model_input x[3];\rmodel_output y;\r// a comment ends here\riterator i[0:3];\ry = sum[i](x[i] * x[i]);\r";
+    let program = file(folder.path(), "returns.t", text);
+    let inputs = file(folder.path(), "mark.json", "\u{feff}{\"x\": [1, 2, 3]}");
+    let values = done(&["eval", &program, "--inputs", &inputs, "--format", "json"]).json();
+    assert_eq!(values["values"]["y"], 14.0);
+}
+
+#[test]
+fn clocks_that_no_board_has_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for clock in ["1e300", "nan", "inf", "-1", "0"] {
+        let config = file(folder.path(), "c.toml", format!("[board]\nname = \"ulx3s\"\nclock_mhz = {clock}\n"));
+        fails(&["check", LOGISTIC, "--config", &config], 1, &["E-CONFIG", "above 0 and at most 10000 MHz", ":3:"]);
+    }
+}
+
+/// Names, cells and paths of 5,000 characters, in each kind of file.
+#[test]
+fn messages_do_not_repeat_what_is_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = "q".repeat(5000);
+    let place = |name: &str, text: String| file(folder.path(), name, text);
+    let program = place("p.t", format!("model_input x; h = {long};"));
+    let config = place("c.toml", format!("[machine]\n{long} = 1\n"));
+    let data = place("d.csv", format!("a,b\n1,0\n{long},1\n"));
+    let inputs = place("in.json", format!("{{\"{long}\": 1}}"));
+    let short = place("short.t", "model_input x; h = x;".to_owned());
+    for arguments in [
+        &["check", &program][..],
+        &["check", LOGISTIC, "--config", &config],
+        &["train", LOGISTIC, "--data", &data],
+        &["eval", &short, "--inputs", &inputs],
+        &["weights", &inputs],
+    ] {
+        let output = tool(arguments).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && !said.is_empty(), "{arguments:?}");
+        let longest = said.split(|c: char| c != 'q').map(str::len).max().unwrap();
+        assert!(longest <= 200, "{arguments:?}: {longest} characters of the input");
+    }
+}
+
+/// Each ends in E-LIMIT with the figure that is too large.
+#[test]
+fn what_is_far_too_large_is_refused_with_its_figure() {
+    let folder = tempfile::tempdir().unwrap();
+    let head = "mu = 0.01; m = 8; model_input x[m]; model_output y; model w[m]; gradient g[m] -> w; iterator i[0:m];\n";
+    let chain = (0..400).fold(String::new(), |text, n| text + &format!("a{} = a{n} * y;\n", n + 1));
+    let chain = format!("{head}a0 = sum[i](w[i] * x[i]);\n{chain}d = a400 - y; g[i] = d * x[i];\n");
+    let chain = file(folder.path(), "chain.t", chain);
+    file(folder.path(), "chain.toml", "[train]\nprediction = 'a400'\nloss = 'squared'\n");
+    fails(&["explain", &chain], 1, &["E-LIMIT", "404 statements, the limit is 256", "--limit statements=N"]);
+    let product = format!("{head}h = sum[i](w[i] * x[i]){};\nd = h - y; g[i] = d * x[i];\n", " * y".repeat(400));
+    let product = file(folder.path(), "product.t", product);
+    file(folder.path(), "product.toml", "[train]\nprediction = 'h'\nloss = 'squared'\n");
+    fails(&["explain", &product], 1, &["E-LIMIT", "801 operands and operations, the limit is 512"]);
+    fails(&["explain", LOGISTIC, "--set", "m=1000000"], 1, &["E-LIMIT", "1000000 values", "at most 262144"]);
+    fails(&["explain", LOGISTIC, "--set", "m=16777216"], 1, &["E-LIMIT", "16777216 values"]);
+    fails(&["explain", LOGISTIC, "--set", "m=4294967296"], 1, &["E-LIMIT", "more than 16777216 elements"]);
+    for shape in ["(1000000000000, 0)", "(0, 1000000000000)", "(4294967296, 4294967296)"] {
+        let header = format!("{:117}\n", format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"));
+        let bytes = [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes()].concat();
+        let data = file(folder.path(), "d.npy", bytes);
+        fails(&["train", LOGISTIC, "--data", &data], 1, &["E-LIMIT", "at most 20000000 elements"]);
+    }
+    fails(&["check", "/dev/zero", "--lang", "t"], 1, &["E-LIMIT", "more than 16 MiB"]);
+}
+
+/// Without a home the cache is a folder of this user alone.
+#[test]
+fn without_a_home_the_cache_is_private() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = || {
+        let mut command = tool(&["cache"]);
+        for name in ["HOME", "XDG_CACHE_HOME", "TABLA_GEN_TOOLS"] {
+            command.env_remove(name);
+        }
+        command.env("TMPDIR", folder.path()).output().unwrap()
+    };
+    let output = cache();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let [made] = &fs::read_dir(folder.path()).unwrap().map(Result::unwrap).collect::<Vec<_>>()[..] else {
+        panic!("one folder is made")
+    };
+    assert_eq!(made.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    assert!(String::from_utf8(output.stdout).unwrap().contains(made.path().to_str().unwrap()));
+    // Others could exchange what is in it.
+    fs::set_permissions(made.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let refused = cache();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && said.contains("others may write"), "{said}");
+}
