@@ -2,6 +2,7 @@
 
 mod tool;
 
+use serde_json::Value;
 use std::fs;
 use tool::{done, fails};
 
@@ -26,6 +27,27 @@ fn the_page_is_current() {
     assert_eq!(measured.lines().count(), 2 + 2 * NAMES.len());
     let old: Vec<&str> = measured.lines().filter(|line| !page.lines().any(|known| known == *line)).collect();
     assert!(old.is_empty(), "run scripts/performance; docs/performance.md lacks\n{}", old.join("\n"));
+}
+
+/// What is said per sample is what a longer training takes more, by the cycle counter of the machine.
+#[test]
+fn cycles_per_sample_are_those_of_a_training() {
+    let common =
+        ["programs/logistic.t", "--data", "examples/breast_cancer.csv", "--config", "tiny", "--format", "json"];
+    let json = |words: &[&str]| -> Value { done(&[words, &common[..]].concat()).json() };
+    let cycles = |rows: &str| {
+        json(&["train", "--engine", "array", "--epochs", "1", "--limit", rows])["cycles"]
+            .as_f64()
+            .expect("an array counts")
+    };
+    let measured = (cycles("30") - cycles("10")) / 20.0;
+    assert_eq!(json(&["explain"])["cycles_per_sample"].as_f64(), Some(measured));
+    let folder = tempfile::tempdir().unwrap();
+    let report = json(&["build", "--out", folder.path().to_str().unwrap()])["report"].take();
+    assert_eq!(report["cycles"]["cycles_per_sample"].as_f64(), Some(measured));
+    let second = report["cycles"]["samples_per_second"].as_f64().unwrap();
+    let clock = report["board"]["clock_mhz"].as_f64().unwrap();
+    assert!((second * measured / (clock * 1e6) - 1.0).abs() < 1e-9, "{second} samples per second at {clock} MHz");
 }
 
 #[test]

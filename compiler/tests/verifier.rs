@@ -9,6 +9,7 @@ use compiler::language::{self, Language};
 use compiler::ranges::Ranges;
 use compiler::scheduled::Cause;
 use compiler::search::{Compiled, compile_fitted};
+use compiler::tensor::Program;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -26,14 +27,17 @@ fn of(name: &str, set: &[(&str, f64)], size: u32, grid: (u32, u32), scalar: Opti
     let dialect = language::Options { set, ..language::Options::default() };
     let (program, _) = language::parse(Language::Tabla, &text, &dialect).expect("a good program");
     let batch = Batch { size, reduction: Reduction::Mean };
-    let options = Options { keep: Keep::Training { predictions: Vec::new() }, batch };
-    let canonical = canonicalise(&program, &options).expect("it can be batched");
+    lowered(&program, &Options { keep: Keep::Training { predictions: Vec::new() }, batch }, grid, scalar)
+}
+
+fn lowered(program: &Program, options: &Options, grid: (u32, u32), scalar: Option<bool>) -> Compiled {
+    let canonical = canonicalise(program, options).expect("it can be batched");
     let ranges = Ranges { tensors: vec![Some((-1.0, 1.0)); canonical.tensors.len()] };
     let (lowered, _) = fixed::lower(&canonical, &ranges, &Numbers::of_width(16)).expect("numbers fit");
     let spec = MachineSpec {
         pus: Some(grid.0),
         pes_per_pu: Some(grid.1),
-        stream_words: Some(32),
+        stream_words: Some(32.min(grid.0 * grid.1)),
         scalar,
         ..MachineSpec::default()
     };
@@ -144,6 +148,36 @@ fn every_fault_of_the_scalar_unit_is_noticed() {
     });
     let said = said.expect("a place in the program is missing");
     assert!(said.contains("each scalar instruction has a place"), "{said}");
+}
+
+/// A divider takes a quotient every 2 W + 1 cycles. Sums, roots and buses that all keep a faster pace have only that against them.
+#[test]
+fn quotients_that_come_too_fast_are_noticed() {
+    let text = "def quotients(float(N) A, float(N) B) -> (Q) { Q(i) = A(i) / B(i) }";
+    let shapes = ["A", "B"].map(|name| (name.to_owned(), vec![6])).to_vec();
+    let dialect = language::Options { shapes, ..language::Options::default() };
+    let (program, _) = language::parse(Language::TensorComprehensions, text, &dialect).expect("a good program");
+    let keep = Keep::Prediction { names: vec!["Q".to_owned()] };
+    let compiled = lowered(&program, &Options { keep, batch: Batch::SINGLE }, (1, 1), Some(false));
+    let image = &compiled.image;
+    let paced = |image: &Image, interval: u32| {
+        let mut wrong = image.clone();
+        let right = 2 * image.machine.word() + 1;
+        let mut count = 0;
+        let mut change = |own: &mut u32| {
+            if *own == right {
+                (*own, count) = (interval, count + 1);
+            }
+        };
+        wrong.alu.iter_mut().for_each(|instruction| change(&mut instruction.interval));
+        wrong.root.iter_mut().for_each(|instruction| change(&mut instruction.interval));
+        wrong.moves.iter_mut().for_each(|instruction| change(&mut instruction.interval));
+        assert!(count >= 3, "{count} instructions divide");
+        complaint(image, |image| *image = wrong)
+    };
+    assert_eq!(paced(image, 33), None, "words of 16 bits");
+    let said = paced(image, 32).expect("it goes unnoticed");
+    assert!(said.contains("the divider is busy"), "{said}");
 }
 
 /// Without the unit every PE does the same.

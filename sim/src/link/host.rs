@@ -338,3 +338,40 @@ enum Answer {
 fn line(error: io::Error) -> LinkError {
     LinkError::Line(error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers each request with these frames, whatever it asks for.
+    struct Prepared(Vec<Vec<u8>>);
+
+    impl Wire for Prepared {
+        fn send(&mut self, _: &[u8]) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn receive(&mut self, buffer: &mut [u8], _: Duration) -> io::Result<usize> {
+            let bytes: Vec<u8> = self.0.drain(..).flatten().collect();
+            buffer[..bytes.len()].copy_from_slice(&bytes);
+            Ok(bytes.len())
+        }
+    }
+
+    /// Replies to earlier and later requests, a damaged one among them, come before the right one.
+    #[test]
+    fn only_the_reply_to_this_request_is_taken() {
+        let reply = |sequence: u8, value: u32| {
+            let header = [sequence, Status::Ok as u8, 0, 0, 0, 0];
+            link::encode(&[&header[..], &value.to_le_bytes()].concat())
+        };
+        let mut damaged = reply(8, 13);
+        damaged[3] ^= 1;
+        let wire = Prepared(vec![reply(7, 11), reply(9, 12), damaged, reply(8, 14), reply(8, 15)]);
+        let patience = Patience { reply: Duration::from_millis(50), attempts: 1, ..Patience::default() };
+        let machine = Machine::grid(1, 1, 16).unwrap();
+        let (decoder, received) = (Decoder::of_replies(), VecDeque::new());
+        let mut link = Link { wire, patience, sequence: 7, decoder, received, machine };
+        assert_eq!(link.read(&[0]), Ok(vec![14]));
+    }
+}

@@ -210,6 +210,9 @@ pub fn comparison(engines: &Engines) -> Option<Comparison> {
 mod tests {
     use super::*;
     use engine::Field;
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+    use std::rc::Rc;
 
     /// `w - mu * sum over the batch of (w x - y) x`, on the reals.
     struct Line {
@@ -273,6 +276,45 @@ mod tests {
         assert_eq!((sum.samples, sum.cycles), (300 * 5, Some(300 * 30)));
         let mean = line(Reduction::Mean);
         assert_eq!((mean.samples, mean.cycles), (300 * 4, Some(300 * 20)));
+    }
+
+    /// Keeps the samples of each run in their order.
+    struct Recorder(Rc<RefCell<Vec<Vec<f64>>>>);
+
+    impl Engine for Recorder {
+        fn load(&mut self, _: &Model) {}
+        fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
+            self.0.borrow_mut().push(steps.iter().map(|step| step[0][0]).collect());
+            Ok(Run::default())
+        }
+        fn model(&self) -> Model {
+            Model::new()
+        }
+    }
+
+    /// Every epoch has each sample once; only where they are shuffled, no two epochs have the same order.
+    #[test]
+    fn epochs_differ_in_their_order_where_they_are_shuffled() {
+        let steps: Vec<Step> = (0..20).map(|n| vec![vec![f64::from(n)]]).collect();
+        for (order, orders) in [(Order::Shuffled, 9), (Order::Rows, 1)] {
+            let seen = Rc::new(RefCell::new(Vec::new()));
+            let recorder = || Box::new(Recorder(Rc::clone(&seen)));
+            let mut engines = Engines { full: recorder(), rest: None, predict: recorder() };
+            let reduction = Reduction::Mean;
+            let schedule = Schedule { epochs: 9, batch: 1, reduction, order, seed: 3, rate: None };
+            train(&mut engines, &steps, &schedule, &Model::new(), &mut |_, _, _| Ok(ControlFlow::Continue(())))
+                .unwrap();
+            let seen = seen.borrow();
+            assert_eq!(seen.len(), 9);
+            for run in seen.iter() {
+                let mut sorted = run.clone();
+                sorted.sort_by(f64::total_cmp);
+                assert!(sorted.iter().copied().eq((0..20).map(f64::from)), "{run:?}");
+            }
+            let different: BTreeSet<Vec<u64>> =
+                seen.iter().map(|run| run.iter().map(|sample| sample.to_bits()).collect()).collect();
+            assert_eq!(different.len(), orders, "{order:?}");
+        }
     }
 
     #[test]
