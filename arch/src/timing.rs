@@ -37,6 +37,10 @@ pub const MOVE_TO_ALU: u64 = 1;
 /// Cycles from the transfer of a beat of the input stream to the cycle in which it is at the pads' write ports.
 pub const LOAD_WRITE: u64 = DISTRIBUTION;
 
+/// Cycles from an address at the control port to its register at `control_read`: the address is held, one of each four registers is
+/// taken, and then one of those. The value is that of the cycle after the address.
+pub const CONTROL_READ: u64 = 3;
+
 /// Which root unit a value goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unit {

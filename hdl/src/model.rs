@@ -25,7 +25,7 @@ pub struct Inputs {
 /// What the ports of a grid show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outputs {
-    /// The register at the address of the cycle before.
+    /// The register at the address of [`arch::timing::CONTROL_READ`] cycles before.
     pub control_read: u32,
     /// The input is taken.
     pub in_ready: bool,

@@ -189,6 +189,7 @@ fn with_constants(text: &str) -> String {
         number("BUFFER_LOG2", "", link::BUFFER_WORDS.ilog2().to_string()),
         number("CONTROL", "[19:0] ", format!("20'd{}", registers::CONTROL)),
         number("ABORT_BIT", "", registers::ABORT.ilog2().to_string()),
+        number("READ_CYCLES", "[3:0] ", format!("4'd{}", arch::timing::CONTROL_READ)),
     ];
     constants.extend(Command::ALL.map(|(command, name, ..)| byte(name, command as u8)));
     constants.extend(Status::ALL.map(|(status, name, _)| byte(name, status as u8)));

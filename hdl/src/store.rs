@@ -11,7 +11,7 @@
 use crate::{Design, Leaves, TOP};
 use arch::rtl::Rtl;
 use arch::store::{self, Mode};
-use arch::{Machine, registers};
+use arch::{Machine, registers, timing};
 
 /// Name of a grid with its store.
 pub const STORED_TOP: &str = "stored_tabla";
@@ -41,6 +41,7 @@ pub fn store_modules() -> String {
     let mut constants = format!("    localparam [3:0] REGION = 4'd{};\n", store::REGION);
     constants += &address("CONTROL", registers::CONTROL);
     constants += &format!("    localparam ABORT_BIT = {};\n", registers::ABORT.ilog2());
+    constants += &format!("    localparam READ_CYCLES = {};\n", timing::CONTROL_READ);
     for (mode, name, _) in Mode::ALL {
         constants += &format!("    localparam [1:0] {name} = 2'd{};\n", mode as u32);
     }

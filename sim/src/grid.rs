@@ -5,8 +5,8 @@
 //!      control ◀──▶│  grid  │
 //!                  └────────┘
 //!
-//! Each call is exactly one clock cycle (docs/machine.md sections 5 to 7), so two simulators that are given the same
-//! calls must return the same values, call by call. Words are sign-extended; a beat holds `stream_words` of them.
+//! Each call is exactly one clock cycle, a read of a register [`arch::timing::CONTROL_READ`] (docs/machine.md sections 5 to 7), so two
+//! simulators that are given the same calls must return the same values, call by call. Words are sign-extended; a beat holds `stream_words` of them.
 //!
 //! | module | does |
 //! |---|---|
@@ -37,8 +37,8 @@ pub trait Grid {
     /// is accepted.
     fn control_write(&mut self, address: u32, data: u32);
 
-    /// Read one register through the control port: the value it has in the cycle of this call. Takes one cycle; the streams
-    /// are idle in it.
+    /// Read one register through the control port: the value it has in the cycle after the first one of this call. Takes
+    /// [`arch::timing::CONTROL_READ`] cycles; the streams are idle in them.
     fn control_read(&mut self, address: u32) -> u32;
 
     /// One cycle with the control port idle: offer `input`, one word per stream lane, and accept an output if

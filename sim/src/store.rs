@@ -9,6 +9,7 @@
 use crate::grid::{CycleResult, Grid};
 use arch::registers::{ABORT, CONTROL};
 use arch::store::{self, BEATS_BITS, COUNT_BITS, Mode, PATTERN_ENTRIES, QUEUE, REGION, WIDTH_BITS};
+use arch::timing;
 use std::collections::VecDeque;
 
 /// A grid and its store.
@@ -160,12 +161,17 @@ impl<G: Grid> Grid for Stored<G> {
 
     fn control_read(&mut self, address: u32) -> u32 {
         if is_here(address) {
-            let value = self.read(address);
             self.transfer(None, false);
+            let value = self.read(address);
+            for _ in 1..timing::CONTROL_READ {
+                self.transfer(None, false);
+            }
             return value;
         }
         let value = self.grid.control_read(address);
-        self.advance(None, false);
+        for _ in 0..timing::CONTROL_READ {
+            self.advance(None, false);
+        }
         value
     }
 

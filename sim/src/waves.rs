@@ -17,6 +17,7 @@ pub mod writer;
 
 use crate::array::Array;
 use crate::grid::{CycleResult, Grid};
+use arch::timing;
 use signals::{Moment, Ports, Signal, Value};
 use std::ops::Range;
 use writer::{WriteWaves, Writer};
@@ -150,8 +151,14 @@ impl Grid for Waved {
     }
 
     fn control_read(&mut self, address: u32) -> u32 {
-        let value = self.array.control_read(address);
-        self.record(&Ports { control: Some((false, address, value)), ..Ports::default() });
+        let mut value = 0;
+        for cycle in 0..timing::CONTROL_READ {
+            if cycle == 1 {
+                value = self.array.register(address);
+            }
+            self.array.cycle(None, false);
+            self.record(&Ports { control: Some((false, address, value)), ..Ports::default() });
+        }
         value
     }
 

@@ -8,6 +8,7 @@
 
 use arch::machine::MachineSpec;
 use arch::rtl::Rtl;
+use arch::timing;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::language::{self, Language};
 use sim::array::Array;
@@ -113,7 +114,7 @@ impl Grid for Static {
     fn control_read(&mut self, address: u32) -> u32 {
         self.idle();
         self.set("control_address", address);
-        self.step();
+        (0..timing::CONTROL_READ).for_each(|_| self.step());
         self.get("control_read")
     }
 

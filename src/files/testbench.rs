@@ -10,7 +10,7 @@
 use crate::commands::build::LICENCE;
 use crate::output::Files;
 use arch::axi::{self, Cause, Geometry};
-use arch::{Image, registers};
+use arch::{Image, registers, timing};
 use hdl::shell;
 use sim::array::Array;
 use sim::grid::{Recorded, Session, Stalls};
@@ -90,6 +90,7 @@ fn write(files: &mut Files, image: &Image, session: &Session, cycles: u64) {
         ("EXPECTED_CYCLES", cycles),
         ("PATIENCE", patience),
         ("CONTROL", registers::CONTROL.into()),
+        ("READ_CYCLES", timing::CONTROL_READ),
         ("BUSY", registers::BUSY.into()),
         ("DONE", registers::DONE.into()),
         ("CYCLES_LOW", registers::CYCLES_LOW.into()),

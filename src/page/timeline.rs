@@ -97,8 +97,14 @@ impl Grid for Watched {
     }
 
     fn control_read(&mut self, address: u32) -> u32 {
-        let value = self.array.control_read(address);
-        self.remember();
+        let mut value = 0;
+        for cycle in 0..timing::CONTROL_READ {
+            if cycle == 1 {
+                value = self.array.register(address);
+            }
+            self.array.cycle(None, false);
+            self.remember();
+        }
         value
     }
 

@@ -59,7 +59,7 @@ module proof (
         if (started) assert (!active && !stopping && !output_waits);
         if (stopping) assert (!active && !started);
 `ifdef SOON
-        assert (quiet_write < 5 && quiet_read < 5);
+        assert (quiet_write < 7 && quiet_read < 7);
 `endif
     end
 endmodule

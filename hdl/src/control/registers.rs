@@ -8,7 +8,9 @@ use crate::rtl::signal::{GetBit, Number, Wide};
 use crate::rtl::wiring::comment;
 use arch::Machine;
 use arch::registers::{self, ADDRESS_BITS, Region};
+use arch::timing::CONTROL_READ;
 use rust_hdl::prelude::*;
+use std::collections::BTreeSet;
 
 /// Takes an address apart: `{region, index, chunk}`.
 #[derive(LogicBlock)]
@@ -99,53 +101,103 @@ const READABLE: [u32; 25] = [
 /// The same of a grid with a scalar unit.
 const READABLE_SCALAR: [u32; 1] = [registers::ENTRY_STEP_SCALAR];
 
-/// The register at an address, 0 where there is none. A leaf: one `case` is a third of the logic of a chain of `if`.
+/// Low bits of an address, which choose in a group of registers.
+const GROUP_BITS: u32 = 2;
+
+/// The register at an address, [`CONTROL_READ`] cycles later; 0 where there is none.
+///
+///     address ──▶ held, at ──▶ one of each four registers, 0 if it is none of them ──▶ or ──▶ value
+///
+/// Registers lie where they are used, all over the sequencer: the way from there to one place has a cycle of its own.
 #[derive(LogicBlock)]
 struct ReadSelect {
+    clock: Signal<In, Clock>,
     address: Wide<In>,
     values: Vec<Wide<In>>,
     more: Vec<Wide<In>>,
     value: Wide<Out>,
-    _addresses: &'static [u32],
-    _more: &'static [u32],
+    held: Wide<Local>,
+    /// Whether the address is one of a group.
+    at: Vec<Signal<Local, Bit>>,
+    group: Vec<Wide<Local>>,
+    _addresses: Vec<u32>,
+    /// The upper bits of the addresses of each group.
+    _groups: Vec<u32>,
 }
 
 impl ReadSelect {
-    fn new(addresses: &'static [u32], more: &'static [u32]) -> Self {
+    fn new(addresses: &[u32], more: &[u32]) -> Self {
+        let all = [addresses, more].concat();
+        let groups: Vec<u32> = all.iter().map(|at| at >> GROUP_BITS).collect::<BTreeSet<_>>().into_iter().collect();
         ReadSelect {
+            clock: Signal::default(),
             address: Wide::new(ADDRESS_BITS),
             values: addresses.iter().map(|_| Wide::new(CHUNK_BITS)).collect(),
             more: more.iter().map(|_| Wide::new(CHUNK_BITS)).collect(),
             value: Wide::new(CHUNK_BITS),
-            _addresses: addresses,
-            _more: more,
+            held: Wide::new(GROUP_BITS),
+            at: groups.iter().map(|_| Signal::default()).collect(),
+            group: groups.iter().map(|_| Wide::new(CHUNK_BITS)).collect(),
+            _addresses: all,
+            _groups: groups,
         }
+    }
+
+    /// Number among `values` and `more`, and low bits of the address, of the registers of a group.
+    fn registers(&self, group: u32) -> impl Iterator<Item = (usize, u32)> {
+        let numbered = self._addresses.iter().copied().enumerate();
+        numbered.filter(move |(_, at)| at >> GROUP_BITS == group).map(|(n, at)| (n, at % (1 << GROUP_BITS)))
     }
 }
 
 impl Logic for ReadSelect {
     fn update(&mut self) {
+        if !self.clock.pos_edge() {
+            return;
+        }
+        let values: Vec<i128> = self.values.iter().chain(&self.more).map(Wide::val).collect();
         let address = self.address.val();
-        let all = self._addresses.iter().zip(&self.values).chain(self._more.iter().zip(&self.more));
-        let found = all.into_iter().find(|&(&at, _)| i128::from(at) == address);
-        self.value.next = found.map_or(0, |(_, value)| value.val());
+        self.value.next = self.group.iter().fold(0, |value, group| value | group.val());
+        for (g, &group) in self._groups.iter().enumerate() {
+            let chosen = |&(_, low): &(usize, u32)| self.at[g].val() && i128::from(low) == self.held.val();
+            let next = self.registers(group).find(chosen).map_or(0, |(n, _)| values[n]);
+            self.group[g].next = next;
+            self.at[g].next = address >> GROUP_BITS == i128::from(group);
+        }
+        self.held.next = address % (1 << GROUP_BITS);
     }
     fn connect(&mut self) {
         self.value.connect();
+        self.held.connect();
+        self.at.iter_mut().for_each(Logic::connect);
+        self.group.iter_mut().for_each(Logic::connect);
     }
     fn hdl(&self) -> Verilog {
-        let cases_of = |values: &str, addresses: &[u32]| -> String {
-            let case = |(number, at)| format!("        {ADDRESS_BITS}'h{at:x}: value = {values}${number};\n");
-            addresses.iter().enumerate().map(case).collect()
-        };
-        let cases = cases_of("values", self._addresses) + &cases_of("more", self._more);
-        Verilog::Custom(format!(
-            "// read_select: the register at an address of the control port.
-always @(*)
-    case (address)
-{cases}        default: value = {CHUNK_BITS}'d0;
-    endcase"
-        ))
+        let mut text = format!(
+            "// read_select: the register at an address of the control port, {CONTROL_READ} cycles later.\nreg [{}:0] held;\n",
+            GROUP_BITS - 1
+        );
+        for g in 0..self._groups.len() {
+            text += &format!("reg at${g};\nreg [{}:0] group${g};\n", CHUNK_BITS - 1);
+        }
+        text += &format!("always @(posedge clock) begin\n    held <= address[{}:0];\n", GROUP_BITS - 1);
+        for (g, &group) in self._groups.iter().enumerate() {
+            let (top, bits) = (ADDRESS_BITS - 1, ADDRESS_BITS - GROUP_BITS);
+            text += &format!("    at${g} <= address[{top}:{GROUP_BITS}] == {bits}'d{group};\n    case (held)\n");
+            let mut left = 1 << GROUP_BITS;
+            for (n, low) in self.registers(group) {
+                let more = n.checked_sub(self.values.len());
+                let name = more.map_or(format!("values${n}"), |n| format!("more${n}"));
+                text += &format!("        {GROUP_BITS}'d{low}: group${g} <= {name};\n");
+                left -= 1;
+            }
+            if left > 0 {
+                text += &format!("        default: group${g} <= {CHUNK_BITS}'d0;\n");
+            }
+            text += &format!("    endcase\n    if (!at${g}) group${g} <= {CHUNK_BITS}'d0;\n");
+        }
+        let all: Vec<String> = (0..self._groups.len()).map(|g| format!("group${g}")).collect();
+        Verilog::Custom(text + &format!("    value <= {};\nend", all.join(" | ")))
     }
 }
 
@@ -223,7 +275,6 @@ pub(crate) struct ControlRegisters {
     held_emit_step: Setting,
     held_emit_model: Setting,
     held_load_model: Setting,
-    answer: Register,
     select: ReadSelect,
     status: Wide<Local>,
     at_control: Number,
@@ -305,7 +356,6 @@ impl ControlRegisters {
             held_emit_step: setting(registers::ENTRY_EMIT_STEP),
             held_emit_model: setting(registers::ENTRY_EMIT_MODEL),
             held_load_model: setting(registers::ENTRY_LOAD_MODEL),
-            answer: held(),
             select: ReadSelect::new(&READABLE, &READABLE_SCALAR[..widths.scalars]),
             status: Wide::new(CHUNK_BITS),
             at_control: at(registers::CONTROL),
@@ -356,7 +406,7 @@ impl Logic for ControlRegisters {
             held_step_move,
             held_step_load
         );
-        clock!(self, clock, held_emit_step, held_emit_model, held_load_model, answer);
+        clock!(self, clock, held_emit_step, held_emit_model, held_load_model, select);
         self.steps.next = self.held_steps.q.val();
         self.step_length.next = self.held_step_length.q.val();
         self.step_alu.next = self.held_step_alu.q.val();
@@ -366,7 +416,7 @@ impl Logic for ControlRegisters {
         self.emit_step.next = self.held_emit_step.q.val();
         self.emit_model.next = self.held_emit_model.q.val();
         self.load_model.next = self.held_load_model.q.val();
-        self.read.next = self.answer.q.val();
+        self.read.next = self.select.value.val();
 
         self.start.next = self.write.val() && self.address.val() == self.at_control.val() && self.data.val().get_bit(0);
         self.abort.next = self.write.val() && self.address.val() == self.at_control.val() && self.data.val().get_bit(3);
@@ -465,7 +515,6 @@ impl Logic for ControlRegisters {
         for i in 0..self.step_scalar.len() {
             self.select.more[i].next = self.step_scalar[i].val();
         }
-        self.answer.d.next = self.select.value.val();
     }
 }
 

@@ -12,6 +12,7 @@ use arch::Machine;
 use arch::axi::{self, AxiPort, Behind, Cause, Geometry, Interface};
 use arch::registers::{self, Access, Region};
 use arch::rtl::{Direction, Rtl};
+use arch::timing;
 use std::fmt::Write;
 
 /// Name of the top module.
@@ -57,6 +58,7 @@ fn map() -> String {
         axi::REGISTERS.len()
     );
     let _ = writeln!(text, "    localparam [31:0] ABORT = 32'd{};", registers::ABORT);
+    let _ = writeln!(text, "    localparam READ_CYCLES = {};", timing::CONTROL_READ);
     // {is a register of the grid, its number}
     let grid = axi::REGISTERS.iter().filter_map(|register| match register.behind {
         Behind::Grid(number) => Some((register.offset / 4, format!("6'd{}", 32 + number))),

@@ -64,14 +64,14 @@ module sample_store #(
         .records_left(records_left), .epochs_left(epochs_left)
     );
 
-    wire [LANES*WORD-1:0] value, data;
+    wire [LANES*WORD-1:0] row_value, data;
     store_rows #(.BITS(LANES*WORD), .ROWS(ROWS), .ADDRESS(ADDRESS)) memory (
-        .clock(clock), .write(fill), .row(row[ADDRESS-1:0]), .data(in_data), .value(value)
+        .clock(clock), .write(fill), .row(row[ADDRESS-1:0]), .data(in_data), .value(row_value)
     );
 
     wire passing = mode == PASS && drained;
     store_queue #(.WORD(WORD), .LANES(LANES)) queue (
-        .clock(clock), .flush(halt), .issue(issue), .lane(lane), .width(width), .value(value), .may(may), .drained(drained),
+        .clock(clock), .flush(halt), .issue(issue), .lane(lane), .width(width), .value(row_value), .may(may), .drained(drained),
         .data(data), .valid(valid), .taken(valid && grid_ready)
     );
     assign in_ready = passing ? grid_ready : mode == FILL && !full;
@@ -79,21 +79,27 @@ module sample_store #(
     assign grid_data = passing ? in_data : data;
 
     wire [1:0] mode_now = drained ? mode : PLAY;
-    reg asked;
-    reg [31:0] answer;
-    always @(posedge clock) begin
-        asked <= here;
-        case (control_address)
-            SIZE: answer <= ROWS;
-            MODE: answer <= {30'd0, mode_now};
-            RECORDS: answer <= {8'd0, records};
-            EPOCHS: answer <= {8'd0, epochs};
-            RECORDS_LEFT: answer <= {8'd0, records_left};
-            EPOCHS_LEFT: answer <= {8'd0, epochs_left};
-            TAG: answer <= tag;
-            ROW: answer <= {{(31 - ADDRESS){1'b0}}, row};
-            default: answer <= 32'd0;
+    // An answer comes as late as one of the grid, and is that of the cycle after the address, too.
+    reg [19:0] held;
+    reg [READ_CYCLES-1:0] asked;
+    reg [31:0] value;
+    reg [32*READ_CYCLES-33:0] answers;
+    always @(*)
+        case (held)
+            SIZE: value = ROWS;
+            MODE: value = {30'd0, mode_now};
+            RECORDS: value = {8'd0, records};
+            EPOCHS: value = {8'd0, epochs};
+            RECORDS_LEFT: value = {8'd0, records_left};
+            EPOCHS_LEFT: value = {8'd0, epochs_left};
+            TAG: value = tag;
+            ROW: value = {{(31 - ADDRESS){1'b0}}, row};
+            default: value = 32'd0;
         endcase
+    always @(posedge clock) begin
+        held <= control_address;
+        asked <= {asked[READ_CYCLES-2:0], here};
+        answers <= {answers[32*READ_CYCLES-65:0], value};
     end
-    assign control_read = asked ? answer : grid_read;
+    assign control_read = asked[READ_CYCLES-1] ? answers[32*READ_CYCLES-33 -: 32] : grid_read;
 endmodule

@@ -24,6 +24,7 @@ use crate::grid::{CycleResult, Grid};
 use arch::Image;
 use arch::machine::Machine;
 use arch::registers::{self, Region};
+use arch::timing;
 use datapath::Datapath;
 use sequencer::Sequencer;
 use values::Values;
@@ -146,6 +147,13 @@ impl Array {
         self.datapath.reset();
         self.halting = false;
     }
+
+    /// What a register of the control port holds in this cycle.
+    pub fn register(&self, address: u32) -> u32 {
+        let value = if address == registers::IMAGE { self.image } else { self.sequencer.read_register(address) };
+        let saturated = address == registers::CONTROL && self.datapath.saturated();
+        if saturated { value | registers::SATURATED } else { value }
+    }
 }
 
 impl Grid for Array {
@@ -165,11 +173,11 @@ impl Grid for Array {
     }
 
     fn control_read(&mut self, address: u32) -> u32 {
-        let mut value = if address == registers::IMAGE { self.image } else { self.sequencer.read_register(address) };
-        if address == registers::CONTROL && self.datapath.saturated() {
-            value |= registers::SATURATED;
-        }
         self.advance(None, false);
+        let value = self.register(address);
+        for _ in 1..timing::CONTROL_READ {
+            self.advance(None, false);
+        }
         value
     }
 

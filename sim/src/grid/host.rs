@@ -2,6 +2,7 @@
 
 use super::{CycleResult, Grid};
 use arch::registers::{BUSY, CONTROL, DONE};
+use arch::timing;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::collections::VecDeque;
@@ -120,7 +121,7 @@ impl Host {
             if grid.control_read(CONTROL) & (BUSY | DONE) == DONE {
                 return Ok(());
             }
-            for _ in 0..63 {
+            for _ in timing::CONTROL_READ..64 {
                 self.cycle(grid);
             }
             cycles += 64;

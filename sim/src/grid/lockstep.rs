@@ -5,6 +5,7 @@
 //!              └──▶ right ─▶ answer ─┘─▶ the first mismatch
 
 use super::{CycleResult, Grid};
+use arch::timing;
 use std::fmt;
 
 /// Where two grids differed first.
@@ -76,7 +77,9 @@ impl<A: Grid, B: Grid> Grid for Lockstep<A, B> {
 
     fn control_read(&mut self, address: u32) -> u32 {
         let (left, right) = (self.left.control_read(address), self.right.control_read(address));
-        self.compare(|| format!("control read of {address:#07x}"), left, &right)
+        let value = self.compare(|| format!("control read of {address:#07x}"), left, &right);
+        self.cycle += timing::CONTROL_READ - 1;
+        value
     }
 
     fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {

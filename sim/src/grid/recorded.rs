@@ -1,6 +1,7 @@
 //! A grid whose host is written down: what went through its ports, in order, so that it can be played again elsewhere.
 
 use super::{CycleResult, Grid};
+use arch::timing;
 
 /// What a host did, and what it got.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl<G: Grid> Grid for Recorded<G> {
     }
 
     fn control_read(&mut self, address: u32) -> u32 {
-        self.cycles += 1;
+        self.cycles += timing::CONTROL_READ;
         self.grid.control_read(address)
     }
 

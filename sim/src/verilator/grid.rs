@@ -2,7 +2,7 @@
 
 use super::{Device, Library, PortId};
 use crate::grid::{CycleResult, Grid};
-use arch::Machine;
+use arch::{Machine, timing};
 
 /// An instance of a generated grid.
 #[derive(Debug)]
@@ -104,7 +104,9 @@ impl Grid for GridDevice {
     fn control_read(&mut self, address: u32) -> u32 {
         self.idle();
         self.device.set(self.ports.control_address, address.into());
-        self.device.step();
+        for _ in 0..timing::CONTROL_READ {
+            self.device.step();
+        }
         self.device.get(self.ports.control_read) as u32
     }
 

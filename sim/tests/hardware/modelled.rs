@@ -1,5 +1,6 @@
 //! The blocks of a grid in rust-hdl's simulator.
 
+use arch::timing;
 use hdl::{Design, Inputs, Model};
 use sim::grid::{CycleResult, Grid};
 
@@ -22,7 +23,9 @@ impl Grid for Modelled {
     }
 
     fn control_read(&mut self, address: u32) -> u32 {
-        self.0.cycle(&Inputs { control_address: address, ..Inputs::default() });
+        for _ in 0..timing::CONTROL_READ {
+            self.0.cycle(&Inputs { control_address: address, ..Inputs::default() });
+        }
         self.0.outputs().control_read
     }
 

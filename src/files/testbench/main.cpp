@@ -88,7 +88,7 @@ public:
     uint32_t read(uint64_t address) {
         idle();
         top_.control_address = address;
-        cycle();
+        for (int n = 0; n < static_cast<int>(GRID_READ_CYCLES); ++n) cycle();
         return top_.control_read;
     }
 

@@ -76,7 +76,7 @@ module testbench;
         begin
             quiet;
             control_address = address[19:0];
-            #4 rise;
+            for (n = 0; n < `GRID_READ_CYCLES; n = n + 1) #4 rise;
             #1;
         end
     endtask

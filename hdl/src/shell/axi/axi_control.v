@@ -49,7 +49,10 @@ module axi_control (
     localparam [3:0] STOP_CYCLES = 4'd15;
 
     // Requests wait here.
-    reg aw_held, w_held, ar_held, fetching;
+    reg aw_held, w_held, ar_held;
+    reg [READ_CYCLES-1:0] fetch;     // one bit: how far a read is on its way
+    wire fetching = fetch != {READ_CYCLES{1'b0}};
+    wire fetched = fetch[READ_CYCLES-1];
     reg [22:0] aw, ar;
     reg [31:0] w;
     reg [3:0] strobe;
@@ -82,7 +85,8 @@ module axi_control (
     reg [2:0] ier, isr;
     reg [1:0] run_flags;
     reg [2:0] grace;
-    reg polled;                      // `control_read` is the status
+    reg [READ_CYCLES-1:0] polls;     // in which of the last cycles the status was asked for
+    wire polled = polls[READ_CYCLES-1]; // `control_read` is the status
     reg [31:0] watchdog, quiet, cause_place;
     reg [3:0] cause;
     assign stopping = stop_left != 4'd0 || resetting != 4'd0;
@@ -177,13 +181,13 @@ module axi_control (
             bvalid <= 1'b1;
             bresp <= accept || strobe == 4'b0000 ? OKAY : SLVERR;
         end
-        fetching <= do_read;
+        fetch <= {fetch[READ_CYCLES-2:0], do_read};
         if (do_read) begin
             fetch_grid <= window || aliased;
             fetch_known <= readable;
             fetch_number <= number;
         end
-        if (fetching) begin
+        if (fetched) begin
             ar_held <= 1'b0;
             rvalid <= 1'b1;
             rdata <= !fetch_known ? 32'd0 : fetch_grid ? control_read : shell_value;
@@ -192,17 +196,18 @@ module axi_control (
         resetting <= reset_asked ? STOP_CYCLES : resetting == 4'd0 ? 4'd0 : resetting - 4'd1;
         grid_reset <= reset || resetting != 4'd0;
         if (reset) begin
-            {aw_held, w_held, ar_held, fetching, bvalid, rvalid} <= 6'd0;
+            {aw_held, w_held, ar_held, bvalid, rvalid} <= 5'd0;
+            fetch <= {READ_CYCLES{1'b0}};
             resetting <= 4'd0;
         end
     end
 
     // Registers, and the run.
     always @(posedge clock) begin
-        polled <= control_address == CONTROL && !control_write;
+        polls <= {polls[READ_CYCLES-2:0], control_address == CONTROL && !control_write};
         if (grace != 3'd0) grace <= grace - 3'd1;
-        if (fetching && fetch_known && !fetch_grid && fetch_number == CTRL) done <= 1'b0;
-        if (fetching && fetch_known && !fetch_grid && fetch_number == STATUS) {stray_seen, ragged_seen, narrow_seen} <= 3'd0;
+        if (fetched && fetch_known && !fetch_grid && fetch_number == CTRL) done <= 1'b0;
+        if (fetched && fetch_known && !fetch_grid && fetch_number == STATUS) {stray_seen, ragged_seen, narrow_seen} <= 3'd0;
         if (narrow) narrow_seen <= 1'b1;
         if (ragged) ragged_seen <= 1'b1;
         if (stray) stray_seen <= 1'b1;
@@ -247,7 +252,8 @@ module axi_control (
         end
 
         if (reset || resetting != 4'd0) begin
-            {running, done, saturated, loaded, narrow_seen, ragged_seen, stray_seen, gie, polled, stop_asked} <= 10'd0;
+            {running, done, saturated, loaded, narrow_seen, ragged_seen, stray_seen, gie, stop_asked} <= 9'd0;
+            polls <= {READ_CYCLES{1'b0}};
             {ier, isr, grace} <= 9'd0;
             run_flags <= 2'd0;
             {stop_left, cause} <= 8'd0;

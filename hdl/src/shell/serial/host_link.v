@@ -94,12 +94,18 @@ module host_link #(
         .commit(decided && !repeated), .rewind(decided && repeated)
     );
 
-    // In UNIT the top of `value` is what was fetched last: {data, address}, or an address. Registers here keep the ways to the grid short.
+    // In UNIT the top of `value` is what was fetched last: {data, address}, or an address. The grid may be far away: two registers on the way.
+    reg sent_write;
+    reg [19:0] sent_address;
+    reg [31:0] sent_data;
     always @(posedge clock) begin
         grid_reset <= reset || state == SETTLE;
-        control_write <= state == UNIT && command == WRITE && !reset;
-        control_address <= command == WRITE ? value[19:0] : value[51:32];
-        control_data <= value[63:32];
+        sent_write <= state == UNIT && command == WRITE && !reset;
+        sent_address <= command == WRITE ? value[19:0] : value[51:32];
+        sent_data <= value[63:32];
+        control_write <= sent_write && !reset;
+        control_address <= sent_address;
+        control_data <= sent_data;
     end
 
     // Block memories are slow, and `value` has many sources.
@@ -161,7 +167,10 @@ module host_link #(
             UNIT: begin
                 state <= last_unit ? PAUSE : FETCH;
                 if (command == WRITE) left <= 4'd8;
-                if (command == READ) state <= ADDRESSED;
+                if (command == READ) begin
+                    settling <= READ_CYCLES;
+                    state <= ADDRESSED;
+                end
                 if (command == INPUT) begin
                     left <= WORD_BYTES;
                     if (input_full) state <= PAUSE;
@@ -169,7 +178,10 @@ module host_link #(
                 end
                 if (command == OUTPUT) count <= wanted < most ? wanted : most;
             end
-            ADDRESSED: state <= READ_REGISTER;
+            ADDRESSED: begin
+                settling <= settling - 4'd1;
+                if (settling == 4'd0) state <= READ_REGISTER;
+            end
             READ_REGISTER: begin
                 value <= {32'd0, control_read};
                 left <= 4'd4;
@@ -184,15 +196,15 @@ module host_link #(
             end
             PAYLOAD: begin
                 state <= CLOSE;
+                // What is not sent does no harm here.
+                value <= command == HELLO ? {32'd0, BUFFER_LOG2[7:0], LANES[7:0], WORD[7:0], VERSION} : {48'd0, taken};
                 if (status == OK) begin
                     if (command == HELLO) begin
-                        value <= {32'd0, BUFFER_LOG2[7:0], LANES[7:0], WORD[7:0], VERSION};
                         left <= 4'd4;
                         after_emit <= CLOSE;
                         state <= EMIT;
                     end
                     if (command == INPUT) begin
-                        value <= {48'd0, taken};
                         left <= 4'd2;
                         after_emit <= CLOSE;
                         state <= EMIT;

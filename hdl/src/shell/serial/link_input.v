@@ -15,15 +15,16 @@ module link_input #(
     input  wire                  in_ready
 );
     wire [ADDRESS:0] ready;
-    wire [WORD-1:0] word;
-    reg fetched;                     // `word` is to be put into the beat
+    wire [WORD-1:0] fetched_word;
+    reg [WORD-1:0] word;             // block memories are slow
+    reg popped, fetched;             // `fetched_word` is there; `word` is to be put into the beat
     reg [6:0] lanes;                 // words in the beat
     wire [6:0] sum = lanes + {6'd0, fetched};
-    wire pop = !in_valid && sum != LANES[6:0] && ready != {(ADDRESS + 1){1'b0}};
+    wire pop = !in_valid && !popped && sum != LANES[6:0] && ready != {(ADDRESS + 1){1'b0}};
 
     link_buffer #(.WORD(WORD), .ADDRESS(ADDRESS)) buffer (
         .clock(clock), .reset(reset), .push(push), .push_data(push_data), .full(full), .free(free),
-        .pop(pop), .pop_data(word), .ready(ready), .commit(1'b1), .rewind(1'b0)
+        .pop(pop), .pop_data(fetched_word), .ready(ready), .commit(1'b1), .rewind(1'b0)
     );
 
     reg [LANES*WORD-1:0] beat;
@@ -31,7 +32,9 @@ module link_input #(
 
     integer k;
     always @(posedge clock) begin
-        fetched <= pop;
+        popped <= pop;
+        word <= fetched_word;
+        fetched <= popped;
         if (fetched) begin
             for (k = 0; k < LANES; k = k + 1)
                 if (lanes == k[6:0]) beat[WORD*k +: WORD] <= word;
@@ -43,6 +46,7 @@ module link_input #(
             lanes <= 7'd0;
         end
         if (reset) begin
+            popped <= 1'b0;
             fetched <= 1'b0;
             lanes <= 7'd0;
             in_valid <= 1'b0;
