@@ -262,6 +262,8 @@ pub(crate) struct Widths {
     /// Columns, which is also the width of a mask.
     pub(crate) columns: u32,
     pub(crate) rows: u32,
+    /// Groups of PEs that take a beat of the input stream together.
+    pub(crate) groups: u32,
     /// Bits of an instruction number.
     pub(crate) index: u32,
     /// Bits of the number of a table entry.
@@ -298,6 +300,7 @@ impl Widths {
             block_depth: machine.block_depth(),
             columns: machine.pes_per_pu(),
             rows: machine.pus(),
+            groups: (machine.pus() * machine.pes_per_pu()).div_ceil(machine.stream_words()),
             index: ceil_log2(u64::from(machine.program_depth())),
             table_index: root.field("table_base").bits,
             moves: MoveInstruction::layout(machine),
@@ -347,7 +350,8 @@ impl Widths {
             "t0_address" | "t1_address" => self.temporary,
             "destination" => self.alu.field("destination_base").bits,
             "table_base" | "table_log2" | "segment_shift" | "segments" => self.root.field(name).bits,
-            "counter0" | "counter1" | "counter2" | "counter3" | "picked_row" | "picked_column" => self.counter(),
+            "counter0" | "counter1" | "counter2" | "counter3" => self.counter(),
+            "picked_row" | "picked_column" => self.place(),
             "index" => self.table_index,
             "chunk" => ENTRY_CHUNK_BITS,
             "data" => CHUNK_BITS,
@@ -358,5 +362,11 @@ impl Widths {
     /// Bits of a loop counter.
     pub(crate) fn counter(&self) -> u32 {
         self.alu.field("count0").bits
+    }
+
+    /// Of the number of a row, a column or a group of PEs that a beat of the input stream goes to, with one number more, which is none.
+    pub(crate) fn place(&self) -> u32 {
+        let most = self.rows.max(self.columns).max(self.groups);
+        (u32::BITS - most.leading_zeros()).min(self.counter())
     }
 }

@@ -8,7 +8,7 @@
 //! | `sequencer` | all of the below but `pipeline`, `output` and `write_address`, wired |
 //! | `registers` `run` `halt` | the control port; runs of steps; what stops them |
 //! | `microcode` | the program memory of a stream |
-//! | `stream` | parts of every stream: pacer, loops, addresses |
+//! | `stream` `loops` | parts of every stream: pacer and addresses; loop counters |
 //! | `streams` `root_stream` `scalar_stream` `loader` | the streams |
 //! | `tile_steps` | which tile of its batch a step is |
 //! | `pipeline` `write_address` | control of a PU, delayed once for all its PEs |
@@ -16,6 +16,7 @@
 
 pub(crate) mod halt;
 pub(crate) mod loader;
+pub(crate) mod loops;
 pub(crate) mod microcode;
 pub(crate) mod output;
 pub(crate) mod pipeline;

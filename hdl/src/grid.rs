@@ -147,7 +147,7 @@ impl Grid {
             move_columns: ColumnHeads::new(widths),
             load_columns: ColumnHeads::new(widths),
             row_numbers: (0..rows).map(|r| Number::new(r, widths.beat("row_low"))).collect(),
-            row_counters: (0..rows).map(|r| Number::new(r, widths.counter())).collect(),
+            row_counters: (0..rows).map(|r| Number::new(r, widths.place())).collect(),
             alu_masks: row_masks(),
             move_masks: row_masks(),
             load_masks: row_masks(),

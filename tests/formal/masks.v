@@ -10,11 +10,16 @@ module proof (
     wire beat_flat, beat_pick_row, beat_pick_column;
     wire [1:0] beat_row_low, beat_row_high;
     wire [2:0] beat_column_low, beat_column_high;
-    wire [15:0] beat_picked_row, beat_picked_column;
+    // Counters as numbers of places: there are 15 groups of a PE each.
+    wire [3:0] place0, place1, place2, place3, beat_picked_row, beat_picked_column;
+    places narrow (
+        .loops_counter0(counter0), .loops_counter1(counter1), .loops_counter2(counter2), .loops_counter3(counter3),
+        .counters_counter0(place0), .counters_counter1(place1), .counters_counter2(place2), .counters_counter3(place3)
+    );
     mask_unit unit (
         .ends_first0(first[0]), .ends_first1(first[1]), .ends_first2(first[2]), .ends_first3(first[3]),
         .ends_last0(last[0]), .ends_last1(last[1]), .ends_last2(last[2]), .ends_last3(last[3]),
-        .counters_counter0(counter0), .counters_counter1(counter1), .counters_counter2(counter2), .counters_counter3(counter3),
+        .counters_counter0(place0), .counters_counter1(place1), .counters_counter2(place2), .counters_counter3(place3),
         .flat(flat), .row_low(row_low), .column_low(column_low), .row_high(row_high), .column_high(column_high),
         .row_level(row_level), .column_level(column_level), .pick_row(pick_row), .pick_column(pick_column),
         .beat_flat(beat_flat), .beat_pick_row(beat_pick_row), .beat_pick_column(beat_pick_column),
@@ -43,7 +48,7 @@ module proof (
         for (r = 0; r < ROWS; r = r + 1) begin : rows
             wire [COLUMNS-1:0] mask;
             row_mask head (
-                .row(r[1:0]), .row_counter(r[15:0]), .flat(beat_flat), .low(beat_row_low), .high(beat_row_high), .pick(beat_pick_row),
+                .row(r[1:0]), .row_counter(r[3:0]), .flat(beat_flat), .low(beat_row_low), .high(beat_row_high), .pick(beat_pick_row),
                 .picked(beat_picked_row), .above(above), .below(below), .chosen(chosen), .mask(mask)
             );
             for (c = 0; c < COLUMNS; c = c + 1) begin : columns

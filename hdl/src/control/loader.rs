@@ -6,8 +6,9 @@ use crate::beats::{
     Advance, CHUNK_BITS, ForScalar, INSTRUCTION_CHUNK_BITS, LateField, LoadBeat, LoadFields, LoadPacing, LoopCounters,
     LoopEnds, MaskBeat, Widths,
 };
+use crate::control::loops::{LoopNest, Places};
 use crate::control::microcode::ProgramMemory;
-use crate::control::stream::{AddressGenerator, BankAddress, LoopNest, wire_destination, wire_loops, wire_program};
+use crate::control::stream::{AddressGenerator, BankAddress, wire_destination, wire_loops, wire_program};
 use crate::datapath::mask::{LevelPick, MaskUnit, wire_mask};
 use crate::rtl::register::{Flag, Register, Stage};
 use crate::rtl::signal::{Number, Wide};
@@ -332,6 +333,7 @@ pub(crate) struct Loader {
     work: Stage<LoadFields<In>, LoadFields<Out>>,
     scalar_work: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
     ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
+    places: Places,
     counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
     advance: Stage<Advance<In>, Advance<Out>>,
     bank: Flag,
@@ -347,6 +349,7 @@ impl Loader {
     pub(crate) fn new(widths: &Widths) -> Self {
         let field = |name: &str| widths.load.field(name).bits;
         let beat = |name: &str| widths.beat(name);
+        let place = |_: &str| widths.place();
         let scalars = 0..widths.scalars;
         Loader {
             clock: Signal::default(),
@@ -373,7 +376,7 @@ impl Loader {
             mask_beat: MaskBeat::new(&|name| widths.beat(name)),
             scatter: Signal::default(),
             pick_group: Signal::default(),
-            picked_group: Wide::new(widths.counter()),
+            picked_group: Wide::new(widths.place()),
             for_scalar: scalars.clone().map(|_| ForScalar::new(&beat)).collect(),
             microcode: ProgramMemory::new(
                 "load",
@@ -389,7 +392,8 @@ impl Loader {
             work: Stage::new(LoadFields::new(&field), LoadFields::new(&field)),
             scalar_work: scalars.map(|_| Stage::new(ForScalar::new(&beat), ForScalar::new(&beat))).collect(),
             ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
-            counters: Stage::new(LoopCounters::new(&beat), LoopCounters::new(&beat)),
+            places: Places::new(widths),
+            counters: Stage::new(LoopCounters::new(&place), LoopCounters::new(&place)),
             advance: Stage::new(Advance::new(&beat), Advance::new(&beat)),
             bank: Flag::new(),
             decode: LoadDecode::new(),

@@ -73,6 +73,8 @@ struct QueueControl {
     pushed: Register,
     popped: Register,
     credits: Register,
+    /// `credits` is 1.
+    scarce: Signal<Local, Bit>,
     /// `credits` is 0.
     exhausted: Flag,
     none: Number,
@@ -98,6 +100,7 @@ impl QueueControl {
             pushed: Register::new(pointer),
             popped: Register::new(pointer),
             credits: Register::new(pointer),
+            scarce: Signal::default(),
             exhausted: Flag::new(),
             none: Number::new(0, pointer),
             all: Number::new(1 << address, pointer),
@@ -127,14 +130,17 @@ impl Logic for QueueControl {
             self.popped.d.next = self.popped.q.val() + self.one.val();
         }
         self.credits.d.next = self.credits.q.val();
-        self.exhausted.d.next = self.exhausted.q.val();
         if self.emitted.val() && !self.pop.val() {
             self.credits.d.next = self.credits.q.val() - self.one.val();
-            self.exhausted.d.next = self.credits.q.val() == self.one.val();
         }
         if self.pop.val() && !self.emitted.val() {
             self.credits.d.next = self.credits.q.val() + self.one.val();
-            self.exhausted.d.next = false;
+        }
+        // Whether a beat emits is known late, and nothing emits without a credit.
+        self.scarce.next = self.credits.q.val() == self.one.val();
+        self.exhausted.d.next = self.exhausted.q.val() && !self.pop.val();
+        if self.emitted.val() {
+            self.exhausted.d.next = self.scarce.val() && !self.pop.val();
         }
         if self.reset.val() {
             self.pushed.d.next = self.none.val();

@@ -3,6 +3,7 @@
 use crate::beats::{
     CHUNK_BITS, FunctionBeat, INSTRUCTION_CHUNK_BITS, LateField, RootBeat, RootFields, RootPacing, Widths,
 };
+use crate::control::loops::IsNext;
 use crate::control::microcode::ProgramMemory;
 use crate::control::stream::{Pacer, wire_pacer, wire_program};
 use crate::rtl::register::{Flag, Register, Stage};
@@ -26,6 +27,7 @@ struct RootLoop {
     wrap: Signal<Out, Bit>,
     counter: Register,
     more: Wide<Local>,
+    nears: IsNext,
     /// The counter is at its count.
     last: Flag,
     zero: Number,
@@ -44,6 +46,7 @@ impl RootLoop {
             wrap: Signal::default(),
             counter: Register::new(bits),
             more: Wide::new(bits),
+            nears: IsNext::new(bits),
             last: Flag::new(),
             zero: Number::new(0, bits),
             one: Number::new(1, bits),
@@ -59,11 +62,13 @@ impl Logic for RootLoop {
         self.last.reset.next = self.reset.val();
         self.wrap.next = self.last.q.val();
         self.more.next = self.counter.q.val() + self.one.val();
+        self.nears.number.next = self.counter.q.val();
+        self.nears.count.next = self.count.val();
         self.counter.d.next = self.counter.q.val();
         self.last.d.next = self.last.q.val();
         if self.step.val() {
             self.counter.d.next = self.more.val();
-            self.last.d.next = self.more.val() == self.count.val();
+            self.last.d.next = self.nears.follows.val();
             if self.last.q.val() {
                 self.counter.d.next = self.zero.val();
                 self.last.d.next = self.count.val() == self.zero.val();

@@ -72,13 +72,20 @@ pub(crate) struct RunControl {
     timer: Register,
     /// `timer` is 0.
     time_is_up: Flag,
-    /// `timer` is going to be 0.
-    time_runs_out: Signal<Local, Bit>,
+    /// `timer` is going to be 0: it is less than 2.
+    time_runs_out: Flag,
     /// The state is `ready`, or `step` with `timer` 0.
     starts: Flag,
     /// A step starts if bank 0 is full, or bank 1.
     wants0: Flag,
     wants1: Flag,
+    /// The same, and it starts the stream.
+    alu0: Flag,
+    alu1: Flag,
+    root0: Flag,
+    root1: Flag,
+    move0: Flag,
+    move1: Flag,
     /// One of them.
     wants: Signal<Local, Bit>,
     /// The bank that it needs.
@@ -108,6 +115,7 @@ pub(crate) struct RunControl {
     zero: Number,
     one: Number,
     two: Number,
+    three: Number,
     next_to_most: Number,
 }
 
@@ -161,10 +169,16 @@ impl RunControl {
             one_left: Flag::new(),
             timer: Register::new(REGISTER_BITS),
             time_is_up: Flag::new(),
-            time_runs_out: Signal::default(),
+            time_runs_out: Flag::new(),
             starts: Flag::new(),
             wants0: Flag::new(),
             wants1: Flag::new(),
+            alu0: Flag::new(),
+            alu1: Flag::new(),
+            root0: Flag::new(),
+            root1: Flag::new(),
+            move0: Flag::new(),
+            move1: Flag::new(),
             wants: Signal::default(),
             wanted: Signal::default(),
             emits: Flag::new(),
@@ -190,6 +204,7 @@ impl RunControl {
             zero: Number::new(0, REGISTER_BITS),
             one: Number::new(1, REGISTER_BITS),
             two: Number::new(2, REGISTER_BITS),
+            three: Number::new(3, REGISTER_BITS),
             next_to_most: Number::new(u32::MAX - 1, REGISTER_BITS),
         }
     }
@@ -201,10 +216,18 @@ impl Logic for RunControl {
         comment!("run_control: the state machine of a run: steps, emissions, status, cycle counter.");
         clock!(self, clock, state, steps_left, timer, low, high, data_bank, wants_load, wants_emit, finished, clipped);
         clock!(self, clock, asked, none_left, one_left, time_is_up, starts, wants0, wants1, emits, low_is_full);
+        clock!(self, clock, time_runs_out, alu0, alu1, root0, root1, move0, move1);
         self.asked.reset.next = self.reset.val();
         self.none_left.reset.next = self.reset.val();
         self.one_left.reset.next = self.reset.val();
         self.time_is_up.reset.next = self.reset.val();
+        self.time_runs_out.reset.next = self.reset.val();
+        self.alu0.reset.next = self.reset.val();
+        self.alu1.reset.next = self.reset.val();
+        self.root0.reset.next = self.reset.val();
+        self.root1.reset.next = self.reset.val();
+        self.move0.reset.next = self.reset.val();
+        self.move1.reset.next = self.reset.val();
         self.starts.reset.next = self.reset.val();
         self.wants0.reset.next = self.reset.val();
         self.wants1.reset.next = self.reset.val();
@@ -234,8 +257,8 @@ impl Logic for RunControl {
         self.none_left.d.next = self.none_left.q.val();
         self.one_left.d.next = self.one_left.q.val();
         self.timer.d.next = self.timer.q.val();
-        self.time_runs_out.next = self.timer.q.val() < self.two.val();
-        self.time_is_up.d.next = self.time_runs_out.val();
+        self.time_runs_out.d.next = self.timer.q.val() < self.three.val();
+        self.time_is_up.d.next = self.time_runs_out.q.val();
         self.low_is_full.d.next = self.low_is_full.q.val();
         self.data_bank.d.next = self.data_bank.q.val();
         self.wants_load.d.next = self.wants_load.q.val();
@@ -313,6 +336,7 @@ impl Logic for RunControl {
             self.state.d.next = self.step.val();
             self.timer.d.next = self.step_length.val() - self.one.val();
             self.time_is_up.d.next = self.step_length.val() == self.one.val();
+            self.time_runs_out.d.next = self.step_length.val() < self.three.val();
         }
         // What the state is going to be, without what only a start decides; a step has at least two cycles. So a start has only to
         // wait for what fills a bank in the cycle before.
@@ -322,7 +346,7 @@ impl Logic for RunControl {
         self.stays_ready.next =
             self.state.q.val() == self.ready.val() && !self.none_left.q.val() && !self.bank_full.val();
         self.ends_next.next =
-            self.state.q.val() == self.step.val() && !self.time_is_up.q.val() && self.time_runs_out.val();
+            self.state.q.val() == self.step.val() && !self.time_is_up.q.val() && self.time_runs_out.q.val();
         self.starts.d.next = self.enters_ready.val() || self.stays_ready.val() || self.ends_next.val();
         self.wants.next = (self.enters_ready.val() && !self.none_left.q.val())
             || self.stays_ready.val()
@@ -330,14 +354,21 @@ impl Logic for RunControl {
         self.wanted.next = self.data_bank.q.val() != self.ends_next.val();
         self.wants0.d.next = self.wants.val() && !self.wanted.val();
         self.wants1.d.next = self.wants.val() && self.wanted.val();
+        self.alu0.d.next = self.wants.val() && !self.wanted.val() && self.step_alu_enabled.val();
+        self.alu1.d.next = self.wants.val() && self.wanted.val() && self.step_alu_enabled.val();
+        self.root0.d.next = self.wants.val() && !self.wanted.val() && self.step_root_enabled.val();
+        self.root1.d.next = self.wants.val() && self.wanted.val() && self.step_root_enabled.val();
+        self.move0.d.next = self.wants.val() && !self.wanted.val() && self.step_move_enabled.val();
+        self.move1.d.next = self.wants.val() && self.wanted.val() && self.step_move_enabled.val();
         self.emits.d.next = (self.enters_ready.val()
             && self.none_left.q.val()
             && self.wants_emit.q.val()
             && self.emit_model_enabled.val())
             || (self.ends_next.val() && self.emit_step_enabled.val());
-        self.start_alu.next = (self.step_now.val() && self.step_alu_enabled.val()) || self.emit_now.val();
-        self.start_root.next = self.step_now.val() && self.step_root_enabled.val();
-        self.start_move.next = self.step_now.val() && self.step_move_enabled.val();
+        self.start_alu.next =
+            (self.alu0.q.val() && self.full0.val()) || (self.alu1.q.val() && self.full1.val()) || self.emit_now.val();
+        self.start_root.next = (self.root0.q.val() && self.full0.val()) || (self.root1.q.val() && self.full1.val());
+        self.start_move.next = (self.move0.q.val() && self.full0.val()) || (self.move1.q.val() && self.full1.val());
         for i in 0..self.start_scalar.len() {
             self.start_scalar[i].next = self.step_now.val() && self.step_scalar_enabled[i].val();
         }

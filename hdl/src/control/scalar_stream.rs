@@ -5,11 +5,12 @@
 use crate::beats::{
     Advance, AluBeat, CHUNK_BITS, INSTRUCTION_CHUNK_BITS, LoopEnds, MovePacing, ScalarFields, TileFields, Widths,
 };
+use crate::control::loops::LoopNest;
 use crate::control::microcode::ProgramMemory;
 use crate::control::registers::{REGION_BITS, Setting};
 use crate::control::stream::{
-    AddressGenerator, BankAddress, LoopNest, Pacer, wire_destination, wire_loops, wire_operands, wire_pacer,
-    wire_program, wire_reads,
+    AddressGenerator, BankAddress, Pacer, wire_destination, wire_loops, wire_operands, wire_pacer, wire_program,
+    wire_reads,
 };
 use crate::control::streams::AluDecode;
 use crate::rtl::register::{Flag, Stage};

@@ -12,7 +12,7 @@
 //! out in the cycle before, and the number of the instruction to be fetched does not depend on them, only whether it is fetched.
 //! Where there may be a start, the instruction after the entry is chosen in advance, and fetched if it happens.
 
-use crate::beats::{Advance, LoopCounters, LoopEnds, Widths};
+use crate::beats::{Advance, Widths};
 use crate::rtl::register::{Flag, Register};
 use crate::rtl::signal::{Number, Wide};
 use crate::rtl::wiring::comment;
@@ -82,8 +82,13 @@ pub(crate) struct Pacer {
     countdown: Register,
     /// The countdown is 0.
     due: Flag,
+    /// The stream is running, and its countdown is 0.
+    going: Flag,
     /// The interval at the width of a delay.
     pause: Widen,
+    /// What `running` and `due` are going to be.
+    runs_on: Signal<Local, Bit>,
+    comes_due: Signal<Local, Bit>,
     finishes: Signal<Local, Bit>,
     /// What comes next is the entry.
     at_end: Signal<Local, Bit>,
@@ -119,7 +124,10 @@ impl Pacer {
             after: Register::new(widths.index),
             countdown: Register::new(time),
             due: Flag::new(),
+            going: Flag::new(),
             pause: Widen::new(interval, time),
+            runs_on: Signal::default(),
+            comes_due: Signal::default(),
             finishes: Signal::default(),
             at_end: Signal::default(),
             zero: Number::new(0, time),
@@ -134,39 +142,43 @@ impl Logic for Pacer {
     #[hdl_gen]
     fn update(&mut self) {
         comment!("pacer: when the beats of a stream are issued, and which instruction is current.");
-        clock!(self, clock, running, first_beat, after, countdown, due);
+        clock!(self, clock, running, first_beat, after, countdown, due, going);
         self.running.reset.next = self.reset.val();
         self.first_beat.reset.next = self.reset.val();
         self.due.reset.next = self.reset.val();
+        self.going.reset.next = self.reset.val();
         self.pause.narrow.next = self.interval.val();
         self.busy.next = self.running.q.val();
         self.fresh.next = self.first_beat.q.val();
 
-        self.issue.next = self.running.q.val() && self.due.q.val() && !self.hold.val();
+        self.issue.next = self.going.q.val() && !self.hold.val();
         self.finishes.next = self.issue.val() && self.wrap.val();
         self.load.next = self.start.val() || (self.finishes.val() && !self.is_end.val());
 
         self.countdown.d.next = self.countdown.q.val();
-        self.due.d.next = self.countdown.q.val() < self.two.val();
+        self.comes_due.next = self.countdown.q.val() < self.two.val();
         if self.issue.val() {
             self.countdown.d.next = self.pause.wide.val();
-            self.due.d.next = self.pause.wide.val() == self.zero.val();
+            self.comes_due.next = self.pause.wide.val() == self.zero.val();
         } else if !self.due.q.val() {
             self.countdown.d.next = self.countdown.q.val() - self.one.val();
         }
         if self.load.val() {
             self.countdown.d.next = self.next_delay.val();
-            self.due.d.next = self.next_delay.val() == self.zero.val();
+            self.comes_due.next = self.next_delay.val() == self.zero.val();
         }
         self.first_beat.d.next = self.first_beat.q.val();
         if self.issue.val() {
             self.first_beat.d.next = self.wrap.val();
         }
-        self.running.d.next = self.running.q.val() && !(self.finishes.val() && self.is_end.val());
+        self.runs_on.next = self.running.q.val() && !(self.finishes.val() && self.is_end.val());
         if self.start.val() {
             self.first_beat.d.next = true;
-            self.running.d.next = true;
+            self.runs_on.next = true;
         }
+        self.running.d.next = self.runs_on.val();
+        self.due.d.next = self.comes_due.val();
+        self.going.d.next = self.runs_on.val() && self.comes_due.val();
 
         self.at_end.next = (self.is_end.val() || !self.running.q.val()) && !self.may_start.val();
         self.read.next = self.load.val() || self.at_end.val();
@@ -177,176 +189,6 @@ impl Logic for Pacer {
         self.after.d.next = self.after.q.val();
         if self.read.val() {
             self.after.d.next = self.read_index.val() + self.next_one.val();
-        }
-    }
-}
-
-/// Four nested counters, level 3 innermost.
-#[derive(LogicBlock)]
-pub(crate) struct LoopNest {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
-    /// A beat is issued.
-    pub(crate) step: Signal<In, Bit>,
-    /// It is the first one of its instruction.
-    pub(crate) fresh: Signal<In, Bit>,
-    /// Counts, less one.
-    pub(crate) count0: Wide<In>,
-    pub(crate) count1: Wide<In>,
-    pub(crate) count2: Wide<In>,
-    pub(crate) count3: Wide<In>,
-    /// The instruction ahead becomes current.
-    pub(crate) load: Signal<In, Bit>,
-    /// Its counts, less one.
-    pub(crate) next_count0: Wide<In>,
-    pub(crate) next_count1: Wide<In>,
-    pub(crate) next_count2: Wide<In>,
-    pub(crate) next_count3: Wide<In>,
-    pub(crate) ends: LoopEnds<Out>,
-    pub(crate) counters: LoopCounters<Out>,
-    pub(crate) advance: Advance<Out>,
-    pub(crate) wrap: Signal<Out, Bit>,
-    inner2: Signal<Local, Bit>,
-    inner1: Signal<Local, Bit>,
-    loop0: Register,
-    loop1: Register,
-    loop2: Register,
-    loop3: Register,
-    /// One more.
-    more0: Wide<Local>,
-    more1: Wide<Local>,
-    more2: Wide<Local>,
-    more3: Wide<Local>,
-    /// The counter is at its count.
-    last0: Flag,
-    last1: Flag,
-    last2: Flag,
-    last3: Flag,
-    zero: Number,
-    one: Number,
-}
-
-impl LoopNest {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let bits = widths.counter();
-        LoopNest {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            step: Signal::default(),
-            fresh: Signal::default(),
-            count0: Wide::new(bits),
-            count1: Wide::new(bits),
-            count2: Wide::new(bits),
-            count3: Wide::new(bits),
-            load: Signal::default(),
-            next_count0: Wide::new(bits),
-            next_count1: Wide::new(bits),
-            next_count2: Wide::new(bits),
-            next_count3: Wide::new(bits),
-            ends: LoopEnds::new(&|name| widths.beat(name)),
-            counters: LoopCounters::new(&|name| widths.beat(name)),
-            advance: Advance::new(&|name| widths.beat(name)),
-            wrap: Signal::default(),
-            inner2: Signal::default(),
-            inner1: Signal::default(),
-            loop0: Register::new(bits),
-            loop1: Register::new(bits),
-            loop2: Register::new(bits),
-            loop3: Register::new(bits),
-            more0: Wide::new(bits),
-            more1: Wide::new(bits),
-            more2: Wide::new(bits),
-            more3: Wide::new(bits),
-            last0: Flag::new(),
-            last1: Flag::new(),
-            last2: Flag::new(),
-            last3: Flag::new(),
-            zero: Number::new(0, bits),
-            one: Number::new(1, bits),
-        }
-    }
-}
-
-impl Logic for LoopNest {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("loop_nest: the counters of the four loop levels of an instruction.");
-        clock!(self, clock, loop0, loop1, loop2, loop3);
-        clock!(self, clock, last0, last1, last2, last3);
-        self.last0.reset.next = self.reset.val();
-        self.last1.reset.next = self.reset.val();
-        self.last2.reset.next = self.reset.val();
-        self.last3.reset.next = self.reset.val();
-        self.counters.counter0.next = self.loop0.q.val();
-        self.counters.counter1.next = self.loop1.q.val();
-        self.counters.counter2.next = self.loop2.q.val();
-        self.counters.counter3.next = self.loop3.q.val();
-        self.ends.first0.next = self.loop0.q.val() == self.zero.val();
-        self.ends.first1.next = self.loop1.q.val() == self.zero.val();
-        self.ends.first2.next = self.loop2.q.val() == self.zero.val();
-        self.ends.first3.next = self.loop3.q.val() == self.zero.val();
-        self.ends.last0.next = self.last0.q.val();
-        self.ends.last1.next = self.last1.q.val();
-        self.ends.last2.next = self.last2.q.val();
-        self.ends.last3.next = self.last3.q.val();
-        self.inner2.next = self.last3.q.val() && self.last2.q.val();
-        self.inner1.next = self.inner2.val() && self.last1.q.val();
-        self.wrap.next = self.inner1.val() && self.last0.q.val();
-        self.advance.step.next = self.step.val();
-        self.advance.fresh.next = self.fresh.val();
-        self.advance.level2.next = self.last3.q.val();
-        self.advance.level1.next = self.inner2.val();
-        self.advance.level0.next = self.inner1.val();
-
-        self.more0.next = self.loop0.q.val() + self.one.val();
-        self.more1.next = self.loop1.q.val() + self.one.val();
-        self.more2.next = self.loop2.q.val() + self.one.val();
-        self.more3.next = self.loop3.q.val() + self.one.val();
-        self.loop0.d.next = self.loop0.q.val();
-        self.loop1.d.next = self.loop1.q.val();
-        self.loop2.d.next = self.loop2.q.val();
-        self.loop3.d.next = self.loop3.q.val();
-        self.last0.d.next = self.last0.q.val();
-        self.last1.d.next = self.last1.q.val();
-        self.last2.d.next = self.last2.q.val();
-        self.last3.d.next = self.last3.q.val();
-        if self.step.val() {
-            self.loop3.d.next = self.more3.val();
-            self.last3.d.next = self.more3.val() == self.count3.val();
-            if self.last3.q.val() {
-                self.loop3.d.next = self.zero.val();
-                self.last3.d.next = self.count3.val() == self.zero.val();
-                self.loop2.d.next = self.more2.val();
-                self.last2.d.next = self.more2.val() == self.count2.val();
-            }
-            if self.inner2.val() {
-                self.loop2.d.next = self.zero.val();
-                self.last2.d.next = self.count2.val() == self.zero.val();
-                self.loop1.d.next = self.more1.val();
-                self.last1.d.next = self.more1.val() == self.count1.val();
-            }
-            if self.inner1.val() {
-                self.loop1.d.next = self.zero.val();
-                self.last1.d.next = self.count1.val() == self.zero.val();
-                self.loop0.d.next = self.more0.val();
-                self.last0.d.next = self.more0.val() == self.count0.val();
-            }
-            if self.wrap.val() {
-                self.loop0.d.next = self.zero.val();
-                self.last0.d.next = self.count0.val() == self.zero.val();
-            }
-        }
-        if self.load.val() {
-            self.last0.d.next = self.next_count0.val() == self.zero.val();
-            self.last1.d.next = self.next_count1.val() == self.zero.val();
-            self.last2.d.next = self.next_count2.val() == self.zero.val();
-            self.last3.d.next = self.next_count3.val() == self.zero.val();
-        }
-        if self.reset.val() {
-            self.loop0.d.next = self.zero.val();
-            self.loop1.d.next = self.zero.val();
-            self.loop2.d.next = self.zero.val();
-            self.loop3.d.next = self.zero.val();
         }
     }
 }
@@ -482,7 +324,8 @@ macro_rules! wire_loops {
         crate::rtl::wiring::wires!($self, $wiring;
             counters.clock = clock;
             counters.reset = reset;
-            counters.d = loops.counters;
+            places.loops = loops.counters;
+            counters.d = places.counters;
         );
         crate::control::stream::wire_loops!(advance $self, $wiring);
     };

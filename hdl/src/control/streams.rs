@@ -8,10 +8,11 @@ use crate::beats::{
     Advance, AluBeat, AluFields, AluPacing, CHUNK_BITS, ForScalar, INSTRUCTION_CHUNK_BITS, LateField, LoopCounters,
     LoopEnds, MaskBeat, MoveBeat, MoveFields, MovePacing, TileBeat, TileFields, TileFlags, Widths,
 };
+use crate::control::loops::{LoopNest, Places};
 use crate::control::microcode::ProgramMemory;
 use crate::control::stream::{
-    AddressGenerator, BankAddress, LoopNest, Pacer, wire_destination, wire_loops, wire_operands, wire_pacer,
-    wire_program, wire_reads,
+    AddressGenerator, BankAddress, Pacer, wire_destination, wire_loops, wire_operands, wire_pacer, wire_program,
+    wire_reads,
 };
 use crate::control::tile_steps::{LateGate, TileGate};
 use crate::datapath::mask::{MaskUnit, wire_mask};
@@ -156,6 +157,7 @@ pub(crate) struct AluStream {
     tile_gates: Vec<TileGate>,
     parks: Vec<AddressGenerator>,
     ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
+    places: Places,
     counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
     advance: Stage<Advance<In>, Advance<Out>>,
     emission: Emission,
@@ -177,6 +179,7 @@ impl AluStream {
     pub(crate) fn new(widths: &Widths) -> Self {
         let field = |name: &str| widths.alu.field(name).bits;
         let beat = |name: &str| widths.beat(name);
+        let place = |_: &str| widths.place();
         let tiles = 0..widths.gradients;
         let tile_work = |_| Stage::new(TileFields::new(&field), TileFields::new(&field));
         AluStream {
@@ -212,7 +215,8 @@ impl AluStream {
             tile_gates: tiles.clone().map(|_| TileGate::new()).collect(),
             parks: tiles.map(|_| AddressGenerator::new(widths.gradient)).collect(),
             ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
-            counters: Stage::new(LoopCounters::new(&beat), LoopCounters::new(&beat)),
+            places: Places::new(widths),
+            counters: Stage::new(LoopCounters::new(&place), LoopCounters::new(&place)),
             advance: Stage::new(Advance::new(&beat), Advance::new(&beat)),
             emission: Emission::new(),
             bank_now: Flag::new(),
@@ -367,6 +371,7 @@ pub(crate) struct MoveStream {
     last_tile_now: Vec<Flag>,
     late_gates: Vec<LateGate>,
     ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
+    places: Places,
     counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
     advance: Stage<Advance<In>, Advance<Out>>,
     pacer: Pacer,
@@ -382,6 +387,7 @@ impl MoveStream {
     pub(crate) fn new(widths: &Widths) -> Self {
         let field = |name: &str| widths.moves.field(name).bits;
         let beat = |name: &str| widths.beat(name);
+        let place = |_: &str| widths.place();
         let bits = widths.moves.field("destination_base").bits;
         let tiles = 0..widths.gradients;
         let tile_work = |_| Stage::new(LateField::new(&field), LateField::new(&field));
@@ -415,7 +421,8 @@ impl MoveStream {
             last_tile_now: tiles.clone().map(|_| Flag::new()).collect(),
             late_gates: tiles.map(|_| LateGate::new()).collect(),
             ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
-            counters: Stage::new(LoopCounters::new(&beat), LoopCounters::new(&beat)),
+            places: Places::new(widths),
+            counters: Stage::new(LoopCounters::new(&place), LoopCounters::new(&place)),
             advance: Stage::new(Advance::new(&beat), Advance::new(&beat)),
             pacer: Pacer::new(widths),
             loops: LoopNest::new(widths),

@@ -86,14 +86,14 @@ impl LevelPick {
         let bits = widths.alu.field("row_level").bits;
         LevelPick {
             level: Wide::new(bits),
-            loops: LoopCounters::new(&|name| widths.beat(name)),
+            loops: LoopCounters::new(&|_| widths.place()),
             picked: Signal::default(),
-            counter: Wide::new(widths.counter()),
+            counter: Wide::new(widths.place()),
             level0: Number::new(0, bits),
             level1: Number::new(1, bits),
             level2: Number::new(2, bits),
             level3: Number::new(3, bits),
-            zero: Number::new(0, widths.counter()),
+            zero: Number::new(0, widths.place()),
         }
     }
 }
@@ -232,7 +232,7 @@ impl MaskUnit {
         let field = |name: &str| Wide::new(widths.alu.field(name).bits);
         MaskUnit {
             ends: LoopEnds::new(&|name| widths.beat(name)),
-            counters: LoopCounters::new(&|name| widths.beat(name)),
+            counters: LoopCounters::new(&|_| widths.place()),
             flat: Signal::default(),
             row_low: field("row_low"),
             column_low: field("column_low"),
@@ -327,7 +327,7 @@ impl ColumnHeads {
             low: Wide::new(widths.beat("column_low")),
             high: Wide::new(widths.beat("column_high")),
             pick: Signal::default(),
-            picked: Wide::new(widths.counter()),
+            picked: Wide::new(widths.place()),
             above: Wide::new(widths.columns),
             below: Wide::new(widths.columns),
             chosen: Wide::new(widths.columns),
@@ -378,7 +378,7 @@ assign chosen = {};",
 pub(crate) struct RowMask {
     /// Number of the row.
     pub(crate) row: Wide<In>,
-    /// The same at the width of a counter.
+    /// The same at the width of a place.
     pub(crate) row_counter: Wide<In>,
     pub(crate) flat: Signal<In, Bit>,
     pub(crate) low: Wide<In>,
@@ -402,12 +402,12 @@ impl RowMask {
         let (columns, rows) = (widths.columns, widths.beat("row_low"));
         RowMask {
             row: Wide::new(rows),
-            row_counter: Wide::new(widths.counter()),
+            row_counter: Wide::new(widths.place()),
             flat: Signal::default(),
             low: Wide::new(rows),
             high: Wide::new(rows),
             pick: Signal::default(),
-            picked: Wide::new(widths.counter()),
+            picked: Wide::new(widths.place()),
             above: Wide::new(columns),
             below: Wide::new(columns),
             chosen: Wide::new(columns),
@@ -470,7 +470,7 @@ impl GroupMask {
         GroupMask {
             mask: Wide::new(widths.columns),
             pick: Signal::default(),
-            picked: Wide::new(widths.counter()),
+            picked: Wide::new(widths.place()),
             taken: Wide::new(widths.columns),
             _first: first,
             _stream_words: stream_words,

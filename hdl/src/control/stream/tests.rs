@@ -25,27 +25,6 @@ fn clocked_address(block: &mut AddressGenerator, shown: &mut Vec<i128>) {
 }
 
 #[test]
-fn loops_count_inwards_first() {
-    let mut block = LoopNest::new(&Widths::of_grid(1, 1));
-    block.connect_all();
-    block.reset.next = true;
-    clocked(&mut block, |b| &mut b.clock);
-    block.reset.next = false;
-    // Two times three beats; counts are less one.
-    (block.next_count2.next, block.next_count3.next, block.load.next) = (1, 2, true);
-    clocked(&mut block, |b| &mut b.clock);
-    (block.count2.next, block.count3.next, block.load.next, block.step.next) = (1, 2, false, true);
-    let mut shown = Vec::new();
-    for _ in 0..6 {
-        crate::rtl::signal::settled(&mut block);
-        shown.push((block.counters.counter2.val(), block.counters.counter3.val(), block.wrap.val()));
-        clocked(&mut block, |b| &mut b.clock);
-    }
-    let expected = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)];
-    assert_eq!(shown, expected.map(|(outer, inner)| (outer, inner, (outer, inner) == (1, 2))));
-}
-
-#[test]
 fn beats_wait_and_come_at_their_interval() {
     let mut block = Pacer::new(&Widths::of_grid(1, 1));
     block.connect_all();
