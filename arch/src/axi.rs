@@ -156,7 +156,13 @@ pub const REGISTERS: [AxiRegister; 20] = {
             Shell,
             "words after which the output stream of the next run ends its packet (tlast); 0 = never",
         ),
-        row(0x34, "widths", Read, Grid(registers::WIDTHS), "word in bits 31..16, accumulator in bits 15..0"),
+        row(
+            0x34,
+            "widths",
+            Read,
+            Grid(registers::WIDTHS),
+            "1 if pads have output registers (31), word in bits 30..16, accumulator in bits 15..0",
+        ),
         row(
             0x38,
             "depths",

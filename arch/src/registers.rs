@@ -92,6 +92,8 @@ pub const IDENTITY: u32 = 0x10;
 pub const GRID: u32 = 0x11;
 /// Read only: word in bits 31..16, accumulator in bits 15..0.
 pub const WIDTHS: u32 = 0x12;
+/// Bit of [`WIDTHS`] that says whether pads have output registers.
+pub const PAD_REGISTER_BIT: u32 = 31;
 
 /// Read only: log2 of the depths: model in bits 7..0, data in 15..8, temporary in 23..16, program in 31..24.
 pub const DEPTHS: u32 = 0x13;
@@ -187,7 +189,12 @@ pub const REGISTERS: &[Register] = {
         ),
         register(IDENTITY, "identity", Read, "0x54410001"),
         register(GRID, "grid", Read, "pus in bits 31..16, pes_per_pu in bits 15..0"),
-        register(WIDTHS, "widths", Read, "word in bits 31..16, accumulator in bits 15..0"),
+        register(
+            WIDTHS,
+            "widths",
+            Read,
+            "1 if pads have output registers (31), word in bits 30..16, accumulator in bits 15..0",
+        ),
         register(
             DEPTHS,
             "depths",
@@ -239,7 +246,7 @@ pub fn description(machine: &Machine) -> [(u32, u32); DESCRIPTION.len()] {
     let value = |number: u32| match number {
         IDENTITY => IDENTITY_VALUE,
         GRID => machine.pus() << 16 | machine.pes_per_pu(),
-        WIDTHS => machine.word() << 16 | machine.accumulator(),
+        WIDTHS => u32::from(machine.pad_register()) << PAD_REGISTER_BIT | machine.word() << 16 | machine.accumulator(),
         DEPTHS => depths.iter().rev().fold(0, |value, &depth| value << 8 | log2(depth)),
         STREAMS => {
             machine.stream_words()
@@ -267,7 +274,8 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
     }
     let halves = |value: u32| (Some(value >> 16), Some(value & 0xffff));
     let log2 = |register: u32, byte: u32| Some(1u32.checked_shl(register >> (8 * byte) & 0xff).unwrap_or(0));
-    let ((pus, pes_per_pu), (word, accumulator)) = (halves(read(GRID)), halves(read(WIDTHS)));
+    let (widths, pad_register) = (read(WIDTHS) & !(1 << PAD_REGISTER_BIT), read(WIDTHS) >> PAD_REGISTER_BIT == 1);
+    let ((pus, pes_per_pu), (word, accumulator)) = (halves(read(GRID)), halves(widths));
     let (depths, streams) = (read(DEPTHS), read(STREAMS));
     let amounts = |[low, high]: [u32; 2]| Amounts::from_bits(u64::from(read(low)) | u64::from(read(high)) << 32);
     let spec = MachineSpec {
@@ -285,6 +293,7 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
         divider: Some(streams >> 24 & 1 == 1),
         extremes: Some(streams >> 25 & 1 == 1),
         scalar: Some(streams >> 26 & 1 == 1),
+        pad_register: Some(pad_register),
         gradient_depth: Some(1u32 << (streams >> GRADIENT_LSB)).filter(|&depth| depth > 1).or(Some(0)),
         alignments: Some(amounts(ALIGNMENTS)?),
         shifts: Some(amounts(SHIFTS)?),

@@ -12,8 +12,16 @@ pub const DISTRIBUTION: u64 = 4;
 /// Cycles from an ALU beat to the cycle in which its result is at the write port.
 pub const ALU_WRITE: u64 = 7;
 
+/// By how many cycles pads are read before the cycle of their beat. One with an output register takes the address that is still on its way, so
+/// that its word comes when others do; what is written can be read so much later.
+pub fn read_ahead(machine: &Machine) -> u64 {
+    machine.pad_register().into()
+}
+
 /// Cycles from an ALU beat to the first ALU beat that may read its result.
-pub const ALU_TO_ALU: u64 = ALU_WRITE + 1;
+pub fn alu_to_alu(machine: &Machine) -> u64 {
+    ALU_WRITE + 1 + read_ahead(machine)
+}
 
 /// Cycles from an ALU beat to its sum in the accumulator, which the row tree adds up.
 pub const ALU_TREE: u64 = 4;
@@ -25,14 +33,18 @@ pub const PARK_READ: u64 = 1;
 pub const PARK_WRITE: u64 = ALU_TREE;
 
 /// Cycles from an ALU beat to the first ALU beat that may resume the sum it parked.
-pub const PARK_TO_PARK: u64 = PARK_WRITE - PARK_READ + 1;
+pub fn park_to_park(machine: &Machine) -> u64 {
+    PARK_WRITE - PARK_READ + 1 + read_ahead(machine)
+}
 
 /// Cycles from a scalar beat to the move beat that writes the result it sent: what was at the unit's write port is in the global bus
 /// register.
 pub const SCALAR_TO_MOVE: u64 = ALU_WRITE + 1;
 
 /// Cycles from a move beat to the first ALU beat that may read what it wrote.
-pub const MOVE_TO_ALU: u64 = 1;
+pub fn move_to_alu(machine: &Machine) -> u64 {
+    1 + read_ahead(machine)
+}
 
 /// Cycles from the transfer of a beat of the input stream to the cycle in which it is at the pads' write ports.
 pub const LOAD_WRITE: u64 = DISTRIBUTION;

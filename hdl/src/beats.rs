@@ -253,6 +253,8 @@ pub(crate) struct Widths {
     pub(crate) scalars: usize,
     /// Words from which a pad is asked to be of block memories; 0: nothing is asked.
     pub(crate) block_depth: u32,
+    /// Pads have an output register, and take their addresses a cycle before the beat.
+    pub(crate) pad_register: bool,
     /// Address bits of the model pad.
     pub(crate) model: u32,
     /// Address bits of the data pad, with the bank bit.
@@ -298,6 +300,7 @@ impl Widths {
             data: alu.field("data_base").bits + 1,
             temporary: alu.field("t0_base").bits,
             block_depth: machine.block_depth(),
+            pad_register: machine.pad_register(),
             columns: machine.pes_per_pu(),
             rows: machine.pus(),
             groups: (machine.pus() * machine.pes_per_pu()).div_ceil(machine.stream_words()),

@@ -7,7 +7,7 @@
 //! The row's number is known outside only: masks arrive as one bit per PE, so all PUs are one module.
 
 use crate::beats::{AluBeat, FunctionBeat, LoadBeat, MoveBeat, RootBeat, TableWrite, TileBeat, Widths};
-use crate::control::pipeline::ControlPipeline;
+use crate::control::pipeline::{ControlPipeline, wire_read_addresses};
 use crate::control::write_address::WriteAddress;
 use crate::datapath::pe::{BusWrite, ProcessingEngine, pe_width};
 use crate::datapath::tiles::{ParkPipeline, ResumedStart};
@@ -154,6 +154,7 @@ pub(crate) struct ProcessingUnit {
     row_root: RootUnit,
     saturation: AnyOf,
     saturated_now: Flag,
+    _pad_register: bool,
     _wiring: Wiring,
 }
 
@@ -212,6 +213,7 @@ impl ProcessingUnit {
             // One more than PEs: the bus.
             saturation: AnyOf::new(columns + 1),
             saturated_now: Flag::new(),
+            _pad_register: widths.pad_register,
             _wiring: Wiring::default(),
         }
     }
@@ -295,6 +297,7 @@ impl ProcessingUnit {
                 row_root.tables[f] = tables[f];
             );
         }
+        wire_read_addresses!(self, wiring, self._pad_register, alu, alu_now);
         let columns = self.pes.len();
         for t in 0..self.tiles.len() {
             wires!(self, wiring;

@@ -138,6 +138,8 @@ machine_keys! {
     gradient_depth: u32 = Rule::depth(0, 2..=1 << 16).or_zero("batches are not cut").by_default("as needed");
     /// Words of a scratchpad from which synthesis is told to make it of block memories, and below which of look-up tables.
     block_depth: u32 = Rule::number(0, 1..=1 << 17).or_zero("synthesis decides").unseen();
+    /// An output register behind each scratchpad, so that block memories do not decide the clock: what is written can be read a cycle later.
+    pad_register: bool = Rule::any(false);
     /// Instructions per stream.
     program_depth: u32 = Rule::depth(64, 4..=2048).by_default("as needed");
     /// Entries of the function tables.

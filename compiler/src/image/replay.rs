@@ -433,11 +433,14 @@ struct Gradients<'a> {
     words: Vec<Option<Parked>>,
     /// Instructions of a step.
     step: u32,
+    /// Cycles from a parked sum's last beat to one that resumes it.
+    resumes: u64,
 }
 
 impl<'a> Gradients<'a> {
     fn new(machine: &Machine, step: u32, broken: &'a Broken) -> Gradients<'a> {
-        Gradients { broken, words: vec![None; 1 << gradient_bits(machine)], step }
+        let resumes = timing::park_to_park(machine);
+        Gradients { broken, words: vec![None; 1 << gradient_bits(machine)], step, resumes }
     }
 
     fn beat(&mut self, &Beat { cycle: t, job, instruction, counters, .. }: &Beat<'_>) {
@@ -464,7 +467,7 @@ impl<'a> Gradients<'a> {
             free => *free = Some((number, sum, 0)),
         }
         if is_last(instruction, counters) {
-            self.words[at] = Some((number, sum, t + timing::PARK_TO_PARK));
+            self.words[at] = Some((number, sum, t + self.resumes));
         }
     }
 }
@@ -483,18 +486,19 @@ pub(super) fn replay(image: &Image) -> Result<(), String> {
 fn two_steps(image: &Image, streams: &Streams, broken: &Broken) {
     let (machine, length) = (&image.machine, u64::from(image.step_length));
     let (mut pads, highest) = ([Pads::new(machine, broken), Pads::new(machine, broken)], Highest::of(machine));
-    let loaded = loaded(image);
+    let (loaded, ahead) = (loaded(image), timing::read_ahead(machine));
     let mut from_bus = streams.bus_writes(machine, length, broken).peekable();
     // Results on their way to the write ports of their own pads.
     let mut inside: VecDeque<Write<'_>> = VecDeque::new();
     let mut gradients = Gradients::new(machine, streams.instructions(), broken);
     for beat in streams.beats(length).take_while(|_| broken.0.get().is_none()) {
         let Beat { cycle: t, job, instruction, counters, scalar } = beat;
-        land(&mut pads, &mut inside, &mut from_bus, t);
+        // Where pads are read ahead of the beat, what is written meanwhile comes too late.
+        land(&mut pads, &mut inside, &mut from_bus, t.saturating_sub(ahead));
         for pad in reads(instruction) {
             let at = highest.word(pad, &instruction.reads[pad as usize], &counters);
-            let written = inside.iter().take_while(|write| write.cycle == t).chain(from_bus.peek());
-            for write in written.filter(|write| write.cycle == t) {
+            let written = inside.iter().take_while(|write| write.cycle + ahead == t).chain(from_bus.peek());
+            for write in written.filter(|write| write.cycle + ahead == t) {
                 let here = if scalar { write.scalar } else { write.lanes.is_some() };
                 let apart = !here || write.word != at;
                 broken.unless(apart, 5, || format!("cycle {t}: {at:?} is read while it is written"));

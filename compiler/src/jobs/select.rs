@@ -328,7 +328,7 @@ fn select_one(context: &Context<'_>, route: Route, program: &fixed::Program, job
             let order: Vec<usize> = (free..chain.loops.len()).chain(0..free).collect();
             chain.reorder(&order);
             let results: u64 = operation_results(&chain, reduce);
-            chain.interval = timing::ALU_TO_ALU.div_ceil(results.max(1)) as u32;
+            chain.interval = timing::alu_to_alu(context.machine).div_ceil(results.max(1)) as u32;
             jobs.push(chain);
         }
         Kind::Divide { dividend, divisor, places, rounding } => {

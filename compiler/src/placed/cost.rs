@@ -120,8 +120,8 @@ impl Cost {
         }
         let compute = match route {
             Route::Inside => match &operation.kind {
-                Kind::Product { .. } => beats * timing::ALU_TO_ALU,
-                _ => beats + timing::ALU_TO_ALU,
+                Kind::Product { .. } => beats * timing::alu_to_alu(machine),
+                _ => beats + timing::alu_to_alu(machine),
             },
             Route::Tree { unit, by_column } => {
                 let function = matches!(operation.kind, Kind::Function { .. });
@@ -133,7 +133,7 @@ impl Cost {
                 beats * passes * interval
                     + timing::alu_to_root(machine, unit)
                     + timing::root_to_move(unit, function)
-                    + timing::MOVE_TO_ALU
+                    + timing::move_to_alu(machine)
             }
         };
         let local = axes.iter().chain(out).all(|axis| *axis == Axis::Local);

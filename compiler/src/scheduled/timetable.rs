@@ -97,9 +97,9 @@ impl Site {
 
 /// Cycles from a job's beat to its result at the write port of some pads, and to the first beat there that may read it.
 fn latency(job: &Job, to: Datapath, machine: &Machine) -> (u64, u64) {
-    let over_bus = |moved: u64| (moved, moved + timing::MOVE_TO_ALU);
+    let over_bus = |moved: u64| (moved, moved + timing::move_to_alu(machine));
     match &job.sink {
-        Sink::Pad(_) if job.on == to => (timing::ALU_WRITE, timing::ALU_TO_ALU),
+        Sink::Pad(_) if job.on == to => (timing::ALU_WRITE, timing::alu_to_alu(machine)),
         Sink::Pad(_) => over_bus(timing::SCALAR_TO_MOVE),
         Sink::Tree { unit, function, .. } => {
             over_bus(timing::alu_to_root(machine, *unit) + timing::root_result(machine, *unit, function.as_ref()))
@@ -183,7 +183,7 @@ impl Footprint {
             let traces = job.parked().map(|access| Trace::of(job, access, touch));
             traces.into_iter().flatten().map(|trace| trace.later(later)).collect()
         };
-        let parked = [parked(Touch::First, 0), parked(Touch::Last, timing::PARK_TO_PARK)];
+        let parked = [parked(Touch::First, 0), parked(Touch::Last, timing::park_to_park(machine))];
         Footprint { read: reads(Touch::First), done, written: copies.map(written).collect(), parked }
     }
 }

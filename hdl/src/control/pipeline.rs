@@ -3,7 +3,7 @@
 //!     beat (t) ──▶ addresses (t), selects (t+1), align (t+2), accumulate (t+3), shift (t+4, t+5), finish (t+5), write (t+7)
 
 use crate::beats::{AluBeat, Widths};
-use crate::datapath::pe::{IMMEDIATE, PeControl, StartControl, pe_width};
+use crate::datapath::pe::{IMMEDIATE, PeControl, ReadAddresses, StartControl, address_width, pe_width};
 use crate::datapath::shift::{AmountCode, code_bits};
 use crate::rtl::register::{Delay, FlagDelay};
 use crate::rtl::signal::{Number, Wide};
@@ -150,6 +150,8 @@ pub(crate) struct ControlPipeline {
     pub(crate) clock: Signal<In, Clock>,
     pub(crate) reset: Signal<In, Bit>,
     pub(crate) beat: AluBeat<In>,
+    /// What pads are read for: this beat, or the next one.
+    pub(crate) reads: ReadAddresses<In>,
     pub(crate) control: PeControl<Out>,
     /// One on machines with extremes.
     pub(crate) starts: Vec<StartControl<Out>>,
@@ -192,6 +194,7 @@ impl ControlPipeline {
             clock: Signal::default(),
             reset: Signal::default(),
             beat: AluBeat::new(&|name| widths.beat(name)),
+            reads: ReadAddresses::new(&|name| address_width(widths, name)),
             control: PeControl::new(&|name| pe_width(widths, name)),
             starts: extremes.clone().map(|_| StartControl::new(&|name| pe_width(widths, name))).collect(),
             combine_t4: extremes.clone().map(|_| Wide::new(combine)).collect(),
@@ -230,10 +233,10 @@ impl ControlPipeline {
             qualify.write_model = beat.write_model;
             qualify.write_t0 = beat.write_t0;
             qualify.write_t1 = beat.write_t1;
-            control.model_address = beat.model_address;
-            control.data_address = beat.data_address;
-            control.t0_address = beat.t0_address;
-            control.t1_address = beat.t1_address;
+            control.model_address = reads.model;
+            control.data_address = reads.data;
+            control.t0_address = reads.t0;
+            control.t1_address = reads.t1;
             a.clock = clock;
             a.d = beat.a;
             control.a_t1 = a.q;
@@ -309,6 +312,29 @@ impl ControlPipeline {
         }
     }
 }
+
+/// What pads are read for: the beat that is there, or where they have output registers the one that comes.
+macro_rules! wire_read_addresses {
+    ($self:ident, $wiring:ident, $registered:expr, $coming:ident, $now:ident) => {
+        if $registered {
+            crate::rtl::wiring::wires!($self, $wiring;
+                pipeline.reads.model = $coming.model_address;
+                pipeline.reads.data = $coming.data_address;
+                pipeline.reads.t0 = $coming.t0_address;
+                pipeline.reads.t1 = $coming.t1_address;
+            );
+        } else {
+            crate::rtl::wiring::wires!($self, $wiring;
+                pipeline.reads.model = $now.q.model_address;
+                pipeline.reads.data = $now.q.data_address;
+                pipeline.reads.t0 = $now.q.t0_address;
+                pipeline.reads.t1 = $now.q.t1_address;
+            );
+        }
+    };
+}
+pub(crate) use wire_read_addresses;
+
 structural!(ControlPipeline, "control_pipeline: control of a beat, delayed once for all PEs of a PU.");
 
 #[cfg(test)]

@@ -29,6 +29,8 @@ pub(crate) struct Scratchpad {
     _words: Vec<i128>,
     /// Attribute that says what it is made of.
     _style: &'static str,
+    /// What the output register is going to hold, if there is one.
+    registered: Vec<Wide<Local>>,
 }
 
 impl Scratchpad {
@@ -48,7 +50,14 @@ impl Scratchpad {
             read_data: Wide::signed(word),
             _words: vec![0; 1 << address_bits],
             _style: "",
+            registered: Vec::new(),
         }
+    }
+
+    /// With an output register, if `registered`: a word is there a cycle later.
+    pub(crate) fn with_register(self, registered: bool) -> Self {
+        let word = self.read_data.width();
+        Scratchpad { registered: (0..u32::from(registered)).map(|_| Wide::signed(word)).collect(), ..self }
     }
 
     /// Ask for block memories if it has so many words, for look-up tables if it has fewer; 0 asks for nothing.
@@ -65,7 +74,14 @@ impl Scratchpad {
 impl Logic for Scratchpad {
     fn update(&mut self) {
         if self.clock.pos_edge() && !self._words.is_empty() {
-            self.read_data.next = self._words[self.read_address.val() as usize];
+            let word = self._words[self.read_address.val() as usize];
+            match self.registered.first_mut() {
+                None => self.read_data.next = word,
+                Some(registered) => {
+                    self.read_data.next = registered.val();
+                    registered.next = word;
+                }
+            }
             if self.write.val() {
                 self._words[self.write_address.val() as usize] = self.write_data.val();
             }
@@ -73,6 +89,7 @@ impl Logic for Scratchpad {
     }
     fn connect(&mut self) {
         self.read_data.connect();
+        self.registered.iter_mut().for_each(Logic::connect);
     }
     fn hdl(&self) -> Verilog {
         if self._words.is_empty() {
@@ -84,15 +101,21 @@ wire unused = &{{1'b0, clock, write, write_address, write_data, read_address, 1'
             ));
         }
         let (last_bit, last_word, style) = (self.write_data.width() - 1, self._words.len() - 1, self._style);
+        // The word that is read, and its register.
+        let (read, declared, register) = if self.registered.is_empty() {
+            ("read_data", String::new(), "")
+        } else {
+            ("found", format!("reg signed [{last_bit}:0] found;\n"), "    read_data <= found;\n")
+        };
         Verilog::Custom(format!(
             "// scratchpad: one of the memories of a PE.
 (* no_rw_check{style} *)
 reg signed [{last_bit}:0] words [0:{last_word}];
-always @(posedge clock) begin
+{declared}always @(posedge clock) begin
     if (write) words[write_address] <= write_data;
-    read_data <= words[read_address];
-{}end",
-            unknown_at_collision("write && write_address == read_address", "read_data", last_bit + 1)
+    {read} <= words[read_address];
+{}{register}end",
+            unknown_at_collision("write && write_address == read_address", read, last_bit + 1)
         ))
     }
 }

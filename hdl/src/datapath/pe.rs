@@ -67,7 +67,15 @@ bundle! {
     }
 }
 
-/// Widths of [`WriteAddresses`].
+bundle! {
+    /// Read addresses of the pads: those of a beat at t, or at t-1 where pads have output registers.
+    ReadAddresses {
+        bits: ;
+        words: model, data, t0, t1;
+    }
+}
+
+/// Widths of [`WriteAddresses`] and [`ReadAddresses`].
 pub(crate) fn address_width(widths: &Widths, name: &str) -> u32 {
     match name {
         "model" => widths.model,
@@ -311,7 +319,9 @@ pub(crate) struct ProcessingEngine {
 impl ProcessingEngine {
     pub(crate) fn new(widths: &Widths) -> Self {
         let (word, accumulator) = (widths.word, widths.accumulator);
-        let pad = |bits: u32, word: u32| Scratchpad::new(bits, word).in_blocks_from(widths.block_depth);
+        let pad = |bits: u32, word: u32| {
+            Scratchpad::new(bits, word).in_blocks_from(widths.block_depth).with_register(widths.pad_register)
+        };
         let gradients = 0..widths.gradients;
         ProcessingEngine {
             clock: Signal::default(),

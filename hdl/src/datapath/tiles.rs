@@ -125,6 +125,8 @@ pub(crate) struct ParkPipeline {
     write: FlagDelay,
     read_address: Delay,
     write_address: Delay,
+    /// The pad has an output register, and takes its address a cycle earlier.
+    _pad_register: bool,
     _wiring: Wiring,
 }
 
@@ -143,6 +145,7 @@ impl ParkPipeline {
             write: FlagDelay::new(write),
             read_address: Delay::new(bits, read),
             write_address: Delay::new(bits, write - read),
+            _pad_register: widths.pad_register,
             _wiring: Wiring::default(),
         }
     }
@@ -162,11 +165,15 @@ impl ParkPipeline {
             control.write_t4 = write.q;
             read_address.clock = clock;
             read_address.d = beat.address;
-            control.read_address_t1 = read_address.q;
             write_address.clock = clock;
             write_address.d = read_address.q;
             control.write_address_t4 = write_address.q;
         );
+        if self._pad_register {
+            wires!(self, wiring; control.read_address_t1 = beat.address;);
+        } else {
+            wires!(self, wiring; control.read_address_t1 = read_address.q;);
+        }
     }
 }
 structural!(ParkPipeline, "park_pipeline: control of the gradient pads, delayed once for all PEs of a PU.");

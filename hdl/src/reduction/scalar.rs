@@ -7,7 +7,7 @@
 //! It is the same PE with the same control as in a PU, but for the pads that it does not have; only what stands around it is its own.
 
 use crate::beats::{AluBeat, Widths};
-use crate::control::pipeline::ControlPipeline;
+use crate::control::pipeline::{ControlPipeline, wire_read_addresses};
 use crate::control::write_address::WriteAddress;
 use crate::datapath::pe::ProcessingEngine;
 use crate::rtl::register::{Flag, FlagDelay, Register, Stage};
@@ -156,6 +156,7 @@ pub(crate) struct ScalarUnit {
     saturated_now: Flag,
     never: Number,
     one: Number,
+    _pad_register: bool,
     _wiring: Wiring,
 }
 
@@ -198,6 +199,7 @@ impl ScalarUnit {
             saturated_now: Flag::new(),
             never: Number::new(0, 1),
             one: Number::new(1, 1),
+            _pad_register: alone.pad_register,
             _wiring: Wiring::default(),
         }
     }
@@ -277,6 +279,7 @@ impl ScalarUnit {
             saturated_now.d = result.saturated;
             saturated = saturated_now.q;
         );
+        wire_read_addresses!(self, wiring, self._pad_register, beat, beat_now);
         for n in 0..self.pe.starts.len() {
             wires!(self, wiring; pe.starts[n] = pipeline.starts[n];);
         }

@@ -90,6 +90,10 @@ struct Lanes<V: Values> {
     waiting: VecDeque<(Beats, Option<Vec<V::Word>>)>,
     landings: VecDeque<Landing<V::Word>>,
     spare: Vec<(Vec<V::Word>, Vec<bool>)>,
+    /// What was overwritten in the last cycle, where pads are read a cycle ahead: pad, place and the word before.
+    fresh: Vec<(Pad, usize, V::Word)>,
+    /// Pads have output registers.
+    ahead: bool,
     trees: VecDeque<TreeSums<V::Sum>>,
     row_bus: VecDeque<(u64, Vec<Rooted<V::Word>>)>,
     global_bus: VecDeque<(u64, Rooted<V::Word>)>,
@@ -172,6 +176,8 @@ impl<V: Values> Lanes<V> {
             waiting: VecDeque::new(),
             landings: VecDeque::new(),
             spare: Vec::new(),
+            fresh: Vec::new(),
+            ahead: machine.pad_register(),
             trees: VecDeque::new(),
             row_bus: VecDeque::new(),
             global_bus: VecDeque::new(),
@@ -208,12 +214,46 @@ impl<V: Values> Lanes<V> {
             let landing = self.landings.pop_front().expect("just checked");
             let from = landing.address * self.pes;
             let words = &mut self.pads[landing.pad as usize][from..from + self.pes];
-            for ((word, &new), &taken) in words.iter_mut().zip(&landing.words).zip(&landing.taken) {
+            for (pe, ((word, &new), &taken)) in words.iter_mut().zip(&landing.words).zip(&landing.taken).enumerate() {
                 if taken {
+                    if self.ahead {
+                        self.fresh.push((landing.pad, from + pe, *word));
+                    }
                     *word = new;
                 }
             }
             self.spare.push((landing.words, landing.taken));
+        }
+    }
+
+    fn put(&mut self, pad: Pad, place: usize, word: V::Word) {
+        let before = std::mem::replace(&mut self.pads[pad as usize][place], word);
+        if self.ahead {
+            self.fresh.push((pad, place, before));
+        }
+    }
+
+    /// Pads as they were before the writes of the last cycle, or again as they are now.
+    fn exchange(&mut self) {
+        for (pad, place, word) in &mut self.fresh {
+            std::mem::swap(&mut self.pads[*pad as usize][*place], word);
+        }
+    }
+
+    /// Where pads are read ahead, the beats of this cycle see the pads of the cycle before.
+    fn look_back(&mut self) {
+        self.exchange();
+        if let Some(unit) = &mut self.unit {
+            unit.exchange();
+        }
+    }
+
+    /// After the reads of a cycle.
+    fn look_up(&mut self) {
+        self.look_back();
+        self.fresh.clear();
+        if let Some(unit) = &mut self.unit {
+            unit.fresh.clear();
         }
     }
 
@@ -381,7 +421,7 @@ impl<V: Values> Lanes<V> {
         let from = at(&i.destination, &beat.counters, self.depth(i.pad)) * self.pes;
         let global = self.global_word();
         if let (Some(unit), true) = (&mut self.unit, i.scalar) {
-            unit.pads[i.pad as usize][from / self.pes] = global.0;
+            unit.put(i.pad, from / self.pes, global.0);
             unit.saturated |= global.1;
             self.values.wrote(global.0, maker);
         }
@@ -394,6 +434,9 @@ impl<V: Values> Lanes<V> {
                     Unit::Global => global,
                     Unit::Row => rows.map_or(nothing, |rows| rows[pe / columns]),
                 };
+                if self.ahead {
+                    self.fresh.push((i.pad, from + pe, *word));
+                }
                 *word = new;
                 self.values.wrote(new, maker);
                 self.saturated |= saturated;
@@ -411,13 +454,16 @@ impl<V: Values> Lanes<V> {
         let bank = if i.pad == Pad::Data { (beats.load_bank * self.machine.data_depth()) as usize } else { 0 };
         let from = (bank + at(&i.destination, &beat.counters, self.depth(i.pad))) * self.pes;
         if let (Some(unit), true, Pad::Data) = (&mut self.unit, i.scalar, i.pad) {
-            unit.pads[i.pad as usize][from / self.pes] = input[0];
+            unit.put(i.pad, from / self.pes, input[0]);
         }
         let lanes = self.machine.stream_words() as usize;
         let words = &mut self.pads[i.pad as usize][from..from + self.pes];
         for (pe, (word, &taken)) in words.iter_mut().zip(&self.taken).enumerate() {
             let group = i.pick_group as usize >= LEVELS || beat.counters[i.pick_group as usize] as usize == pe / lanes;
             if taken && group {
+                if self.ahead {
+                    self.fresh.push((i.pad, from + pe, *word));
+                }
                 *word = input[if i.scatter { pe % lanes } else { 0 }];
             }
         }
@@ -442,16 +488,19 @@ impl<V: Values> Datapath for Lanes<V> {
         if self.waiting.len() > timing::DISTRIBUTION as usize {
             let (beats, input) = self.waiting.pop_front().expect("just checked");
             // Reads of this cycle see what landed before it; those of gradient pads are a cycle later.
-            while self.parking.front().is_some_and(|parking| parking.0 < self.now + timing::PARK_READ) {
+            let parked = self.now + timing::PARK_READ - u64::from(self.ahead);
+            while self.parking.front().is_some_and(|parking| parking.0 < parked) {
                 let (_, from, sums) = self.parking.pop_front().expect("just checked");
                 self.gradients[from..from + sums.len()].clone_from_slice(&sums);
             }
+            self.look_back();
             if let Some(beat) = &beats.alu {
                 self.alu(beat, &beats, Maker::Alu(beat.number));
             }
             if let Some(beat) = &beats.scalar {
                 self.scalar(beat, &beats);
             }
+            self.look_up();
             if let Some(root) = &beats.root {
                 self.root(root);
             }
@@ -515,6 +564,7 @@ impl<V: Values> Datapath for Lanes<V> {
     fn reset(&mut self) {
         self.waiting.clear();
         self.landings.clear();
+        self.fresh.clear();
         self.parking.clear();
         self.trees.clear();
         self.row_bus.clear();

@@ -131,6 +131,14 @@ fn widest_words() {
     check(comparing(&MachineSpec { stream_words: Some(6), ..grid(2, 3, 32) }), 0..100);
 }
 
+/// Pads that are read a cycle ahead: also what is read too early is the same.
+#[test]
+fn pads_with_registers() {
+    let registered = |spec: MachineSpec| MachineSpec { pad_register: Some(true), ..spec };
+    check(registered(comparing(&MachineSpec { gradient_depth: Some(4), ..grid(2, 3, 16) })), 0..50);
+    check(registered(with_unit(&grid(2, 2, 16))), 0..50);
+}
+
 #[test]
 fn a_scalar_unit() {
     check(with_unit(&grid(2, 4, 16)), 0..100);
