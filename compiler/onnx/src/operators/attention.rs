@@ -135,11 +135,10 @@ fn masked(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, scores: Val, past: i64) ->
         if mask.kind == Kind::Bool {
             conditions.push(mask);
         } else {
-            // An infinite mask is a condition: so everything stays finite.
-            let lowest = -1e30;
-            let finite = l.builder.apply(mask, |x| x.gt(lowest))?;
+            // An infinite mask is a condition: so everything that is chosen stays finite.
+            let finite = l.builder.apply(mask, |x| x.differs(f64::NEG_INFINITY))?;
             conditions.push(Val { kind: Kind::Bool, ..finite });
-            biased = l.builder.zip(&[scores, mask], scores.kind, |x| x[0].clone() + x[1].clone().max(lowest))?;
+            biased = l.builder.zip(&[scores, mask], scores.kind, |x| x[0].clone() + x[1].clone())?;
         }
     }
     if right >= 0 || left >= 0 || padded.is_some() {

@@ -117,9 +117,8 @@ fn unary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<O
         "IsNaN" => truth(b.apply(x()?, |x| x.clone().differs(x))?),
         "IsInf" => {
             let (plus, minus) = (c.int("detect_positive", 1) != 0, c.int("detect_negative", 1) != 0);
-            let plus = if plus { f64::INFINITY } else { f64::NAN };
-            let minus = if minus { f64::NEG_INFINITY } else { f64::NAN };
-            truth(b.apply(x()?, |x| x.clone().equals(plus).or(x.equals(minus)))?)
+            let is = |wanted: bool, x: Ex, value: f64| if wanted { x.equals(value) } else { num(0.0) };
+            truth(b.apply(x()?, |x| is(plus, x.clone(), f64::INFINITY).or(is(minus, x, f64::NEG_INFINITY)))?)
         }
         "Gelu" if exact => b.apply(x()?, |x| call(Function::Gelu, x))?,
         "Gelu" => b.apply(x()?, |x| {
@@ -200,6 +199,16 @@ fn rounding(kind: Kind) -> Option<(i32, i32, f64, f64)> {
     }
 }
 
+/// Whether every value of a type is one of half precision or bfloat16, too.
+fn exact(from: Kind, to: Kind) -> bool {
+    let few = match from {
+        Kind::Int { bits, .. } => bits <= 8,
+        Kind::Real(format) => (17..=20).contains(&format) || format == 23,
+        Kind::Bool => true,
+    };
+    few && matches!(to, Kind::Real(10 | 16))
+}
+
 impl Lowering<'_, '_> {
     /// A value in another element type.
     pub(crate) fn cast(&mut self, value: Val, to: Kind, saturate: bool) -> Translated<Val> {
@@ -208,6 +217,9 @@ impl Lowering<'_, '_> {
         let retyped = Val { kind: to, ..value };
         if from == to {
             return Ok(value);
+        }
+        if exact(from, to) {
+            return Ok(retyped);
         }
         if let (Some((fraction, exponent, most, beyond)), true) =
             (rounding(to), from == Kind::FLOAT || from.is_int() || rounding(from).is_some() || from == Kind::Real(11))
@@ -309,11 +321,15 @@ fn binary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<
                 select(b.clone().lt(0.0).or(b.ge(bits)), num(0.0), shifted)
             })
         }
-        "BitShift" => Box::new(|a, b| {
-            // A count that is negative or too large shifts everything out.
-            let count = select(b.clone().lt(0.0), num(64.0), b.min(64.0));
-            (a / call(Function::Exp2, count)).floor()
-        }),
+        "BitShift" => {
+            let (low, high) = kind.limits().unwrap_or((0.0, 1.0));
+            let bits = (high - low + 1.0).log2();
+            // A count that is negative or too large leaves copies of the sign.
+            Box::new(move |a, b| {
+                let shifted = (a.clone() / call(Function::Exp2, b.clone().max(0.0).min(bits))).floor();
+                select(b.clone().lt(0.0).or(b.ge(bits)), -a.lt(0.0), shifted)
+            })
+        }
         _ => return Ok(None),
     };
     let mut operands = legacy(l, c)?;

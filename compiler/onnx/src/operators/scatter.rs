@@ -23,16 +23,17 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
 /// What comes to an element, and whether anything does, as a value of data and update.
 fn combined(l: &mut Lowering<'_, '_>, kind: &str, parts: Parts) -> Translated<Val> {
     let Parts { data, shape, over, hit, update, start } = parts;
-    let (aggregate, none) = match kind {
-        "mul" => (Aggregate::Mul, 1.0),
-        "max" => (Aggregate::Max, f64::MIN),
-        "min" => (Aggregate::Min, f64::MAX),
-        _ => (Aggregate::Add, 0.0),
-    };
-    let loops = Loops::over(&shape, &over, aggregate);
-    let total = l.builder.nested(&shape, data.kind, &loops, &select(hit.clone(), update, num(none)))?;
     let at: Vec<Affine> = (0..shape.len()).map(it).collect();
     let old = Ex::Read(data.id, start.unwrap_or_else(|| at.clone()));
+    // What is not hit changes nothing.
+    let (aggregate, none) = match kind {
+        "mul" => (Aggregate::Mul, num(1.0)),
+        "max" => (Aggregate::Max, old.clone()),
+        "min" => (Aggregate::Min, old.clone()),
+        _ => (Aggregate::Add, num(0.0)),
+    };
+    let loops = Loops::over(&shape, &over, aggregate);
+    let total = l.builder.nested(&shape, data.kind, &loops, &select(hit.clone(), update, none))?;
     if kind == "none" {
         let any = l.builder.nested(&shape, data.kind, &Loops::over(&shape, &over, Aggregate::Max), &hit)?;
         return l.builder.map(&shape, data.kind, |b, at| select(b.read(any, at), b.read(total, at), old));

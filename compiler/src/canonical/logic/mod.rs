@@ -62,6 +62,10 @@ fn negative(e: Expr) -> Expr {
 /// 1 if `a < b`, else 0.
 pub(super) fn less(a: Expr, b: Expr) -> Expr {
     match (a, b) {
+        (Expr::Constant(a), Expr::Constant(b)) => Expr::Constant(f64::from(a < b)),
+        // Words are finite.
+        (_, Expr::Constant(b)) if b.is_infinite() => Expr::Constant(f64::from(b > 0.0)),
+        (Expr::Constant(a), _) if a.is_infinite() => Expr::Constant(f64::from(a < 0.0)),
         (a, Expr::Constant(0.0)) => negative(a),
         (Expr::Constant(0.0), b) => negative(Expr::neg(b)),
         (a, b) => negative(Expr::sub(a, b)),
@@ -74,6 +78,9 @@ fn not(e: Expr) -> Expr {
 
 /// `yes` where the condition is 1, `no` where it is 0.
 pub(super) fn choose(condition: Expr, yes: Expr, no: Expr) -> Expr {
+    if let Expr::Constant(condition) = condition {
+        return if condition == 0.0 { no } else { yes };
+    }
     let other = Expr::sub(no.clone(), Expr::mul(condition.clone(), no));
     Expr::add(other, Expr::mul(condition, yes))
 }
