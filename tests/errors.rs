@@ -63,7 +63,11 @@ fn section(code: Code) -> String {
         ran.stderr
     );
     assert_eq!(ran.code == 0, code.is_warning(), "{arguments:?}: exit code {}", ran.code);
-    let text = fs::read_to_string(&path).unwrap();
+    // Of a model that is no text, its graph as text.
+    let text = match path.extension() {
+        Some(extension) if extension == "onnx" => workbench::imported::Imported::read(&path).unwrap().1.text,
+        _ => fs::read_to_string(&path).unwrap(),
+    };
     let talk = |line: &&str| !line.starts_with("no data named");
     let said = ran.stderr.lines().filter(talk).collect::<Vec<_>>().join("\n");
     let mut section = String::new();

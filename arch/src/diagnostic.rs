@@ -130,6 +130,8 @@ codes! {
     WarnUninit = "W-UNINIT" => "Initialise the tensor, or write `!` after the operator to start from its identity.",
     /// A result's domain does not start at 0.
     WarnNonZeroBase = "W-NONZEROBASE" => "State a range with `where` if element 0 matters outside the program.",
+    /// A dimension that a model leaves open was given a size that nobody asked for.
+    WarnShape = "W-SHAPE" => "Give the dimension a size with `--shape NAME=N`, or give values of the size that is meant with `--inputs`.",
     /// A contraction without any valid index.
     WarnEmpty = "W-EMPTY" => "Check offsets and extents: no index makes every access valid, so the result is zero.",
     /// Code without effect.

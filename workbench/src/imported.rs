@@ -71,10 +71,10 @@ impl Imported {
         let objective = training.as_ref().and_then(|training| training.objective.as_ref());
         let weights = objective.map_or(Weights::None, |objective| Weights::Named(&objective.weights));
         let beside = |name: &str| self.beside(name);
-        let program = file.program(&Reading { options, given: &given, beside: &beside, weights })?;
+        let (program, warnings) = file.program(&Reading { options, given: &given, beside: &beside, weights })?;
         match &training {
-            Some(training) => Ok((with_training(&program, training)?, Vec::new())),
-            None => Ok((program, Vec::new())),
+            Some(training) => Ok((with_training(&program, training)?, warnings)),
+            None => Ok((program, warnings)),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::model::{Attribute, Dimension, Function, Graph, Model, Node, ValueInfo
 use crate::operators;
 use crate::statics::{live, needed_statically};
 use arch::{Code, Diagnostic, Span};
-use compiler::language::Options;
+use compiler::language::{Options, Parsed};
 use compiler::tensor::{Affine, Program, Role, TensorId};
 use std::collections::BTreeMap;
 
@@ -67,17 +67,14 @@ pub(crate) struct Lowering<'r, 'm> {
     frames: Vec<Frame>,
     beside: Beside<'r>,
     nodes: usize,
+    warnings: Vec<Diagnostic>,
 }
 
 /// The program of a model.
 ///
 /// # Errors
 /// What cannot be read or translated, with its line in the listing.
-pub(crate) fn lower(
-    model: &Model<'_>,
-    lines: &crate::listing::Lines,
-    reading: &Reading<'_>,
-) -> Result<Program, Vec<Diagnostic>> {
+pub(crate) fn lower(model: &Model<'_>, lines: &crate::listing::Lines, reading: &Reading<'_>) -> Parsed {
     let mut lowering = Lowering {
         builder: Builder::new(reading.options.limits),
         opsets: model.opsets.iter().map(|&(domain, version)| (domain.to_owned(), version)).collect(),
@@ -85,11 +82,12 @@ pub(crate) fn lower(
         frames: vec![Frame::default()],
         beside: reading.beside,
         nodes: 0,
+        warnings: Vec::new(),
     };
     lowering.whole(lines, reading)?;
     let mut program = lowering.builder.program;
     without_unused(&mut program);
-    Ok(program)
+    Ok((program, lowering.warnings))
 }
 
 impl<'m> Lowering<'_, 'm> {
@@ -184,17 +182,27 @@ impl<'m> Lowering<'_, 'm> {
             self.define(info.name, Slot::Tensor(value));
             return Ok(());
         }
-        let shape = Lowering::input_shape(info, reading)?;
+        let (shape, assumed) = Lowering::input_shape(info, reading)?;
+        // A step of a training takes one row whatever the batch is.
+        if let Some(name) = assumed.filter(|_| reading.options.training.is_none()) {
+            let message = format!("input `{}`: its dimension `{name}` is open, and is 1 here", info.name);
+            self.warnings.push(
+                Diagnostic::new(Code::WarnShape, self.builder.span, message).with_label("here").with_help(format!(
+                    "`--shape {name}=4` gives it another size; `--shape {name}=1` says that 1 is meant"
+                )),
+            );
+        }
         let value = self.builder.tensor(&shape, kind, Role::Input)?;
         self.define(info.name, Slot::Tensor(value));
         Ok(())
     }
 
-    fn input_shape(info: &ValueInfo<'m>, reading: &Reading<'_>) -> Translated<Vec<i64>> {
+    /// The shape of an input, and the dimension whose size nobody said.
+    fn input_shape(info: &ValueInfo<'m>, reading: &Reading<'_>) -> Translated<(Vec<i64>, Option<String>)> {
         let known = reading.options.shapes.iter().find(|(name, _)| name == info.name);
         let known = known.map(|(_, shape)| shape.iter().map(|&extent| i64::from(extent)).collect::<Vec<_>>());
         let Some(declared) = &info.shape else {
-            return known.ok_or_else(|| {
+            return known.map(|shape| (shape, None)).ok_or_else(|| {
                 Refusal::new(Code::Shape, "its shape is not known").help("give its value with `--inputs`")
             });
         };
@@ -206,6 +214,7 @@ impl<'m> Lowering<'_, 'm> {
                 format!("its value has {} dimensions, the model says {}", known.len(), declared.len()),
             ));
         }
+        let mut assumed = None;
         let extent = |(n, dimension): (usize, &Dimension<'m>)| match dimension {
             Dimension::Known(extent) => Ok(*extent),
             Dimension::Named(name) => {
@@ -213,16 +222,22 @@ impl<'m> Lowering<'_, 'm> {
                 let set = reading.options.set.iter().rev().find(|(known, _)| known == name || *known == own);
                 let set = set.map(|&(_, value)| value as i64);
                 // The first dimension is the batch: one at a time, unless somebody says otherwise.
-                let single = (n == 0 && declared.len() > 1).then_some(1);
-                set.or_else(|| known.as_ref().map(|shape| shape[n])).or(single).ok_or_else(|| {
-                    let name = if name.is_empty() { &own } else { *name };
-                    let message = format!("its dimension `{name}` is not a number");
-                    Refusal::new(Code::Shape, message)
-                        .help(format!("`--shape {name}=1` gives it one; all sizes are fixed here"))
-                })
+                let single = n == 0 && declared.len() > 1;
+                let name = if name.is_empty() { &own } else { *name };
+                set.or_else(|| known.as_ref().map(|shape| shape[n]))
+                    .or_else(|| {
+                        assumed = single.then(|| name.to_owned());
+                        single.then_some(1)
+                    })
+                    .ok_or_else(|| {
+                        let message = format!("its dimension `{name}` is not a number");
+                        Refusal::new(Code::Shape, message)
+                            .help(format!("`--shape {name}=1` gives it one; all sizes are fixed here"))
+                    })
             }
         };
-        declared.iter().enumerate().map(extent).collect()
+        let shape = declared.iter().enumerate().map(extent).collect::<Translated<_>>()?;
+        Ok((shape, assumed))
     }
 
     fn graph_output(&mut self, info: &ValueInfo<'m>) -> Translated<()> {

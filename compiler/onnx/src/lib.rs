@@ -39,7 +39,7 @@ pub mod wire;
 pub use graph::{Reading, Weights};
 
 use arch::{Code, Diagnostic};
-use compiler::tensor::Program;
+use compiler::language::Parsed;
 use listing::{Lines, listing};
 use model::Model;
 
@@ -88,11 +88,11 @@ impl<'a> File<'a> {
         names.filter(|name| needed.contains(name)).collect()
     }
 
-    /// The program that the graph computes.
+    /// The program that the graph computes, and warnings.
     ///
     /// # Errors
     /// What cannot be translated, with its line in the listing.
-    pub fn program(&self, reading: &Reading<'_>) -> Result<Program, Vec<Diagnostic>> {
+    pub fn program(&self, reading: &Reading<'_>) -> Parsed {
         graph::lower(&self.model, &self.lines, reading)
     }
 }

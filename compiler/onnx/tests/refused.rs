@@ -1,75 +1,12 @@
 //! What is not an ONNX file, and what cannot be translated, is said with node, operator and remedy.
 
+mod written;
+
 use arch::{Code, Diagnostic};
 use compiler::language::Options;
 use onnx::wire::{put_bytes, put_integer};
 use onnx::{File, Reading, Weights};
-
-fn message(build: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    build(&mut bytes);
-    bytes
-}
-
-/// A dimension of a number, or of a name.
-fn dimension(extent: Result<u64, &str>) -> Vec<u8> {
-    message(|b| match extent {
-        Ok(extent) => put_integer(b, 1, extent),
-        Err(name) => put_bytes(b, 2, name.as_bytes()),
-    })
-}
-
-fn info(name: &str, shape: &[Result<u64, &str>]) -> Vec<u8> {
-    let shape = message(|b| {
-        for &extent in shape {
-            put_bytes(b, 1, &dimension(extent));
-        }
-    });
-    let tensor = message(|b| {
-        put_integer(b, 1, 1);
-        put_bytes(b, 2, &shape);
-    });
-    message(|b| {
-        put_bytes(b, 1, name.as_bytes());
-        put_bytes(b, 2, &message(|b| put_bytes(b, 1, &tensor)));
-    })
-}
-
-fn node(name: &str, operator: &str, inputs: &[&str], output: &str) -> Vec<u8> {
-    message(|b| {
-        for input in inputs {
-            put_bytes(b, 1, input.as_bytes());
-        }
-        put_bytes(b, 2, output.as_bytes());
-        put_bytes(b, 3, name.as_bytes());
-        put_bytes(b, 4, operator.as_bytes());
-    })
-}
-
-/// A tensor of single-precision numbers, whose elements are `data` (a field of it).
-fn tensor(name: &str, shape: &[u64], data: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
-    message(|b| {
-        for &extent in shape {
-            put_integer(b, 1, extent);
-        }
-        put_integer(b, 2, 1);
-        put_bytes(b, 8, name.as_bytes());
-        data(b);
-    })
-}
-
-fn model(parts: &[(u64, Vec<u8>)]) -> Vec<u8> {
-    let graph = message(|b| {
-        for (number, part) in parts {
-            put_bytes(b, *number, part);
-        }
-    });
-    let opset = message(|b| put_integer(b, 2, 17));
-    message(|b| {
-        put_bytes(b, 7, &graph);
-        put_bytes(b, 8, &opset);
-    })
-}
+use written::{info, message, model, node, tensor};
 
 fn refused(bytes: &[u8]) -> Diagnostic {
     let file = File::decode(bytes).expect("a file");
@@ -106,6 +43,22 @@ fn node_operator_and_remedy_are_named() {
         (open.code, open.help.unwrap()),
         (Code::Shape, "`--shape width=1` gives it one; all sizes are fixed here".to_owned())
     );
+    // The first dimension is the batch: it is 1, and that is said, unless it has a size.
+    let batch = model(&[(1, node("", "Relu", &["a"], "y")), (11, info("a", &[Err("N"), Ok(2)])), (12, info("y", &[]))]);
+    let of = |set: Option<f64>, name: &str| {
+        let set = set.map(|size| (name.to_owned(), size)).into_iter().collect();
+        let options = Options { set, ..Options::default() };
+        let beside = |_: &str| Err("none".to_owned());
+        let reading = Reading { options: &options, given: &[], beside: &beside, weights: Weights::None };
+        let (program, warnings) = File::decode(&batch).unwrap().program(&reading).unwrap();
+        (program.tensors[0].shape.clone(), warnings)
+    };
+    let (shape, warnings) = of(None, "N");
+    assert_eq!(shape, [1, 2]);
+    assert_eq!((warnings[0].code.as_str(), warnings.len()), ("W-SHAPE", 1));
+    assert!(warnings[0].help.as_ref().unwrap().contains("--shape N="));
+    assert_eq!(of(Some(4.0), "N"), (vec![4, 2], Vec::new()));
+    assert_eq!(of(Some(4.0), "a.0"), (vec![4, 2], Vec::new()));
     let computed = of_node("Reshape", [&[Ok(2)], &[Ok(1)]]);
     assert!(computed.help.unwrap().contains("--inputs"));
 }

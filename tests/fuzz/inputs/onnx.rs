@@ -13,7 +13,7 @@ pub(crate) fn read(bytes: &[u8]) {
         Err("none".to_owned())
     };
     let reading = Reading { options: &options, given: &[], beside: &beside, weights: Weights::None };
-    if let Ok(program) = file.program(&reading) {
+    if let Ok((program, _)) = file.program(&reading) {
         assert_eq!(laws(&program), Ok(()));
     }
     for name in file.model.graph.outputs.iter().map(|info| info.name) {
