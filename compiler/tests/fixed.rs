@@ -137,15 +137,3 @@ fn a_refined_function_of_elements_from_one_on_shifts_no_index() {
         });
     }
 }
-
-#[test]
-fn a_constant_beyond_all_words_is_refused() {
-    let lowered = |constant: &str| {
-        let text = format!("model_input x[4]; model_output y[4]; iterator i[0:4]; y[i] = x[i] - {constant};");
-        lower(&text, &Numbers::of_width(32), 1.0, &[])
-    };
-    let errors = lowered("1000000000 * 1000000000 * 1000000000 * 100").expect_err("no word holds it");
-    assert_eq!(errors[0].code, Code::Backend);
-    assert!(errors[0].message.contains("is beyond what words hold"), "{}", errors[0].message);
-    assert!(lowered("1000000000").is_ok());
-}

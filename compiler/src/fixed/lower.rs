@@ -11,7 +11,7 @@ use arch::division::Rounding;
 use arch::function::FunctionTable;
 use arch::isa::{Combine, Finish};
 use arch::number::quantise;
-use arch::{Code, Diagnostic, Span};
+use arch::{Code, Diagnostic};
 use std::collections::BTreeMap;
 
 /// Decide every rounding: a binary point for each tensor, shifts for each operation.
@@ -183,26 +183,9 @@ fn primitives(program: &tensor::Program) -> Result<Vec<(Nest, Primitive)>, Vec<D
     for tensor in &program.tensors {
         assert_ne!(tensor.role, tensor::Role::InOut, "canonical programs have no contents that are results, too");
     }
-    let beyond = |value: &&f64| !value.is_finite() || value.abs() >= BEYOND_WORDS;
-    for tensor in &program.tensors {
-        if let tensor::Role::Parameter(values) = &tensor.role
-            && let Some(value) = values.iter().find(beyond)
-        {
-            errors.push(no_word(*value, &tensor.name, tensor.span));
-        }
-    }
     let mut nests = Vec::new();
     for nest in &program.nests {
         assert!(nest.guards.is_empty(), "canonical programs have no conditions on iterators");
-        let constants = nest.body.nodes.iter().filter_map(|node| match node {
-            Node::Constant(value) => Some(value),
-            _ => None,
-        });
-        let start = if let Start::Fill(value) = &nest.start { Some(value) } else { None };
-        if let Some(value) = constants.chain(start).find(beyond) {
-            errors.push(no_word(*value, &program.tensors[nest.out.0].name, nest.origin.span()));
-            continue;
-        }
         match Primitive::of(nest) {
             Some(Primitive::Function(function, _)) if !function.has_table() => {
                 errors.push(refuse(program, nest, &format!("the function `{function}`")));
@@ -212,16 +195,6 @@ fn primitives(program: &tensor::Program) -> Result<Vec<(Nest, Primitive)>, Vec<D
         }
     }
     if errors.is_empty() { Ok(nests) } else { Err(errors) }
-}
-
-/// From here on no word of 32 bits holds a number, wherever its binary point is.
-const BEYOND_WORDS: f64 = (1u128 << 95) as f64;
-
-fn no_word(value: f64, name: &str, span: Span) -> Diagnostic {
-    let message = format!("the constant {value:e}, needed for `{name}`, is beyond what words hold");
-    Diagnostic::new(Code::Backend, span, message).with_label("computed here").with_help(
-        "write a limit that the other values do not reach instead (of a mask, -100 before an exponential), or a condition",
-    )
 }
 
 fn refuse(program: &tensor::Program, nest: &Nest, what: &str) -> Diagnostic {

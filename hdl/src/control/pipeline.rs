@@ -144,6 +144,30 @@ impl Logic for StartDecode {
     }
 }
 
+/// The addresses of the beat that is there: `reads` has those that count, which may be the next beat's.
+#[derive(LogicBlock)]
+struct AddressesOfBeat {
+    model: Wide<In>,
+    data: Wide<In>,
+    t0: Wide<In>,
+    t1: Wide<In>,
+}
+
+impl AddressesOfBeat {
+    fn new(widths: &Widths) -> Self {
+        let address = |name: &str| Wide::new(address_width(widths, name));
+        AddressesOfBeat { model: address("model"), data: address("data"), t0: address("t0"), t1: address("t1") }
+    }
+}
+
+impl Logic for AddressesOfBeat {
+    fn update(&mut self) {}
+    fn hdl(&self) -> Verilog {
+        let text = "// addresses_of_beat: `reads` says what pads are read for.\nwire unused = &{1'b0, model, data, t0, t1, 1'b0};";
+        Verilog::Custom(text.to_owned())
+    }
+}
+
 /// From a beat to the staged control of PEs.
 #[derive(LogicBlock)]
 pub(crate) struct ControlPipeline {
@@ -162,6 +186,7 @@ pub(crate) struct ControlPipeline {
     /// Where the result is going to be written; t+6.
     pub(crate) destination_t6: Wide<Out>,
     qualify: Qualify,
+    addresses: AddressesOfBeat,
     a: Delay,
     operands: OperandDecode,
     align_code: AmountCode,
@@ -201,6 +226,7 @@ impl ControlPipeline {
             tree_t4: Signal::default(),
             destination_t6: Wide::new(widths.beat("destination")),
             qualify: Qualify::new(),
+            addresses: AddressesOfBeat::new(widths),
             a: Delay::new(pe_width(widths, "a_t1"), 1),
             operands: OperandDecode::new(widths),
             align_code: AmountCode::new(widths.alignments),
@@ -233,6 +259,10 @@ impl ControlPipeline {
             qualify.write_model = beat.write_model;
             qualify.write_t0 = beat.write_t0;
             qualify.write_t1 = beat.write_t1;
+            addresses.model = beat.model_address;
+            addresses.data = beat.data_address;
+            addresses.t0 = beat.t0_address;
+            addresses.t1 = beat.t1_address;
             control.model_address = reads.model;
             control.data_address = reads.data;
             control.t0_address = reads.t0;
