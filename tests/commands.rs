@@ -172,6 +172,22 @@ fn a_report_has_the_cycles_of_a_run() {
 }
 
 #[test]
+fn the_pictures_are_fresh() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut python = std::process::Command::new("python3");
+    python.args(["scripts/pictures", "--to"]).arg(folder.path()).env("TABLA_GEN", env!("CARGO_BIN_EXE_tabla-gen"));
+    assert!(python.status().unwrap().success());
+    let mut drawn = 0;
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let (name, path) = entry.map(|entry| (entry.file_name(), entry.path())).unwrap();
+        let kept = std::fs::read_to_string(std::path::Path::new("docs/pictures").join(&name)).unwrap_or_default();
+        assert!(kept == std::fs::read_to_string(path).unwrap(), "{}: run scripts/pictures", name.display());
+        drawn += 1;
+    }
+    assert_eq!(drawn, 5);
+}
+
+#[test]
 fn a_sweep_finds_the_best_machines() {
     let sweep = ["explore", "--config", "tiny", "--pus", "1,2", "--pes-per-pu", "2,4", "--stream-words", "2"];
     let one = done(&[&sweep[..], &["--format", "json", "--jobs", "1"]].concat()).stdout;
@@ -180,13 +196,41 @@ fn a_sweep_finds_the_best_machines() {
     let found: serde_json::Value = serde_json::from_str(&one).unwrap();
     let machines = found["machines"].as_array().unwrap();
     assert_eq!(machines.len(), 4);
-    let figure = |n: usize, key: &str| machines[n][key].as_f64().unwrap();
-    assert!(figure(3, "cycles_per_sample") < figure(0, "cycles_per_sample"), "eight engines are faster than two");
-    assert!(figure(3, "lut") > figure(0, "lut"));
+    let of = |pus: u64, pes: u64| machines.iter().find(|m| m["pus"] == pus && m["pes_per_pu"] == pes).unwrap();
+    let figure = |machine: &serde_json::Value, key: &str| machine[key].as_f64().unwrap();
+    let (large, small) = (of(2, 4), of(1, 2));
+    assert!(
+        figure(large, "cycles_per_sample") < figure(small, "cycles_per_sample"),
+        "eight engines are faster than two"
+    );
+    assert!(figure(large, "lut") > figure(small, "lut"));
+    assert_eq!(machines.iter().map(|machine| machine["rank"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    let speeds: Vec<f64> = machines.iter().map(|machine| figure(machine, "samples_per_second")).collect();
+    assert!(speeds.is_sorted_by(|a, b| a >= b), "{speeds:?}");
     assert!(machines.iter().any(|machine| machine["best"] == true));
     let impossible = done(&["explore", "--config", "tiny", "--pus", "1,100", "--format", "json"]).json();
     assert!(impossible["machines"][1]["refused"].as_str().unwrap().contains("between 1 and 64"), "{impossible}");
-    assert!(done(&sweep).stdout.contains("best"));
+    let text = done(&sweep).stdout;
+    assert!(text.contains("best") && text.contains(" LUT\n"), "{text}");
+    // A sample that is sent takes longer than its computation; with a store the grid decides.
+    let board = |store: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("board.toml");
+        let text = format!(
+            "[machine]\npus = 1\npes_per_pu = 4\nstream_words = 1\n[board]\nname = \"ulx3s-85f\"\nstore = \"{store}\"\n"
+        );
+        std::fs::write(&config, text).unwrap();
+        let config = config.to_str().unwrap();
+        done(&["--config", config, "--format", "json", "explore", LOGISTIC, "--data", "examples/breast_cancer.csv"])
+            .json()["machines"][0]
+            .clone()
+    };
+    let (sent, stored) = (board("none"), board("bram"));
+    assert_eq!(sent["limited_by"], "link");
+    assert_ne!(stored["limited_by"], "link");
+    // 30 features, the bias and the label, words of two bytes, ten bits each at 3,000,000 per second.
+    assert_eq!(figure(&sent, "samples_per_second"), 3e6 / (32.0 * 2.0 * 10.0));
+    assert!(figure(&stored, "samples_per_second") > 10.0 * figure(&sent, "samples_per_second"), "{stored}");
 }
 
 #[test]

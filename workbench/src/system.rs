@@ -364,6 +364,35 @@ fn streamed(design: &Design) -> Result<(f64, Bound), Failure> {
     Ok(if grid >= stream { (grid, Bound::Grid) } else { (stream, Bound::Link) })
 }
 
+/// Samples per second of a training once its samples are on the board, and what bounds them: by the array's cycles, the stream, and the rate
+/// of the line, on which frames and waiting are not counted. Without a board samples are there.
+///
+/// # Errors
+/// The configuration asks for a store where there is no room.
+pub fn expected(project: &Project, design: &Design) -> Result<(f64, Bound), Failure> {
+    let clock_hz = project.board.clock_mhz * 1e6;
+    let Some(facts) = project.board.facts() else {
+        return Ok((clock_hz / design.pace()?.cycles_per_sample, Bound::Grid));
+    };
+    let (cycles, bound_by) = streamed(design)?;
+    let Some(serial) = &facts.io else { return Ok((clock_hz / cycles, bound_by)) };
+    let image = image(design);
+    let batches = design.samples.train.len() / design.schedule.batch;
+    let rows = Pattern::of(image).map(|pattern| pattern.rows() * batches as u64);
+    let stored = project.store_rows(&image.machine)?;
+    let grid = clock_hz / design.pace()?.cycles_per_sample;
+    if rows.is_some_and(|rows| rows <= u64::from(stored)) {
+        return Ok((grid, Bound::Grid));
+    }
+    let beats: u64 = image.step_in.iter().map(Feed::beats).sum();
+    let bytes = beats * u64::from(image.machine.stream_words() * image.machine.word().div_ceil(8));
+    let line = f64::from(serial.baud) / (BITS_OF_A_BYTE * bytes as f64 / design.schedule.batch as f64);
+    Ok(if grid <= line { (grid, Bound::Grid) } else { (line, Bound::Link) })
+}
+
+/// Bits of a byte on a serial line.
+const BITS_OF_A_BYTE: f64 = 10.0;
+
 /// Train on the Verilog of the board with this grid: what had been spent after each start, and what was compared. Each epoch is a start
 /// of its own if that is asked for.
 fn simulate(

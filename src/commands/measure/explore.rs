@@ -12,17 +12,18 @@ use std::collections::BTreeMap;
 use workbench::config::Microcode;
 use workbench::design::{Design, prepare};
 use workbench::resources::{self, Estimate};
-use workbench::{Choices, Failure};
+use workbench::simulated::Bound;
+use workbench::{Choices, Failure, system};
 
-/// The same training step on many machines.
+/// The same training step on many machines, best first.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Machines {
-    /// One entry per combination.
+    /// One entry per combination: those that the board holds, the fastest first; those that it does not hold; those that cannot run the program.
     machines: Vec<Point>,
 }
 
 /// One machine, as asked for and as measured.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 struct Point {
     /// Rows of the grid.
     pus: u32,
@@ -32,22 +33,37 @@ struct Point {
     stream_words: u32,
     /// Samples per update.
     batch: u32,
+    /// Place among the machines that the board holds, the fastest first; equally fast ones by their look-up tables.
+    rank: Option<usize>,
     /// Measured on the array.
     cycles_per_sample: Option<f64>,
-    /// At the clock of the board.
+    /// Of the whole board at its clock, once its samples are there: the grid's, or what the stream or the serial line brings.
     samples_per_second: Option<f64>,
+    /// What keeps it from being faster: `link`, or what the bound of the grid is by, such as `multiply-adds`.
+    limited_by: Option<&'static str>,
     /// Multipliers, estimated.
     dsp: Option<u64>,
     /// Block memories, estimated.
     bram: Option<u64>,
     /// Look-up tables, estimated.
     lut: Option<u64>,
+    /// What the board has least left of; nothing where the board is not known.
+    fullest: Option<Share>,
     /// Whether the board has what it takes; nothing where the board is not known.
     fits: Option<bool>,
-    /// No other machine needs as few cycles with as few look-up tables.
+    /// No other machine is as fast with as few look-up tables.
     best: bool,
     /// Why it cannot run the program.
     refused: Option<String>,
+}
+
+/// How much of something on a board is taken.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+struct Share {
+    /// `DSP`, `BRAM` or `LUT`.
+    resource: &'static str,
+    /// Part of what the board has; above 1 it does not fit.
+    share: f64,
 }
 
 /// Try every combination.
@@ -80,20 +96,7 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
     }
     let measure = |number: usize| -> Result<Point, Failure> {
         let (pus, pes_per_pu, stream_words, batch) = points[number];
-        let mut point = Point {
-            pus,
-            pes_per_pu,
-            stream_words,
-            batch,
-            cycles_per_sample: None,
-            samples_per_second: None,
-            dsp: None,
-            bram: None,
-            lut: None,
-            fits: None,
-            best: false,
-            refused: None,
-        };
+        let mut point = Point { pus, pes_per_pu, stream_words, batch, ..Point::default() };
         let mut project = project.clone();
         let (pus, pes_per_pu, stream_words) = (Some(pus), Some(pes_per_pu), Some(stream_words));
         project.config.spec = arch::machine::MachineSpec { pus, pes_per_pu, stream_words, ..spec.clone() };
@@ -113,7 +116,7 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
             }
             Err(failure) => return Err(failure),
         };
-        let cycles = design.pace()?.cycles_per_sample;
+        let pace = design.pace()?;
         let board = &project.board;
         let family = board.facts().map(|facts| facts.device.family());
         let Estimate { dsp, bram, lut, .. } = match project.config.build.microcode {
@@ -122,87 +125,187 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
                 resources::estimate(&design.images.full.as_ref().unwrap_or(&design.images.predict).image, family)
             }
         };
-        point.cycles_per_sample = Some(cycles);
-        point.samples_per_second = Some(board.clock_mhz * 1e6 / cycles);
+        point.cycles_per_sample = Some(pace.cycles_per_sample);
+        let (speed, bound_by) = system::expected(&project, &design)?;
+        point.samples_per_second = Some(speed);
+        point.limited_by = Some(if bound_by == Bound::Grid { pace.bounds.bound_by } else { bound_by.name() });
         (point.dsp, point.bram, point.lut) = (Some(dsp), Some(bram), Some(lut));
-        point.fits = board.facts().map(|facts| {
+        point.fullest = board.facts().and_then(|facts| {
             let has = &facts.resources;
-            dsp <= has.dsp && bram <= has.bram && lut <= has.lut
+            let kinds = [("DSP", dsp, has.dsp), ("BRAM", bram, has.bram), ("LUT", lut, has.lut)];
+            let shares =
+                kinds.map(|(resource, taken, has)| Share { resource, share: taken as f64 / has.max(1) as f64 });
+            shares.into_iter().max_by(|a, b| a.share.total_cmp(&b.share))
         });
+        point.fits = point.fullest.map(|fullest| fullest.share <= 1.0);
         talk.detail(format!("{} of {} machines", number + 1, points.len()));
         Ok(point)
     };
     let found = jobs::each(points.len(), global.jobs, &measure).into_iter().collect::<Result<Vec<Point>, Failure>>()?;
-    let found = judged(found);
+    let found = ranked(found);
     output::either(global.format, || text(&found), || Document::new(Machines { machines: found.clone() }))
 }
 
-/// Mark the machines on the Pareto front.
-fn judged(mut points: Vec<Point>) -> Vec<Point> {
-    let costs: Vec<Option<(f64, u64)>> = points.iter().map(|p| p.cycles_per_sample.zip(p.lut)).collect();
-    for (point, cost) in points.iter_mut().zip(&costs) {
-        let Some((cycles, lut)) = *cost else { continue };
-        let beats = |&(c, l): &(f64, u64)| c <= cycles && l <= lut && (c < cycles || l < lut);
-        point.best = point.fits != Some(false) && !costs.iter().flatten().any(beats);
+/// The best first, with their ranks, and those on the Pareto front marked.
+fn ranked(mut points: Vec<Point>) -> Vec<Point> {
+    points.sort_by(|a, b| {
+        let class = |point: &Point| (point.refused.is_some(), point.fits == Some(false));
+        let speed = |point: &Point| point.samples_per_second.unwrap_or(0.0);
+        class(a).cmp(&class(b)).then(speed(b).total_cmp(&speed(a))).then(a.lut.cmp(&b.lut))
+    });
+    let runs = |point: &Point| point.refused.is_none() && point.fits != Some(false);
+    let costs: Vec<Option<(f64, u64)>> =
+        points.iter().map(|p| p.samples_per_second.zip(p.lut).filter(|_| runs(p))).collect();
+    for (number, (point, cost)) in points.iter_mut().zip(&costs).enumerate() {
+        let Some((speed, lut)) = *cost else { continue };
+        let beats = |&(s, l): &(f64, u64)| s >= speed && l <= lut && (s > speed || l < lut);
+        point.best = !costs.iter().flatten().any(beats);
+        point.rank = Some(number + 1);
     }
     points
 }
 
 fn text(points: &[Point]) -> String {
     let mut text = format!(
-        "{:>9} {:>6} {:>6} {:>18} {:>16} {:>6} {:>6} {:>8}\n",
-        "grid", "words", "batch", "cycles per sample", "samples per s", "DSP", "BRAM", "LUT"
+        "{:>4} {:>9} {:>6} {:>6} {:>18} {:>16}  {:14} {:>6} {:>6} {:>8}  {}\n",
+        "",
+        "grid",
+        "words",
+        "batch",
+        "cycles per sample",
+        "samples per s",
+        "limited by",
+        "DSP",
+        "BRAM",
+        "LUT",
+        "fullest"
     );
     for point in points {
         let grid = format!("{} x {}", point.pus, point.pes_per_pu);
         let whole = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
         let cycles = point.cycles_per_sample.map_or("-".to_owned(), |cycles| format!("{cycles:.2}"));
         let speed = point.samples_per_second.map_or("-".to_owned(), |speed| format!("{speed:.0}"));
+        let fullest = point
+            .fullest
+            .map_or(String::new(), |Share { resource, share }| format!("{resource} {:.0} %", 100.0 * share));
         let remark = match (&point.refused, point.fits) {
-            (Some(reason), _) => format!("  {reason}"),
-            (None, Some(false)) => "  too large for the board".to_owned(),
-            (None, _) => if point.best { "  best" } else { "" }.to_owned(),
+            (Some(reason), _) => reason.as_str(),
+            (None, Some(false)) => "  too large for the board",
+            (None, _) if point.best => "  best",
+            (None, _) => "",
         };
-        text.push_str(&format!(
-            "{grid:>9} {:>6} {:>6} {cycles:>18} {speed:>16} {:>6} {:>6} {:>8}{remark}\n",
+        let line = format!(
+            "{:>4} {grid:>9} {:>6} {:>6} {cycles:>18} {speed:>16}  {:14} {:>6} {:>6} {:>8}  {fullest}{remark}",
+            point.rank.map_or(String::new(), |rank| rank.to_string()),
             point.stream_words,
             point.batch,
+            point.limited_by.unwrap_or("-"),
             whole(point.dsp),
             whole(point.bram),
             whole(point.lut)
-        ));
+        );
+        text.push_str(line.trim_end());
+        text.push('\n');
     }
-    text + "best: no other machine needs as few cycles with as few look-up tables; resources are estimates\n"
+    text.push_str("best: no other machine is as fast with as few look-up tables; resources are estimates, speeds those of the whole board\n");
+    text + &picture(points)
+}
+
+/// Lines and columns of the picture.
+const LINES: usize = 12;
+const COLUMNS: usize = 60;
+
+/// Speed over look-up tables, both on logarithmic axes: ranks of the machines of the Pareto front, dots for the others that run.
+fn picture(points: &[Point]) -> String {
+    let placed: Vec<(&Point, f64, f64)> = points
+        .iter()
+        .filter(|point| point.rank.is_some())
+        .filter_map(|point| Some((point, (point.lut? as f64).max(1.0).ln(), point.samples_per_second?.ln())))
+        .collect();
+    let ends = |value: fn(&(&Point, f64, f64)) -> f64| {
+        let (low, high) = placed.iter().map(value).fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(v), h.max(v)));
+        (low, high.max(low + 1e-9))
+    };
+    // One point, or several at one place, is no picture.
+    if placed.len() < 2 {
+        return String::new();
+    }
+    let ((left, right), (bottom, top)) = (ends(|p| p.1), ends(|p| p.2));
+    let mut cells = vec![vec![' '; COLUMNS + 4]; LINES];
+    // The first of a place stays.
+    for (point, lut, speed) in placed.iter().rev() {
+        let column = ((lut - left) / (right - left) * (COLUMNS - 1) as f64).round() as usize;
+        let line = ((top - speed) / (top - bottom) * (LINES - 1) as f64).round() as usize;
+        let mark = if point.best { point.rank.unwrap_or(0).to_string() } else { ".".to_owned() };
+        for (cell, letter) in cells[line][column..].iter_mut().zip(mark.chars()) {
+            *cell = letter;
+        }
+    }
+    let mut text =
+        "\nsamples per second over look-up tables, logarithmic; numbers are ranks of the best, dots the others\n"
+            .to_owned();
+    for (number, line) in cells.iter().enumerate() {
+        let label = match number {
+            0 => format!("{:.0}", top.exp()),
+            n if n + 1 == LINES => format!("{:.0}", bottom.exp()),
+            _ => String::new(),
+        };
+        text.push_str(format!("{label:>12} |{}", line.iter().collect::<String>()).trim_end());
+        text.push('\n');
+    }
+    let (from, to) = (format!("{:.0}", left.exp()), format!("{:.0} LUT", right.exp()));
+    text.push_str(&format!("{:>12} +{}\n", "", "-".repeat(COLUMNS)));
+    text.push_str(&format!("{:>12}  {from}{to:>width$}\n", "", width = COLUMNS - from.len()));
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn point(speed: Option<f64>, lut: u64, fits: Option<bool>) -> Point {
+        let refused = speed.is_none().then(|| "it has no multiplier".to_owned());
+        Point { samples_per_second: speed, lut: Some(lut), fits, refused, ..Point::default() }
+    }
+
     #[test]
-    fn what_is_beaten_is_not_best() {
-        let point = |cycles: Option<f64>, lut: u64, fits: Option<bool>| Point {
-            pus: 1,
-            pes_per_pu: 1,
-            stream_words: 1,
-            batch: 1,
-            cycles_per_sample: cycles,
-            samples_per_second: None,
-            dsp: None,
-            bram: None,
-            lut: Some(lut),
-            fits,
-            best: false,
-            refused: None,
-        };
+    fn the_fastest_that_fits_comes_first() {
         let points = vec![
-            point(Some(10.0), 100, None),
-            point(Some(20.0), 50, Some(true)),
-            point(Some(20.0), 100, None),
-            point(Some(5.0), 900, Some(false)),
+            point(Some(10.0), 100, Some(true)),
             point(None, 1, None),
+            point(Some(50.0), 900, Some(false)),
+            point(Some(20.0), 100, Some(true)),
+            point(Some(20.0), 150, Some(true)),
+            point(Some(5.0), 50, Some(true)),
         ];
-        let best: Vec<bool> = judged(points).iter().map(|point| point.best).collect();
-        assert_eq!(best, [true, true, false, false, false]);
+        let found: Vec<_> = ranked(points).iter().map(|p| (p.rank, p.samples_per_second, p.lut, p.best)).collect();
+        assert_eq!(
+            found,
+            [
+                (Some(1), Some(20.0), Some(100), true),
+                (Some(2), Some(20.0), Some(150), false),
+                (Some(3), Some(10.0), Some(100), false),
+                (Some(4), Some(5.0), Some(50), true),
+                (None, Some(50.0), Some(900), false),
+                (None, None, Some(1), false),
+            ]
+        );
+    }
+
+    #[test]
+    fn ranks_stand_where_their_figures_are() {
+        let points = vec![
+            point(Some(1000.0), 1000, Some(true)),
+            point(Some(10.0), 10, Some(true)),
+            point(Some(100.0), 1000, Some(true)),
+            point(Some(1e6), 9000, Some(false)),
+        ];
+        let text = picture(&ranked(points));
+        let lines: Vec<&str> = text.lines().skip(2).collect();
+        assert_eq!(lines[0], format!("        1000 |{:>COLUMNS$}", "1"));
+        assert!(lines[5].ends_with('.') || lines[6].ends_with('.'), "half way in logarithms: {text}");
+        assert_eq!(lines[LINES - 1], "          10 |3");
+        assert!(lines[LINES + 1].ends_with("1000 LUT"), "{text}");
+        assert_eq!(picture(&ranked(vec![point(Some(1.0), 1, None)])), "");
     }
 }
