@@ -116,23 +116,27 @@ mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schemas")
     }
 
+    /// The page that lists them.
+    fn page() -> String {
+        let rows = SCHEMAS.iter().map(|(name, title, _)| format!("| [{name}.json]({name}.json) | {title} |\n"));
+        let head = "# Schemas\n\nJSON schemas of what `tabla-gen` reads and writes, derived from its types; `tabla-gen schema NAME` prints one.\n\n";
+        format!("{head}| schema | of what |\n|---|---|\n{}", rows.collect::<String>())
+    }
+
     /// `ACCEPT=1 cargo test -p tabla-gen committed_schemas` writes them.
     #[test]
     fn committed_schemas_are_those_of_the_types() {
-        let mut names = BTreeSet::new();
-        for entry in SCHEMAS {
-            let path = folder().join(format!("{}.json", entry.0));
+        let schemas = SCHEMAS.iter().map(|entry| (format!("{}.json", entry.0), text(entry)));
+        let files: Vec<(String, String)> = schemas.chain([("README.md".to_owned(), page())]).collect();
+        for (name, text) in &files {
+            let path = folder().join(name);
             if std::env::var_os("ACCEPT").is_some() {
-                fs::write(&path, text(entry)).unwrap();
+                fs::write(&path, text).unwrap();
             }
             let committed = fs::read_to_string(&path).unwrap_or_default();
-            assert!(
-                committed == text(entry),
-                "docs/schemas/{}.json: run with ACCEPT=1 and look at the change",
-                entry.0
-            );
-            names.insert(format!("{}.json", entry.0));
+            assert!(committed == *text, "docs/schemas/{name}: run with ACCEPT=1 and look at the change");
         }
+        let names: BTreeSet<String> = files.into_iter().map(|(name, _)| name).collect();
         let there: BTreeSet<String> =
             fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         assert_eq!(there, names);
