@@ -402,13 +402,32 @@ fn commands_are_found_in_a_page() {
     assert!(tested_commands("```sh\nx\n```\n").is_empty());
 }
 
-/// Runs the commands in a copy of the project (by links), with our program first on `PATH`.
+/// The pages in which commands are tested, by their paths: the README, and those of docs/.
+fn pages() -> Vec<(String, String)> {
+    let files = files();
+    let is_page = |path: &Path| {
+        path == Path::new("README.md") || path.starts_with("docs") && path.extension().is_some_and(|e| e == "md")
+    };
+    files.into_iter().filter(|(name, _)| is_page(Path::new(name))).collect()
+}
+
 #[test]
-fn commands_of_the_readme_work() {
+fn commands_of_the_pages_work() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     assert!(readme.contains("```sh\nscripts/test\n```"), "the README's second command is what CI runs");
-    let blocks = tested_commands(&readme);
-    assert!(!blocks.is_empty(), "the README has a tested command");
+    let mut tested = Vec::new();
+    for (name, page) in pages() {
+        let blocks = tested_commands(&page);
+        if !blocks.is_empty() {
+            run_commands(&name, blocks);
+            tested.push(name);
+        }
+    }
+    assert!(["README.md", "docs/models.md"].iter().all(|page| tested.iter().any(|name| name == page)), "{tested:?}");
+}
+
+/// Runs the commands in a copy of the project (by links), with our program first on `PATH`.
+fn run_commands(page: &str, blocks: Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(root()).unwrap() {
         let entry = entry.unwrap();
@@ -426,6 +445,6 @@ fn commands_of_the_readme_work() {
         shell.args(["-euo", "pipefail", "-c", &block]).current_dir(folder.path()).env("PATH", &path);
         let output = shell.output().unwrap();
         let said = [output.stdout, output.stderr].concat();
-        assert!(output.status.success(), "README.md:\n{block}\n{}", String::from_utf8_lossy(&said));
+        assert!(output.status.success(), "{page}:\n{block}\n{}", String::from_utf8_lossy(&said));
     }
 }
