@@ -23,7 +23,7 @@ module store_player #(
     output reg  [23:0]        records_left,
     output reg  [23:0]        epochs_left
 );
-    localparam [8:0] ROW_WORDS = LANES[8:0];
+    localparam [7:0] ROW_WORDS = LANES[7:0];
 
     // {last entry, width, beats}
     reg [19:0] pattern [0:63];
@@ -40,9 +40,11 @@ module store_player #(
     assign issue = playing && some && may;
     wire take = playing && there && (!some || issue && final_beat);
 
-    wire [8:0] words = 9'd1 << width;
-    wire [8:0] behind = {2'd0, lane} + words;
-    wire row_ends = final_beat || behind + words > ROW_WORDS;
+    reg final_in_row;                // no other beat of this width fits into the row
+    reg [7:0] left_in_row;           // beats, unless it is the final one
+    wire [7:0] fit = ROW_WORDS >> width;
+    wire [7:0] fit_fetched = ROW_WORDS >> fetched[18:16];
+    wire row_ends = final_beat || final_in_row;
     wire record_ends = final_beat && final_entry;
     reg final_record, final_epoch;
     wire epoch_ends = record_ends && final_record;
@@ -54,7 +56,9 @@ module store_player #(
             beats_left <= beats_left - 16'd1;
             final_beat <= beats_left == 16'd2;
             some <= !final_beat;
-            lane <= row_ends ? 7'd0 : behind[6:0];
+            lane <= row_ends ? 7'd0 : lane + (7'd1 << width);
+            left_in_row <= row_ends ? fit : left_in_row - 8'd1;
+            final_in_row <= (row_ends ? fit : left_in_row - 8'd1) <= 8'd1;
             if (row_ends) row <= epoch_ends ? {ADDRESS{1'b0}} : row + 1'b1;
             if (record_ends) begin
                 records_left <= final_record ? records : records_left - 24'd1;
@@ -68,6 +72,8 @@ module store_player #(
         if (take) begin
             {final_entry, width, beats_left} <= fetched;
             final_beat <= fetched[15:0] == 16'd1;
+            left_in_row <= fit_fetched;
+            final_in_row <= fit_fetched <= 8'd1;
             some <= 1'b1;
             entry <= fetched[19] ? 6'd0 : entry + 6'd1;
         end
