@@ -5,21 +5,29 @@
 pub mod charts;
 pub mod placement_map;
 pub mod timeline;
+mod weights;
 
 use crate::commands::train;
 use crate::documents::Document;
 use crate::page::charts::{Scale, Series};
 use crate::page::placement_map::Map;
 use crate::page::timeline::Timeline;
+use crate::page::weights::Picture;
 use crate::report::{Report, ReportDocument};
 use minijinja::value::ViaDeserialize;
 use minijinja::{AutoEscape, Environment, Value as Inserted, context};
 use serde_json::{Value, json};
 use sim::train::metrics::Metrics;
-use workbench::Design;
-use workbench::Failure;
-use workbench::Project;
+use workbench::simulated::Bound;
 use workbench::training::{Outcome, Point};
+use workbench::{Design, Failure, Project, samples, system};
+
+/// What a curve runs over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Over {
+    Epochs,
+    Seconds,
+}
 
 /// Everything the page shows.
 pub struct Page<'a> {
@@ -33,12 +41,14 @@ pub struct Page<'a> {
     pub outcome: &'a Outcome,
     /// Two steps on the array.
     pub timeline: &'a Timeline,
+    /// What repeats the run.
+    pub command: String,
 }
 
 impl Page<'_> {
     /// For programs.
     pub fn document(&self) -> ReportDocument<'_> {
-        let training = train::document(self.outcome, self.project, self.design.samples.plan, None);
+        let training = train::document(self.outcome, self.project, &self.design.samples, None);
         ReportDocument {
             training: Some(Document::new(training)),
             timeline: Some(self.timeline),
@@ -75,18 +85,112 @@ impl Page<'_> {
         compiled.placement.iter().filter_map(map).collect()
     }
 
-    fn curves(&self, part: &str, of: impl Fn(&Metrics) -> Option<f64>) -> String {
+    /// A figure of the parts after each epoch, by engine; or after each second of the lowest engine at the board's clock.
+    fn curves(&self, part: &str, over: Over, of: impl Fn(&Metrics) -> Option<f64>) -> String {
+        let (last, epochs) = (self.outcome.last(), self.design.schedule.epochs.max(1) as f64);
+        let seconds = last.trained.cycles.map_or(0.0, |cycles| cycles as f64 / (self.project.board.clock_mhz * 1e6));
         let mut series = Vec::new();
         for result in &self.outcome.results {
+            if over == Over::Seconds && result.name != last.name {
+                continue;
+            }
             let line = |name: &str, metrics: &dyn Fn(&Point) -> Option<Metrics>, dashed: bool| {
-                let point = |point: &Point| Some((point.epoch as f64, of(&metrics(point)?)?));
+                let x = |point: &Point| match over {
+                    Over::Epochs => point.epoch as f64,
+                    Over::Seconds => point.epoch as f64 * seconds / epochs,
+                };
+                let point = |point: &Point| Some((x(point), of(&metrics(point)?)?));
                 let points: Vec<(f64, f64)> = result.curve.iter().filter_map(point).collect();
                 (!points.is_empty()).then(|| Series { name: format!("{} {name}", result.name), points, dashed })
             };
             series.extend(line("train", &|point| Some(point.train), false));
             series.extend(line("test", &|point| point.test, true));
         }
-        charts::lines(&format!("{part} by epoch"), [("epoch", Scale::Linear), (part, Scale::Linear)], &series)
+        let x = match over {
+            Over::Epochs => "epoch",
+            Over::Seconds => "seconds",
+        };
+        charts::lines(&format!("{part} by {x}"), [(x, Scale::Linear), (part, Scale::Linear)], &series)
+    }
+
+    /// How far the loss of the lowest engine is from golden's; `None` where there is one engine.
+    fn differences(&self) -> Option<String> {
+        let [golden, .., last] = self.outcome.results.as_slice() else { return None };
+        let line = |name: &str, of: &dyn Fn(&Point) -> Option<Metrics>, dashed: bool| {
+            let between = |(a, b): (&Point, &Point)| Some((a.epoch as f64, (of(a)?.loss - of(b)?.loss).abs()));
+            let points =
+                golden.curve.iter().zip(&last.curve).filter_map(between).filter(|point| point.1 > 0.0).collect();
+            Series { name: format!("{} {name}", last.name), points, dashed }
+        };
+        let series = [line("train", &|point| Some(point.train), false), line("test", &|point| point.test, true)];
+        let shown: Vec<Series> = series.into_iter().filter(|series| !series.points.is_empty()).collect();
+        let axes = [("epoch", Scale::Linear), ("difference of the loss from golden", Scale::Logarithmic)];
+        (!shown.is_empty()).then(|| charts::lines("difference from golden by epoch", axes, &shown))
+    }
+
+    /// What was in force: the plan, the `[train]` table with its defaults, and constants that are not the program's own.
+    fn settings(&self, document: &Value) -> Vec<Value> {
+        let samples = &self.design.samples;
+        let train = serde_json::to_value(&samples.settings).unwrap_or_default();
+        let plan = document["settings"].as_object().into_iter().flatten();
+        let of_train = train.as_object().into_iter().flatten();
+        let named = plan.chain(of_train.filter(|(name, _)| document["settings"].get(name.as_str()).is_none()));
+        let mut constants = self.project.constants(&samples::defaults(&samples.settings, &samples.encoding));
+        constants.retain(|(name, _)| train.get(name.as_str()).is_none());
+        let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        named
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| json!({ "name": name, "value": shown(value) }))
+            .chain(constants.iter().map(|(name, value)| json!({ "name": name, "value": charts::short(*value) })))
+            .collect()
+    }
+
+    /// Weights over inputs that are a picture.
+    fn pictures(&self) -> Vec<Picture> {
+        let samples = &self.design.samples;
+        let (features, bias) = (samples.encoding.features.len(), samples.encoding.bias);
+        let shapes = samples.shapes_of_weights();
+        let model = &self.outcome.last().trained.model;
+        let pictures = |(name, shape): (&String, &Vec<u32>)| {
+            let values = model.get(name).map_or(&[][..], Vec::as_slice);
+            Picture::of(name, shape, values, features, bias)
+        };
+        shapes.iter().flat_map(pictures).collect()
+    }
+
+    /// The head figures: what a user gets first, then how good it is, then how the grid is used.
+    fn tiles(&self, document: &Value) -> Result<Vec<Value>, Failure> {
+        let (speed, bound_by) = system::expected(self.project, self.design)?;
+        let last = self.outcome.last();
+        let (part, judged) = last.test.as_ref().map_or(("training", &last.train), |test| ("test", test));
+        let golden = &self.outcome.results[0];
+        let of_golden = golden.test.as_ref().map_or(golden.train.loss, |test| test.loss);
+        let (score, value) = train::score(judged);
+        let cycles = &document["cycles"];
+        let bound = match bound_by {
+            Bound::Grid => "the grid",
+            Bound::Link => "the link",
+        };
+        let mut tiles = vec![(large(speed), format!("samples per second of the whole board, limited by {bound}"))];
+        if let Some(seconds) = document["training"]["seconds"].as_f64() {
+            let samples = document["training"]["samples"].as_f64().unwrap_or(0.0);
+            tiles.push((train::time(seconds), format!("of computing for {} samples", large(samples))));
+        }
+        tiles.push((value, format!("{score} on the {part} part")));
+        if self.outcome.results.len() > 1 {
+            let far = 100.0 * (judged.loss - of_golden).abs() / of_golden.abs().max(f64::MIN_POSITIVE);
+            tiles.push((
+                format!("{} %", charts::short(far)),
+                format!("between the {part} losses of real numbers and of words"),
+            ));
+        }
+        tiles
+            .push((charts::short(cycles["cycles_per_sample"].as_f64().unwrap_or(0.0)), "cycles per sample".to_owned()));
+        if let Some(distance) = cycles["distance"].as_f64() {
+            let by = cycles["bound_by"].as_str().unwrap_or("").replace('_', " ");
+            tiles.push((charts::short(distance), format!("times the fewest cycles possible, by {by}")));
+        }
+        Ok(tiles.into_iter().map(|(value, name)| json!({ "value": value, "name": name })).collect())
     }
 
     fn roofline(&self, document: &Value) -> String {
@@ -147,12 +251,24 @@ impl Page<'_> {
                 context! { name => map.name, axes => map.axes, most => map.most(), svg => drawn(map.svg()) }
             })
             .collect();
+        let pictures: Vec<Inserted> = self
+            .pictures()
+            .iter()
+            .map(|picture| context! { name => picture.name, svg => drawn(picture.svg()) })
+            .collect();
         let figures = context! {
             score => score_name,
             results, compared, maps,
-            tiles => tiles(&document),
-            loss_curve => drawn(self.curves("loss", |metrics| Some(metrics.loss))),
-            score_curve => drawn(self.curves(score_name, |metrics| metrics.accuracy.or(metrics.r2))),
+            tiles => self.tiles(&document)?,
+            command => self.command,
+            settings => self.settings(&document),
+            confusion => document["training"]["confusion"],
+            lowest => self.outcome.last().name,
+            loss_curve => drawn(self.curves("loss", Over::Epochs, |metrics| Some(metrics.loss))),
+            score_curve => drawn(self.curves(score_name, Over::Epochs, |metrics| metrics.accuracy.or(metrics.r2))),
+            time_curve => self.outcome.last().trained.cycles.map(|_| drawn(self.curves("loss", Over::Seconds, |metrics| Some(metrics.loss)))),
+            difference_curve => self.differences().map(drawn),
+            pictures => pictures,
             roofline => drawn(self.roofline(&document)),
             timeline_svg => drawn(self.timeline.svg()),
             source => self.source(&document),
@@ -207,14 +323,6 @@ impl Page<'_> {
         };
         document["training"]["saturations"].as_array().into_iter().flatten().map(line).collect()
     }
-}
-
-fn tiles(document: &Value) -> Vec<Value> {
-    let training = &document["training"];
-    let seconds =
-        training["seconds"].as_f64().map(|seconds| ("in the training, at the board's clock", train::time(seconds)));
-    let samples = training["samples"].as_u64().map(|samples| ("samples trained", large(samples as f64)));
-    seconds.into_iter().chain(samples).map(|(name, value)| json!({ "name": name, "value": value })).collect()
 }
 
 fn bars(document: &Value) -> Vec<Value> {

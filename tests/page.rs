@@ -140,6 +140,41 @@ fn page_text_and_json_carry_the_same_figures() {
     assert!(weights.iter().map(|words| words.as_u64().unwrap()).sum::<u64>() >= 31, "{weights:?}");
 }
 
+/// What repeats the run, what was in force, and which classes were confused: the sums of the table are the samples, its diagonal the accuracy.
+#[test]
+fn the_page_says_what_was_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("a folder").display().to_string();
+    let page = ["report", "softmax", "--data", "iris", "--config", "tiny", "--epochs", "3", "--quiet", "--out", &out];
+    done(&page);
+    let read = |name: &str| fs::read_to_string(Path::new(&out).join(name)).unwrap();
+    let (html, text) = (read("report.html"), read("report.txt"));
+    assert!(html.contains(" report softmax --data iris --config tiny --epochs 3 --quiet --out &#x27;"), "the command");
+    for row in [
+        "<td class=\"code\">epochs</td><td class=\"code any\">3</td>",
+        "<td class=\"code\">loss</td><td class=\"code any\">one_hot</td>",
+        "<td class=\"code\">standardise</td><td class=\"code any\">true</td>",
+    ] {
+        assert!(html.contains(row), "the page lacks {row}");
+    }
+    let training = serde_json::from_str::<Value>(&read("report.json")).unwrap()["training"].take();
+    let confusion = &training["confusion"];
+    assert_eq!(confusion["classes"], serde_json::json!(["0", "1", "2"]));
+    let counts: Vec<Vec<u64>> = serde_json::from_value(confusion["engines"]["array"].clone()).unwrap();
+    let (all, right) = (counts.iter().flatten().sum::<u64>(), (0..3).map(|class| counts[class][class]).sum::<u64>());
+    // A fifth of 150 rows.
+    assert_eq!((all, confusion["part"].as_str()), (30, Some("test")));
+    let accuracy = training["test"]["array"]["accuracy"].as_f64().unwrap();
+    assert!((accuracy - right as f64 / all as f64).abs() < 1e-12, "{training}");
+    for row in counts {
+        let cells = row.iter().map(|count| format!("{count:>5}")).collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&cells), "the text lacks {cells}");
+        for count in row {
+            assert!(html.contains(&format!(">{count}</td>")), "the page lacks {count}");
+        }
+    }
+}
+
 /// The curve and the table are of the same samples and the same weights: those of the last epoch, or of the best one where there is a part that judges.
 #[test]
 fn curves_end_where_the_table_is() {

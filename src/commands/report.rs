@@ -43,7 +43,18 @@ impl Measured {
     /// Everything on one page.
     pub(super) fn page(&self) -> Page<'_> {
         let Measured { training, outcome, design, report, timeline } = self;
-        Page { project: &training.project, design, report, outcome, timeline }
+        let command = std::env::args_os().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ");
+        Page { project: &training.project, design, report, outcome, timeline, command }
+    }
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

@@ -4,6 +4,7 @@ use crate::arguments::{EngineName, Format, Global, Train};
 use crate::commands::weights;
 use crate::documents::Document;
 use crate::output::{self, Talk};
+use crate::page::charts;
 use crate::render;
 use crate::report::{self, Number, numbers_text};
 use crate::subject;
@@ -11,7 +12,7 @@ use crate::training_talk::TrainingTalk;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use sim::train::engine::Comparison;
-use sim::train::metrics::Metrics;
+use sim::train::metrics::{Confusion, Metrics};
 use std::collections::BTreeMap;
 use workbench::checkpoint::Checkpoint;
 use workbench::samples::{Choice, Samples, read_table};
@@ -55,7 +56,7 @@ pub fn train_on(global: &Global, options: &Train, board: Option<&AttachedBoard>,
     }
     match global.format {
         Format::Json => {
-            let document = document(&outcome, project, training.samples.plan, numbers(&outcome, options));
+            let document = document(&outcome, project, &training.samples, numbers(&outcome, options));
             output::json(&Document::new(document).failed(failed.as_ref()))?;
         }
         Format::Text => {
@@ -145,6 +146,9 @@ pub struct Trained {
     #[serde(serialize_with = "as_map")]
     #[schemars(with = "BTreeMap<String, Option<Metrics>>")]
     test: Vec<(&'static str, Option<Metrics>)>,
+    /// Which classes are taken for which, where predictions are classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confusion: Option<Confusions>,
     /// How the training went.
     settings: Plan,
     /// Samples that went into updates.
@@ -181,12 +185,56 @@ pub struct Trained {
     numbers: Option<Vec<Number>>,
 }
 
+/// Which classes are taken for which.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Confusions {
+    /// Names of the classes, in the order of rows and columns.
+    pub classes: Vec<String>,
+    /// The part that was judged: `test`, or `train` where there is no test part.
+    pub part: &'static str,
+    /// How many samples of a class (rows) were taken for each class (columns), by engine.
+    #[serde(serialize_with = "as_map")]
+    #[schemars(with = "BTreeMap<String, Confusion>")]
+    pub engines: Vec<(&'static str, Confusion)>,
+}
+
+impl Confusions {
+    fn of(outcome: &Outcome, samples: &Samples) -> Option<Confusions> {
+        let engines: Vec<_> =
+            outcome.results.iter().filter_map(|result| Some((result.name, result.confusion.clone()?))).collect();
+        let part = if samples.test.is_empty() { "train" } else { "test" };
+        (!engines.is_empty()).then(|| Confusions { classes: samples.class_names(), part, engines })
+    }
+
+    /// The lowest engine's, for people.
+    fn text(&self) -> String {
+        let Some((engine, confusion)) = self.engines.last() else { return String::new() };
+        let names: Vec<String> = self.classes.iter().map(|name| name.chars().take(NAME).collect()).collect();
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(5);
+        let mut text = format!("\n{engine}, {} part: rows are classes, columns what they were taken for\n", self.part);
+        let line = |head: &str, cells: &mut dyn Iterator<Item = String>| {
+            format!("{head:>width$} {}\n", cells.map(|cell| format!(" {cell:>width$}")).collect::<String>())
+        };
+        text += &line("", &mut names.iter().cloned());
+        for (name, row) in names.iter().zip(confusion) {
+            text += &line(name, &mut row.iter().map(u64::to_string));
+        }
+        text
+    }
+}
+
+/// Letters of the name of a class that a table has room for.
+const NAME: usize = 12;
+/// Classes whose table a terminal has room for.
+const MOST_CLASSES: usize = 12;
+
 fn as_map<T: Serialize, S: Serializer>(pairs: &[(&'static str, T)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
 }
 
 /// What a training gave, for programs.
-pub fn document(outcome: &Outcome, project: &Project, plan: Plan, numbers: Option<Vec<Number>>) -> Trained {
+pub fn document(outcome: &Outcome, project: &Project, samples: &Samples, numbers: Option<Vec<Number>>) -> Trained {
+    let plan = samples.plan;
     let (trained, comparison) = (&outcome.last().trained, outcome.comparison.as_ref());
     let results = || outcome.results.iter();
     let has_curves = !outcome.last().curve.is_empty();
@@ -194,6 +242,7 @@ pub fn document(outcome: &Outcome, project: &Project, plan: Plan, numbers: Optio
     Trained {
         train: results().map(|result| (result.name, result.train)).collect(),
         test: results().map(|result| (result.name, result.test)).collect(),
+        confusion: Confusions::of(outcome, samples),
         settings: plan,
         samples: trained.samples,
         mean_cycles_per_sample: trained.cycles.map(|cycles| cycles as f64 / trained.samples.max(1) as f64),
@@ -256,6 +305,10 @@ pub fn table(outcome: &Outcome, project: &Project, samples: &Samples) -> String 
             show(test)
         ));
     }
+    text += &scores(outcome);
+    if let Some(confusions) = Confusions::of(outcome, samples).filter(|found| found.classes.len() <= MOST_CLASSES) {
+        text += &confusions.text();
+    }
     let trained = &outcome.last().trained;
     if let Some(cycles) = trained.cycles {
         let clock = project.board.clock_mhz;
@@ -274,6 +327,16 @@ pub fn table(outcome: &Outcome, project: &Project, samples: &Samples) -> String 
     let system = system(outcome, project, samples.plan.schedule.epochs);
     text += &system.map_or_else(String::new, |system| system.text());
     text + &render::saturations(&outcome.saturations)
+}
+
+/// What else the lowest engine is judged by.
+fn scores(outcome: &Outcome) -> String {
+    let last = outcome.last();
+    let (part, metrics) = last.test.as_ref().map_or(("train", &last.train), |test| ("test", test));
+    let named = [("F1", metrics.f1), ("AUC", metrics.auc), ("mean absolute error", metrics.mae)];
+    let shown: Vec<String> =
+        named.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", charts::short(value?)))).collect();
+    if shown.is_empty() { String::new() } else { format!("\n{}, {part} part: {}\n", last.name, shown.join(", ")) }
 }
 
 fn score_head(part: &str, score: &str) -> String {

@@ -25,7 +25,7 @@ use sim::data::split;
 use sim::data::table::Table;
 use sim::train::Schedule;
 use sim::train::engine::{Field, Signature, Step};
-use sim::train::metrics::{self, Classes, Metrics, Scale};
+use sim::train::metrics::{self, Classes, Confusion, Metrics, Scale};
 use sim::train::settings::{Order, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -299,7 +299,16 @@ impl Samples {
 
     /// Judge the predictions for some steps.
     pub fn judge(&self, predictions: &[Vec<f64>], steps: &[Step]) -> Metrics {
-        let labels =
+        self.judged(steps, |labels, scale| metrics::judge(&self.settings.loss, predictions, labels, scale))
+    }
+
+    /// Which classes the predictions for some steps confuse; nothing where they are no classes. [`Samples::class_names`] names them.
+    pub fn confusion(&self, predictions: &[Vec<f64>], steps: &[Step]) -> Option<Confusion> {
+        self.judged(steps, |labels, scale| metrics::confusion(&self.settings.loss, predictions, labels, scale))
+    }
+
+    fn judged<T>(&self, steps: &[Step], judge: impl FnOnce(&[&[f64]], Scale) -> T) -> T {
+        let labels: Vec<&[f64]> =
             self.label.map_or_else(Vec::new, |label| steps.iter().map(|step| step[label].as_slice()).collect());
         let codes: Vec<f64> = match &self.encoding.coding {
             Coding::Names(names) => names.iter().map(|&(_, value)| value).collect(),
@@ -308,7 +317,16 @@ impl Samples {
         let first = self.encoding.one_hot.unwrap_or(0);
         let classes = Classes { first, count: self.encoding.classes() };
         let units = &self.encoding.standardise_targets.deviation;
-        metrics::judge(&self.settings.loss, predictions, &labels, Scale { classes, codes: &codes, units })
+        judge(&labels, Scale { classes, codes: &codes, units })
+    }
+
+    /// Names of the classes, as the data has them.
+    pub fn class_names(&self) -> Vec<String> {
+        match &self.encoding.coding {
+            Coding::Number => Vec::new(),
+            Coding::Names(names) => names.iter().map(|(name, _)| name.clone()).collect(),
+            Coding::Classes(names) => names.clone(),
+        }
     }
 
     /// The prediction of one sample, as people read it: a class, or a number in the units of the data.

@@ -462,7 +462,7 @@ mod tests {
 
     #[test]
     fn nearly_as_good_is_97_percent() {
-        let of = |loss, accuracy| Metrics { loss, accuracy, r2: None };
+        let of = |loss, accuracy| Metrics { loss, accuracy, ..Metrics::default() };
         assert!(
             is_near(&of(9.0, Some(0.97)), &of(0.0, Some(1.0))) && !is_near(&of(0.0, Some(0.96)), &of(0.0, Some(1.0)))
         );

@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sim::train::engine::{Comparison, Engine, EngineError, Model, Step};
-use sim::train::metrics::Metrics;
+use sim::train::metrics::{Confusion, Metrics};
 use sim::train::rate::Shape;
 use sim::train::{Engines, Schedule, Trained, initial_model, predict, resume};
 use std::collections::BTreeMap;
@@ -95,6 +95,8 @@ pub struct Achieved {
     pub train: Metrics,
     /// On the test part.
     pub test: Option<Metrics>,
+    /// Which classes it takes for which, of the test part, or of the training part where there is none.
+    pub confusion: Option<Confusion>,
     /// Epoch by epoch, if that was asked for.
     pub curve: Vec<Point>,
     /// What the line to a simulated board had spent with the last weight.
@@ -385,9 +387,12 @@ impl Training {
         if let Some(best) = best {
             trained.model = best.model;
         }
+        let mut confusion = None;
         let mut judge = |steps: &[Step]| -> Result<Metrics, Failure> {
             let engine: &mut dyn Engine = engines.predict.as_mut();
-            Ok(samples.judge(&predict(engine, &trained.model, steps)?, steps))
+            let predictions = predict(engine, &trained.model, steps)?;
+            confusion = samples.confusion(&predictions, steps);
+            Ok(samples.judge(&predictions, steps))
         };
         let train = judge(&samples.train)?;
         let test = if samples.test.is_empty() { None } else { Some(judge(&samples.test)?) };
@@ -396,7 +401,7 @@ impl Training {
         if let Some(point) = curve.iter_mut().rev().find(of_kept) {
             (point.train, point.test) = (train, test);
         }
-        Ok(Achieved { name, trained, train, test, curve, spent })
+        Ok(Achieved { name, trained, train, test, confusion, curve, spent })
     }
 }
 

@@ -1,4 +1,4 @@
-//! How good predictions are: loss, and accuracy or R².
+//! How good predictions are: loss; accuracy, F1 and AUC of classes; R² and mean absolute error of numbers; which classes are confused.
 
 use compiler::derived::losses::Loss as Library;
 use compiler::derived::training::Measure;
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Loss and score over a set of samples.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {
     /// Mean loss per sample.
@@ -15,10 +15,24 @@ pub struct Metrics {
     /// How often the predicted class is the right one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
+    /// Harmonic mean of precision and recall: of the larger of two labels, of more classes the mean over them. A class that neither occurs nor is
+    /// predicted counts as 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub f1: Option<f64>,
+    /// How often a sample of a class scores higher than one of another, equal scores half: of the larger of two labels, of more classes the mean
+    /// over each against the rest. Nothing where a class does not occur.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auc: Option<f64>,
     /// 1 - residual variance / variance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r2: Option<f64>,
+    /// Mean absolute error, in the target's units; of several targets the mean over them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mae: Option<f64>,
 }
+
+/// How often samples of a class (rows) were taken for each class (columns).
+pub type Confusion = Vec<Vec<u64>>;
 
 /// Smallest probability that `logistic` takes for one: a fixed-point sigmoid reaches 0 and 1.
 pub const SMALLEST_PROBABILITY: f64 = 1e-6;
@@ -50,7 +64,7 @@ pub fn judge(loss: &Measure, predictions: &[Vec<f64>], labels: &[&[f64]], scale:
         |of: &dyn Fn(&[f64], &[f64]) -> f64| predictions.iter().zip(labels).map(|(h, y)| of(h, y)).sum::<f64>() / count;
     let Measure::Library(loss) = loss else {
         let sum: f64 = predictions.iter().flatten().sum();
-        return Metrics { loss: sum / count, accuracy: None, r2: None };
+        return Metrics { loss: sum / count, ..Metrics::default() };
     };
     let unit = |element: usize| scale.units.get(element).copied().unwrap_or(1.0);
     let elements = |h: &[f64], y: &[f64], of: &dyn Fn(f64, f64, f64) -> f64| -> f64 {
@@ -59,8 +73,6 @@ pub fn judge(loss: &Measure, predictions: &[Vec<f64>], labels: &[&[f64]], scale:
     let range = scale.classes.first..scale.classes.first + scale.classes.count;
     let of_class =
         |h: &[f64], y: &[f64], of: &dyn Fn(f64, f64) -> f64| -> f64 { range.clone().map(|n| of(h[n], y[n])).sum() };
-    let nearest_is_right = |h: &[f64], y: &[f64]| f64::from(nearest(scale.codes, first_of(h)) == y[0]);
-    let largest_is_right = |h: &[f64], y: &[f64]| f64::from(largest(&h[range.clone()]) == largest(&y[range.clone()]));
     let log = |p: f64| libm::log(p.clamp(SMALLEST_PROBABILITY, f64::INFINITY));
     let loss_of = |h: &[f64], y: &[f64]| match loss {
         Library::Squared => elements(h, y, &|h, y, unit| square((h - y) * unit)),
@@ -75,16 +87,108 @@ pub fn judge(loss: &Measure, predictions: &[Vec<f64>], labels: &[&[f64]], scale:
         Library::CrossEntropy => of_class(h, y, &|h, y| -y * log(h)),
         Library::Poisson => elements(h, y, &|h, y, _| h - y * log(h)),
     };
-    let (accuracy, r2) = match loss {
-        Library::Squared | Library::Absolute | Library::Huber | Library::Poisson => {
-            let residual = mean(&|h, y| elements(h, y, &|h, y, unit| square((h - y) * unit)));
-            let variance = variance(labels, &unit);
-            (None, Some(if variance == 0.0 { 0.0 } else { 1.0 - residual / variance }))
-        }
-        Library::Logistic | Library::Hinge => (Some(mean(&nearest_is_right)), None),
-        Library::OneHot | Library::CrossEntropy => (Some(mean(&largest_is_right)), None),
+    let loss_of_all = mean(&loss_of);
+    if let Some(confusion) = confused(*loss, predictions, labels, scale) {
+        let right: u64 = confusion.iter().enumerate().map(|(class, row)| row[class]).sum();
+        return Metrics {
+            loss: loss_of_all,
+            accuracy: Some(right as f64 / count),
+            f1: Some(f1(&confusion)),
+            auc: auc(*loss, predictions, labels, scale),
+            ..Metrics::default()
+        };
+    }
+    if matches!(loss, Library::Logistic | Library::Hinge | Library::OneHot | Library::CrossEntropy) {
+        let right = mean(&|h, y| f64::from(first_of(h) == first_of(y)));
+        return Metrics { loss: loss_of_all, accuracy: Some(right), ..Metrics::default() };
+    }
+    let residual = mean(&|h, y| elements(h, y, &|h, y, unit| square((h - y) * unit)));
+    let variance = variance(labels, &unit);
+    let targets = labels.first().map_or(1, |y| y.len()).max(1) as f64;
+    Metrics {
+        loss: loss_of_all,
+        r2: Some(if variance == 0.0 { 0.0 } else { 1.0 - residual / variance }),
+        mae: Some(mean(&|h, y| elements(h, y, &|h, y, unit| libm::fabs(h - y) * unit)) / targets),
+        ..Metrics::default()
+    }
+}
+
+/// Which classes are taken for which, where predictions are classes.
+pub fn confusion(loss: &Measure, predictions: &[Vec<f64>], labels: &[&[f64]], scale: Scale) -> Option<Confusion> {
+    let Measure::Library(loss) = loss else { return None };
+    confused(*loss, predictions, labels, scale)
+}
+
+fn confused(loss: Library, predictions: &[Vec<f64>], labels: &[&[f64]], scale: Scale) -> Option<Confusion> {
+    let range = scale.classes.first..scale.classes.first + scale.classes.count;
+    let class = |values: &[f64]| match loss {
+        Library::Logistic | Library::Hinge => nearest(scale.codes, first_of(values)),
+        _ => largest(&values[range.clone()]),
     };
-    Metrics { loss: mean(&loss_of), accuracy, r2 }
+    let classes = match loss {
+        Library::Logistic | Library::Hinge => scale.codes.len(),
+        Library::OneHot | Library::CrossEntropy => scale.classes.count,
+        _ => 0,
+    };
+    // Labels without names are no classes that could be told.
+    if classes == 0 {
+        return None;
+    }
+    let mut confusion = vec![vec![0; classes]; classes];
+    for (h, y) in predictions.iter().zip(labels) {
+        confusion[class(y)][class(h)] += 1;
+    }
+    Some(confusion)
+}
+
+/// Of two labels that of the larger one, of more classes the mean.
+fn f1(confusion: &Confusion) -> f64 {
+    let of = |class: usize| {
+        let right = confusion[class][class];
+        let wrong: u64 =
+            confusion[class].iter().sum::<u64>() + confusion.iter().map(|row| row[class]).sum::<u64>() - 2 * right;
+        if right == 0 { 0.0 } else { 2.0 * right as f64 / (2 * right + wrong) as f64 }
+    };
+    match confusion.len() {
+        2 => of(1),
+        classes => (0..classes).map(of).sum::<f64>() / classes.max(1) as f64,
+    }
+}
+
+fn auc(loss: Library, predictions: &[Vec<f64>], labels: &[&[f64]], scale: Scale) -> Option<f64> {
+    let Classes { first, count } = scale.classes;
+    match loss {
+        Library::Logistic | Library::Hinge => {
+            let larger = scale.codes.iter().copied().max_by(f64::total_cmp)?;
+            (scale.codes.len() == 2)
+                .then(|| area(predictions.iter().zip(labels).map(|(h, y)| (first_of(h), y[0] == larger))))?
+        }
+        _ => {
+            let own = |class: usize| predictions.iter().zip(labels).map(move |(h, y)| (h[class], y[class] > 0.5));
+            // Of two classes the second is the positive one.
+            let judged = if count == 2 { first + 1..first + 2 } else { first..first + count };
+            let areas = judged.clone().map(|class| area(own(class))).collect::<Option<Vec<f64>>>()?;
+            Some(areas.iter().sum::<f64>() / judged.len().max(1) as f64)
+        }
+    }
+}
+
+/// How often a positive sample scores higher than another one: by the ranks of the positive ones, equal scores in the middle of their ranks.
+fn area(samples: impl Iterator<Item = (f64, bool)>) -> Option<f64> {
+    let mut samples: Vec<(f64, bool)> = samples.collect();
+    samples.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let positive = samples.iter().filter(|sample| sample.1).count() as f64;
+    let negative = samples.len() as f64 - positive;
+    if positive == 0.0 || negative == 0.0 {
+        return None;
+    }
+    let (mut ranks, mut below) = (0.0, 0.0);
+    for equal in samples.chunk_by(|a, b| a.0 == b.0) {
+        let of_class = equal.iter().filter(|sample| sample.1).count() as f64;
+        ranks += of_class * (below + (equal.len() as f64 + 1.0) / 2.0);
+        below += equal.len() as f64;
+    }
+    Some((ranks - positive * (positive + 1.0) / 2.0) / (positive * negative))
 }
 
 /// Sum over the elements of the mean squared distance from their mean.
@@ -106,10 +210,10 @@ fn first_of(values: &[f64]) -> f64 {
     values.first().copied().unwrap_or(f64::NAN)
 }
 
-/// The code nearest to a value.
-fn nearest(codes: &[f64], value: f64) -> f64 {
-    let distance = |code: &f64| libm::fabs(code - value);
-    codes.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(value)
+/// Position of the code nearest to a value; the first of equally near ones.
+fn nearest(codes: &[f64], value: f64) -> usize {
+    let distance = |n: &usize| libm::fabs(codes[*n] - value);
+    (0..codes.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
 }
 
 fn square(x: f64) -> f64 {
@@ -135,38 +239,90 @@ mod tests {
         judge(&Measure::Library(loss), predictions, labels, scale)
     }
 
+    fn numbers(loss: f64, r2: f64, mae: f64) -> Metrics {
+        Metrics { loss, r2: Some(r2), mae: Some(mae), ..Metrics::default() }
+    }
+
+    fn classes(loss: f64, accuracy: f64, f1: f64, auc: Option<f64>) -> Metrics {
+        Metrics { loss, accuracy: Some(accuracy), f1: Some(f1), auc, ..Metrics::default() }
+    }
+
     #[test]
     fn perfect_and_mean_predictions() {
         let labels: [&[f64]; 2] = [&[1.0], &[3.0]];
         let scale = Scale { units: &[10.0], ..Scale::default() };
         let squared = |h: [f64; 2]| judged(Library::Squared, &[vec![h[0]], vec![h[1]]], &labels, scale);
-        assert_eq!(squared([1.0, 3.0]), Metrics { loss: 0.0, accuracy: None, r2: Some(1.0) });
-        assert_eq!(squared([2.0, 2.0]), Metrics { loss: 100.0, accuracy: None, r2: Some(0.0) });
+        assert_eq!(squared([1.0, 3.0]), numbers(0.0, 1.0, 0.0));
+        assert_eq!(squared([2.0, 2.0]), numbers(100.0, 0.0, 10.0));
         let absolute = judged(Library::Absolute, &[vec![2.0], vec![2.5]], &labels, scale);
-        assert_eq!(absolute, Metrics { loss: 7.5, accuracy: None, r2: Some(0.375) });
+        assert_eq!(absolute, numbers(7.5, 0.375, 7.5));
         let huber = judged(Library::Huber, &[vec![4.0], vec![2.5]], &labels, Scale::default());
         assert_eq!(huber.loss, (2.5 + 0.125) / 2.0);
     }
 
     #[test]
-    fn classes() {
+    fn losses_of_classes() {
         let codes = |codes| Scale { codes, ..Scale::default() };
+        // Both are taken for the larger label: precision 1/2, recall 1; equal scores tell nothing.
         let hinge = judged(Library::Hinge, &[vec![0.5], vec![0.5]], &[&[1.0], &[-1.0]], codes(&[-1.0, 1.0]));
-        assert_eq!(hinge, Metrics { loss: 1.0, accuracy: Some(0.5), r2: None });
+        assert_eq!(hinge, classes(1.0, 0.5, 2.0 / 3.0, Some(0.5)));
         let logistic = judged(Library::Logistic, &[vec![1.0], vec![0.0]], &[&[1.0], &[0.0]], codes(&[0.0, 1.0]));
-        assert_eq!(logistic, Metrics { loss: 0.0, accuracy: Some(1.0), r2: None });
+        assert_eq!(logistic, classes(0.0, 1.0, 1.0, Some(1.0)));
         let predictions = [vec![9.0, 0.25, 0.5], vec![9.0, 1.0, 0.0]];
         let labels: [&[f64]; 2] = [&[0.0, 0.0, 1.0], &[0.0, 0.0, 1.0]];
         let scale = Scale { classes: Classes { first: 1, count: 2 }, ..Scale::default() };
         let one_hot = judged(Library::OneHot, &predictions, &labels, scale);
-        assert_eq!(one_hot, Metrics { loss: (0.3125 + 2.0) / 2.0, accuracy: Some(0.5), r2: None });
+        // One of two positives is found, none is wrongly found; there is no sample of the other class to score against.
+        assert_eq!(one_hot, classes((0.3125 + 2.0) / 2.0, 0.5, 2.0 / 3.0, None));
         let entropy = judged(Library::CrossEntropy, &predictions[..1], &labels[..1], scale);
-        assert_eq!(entropy, Metrics { loss: std::f64::consts::LN_2, accuracy: Some(1.0), r2: None });
+        assert_eq!(entropy, classes(std::f64::consts::LN_2, 1.0, 1.0, None));
+    }
+
+    /// Values of scikit-learn 1.9.1: `f1_score`, `roc_auc_score`, `confusion_matrix`; three classes with `average="macro", multi_class="ovr"`.
+    #[test]
+    fn scores_are_those_of_scikit_learn() {
+        let truth = [0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0];
+        let scores = [0.1, 0.4, 0.35, 0.8, 0.8, 0.2, 0.9, 0.6];
+        let labels: Vec<&[f64]> = truth.iter().map(std::slice::from_ref).collect();
+        let predictions: Vec<Vec<f64>> = scores.iter().map(|&score| vec![score]).collect();
+        let scale = Scale { codes: &[0.0, 1.0], ..Scale::default() };
+        let found = judged(Library::Logistic, &predictions, &labels, scale);
+        assert_eq!(found.accuracy, Some(0.625));
+        assert!((found.f1.unwrap() - BINARY_F1).abs() < 1e-12, "{found:?}");
+        assert!((found.auc.unwrap() - BINARY_AUC).abs() < 1e-12, "{found:?}");
+        let two = confusion(&Measure::Library(Library::Logistic), &predictions, &labels, scale);
+        assert_eq!(two, Some(vec![vec![2, 1], vec![2, 3]]));
+
+        let classes = [0, 1, 2, 2, 1, 0];
+        let scores: [[f64; 3]; 6] =
+            [[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.2, 0.2, 0.6], [0.1, 0.5, 0.4], [0.5, 0.3, 0.2], [0.6, 0.1, 0.3]];
+        let one_hot: Vec<[f64; 3]> = classes.iter().map(|&class| [0, 1, 2].map(|c| f64::from(c == class))).collect();
+        let labels: Vec<&[f64]> = one_hot.iter().map(|label| &label[..]).collect();
+        let predictions: Vec<Vec<f64>> = scores.iter().map(|score| score.to_vec()).collect();
+        let scale = Scale { classes: Classes { first: 0, count: 3 }, ..Scale::default() };
+        let found = judged(Library::CrossEntropy, &predictions, &labels, scale);
+        assert!((found.f1.unwrap() - MACRO_F1).abs() < 1e-12, "{found:?}");
+        assert!((found.auc.unwrap() - MACRO_AUC).abs() < 1e-12, "{found:?}");
+        let three = confusion(&Measure::Library(Library::CrossEntropy), &predictions, &labels, scale);
+        assert_eq!(three, Some(vec![vec![2, 0, 0], vec![1, 1, 0], vec![0, 1, 1]]));
+    }
+
+    const BINARY_F1: f64 = 2.0 / 3.0;
+    const BINARY_AUC: f64 = 23.0 / 30.0;
+    const MACRO_F1: f64 = 59.0 / 90.0;
+    const MACRO_AUC: f64 = 11.0 / 12.0;
+
+    #[test]
+    fn labels_without_names_are_no_classes() {
+        let found = judged(Library::Logistic, &[vec![1.0], vec![0.5]], &[&[1.0], &[0.0]], Scale::default());
+        assert_eq!((found.accuracy, found.f1, found.auc), (Some(0.5), None, None));
+        let none = confusion(&Measure::Library(Library::Logistic), &[vec![1.0]], &[&[1.0]], Scale::default());
+        assert_eq!(none, None);
     }
 
     #[test]
     fn a_scalar_is_its_own_loss() {
         let metrics = judge(&Measure::Scalar("e".to_owned()), &[vec![1.0], vec![2.0]], &[], Scale::default());
-        assert_eq!(metrics, Metrics { loss: 1.5, accuracy: None, r2: None });
+        assert_eq!(metrics, Metrics { loss: 1.5, ..Metrics::default() });
     }
 }
