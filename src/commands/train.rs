@@ -213,7 +213,8 @@ impl Confusions {
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(5);
         let mut text = format!("\n{engine}, {} part: rows are classes, columns what they were taken for\n", self.part);
         let line = |head: &str, cells: &mut dyn Iterator<Item = String>| {
-            format!("{head:>width$} {}\n", cells.map(|cell| format!(" {cell:>width$}")).collect::<String>())
+            let cells: Vec<String> = cells.map(|cell| format!("{cell:>width$}")).collect();
+            format!("{head:>width$}  {}\n", cells.join(" "))
         };
         text += &line("", &mut names.iter().cloned());
         for (name, row) in names.iter().zip(confusion) {
