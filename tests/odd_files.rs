@@ -5,7 +5,8 @@ mod tool;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use tool::{done, fails, file, tool};
+use std::process::Command;
+use tool::{done, fails, file, finish, tool};
 
 const LOGISTIC: &str = "programs/logistic.t";
 
@@ -104,4 +105,27 @@ fn without_a_home_the_cache_is_private() {
     let refused = cache();
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && said.contains("others may write"), "{said}");
+}
+
+/// Documents of few bytes that become many values: read or refused, with 1.5 GB of addresses, of which some are never touched. Each is about as
+/// long as is still read.
+#[test]
+fn values_of_a_document_fit_into_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = file(folder.path(), "p.t", "model_input x; y = x;");
+    let names = (0..2_500_000).map(|n| format!("\"{n:x}\":0,")).collect::<Vec<String>>().concat();
+    for (what, text, expected) in [
+        ("lists", format!("[{}0]", "[0],".repeat(1_800_000)), "one record"),
+        ("lists of nine", format!("[{}0]", "[0,0,0,0,0,0,0,0,0],".repeat(600_000)), "one record"),
+        ("entries", format!("{{{names}\"x\":1}}"), "E-LIMIT"),
+        ("entries twice", format!("{{{}\"x\":1}}", "\"a\":0,".repeat(1_500_000)), "the inputs give `a` twice"),
+    ] {
+        let inputs = file(folder.path(), "in.json", text);
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -v 1500000; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_tabla-gen")]);
+        command.args(["eval", &program, "--inputs", &inputs]);
+        let ran = finish(command);
+        let said = ran.stderr.get(..400).unwrap_or(&ran.stderr);
+        assert!([1, 2].contains(&ran.code) && ran.stderr.contains(expected), "{what}: {}\n{said}", ran.code);
+    }
 }

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use sim::distance::Distance;
 use sim::eval::{definitions, unknown_inputs, with_shapes_of};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use workbench::evaluation::Evaluation;
 use workbench::records::places::Place;
 use workbench::saturation::{self, Saturation, Unit};
@@ -109,19 +110,26 @@ pub fn lines(values: &Map<String, Value>) -> String {
     values.iter().fold(String::new(), |text, (name, value)| text + &format!("{name} = {value}\n"))
 }
 
+/// Most names that are said to be wrong.
+const MOST_WRONG: usize = 20;
+
 /// Refuse names that are not inputs of the program, and names that come twice, at their places.
 fn check_names(program: &Program, inputs: &Value, records: &Records) -> Result<(), Failure> {
     let (source, places) = (&records.source, records.places());
-    let place = |name: &str| places.iter().find(|place| place.name == name).map(|place| place.span);
-    let mut wrong: Vec<Diagnostic> = unknown_inputs(program, inputs)
-        .into_iter()
-        .map(|(name, diagnostic)| Diagnostic { span: place(&name), ..diagnostic })
-        .collect();
-    for (n, Place { name, span, .. }) in places.iter().enumerate() {
-        if let Some(first) = places[..n].iter().find(|place| place.name == *name) {
-            let twice = Diagnostic::new(Code::Redef, *span, format!("the inputs give `{name}` twice"));
-            wrong.push(twice.with_note(first.span, "first here"));
+    let (mut first, mut twice) = (BTreeMap::new(), Vec::new());
+    for Place { name, span, .. } in &places {
+        match first.entry(name.as_str()) {
+            Entry::Vacant(free) => drop(free.insert(*span)),
+            Entry::Occupied(_) if twice.len() == MOST_WRONG => {}
+            Entry::Occupied(taken) => {
+                let again = Diagnostic::new(Code::Redef, *span, format!("the inputs give `{name}` twice"));
+                twice.push(again.with_note(*taken.get(), "first here"));
+            }
         }
     }
+    let unknown = unknown_inputs(program, inputs).into_iter();
+    let unknown =
+        unknown.map(|(name, diagnostic)| Diagnostic { span: first.get(name.as_str()).copied(), ..diagnostic });
+    let wrong: Vec<Diagnostic> = unknown.chain(twice).take(MOST_WRONG).collect();
     if wrong.is_empty() { Ok(()) } else { Err(Failure::about(source, wrong)) }
 }

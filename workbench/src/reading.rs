@@ -78,27 +78,72 @@ fn taken(reader: impl Read, most: u64) -> io::Result<Option<Vec<u8>>> {
     Ok((bytes.len() as u64 <= most).then_some(bytes))
 }
 
-/// Refuse JSON whose values would fill the memory: `[[0],[0],...` takes 50 times as much as its text. What a value, a list and an object
-/// take at most is counted, before anything is read.
+/// What the parts of a document take in memory at most, counted by the characters that begin them.
+struct Taken {
+    element: u64,
+    entry: u64,
+    list: u64,
+    object: u64,
+    /// Half of a string.
+    quote: u64,
+}
+
+/// What the allocator adds to a block, and the smallest block it gives.
+const BLOCK: u64 = 16;
+const LEAST_BLOCK: u64 = 32;
+/// One value; one name with its value and hash.
+const VALUE: u64 = size_of::<serde_json::Value>() as u64;
+const ENTRY: u64 = VALUE + (size_of::<String>() + size_of::<u64>()) as u64;
+
+/// Values of any kind. A list begins with room for four values and doubles it when it is full, so that one in three may be empty on the whole,
+/// half of them at worst: what is left of the memory allows for that. An object has a table of places beside its entries.
+const OF_VALUES: Taken = Taken {
+    element: VALUE * 3 / 2,
+    entry: ENTRY * 3 / 2,
+    list: 4 * VALUE + BLOCK,
+    object: 4 * ENTRY + BLOCK + 64,
+    quote: LEAST_BLOCK / 2,
+};
+
+/// Documents whose types are known: a number takes 8 bytes, a list has a name, and so has an object.
+const OF_TYPES: Taken = Taken { element: 32, entry: 64, list: 144, object: 640, quote: 0 };
+
+/// Refuse JSON whose values would fill the memory: `[[0],[0],...` takes 100 times as much as its text. What values, lists and objects take
+/// at most is counted, before anything is read.
 ///
 /// # Errors
 /// `E-LIMIT`.
 pub fn check_values(name: &str, text: &str) -> Result<(), Failure> {
-    let size = |byte: u8| match byte {
-        b',' => 32,
-        b':' => 64,
-        b'[' => 144,
-        b'{' => 640,
-        _ => 0,
-    };
-    let values = text.bytes().map(size).sum::<u64>() + text.len() as u64;
-    if values <= VALUES {
-        return Ok(());
+    OF_VALUES.check(name, text)
+}
+
+/// The same for a document of known types, which takes less.
+///
+/// # Errors
+/// `E-LIMIT`.
+pub fn check_document(name: &str, text: &str) -> Result<(), Failure> {
+    OF_TYPES.check(name, text)
+}
+
+impl Taken {
+    fn check(&self, name: &str, text: &str) -> Result<(), Failure> {
+        let size = |byte: u8| match byte {
+            b',' => self.element,
+            b':' => self.entry,
+            b'[' => self.list,
+            b'{' => self.object,
+            b'"' => self.quote,
+            _ => 0,
+        };
+        let values = text.bytes().map(size).sum::<u64>() + text.len() as u64;
+        if values <= VALUES {
+            return Ok(());
+        }
+        let message = format!("its values could take {} MiB of memory, the limit is {}", values >> 20, VALUES >> 20);
+        let diagnostic =
+            Diagnostic::global(Code::Limit, message).with_help("an .npz file holds numbers in a tenth of that");
+        Err(Failure::data(name, vec![diagnostic]))
     }
-    let message = format!("its values could take {} MiB of memory, the limit is {}", values >> 20, VALUES >> 20);
-    let diagnostic =
-        Diagnostic::global(Code::Limit, message).with_help("an .npz file holds numbers in a tenth of that");
-    Err(Failure::data(name, vec![diagnostic]))
 }
 
 fn too_large(path: &Path, most: u64) -> Failure {
@@ -120,11 +165,13 @@ mod tests {
 
     #[test]
     fn documents_that_would_fill_the_memory_are_refused() {
-        let refused = |text: &str| check_values("a.json", text).is_err();
-        // 32 bytes for each of 5 Mi numbers are 160 MiB; a list or an object around each is too much.
-        for (value, expected) in [("0,", false), ("[0],", true), ("{\"\":0},", true)] {
+        let refused = |text: &str| [check_values("a.json", text).is_err(), check_document("a.json", text).is_err()];
+        // A number takes at most 108 bytes as a value, 32 in a document: 540 and 160 MiB for 5 Mi of them. A list or an object around each is
+        // too much.
+        for (value, expected) in [("0,", [false; 2]), ("[0],", [true; 2]), ("{\"\":0},", [true; 2])] {
             assert_eq!(refused(&value.repeat(5 << 20)), expected, "{value}");
         }
+        assert_eq!(refused(&"0,".repeat(10 << 20)), [true, false]);
     }
 
     #[test]

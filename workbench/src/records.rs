@@ -10,6 +10,9 @@ use serde_json::Value;
 use sim::data::{npy, npz};
 use sim::eval::write_elements;
 
+/// Most names of a record. No program has so many inputs, and who looks for one of them looks at all.
+const MOST_NAMES: usize = 4096;
+
 /// Records in order; a record is whatever stands there, the program decides whether it will do.
 #[derive(Debug, Clone)]
 pub struct Records {
@@ -43,7 +46,7 @@ impl Records {
             Value::Array(records) => records,
             record => vec![record],
         };
-        Ok(Records { records, source })
+        Records::limited(records, source)
     }
 
     /// One record of the arrays of an npz archive.
@@ -63,7 +66,16 @@ impl Records {
         };
         let record = arrays.iter().map(|(name, array)| (name.clone(), value(array))).collect();
         let source = Source { name: name.to_owned(), text: String::new() };
-        Ok(Records { records: vec![Value::Object(record)], source })
+        Records::limited(vec![Value::Object(record)], source)
+    }
+
+    fn limited(records: Vec<Value>, source: Source) -> Result<Records, Failure> {
+        let names = records.iter().filter_map(Value::as_object).map(serde_json::Map::len).max().unwrap_or(0);
+        if names > MOST_NAMES {
+            let message = format!("a record has {names} names, the limit is {MOST_NAMES}");
+            return Err(Failure::data(source.name, vec![Diagnostic::global(Code::Limit, message)]));
+        }
+        Ok(Records { records, source })
     }
 
     /// The first one: all have the same sizes.

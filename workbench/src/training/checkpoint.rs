@@ -132,7 +132,7 @@ impl Checkpoint {
             let message = format!("line {}: no checkpoint of this version of tabla-gen: {error}", error.line());
             Failure::json(name.to_owned(), text.to_owned(), message, &error)
         };
-        reading::check_values(name, text)?;
+        reading::check_document(name, text)?;
         let Version { format_version } = serde_json::from_str(text).map_err(broken)?;
         let wrong = |message: String, help: &str| {
             Err(Failure::data(name, vec![Diagnostic::global(Code::Data, message).with_help(help)]))

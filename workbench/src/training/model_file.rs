@@ -140,7 +140,7 @@ impl ModelFile {
         let broken = |what: &str, error: &serde_json::Error| {
             Failure::json(name.to_owned(), text.to_owned(), format!("{what}: {error}"), error)
         };
-        reading::check_values(name, text)?;
+        reading::check_document(name, text)?;
         let version: Version =
             serde_json::from_str(text).map_err(|error| broken("this is not a model file", &error))?;
         if version.format_version != VERSION {
