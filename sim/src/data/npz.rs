@@ -114,9 +114,11 @@ pub fn read(bytes: &[u8]) -> Result<Vec<(String, Array)>, Diagnostic> {
     let end = bytes[from..].windows(END.len()).rposition(|window| window == END).map(|at| from + at);
     let end = end.ok_or_else(|| damaged("it has no directory"))?;
     let whole = bytes.len() >= end + END_BYTES;
-    let directory = number(bytes, end + 10, 2).zip(number(bytes, end + 16, 4)).filter(|_| whole);
-    let (count, mut at) = directory.ok_or_else(|| damaged("its directory is cut short"))?;
-    if number(bytes, end + 8, 2) != Some(count) {
+    let field = |place: usize, width: usize| number(bytes, end + place, width).filter(|_| whole);
+    let directory = field(10, 2).zip(field(12, 4)).zip(field(16, 4));
+    let ((count, size), start) = directory.ok_or_else(|| damaged("its directory is cut short"))?;
+    let mut at = start;
+    if field(8, 2) != Some(count) {
         return Err(damaged("it says twice how many entries it has, and differs"));
     }
     let (mut arrays, mut known, mut elements) = (Vec::new(), BTreeSet::new(), 0);
@@ -139,6 +141,10 @@ pub fn read(bytes: &[u8]) -> Result<Vec<(String, Array)>, Diagnostic> {
             return Err(Diagnostic::global(Code::Limit, message));
         }
         arrays.push((name.to_owned(), array));
+    }
+    // With fewer entries than there were, all of them could be right.
+    if at - start != size {
+        return Err(damaged("its directory has another length than it says"));
     }
     Ok(arrays)
 }
@@ -219,6 +225,18 @@ mod tests {
                 assert!(arrays.is_err() || arrays == read(&whole), "byte {place} is {value}");
             }
         }
+    }
+
+    /// The number of entries stands there twice, one behind the other: a burst may change both.
+    #[test]
+    fn no_array_is_lost() {
+        let mut bytes = sample();
+        let end = bytes.len() - END_BYTES;
+        for at in [end + 8, end + 10] {
+            bytes[at] -= 1;
+        }
+        let message = read(&bytes).unwrap_err().message;
+        assert_eq!(message, "the zip archive is damaged: its directory has another length than it says");
     }
 
     #[test]
