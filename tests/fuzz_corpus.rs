@@ -1,14 +1,30 @@
 //! Every file that fuzzing has found or begins with (`tests/fuzz/corpus`), replayed: what `scripts/fuzz` calls, and, for what the command line
 //! reads itself, the command line.
 
+#[path = "fuzz/inputs/checkpoint.rs"]
+mod checkpoint;
+#[path = "fuzz/inputs/damage.rs"]
+mod damage;
 #[path = "fuzz/inputs/data.rs"]
 mod data;
 #[path = "fuzz/inputs/image.rs"]
 mod image;
+#[path = "fuzz/inputs/json_inputs.rs"]
+mod json_inputs;
+#[path = "fuzz/inputs/libsvm.rs"]
+mod libsvm;
+#[path = "fuzz/inputs/link.rs"]
+mod link;
+#[path = "fuzz/inputs/npy.rs"]
+mod npy;
+#[path = "fuzz/inputs/npz.rs"]
+mod npz;
 #[path = "fuzz/inputs/onnx.rs"]
 mod onnx_model;
 #[path = "fuzz/inputs/program.rs"]
 mod program;
+#[path = "fuzz/inputs/saved_model.rs"]
+mod saved_model;
 
 use compiler::language::Language;
 use rand_chacha::ChaCha8Rng;
@@ -70,6 +86,40 @@ fn data_sets_and_microcode() {
     }
     for file in corpus("image") {
         image::run(&fs::read(file).unwrap());
+    }
+}
+
+/// What is made of any bytes: a good file, and what happens to it.
+const BUILT: [(&str, fn(&[u8])); 7] = [
+    ("npy", npy::read),
+    ("npz", npz::read),
+    ("libsvm", libsvm::read),
+    ("saved_model", saved_model::read),
+    ("checkpoint", checkpoint::read),
+    ("json_inputs", json_inputs::read),
+    ("link", link::run),
+];
+
+#[test]
+fn files_that_are_built() {
+    for (target, read) in BUILT {
+        for file in corpus(target) {
+            read(&fs::read(file).unwrap());
+        }
+    }
+}
+
+/// Any bytes will do, so that random ones come far: all kinds of files, whole and damaged. `FUZZ_ROUNDS=100000 FUZZ_SEED=3` tries more, others.
+#[test]
+fn random_files_are_read_as_they_were_written() {
+    let number = |name: &str, otherwise: u64| std::env::var(name).ok().map_or(otherwise, |text| text.parse().unwrap());
+    let mut random = ChaCha8Rng::seed_from_u64(number("FUZZ_SEED", 2));
+    for round in 0..number("FUZZ_ROUNDS", 600) {
+        let mut bytes = vec![0; random.next_u32() as usize % (64 + 2 * round.min(600) as usize)];
+        random.fill_bytes(&mut bytes);
+        for (_, read) in BUILT {
+            read(&bytes);
+        }
     }
 }
 
