@@ -221,3 +221,69 @@ pub struct Io {
     /// Level of the port `button` while it is pressed, 0 or 1.
     pub button_pressed: u8,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A board that is right, but for what `change` does to it: the key that is wrong.
+    fn wrong(change: impl Fn(&mut Board)) -> Option<Vec<&'static str>> {
+        let mut board: Board = toml::from_str(include_str!("../boards/ulx3s-85f.toml")).unwrap();
+        change(&mut board);
+        board.check().err().map(|(key, _)| key)
+    }
+
+    fn wrong_io(change: impl Fn(&mut Io)) -> Option<Vec<&'static str>> {
+        wrong(|board| change(board.io.as_mut().unwrap()))
+    }
+
+    #[test]
+    fn levels_and_leds_have_bounds() {
+        assert_eq!(wrong(|_| {}), None);
+        for (level, expected) in [(0, false), (1, false), (2, true)] {
+            assert_eq!(wrong_io(|io| io.leds_lit = level), expected.then(|| vec!["io", "leds_lit"]));
+            assert_eq!(wrong_io(|io| io.button_pressed = level), expected.then(|| vec!["io", "button_pressed"]));
+        }
+        for (leds, expected) in [(0, true), (1, false), (64, false), (65, true)] {
+            assert_eq!(wrong_io(|io| io.leds = leds), expected.then(|| vec!["io", "leds"]));
+        }
+    }
+
+    /// 40 MHz are four cycles per bit at 10 Mbit/s.
+    #[test]
+    fn a_bit_takes_four_cycles() {
+        for (baud, expected) in [(0, true), (1, false), (10_000_000, false), (10_000_001, true)] {
+            let found = wrong(|board| {
+                board.clock.grid_mhz = 40.0;
+                board.io.as_mut().unwrap().baud = baud;
+            });
+            assert_eq!(found, expected.then(|| vec!["io", "baud"]), "{baud}");
+        }
+    }
+
+    #[test]
+    fn clocks_run_and_words_are_plain() {
+        for clock in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(wrong(|board| board.clock.pin_mhz = clock), Some(vec!["clock", "pin_mhz"]));
+            assert_eq!(wrong(|board| board.clock.grid_mhz = clock), Some(vec!["clock", "grid_mhz"]));
+        }
+        for (part, expected) in
+            [("a-1_./B", false), ("", true), ("-a", true), ("a b", true), ("a;b", true), ("\u{e4}", true)]
+        {
+            assert_eq!(wrong(|board| part.clone_into(&mut board.part)), expected.then(|| vec!["part"]), "{part}");
+        }
+        assert_eq!(wrong(|board| "load -v, now".clone_into(&mut board.programmer)), None);
+        assert_eq!(wrong(|board| "load; now".clone_into(&mut board.programmer)), Some(vec!["programmer"]));
+        assert_eq!(wrong_io(|io| "../a".clone_into(&mut io.constraints)), Some(vec!["io", "constraints"]));
+    }
+
+    #[test]
+    fn sites_are_in_order() {
+        for (sites, expected) in [(vec![], false), (vec![3, 5], false), (vec![5, 3], true), (vec![3, 3], true)] {
+            let rows = wrong(|board| board.device.multiplier_rows.clone_from(&sites));
+            assert_eq!(rows, expected.then(|| vec!["device", "multiplier_rows"]));
+            let columns = wrong(|board| board.device.multiplier_columns.clone_from(&sites));
+            assert_eq!(columns, expected.then(|| vec!["device", "multiplier_columns"]));
+        }
+    }
+}

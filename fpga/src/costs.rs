@@ -139,3 +139,38 @@ pub struct Costs {
     /// A function unit that knows its shifts.
     pub fixed_function: Block,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tables hold 16 words of 4 bits in 6 of them, up to 64 words, and memories of up to 300 bits.
+    fn memories() -> Memories {
+        Memories { shapes: vec![(36, 512), (18, 1024), (1, 16_384)], shallow: vec![(64, 16, 4, 6)], small: 300 }
+    }
+
+    #[test]
+    fn shallow_and_small_memories_are_tables() {
+        let of = |depth, bits| memories().of(depth, bits);
+        assert_eq!(of(0, 8), (0, 0));
+        // One group of one table kind; two; four groups of four, and three steps of a multiplexer of 16 bits.
+        assert_eq!((of(16, 4), of(16, 5), of(64, 16)), ((0, 6), (0, 12), (0, 96 + 48)));
+        // 300 bits in 7 groups, and one bit more than that.
+        assert_eq!((of(100, 3), of(301, 1)), ((0, 42 + 18), (1, 0)));
+        // 400 bits are too many, though 100 and 4 are not.
+        assert_eq!(of(100, 4), (1, 0));
+    }
+
+    /// 40 bits of 1024 words: 2 x 2 of 36 x 512, 3 of 18 x 1024, or 40 of 1 x 16384.
+    #[test]
+    fn the_best_shape_counts() {
+        assert_eq!((memories().of(1024, 40), memories().of(1025, 1)), ((3, 0), (1, 0)));
+    }
+
+    /// 70 bits are 32, 32 and 6: two blocks, two, and one. 40 bits of 16 words are 8 and 2 groups of tables.
+    #[test]
+    fn chunks_are_memories_of_their_own() {
+        assert_eq!((memories().chunked(1024, 70), memories().chunked(16, 40)), ((5, 0), (0, 60)));
+        assert_eq!((memories().chunked(1024, 32), memories().chunked(1024, 0)), ((2, 0), (0, 0)));
+    }
+}

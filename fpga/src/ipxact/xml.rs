@@ -75,4 +75,12 @@ mod tests {
                         <ipxact:c>&lt;/ipxact:c&gt;&amp;</ipxact:c>\n</ipxact:a>\n";
         assert_eq!(xml.into_text(), expected);
     }
+
+    #[test]
+    fn elements_without_content_close_themselves() {
+        let mut xml = Xml::new("a");
+        xml.element("b", |xml| xml.empty("c", &[("d", "&"), ("e", "f")]));
+        let text = xml.into_text();
+        assert!(text.ends_with("<ipxact:b>\n  <ipxact:c d=\"&amp;\" e=\"f\"/>\n</ipxact:b>\n"), "{text}");
+    }
 }
