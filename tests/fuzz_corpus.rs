@@ -89,8 +89,10 @@ fn data_sets_and_microcode() {
     }
 }
 
-/// What is made of any bytes: a good file, and what happens to it.
-const BUILT: [(&str, fn(&[u8])); 7] = [
+/// A target, and what it makes of any bytes: a good file, and what happens to it.
+type Built = (&'static str, fn(&[u8]));
+
+const BUILT: [Built; 7] = [
     ("npy", npy::read),
     ("npz", npz::read),
     ("libsvm", libsvm::read),

@@ -105,7 +105,10 @@ fn write(value: &Value, outermost: usize, names: &mut Vec<String>, u: &mut Unstr
     Ok(text + &space(u)?)
 }
 
-fn record(u: &mut Unstructured) -> Result<(Value, Option<Vec<(&'static str, Elements)>>)> {
+/// The values of a record by their names; nothing where it means nothing.
+type Meaning = Option<Vec<(&'static str, Elements)>>;
+
+fn record(u: &mut Unstructured) -> Result<(Value, Meaning)> {
     let (mut entries, mut meaning) = (Map::new(), Some(Vec::new()));
     for (name, shape) in INPUTS {
         if u.ratio(1, 12)? {

@@ -59,7 +59,7 @@ fn build(u: &mut Unstructured) -> Result<ModelFile> {
         program_hash: name(u)?,
         engine: name(u)?,
         set: several(u, 3, |u| Ok((name(u)?, finite(u)?)))?.into_iter().collect(),
-        loss: Measure::Library(*u.choose(&Loss::ALL)?),
+        loss: Measure::Library(*u.choose(Loss::ALL)?),
         encoding,
         ranges: by_name(u)?.into_iter().collect(),
         model,
