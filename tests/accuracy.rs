@@ -1,4 +1,4 @@
-//! The golden figures of docs/accuracy.md against NumPy: every published program is trained a second time, by a script that shares nothing with
+//! The golden figures of docs/accuracy.md against `NumPy`: every published program is trained a second time, by a script that shares nothing with
 //! this project but the order of the samples and the first weights, which come from a seed.
 
 use arch::tools::Toolbox;
@@ -44,7 +44,7 @@ const PUBLISHED: [Published; 5] = [
     },
 ];
 
-/// Losses and scores by NumPy.
+/// Losses and scores by `NumPy`.
 fn computed(published: &Published) -> Vec<f64> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let data = root.join(format!("examples/{}.csv", published.data));
