@@ -2,6 +2,8 @@
 //!
 //! Who calls decides what a failure looks like: the command line gives each kind an exit code, Python an exception.
 
+pub mod drawing;
+
 use arch::diagnostic::line_column;
 use arch::{Code, Diagnostic, Span};
 use sim::train::engine::EngineError;

@@ -59,7 +59,7 @@
 //! | [`simulators`], [`serial`], [`simulated`] | the generated Verilog, a board behind a serial port, one that is not there |
 //! | [`system`], [`kernels`] | figures of whole systems: board, link, store; of programs that nobody tuned |
 //! | [`reading`] | files of the user's, with limits |
-//! | [`progress`], [`failure`] | what a caller hears, and what can go wrong |
+//! | [`progress`], [`failure`], [`drawing`] | what a caller hears, what can go wrong, and what that looks like |
 
 pub mod evaluation;
 pub mod failure;
@@ -81,6 +81,7 @@ pub mod simulators;
 pub mod system;
 pub mod training;
 
+pub use failure::drawing;
 pub use images::{design, fit, resources, room};
 pub use project::{board, config, library, plan, recipe, resident, settings};
 pub use training::{checkpoint, engines, model_file, prediction};
@@ -92,7 +93,7 @@ pub use functions::Function;
 pub use model_file::ModelFile;
 pub use plan::{Choices, Plan};
 pub use progress::{Cancel, Note, Progress};
-pub use project::{Project, Request};
+pub use project::{Project, Request, Texts};
 pub use records::Records;
 pub use samples::{Data, Samples};
 pub use training::{How, Outcome, Training};

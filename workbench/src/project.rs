@@ -86,6 +86,17 @@ pub struct Request {
     pub resident: Option<Vec<String>>,
 }
 
+/// What of a project is in memory.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Texts<'a> {
+    /// The program.
+    pub program: &'a str,
+    /// The TOML with its `[train]` and `[function]` tables.
+    pub settings: Option<&'a str>,
+    /// The configuration.
+    pub config: Option<&'a str>,
+}
+
 /// A configuration and where it is from; the default one without a name. Keys of `machine` are stronger than its own.
 ///
 /// # Errors
@@ -101,6 +112,17 @@ pub fn configuration(
     Ok((config.with_machine(machine, Some(&source))?, Some((path, source))))
 }
 
+/// A configuration, and its file and text.
+type Configured = (Config, Option<(PathBuf, Source)>);
+
+/// The same of a text in memory.
+fn configuration_of_text(text: &str, machine: &[(String, String)]) -> Result<Configured, Failure> {
+    let path = PathBuf::from("config.toml");
+    let source = Source { name: path.display().to_string(), text: text.to_owned() };
+    let config = Config::parse(&source).map_err(|wrong| Failure::about(&source, wrong))?;
+    Ok((config.with_machine(machine, Some(&source))?, Some((path, source))))
+}
+
 impl Project {
     /// Read config and program.
     ///
@@ -108,7 +130,18 @@ impl Project {
     /// A file cannot be read or the config is wrong; no program is named; its extension is not a language's; it is in a language without
     /// functions, and one is named.
     pub fn open(request: &Request) -> Result<Project, Failure> {
-        let (config, config_source) = configuration(request.config.as_deref(), &request.machine)?;
+        Project::opened(request, configuration(request.config.as_deref(), &request.machine)?)
+    }
+
+    /// The same with a configuration in memory.
+    ///
+    /// # Errors
+    /// As [`Project::open`].
+    pub fn open_with(request: &Request, config: &str) -> Result<Project, Failure> {
+        Project::opened(request, configuration_of_text(config, &request.machine)?)
+    }
+
+    fn opened(request: &Request, (config, config_source): Configured) -> Result<Project, Failure> {
         let own = beside(config_source.as_ref(), config.program.as_ref());
         let path = match (&request.program, &own) {
             (Some(path), _) | (None, Some(path)) => path.clone(),
@@ -136,27 +169,44 @@ impl Project {
     /// # Errors
     /// The config is wrong; the name's extension is no language's.
     pub fn in_memory(name: &str, text: &str, settings: Option<&str>, config: Option<&str>) -> Result<Project, Failure> {
-        let path = PathBuf::from(name);
-        if language_of(&path, None)? == Language::Onnx {
-            return Err(Failure::data(name, imported::not_text()));
+        let request = Request { program: Some(name.into()), ..Request::default() };
+        Project::of_texts(&request, &Texts { program: text, settings, config })
+    }
+
+    /// A program in memory; the request names it, says how it is read, and names the configuration if that is not in memory.
+    ///
+    /// # Errors
+    /// As [`Project::in_memory`]; a configuration that is named cannot be read.
+    pub fn of_texts(request: &Request, texts: &Texts<'_>) -> Result<Project, Failure> {
+        let path = request.program.clone().unwrap_or_else(|| PathBuf::from("program.t"));
+        let language = language_of(&path, request.language)?;
+        if language == Language::Onnx {
+            return Err(Failure::data(path.display().to_string(), imported::not_text()));
         }
-        let source = |name: PathBuf, text: &str| Source { name: name.display().to_string(), text: text.to_owned() };
-        let given = config.map(|text| (PathBuf::from("config.toml"), source("config.toml".into(), text)));
-        let config = match &given {
-            Some((_, source)) => Config::parse(source).map_err(|wrong| Failure::about(source, wrong))?,
-            None => Config::default(),
+        let source = |name: &Path, text: &str| Source { name: name.display().to_string(), text: text.to_owned() };
+        let (config, config_source) = match texts.config {
+            None => configuration(request.config.as_deref(), &request.machine)?,
+            Some(text) => configuration_of_text(text, &request.machine)?,
         };
         let inputs = Inputs {
             config,
-            config_source: given,
-            configured: true,
-            language: language_of(&path, None)?,
+            config_source,
+            configured: texts.config.is_some() || request.config.is_none(),
+            language,
             imported: None,
-            settings: settings.map(|text| source(path.with_extension("toml"), text)),
-            source: source(path.clone(), text),
+            settings: texts.settings.map(|text| source(&path.with_extension("toml"), text)),
+            source: source(&path, texts.program),
             path,
         };
-        Project::new(inputs, Options::default())
+        let project = Project::new(inputs, request.reading.clone())?;
+        Ok(Project { resident_asked: request.resident.clone(), ..project })
+    }
+
+    /// The same with another text in place of the TOML beside the program.
+    #[must_use]
+    pub fn with_settings(self, text: &str) -> Project {
+        let name = self.path.with_extension("toml").display().to_string();
+        Project { settings: Some(Source { name, text: text.to_owned() }), trained: None, ..self }
     }
 
     fn new(inputs: Inputs, reading: Options) -> Result<Project, Failure> {

@@ -6,6 +6,8 @@
 //!
 //! Sizes of the program follow from the data, so the data comes first.
 
+pub mod numbers;
+
 use crate::failure::{Failure, Source};
 use crate::images;
 use crate::plan::{Choices, Plan};
@@ -16,7 +18,7 @@ use arch::{Code, Diagnostic};
 use compiler::derived::losses::Loss;
 use compiler::derived::optimisers::RATE;
 use compiler::derived::training::Measure;
-use compiler::tensor::{Iterator as Loop, Program, Role};
+use compiler::tensor::{Iterator as Loop, Program, Role, Tensor};
 use sim::data::fields::{Encoding, Rows};
 use sim::data::file::{self, Reading};
 use sim::data::labels::Coding;
@@ -171,7 +173,7 @@ impl Samples {
         let about = |diagnostics| about_table(choice.name, table, diagnostics);
         // How many label values a sample has is known from the program as it stands; sizes do not change it in most.
         let (sketch, _) = project.parse_quietly(&[])?;
-        let labels = label_elements(&sketch);
+        let labels = label_elements(&sketch, &settings);
         let mut encoding =
             Encoding::choose(table, &settings, choice.target, labels).map_err(|error| about(vec![error]))?;
         if let Some(saved) = choice.saved {
@@ -179,30 +181,49 @@ impl Samples {
             encoding = saved.clone();
         }
         let gaps = encoding.replacements.is_some() || choice.saved.is_none() && choice.missing != Missing::Refuse;
+        let origin = choice.name.file_name().map_or("data".to_owned(), |name| name.to_string_lossy().into_owned());
+        let mut samples = Samples::without_rows(project, (settings, plan), encoding, origin, progress)?;
+        samples.encoding.check(&samples.signature).map_err(|error| about(vec![error]))?;
+        let rows = samples.encoding.read(table, true, gaps).map_err(about)?;
+        samples.take(rows, choice.saved.is_none().then_some(choice.missing), choice.limit);
+        Ok(samples)
+    }
+
+    /// Everything but the rows.
+    fn without_rows(
+        project: &Project,
+        (settings, plan): (Settings, Plan),
+        encoding: Encoding,
+        origin: String,
+        progress: &dyn Progress,
+    ) -> Result<Samples, Failure> {
         let program = project.parse(&defaults(&settings, &encoding), progress)?;
         images::check_fractions(project, &program)?;
         let (signature, label) = signature(project, &program, &settings)?;
-        encoding.check(&signature).map_err(|error| about(vec![error]))?;
-        let mut rows = encoding.read(table, true, gaps).map_err(about)?;
-        let Plan { split: part, schedule: Schedule { order, seed, .. } } = plan;
+        let (train, validation, test) = Default::default();
+        Ok(Samples { program, signature, encoding, settings, plan, train, validation, test, origin, label })
+    }
+
+    /// Rows in their parts, at most `limit` in each; scales are measured if it is said what missing features become.
+    fn take(&mut self, mut rows: Rows, measured: Option<Missing>, limit: Option<usize>) {
+        let Plan { split: part, schedule: Schedule { order, seed, .. } } = self.plan;
         let mut parts = match order {
-            Order::Rows => split::split_in_order(table.rows.len(), part),
-            Order::Shuffled | Order::Store => split::split(table.rows.len(), part, seed),
+            Order::Rows => split::split_in_order(rows.features.len(), part),
+            Order::Shuffled | Order::Store => split::split(rows.features.len(), part, seed),
         };
         let count = parts.train.len();
-        let held = ((count as f64 * settings.validation) as usize).min(count.saturating_sub(1));
+        let held = ((count as f64 * self.settings.validation) as usize).min(count.saturating_sub(1));
         let validation = parts.train.split_off(count - held);
-        match choice.saved {
-            None => encoding.measure(&mut rows, &parts.train, &settings, choice.missing),
-            Some(_) => encoding.fill(&mut rows),
+        match measured {
+            Some(missing) => self.encoding.measure(&mut rows, &parts.train, &self.settings, missing),
+            None => self.encoding.fill(&mut rows),
         }
+        let (encoding, signature) = (&self.encoding, &self.signature);
         let steps = |part: &[usize]| -> Vec<Step> {
-            let part = part.iter().take(choice.limit.unwrap_or(usize::MAX));
-            part.map(|&row| encoding.step(&rows, row, &signature)).collect()
+            let part = part.iter().take(limit.unwrap_or(usize::MAX));
+            part.map(|&row| encoding.step(&rows, row, signature)).collect()
         };
-        let origin = choice.name.file_name().map_or("data".to_owned(), |name| name.to_string_lossy().into_owned());
-        let (train, validation, test) = (steps(&parts.train), steps(&validation), steps(&parts.test));
-        Ok(Samples { program, signature, encoding, settings, plan, train, validation, test, origin, label })
+        (self.train, self.validation, self.test) = (steps(&parts.train), steps(&validation), steps(&parts.test));
     }
 
     /// Made-up samples for a program whose data nobody has named: features from `-size` to `size`, labels from the coding.
@@ -220,7 +241,7 @@ impl Samples {
             None => Coding::Number,
         };
         let inputs: usize = signature.fields[..signature.inputs].iter().map(Field::elements).sum();
-        let labels = label_elements(&program);
+        let labels = label_elements(&program, &settings);
         let count = made_up(inputs, work(&program), plan.schedule.batch, &project.source)?;
         let classes = labels.saturating_sub(settings.first_class).max(1);
         let mut sample = || -> Step {
@@ -251,6 +272,7 @@ impl Samples {
             standardise_targets: sim::data::standardise::Standardiser::identity(0),
             bias: settings.bias,
             one_hot: settings.one_hot().then_some(settings.first_class),
+            sample_weight: settings.sample_weight.clone(),
             coding,
         };
         let (validation, test) = (Vec::new(), Vec::new());
@@ -429,7 +451,7 @@ pub fn unlabelled(
     table: &Table,
     signature: &Signature,
 ) -> Result<Vec<Step>, Vec<arch::Diagnostic>> {
-    let mut rows: Rows = encoding.read(table, false, encoding.replacements.is_some())?;
+    let mut rows = encoding.read(table, false, encoding.replacements.is_some())?;
     encoding.fill(&mut rows);
     Ok((0..rows.features.len()).map(|row| encoding.step(&rows, row, signature)).collect())
 }
@@ -438,8 +460,11 @@ fn elements(shape: &[u32]) -> usize {
     shape.iter().map(|&n| n as usize).product()
 }
 
-fn label_elements(program: &Program) -> usize {
-    program.tensors.iter().filter(|t| t.role == Role::Label).map(|t| elements(&t.shape)).sum()
+/// How many numbers the labels of a sample have.
+pub fn label_elements(program: &Program, settings: &Settings) -> usize {
+    let is_label =
+        |tensor: &&Tensor| tensor.role == Role::Label && settings.sample_weight.as_ref() != Some(&tensor.name);
+    program.tensors.iter().filter(is_label).map(|tensor| elements(&tensor.shape)).sum()
 }
 
 /// What a program takes and gives, and the number of the field that the prediction is compared with.
@@ -448,8 +473,10 @@ pub fn signature(
     program: &Program,
     settings: &Settings,
 ) -> Result<(Signature, Option<usize>), Failure> {
+    let is_weight = |tensor: &Tensor| settings.sample_weight.as_ref() == Some(&tensor.name);
     let fields_with = |role: &Role| {
-        let tensors = program.tensors.iter().filter(move |tensor| tensor.role == *role && tensor.name != RATE);
+        let named = move |tensor: &&Tensor| tensor.role == *role && tensor.name != RATE && !is_weight(tensor);
+        let tensors = program.tensors.iter().filter(named);
         tensors.map(|tensor| Field { name: tensor.name.clone(), shape: tensor.shape.clone() }).collect::<Vec<_>>()
     };
     let wrong = |message: String, help: String| {
@@ -494,6 +521,15 @@ pub fn signature(
             None => format!("no label of the program has the shape of the prediction `{}`", settings.prediction),
         };
         return Err(wrong(message, "a label is a `model_output` that the program never assigns".to_owned()));
+    }
+    if let Some(name) = &settings.sample_weight {
+        let given = |tensor: &&Tensor| is_weight(tensor) && matches!(tensor.role, Role::Input | Role::Label);
+        let Some(weight) = program.tensors.iter().find(given).filter(|tensor| tensor.shape.is_empty()) else {
+            let message =
+                format!("the program has no scalar input `{name}`, which [train] names as the weight of a sample");
+            return Err(wrong(message, format!("its names are {}", names())));
+        };
+        fields.push(Field { name: weight.name.clone(), shape: Vec::new() });
     }
     let rate = program.tensors.iter().filter(|tensor| tensor.name == RATE);
     fields.extend(rate.map(|tensor| Field { name: tensor.name.clone(), shape: Vec::new() }));

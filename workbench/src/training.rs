@@ -162,6 +162,24 @@ impl Training {
         Ok(())
     }
 
+    /// Begin with these weights; those that are not given stay.
+    ///
+    /// # Errors
+    /// The program has no such weights, or not as many.
+    pub fn start_with(&mut self, weights: Model) -> Result<(), Failure> {
+        for (name, values) in weights {
+            match self.start.get_mut(&name) {
+                Some(start) if start.len() == values.len() => *start = values,
+                Some(start) => {
+                    let message = format!("`{name}` has {} weights, {} are given", start.len(), values.len());
+                    return Err(Failure::Usage(message));
+                }
+                None => return Err(Failure::Usage(format!("the program has no weights `{name}`"))),
+            }
+        }
+        Ok(())
+    }
+
     fn program_hash(&self) -> String {
         model_file::program_hash(&self.project.source.text, &self.set)
     }

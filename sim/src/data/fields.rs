@@ -8,7 +8,7 @@ use crate::data::missing::{Missing, fill, replacements};
 use crate::data::standardise::Standardiser;
 use crate::data::table::Table;
 use crate::train::engine::{Field, Signature, Step};
-use crate::train::settings::{Columns, Counted, Settings, Size};
+use crate::train::settings::{self, Counted, Settings, Size};
 use arch::{Code, Diagnostic};
 use compiler::derived::optimisers::RATE;
 use schemars::JsonSchema;
@@ -35,6 +35,20 @@ pub struct Encoding {
     pub coding: Coding,
     /// For one-hot labels: the element of the first class.
     pub one_hot: Option<usize>,
+    /// The scalar that takes the weight of a sample, and the column that holds the weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample_weight: Option<String>,
+}
+
+/// Columns of some data and what stands in its targets, before anything is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Columns {
+    /// Names of the features.
+    pub features: Vec<String>,
+    /// Names of the targets.
+    pub targets: Vec<String>,
+    /// How targets become numbers.
+    pub coding: Coding,
 }
 
 impl Encoding {
@@ -51,7 +65,7 @@ impl Encoding {
         labels: usize,
     ) -> Result<Encoding, Diagnostic> {
         let wanted = if settings.one_hot() && labels > 0 { 1 } else { labels };
-        let targets = if let Some(names) = target.or(settings.target.as_ref().map(Columns::names)) {
+        let targets = if let Some(names) = target.or(settings.target.as_ref().map(settings::Columns::names)) {
             names.iter().flat_map(|name| columns_of(table, name)).collect()
         } else if wanted < table.columns.len() {
             table.columns[table.columns.len() - wanted..].to_vec()
@@ -63,7 +77,8 @@ impl Encoding {
         for name in &targets {
             table.column(name)?;
         }
-        let features: Vec<String> = table.columns.iter().filter(|name| !targets.contains(name)).cloned().collect();
+        let is_feature = |name: &&String| !targets.contains(name) && settings.sample_weight.as_ref() != Some(*name);
+        let features: Vec<String> = table.columns.iter().filter(is_feature).cloned().collect();
         if features.is_empty() {
             return Err(Diagnostic::global(Code::Data, "the data has no feature column beside the target"));
         }
@@ -72,7 +87,13 @@ impl Encoding {
             (None, true) => Coding::classes(table, table.column(&targets[0])?),
             (None, false) => Coding::Number,
         };
-        Ok(Encoding {
+        Ok(Encoding::of(Columns { features, targets, coding }, settings))
+    }
+
+    /// The encoding of some columns; the scales are still the identity.
+    pub fn of(columns: Columns, settings: &Settings) -> Encoding {
+        let Columns { features, targets, coding } = columns;
+        Encoding {
             standardise: Standardiser::identity(features.len()),
             standardise_targets: Standardiser::identity(targets.len()),
             replacements: None,
@@ -81,7 +102,8 @@ impl Encoding {
             bias: settings.bias,
             coding,
             one_hot: settings.one_hot().then_some(settings.first_class),
-        })
+            sample_weight: settings.sample_weight.clone(),
+        }
     }
 
     /// The value of a size of the `[train.sizes]` table.
@@ -118,7 +140,11 @@ impl Encoding {
         let features = if gaps { table.numbers_with_gaps(&features)? } else { table.numbers(&features)? };
         let targets =
             if with_targets { self.coding.codes(table, &table.columns_of(&self.targets)?)? } else { Vec::new() };
-        Ok(Rows { features, targets })
+        let weights = self.sample_weight.iter().filter(|name| with_targets && table.columns.contains(name));
+        let weights =
+            weights.map(|name| table.column(name)).collect::<Result<Vec<_>, _>>().map_err(|wrong| vec![wrong])?;
+        let weights = if weights.is_empty() { Vec::new() } else { table.numbers(&weights)?.concat() };
+        Ok(Rows { features, targets, weights })
     }
 
     /// Take from some rows what stands in for missing features, put it in everywhere, then take the scales.
@@ -154,9 +180,7 @@ impl Encoding {
         };
         let elements =
             |range: std::ops::Range<usize>| -> usize { signature.fields[range].iter().map(Field::elements).sum() };
-        // The rate of a step is the last field, and not from the data.
-        let all = signature.fields.iter().filter(|field| field.name != RATE).count();
-        let inputs = signature.inputs;
+        let (inputs, all) = (signature.inputs, self.labels_end(signature));
         let (want, have) = (elements(0..inputs), self.inputs());
         if want != have {
             let bias = if self.bias { " and a bias" } else { "" };
@@ -190,11 +214,18 @@ impl Encoding {
         }
     }
 
+    /// Where the labels end among the fields: behind them stand the weight of a sample and the rate of a step, if the program has them.
+    fn labels_end(&self, signature: &Signature) -> usize {
+        let is_label = |field: &&Field| field.name != RATE && self.sample_weight.as_ref() != Some(&field.name);
+        signature.fields.iter().filter(is_label).count()
+    }
+
     /// The tensors of one row; labels are zeros when the row has no targets.
     pub fn step(&self, rows: &Rows, row: usize, signature: &Signature) -> Step {
         let mut inputs = if self.bias { vec![1.0] } else { Vec::new() };
         inputs.extend(self.standardise.apply(&rows.features[row]));
-        let label_elements: usize = signature.fields[signature.inputs..].iter().map(Field::elements).sum();
+        let labels = &signature.fields[signature.inputs..self.labels_end(signature)];
+        let label_elements: usize = labels.iter().map(Field::elements).sum();
         let labels = match (rows.targets.get(row), self.one_hot) {
             (None, _) => vec![0.0; label_elements],
             (Some(target), None) => self.standardise_targets.apply(target),
@@ -204,8 +235,9 @@ impl Encoding {
                 labels
             }
         };
-        // Behind the labels stands the rate of a step, if it has one: as it is.
-        let mut values = inputs.into_iter().chain(labels).chain(std::iter::repeat(1.0));
+        // A rate is 1 until the schedule says more.
+        let weight = self.sample_weight.as_ref().map(|_| rows.weights.get(row).copied().unwrap_or(1.0));
+        let mut values = inputs.into_iter().chain(labels).chain(weight).chain(std::iter::repeat(1.0));
         signature.fields.iter().map(|field| values.by_ref().take(field.elements()).collect()).collect()
     }
 }
@@ -226,4 +258,6 @@ pub struct Rows {
     pub features: Vec<Vec<f64>>,
     /// Coded targets; empty if they were not read.
     pub targets: Vec<Vec<f64>>,
+    /// Weights of the samples; empty if all are 1.
+    pub weights: Vec<f64>,
 }

@@ -21,6 +21,9 @@ pub struct Settings {
     /// The label tensor the prediction is compared with; default: the first label with its shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// The scalar of the program that takes the weight of a sample: what the column of that name holds, and 1 without such a column.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample_weight: Option<String>,
     /// The target columns; default: as many last columns as the labels need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Columns>,
