@@ -20,6 +20,7 @@ const GRAPH: &[(&str, &[&str], &[&str])] = &[
     ("compiler/tile", &["compiler"], &["arch", "sim"]),
     ("compiler/onnx", &["arch", "compiler"], &["sim"]),
     ("workbench", &["arch", "compiler", "hdl", "fpga", "onnx", "sim"], &[]),
+    ("python", &["arch", "compiler", "sim", "workbench"], &[]),
     ("tabla-gen", &["arch", "compiler", "hdl", "fpga", "sim", "workbench"], &["onnx"]),
 ];
 

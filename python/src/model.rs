@@ -1,0 +1,153 @@
+//! A trained model.
+
+use crate::failures::{objects, raised};
+use crate::project::{Project, rung};
+use crate::values::{Array, Shaped};
+use crate::{values, work};
+use compiler::tensor::Program;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sim::train::engine::{Model as Weights, Signature};
+use std::path::Path;
+use std::sync::Arc;
+use workbench::prediction::Prediction;
+use workbench::samples::numbers::unlabelled_numbers;
+use workbench::samples::{self, Samples};
+use workbench::saturation::{self, Unit};
+use workbench::{Failure, ModelFile, images, model_file};
+
+/// Weights with everything that predicting needs.
+#[pyclass(frozen, module = "tabla_gen._native")]
+pub(crate) struct Model {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    project: workbench::Project,
+    file: ModelFile,
+    program: Program,
+    signature: Signature,
+}
+
+impl Model {
+    pub(crate) fn new(project: workbench::Project, file: ModelFile, program: Program, signature: Signature) -> Model {
+        Model { inner: Arc::new(Inner { project, file, program, signature }) }
+    }
+
+    pub(crate) fn file(&self) -> &ModelFile {
+        &self.inner.file
+    }
+}
+
+/// Predictions, a row each; how far they are from golden's; warnings.
+type Predicted<'py> = (Shaped<'py>, Option<(f64, f64)>, Vec<Py<PyAny>>);
+
+#[pymethods]
+impl Model {
+    /// A model that was saved, with its program.
+    #[staticmethod]
+    fn of_text(py: Python<'_>, project: &Project, name: String, text: String) -> PyResult<Model> {
+        let project = project.inner.clone();
+        work::run(py, None, move |progress| {
+            let file = ModelFile::from_text(&name, &text)?;
+            let project = match &file.recipe {
+                Some(recipe) => project.as_trained(recipe, &[])?,
+                None => project,
+            };
+            let set: Vec<(String, f64)> = file.set.iter().map(|(name, &value)| (name.clone(), value)).collect();
+            let program = project.parse(&set, progress)?;
+            images::check_fractions(&project, &program)?;
+            let (signature, _) = samples::signature(&project, &program, &project.settings()?)?;
+            let hash = model_file::program_hash(&project.source.text, &file.set);
+            file.check(Path::new(&name), &hash, &signature.model)?;
+            Ok(Model::new(project, file, program, signature))
+        })
+    }
+
+    /// As the text of a file.
+    fn to_text(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        self.inner.file.to_text(name).map_err(|failure| raised(py, &failure))
+    }
+
+    /// Write it whole.
+    fn save(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        self.inner.file.save(Path::new(path)).map_err(|failure| raised(py, &failure))
+    }
+
+    /// The weights by name.
+    fn weights(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
+        let arrays = PyDict::new(py);
+        for tensor in self.inner.file.weights() {
+            let shape: Vec<usize> = tensor.shape.iter().map(|&extent| extent as usize).collect();
+            arrays.set_item(tensor.name, values::shaped(py, &tensor.values, shape))?;
+        }
+        Ok(arrays.unbind())
+    }
+
+    /// Weights as they are given to another training.
+    fn start(&self) -> Weights {
+        self.inner.file.model.clone()
+    }
+
+    /// Names of the features.
+    #[getter]
+    fn features(&self) -> Vec<String> {
+        self.inner.file.encoding.features.clone()
+    }
+
+    /// Mean and deviation of each feature, as they are taken out before the program sees it.
+    #[getter]
+    fn scales(&self) -> (Vec<f64>, Vec<f64>) {
+        let scale = &self.inner.file.encoding.standardise;
+        (scale.mean.clone(), scale.deviation.clone())
+    }
+
+    /// Mean and deviation of each target.
+    #[getter]
+    fn target_scales(&self) -> (Vec<f64>, Vec<f64>) {
+        let scale = &self.inner.file.encoding.standardise_targets;
+        (scale.mean.clone(), scale.deviation.clone())
+    }
+
+    /// What the program computes for rows; `output` names another value of the program than the prediction.
+    #[pyo3(signature = (features, engine, output))]
+    fn raw<'py>(
+        &self,
+        py: Python<'py>,
+        features: Array,
+        engine: &str,
+        output: Option<String>,
+    ) -> PyResult<Predicted<'py>> {
+        let (inner, rung, features) = (Arc::clone(&self.inner), rung(py, engine)?, features.rows());
+        let (prediction, width) = work::run(py, None, move |progress| {
+            let Inner { project, file, program, signature } = &*inner;
+            let mut signature = signature.clone();
+            if let Some(output) = output {
+                let Some((_, id)) = program.names.iter().rev().find(|(name, _)| *name == output) else {
+                    return Err(Failure::Usage(format!("the program has no `{output}`")));
+                };
+                let elements = program.tensors[id.0].shape.iter().map(|&extent| extent as usize).product();
+                signature.prediction = (output, elements);
+            }
+            let steps = unlabelled_numbers("X", &file.encoding, features, &signature)?;
+            let prediction = Prediction::new(project, (program, &signature), file, &steps, rung, progress)?;
+            Ok((prediction, signature.prediction.1))
+        })?;
+        let mut warnings = prediction.outside;
+        warnings.extend(saturation::warnings(&prediction.clipped, Unit::Row));
+        let distance = prediction.accuracy.map(|accuracy| {
+            warnings.extend(accuracy.lost_bits);
+            (accuracy.distance.absolute, accuracy.distance.relative)
+        });
+        let warnings = objects(py, &self.inner.project.source, &warnings)?;
+        Ok((values::matrix(py, &prediction.values, width), distance, warnings))
+    }
+
+    /// What rows of raw predictions mean: classes, or numbers in the units of the data; as JSON.
+    fn read(&self, raw: Array) -> String {
+        let file = &self.inner.file;
+        let read = raw.rows().into_iter();
+        let read = read.map(|row| Samples::read_prediction(&file.encoding, &file.loss, &row));
+        serde_json::Value::Array(read.collect()).to_string()
+    }
+}

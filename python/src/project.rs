@@ -1,0 +1,329 @@
+//! Programs.
+
+use crate::failures::{objects, raised};
+use crate::training::Training;
+use crate::values::Array;
+use crate::{explained, values, work};
+use compiler::language::{Language, Options};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde_json::Value;
+use sim::data::missing::Missing;
+use sim::data::table::Table;
+use sim::eval::with_shapes_of;
+use sim::train::engine::Model as Weights;
+use std::path::{Path, PathBuf};
+use workbench::evaluation::Evaluation;
+use workbench::samples::numbers::{Numbers, Targets};
+use workbench::saturation::{self, Saturation, Unit};
+use workbench::{Choices, Failure, How, ModelFile, Records, Request, Rung, Samples, Source, Texts, images};
+
+/// A program with its settings and configuration.
+#[pyclass(frozen, module = "tabla_gen._native")]
+pub(crate) struct Project {
+    pub(crate) inner: workbench::Project,
+}
+
+/// What a name means, or a message with those that there are.
+pub(crate) fn named<T>(py: Python<'_>, what: &str, name: &str, known: &[(&str, T)]) -> PyResult<T>
+where
+    T: Copy,
+{
+    known.iter().find(|(known, _)| *known == name).map(|(_, value)| *value).ok_or_else(|| {
+        let names = known.iter().map(|(name, _)| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+        raised(py, &Failure::Usage(format!("{what} '{name}' is not known: it is one of {names}")))
+    })
+}
+
+/// Engines by name; a board is none of them.
+pub(crate) fn rung(py: Python<'_>, name: &str) -> PyResult<Rung> {
+    let all = [Rung::Golden, Rung::Fixed, Rung::Array, Rung::Rtl].map(|rung| (rung.as_str(), rung));
+    named(py, "the engine", name, &all)
+}
+
+/// How a program is read, and on what it runs.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Reading {
+    language: Option<String>,
+    config: Option<String>,
+    config_text: Option<String>,
+    machine: Vec<(String, String)>,
+    set: Vec<(String, f64)>,
+    function: Option<String>,
+}
+
+impl Reading {
+    fn request(&self, py: Python<'_>, program: &str) -> PyResult<Request> {
+        let languages: Vec<(&str, Language)> = Language::ALL.iter().map(|l| (l.extension(), *l)).collect();
+        let language = self.language.as_deref().map(|name| named(py, "the language", name, &languages)).transpose()?;
+        let set = self.set.clone();
+        Ok(Request {
+            config: self.config.as_ref().map(PathBuf::from),
+            machine: self.machine.clone(),
+            program: Some(PathBuf::from(program)),
+            language,
+            reading: Options { set, entry: self.function.clone(), ..Options::default() },
+            resident: None,
+        })
+    }
+}
+
+/// How a training goes; what is not said is the program's or the configuration's.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Asked {
+    epochs: Option<usize>,
+    batch: Option<u32>,
+    reduction: Option<String>,
+    order: Option<String>,
+    seed: Option<u64>,
+    split: Option<f64>,
+    missing: String,
+}
+
+impl Asked {
+    fn choices(&self, py: Python<'_>) -> PyResult<Choices> {
+        use sim::train::settings::{Order, Reduction};
+        let reductions = [("mean", Reduction::Mean), ("sum", Reduction::Sum)];
+        let orders = [("rows", Order::Rows), ("shuffled", Order::Shuffled), ("store", Order::Store)];
+        let reduction =
+            self.reduction.as_deref().map(|name| named(py, "the reduction", name, &reductions)).transpose()?;
+        let order = self.order.as_deref().map(|name| named(py, "the order", name, &orders)).transpose()?;
+        let Asked { epochs, batch, seed, split, .. } = *self;
+        let choices = Choices { batch, reduction, epochs, order, seed, split };
+        match workbench::plan::impossible(&choices) {
+            Some((key, why)) => Err(raised(py, &Failure::Usage(format!("{key}: {why}")))),
+            None => Ok(choices),
+        }
+    }
+
+    fn missing(&self, py: Python<'_>) -> PyResult<Missing> {
+        let all = [
+            ("refuse", Missing::Refuse),
+            ("mean", Missing::Mean),
+            ("median", Missing::Median),
+            ("zero", Missing::Zero),
+        ];
+        named(py, "the replacement", &self.missing, &all)
+    }
+}
+
+/// Rows of a training.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Rows {
+    columns: Vec<String>,
+    features: Array,
+    target_columns: Vec<String>,
+    /// Cells as text, for programs whose settings say what they mean; otherwise numbers as the program takes them.
+    cells: Option<Vec<Vec<String>>>,
+    codes: Option<Array>,
+    classes: Vec<String>,
+    weights: Option<Array>,
+}
+
+impl Rows {
+    fn targets(&self) -> Result<Targets, Failure> {
+        let columns = self.target_columns.clone();
+        match (&self.cells, &self.codes) {
+            (Some(cells), _) => Table::from_cells(columns, cells.iter().map(|row| row.iter().collect()).collect())
+                .map(Targets::Cells)
+                .map_err(|wrong| Failure::data("targets", vec![wrong])),
+            (None, codes) => {
+                // A program without labels has rows without targets.
+                let none = || vec![Vec::new(); self.features.count()];
+                let rows = codes.as_ref().map_or_else(none, Array::rows);
+                Ok(Targets::Codes { columns, rows, classes: self.classes.clone() })
+            }
+        }
+    }
+}
+
+/// What an evaluation gave: values by name, states after the step, distance from golden, warnings.
+type Evaluated = (Py<PyDict>, Option<Py<PyDict>>, Option<(f64, f64)>, Vec<Py<PyAny>>);
+
+#[pymethods]
+impl Project {
+    /// A program in a file.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: &str, reading: Reading) -> PyResult<Project> {
+        let mut request = reading.request(py, path)?;
+        let text = reading.config_text;
+        let inner = work::run(py, None, move |_| match text {
+            None => workbench::Project::open(&request),
+            Some(config) => {
+                request.config = None;
+                workbench::Project::open_with(&request, &config)
+            }
+        })?;
+        Ok(Project { inner })
+    }
+
+    /// A program in memory.
+    #[staticmethod]
+    #[pyo3(signature = (name, text, settings, reading))]
+    fn of_texts(
+        py: Python<'_>,
+        name: &str,
+        text: String,
+        settings: Option<String>,
+        reading: Reading,
+    ) -> PyResult<Project> {
+        let request = reading.request(py, name)?;
+        let config = reading.config_text;
+        let inner = work::run(py, None, move |_| {
+            let texts = Texts { program: &text, settings: settings.as_deref(), config: config.as_deref() };
+            workbench::Project::of_texts(&request, &texts)
+        })?;
+        Ok(Project { inner })
+    }
+
+    /// The same with other `[train]` and `[function]` tables.
+    fn with_settings(&self, text: &str) -> Project {
+        Project { inner: self.inner.clone().with_settings(text) }
+    }
+
+    /// The text of the program; of a model that was imported, its graph.
+    #[getter]
+    fn source(&self) -> &str {
+        &self.inner.source.text
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> String {
+        self.inner.name()
+    }
+
+    /// Its language.
+    #[getter]
+    fn language(&self) -> &'static str {
+        self.inner.language.name()
+    }
+
+    /// The file of a model that was imported.
+    #[getter]
+    fn imported<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.inner.imported().map(|imported| PyBytes::new(py, imported.bytes()))
+    }
+
+    /// Whether targets are cells of text to the program: names of labels, or classes.
+    fn has_labels(&self, py: Python<'_>) -> PyResult<bool> {
+        let settings = self.inner.settings().map_err(|failure| raised(py, &failure))?;
+        Ok(settings.labels.is_some() || settings.one_hot())
+    }
+
+    /// How many numbers of targets a sample has.
+    fn label_elements(&self, py: Python<'_>) -> PyResult<usize> {
+        let project = self.inner.clone();
+        work::run(py, None, move |_| {
+            let (program, _) = project.parse_quietly(&[])?;
+            Ok(workbench::samples::label_elements(&program, &project.settings()?))
+        })
+    }
+
+    /// Warnings; what is wrong is raised. Arrays say which sizes inputs have.
+    fn check(&self, py: Python<'_>, inputs: &Bound<'_, PyDict>) -> PyResult<Vec<Py<PyAny>>> {
+        let (project, record) = (self.inner.clone(), values::record(inputs)?);
+        let warnings = work::run(py, None, move |_| {
+            let reading = with_shapes_of(&record, project.options(&[]));
+            let (program, warnings) = project.read(&reading, Some(&record))?;
+            project.check_settings()?;
+            project.with_resident(program)?;
+            Ok(warnings)
+        })?;
+        objects(py, &self.inner.source, &warnings)
+    }
+
+    /// Evaluate once.
+    fn evaluate(&self, py: Python<'_>, inputs: &Bound<'_, PyDict>, engine: &str) -> PyResult<Evaluated> {
+        let (project, record, rung) = (self.inner.clone(), values::record(inputs)?, rung(py, engine)?);
+        let (evaluation, warnings) = work::run(py, None, move |progress| {
+            let reading = with_shapes_of(&record, project.options(&[]));
+            let (program, mut warnings) = project.read(&reading, Some(&record))?;
+            let program = project.with_resident(program)?;
+            images::check_fractions(&project, &program)?;
+            let evaluation = Evaluation::new(&project, &program, &record, rung, progress)?;
+            if let Some(mismatch) = evaluation.mismatch {
+                return Err(Failure::Mismatch(mismatch));
+            }
+            warnings.extend(evaluation.warnings.iter().cloned());
+            warnings.extend(saturation::warnings(&evaluation.clipped, Unit::Record));
+            Ok((evaluation, warnings))
+        })?;
+        let arrays = |part: &Value| -> PyResult<Py<PyDict>> {
+            let arrays = PyDict::new(py);
+            for (name, value) in part.as_object().into_iter().flatten() {
+                arrays.set_item(name, values::to_array(py, value))?;
+            }
+            Ok(arrays.unbind())
+        };
+        let next = evaluation.values.get("next").map(&arrays).transpose()?;
+        let distance = evaluation.distance.map(|distance| (distance.absolute, distance.relative));
+        Ok((arrays(&evaluation.values["values"])?, next, distance, objects(py, &self.inner.source, &warnings)?))
+    }
+
+    /// How fast a function is, where everything lies and what runs when, as JSON; `inputs` are a record, or none for one that is made up.
+    fn explain(&self, py: Python<'_>, inputs: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
+        let project = self.inner.clone();
+        let record = inputs.map(values::record).transpose()?;
+        let explained = work::run(py, None, move |progress| {
+            let records =
+                record.map(|record| Records::parse(Source { name: "inputs".to_owned(), text: record.to_string() }));
+            explained::of_function(&project, records.transpose()?.as_ref(), progress)
+        })?;
+        Ok(explained.to_string())
+    }
+
+    /// Train. `before` has columns, scales and labels of an earlier training, and its weights unless others are given.
+    #[pyo3(signature = (rows, asked, engine, before, start, curves, callback))]
+    #[allow(clippy::too_many_arguments, reason = "names of one call in Python")]
+    fn train(
+        &self,
+        py: Python<'_>,
+        rows: Rows,
+        asked: Asked,
+        engine: &str,
+        before: Option<&crate::model::Model>,
+        start: Option<Weights>,
+        curves: bool,
+        callback: Option<Py<PyAny>>,
+    ) -> PyResult<Training> {
+        let (choices, missing, rung) = (asked.choices(py)?, asked.missing(py)?, rung(py, engine)?);
+        let features = rows.features.rows();
+        let targets = rows.targets().map_err(|failure| raised(py, &failure))?;
+        let weights = rows.weights.as_ref().map_or_else(Vec::new, |weights| weights.elements().to_vec());
+        let (project, columns) = (self.inner.clone(), rows.columns);
+        let before: Option<ModelFile> = before.map(|model| model.file().clone());
+        let (training, outcome) = work::run(py, callback.as_ref(), move |progress| {
+            let saved = before.as_ref().map(|file| &file.encoding);
+            let numbers = Numbers { name: "X".to_owned(), columns, features, targets, weights, missing, saved };
+            let samples = Samples::of_numbers(&project, &choices, numbers, progress)?;
+            let mut training = workbench::Training::new(project, samples)?;
+            if let Some(left) = training.samples.left_over(&training.schedule) {
+                progress.note(&left);
+            }
+            if let Some(file) = &before {
+                training.start_from(Path::new("the model before"), file)?;
+            }
+            if let Some(start) = start {
+                training.start_with(start)?;
+            }
+            let outcome = training.run(&How { curves, ..How::on(rung) }, None, progress)?;
+            if let Some(comparison) = outcome.comparison.as_ref().filter(|comparison| !comparison.agrees()) {
+                let (name, first) = (outcome.last().name, comparison.first.as_deref().unwrap_or(""));
+                return Err(Failure::Mismatch(format!(
+                    "{name} differs from what stands above it in the ladder: {first}"
+                )));
+            }
+            Ok((training, outcome))
+        })?;
+        Ok(Training::new(training, outcome))
+    }
+}
+
+/// What was clipped, as text.
+pub(crate) fn clipped(all: &[Saturation]) -> Vec<String> {
+    all.iter().map(ToString::to_string).collect()
+}

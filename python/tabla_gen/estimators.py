@@ -1,0 +1,440 @@
+"""Estimators of scikit-learn: linear models, support vector machines and networks, trained as the accelerator trains them."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from tabla_gen.errors import UsageError
+from tabla_gen.model import Model
+from tabla_gen.networks import ACTIVATIONS, Network, network
+from tabla_gen.program import Program, _columns, _rows
+
+_SHARED = """
+    Parameters
+    ----------
+    program : Program, optional
+        Any program, in place of the network that is written otherwise; the other parameters of networks have no meaning then.
+    hidden_layer_sizes : tuple of int
+        Units of each hidden layer; without one the model is linear.
+    activation : {"relu", "identity", "logistic", "silu", "tanh"}
+        Of the hidden units.
+    loss : str
+        %(losses)s
+    alpha : float
+        Weight of half the squared length of the weights, biases not counted, beside the loss of a sample.
+    learning_rate : float or "auto"
+        Length of the first steps. `"auto"` follows from the number of features, the loss and the largest weight of a sample.
+    schedule : {"cosine", "constant"}
+        How steps get shorter over the epochs. `partial_fit` keeps them as they are.
+    optimiser : {"sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"}
+        How gradients change weights.
+    batch_size : int
+        Samples per update.
+    max_iter : int
+        Epochs.
+    standardise : bool
+        Scale features%(scaled)s to mean 0 and deviation 1; words of fixed point need that.
+    engine : {"golden", "fixed", "array", "rtl"}
+        What trains and predicts: float64, words, the grid cycle by cycle, its Verilog.
+    config : str or path, optional
+        The machine: the name of a configuration, a TOML file, or its text.
+    random_state : int, RandomState or None
+        Seed of initial weights and of the order of the samples.
+%(own)s    verbose : bool
+        Show a bar of tqdm.
+
+    Attributes
+    ----------
+    program_ : Program
+        What was trained; its `source` is the program in TABLA.
+    model_ : Model
+        The trained model: weights, results, `save`.
+    n_iter_ : int
+        Epochs of the last `fit` or `partial_fit`.
+%(attributes)s    n_features_in_ : int
+        Features seen by `fit`.
+"""
+
+
+class _Estimator(BaseEstimator):
+    def __init__(
+        self,
+        program: Program | None = None,
+        *,
+        hidden_layer_sizes: tuple[int, ...] = (),
+        activation: str = "relu",
+        loss: str = "auto",
+        alpha: float = 1e-4,
+        learning_rate: float | str = "auto",
+        schedule: str = "cosine",
+        optimiser: str = "sgd",
+        batch_size: int = 1,
+        max_iter: int = 100,
+        standardise: bool = True,
+        engine: str = "golden",
+        config: Any = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.program = program
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.loss = loss
+        self.alpha = alpha
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.optimiser = optimiser
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.standardise = standardise
+        self.engine = engine
+        self.config = config
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # Whether there is one target, whose predictions have one dimension.
+    _flat = False
+
+    def _check_parameters(self) -> None:
+        known = {"schedule": ("cosine", "constant"), "loss": self._losses, "activation": tuple(ACTIVATIONS)}
+        for name, values in known.items():
+            if getattr(self, name) not in values:
+                raise UsageError(f"{name} is one of {', '.join(values)}, not {getattr(self, name)!r}", "E-USAGE")
+        for name, least in (("max_iter", 1), ("batch_size", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or value < least:
+                raise UsageError(f"{name} is an integer, at least {least}, not {value!r}", "E-USAGE")
+        if any(not isinstance(size, Integral) or size < 1 for size in self._hidden):
+            raise UsageError(f"hidden_layer_sizes are integers above 0, not {self.hidden_layer_sizes!r}", "E-USAGE")
+        if not (np.isfinite(self.alpha) and self.alpha >= 0):
+            raise UsageError(f"alpha is at least 0, not {self.alpha!r}", "E-USAGE")
+
+    @property
+    def _hidden(self) -> tuple[int, ...]:
+        sizes = self.hidden_layer_sizes
+        return (sizes,) if isinstance(sizes, Integral) else tuple(sizes)
+
+    def _rate(self, features: int, loss: str, heaviest: float) -> float:
+        if self.learning_rate != "auto":
+            return float(self.learning_rate)
+        # Standardised features have the squared length `features`; the squared error of a linear model bends by that much, the
+        # cross entropy by a quarter of it. The bend of a network is not known: that much is small enough in practice.
+        length = features + 1.0
+        if self._hidden:
+            rate = min(0.1, 2.0 / length)
+        elif loss in ("squared", "huber"):
+            rate = 0.5 / length
+        else:
+            rate = min(0.5, 2.0 / length)
+        return rate / max(1.0, heaviest)
+
+    def _written(self, net: Network, rate: float, going_on: bool, extra: dict[str, Any]) -> Program:
+        layers = range(1, len(self._hidden) + 2)
+        train = {
+            "prediction": net.prediction,
+            "loss": net.loss,
+            "label": "y",
+            "sample_weight": "s",
+            "mu": rate,
+            "optimiser": self.optimiser,
+            "schedule": "constant" if going_on else self.schedule,
+            "standardise": bool(self.standardise),
+            "standardise_target": bool(self.standardise) and extra.pop("scales_target", False),
+            "initial": {f"w{n}": "he" if n < layers[-1] else "xavier" for n in layers} if self._hidden else {},
+            **extra,
+        }
+        name = type(self).__name__.lower()
+        return Program.from_text(network(net), name=name, train=train, config=self.config)
+
+    def _train(
+        self,
+        X: NDArray[np.float64],
+        targets: dict[str, Any],
+        weight: NDArray[np.float64],
+        program: Program,
+        going_on: bool,
+    ) -> None:
+        names = getattr(self, "feature_names_in_", None)
+        mean = weight.mean()
+        weights = weight / mean if mean > 0 else weight
+        if self.program is not None and np.all(weights == weights[0]):
+            weights = None
+        rows = _rows(X, _columns(X, X.shape[1]) if names is None else names, sample_weight=weights, **targets)
+        asked = {
+            "epochs": 1 if going_on else int(self.max_iter),
+            "batch": min(int(self.batch_size), len(X)),
+            "reduction": None,
+            "order": "shuffled",
+            "seed": int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
+            "split": 1.0,
+            "missing": "refuse",
+        }
+        start = self.model_ if going_on and hasattr(self, "model_") else None
+        self.model_ = program._trained(rows, asked, self.engine, start, progress=bool(self.verbose))
+        self.program_ = program
+        self.n_iter_ = self.model_.results["epochs"]
+
+    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
+        """What the network says, before a link: of shape (rows, outputs)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.model_._quietly(X, self.engine, "h")
+
+    def _linear(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Weights and biases of a linear model for features and targets as they are, a row for each output."""
+        check_is_fitted(self)
+        if self.program is not None or self._hidden:
+            raise AttributeError("only linear models have coefficients")
+        mean, deviation = map(np.array, self.model_._native.scales)
+        weights = self.model_.weights
+        # What does not vary is 0 after scaling, whatever its weight is.
+        scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+        coefficients = np.atleast_2d(weights["w1"]) * scale
+        intercepts = np.atleast_1d(weights["b1"]) - coefficients @ mean
+        target_mean, target_deviation = map(np.array, self.model_._native.target_scales)
+        return coefficients * target_deviation[:, None], intercepts * target_deviation + target_mean
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights of a linear model: of shape (features,) for one target, otherwise (outputs, features)."""
+        coefficients, _ = self._linear()
+        return coefficients[0] if self._flat else coefficients
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """Biases of a linear model: a number for one target, otherwise of shape (outputs,)."""
+        _, intercepts = self._linear()
+        return intercepts[0] if self._flat else intercepts
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.non_deterministic = False
+        return tags
+
+
+def _writes(estimator: _Estimator) -> bool:
+    return estimator.program is None
+
+
+class TablaRegressor(RegressorMixin, _Estimator):
+    __doc__ = """Regression: linear, or by a network.
+""" + _SHARED % {
+        "losses": '`"auto"` and `"squared"`, `"absolute"`, `"huber"` (of the scaled target).',
+        "scaled": " and targets",
+        "own": "",
+        "attributes": "    coef_, intercept_ : ndarray\n        Of linear models, for features and targets as they are.\n",
+    }
+
+    _losses = ("auto", "squared", "absolute", "huber")
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TablaRegressor:
+        """Train on `X` of shape (rows, features) and `y` of shape (rows,) or (rows, targets)."""
+        return self._fit(X, y, sample_weight, going_on=False)
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TablaRegressor:
+        """One epoch more; the first call decides the scales of features and targets."""
+        return self._fit(X, y, sample_weight, going_on=True)
+
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, going_on: bool) -> TablaRegressor:
+        self._check_parameters()
+        goes_on = going_on and hasattr(self, "model_")
+        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, reset=not goes_on)
+        y = np.asarray(y, dtype=np.float64)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        codes = y.reshape(len(y), -1)
+        if self.program is not None:
+            program = self.program
+        elif goes_on:
+            program = self.program_
+        else:
+            loss = "squared" if self.loss == "auto" else self.loss
+            net = Network(X.shape[1], codes.shape[1], loss, self._hidden, self.activation, float(self.alpha))
+            heaviest = float(weight.max() / max(weight.mean(), 1e-300))
+            program = self._written(net, self._rate(X.shape[1], loss, heaviest), going_on, {"scales_target": True})
+        self._train(X, {"codes": codes}, weight, program, going_on)
+        self._flat = y.ndim == 1
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Predicted targets of shape (rows,) or (rows, targets), in their own units."""
+        check_is_fitted(self)
+        if self.program is None:
+            values = self._scores(X)
+        else:
+            values = self.model_._quietly(validate_data(self, X, dtype=np.float64, reset=False), self.engine)
+        mean, deviation = map(np.array, self.model_._native.target_scales)
+        values = values * deviation + mean
+        return values[:, 0] if self._flat else values
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class TablaClassifier(ClassifierMixin, _Estimator):
+    __doc__ = """Classification: logistic, by support vectors, or by a network; several classes one against the rest.
+""" + _SHARED % {
+        "losses": '`"auto"` and `"logistic"` (probabilities), `"hinge"` (a support vector machine), `"squared"`.',
+        "scaled": "",
+        "own": '    class_weight : dict, "balanced" or None\n        Weights of the samples of each class.\n',
+        "attributes": "    classes_ : ndarray\n        The classes.\n"
+        "    coef_, intercept_ : ndarray\n        Of linear models, for features as they are.\n",
+    }
+
+    _losses = ("auto", "logistic", "hinge")
+
+    def __init__(
+        self,
+        program: Program | None = None,
+        *,
+        hidden_layer_sizes: tuple[int, ...] = (),
+        activation: str = "relu",
+        loss: str = "auto",
+        alpha: float = 1e-4,
+        learning_rate: float | str = "auto",
+        schedule: str = "cosine",
+        optimiser: str = "sgd",
+        batch_size: int = 1,
+        max_iter: int = 100,
+        standardise: bool = True,
+        engine: str = "golden",
+        config: Any = None,
+        random_state: Any = None,
+        class_weight: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            program,
+            hidden_layer_sizes=hidden_layer_sizes,
+            activation=activation,
+            loss=loss,
+            alpha=alpha,
+            learning_rate=learning_rate,
+            schedule=schedule,
+            optimiser=optimiser,
+            batch_size=batch_size,
+            max_iter=max_iter,
+            standardise=standardise,
+            engine=engine,
+            config=config,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TablaClassifier:
+        """Train on `X` of shape (rows, features) and classes `y` of shape (rows,)."""
+        return self._fit(X, y, sample_weight, None, going_on=False)
+
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> TablaClassifier:
+        """One epoch more; the first call decides scales and classes, and needs `classes` unless `y` has them all."""
+        return self._fit(X, y, sample_weight, classes, going_on=True)
+
+    def _fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, classes: ArrayLike | None, going_on: bool
+    ) -> TablaClassifier:
+        self._check_parameters()
+        goes_on = going_on and hasattr(self, "model_")
+        X, y = validate_data(self, X, y, dtype=np.float64, reset=not goes_on)
+        check_classification_targets(y)
+        present = np.unique(y)
+        if goes_on:
+            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError(f"classes are those of the first call, {self.classes_}, not {classes}")
+        else:
+            self.classes_ = present if classes is None else np.unique(classes)
+        unknown = np.setdiff1d(present, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y has classes that are not among `classes`: {unknown}")
+        if len(self.classes_) < 2:
+            raise ValueError(f"a classifier needs samples of two classes; there is only one class, {self.classes_[0]!r}")
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if going_on and self.class_weight == "balanced":
+            raise ValueError('class_weight "balanced" is not known to partial_fit: give sample_weight')
+        if self.class_weight is not None:
+            weight = weight * compute_sample_weight(self.class_weight, y)
+        codes = np.searchsorted(self.classes_, y)
+        heaviest = float(weight.max() / max(weight.mean(), 1e-300))
+        self._train(X, self._targets(codes), weight, self._chosen(X.shape[1], heaviest, going_on, goes_on), going_on)
+        return self
+
+    @property
+    def _link(self) -> str:
+        return "logistic" if self.loss == "auto" else self.loss
+
+    def _chosen(self, features: int, heaviest: float, going_on: bool, goes_on: bool) -> Program:
+        if self.program is not None:
+            return self.program
+        if goes_on:
+            return self.program_
+        outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
+        loss, extra = self._link, {}
+        if loss == "hinge":
+            extra["labels"] = {"-1": -1.0, "1": 1.0}
+        elif outputs == 1:
+            extra["labels"] = {"0": 0.0, "1": 1.0}
+        else:
+            loss = "one_hot"
+        net = Network(features, outputs, loss, self._hidden, self.activation, float(self.alpha))
+        return self._written(net, self._rate(features, loss, heaviest), going_on, extra)
+
+    def _targets(self, codes: NDArray[np.intp]) -> dict[str, Any]:
+        if self.program is not None:
+            return {"cells": [[str(code)] for code in codes.tolist()]}
+        names = [str(name) for name in range(len(self.classes_))]
+        several = len(self.classes_) > 2
+        if self._link == "hinge":
+            right = codes[:, None] == np.arange(len(self.classes_)) if several else codes[:, None] == 1
+            return {"codes": np.where(right, 1.0, -1.0)}
+        return {"codes": codes[:, None].astype(np.float64), "classes": names if several else ()}
+
+    @available_if(_writes)
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Scores of shape (rows,) for the second of two classes, or (rows, classes)."""
+        scores = self._scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The class of each row."""
+        check_is_fitted(self)
+        if self.program is not None:
+            X = validate_data(self, X, dtype=np.float64, reset=False)
+            return self.classes_[self.model_._read(self.model_._quietly(X, self.engine)).astype(np.intp)]
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[codes]
+
+    def _has_probabilities(self) -> bool:
+        return self.program is None and self._link == "logistic"
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probabilities of shape (rows, classes)."""
+        scores = self.decision_function(X)
+        # exp of what is not positive: no overflow.
+        small = np.exp(-np.abs(scores))
+        chances = np.where(scores >= 0, 1.0, small) / (1.0 + small)
+        if chances.ndim == 1:
+            return np.column_stack([1.0 - chances, chances])
+        total = chances.sum(axis=1, keepdims=True)
+        return np.divide(chances, total, out=np.full_like(chances, 1.0 / chances.shape[1]), where=total > 0)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Logarithms of probabilities of shape (rows, classes)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))

@@ -1,0 +1,169 @@
+"""Trained models, and what evaluations give."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tabla_gen import _native, errors, report
+from tabla_gen.explanation import Explanation
+
+if TYPE_CHECKING:
+    from tabla_gen.program import Program
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one evaluation of a program gave.
+
+    Attributes
+    ----------
+    values : dict of str to ndarray
+        Everything that the program computes, by name, in the shape that it has in the program. Where elements are undefined, it
+        is a masked array.
+    next : dict of str to ndarray
+        States after the step, if the program updates any.
+    distance : tuple of float, or None
+        How far the values are from those of the golden model, below golden: absolute, and relative to the largest value.
+    warnings : list of Diagnostic
+        What is doubtful about program and values.
+    """
+
+    values: dict[str, NDArray[Any]]
+    next: dict[str, NDArray[Any]] = field(default_factory=dict)
+    distance: tuple[float, float] | None = None
+    warnings: list[errors.Diagnostic] = field(default_factory=list)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.values[name]
+
+
+class Model:
+    """A trained model: weights, and all that is needed to predict. `Program.train` and `Program.load` make one.
+
+    Attributes
+    ----------
+    program : Program
+        The program that was trained.
+    results : dict
+        What the training reached: `train` and `test` with `loss` and `accuracy` or `r2` by engine, `cycles` and `seconds` of the
+        engine if it has a clock, `saturations` (values that did not fit their words), `curves` if they were asked for. Empty for
+        a model that was loaded.
+    """
+
+    program: Program
+    results: dict[str, Any]
+
+    def __init__(
+        self,
+        program: Program,
+        native: _native.Model,
+        results: dict[str, Any] | None = None,
+        integers: bool = False,
+        training: _native.Training | None = None,
+    ) -> None:
+        self.program = program
+        self.results = results or {}
+        self._native = native
+        self._integers = integers
+        self._training = training
+
+    @property
+    def weights(self) -> dict[str, NDArray[np.float64]]:
+        """The weights by name, float64, in the shape that they have in the program."""
+        return {name: array(shaped) for name, shaped in self._native.weights().items()}
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features, in the order of the columns of `X`."""
+        return self._native.features
+
+    def raw(self, X: ArrayLike, *, engine: str = "golden", output: str | None = None) -> NDArray[np.float64]:
+        """What the program computes for each row.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Features in the units of the training data.
+        engine : {"golden", "fixed", "array", "rtl"}
+            What computes: float64, or words as the hardware has them.
+        output : str, optional
+            A name of the program; default: the prediction.
+
+        Returns
+        -------
+        ndarray of shape (rows, elements), float64
+            In the program's units.
+        """
+        values, _, warnings = self._native.raw(matrix(X), engine, output)
+        errors.warn(warnings)
+        return array(values)
+
+    def _quietly(self, X: NDArray[np.float64], engine: str, output: str | None = None) -> NDArray[np.float64]:
+        """As `raw`; on real numbers there is nothing to warn of but values that the training has not seen, as in every test part."""
+        if engine != "golden":
+            return self.raw(X, engine=engine, output=output)
+        return array(self._native.raw(X, engine, output)[0])
+
+    def predict(self, X: ArrayLike, *, engine: str = "golden") -> NDArray[Any]:
+        """The prediction for each row: a class, or numbers in the units of the target.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+        engine : {"golden", "fixed", "array", "rtl"}
+
+        Returns
+        -------
+        ndarray of shape (rows,), or (rows, targets) if there are several
+        """
+        return self._read(self.raw(X, engine=engine))
+
+    def _read(self, raw: NDArray[np.float64]) -> NDArray[Any]:
+        """What raw predictions mean."""
+        read = np.array(json.loads(self._native.read(raw)))
+        return read.astype(np.int64) if self._integers and read.dtype.kind == "U" else read
+
+    def explain(self) -> Explanation:
+        """How many cycles an update takes on the grid, and why. A model that was loaded has no data that would say it."""
+        if self._training is None:
+            raise errors.UsageError("a model that was loaded has no training to explain", "E-USAGE")
+        return Explanation(json.loads(self._training.explain()), self.program.source)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as JSON, whole or not at all; `tabla-gen predict --load` reads it, too."""
+        self._native.save(os.fspath(path))
+
+    def __getstate__(self) -> dict[str, Any]:
+        text = self._native.to_text("the pickled model")
+        return {"program": self.program, "results": self.results, "integers": self._integers, "text": text}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        native = _native.Model.of_text(state["program"]._native, "the pickled model", state["text"])
+        self.__init__(state["program"], native, state["results"], state["integers"])  # type: ignore[misc]
+
+    def _repr_html_(self) -> str:
+        return report.html(self)
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{name}{list(array.shape)}" for name, array in self.weights.items())
+        return f"<tabla_gen.Model of {self.program.name}: {shapes}>"
+
+
+def array(shaped: tuple[bytearray, list[int]]) -> NDArray[np.float64]:
+    """Elements of the native half as an array that owns them."""
+    elements, shape = shaped
+    return np.frombuffer(elements, dtype=np.float64).reshape(shape)
+
+
+def matrix(X: ArrayLike) -> NDArray[np.float64]:
+    """Rows and columns of float64, without a copy where that is what they are."""
+    rows = np.asarray(X, dtype=np.float64)
+    if rows.ndim != 2:
+        raise errors.UsageError(f"X has rows and columns, not the shape {rows.shape}", "E-USAGE")
+    return rows

@@ -1,0 +1,340 @@
+"""Programs: checked, evaluated, trained, explained, built."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tabla_gen import _native, errors, settings
+from tabla_gen.explanation import Explanation
+from tabla_gen.model import Evaluation, Model, array, matrix
+from tabla_gen.progress import Progress, callback
+
+_LANGUAGES = {"tabla": "t", "tensor_comprehensions": "tc", "tile": "tile", "rink": "rink"}
+
+
+class Program:
+    """A program with its settings and the machine that it is meant for.
+
+    `from_text`, `from_file` and `from_onnx` make one. All of them take
+
+    config : str or path, optional
+        The machine: the name of a configuration that is built in (`"ulx3s"`), the path of a TOML file, or its text.
+    machine : dict, optional
+        Keys of the `[machine]` table, stronger than the configuration's: `{"pus": 4, "word": 12}`.
+    set : dict, optional
+        Constants of the program, in place of those in its text.
+    train : dict or str, optional
+        The `[train]` table, or the text of the TOML beside the program: prediction, loss, epochs and so on.
+
+    Nothing is read twice: a program that is wrong raises `ProgramError` when it is used, with code, place and the lines that are
+    meant; `check` uses it for nothing else.
+    """
+
+    def __init__(self, how: str, arguments: dict[str, Any]) -> None:
+        self._how = how
+        self._arguments = arguments
+        if how == "text":
+            self._native = _native.Project.of_texts(**arguments)
+        else:
+            text = arguments.get("settings")
+            project = _native.Project.open(arguments["path"], arguments["reading"])
+            self._native = project if text is None else project.with_settings(text)
+
+    @classmethod
+    def from_text(
+        cls,
+        text: str,
+        *,
+        language: str = "tabla",
+        name: str = "program",
+        train: Mapping[str, Any] | str | None = None,
+        config: str | os.PathLike[str] | None = None,
+        machine: Mapping[str, Any] | None = None,
+        set: Mapping[str, float] | None = None,
+        function: str | None = None,
+    ) -> Program:
+        """A program in memory; `language` is `"tabla"`, `"tensor_comprehensions"`, `"tile"` or `"rink"`."""
+        if language not in _LANGUAGES:
+            known = ", ".join(map(repr, _LANGUAGES))
+            raise errors.UsageError(f"the language {language!r} is not known: it is one of {known}", "E-USAGE")
+        reading = _reading(config, machine, set, function)
+        file = f"{name}.{_LANGUAGES[language]}"
+        return cls("text", {"name": file, "text": text, "settings": _settings(train), "reading": reading})
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        train: Mapping[str, Any] | str | None = None,
+        config: str | os.PathLike[str] | None = None,
+        machine: Mapping[str, Any] | None = None,
+        set: Mapping[str, float] | None = None,
+        function: str | None = None,
+    ) -> Program:
+        """A program in a file, or one that is built in (`"programs/logistic.t"`); its settings are in the TOML beside it."""
+        reading = _reading(config, machine, set, function)
+        return cls("file", {"path": os.fspath(path), "settings": _settings(train), "reading": reading})
+
+    @classmethod
+    def from_onnx(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        shape: Mapping[str, int] | None = None,
+        train: Mapping[str, Any] | str | None = None,
+        config: str | os.PathLike[str] | None = None,
+        machine: Mapping[str, Any] | None = None,
+    ) -> Program:
+        """A model of scikit-learn, PyTorch or Keras; `shape` gives the sizes that it leaves open: `{"N": 1}`."""
+        reading = _reading(config, machine, shape, None, "onnx")
+        return cls("file", {"path": os.fspath(path), "settings": _settings(train), "reading": reading})
+
+    @property
+    def name(self) -> str:
+        """Name of its file, without the extension."""
+        return self._native.name
+
+    @property
+    def source(self) -> str:
+        """Its text; of an ONNX model, the graph as text."""
+        return self._native.source
+
+    def check(self, inputs: Mapping[str, ArrayLike] | None = None) -> list[errors.Diagnostic]:
+        """Warnings about the program.
+
+        Parameters
+        ----------
+        inputs : dict of str to array, optional
+            Sizes of inputs, for languages whose programs leave them open.
+
+        Raises
+        ------
+        ProgramError
+            It is wrong; `diagnostics` has all that is.
+        """
+        return self._native.check(_inputs(inputs or {}))
+
+    def eval(self, inputs: Mapping[str, ArrayLike] | None = None, *, engine: str = "golden") -> Evaluation:
+        """Evaluate the program once.
+
+        Parameters
+        ----------
+        inputs : dict of str to array
+            A value for each input, label and state that the program needs, in the shape that it has there.
+        engine : {"golden", "fixed", "array", "rtl"}
+            What computes: float64; fixed-point words; the grid cycle by cycle; its Verilog (needs `scripts/setup`).
+        """
+        values, following, distance, warnings = self._native.evaluate(_inputs(inputs or {}), engine)
+        arrays = {name: _output(value) for name, value in values.items()}
+        return Evaluation(arrays, {n: _output(v) for n, v in (following or {}).items()}, distance, warnings)
+
+    def train(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        engine: str = "golden",
+        epochs: int | None = None,
+        batch: int | None = None,
+        reduction: str | None = None,
+        order: str | None = None,
+        seed: int | None = None,
+        split: float | None = None,
+        sample_weight: ArrayLike | None = None,
+        missing: str = "refuse",
+        feature_names: Iterable[str] | None = None,
+        start: Model | Mapping[str, ArrayLike] | None = None,
+        curves: bool = False,
+        progress: Progress = "auto",
+    ) -> Model:
+        """Train on rows in memory. What is left out is decided by the settings of the program, then by its configuration.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features), float64
+            Features; they are scaled to mean 0 and deviation 1 unless the settings say `standardise = false`.
+        y : array of shape (rows,) or (rows, targets)
+            Names of classes for programs with labels, otherwise numbers.
+        engine : {"golden", "fixed", "array", "rtl"}
+            The lowest engine; the golden model is trained first, since its values decide the binary points of the others.
+        epochs : int
+            Passes over the training part.
+        batch : int
+            Samples per update.
+        reduction : {"mean", "sum"}
+            What a batch does with the gradients of its samples.
+        order : {"rows", "shuffled", "store"}
+            The order of the samples: as they are; drawn anew for each epoch; drawn once.
+        seed : int
+            Of split, order and initial weights.
+        split : float
+            Part of the rows that trains; the others test. Default: 0.8.
+        sample_weight : array of shape (rows,), optional
+            For programs whose settings name the scalar that takes it: `sample_weight = "s"`.
+        missing : {"refuse", "mean", "median", "zero"}
+            What a feature that is NaN becomes.
+        start : Model or dict of str to array, optional
+            Weights to begin with. A model also gives the scales of features and targets: the training goes on.
+        curves : bool
+            Judge the weights after each epoch: `results["curves"]`.
+        progress : {"auto", True, False} or callable
+            A bar of tqdm, or who is called with `(what, engine, epochs done, epochs in all, loss)`.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            At Ctrl-C, at once.
+        """
+        features = matrix(X)
+        integers, cells, codes = False, None, None
+        if y is not None and self._native.has_labels():
+            targets = np.asarray(y)
+            integers = targets.dtype.kind in "iub"
+            targets = targets.reshape(len(targets), -1)
+            cells = [[str(cell) for cell in row] for row in targets.tolist()]
+        elif y is not None:
+            codes = np.asarray(y, dtype=np.float64)
+            codes = codes.reshape(len(codes), -1)
+        asked = {
+            "epochs": epochs,
+            "batch": batch,
+            "reduction": reduction,
+            "order": order,
+            "seed": seed,
+            "split": split,
+            "missing": missing,
+        }
+        names = feature_names or _columns(X, features.shape[1])
+        rows = _rows(features, names, cells=cells, codes=codes, sample_weight=sample_weight)
+        return self._trained(rows, asked, engine, start, curves, progress, integers)
+
+    def _trained(
+        self,
+        rows: dict[str, Any],
+        asked: dict[str, Any],
+        engine: str,
+        start: Model | Mapping[str, ArrayLike] | None = None,
+        curves: bool = False,
+        progress: Progress = False,
+        integers: bool = False,
+    ) -> Model:
+        before, weights = None, None
+        if isinstance(start, Model):
+            before = start._native
+        elif start is not None:
+            weights = {name: np.asarray(values, float).ravel().tolist() for name, values in start.items()}
+        done = self._native.train(rows, asked, engine, before, weights, curves, callback(progress))
+        return Model(self, done.model(), json.loads(done.results()), integers, done)
+
+    def explain(self, inputs: Mapping[str, ArrayLike] | None = None) -> Explanation:
+        """How many cycles a function takes, and why; `Model.explain` says it of a training.
+
+        Parameters
+        ----------
+        inputs : dict of str to array, optional
+            A record, whose values decide sizes and binary points; default: one that is made up.
+        """
+        record = None if inputs is None else _inputs(inputs)
+        return Explanation(json.loads(self._native.explain(record)), self.source)
+
+    def load(self, path: str | os.PathLike[str]) -> Model:
+        """A model of this program that was saved, by Python or by `tabla-gen train --save`."""
+        name = os.fspath(path)
+        try:
+            with open(name, encoding="utf-8") as file:
+                text = file.read()
+        except OSError as error:
+            raise errors.FileError(f"cannot read {name}: {error.strerror}", "E-FILE") from error
+        return Model(self, _native.Model.of_text(self._native, name, text))
+
+    def __reduce__(self) -> tuple:
+        return Program, (self._how, self._arguments)
+
+    def __repr__(self) -> str:
+        return f"<tabla_gen.Program {self.name} in {self._native.language}>"
+
+
+def _settings(train: Mapping[str, Any] | str | None) -> str | None:
+    return settings.to_toml(train) if isinstance(train, Mapping) else train
+
+
+def _reading(
+    config: str | os.PathLike[str] | None,
+    machine: Mapping[str, Any] | None,
+    constants: Mapping[str, float] | None,
+    function: str | None,
+    language: str | None = None,
+) -> dict[str, Any]:
+    name = None if config is None else os.fspath(config)
+    is_text = name is not None and ("\n" in name or name.lstrip().startswith("["))
+    return {
+        "language": language,
+        "config": None if is_text else name,
+        "config_text": name if is_text else None,
+        "machine": [(key, _toml(value)) for key, value in (machine or {}).items()],
+        "set": [(key, float(value)) for key, value in (constants or {}).items()],
+        "function": function,
+    }
+
+
+def _toml(value: Any) -> str:
+    return value if isinstance(value, str) else settings.value(value)
+
+
+def _columns(X: Any, count: int) -> list[str]:
+    names = getattr(X, "columns", None)
+    return list(map(str, names)) if names is not None else [f"x{n}" for n in range(count)]
+
+
+def _rows(
+    features: NDArray[np.float64],
+    names: Iterable[str],
+    *,
+    cells: list[list[str]] | None = None,
+    codes: NDArray[np.float64] | None = None,
+    classes: Iterable[str] = (),
+    sample_weight: ArrayLike | None = None,
+) -> dict[str, Any]:
+    """Rows of a training as the native half takes them."""
+    count = len(cells[0]) if cells else 0 if codes is None else codes.shape[1]
+    return {
+        "columns": [str(name) for name in names],
+        "features": features,
+        "target_columns": _targets(count),
+        "cells": cells,
+        "codes": codes,
+        "classes": list(classes),
+        "weights": None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64),
+    }
+
+
+def _targets(count: int) -> list[str]:
+    return ["y"] if count == 1 else [f"y{n}" for n in range(count)]
+
+
+def _inputs(inputs: Mapping[str, ArrayLike]) -> dict[str, Any]:
+    def given(value: ArrayLike) -> Any:
+        values = np.asarray(value)
+        # Integers may be sizes.
+        values = np.asarray(values, dtype=np.int64 if values.dtype.kind in "iu" else np.float64)
+        return values if values.ndim else values.item()
+
+    return {name: given(value) for name, value in inputs.items()}
+
+
+def _output(value: tuple[tuple[bytearray, list[int]], list[int], bool]) -> NDArray[Any]:
+    shaped, undefined, truth = value
+    values = array(shaped)
+    values = values.astype(bool) if truth else values
+    if not undefined:
+        return values
+    mask = np.zeros(values.size, dtype=bool)
+    mask[undefined] = True
+    return np.ma.masked_array(values, mask=mask.reshape(values.shape))
