@@ -128,7 +128,9 @@ impl Flat {
     fn take(&mut self, value: &Value) {
         let element = match value {
             Value::Array(list) => {
-                list.iter().for_each(|element| self.take(element));
+                for element in list {
+                    self.take(element);
+                }
                 return;
             }
             Value::Bool(truth) => {

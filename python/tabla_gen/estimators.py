@@ -128,10 +128,10 @@ class _Estimator(BaseEstimator):
         if self.learning_rate != "auto":
             return float(self.learning_rate)
         # Standardised features have the squared length `features`; the squared error of a linear model bends by that much, the
-        # cross entropy by a quarter of it. The bend of a network is not known: that much is small enough in practice.
-        length = features + 1.0
+        # cross entropy by a quarter of it. The bend of a network is not known: its widest layer stands for it, with a reserve.
+        length = max(features, *self._hidden, 0) + 1.0
         if self._hidden:
-            rate = min(0.1, 2.0 / length)
+            rate = min(0.1, 2.0 / length) if loss in ("logistic", "one_hot", "hinge") else 0.2 / length
         elif loss in ("squared", "huber"):
             rate = 0.5 / length
         else:

@@ -85,10 +85,13 @@ def test_partial_fit_goes_on():
         part.partial_fit(X, y, classes=[0, 1])
 
 
-def test_a_class_of_weight_zero_is_not_learnt():
+def test_weights_of_classes_are_weights_of_their_samples():
     X, y = load_breast_cancer(return_X_y=True)
-    one_sided = TablaClassifier(class_weight={0: 0.0, 1: 1.0}, max_iter=10, random_state=0).fit(X, y)
-    assert np.all(one_sided.predict(X) == 1)
+    by_class = TablaClassifier(class_weight={0: 3.0, 1: 0.5}, max_iter=5, random_state=0).fit(X, y)
+    by_sample = TablaClassifier(max_iter=5, random_state=0).fit(X, y, sample_weight=np.where(y == 0, 3.0, 0.5))
+    assert np.array_equal(by_class.coef_, by_sample.coef_)
+    plain = TablaClassifier(max_iter=5, random_state=0).fit(X, y)
+    assert np.sum(by_class.predict(X) == 0) > np.sum(plain.predict(X) == 0)
     balanced = TablaClassifier(class_weight="balanced", max_iter=10, random_state=0).fit(X, y)
     assert 0.9 < np.mean(balanced.predict(X) == y)
 
