@@ -41,8 +41,18 @@ fn build(u: &mut Unstructured) -> Result<ModelFile> {
     let (standardise, standardise_targets) = (scale(features.len(), u)?, scale(targets.len(), u)?);
     let bias = u.arbitrary()?;
     let one_hot = if u.arbitrary()? { Some(u.int_in_range(0..=9)?) } else { None };
-    let encoding =
-        Encoding { features, targets, replacements, standardise, standardise_targets, bias, coding, one_hot };
+    let sample_weight = if u.arbitrary()? { Some(name(u)?) } else { None };
+    let encoding = Encoding {
+        features,
+        targets,
+        replacements,
+        standardise,
+        standardise_targets,
+        bias,
+        coding,
+        one_hot,
+        sample_weight,
+    };
     let mut model: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     let (mut shapes, mut fractions) = (BTreeMap::new(), BTreeMap::new());
     for _ in 0..u.int_in_range(0..=3)? {
