@@ -27,7 +27,7 @@ html_copy_source = False
 html_show_sourcelink = False
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = ["README.md", *(f"{name}.md" for name in ABOUT), "docs/*.md", "docs/**/*.md", "*/README.md"]
+include_patterns = ["README.md", *(f"{name}.md" for name in ABOUT), "docs/*.md", "docs/**/*.md", "examples/README.md"]
 exclude_patterns = ["**/target/**"]
 myst_heading_anchors = 4
 # Images with a width are written as HTML.
