@@ -43,7 +43,7 @@ def models(numbers):
             (
                 "network, 16 hidden units",
                 TablaRegressor(hidden_layer_sizes=(16,), alpha=1e-2, max_iter=50, random_state=0),
-                MLPRegressor((16,), alpha=1e-2, max_iter=2000, random_state=0),
+                MLPRegressor(hidden_layer_sizes=(16,), alpha=1e-2, max_iter=2000, random_state=0),
             ),
         ]
     return [
