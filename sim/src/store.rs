@@ -21,6 +21,8 @@ pub struct Stored<G> {
     records: u32,
     epochs: u32,
     tag: u32,
+    /// A register's address and what is written to it in the next cycle.
+    written: Option<(u32, u32)>,
     player: Player,
     /// Beats on their way to the queue, the youngest first.
     stages: [Option<Vec<i64>>; 4],
@@ -37,6 +39,7 @@ impl<G: Grid> Stored<G> {
             records: 0,
             epochs: 0,
             tag: 0,
+            written: None,
             player: Player::new(lanes),
             stages: [None, None, None, None],
             queue: VecDeque::new(),
@@ -50,6 +53,7 @@ impl<G: Grid> Stored<G> {
     }
 
     fn halt(&mut self) {
+        self.written();
         self.mode = Mode::Pass;
         self.stages = [None, None, None, None];
         self.queue.clear();
@@ -93,12 +97,20 @@ impl<G: Grid> Stored<G> {
             self.rows[self.player.row].copy_from_slice(beat);
             self.player.row += 1;
         }
+        self.written();
     }
 
     fn beat(&self, issued: &Issued) -> Vec<i64> {
         let row = &self.rows[issued.row];
         let word = |lane: usize| if lane >> issued.width == 0 { row[issued.lane + lane] } else { 0 };
         (0..row.len()).map(word).collect()
+    }
+
+    /// Do what was written in the cycle before.
+    fn written(&mut self) {
+        if let Some((address, data)) = self.written.take() {
+            self.write(address, data);
+        }
     }
 
     fn write(&mut self, address: u32, data: u32) {
@@ -149,7 +161,7 @@ impl<G: Grid> Grid for Stored<G> {
     fn control_write(&mut self, address: u32, data: u32) {
         if is_here(address) {
             self.transfer(None, false);
-            self.write(address, data);
+            self.written = Some((address, data));
             return;
         }
         self.grid.control_write(address, data);

@@ -27,7 +27,15 @@ module sample_store #(
 );
 //CONSTANTS
     wire here = control_address[19:16] == REGION;
-    wire write = control_write && here;
+    // What is written arrives a cycle later: behind the port's decoder no way across the device is left of a cycle.
+    reg write;
+    reg [15:0] written;
+    reg [31:0] data_written;
+    always @(posedge clock) begin
+        write <= control_write && here;
+        written <= control_address[15:0];
+        data_written <= control_data;
+    end
     // A host that aborts a run means the beats on their way, too.
     wire halt = reset || control_write && control_address == CONTROL && control_data[ABORT_BIT];
 
@@ -35,17 +43,17 @@ module sample_store #(
     reg [23:0] records, epochs;
     reg [31:0] tag;
     initial tag = 32'd0;
-    wire begins = write && control_address == MODE;
+    wire begins = write && written == MODE[15:0];
     wire ended;
     always @(posedge clock) begin
         if (ended) mode <= PASS;
         if (begins) begin
-            mode <= control_data[1:0] == 2'd3 ? PASS : control_data[1:0];
-            if (control_data[1:0] == FILL) tag <= 32'd0;
+            mode <= data_written[1:0] == 2'd3 ? PASS : data_written[1:0];
+            if (data_written[1:0] == FILL) tag <= 32'd0;
         end
-        if (write && control_address == RECORDS) records <= control_data[23:0];
-        if (write && control_address == EPOCHS) epochs <= control_data[23:0];
-        if (write && control_address == TAG) tag <= control_data;
+        if (write && written == RECORDS[15:0]) records <= data_written[23:0];
+        if (write && written == EPOCHS[15:0]) epochs <= data_written[23:0];
+        if (write && written == TAG[15:0]) tag <= data_written;
         if (halt) mode <= PASS;
     end
 
@@ -59,7 +67,7 @@ module sample_store #(
     store_player #(.LANES(LANES), .ADDRESS(ADDRESS + 1)) player (
         .clock(clock), .restart(begins), .filled(fill), .playing(mode == PLAY), .may(may),
         .records(records), .epochs(epochs),
-        .pattern_write(write && control_address[8]), .pattern_entry(control_address[5:0]), .pattern_data(control_data[19:0]),
+        .pattern_write(write && written[8]), .pattern_entry(written[5:0]), .pattern_data(data_written[19:0]),
         .issue(issue), .ended(ended), .row(row), .lane(lane), .width(width),
         .records_left(records_left), .epochs_left(epochs_left)
     );
