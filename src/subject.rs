@@ -34,6 +34,7 @@ fn limits(entry: &Entry) -> Limits {
     for &(name, value) in &entry.limits.limit {
         let small = usize::try_from(value).unwrap_or(usize::MAX);
         match name {
+            LimitName::DataMib => {}
             LimitName::Depth => limits.depth = small,
             LimitName::Rank => limits.rank = small,
             LimitName::Elements => limits.elements = value,
@@ -115,7 +116,7 @@ pub fn no_records(target: &Target) -> Result<(), Failure> {
 pub fn data(target: &Target) -> Data {
     Data {
         path: target.data.clone(),
-        reading: target.file.reading(),
+        reading: target.file.reading(&target.entry.limits),
         missing: target.missing.into(),
         target: target.columns.clone(),
     }

@@ -82,6 +82,34 @@ fn what_is_far_too_large_is_refused_with_its_figure() {
     fails(&["check", "/dev/zero", "--lang", "t"], 1, &["E-LIMIT", "more than 16 MiB"]);
 }
 
+/// 1 MiB of memory is a file of 256 KiB and 19,531 cells; the way out that is offered is one.
+#[test]
+fn data_may_take_what_it_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = |count: usize| (0..count).map(|n| format!("{}.5,{}\n", n % 7, n % 2)).collect::<String>();
+    let program = file(
+        folder.path(),
+        "one.t",
+        "mu = 0.1; model_input x[2]; model_output y; model w[2]; gradient g[2] -> w; iterator i[0:2];\n\
+         h = sum[i](w[i] * x[i]);\nh = sigmoid(h);\nd = h - y;\ng[i] = d * x[i];\n",
+    );
+    file(folder.path(), "one.toml", "[train]\nprediction = 'h'\nloss = 'logistic'\nbias = true\n");
+    let data = |count| file(folder.path(), "d.csv", format!("a,y\n{}", rows(count)));
+    let train = |data: &str, mib: &str| {
+        let limit = format!("data_mib={mib}");
+        ["train", &program, "--data", data, "--engine", "golden", "--epochs", "1", "--limit", &limit].map(str::to_owned)
+    };
+    let help = "--limit data_mib=4096";
+    let refused = |arguments: &[String; 10], what: &str| {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        fails(&arguments, 1, &["E-LIMIT", what, help]);
+    };
+    refused(&train(&data(10_000), "1"), "9766 rows of 2 columns are more than the 19531 cells");
+    refused(&train(&data(50_000), "1"), "more than 256 KiB");
+    let arguments = train(&data(10_000), "2");
+    done(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
 /// Without a home the cache is a folder of this user alone.
 #[test]
 fn without_a_home_the_cache_is_private() {

@@ -8,6 +8,7 @@ use compiler::language::{Language, Options};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value;
+use sim::data::file::Limits;
 use sim::data::missing::Missing;
 use sim::data::table::Table;
 use sim::eval::with_shapes_of;
@@ -127,9 +128,11 @@ impl Rows {
     fn targets(&self) -> Result<Targets, Failure> {
         let columns = self.target_columns.clone();
         match (&self.cells, &self.codes) {
-            (Some(cells), _) => Table::from_cells(columns, cells.iter().map(|row| row.iter().collect()).collect())
-                .map(Targets::Cells)
-                .map_err(|wrong| Failure::data("targets", vec![wrong])),
+            (Some(cells), _) => {
+                Table::from_cells(columns, cells.iter().map(|row| row.iter().collect()).collect(), Limits::default())
+                    .map(Targets::Cells)
+                    .map_err(|wrong| Failure::data("targets", vec![wrong]))
+            }
             (None, codes) => {
                 // A program without labels has rows without targets.
                 let none = || vec![Vec::new(); self.features.count()];

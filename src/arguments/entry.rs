@@ -3,6 +3,7 @@
 use super::Train;
 use super::values::{LimitName, parse_limit, parse_setting};
 use clap::Args;
+use sim::data::file;
 use workbench::Failure;
 
 /// Which function of a program is read, what of it stays in the grid, and how large it may be.
@@ -24,9 +25,17 @@ pub struct Entry {
 /// Sizes that the tool refuses unless they are asked for.
 #[derive(Debug, Clone, Args, Default)]
 pub struct Limits {
-    /// Limit of the tool: depth, rank, elements, `elements_in_all`, points, errors, statements, operands, `operands_in_all`; may be repeated
+    /// Limit of the tool: depth, rank, elements, `elements_in_all`, points, errors, statements, operands, `operands_in_all`, `data_mib` (memory for a data file); may be repeated
     #[arg(long, value_name = "NAME=N", value_parser = parse_limit)]
     pub limit: Vec<(LimitName, u64)>,
+}
+
+impl Limits {
+    /// How large a data file may be.
+    pub fn data(&self) -> file::Limits {
+        let said = self.limit.iter().rev().find(|(name, _)| *name == LimitName::DataMib);
+        said.map_or_else(file::Limits::default, |&(_, mib)| file::Limits::of_memory(mib))
+    }
 }
 
 impl From<Limits> for Entry {

@@ -338,8 +338,8 @@ pub struct DataFile {
 
 impl DataFile {
     /// For the reader.
-    pub fn reading(&self) -> Reading {
-        Reading { separator: self.separator, arrays: self.arrays.clone() }
+    pub fn reading(&self, limits: &Limits) -> Reading {
+        Reading { separator: self.separator, arrays: self.arrays.clone(), limits: limits.data() }
     }
 }
 

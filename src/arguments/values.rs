@@ -98,6 +98,7 @@ pub enum LimitName {
     Statements,
     Operands,
     OperandsInAll,
+    DataMib,
 }
 
 pub(super) fn parse_limit(text: &str) -> Result<(LimitName, u64), String> {

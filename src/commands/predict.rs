@@ -48,7 +48,7 @@ pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failur
     images::check_fractions(&project, &program)?;
     let (signature, _) = samples::signature(&project, &program, &settings)?;
     file.check(&options.model, &model_file::program_hash(&project.source.text, &file.set), &signature.model)?;
-    let mut table = read_table(&options.data, &options.file.reading())?;
+    let mut table = read_table(&options.data, &options.file.reading(&options.limits))?;
     table.complete(&file.encoding.features);
     let table = table;
     let about = |diagnostics| samples::about_table(&options.data, &table, diagnostics);

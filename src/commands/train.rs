@@ -82,7 +82,7 @@ pub fn failure(outcome: &Outcome, options: &Train) -> Option<Failure> {
 pub fn prepared(project: Project, options: &Train, talk: &Talk) -> Result<Training, Failure> {
     let loaded = options.load.as_deref().map(|path| ModelFile::load(path).map(|file| (path, file))).transpose()?;
     let choice = Choice {
-        table: read_table(options.data()?, &options.file.reading())?,
+        table: read_table(options.data()?, &options.file.reading(&options.limits()))?,
         name: options.data()?,
         missing: options.missing.into(),
         target: options.target.as_deref(),

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use arch::{Code, Diagnostic};
+use sim::data::file::{Limits, MORE};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -21,6 +22,21 @@ const VALUES: u64 = 768 << 20;
 /// It cannot be read (`E-FILE`), or has more than `most` bytes (`E-LIMIT`).
 pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
     limited(path, File::open(path).and_then(|file| taken(file, most)), most)
+}
+
+/// What a data file holds.
+///
+/// # Errors
+/// As [`bytes`], with a way out.
+pub fn data(path: &Path, limits: Limits) -> Result<Vec<u8>, Failure> {
+    let refused = |failure| match failure {
+        Failure::Diagnostics { source, diagnostics } => {
+            let diagnostics = diagnostics.into_iter().map(|diagnostic| diagnostic.with_help(MORE)).collect();
+            Failure::Diagnostics { source, diagnostics }
+        }
+        other => other,
+    };
+    bytes(path, limits.bytes).map_err(refused)
 }
 
 /// The same as text, without a byte-order mark.
@@ -147,7 +163,8 @@ impl Taken {
 }
 
 fn too_large(path: &Path, most: u64) -> Failure {
-    let diagnostic = Diagnostic::global(Code::Limit, format!("the file has more than {} MiB", most >> 20));
+    let size = if most >> 20 > 0 { format!("{} MiB", most >> 20) } else { format!("{} KiB", most >> 10) };
+    let diagnostic = Diagnostic::global(Code::Limit, format!("the file has more than {size}"));
     Failure::data(path.display().to_string(), vec![diagnostic])
 }
 

@@ -7,6 +7,7 @@ use crate::reading;
 use arch::{Code, Diagnostic};
 use places::Place;
 use serde_json::Value;
+use sim::data::file::Limits;
 use sim::data::{npy, npz};
 use sim::eval::write_elements;
 
@@ -54,7 +55,7 @@ impl Records {
     /// # Errors
     /// It is damaged.
     pub fn of_npz(name: &str, bytes: &[u8]) -> Result<Records, Failure> {
-        let arrays = npz::read(bytes).map_err(|wrong| Failure::data(name, vec![wrong]))?;
+        let arrays = npz::read(bytes, Limits::default()).map_err(|wrong| Failure::data(name, vec![wrong]))?;
         let value = |array: &npy::Array| {
             let shape: Vec<u32> = array.shape.iter().map(|&extent| extent as u32).collect();
             // Sizes are integers without a point.

@@ -114,7 +114,7 @@ fn table_of(name: &str, bytes: &[u8], reading: &Reading) -> Result<Table, Failur
 /// # Errors
 /// It cannot be read, or is not a table.
 pub fn read_table(path: &Path, reading: &Reading) -> Result<Table, Failure> {
-    let bytes = library::table(path)?;
+    let bytes = library::table(path, reading.limits)?;
     table_of(&path.display().to_string(), &bytes, reading)
 }
 

@@ -13,8 +13,37 @@ use crate::data::{libsvm, npy, npz};
 use arch::{Code, Diagnostic};
 use std::io::Read;
 
-/// Most bytes that a compressed file may become: as many as one that is not.
-pub const MOST_BYTES: u64 = 256 << 20;
+/// Most bytes of a file, packed or not, where nobody says otherwise.
+pub const MOST_BYTES: u64 = Limits::of_memory(Limits::MEMORY).bytes;
+
+/// How large a file may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes, packed or not.
+    pub bytes: u64,
+    /// Cells of a table, elements of arrays.
+    pub cells: usize,
+}
+
+impl Limits {
+    /// MiB of memory that a file may take, where nobody says otherwise.
+    pub const MEMORY: u64 = 1024;
+
+    /// For so many MiB of memory. With what becomes of them, 20 million cells are almost 1 GB.
+    #[must_use]
+    pub const fn of_memory(mib: u64) -> Limits {
+        Limits { bytes: mib.saturating_mul(1 << 18), cells: (mib.saturating_mul(20_000_000) / Limits::MEMORY) as usize }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits::of_memory(Limits::MEMORY)
+    }
+}
+
+/// What gives a file more room.
+pub const MORE: &str = "`--limit data_mib=4096` gives data 4 GiB of memory instead of 1";
 
 /// What the user says about a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,6 +52,8 @@ pub struct Reading {
     pub separator: Option<u8>,
     /// Arrays of an `npz` file to take, in this order; otherwise all.
     pub arrays: Option<Vec<String>>,
+    /// How large it may be.
+    pub limits: Limits,
 }
 
 /// Read a table. On an error the text it refers to, if the file is one.
@@ -32,26 +63,27 @@ pub struct Reading {
 pub fn read(bytes: &[u8], reading: &Reading) -> Result<Table, (Diagnostic, String)> {
     let none = |diagnostic| (diagnostic, String::new());
     if bytes.starts_with(&[0x1f, 0x8b]) {
-        let inner = unpack(bytes).map_err(none)?;
+        let inner = unpack(bytes, reading.limits).map_err(none)?;
         if inner.starts_with(&[0x1f, 0x8b]) {
             return Err(none(Diagnostic::global(Code::Data, "the file is compressed twice")));
         }
         return read(&inner, reading);
     }
     if bytes.starts_with(npy::MAGIC) {
-        return npy::read(bytes).and_then(|array| npy::table(&[(String::new(), array)])).map_err(none);
+        return npy::read(bytes, reading.limits)
+            .and_then(|array| npy::table(&[(String::new(), array)], reading.limits))
+            .map_err(none);
     }
     if bytes.starts_with(b"PK") {
-        return npz::read(bytes).and_then(|arrays| npy::table(&npz::chosen(arrays, reading)?)).map_err(none);
+        return npz::read(bytes, reading.limits)
+            .and_then(|arrays| npy::table(&npz::chosen(arrays, reading)?, reading.limits))
+            .map_err(none);
     }
     let text = without_mark(bytes);
     let table = if libsvm::looks_like(text) {
-        libsvm::read(text)
+        libsvm::read(text, reading.limits)
     } else {
-        match reading.separator {
-            Some(separator) => Table::from_separated(bytes, separator),
-            None => Table::from_csv(bytes),
-        }
+        Table::from_separated(bytes, reading.separator, reading.limits)
     };
     table.map_err(|diagnostic| (diagnostic, String::from_utf8_lossy(text).into_owned()))
 }
@@ -60,18 +92,18 @@ pub fn read(bytes: &[u8], reading: &Reading) -> Result<Table, (Diagnostic, Strin
 ///
 /// # Errors
 /// `E-DATA` if it is damaged, `E-LIMIT` if it is too large.
-pub fn unpack(bytes: &[u8]) -> Result<Vec<u8>, Diagnostic> {
-    limited(flate2::read::MultiGzDecoder::new(bytes), "gzip")
+pub fn unpack(bytes: &[u8], limits: Limits) -> Result<Vec<u8>, Diagnostic> {
+    limited(flate2::read::MultiGzDecoder::new(bytes), "gzip", limits)
 }
 
-/// Everything a reader gives, up to [`MOST_BYTES`].
-pub(crate) fn limited(reader: impl Read, what: &str) -> Result<Vec<u8>, Diagnostic> {
+/// Everything a reader gives, up to the limit.
+pub(crate) fn limited(reader: impl Read, what: &str, limits: Limits) -> Result<Vec<u8>, Diagnostic> {
     let mut bytes = Vec::new();
-    match reader.take(MOST_BYTES + 1).read_to_end(&mut bytes) {
+    match reader.take(limits.bytes.saturating_add(1)).read_to_end(&mut bytes) {
         Err(error) => Err(Diagnostic::global(Code::Data, format!("the {what} data is damaged: {error}"))),
-        Ok(_) if bytes.len() as u64 > MOST_BYTES => {
-            let message = format!("unpacked, the {what} data is larger than {MOST_BYTES} bytes");
-            Err(Diagnostic::global(Code::Limit, message))
+        Ok(_) if bytes.len() as u64 > limits.bytes => {
+            let message = format!("unpacked, the {what} data is larger than {} bytes", limits.bytes);
+            Err(Diagnostic::global(Code::Limit, message).with_help(MORE))
         }
         Ok(_) => Ok(bytes),
     }
@@ -126,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_separator_may_be_named() {
-        let reading = Reading { separator: Some(b':'), arrays: None };
+        let reading = Reading { separator: Some(b':'), ..Reading::default() };
         assert_eq!(read(b"a:b,c\n1:2\n", &reading).unwrap().columns, ["a", "b,c"]);
     }
 }

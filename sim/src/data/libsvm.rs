@@ -1,5 +1,6 @@
 //! LIBSVM text: `LABEL NUMBER:VALUE NUMBER:VALUE ...  # comment`, features that are not mentioned are 0.
 
+use crate::data::file::Limits;
 use crate::data::table::{Table, check_size};
 use arch::{Code, Diagnostic, Span};
 use std::collections::BTreeSet;
@@ -35,7 +36,7 @@ fn feature(word: &str) -> Option<(u32, &str)> {
 ///
 /// # Errors
 /// `E-DATA` with the place of what is not a label or feature, or of a feature that comes twice; `E-LIMIT`.
-pub fn read(text: &[u8]) -> Result<Table, Diagnostic> {
+pub fn read(text: &[u8], limits: Limits) -> Result<Table, Diagnostic> {
     let text = String::from_utf8_lossy(text);
     let mut samples: Vec<(&str, Vec<(u32, &str)>)> = Vec::new();
     let (mut lines, mut most, mut least) = (Vec::new(), 0, 1);
@@ -63,7 +64,7 @@ pub fn read(text: &[u8]) -> Result<Table, Diagnostic> {
             }
             most = most.max(number);
             least = least.min(number);
-            check_size(samples.len() + 1, most as usize + 1)?;
+            check_size(samples.len() + 1, most as usize + 1, limits)?;
             features.push((number, value));
         }
         samples.push((label.strip_prefix('+').unwrap_or(label), features));
@@ -78,7 +79,7 @@ pub fn read(text: &[u8]) -> Result<Table, Diagnostic> {
         row.push(label);
         row.into_iter().collect()
     });
-    let mut table = Table::from_cells(columns.collect(), rows.collect())?;
+    let mut table = Table::from_cells(columns.collect(), rows.collect(), limits)?;
     (table.lines, table.sparse) = (lines, true);
     Ok(table)
 }
@@ -89,20 +90,20 @@ mod tests {
 
     #[test]
     fn features_become_columns() {
-        let mut table = read(b"+1 1:0.5 3:2 # first\n\n-1 2:1e-3\n").unwrap();
+        let mut table = read(b"+1 1:0.5 3:2 # first\n\n-1 2:1e-3\n", Limits::default()).unwrap();
         assert_eq!(table.columns, ["1", "2", "3", "label"]);
         assert_eq!(table.rows, [["0.5", "0", "2", "1"], ["0", "1e-3", "0", "-1"]]);
         assert_eq!(table.lines, [1, 3]);
         table.complete(&["2".to_owned(), "5".to_owned(), "name".to_owned()]);
         assert_eq!(table.columns, ["1", "2", "3", "label", "5"]);
         assert_eq!(table.rows[1], ["0", "1e-3", "0", "-1", "0"]);
-        assert_eq!(read(b"3 0:1 1:2\n").unwrap().columns, ["0", "1", "label"]);
+        assert_eq!(read(b"3 0:1 1:2\n", Limits::default()).unwrap().columns, ["0", "1", "label"]);
     }
 
     #[test]
     fn what_is_wrong_is_said_with_its_place() {
         let error = |text: &str| {
-            let error = read(text.as_bytes()).unwrap_err();
+            let error = read(text.as_bytes(), Limits::default()).unwrap_err();
             (error.message, error.span.unwrap().start)
         };
         let label = "line 2: `x` is not a label: a number comes first";
@@ -111,7 +112,7 @@ mod tests {
         assert_eq!(error("1 1:2 2;3\n"), (feature.to_owned(), 6));
         let twice = "line 1: `1:3` gives a feature that the line has already given";
         assert_eq!(error("1 1:2 1:3\n"), (twice.to_owned(), 6));
-        assert_eq!(read(b"1 4294967295:1\n").unwrap_err().code, Code::Limit);
+        assert_eq!(read(b"1 4294967295:1\n", Limits::default()).unwrap_err().code, Code::Limit);
     }
 
     #[test]

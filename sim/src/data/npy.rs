@@ -1,6 +1,7 @@
 //! Arrays of `NumPy` (`npy`, versions 1 to 3): real numbers, integers and truth values, in both byte orders and both index orders.
 
-use crate::data::table::{MOST_CELLS, Table};
+use crate::data::file::{Limits, MORE};
+use crate::data::table::Table;
 use arch::{Code, Diagnostic};
 
 /// First bytes of a file.
@@ -86,7 +87,7 @@ fn half(bits: u16) -> f64 {
 ///
 /// # Errors
 /// `E-DATA` if it is damaged or holds something other than numbers; `E-LIMIT`.
-pub fn read(bytes: &[u8]) -> Result<Array, Diagnostic> {
+pub fn read(bytes: &[u8], limits: Limits) -> Result<Array, Diagnostic> {
     let cut = || wrong("cut short");
     let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| wrong("no array"))?;
     let [version @ (1..=3), _, rest @ ..] = rest else { return Err(wrong("cut short, or of an unknown version")) };
@@ -105,10 +106,12 @@ pub fn read(bytes: &[u8]) -> Result<Array, Diagnostic> {
     }
     // An extent of 0 leaves no elements, but the others still count rows and columns.
     let bound = header.shape.iter().try_fold(1usize, |count, &extent| count.checked_mul(extent.max(1)));
-    if bound.is_none_or(|bound| bound > MOST_CELLS) {
-        let message =
-            format!("an array may have at most {MOST_CELLS} elements, and extents up to that beside an extent of 0");
-        return Err(Diagnostic::global(Code::Limit, message));
+    if bound.is_none_or(|bound| bound > limits.cells) {
+        let message = format!(
+            "an array may have at most {} elements, and extents up to that beside an extent of 0",
+            limits.cells
+        );
+        return Err(Diagnostic::global(Code::Limit, message).with_help(MORE));
     }
     let count: usize = header.shape.iter().product();
     if data.len() != count * size {
@@ -164,7 +167,7 @@ pub fn write(shape: &[usize], values: &[f64]) -> Vec<u8> {
 ///
 /// # Errors
 /// `E-DATA` if the arrays differ in their number of samples.
-pub fn table(arrays: &[(String, Array)]) -> Result<Table, Diagnostic> {
+pub fn table(arrays: &[(String, Array)], limits: Limits) -> Result<Table, Diagnostic> {
     let samples = |array: &Array| array.shape.first().copied().unwrap_or(1);
     let Some((first, reference)) = arrays.first() else {
         return Err(Diagnostic::global(Code::Data, "the file holds no array"));
@@ -182,7 +185,7 @@ pub fn table(arrays: &[(String, Array)]) -> Result<Table, Diagnostic> {
         let width = inner.iter().product::<usize>();
         columns.extend((0..width).map(|column| column_name(name, inner, column)));
     }
-    crate::data::table::check_size(count, columns.len())?;
+    crate::data::table::check_size(count, columns.len(), limits)?;
     let row = |sample: usize| {
         let cells = arrays.iter().flat_map(|(_, array)| {
             let width = array.values.len() / count.max(1);
@@ -190,7 +193,7 @@ pub fn table(arrays: &[(String, Array)]) -> Result<Table, Diagnostic> {
         });
         cells.collect()
     };
-    Table::from_cells(columns, (0..count).map(row).collect())
+    Table::from_cells(columns, (0..count).map(row).collect(), limits)
 }
 
 /// A number as people write it; never with the hundreds of digits of 1e300 and 1e-300.
@@ -225,7 +228,7 @@ mod tests {
             let values: Vec<f64> = (0..count).map(|n| n as f64 / 3.0 - 0.5).collect();
             let bytes = write(&shape, &values);
             assert_eq!(bytes.len() % 64, count * 8 % 64);
-            assert_eq!(read(&bytes).unwrap(), Array { shape, values, whole: false });
+            assert_eq!(read(&bytes, Limits::default()).unwrap(), Array { shape, values, whole: false });
         }
     }
 
@@ -235,16 +238,16 @@ mod tests {
             "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n",
             &[0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 255, 255],
         );
-        let array = read(&bytes).unwrap();
+        let array = read(&bytes, Limits::default()).unwrap();
         assert_eq!((array.values.as_slice(), array.whole), (&[1.0, 2.0, 3.0, 4.0, 5.0, -1.0][..], true));
         let halves = file("{'descr': '<f2', 'fortran_order': False, 'shape': (4,)}\n", &[0, 60, 1, 0, 0, 252, 0, 192]);
-        let values = read(&halves).unwrap().values;
+        let values = read(&halves, Limits::default()).unwrap().values;
         assert_eq!(values, [1.0, libm::ldexp(1.0, -24), f64::NEG_INFINITY, -2.0]);
     }
 
     #[test]
     fn damage_is_named() {
-        let message = |bytes: &[u8]| read(bytes).unwrap_err().message;
+        let message = |bytes: &[u8]| read(bytes, Limits::default()).unwrap_err().message;
         assert_eq!(message(b"\x93NUMPY\x01"), "the NumPy array is cut short, or of an unknown version");
         assert_eq!(
             message(&write(&[2], &[1.0, 2.0])[..140]),
@@ -253,10 +256,10 @@ mod tests {
         let objects = file("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}\n", &[0; 8]);
         assert_eq!(message(&objects), "the NumPy array is of the type `|O`, which is not a number");
         let huge = file("{'descr': '<f8', 'fortran_order': False, 'shape': (99999999, 9999999999999)}\n", &[]);
-        assert_eq!(read(&huge).unwrap_err().code, Code::Limit);
+        assert_eq!(read(&huge, Limits::default()).unwrap_err().code, Code::Limit);
         for shape in ["(1000000000000, 0)", "(0, 1000000000000)", "(0, 4294967296, 4294967296)"] {
             let nothing = file(&format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}\n"), &[]);
-            assert_eq!(read(&nothing).unwrap_err().code, Code::Limit, "{shape}");
+            assert_eq!(read(&nothing, Limits::default()).unwrap_err().code, Code::Limit, "{shape}");
         }
         assert!(message(&file("{'descr': [('a', '<f8')], 'shape': (1,)}", &[])).contains("header"));
     }
@@ -279,13 +282,13 @@ mod tests {
             whole: true,
         };
         let pair = [("x".to_owned(), array(&[2, 1, 2])), ("y".to_owned(), array(&[2]))];
-        let table = table(&pair).unwrap();
+        let table = table(&pair, Limits::default()).unwrap();
         assert_eq!(table.columns, ["x[0][0]", "x[0][1]", "y"]);
         assert_eq!(table.rows, [["0", "1", "0"], ["2", "3", "1"]]);
-        assert_eq!(super::table(&[(String::new(), array(&[1, 2]))]).unwrap().columns, ["1", "2"]);
+        assert_eq!(super::table(&[(String::new(), array(&[1, 2]))], Limits::default()).unwrap().columns, ["1", "2"]);
         let uneven = [("a".to_owned(), array(&[2])), ("b".to_owned(), array(&[3]))];
-        assert!(super::table(&uneven).unwrap_err().message.contains("`a` has 2 samples and `b` 3"));
-        let empty = super::table(&[(String::new(), array(&[0, 2]))]).unwrap_err();
+        assert!(super::table(&uneven, Limits::default()).unwrap_err().message.contains("`a` has 2 samples and `b` 3"));
+        let empty = super::table(&[(String::new(), array(&[0, 2]))], Limits::default()).unwrap_err();
         assert_eq!(empty.message, "the data file has no rows");
     }
 }

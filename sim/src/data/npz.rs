@@ -1,8 +1,7 @@
 //! Several arrays of `NumPy` in one file (`npz`): a zip archive of `npy` files, stored or deflated.
 
-use crate::data::file::{Reading, limited};
+use crate::data::file::{Limits, MORE, Reading, limited};
 use crate::data::npy::{self, Array};
-use crate::data::table::MOST_CELLS;
 use arch::{Code, Diagnostic};
 use std::collections::BTreeSet;
 
@@ -87,10 +86,10 @@ fn packed<'a>(bytes: &'a [u8], entry: &Entry) -> Result<&'a [u8], Diagnostic> {
 }
 
 /// The bytes of an entry, unpacked.
-fn content(packed: &[u8], entry: &Entry) -> Result<Vec<u8>, Diagnostic> {
+fn content(packed: &[u8], entry: &Entry, limits: Limits) -> Result<Vec<u8>, Diagnostic> {
     let content = match entry.method {
         0 => packed.to_vec(),
-        8 => limited(flate2::read::DeflateDecoder::new(packed), "zip")?,
+        8 => limited(flate2::read::DeflateDecoder::new(packed), "zip", limits)?,
         method => {
             let message = format!("`{}` is packed by the method {method}, which is not read", entry.name);
             return Err(Diagnostic::global(Code::Data, message));
@@ -108,7 +107,7 @@ fn content(packed: &[u8], entry: &Entry) -> Result<Vec<u8>, Diagnostic> {
 ///
 /// # Errors
 /// `E-DATA` if the archive or an array is damaged, or an array is there twice; `E-LIMIT`.
-pub fn read(bytes: &[u8]) -> Result<Vec<(String, Array)>, Diagnostic> {
+pub fn read(bytes: &[u8], limits: Limits) -> Result<Vec<(String, Array)>, Diagnostic> {
     // The end record has a comment of at most 64 KiB.
     let from = bytes.len().saturating_sub(65_557);
     let end = bytes[from..].windows(END.len()).rposition(|window| window == END).map(|at| from + at);
@@ -130,15 +129,15 @@ pub fn read(bytes: &[u8]) -> Result<Vec<(String, Array)>, Diagnostic> {
         if !known.insert(name.to_owned()) {
             return Err(damaged(&format!("it has the array `{name}` twice")));
         }
-        let array = npy::read(&content(packed, &entry)?).map_err(|error| {
+        let array = npy::read(&content(packed, &entry, limits)?, limits).map_err(|error| {
             let message = error.message.replacen("the NumPy array", &format!("the NumPy array `{name}`"), 1);
             Diagnostic { message, ..error }
         })?;
         // Each array is limited by itself; a small file may hold many of them.
         elements += array.values.len();
-        if elements > MOST_CELLS {
-            let message = format!("the arrays have more than {MOST_CELLS} elements together");
-            return Err(Diagnostic::global(Code::Limit, message));
+        if elements > limits.cells {
+            let message = format!("the arrays have more than {} elements together", limits.cells);
+            return Err(Diagnostic::global(Code::Limit, message).with_help(MORE));
         }
         arrays.push((name.to_owned(), array));
     }
@@ -204,7 +203,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let arrays = read(&sample()).unwrap();
+        let arrays = read(&sample(), Limits::default()).unwrap();
         assert_eq!(arrays[0].0, "w");
         assert_eq!(arrays[0].1, Array { shape: vec![2, 2], values: vec![1.0, -0.5, 0.1, 3.0], whole: false });
         assert_eq!(arrays[1].1, Array { shape: vec![], values: vec![0.25], whole: false });
@@ -215,14 +214,14 @@ mod tests {
     fn damage_is_said() {
         let whole = sample();
         for length in 0..whole.len() {
-            assert!(read(&whole[..length]).is_err(), "cut to {length} bytes");
+            assert!(read(&whole[..length], Limits::default()).is_err(), "cut to {length} bytes");
         }
         for place in 0..whole.len() {
             for value in [0, 0x7f, 0xff] {
                 let mut bytes = whole.clone();
                 bytes[place] = value;
-                let arrays = read(&bytes);
-                assert!(arrays.is_err() || arrays == read(&whole), "byte {place} is {value}");
+                let arrays = read(&bytes, Limits::default());
+                assert!(arrays.is_err() || arrays == read(&whole, Limits::default()), "byte {place} is {value}");
             }
         }
     }
@@ -235,22 +234,24 @@ mod tests {
         for at in [end + 8, end + 10] {
             bytes[at] -= 1;
         }
-        let message = read(&bytes).unwrap_err().message;
+        let message = read(&bytes, Limits::default()).unwrap_err().message;
         assert_eq!(message, "the zip archive is damaged: its directory has another length than it says");
     }
 
     #[test]
     fn no_array_is_there_twice() {
         let array = |value| ("w".to_owned(), vec![1], vec![value]);
-        let message = read(&write(&[array(1.0), array(2.0)])).unwrap_err().message;
+        let message = read(&write(&[array(1.0), array(2.0)]), Limits::default()).unwrap_err().message;
         assert_eq!(message, "the zip archive is damaged: it has the array `w` twice");
     }
 
     #[test]
     fn arrays_are_chosen_by_name() {
-        let reading =
-            |names: &[&str]| Reading { arrays: Some(names.iter().map(|&n| n.to_owned()).collect()), separator: None };
-        let chosen = |names: &[&str]| super::chosen(read(&sample()).unwrap(), &reading(names));
+        let reading = |names: &[&str]| Reading {
+            arrays: Some(names.iter().map(|&n| n.to_owned()).collect()),
+            ..Reading::default()
+        };
+        let chosen = |names: &[&str]| super::chosen(read(&sample(), Limits::default()).unwrap(), &reading(names));
         assert_eq!(chosen(&["b"]).unwrap().len(), 1);
         assert_eq!(chosen(&["c"]).unwrap_err().help.as_deref(), Some("its arrays are w, b"));
     }

@@ -2,6 +2,7 @@
 //!
 //! CSV text is read here; the other formats make a table in their own modules.
 
+use crate::data::file::{Limits, MORE};
 use crate::data::row::Row;
 use arch::{Code, Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,9 +26,6 @@ pub struct Table {
     separator: u8,
 }
 
-/// Most cells of a table: with what becomes of them, 20 million are almost 1 GB.
-pub const MOST_CELLS: usize = 20_000_000;
-
 /// Most columns that are said to be missing.
 const MOST_ERRORS: usize = 20;
 
@@ -40,28 +38,30 @@ impl Table {
     /// # Errors
     /// As [`Table::from_separated`].
     pub fn from_csv(text: &[u8]) -> Result<Table, Diagnostic> {
-        Table::from_separated(text, separator_of(without_mark(text)))
+        Table::from_separated(text, None, Limits::default())
     }
 
     /// Rows of a file that is not text, or whose cells have no place in it.
     ///
     /// # Errors
     /// `E-DATA` if there are no rows, `E-LIMIT` if there are too many cells.
-    pub fn from_cells(columns: Vec<String>, rows: Vec<Row>) -> Result<Table, Diagnostic> {
+    pub fn from_cells(columns: Vec<String>, rows: Vec<Row>, limits: Limits) -> Result<Table, Diagnostic> {
         if rows.is_empty() || columns.is_empty() {
             return Err(Diagnostic::global(Code::Data, "the data file has no rows"));
         }
-        check_size(rows.len(), columns.len())?;
+        check_size(rows.len(), columns.len(), limits)?;
         let (lines, text, starts) = (Vec::new(), String::new(), Vec::new());
         Ok(Table { columns, rows, lines, text, sparse: false, starts, separator: b',' })
     }
 
-    /// Read text with a header line and cells between separators; a cell in double quotes may contain them.
+    /// Read text with a header line and cells between separators, where none is named what separates most of the names; a cell in double
+    /// quotes may contain them.
     ///
     /// # Errors
     /// `E-DATA`: no header, no rows, a column name twice, rows of different lengths, or text that is not UTF-8.
-    pub fn from_separated(text: &[u8], separator: u8) -> Result<Table, Diagnostic> {
+    pub fn from_separated(text: &[u8], separator: Option<u8>, limits: Limits) -> Result<Table, Diagnostic> {
         let text = without_mark(text);
+        let separator = separator.unwrap_or_else(|| separator_of(text));
         if text.iter().all(u8::is_ascii_whitespace) {
             return Err(Diagnostic::global(Code::Data, "the data file is empty")
                 .with_help("a data file has one header line with column names, then one line per sample"));
@@ -95,7 +95,7 @@ impl Table {
             lines.push(line);
             starts.push(start);
             rows.push(record.iter().collect());
-            check_size(rows.len(), columns.len())?;
+            check_size(rows.len(), columns.len(), limits)?;
         }
         if rows.is_empty() {
             return Err(Diagnostic::global(Code::Data, "the data file has a header but no rows"));
@@ -271,13 +271,13 @@ const MISSING: [&str; 8] = ["", "?", "na", "n/a", "nan", "null", "none", "-"];
 ///
 /// # Errors
 /// `E-LIMIT` with the sizes.
-pub fn check_size(rows: usize, columns: usize) -> Result<(), Diagnostic> {
-    if rows.saturating_mul(columns) <= MOST_CELLS {
+pub fn check_size(rows: usize, columns: usize, limits: Limits) -> Result<(), Diagnostic> {
+    if rows.saturating_mul(columns) <= limits.cells {
         return Ok(());
     }
     let message =
-        format!("{rows} rows of {columns} columns are more than the {MOST_CELLS} cells that a data file may have");
-    Err(Diagnostic::global(Code::Limit, message).with_help("train on a part of the file"))
+        format!("{rows} rows of {columns} columns are more than the {} cells that a data file may have", limits.cells);
+    Err(Diagnostic::global(Code::Limit, message).with_help(MORE))
 }
 
 /// What separates the most cells of the first line, outside quotes; the first of equals.
@@ -387,7 +387,7 @@ mod tests {
         assert_eq!(table.number(0, 0).unwrap_err().help.as_deref(), Some("numbers have a decimal point, not a comma"));
         let span = table.span(0, 1).unwrap();
         assert_eq!(&table.text[span.start..span.end], "2");
-        assert_eq!(Table::from_separated(b"a,b\n1,2\n", b';').unwrap().columns, ["a,b"]);
+        assert_eq!(Table::from_separated(b"a,b\n1,2\n", Some(b';'), Limits::default()).unwrap().columns, ["a,b"]);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //!
 //! What is written and read again is the same, bit by bit.
 
+use crate::data::file::Limits;
 use crate::data::{npy, npz};
 use arch::{Code, Diagnostic};
 use std::collections::BTreeMap;
@@ -176,14 +177,16 @@ static inline unsigned long tabla_{name}_outside(const double *values, unsigned 
 pub fn read(bytes: &[u8], format: Format, tensors: &[(String, Vec<u32>)]) -> Result<Vec<Weights>, Diagnostic> {
     let found: Vec<(String, Vec<f64>)> = match format {
         Format::Npy => {
-            let array = npy::read(bytes)?;
+            let array = npy::read(bytes, Limits::default())?;
             let [(name, _)] = tensors else {
                 return Err(wrong(format!("a .npy file holds one array, the model has {}", tensors.len()))
                     .with_help("a .npz file holds several"));
             };
             vec![(name.clone(), array.values)]
         }
-        Format::Npz => npz::read(bytes)?.into_iter().map(|(name, array)| (name, array.values)).collect(),
+        Format::Npz => {
+            npz::read(bytes, Limits::default())?.into_iter().map(|(name, array)| (name, array.values)).collect()
+        }
         Format::Csv => read_csv(bytes)?,
         Format::C => read_header(&String::from_utf8_lossy(bytes))?,
     };

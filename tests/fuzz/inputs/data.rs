@@ -5,7 +5,7 @@ use sim::data::file::{Reading, read as read_file};
 /// Nothing here may panic; every message points into the text.
 pub(crate) fn read(bytes: &[u8]) {
     for separator in [None, Some(b';')] {
-        let reading = Reading { separator, arrays: None };
+        let reading = Reading { separator, ..Reading::default() };
         let table = match read_file(bytes, &reading) {
             Ok(table) => table,
             Err((diagnostic, text)) => {

@@ -5,7 +5,7 @@
 
 use crate::damage::{Fate, arrive};
 use arbitrary::{Result, Unstructured};
-use sim::data::file::{Reading, read as read_file};
+use sim::data::file::{Limits, Reading, read as read_file};
 use sim::data::npy::{self, Array};
 
 /// An array, and its file.
@@ -123,7 +123,7 @@ pub(crate) fn same(a: &Array, b: &Array) -> bool {
 fn try_read(u: &mut Unstructured) -> Result<()> {
     let Built { array, bytes } = build(u)?;
     let (fate, arrived) = arrive(&bytes, u)?;
-    match npy::read(&arrived) {
+    match npy::read(&arrived, Limits::default()) {
         Ok(read) => {
             assert!(fate != Fate::Whole || same(&read, &array), "{read:?} is read, {array:?} was written");
             assert_eq!(read.values.len(), read.shape.iter().product::<usize>());

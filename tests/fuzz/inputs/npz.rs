@@ -6,6 +6,7 @@ use crate::npy::{self, Built};
 use arbitrary::{Result, Unstructured};
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
+use sim::data::file::Limits;
 use sim::data::npy::Array;
 use sim::data::npz;
 use std::io::Write;
@@ -104,9 +105,9 @@ fn try_read(u: &mut Unstructured) -> Result<()> {
     }
     let comment = several(u, 8, |u| u.int_in_range(b'a'..=b'z'))?;
     let whole = archive(&files, &comment);
-    let written = npz::read(&whole);
+    let written = npz::read(&whole, Limits::default());
     let sound = |(name, array): (&(String, Array), &File)| {
-        let read = sim::data::npy::read(&array.content);
+        let read = sim::data::npy::read(&array.content, Limits::default());
         read.is_ok_and(|read| npy::same(&read, &name.1))
     };
     let npy_files = || files.iter().filter(|file| file.name.strip_suffix(".npy").is_some());
@@ -115,7 +116,7 @@ fn try_read(u: &mut Unstructured) -> Result<()> {
         assert!(equal(read, &arrays), "{read:?} is read, {arrays:?} was written");
     }
     let (fate, arrived) = arrive(&whole, u)?;
-    let read = npz::read(&arrived);
+    let read = npz::read(&arrived, Limits::default());
     if let (Fate::Burst, Ok(read)) = (fate, &read) {
         let written = written.as_ref().unwrap_or_else(|wrong| panic!("whole, it is refused: {wrong:?}"));
         assert!(equal(read, written), "{read:?} is read, {written:?} was written");

@@ -6,6 +6,7 @@
 use crate::failure::{Failure, Source};
 use crate::reading;
 use compiler::language::{Language, nearest};
+use sim::data::file::Limits;
 use std::path::{Component, Path, PathBuf};
 
 // BOARDS, CONFIGS, PROGRAMS, KERNELS, TABLES.
@@ -134,8 +135,8 @@ pub fn shipped_text(path: &str) -> &'static str {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn table(path: &Path) -> Result<Vec<u8>, Failure> {
-    let failure = match reading::bytes(path, reading::TABLE) {
+pub fn table(path: &Path, limits: Limits) -> Result<Vec<u8>, Failure> {
+    let failure = match reading::data(path, limits) {
         Err(failure @ Failure::File(_)) => failure,
         other => return other,
     };
@@ -177,10 +178,10 @@ mod tests {
         assert_eq!(find_program(Path::new("logistic")).unwrap(), Path::new("programs/logistic.t"));
         assert_eq!(find_program(Path::new("autoencoder")).unwrap(), Path::new("programs/autoencoder.tc"));
         assert_eq!(find_program(Path::new("mine/logistic")).unwrap(), Path::new("mine/logistic"));
-        assert!(table(Path::new("iris")).unwrap().starts_with(b"sepal"));
+        assert!(table(Path::new("iris"), Limits::default()).unwrap().starts_with(b"sepal"));
         let said = |failure: Failure| matches!(failure, Failure::File(message) if message.contains("shipped"));
         assert!(said(find_program(Path::new("logistics")).unwrap_err()));
-        assert!(said(table(Path::new("irises")).unwrap_err()));
-        assert!(!said(table(Path::new("irises.csv")).unwrap_err()));
+        assert!(said(table(Path::new("irises"), Limits::default()).unwrap_err()));
+        assert!(!said(table(Path::new("irises.csv"), Limits::default()).unwrap_err()));
     }
 }
