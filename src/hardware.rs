@@ -2,7 +2,7 @@
 //!
 //!     project, design ──▶ grid and shell ──yosys──▶ netlist, its size against the part
 
-use crate::output::{Files, Talk};
+use crate::output::Talk;
 use arch::machine::MachineSpec;
 use arch::rtl::Rtl;
 use arch::tools::Toolbox;
@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use workbench::Project;
 use workbench::resources::{self, Estimate};
+use workbench::writing::Files;
 use workbench::{Failure, Source};
 
 /// What a netlist takes of its device.

@@ -2,10 +2,9 @@
 //!
 //! Files are renamed into place whole, so leaving is safe at any time; a loop that wants to finish its line asks [`requested`].
 
-use crate::output;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use workbench::Cancel;
+use workbench::{Cancel, writing};
 
 static ASKED: OnceLock<Cancel> = OnceLock::new();
 static COOPERATIVE: AtomicBool = AtomicBool::new(false);
@@ -30,7 +29,7 @@ pub fn install() {
 /// End the process, without programs it started and without half-written files.
 fn leave() -> ! {
     arch::children::end_all();
-    output::remove_leftovers();
+    writing::remove_leftovers();
     std::process::exit(130);
 }
 

@@ -6,39 +6,26 @@
 //! | `commands` | one file per subcommand |
 //! | `subject` | arguments become what a command works on |
 //! | `exit` | exit codes |
-//! | `drivers` | what a build adds for a device with a processor |
 //! | `interrupt` | Ctrl-C |
 //! | `jobs` | several pieces of work at the same time |
 //! | `training_talk` | what a person sees of a training |
-//! | `layout` | how tensors travel on the streams |
-//! | `listing` | an image as text |
-//! | `documents` | what all JSON documents have |
-//! | `report` | what an image costs, as text and JSON |
-//! | `page` | the report page: curves, roofline, timeline, placement |
-//! | `page::{charts, timeline, placement_map}` | its drawings |
 //! | `hardware` | the hardware of a project on its board |
 //! | `bug` | panics become failures |
 //! | `render` | diagnostics for people and for programs |
-//! | `testbench` | the first samples as a self-checking simulation that needs nothing of ours |
 //! | `wave` | what the array does, as a file for a wave viewer |
-//! | `output` | stdout, stderr and files that are written whole or not at all |
+//! | `output` | stdout and stderr |
 
 #![allow(unreachable_pub, reason = "nothing outside sees a binary's items")]
 
 mod arguments;
 mod bug;
 mod commands;
-mod documents;
 mod exit;
-mod fates;
-mod files;
 mod hardware;
 mod interrupt;
 mod jobs;
 mod output;
-mod page;
 mod render;
-mod report;
 mod subject;
 mod training_talk;
 mod wave;

@@ -3,10 +3,9 @@
 use crate::arguments::{Dialect, Entry, Global, LimitName, Target};
 use crate::output::Talk;
 use compiler::language::{Language, Limits, Options};
-use sim::pace::Pace;
 use std::path::Path;
 use workbench::functions::is_function;
-use workbench::{Data, Design, Failure, Function, Project, Records, Request, Source, reading};
+use workbench::{Data, Failure, Project, Records, Request, Subject};
 
 /// Config and program that the arguments name.
 pub fn project(global: &Global, program: Option<&Path>, entry: &Entry) -> Result<Project, Failure> {
@@ -51,55 +50,24 @@ fn limits(entry: &Entry) -> Limits {
 
 /// The records in a file, or on stdin where it is called `-`.
 pub fn records(path: Option<&Path>) -> Result<Option<Records>, Failure> {
-    let Some(path) = path else { return Ok(None) };
-    if path.extension().is_some_and(|extension| extension == "npz") {
-        let bytes = reading::bytes(path, reading::DOCUMENT)?;
-        return Records::of_npz(&path.display().to_string(), &bytes).map(Some);
-    }
-    let text = reading::text_or_stdin(path, reading::DOCUMENT)?;
-    Records::parse(Source { name: path.display().to_string(), text }).map(Some)
+    path.map(Records::open).transpose()
 }
 
-/// What an image is made for.
-pub enum Subject {
-    /// A program that trains nothing.
-    Function(Box<Function>),
-    /// A training.
-    Training(Box<Design>),
-}
-
-impl Subject {
-    /// Everything from text and data to images.
-    ///
-    /// # Errors
-    /// Whatever is wrong with any of them; data for a function, or records for a training.
-    pub fn new(project: &Project, target: &Target, talk: &Talk) -> Result<Subject, Failure> {
-        if is_function(project, target.data.is_some(), target.inputs.is_some())? {
-            project.is_program()?;
-            if let Some(data) = &target.data {
-                let message = format!("--data {}: a function has records, given by --inputs", data.display());
-                return Err(Failure::Usage(message));
-            }
-            let records = records(target.inputs.as_deref())?;
-            return Function::new(project, records.as_ref(), talk)
-                .map(|function| Subject::Function(Box::new(function)));
+/// What an image is made for, from text and data to images.
+///
+/// # Errors
+/// Whatever is wrong with any of them; data for a function, or records for a training.
+pub fn subject(project: &Project, target: &Target, talk: &Talk) -> Result<Subject, Failure> {
+    if is_function(project, target.data.is_some(), target.inputs.is_some())? {
+        project.is_program()?;
+        if let Some(data) = &target.data {
+            let message = format!("--data {}: a function has records, given by --inputs", data.display());
+            return Err(Failure::Usage(message));
         }
-        no_records(target)?;
-        project.refuse_resident()?;
-        Design::new(project, &data(target), &target.plan.choices(), talk)
-            .map(|design| Subject::Training(Box::new(design)))
+        return Subject::function(project, records(target.inputs.as_deref())?.as_ref(), talk);
     }
-
-    /// Cycles per sample or record, and what cannot be beaten.
-    ///
-    /// # Errors
-    /// The array is stuck.
-    pub fn pace(&self) -> Result<Pace, Failure> {
-        match self {
-            Subject::Function(function) => function.pace(),
-            Subject::Training(design) => design.pace(),
-        }
-    }
+    no_records(target)?;
+    Subject::training(project, &data(target), &target.plan.choices(), talk)
 }
 
 /// Refuse records for a training.

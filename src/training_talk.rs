@@ -1,12 +1,12 @@
 //! What a person sees of a training: a bar per engine, or lines; and where its checkpoint is kept.
 
-use crate::output::{self, Talk};
+use crate::output::Talk;
 use arch::Diagnostic;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use workbench::checkpoint::Checkpoint;
-use workbench::{Failure, Note, Progress, Source};
+use workbench::{Failure, Note, Progress, Source, writing};
 
 /// A training that is watched.
 pub struct TrainingTalk<'a> {
@@ -72,7 +72,7 @@ impl Progress for TrainingTalk<'_> {
     }
 
     fn checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), Failure> {
-        self.checkpoint.map_or(Ok(()), |path| output::write_file(path, checkpoint.to_text().as_bytes()))
+        self.checkpoint.map_or(Ok(()), |path| writing::write_file(path, checkpoint.to_text().as_bytes()))
     }
 
     fn cancelled(&self) -> bool {

@@ -6,7 +6,7 @@
 //! | `NAME.gtkw`, `NAME.sucl` | which signals GTKWave and Surfer show at first |
 
 use crate::arguments::Sim;
-use crate::output::{self, Pending, Talk};
+use crate::output::Talk;
 use arch::{Image, Machine};
 use sim::array::Array;
 use sim::waves::signals;
@@ -14,6 +14,7 @@ use sim::waves::writer::WriteWaves;
 use sim::waves::{Waved, Window, view};
 use std::path::Path;
 use workbench::Failure;
+use workbench::writing::{self, Pending};
 
 /// What a wave file's name asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,8 +104,8 @@ pub fn record(
     }
     let signals = all();
     let gtkwave = view::gtkwave(&signals, format == WaveFormat::Fst);
-    output::write_file(&path.with_extension("gtkw"), gtkwave.as_bytes())?;
-    output::write_file(&path.with_extension("sucl"), view::surfer(&signals).as_bytes())?;
+    writing::write_file(&path.with_extension("gtkw"), gtkwave.as_bytes())?;
+    writing::write_file(&path.with_extension("sucl"), view::surfer(&signals).as_bytes())?;
     pending.publish()?;
     let view = path.with_extension("gtkw");
     talk.say(format!("wrote {cycles} cycles to {}; gtkwave {} {}", path.display(), path.display(), view.display()));

@@ -47,6 +47,14 @@ fn a_new_project_of_every_kind() {
         };
         let trained = run(&["train", "--data", "data.csv", "--epochs", "3", "--format", "json"]);
         assert!(trained["test"]["array"]["loss"].as_f64().unwrap().is_finite(), "{trained}");
+        if template == "multiclass" {
+            // Fisher's first flower of each class, as UCI's file has them.
+            let table = fs::read_to_string(project.join("data.csv")).unwrap();
+            for flower in ["5.1,3.5,1.4,0.2,setosa", "7.0,3.2,4.7,1.4,versicolor", "6.3,3.3,6.0,2.5,virginica"] {
+                assert_eq!(table.lines().filter(|line| *line == flower).count(), 1, "{flower}");
+            }
+            assert_eq!(trained["confusion"]["classes"], serde_json::json!(["setosa", "versicolor", "virginica"]));
+        }
         run(&["build", "--format", "json"]);
         assert!(project.join("out/rtl/tabla.v").is_file());
     }

@@ -14,11 +14,11 @@
 //! | `values` | arrays to values of a program, and back |
 //! | `project` | programs |
 //! | `training`, `model` | trainings and what they give |
-//! | `explained` | what runs when |
+//! | `built` | what was made for a board |
 
 #![allow(clippy::needless_pass_by_value, reason = "arguments of Python are extracted for the call, and end with it")]
 
-mod explained;
+mod built;
 mod failures;
 mod model;
 mod project;
@@ -29,6 +29,8 @@ mod work;
 /// What `tabla_gen` is made of; its classes are no interface.
 #[pyo3::pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::built::Built;
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]

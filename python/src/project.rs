@@ -1,9 +1,10 @@
 //! Programs.
 
+use crate::built::Built;
 use crate::failures::{objects, raised};
 use crate::training::Training;
 use crate::values::Array;
-use crate::{explained, values, work};
+use crate::{values, work};
 use compiler::language::{Language, Options};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -15,9 +16,13 @@ use sim::eval::with_shapes_of;
 use sim::train::engine::Model as Weights;
 use std::path::{Path, PathBuf};
 use workbench::evaluation::Evaluation;
+use workbench::functions::is_function;
+use workbench::report::explanation::Explained;
 use workbench::samples::numbers::{Numbers, Targets};
 use workbench::saturation::{self, Saturation, Unit};
-use workbench::{Choices, Failure, How, ModelFile, Records, Request, Rung, Samples, Source, Texts, images};
+use workbench::{
+    Choices, Data, Failure, How, ModelFile, Progress, Records, Request, Rung, Samples, Source, Subject, Texts, images,
+};
 
 /// A program with its settings and configuration.
 #[pyclass(frozen, module = "tabla_gen._native")]
@@ -52,6 +57,7 @@ pub(crate) struct Reading {
     machine: Vec<(String, String)>,
     set: Vec<(String, f64)>,
     function: Option<String>,
+    resident: Option<Vec<String>>,
 }
 
 impl Reading {
@@ -65,7 +71,7 @@ impl Reading {
             program: Some(PathBuf::from(program)),
             language,
             reading: Options { set, entry: self.function.clone(), ..Options::default() },
-            resident: None,
+            resident: self.resident.clone(),
         })
     }
 }
@@ -182,6 +188,15 @@ impl Project {
         Ok(Project { inner })
     }
 
+    /// The same on another machine: of what is said about reading, the configuration and the keys of the machine count.
+    fn on(&self, py: Python<'_>, reading: Reading) -> PyResult<Project> {
+        let project = self.inner.clone();
+        let Reading { config, config_text, machine, .. } = reading;
+        let config = config.map(PathBuf::from);
+        let inner = work::run(py, None, move |_| project.on(config.as_deref(), config_text.as_deref(), &machine))?;
+        Ok(Project { inner })
+    }
+
     /// The same with other `[train]` and `[function]` tables.
     fn with_settings(&self, text: &str) -> Project {
         Project { inner: self.inner.clone().with_settings(text) }
@@ -267,16 +282,34 @@ impl Project {
         Ok((arrays(&evaluation.values["values"])?, next, distance, objects(py, &self.inner.source, &warnings)?))
     }
 
+    /// Everything for a board, not written yet: of a training with the data in a file, of a function with records (in a file, or as JSON). The
+    /// configuration's data or made-up values where nothing is given.
+    #[pyo3(signature = (data, records, given))]
+    fn build(
+        &self,
+        py: Python<'_>,
+        data: Option<PathBuf>,
+        records: Option<PathBuf>,
+        given: Option<Vec<Bound<'_, PyDict>>>,
+    ) -> PyResult<Built> {
+        let project = self.inner.clone();
+        let given =
+            given.map(|given| given.iter().map(values::record).collect::<PyResult<Vec<Value>>>()).transpose()?;
+        let inner = work::run(py, None, move |progress| {
+            let subject = subject(&project, data, records.as_deref(), given, progress)?;
+            workbench::build::Built::new(&project, &subject, progress)
+        })?;
+        Ok(Built::new(&self.inner, inner))
+    }
+
     /// How fast a function is, where everything lies and what runs when, as JSON; `inputs` are a record, or none for one that is made up.
     fn explain(&self, py: Python<'_>, inputs: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
         let project = self.inner.clone();
         let record = inputs.map(values::record).transpose()?;
-        let explained = work::run(py, None, move |progress| {
-            let records =
-                record.map(|record| Records::parse(Source { name: "inputs".to_owned(), text: record.to_string() }));
-            explained::of_function(&project, records.transpose()?.as_ref(), progress)
-        })?;
-        Ok(explained.to_string())
+        work::run(py, None, move |progress| {
+            let subject = Subject::function(&project, record.map(in_memory).transpose()?.as_ref(), progress)?;
+            explained(&project, &subject)
+        })
     }
 
     /// Train. `before` has columns, scales and labels of an earlier training, and its weights unless others are given.
@@ -324,6 +357,39 @@ impl Project {
         })?;
         Ok(Training::new(training, outcome))
     }
+}
+
+/// Records that Python has made.
+fn in_memory(records: Value) -> Result<Records, Failure> {
+    Records::parse(Source { name: "inputs".to_owned(), text: records.to_string() })
+}
+
+/// What a board is built for.
+fn subject(
+    project: &workbench::Project,
+    data: Option<PathBuf>,
+    records: Option<&Path>,
+    given: Option<Vec<Value>>,
+    progress: &dyn Progress,
+) -> Result<Subject, Failure> {
+    let has_records = records.is_some() || given.is_some();
+    if is_function(project, data.is_some(), has_records)? {
+        if let Some(data) = data {
+            return Err(Failure::Usage(format!("data {}: a function has records, given by inputs", data.display())));
+        }
+        let read = records.map(Records::open).or(given.map(|given| in_memory(Value::Array(given)))).transpose()?;
+        return Subject::function(project, read.as_ref(), progress);
+    }
+    if has_records {
+        return Err(Failure::Usage("inputs are the records of a function; this program trains on data".to_owned()));
+    }
+    Subject::training(project, &Data { path: data, ..Data::default() }, &Choices::default(), progress)
+}
+
+/// How fast an image is, where everything lies and what runs when, as JSON.
+pub(crate) fn explained(project: &workbench::Project, subject: &Subject) -> Result<String, Failure> {
+    let explained = Explained::new(project, subject)?;
+    Ok(serde_json::to_string(&explained.document()).expect("documents are names, numbers and lists of them"))
 }
 
 /// What was clipped, as text.

@@ -1,12 +1,14 @@
 //! A training that was done.
 
+use crate::built::Built;
 use crate::model::Model;
-use crate::project::clipped;
-use crate::{explained, work};
+use crate::project::{Project, clipped, explained};
+use crate::work;
 use pyo3::prelude::*;
 use serde_json::json;
 use std::sync::Arc;
-use workbench::Outcome;
+use workbench::report::Measured;
+use workbench::{Design, Outcome, Subject};
 
 /// What a training was, and what it gave.
 #[pyclass(frozen, module = "tabla_gen._native")]
@@ -33,8 +35,29 @@ impl Training {
     /// How fast the update is, where everything lies and what runs when, as JSON.
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
         let (training, outcome) = (Arc::clone(&self.training), Arc::clone(&self.outcome));
-        let explained = work::run(py, None, move |progress| explained::of_training(&training, &outcome, progress))?;
-        Ok(explained.to_string())
+        work::run(py, None, move |progress| {
+            let design = training.design(&outcome.ranges, progress)?;
+            explained(&training.project, &Subject::Training(Box::new(design)))
+        })
+    }
+
+    /// Everything for a board, not written yet: the machine of `project`, or that of the training.
+    #[pyo3(signature = (project))]
+    fn build(&self, py: Python<'_>, project: Option<&Project>) -> PyResult<Built> {
+        let (training, outcome) = (Arc::clone(&self.training), Arc::clone(&self.outcome));
+        let project = project.map_or(&training.project, |project| &project.inner).clone();
+        let made_for = project.clone();
+        let inner = work::run(py, None, move |progress| {
+            let design = Design::of(&project, &training, &outcome.ranges, progress)?;
+            workbench::build::Built::new(&project, &Subject::Training(Box::new(design)), progress)
+        })?;
+        Ok(Built::new(&made_for, inner))
+    }
+
+    /// The report page: HTML that needs nothing else.
+    fn page(&self, py: Python<'_>, command: String) -> PyResult<String> {
+        let (training, outcome) = (Arc::clone(&self.training), Arc::clone(&self.outcome));
+        work::run(py, None, move |progress| Measured::new(training, outcome, command, progress)?.page().html())
     }
 
     /// What was reached, as JSON.

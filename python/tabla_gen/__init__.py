@@ -24,8 +24,10 @@ from tabla_gen import errors
 from tabla_gen._native import VERSION as __version__
 from tabla_gen.errors import Diagnostic, TablaError, TablaWarning
 from tabla_gen.explanation import Explanation
+from tabla_gen.hardware import Hardware
 from tabla_gen.model import Evaluation, Model
 from tabla_gen.program import Program
+from tabla_gen.report import Report
 
 if TYPE_CHECKING:
     from tabla_gen.estimators import TablaClassifier, TablaRegressor
@@ -34,8 +36,10 @@ __all__ = [
     "Diagnostic",
     "Evaluation",
     "Explanation",
+    "Hardware",
     "Model",
     "Program",
+    "Report",
     "TablaClassifier",
     "TablaError",
     "TablaRegressor",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+_PACE = ("cycles_per_sample", "bound", "bound_by", "bounds", "work", "distance")
+
 
 class Explanation:
     """How fast an image is, where everything lies and what runs when.
@@ -12,7 +14,8 @@ class Explanation:
     Attributes
     ----------
     pace : dict
-        `cycles_per_sample`, and `bounds`: what no grid of this size can beat, and by what.
+        `cycles_per_sample`; `bound`, what no grid of this size can beat, `bound_by` what, and `bounds` of everything; `work` of a
+        sample; `distance`, the cycles over the bound.
     placement : dict of str to list of str
         The axis of the grid on which each dimension lies, by tensor.
     instructions : list of dict
@@ -20,16 +23,22 @@ class Explanation:
         `waited` and the `cause`, `readable` (cycle of its last result), `unit`.
     alternatives : list of dict
         Other placements that were scheduled, best first.
+    timeline : dict
+        Two steps, cycle by cycle: the `bars` of each unit in `lanes`.
+    lines : dict of str to str
+        What became of source lines that have no instructions of their own.
     """
 
     def __init__(self, document: dict[str, Any], source: str) -> None:
-        self.pace: dict[str, Any] = document["pace"]
+        self.pace: dict[str, Any] = {name: document[name] for name in _PACE}
         self.machine: str = document["machine"]
         self.placement: dict[str, list[str]] = document["placement"]
         self.instructions: list[dict[str, Any]] = document["instructions"]
         self.alternatives: list[dict[str, Any]] = document["alternatives"]
         self.step_length: int = document["step_length"]
         self.tiles: int = document["tiles"]
+        self.timeline: dict[str, Any] = document["timeline"]
+        self.lines: dict[str, str] = document["lines"]
         self.source = source
 
     def _figures(self) -> list[tuple[str, str]]:

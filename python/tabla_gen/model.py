@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tabla_gen import _native, errors, report
 from tabla_gen.explanation import Explanation
+from tabla_gen.hardware import Hardware
+from tabla_gen.report import Report
 
 if TYPE_CHECKING:
     from tabla_gen.program import Program
@@ -66,12 +69,14 @@ class Model:
         results: dict[str, Any] | None = None,
         integers: bool = False,
         training: _native.Training | None = None,
+        call: str = "",
     ) -> None:
         self.program = program
         self.results = results or {}
         self._native = native
         self._integers = integers
         self._training = training
+        self._call = call
 
     @property
     def weights(self) -> dict[str, NDArray[np.float64]]:
@@ -131,9 +136,36 @@ class Model:
 
     def explain(self) -> Explanation:
         """How many cycles an update takes on the grid, and why. A model that was loaded has no data that would say it."""
+        return Explanation(json.loads(self._trained("explain").explain()), self.program.source)
+
+    def build(self, board: str | os.PathLike[str] | None = None, out: str | os.PathLike[str] | None = None) -> Hardware:
+        """Make the hardware for a board and write it, as `Program.build`; the rows of the training decide the binary points.
+
+        Parameters
+        ----------
+        board : str or path, optional
+            A configuration: the name of one that is built in (`"ulx3s"`), the path of a TOML file, or its text. Default: the program's.
+        out : path, optional
+            The folder; default: the configuration's, or `out/NAME`.
+
+        Raises
+        ------
+        DoesNotFitError
+            The board does not hold it; `diagnostics` has what would fit.
+        KeyboardInterrupt
+            At Ctrl-C, at once.
+        """
+        training = self._trained("build")
+        return written(training.build(None if board is None else self.program._on(board)), out)
+
+    def report(self) -> Report:
+        """The report page: figures, curves, cycles by source line, timeline, placement. Measures an update on the simulated grid."""
+        return Report(self._trained("report").page(self._call))
+
+    def _trained(self, what: str) -> _native.Training:
         if self._training is None:
-            raise errors.UsageError("a model that was loaded has no training to explain", "E-USAGE")
-        return Explanation(json.loads(self._training.explain()), self.program.source)
+            raise errors.UsageError(f"a model that was loaded has no training: `{what}` needs its data", "E-USAGE")
+        return self._training
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as JSON, whole or not at all; `tabla-gen predict --load` reads it, too."""
@@ -153,6 +185,12 @@ class Model:
     def __repr__(self) -> str:
         shapes = ", ".join(f"{name}{list(array.shape)}" for name, array in self.weights.items())
         return f"<tabla_gen.Model of {self.program.name}: {shapes}>"
+
+
+def written(built: _native.Built, out: str | os.PathLike[str] | None) -> Hardware:
+    """Hardware in its folder."""
+    folder = Path(built.publish(None if out is None else os.fspath(out)))
+    return Hardware(folder, built.files(), json.loads(built.report()), built.text())
 
 
 def array(shaped: tuple[bytearray, list[int]]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tabla_gen import _native, errors, settings
 from tabla_gen.explanation import Explanation
-from tabla_gen.model import Evaluation, Model, array, matrix
+from tabla_gen.hardware import Hardware
+from tabla_gen.model import Evaluation, Model, array, matrix, written
 from tabla_gen.progress import Progress, callback
 
 _LANGUAGES = {"tabla": "t", "tensor_comprehensions": "tc", "tile": "tile", "rink": "rink"}
@@ -29,6 +30,10 @@ class Program:
         Keys of the `[machine]` table, stronger than the configuration's: `{"pus": 4, "word": 12}`.
     set : dict, optional
         Constants of the program, in place of those in its text.
+    function : str, optional
+        Which function of the text is meant, in languages that have several.
+    resident : list of str, optional
+        Inputs of a function that are loaded once and stay in the grid.
     train : dict or str, optional
         The `[train]` table, or the text of the TOML beside the program: prediction, loss, epochs and so on.
 
@@ -58,12 +63,13 @@ class Program:
         machine: Mapping[str, Any] | None = None,
         set: Mapping[str, float] | None = None,
         function: str | None = None,
+        resident: Iterable[str] | None = None,
     ) -> Program:
         """A program in memory; `language` is `"tabla"`, `"tensor_comprehensions"`, `"tile"` or `"rink"`."""
         if language not in _LANGUAGES:
             known = ", ".join(map(repr, _LANGUAGES))
             raise errors.UsageError(f"the language {language!r} is not known: it is one of {known}", "E-USAGE")
-        reading = _reading(config, machine, set, function)
+        reading = _reading(config, machine, set, function, resident=resident)
         file = f"{name}.{_LANGUAGES[language]}"
         return cls("text", {"name": file, "text": text, "settings": _settings(train), "reading": reading})
 
@@ -77,9 +83,10 @@ class Program:
         machine: Mapping[str, Any] | None = None,
         set: Mapping[str, float] | None = None,
         function: str | None = None,
+        resident: Iterable[str] | None = None,
     ) -> Program:
         """A program in a file, or one that is built in (`"programs/logistic.t"`); its settings are in the TOML beside it."""
-        reading = _reading(config, machine, set, function)
+        reading = _reading(config, machine, set, function, resident=resident)
         return cls("file", {"path": os.fspath(path), "settings": _settings(train), "reading": reading})
 
     @classmethod
@@ -231,7 +238,9 @@ class Program:
         elif start is not None:
             weights = {name: np.asarray(values, float).ravel().tolist() for name, values in start.items()}
         done = self._native.train(rows, asked, engine, before, weights, curves, callback(progress))
-        return Model(self, done.model(), json.loads(done.results()), integers, done)
+        said = ", ".join(f"{name}={value!r}" for name, value in {"engine": engine, **asked}.items() if value is not None)
+        made = "from_text(...)" if self._how == "text" else f"from_file({self._arguments['path']!r})"
+        return Model(self, done.model(), json.loads(done.results()), integers, done, f"Program.{made}.train(X, y, {said})")
 
     def explain(self, inputs: Mapping[str, ArrayLike] | None = None) -> Explanation:
         """How many cycles a function takes, and why; `Model.explain` says it of a training.
@@ -243,6 +252,52 @@ class Program:
         """
         record = None if inputs is None else _inputs(inputs)
         return Explanation(json.loads(self._native.explain(record)), self.source)
+
+    def build(
+        self,
+        board: str | os.PathLike[str] | None = None,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        data: str | os.PathLike[str] | None = None,
+        inputs: Mapping[str, ArrayLike] | Sequence[Mapping[str, ArrayLike]] | str | os.PathLike[str] | None = None,
+    ) -> Hardware:
+        """Make the hardware for a board and write it: what `tabla-gen --config BOARD --out OUT` writes, byte for byte.
+
+        The folder holds Verilog, microcode, stream layout, a testbench, cores, drivers and a report (docs/command-line.md). What an
+        earlier build has written there is replaced, all at once; files of others stay. At Ctrl-C nothing is written.
+
+        Parameters
+        ----------
+        board : str or path, optional
+            A configuration: the name of one that is built in (`"ulx3s"`), the path of a TOML file, or its text. Default: the program's.
+        out : path, optional
+            The folder; default: the configuration's, or `out/NAME`.
+        data : path, optional
+            A file of rows, for a program that trains: its values decide the binary points. Default: the configuration's own data, or
+            made-up samples. `Model.build` takes the rows of its training.
+        inputs : dict, list of dict, or path, optional
+            Records of a function, as arrays or as a file (JSON, npz); default: made-up ones.
+
+        Raises
+        ------
+        DoesNotFitError
+            The board does not hold it; `diagnostics` has what would fit.
+        KeyboardInterrupt
+            At Ctrl-C, at once.
+        """
+        given, records = None, None
+        if isinstance(inputs, (str, os.PathLike)):
+            records = os.fspath(inputs)
+        elif inputs is not None:
+            given = [_inputs(record) for record in ([inputs] if isinstance(inputs, Mapping) else inputs)]
+        built = self._on(board).build(None if data is None else os.fspath(data), records, given)
+        return written(built, out)
+
+    def _on(self, board: str | os.PathLike[str] | None) -> _native.Project:
+        """The same with another configuration."""
+        if board is None:
+            return self._native
+        return self._native.on({**self._arguments["reading"], **_configuration(board)})
 
     def load(self, path: str | os.PathLike[str]) -> Model:
         """A model of this program that was saved, by Python or by `tabla-gen train --save`."""
@@ -271,17 +326,23 @@ def _reading(
     constants: Mapping[str, float] | None,
     function: str | None,
     language: str | None = None,
+    resident: Iterable[str] | None = None,
 ) -> dict[str, Any]:
-    name = None if config is None else os.fspath(config)
-    is_text = name is not None and ("\n" in name or name.lstrip().startswith("["))
     return {
         "language": language,
-        "config": None if is_text else name,
-        "config_text": name if is_text else None,
+        **_configuration(config),
         "machine": [(key, _toml(value)) for key, value in (machine or {}).items()],
         "set": [(key, float(value)) for key, value in (constants or {}).items()],
         "function": function,
+        "resident": None if resident is None else list(resident),
     }
+
+
+def _configuration(config: str | os.PathLike[str] | None) -> dict[str, str | None]:
+    """A configuration by its name or path, or its text."""
+    name = None if config is None else os.fspath(config)
+    is_text = name is not None and ("\n" in name or name.lstrip().startswith("["))
+    return {"config": None if is_text else name, "config_text": name if is_text else None}
 
 
 def _toml(value: Any) -> str:

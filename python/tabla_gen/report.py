@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+import os
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tabla_gen.model import Model
 
 _WIDTH, _HEIGHT = 320, 120
+
+
+class Report:
+    """The report page of a training, as `tabla-gen report` writes it; `Model.report` makes one.
+
+    Attributes
+    ----------
+    html : str
+        The page, which needs nothing else.
+    """
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page."""
+        Path(path).write_text(self.html, encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        # A page of its own: its style does not reach the notebook.
+        return f'<iframe srcdoc="{escape(self.html)}" width="100%" height="800" style="border: 0"></iframe>'
 
 
 def html(model: Model) -> str:

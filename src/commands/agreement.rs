@@ -7,18 +7,18 @@
 
 use crate::arguments::{Arguments, Command, Entry};
 use crate::commands::build;
-use crate::commands::explain::Explained;
 use crate::commands::measure::bench;
-use crate::commands::report::Measured;
+use crate::commands::report;
 use crate::commands::sim::Simulation;
 use crate::output::Talk;
-use crate::render;
-use crate::subject::{self, Subject};
+use crate::subject;
 use clap::Parser;
 use serde_json::{Map, Value, json};
 use sim::benchmarks::{self, Benchmark};
 use std::path::{Path, PathBuf};
 use workbench::Failure;
+use workbench::report::explanation::Explained;
+use workbench::report::figures::pace;
 
 /// What every command says, in these words.
 const FIELDS: [&str; 6] = ["cycles_per_sample", "bound", "bound_by", "bounds", "work", "distance"];
@@ -45,12 +45,12 @@ fn agreed(program: &str, more: &[&str]) -> Option<Value> {
     };
     let talk = Talk::silent();
     let project = subject::project(&global, options.target.program.as_deref(), &options.target.entry).unwrap();
-    let subject = match Subject::new(&project, &options.target, &talk) {
+    let subject = match subject::subject(&project, &options.target, &talk) {
         Ok(subject) => subject,
         Err(Failure::Diagnostics { .. } | Failure::DoesNotFit { .. }) => return None,
         Err(failure) => panic!("{program}: {failure:?}"),
     };
-    let shown = render::pace(&subject.pace().unwrap());
+    let shown = pace(&subject.pace().unwrap());
     let explained = Explained::new(&project, &subject).unwrap();
     let figures_of_explain = figures(explained.document(), "");
     let built = build::everything(&project, &options.target, &talk).unwrap();
@@ -128,7 +128,7 @@ fn the_commands_agree_on_trainings() {
             panic!("these are arguments of report")
         };
         let project = subject::project(&global, options.program.as_deref(), &Entry::default()).unwrap();
-        let measured = Measured::new(project, &options, &Talk::silent()).unwrap();
+        let measured = report::measured(project, &options, &Talk::silent()).unwrap();
         assert_eq!(figures(measured.page().document(), "/cycles"), figures_of_others, "{program}: report");
     }
 }

@@ -7,11 +7,9 @@
 //! | `design.v`, `synthesis.ys`, `pins.*`, `Makefile` | what it was made of; `make` repeats it without this tool |
 
 use crate::arguments::{Format, Global, Target};
-use crate::commands::build::{self, Built};
-use crate::documents::Document;
+use crate::commands::build;
 use crate::hardware::{Hardware, Synthesis};
-use crate::output::folder::Earlier;
-use crate::output::{self, Files, Talk};
+use crate::output::{self, Talk};
 use crate::subject;
 use arch::tools::Toolbox;
 use fpga::flow::{Bitstream, BitstreamSummary, SEEDS};
@@ -20,6 +18,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 use workbench::Failure;
+use workbench::build::Built;
+use workbench::documents::Document;
+use workbench::writing::folder::Earlier;
+use workbench::writing::{self, Files};
 
 /// Build, synthesise, place, route, pack.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
@@ -53,7 +55,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     let bitstream = placed.map_err(|error| hardware.place_failure(&error))?;
     let summary = summary(&hardware, synthesis, &bitstream);
     let mut files = Files::new();
-    files.add("summary.json", output::pretty(&summary));
+    files.add("summary.json", writing::pretty(&summary));
     files.add("Makefile", flow.makefile(bitstream.seed, &hardware.facts.programmer));
     files.write(&hardware.folder)?;
     let file = bitstream.file.display().to_string();

@@ -1,7 +1,6 @@
 //! `check`: what is wrong with config, program and the tables beside it; and how ranges were inferred.
 
 use crate::arguments::{Check, Format, Global};
-use crate::documents::{Because, Problems, Range};
 use crate::output::{self, Talk};
 use crate::render;
 use crate::subject;
@@ -9,8 +8,9 @@ use arch::diagnostic::line_column;
 use compiler::language::tensor_comprehensions::{Explanation, explain_ranges};
 use compiler::language::{Language, Options};
 use sim::eval::with_shapes_of;
-use workbench::Failure;
 use workbench::Project;
+use workbench::documents::{Because, Problems, Range};
+use workbench::{Failure, documents};
 
 /// Read config and program, and say what is wrong with them.
 pub fn run(global: &Global, options: &Check, talk: &Talk) -> Result<(), Failure> {
@@ -23,7 +23,7 @@ pub fn run(global: &Global, options: &Check, talk: &Talk) -> Result<(), Failure>
     let ranges = if options.explain_ranges { Some(ranges(&project, &reading)?) } else { None };
     if global.format == Format::Json {
         let ranges = ranges.map(|ranges| ranges.iter().map(|range| shown(&project, range)).collect());
-        return output::json(&Problems::with_ranges(render::messages(&project.source, &warnings), ranges));
+        return output::json(&Problems::with_ranges(documents::messages(&project.source, &warnings), ranges));
     }
     render::warnings(&project.source, &warnings, talk);
     if let Some(ranges) = &ranges {

@@ -1,13 +1,13 @@
 //! `derive`: the program with the gradients of what it minimises, as text of tensor IR.
 
 use crate::arguments::{Derive, Format, Global};
-use crate::documents::Document;
 use crate::output::{self, Talk};
 use crate::subject;
 use compiler::tensor::Role;
 use schemars::JsonSchema;
 use serde::Serialize;
 use workbench::Failure;
+use workbench::documents::Document;
 
 /// A program with the gradients of what it minimises.
 #[derive(Debug, Serialize, JsonSchema)]

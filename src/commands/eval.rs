@@ -1,7 +1,6 @@
 //! `eval`: one evaluation, JSON in, JSON out, on any rung of the ladder.
 
 use crate::arguments::{Eval, Format, Global};
-use crate::documents::Document;
 use crate::output::{self, Talk};
 use crate::render;
 use crate::subject;
@@ -16,10 +15,12 @@ use sim::distance::Distance;
 use sim::eval::{definitions, unknown_inputs, with_shapes_of};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use workbench::documents::Document;
 use workbench::evaluation::Evaluation;
 use workbench::records::places::Place;
+use workbench::report::figures;
 use workbench::saturation::{self, Saturation, Unit};
-use workbench::{Failure, Records, images};
+use workbench::{Failure, Records, documents, images};
 
 /// What an evaluation gave.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -86,13 +87,13 @@ pub fn run(global: &Global, options: &Eval, talk: &Talk) -> Result<(), Failure> 
         Format::Json => {
             let evaluated: Evaluated = serde_json::from_value(result).expect("an evaluation has values and shapes");
             let evaluated = Evaluated { distance_from_golden: distance, saturations, ..evaluated };
-            let warnings = render::messages(&project.source, &warnings);
+            let warnings = documents::messages(&project.source, &warnings);
             output::json(&Document::with(evaluated, warnings).failed(failed.as_ref()))?;
         }
         Format::Text => {
             render::warnings(&project.source, &warnings, talk);
             output::result(
-                &(text(&result) + &distance.map_or_else(String::new, |distance| render::distance(distance) + "\n")),
+                &(text(&result) + &distance.map_or_else(String::new, |distance| figures::distance(distance) + "\n")),
             )?;
         }
     }

@@ -2,23 +2,12 @@
 
 use crate::arguments::{Explain, Global};
 use crate::commands::about::code;
-use crate::documents::Document;
-use crate::fates::Fates;
-use crate::files::listing;
 use crate::output::{self, Talk};
-use crate::page::charts;
-use crate::page::timeline::{self, Timeline};
-use crate::render;
-use crate::report::{self, Number};
-use crate::subject::{self, Subject};
-use compiler::fixed::{NumberReport, Program};
-use compiler::placed::Axis;
-use compiler::search::{Alternative, Compiled, Step};
-use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
-use sim::pace::Pace;
-use std::collections::BTreeMap;
-use workbench::{Failure, Plan, Project};
+use crate::subject;
+use workbench::documents::Document;
+use workbench::report::explanation::{Explained, Explanation};
+use workbench::report::page::charts;
+use workbench::{Failure, report, writing};
 
 /// Print the listing of the training image, or of a function's.
 pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failure> {
@@ -27,199 +16,19 @@ pub fn run(global: &Global, options: &Explain, talk: &Talk) -> Result<(), Failur
         return code::run(global, code);
     }
     let project = subject::project(global, target.program.as_deref(), &target.entry)?;
-    let subject = Subject::new(&project, target, talk)?;
+    let subject = subject::subject(&project, target, talk)?;
     if options.numbers {
-        let numbers = report::numbers(parts(&subject).1);
+        let numbers = report::numbers(subject.parts().1);
         return output::either(
             global.format,
             || report::numbers_text(&numbers),
-            || Document::new(Explanation { numbers: Some(numbers.clone()), ..Explanation::default() }),
+            || Document::new(Explanation::of_numbers(numbers.clone())),
         );
     }
     let explained = Explained::new(&project, &subject)?;
     if let Some(path) = &options.svg {
-        output::write_file(path, charts::alone(&explained.timeline.svg()).as_bytes())?;
+        writing::write_file(path, charts::alone(&explained.timeline.svg()).as_bytes())?;
         talk.say(format!("wrote {}", path.display()));
     }
     output::either(global.format, || explained.text(), || explained.document())
-}
-
-/// The image of a subject, how its binary points were found, and its program.
-fn parts(subject: &Subject) -> (&Compiled, &NumberReport, &Program) {
-    match subject {
-        Subject::Function(function) => (&function.climb.compiled, &function.numbers, &function.climb.fixed),
-        Subject::Training(design) => {
-            let full = (design.images.full.as_ref(), design.lowered.full.as_ref());
-            let (Some(compiled), Some(program)) = full else { unreachable!("a design can train") };
-            (compiled, &design.lowered.numbers, program)
-        }
-    }
-}
-
-/// What there is to say about an image.
-pub(super) struct Explained<'a> {
-    compiled: &'a Compiled,
-    source: &'a str,
-    pace: Pace,
-    timeline: Timeline,
-    fates: Fates,
-    settings: Option<Plan>,
-}
-
-impl<'a> Explained<'a> {
-    /// Measure.
-    ///
-    /// # Errors
-    /// The array is stuck.
-    pub(super) fn new(project: &'a Project, subject: &'a Subject) -> Result<Explained<'a>, Failure> {
-        let (compiled, _, program) = parts(subject);
-        let settings = match subject {
-            Subject::Training(design) => Some(design.samples.plan),
-            Subject::Function(_) => None,
-        };
-        let source = project.source.text.as_str();
-        let fates = match subject {
-            Subject::Function(function) => Fates::of_function(project, function),
-            Subject::Training(design) => Fates::of_training(project, &design.samples, program),
-        };
-        let timeline = timeline::watch(&compiled.image, source)?;
-        Ok(Explained { compiled, source, pace: subject.pace()?, timeline, fates, settings })
-    }
-
-    /// How fast it is, where everything lies, what runs when, and the microcode.
-    pub(super) fn text(&self) -> String {
-        let Explained { compiled, source, pace, timeline, fates, .. } = self;
-        let (listing, microcode) =
-            (listing::explain(compiled, source, fates), listing::microcode(&compiled.image, source));
-        format!("{}\n{listing}\n{}\n{microcode}", render::pace(pace), timeline.text())
-    }
-
-    /// The same without the microcode.
-    pub(super) fn document(&self) -> Document<Explanation> {
-        let schedule = schedule(self);
-        Document::new(Explanation { schedule: Some(schedule), numbers: None })
-    }
-}
-
-/// Where and when everything is done, or with --explain-numbers how the binary points were found.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct Explanation {
-    #[serde(flatten)]
-    schedule: Option<Schedule>,
-    /// Binary points; nothing else then.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    numbers: Option<Vec<Number>>,
-}
-
-/// Pace, placement and schedule of a step.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Schedule {
-    /// Measured, and what no grid of this size can beat.
-    #[serde(flatten)]
-    pace: Pace,
-    /// The axis of each dimension, by tensor.
-    #[serde(serialize_with = "as_map")]
-    #[schemars(with = "BTreeMap<String, Vec<String>>")]
-    placement: Axes,
-    /// What else was scheduled, best first; the one that was chosen is the first.
-    alternatives: Vec<Other>,
-    /// Schedule of one step: computing alone, as if all input were there and nothing had to leave.
-    step_length: u32,
-    /// Steps of a batch.
-    tiles: u32,
-    /// In the order in which they start.
-    instructions: Vec<Instruction>,
-    /// Two steps, cycle by cycle.
-    timeline: Timeline,
-    /// What became of the lines of the program that have no instructions of their own.
-    #[serde(serialize_with = "as_map")]
-    #[schemars(with = "BTreeMap<String, String>")]
-    lines: Vec<(String, String)>,
-    /// What became of each name of the program.
-    #[serde(serialize_with = "as_map")]
-    #[schemars(with = "BTreeMap<String, String>")]
-    names: Vec<(String, String)>,
-    /// How the training goes; a function has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    settings: Option<Plan>,
-}
-
-/// A placement that was scheduled.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Other {
-    /// Cycles of a step.
-    step: u64,
-    /// Transfers of one step's input.
-    load: u64,
-    /// The axis of each dimension, by tensor.
-    #[serde(serialize_with = "as_map")]
-    #[schemars(with = "BTreeMap<String, Vec<String>>")]
-    placement: Axes,
-}
-
-/// The axis of each dimension, by tensor, in the order of the program.
-type Axes = Vec<(String, Vec<String>)>;
-
-fn as_map<T: Serialize, S: Serializer>(pairs: &[(String, T)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
-}
-
-/// One vector instruction.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Instruction {
-    /// What is done.
-    what: String,
-    /// Source line; 0 where there is none.
-    line: usize,
-    /// Lines of what was fused into it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    fused: Vec<usize>,
-    /// Cycle of its first beat.
-    start: u64,
-    /// How many beats it has.
-    beats: u64,
-    /// Cycles by which it starts later than it could be issued.
-    waited: u64,
-    /// What it waited for.
-    cause: Option<String>,
-    /// Cycle in which its last result can be read.
-    readable: u64,
-    /// The unit that runs it.
-    unit: &'static str,
-}
-
-fn axes(placement: &[(String, Vec<Axis>)]) -> Axes {
-    let names = |axes: &[Axis]| axes.iter().map(|axis| format!("{axis:?}").to_lowercase()).collect();
-    placement.iter().map(|(name, axes)| (name.clone(), names(axes))).collect()
-}
-
-fn schedule(explained: &Explained) -> Schedule {
-    let Explained { compiled, source, pace, timeline, fates, settings } = explained;
-    let instruction = |step: &Step| {
-        let lines = step.origin.lines(source);
-        Instruction {
-            what: step.what.clone(),
-            line: lines.own(),
-            fused: lines.fused().to_vec(),
-            start: step.start,
-            beats: step.length,
-            waited: step.waited,
-            cause: step.cause.as_ref().map(ToString::to_string),
-            readable: step.readable,
-            unit: step.unit,
-        }
-    };
-    let other = |other: &Alternative| Other { step: other.step, load: other.load, placement: axes(&other.placement) };
-    Schedule {
-        pace: *pace,
-        placement: axes(&compiled.placement),
-        alternatives: compiled.alternatives.iter().map(other).collect(),
-        step_length: compiled.image.step_length,
-        tiles: compiled.image.tiles,
-        instructions: compiled.steps.iter().map(instruction).collect(),
-        timeline: timeline.clone(),
-        lines: fates.lines.iter().filter_map(|(line, fate)| Some((line.to_string(), fate.clone()?))).collect(),
-        names: fates.names.clone(),
-        settings: *settings,
-    }
 }

@@ -3,9 +3,7 @@
 //!     x ──▶ h ──▶ d ──▶ g ─ ─▶ w        a dashed arrow is an update: it is seen by the next sample
 
 use crate::arguments::{Global, Graph};
-use crate::documents::Document;
 use crate::output::{self, Talk};
-use crate::page::charts;
 use crate::render;
 use crate::subject;
 use compiler::language::Options;
@@ -15,8 +13,10 @@ use serde::Serialize;
 use sim::eval::with_shapes_of;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use workbench::Failure;
+use workbench::documents::Document;
 use workbench::images::line_of;
+use workbench::report::page::charts;
+use workbench::{Failure, writing};
 
 /// Which tensor follows from which.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -63,7 +63,7 @@ pub fn run(global: &Global, options: &Graph, talk: &Talk) -> Result<(), Failure>
     render::warnings(&project.source, &warnings, talk);
     let (boxes, arrows) = graph(&program, |span| line_of(&project, span));
     if let Some(path) = &options.svg {
-        output::write_file(path, charts::alone(&svg(&project.name(), &boxes, &arrows)).as_bytes())?;
+        writing::write_file(path, charts::alone(&svg(&project.name(), &boxes, &arrows)).as_bytes())?;
         talk.say(format!("wrote {}", path.display()));
     }
     output::either(

@@ -1,11 +1,12 @@
 //! `init`: a new project folder that works at once: program, settings, config, data.
 
 use crate::arguments::{Global, Init, TemplateName};
-use crate::documents::Document;
-use crate::output::{self, Files, Talk};
+use crate::output::{self, Talk};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
+use workbench::documents::Document;
+use workbench::writing::Files;
 use workbench::{Failure, library};
 
 /// A new project.
@@ -42,7 +43,12 @@ enum Content {
     Bytes(&'static [u8]),
     /// Two made-up classes.
     Classes,
+    /// Irises with the names of their classes.
+    Irises,
 }
+
+/// The classes of `examples/iris.csv` by their numbers.
+const IRISES: [&str; 3] = ["setosa", "versicolor", "virginica"];
 
 const TRAINING: &str = include_str!("../template/README.md");
 const TABLE: &str = "data.csv";
@@ -51,12 +57,12 @@ const TRAIN: &str = "train --data data.csv";
 impl Template {
     /// The template of a name.
     fn of(name: TemplateName) -> Template {
-        let shipped = |title, program, settings, data, what| Template {
+        let shipped = |title, program, settings, what, data| Template {
             title,
             model: "model.t",
             program: Content::Shipped(program),
             settings: Content::Shipped(settings),
-            data: (TABLE, what, Content::Shipped(data)),
+            data: (TABLE, what, data),
             readme: TRAINING,
             first: TRAIN,
         };
@@ -72,15 +78,17 @@ impl Template {
             },
             TemplateName::Multiclass => {
                 let (program, settings) = ("programs/softmax.t", "programs/softmax.toml");
-                shipped("several classes", program, settings, "examples/iris.csv", "three classes of iris")
+                shipped("several classes", program, settings, "three classes of iris, by name", Content::Irises)
             }
             TemplateName::Regression => {
                 let (program, settings) = ("programs/linear.t", "programs/linear.toml");
-                shipped("regression", program, settings, "examples/diabetes.csv", "progression of diabetes in a year")
+                let data = Content::Shipped("examples/diabetes.csv");
+                shipped("regression", program, settings, "progression of diabetes in a year", data)
             }
             TemplateName::Network => {
                 let (program, settings) = ("programs/backpropagation.t", "programs/backpropagation.toml");
-                shipped("a network of two layers", program, settings, "examples/iris.csv", "three classes of iris")
+                let what = "three classes of iris, by name";
+                shipped("a network of two layers", program, settings, what, Content::Irises)
             }
             TemplateName::Onnx => Template {
                 title: "an ONNX model that is trained further",
@@ -118,6 +126,7 @@ impl Content {
             Content::Shipped(path) => library::shipped_text(path).as_bytes().to_owned(),
             Content::Bytes(bytes) => bytes.to_vec(),
             Content::Classes => classes().into_bytes(),
+            Content::Irises => irises().into_bytes(),
         }
     }
 }
@@ -178,6 +187,18 @@ pub fn run(global: &Global, options: &Init, talk: &Talk) -> Result<(), Failure> 
         || names.iter().fold(String::new(), |text, name| text + name + "\n"),
         || Document::new(Begun { folder: folder.clone(), files: names.clone() }),
     )
+}
+
+/// The irises with the names of their classes in place of numbers.
+fn irises() -> String {
+    let named = |line: &str| match line.rsplit_once(',') {
+        Some((features, class)) => {
+            let name = class.parse().ok().and_then(|class: usize| IRISES.get(class));
+            format!("{features},{}\n", name.unwrap_or(&class))
+        }
+        None => format!("{line}\n"),
+    };
+    library::shipped_text("examples/iris.csv").lines().map(named).collect()
 }
 
 /// Two made-up classes of points in the plane, and a feature that says nothing; the same every time.

@@ -1,7 +1,6 @@
 //! `predict`: a trained model on new rows.
 
 use crate::arguments::{Format, Global, Predict};
-use crate::documents::Document;
 use crate::output::{self, Talk};
 use crate::render;
 use crate::subject;
@@ -10,12 +9,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use sim::distance::Distance;
+use workbench::documents::Document;
 use workbench::images;
 use workbench::model_file::{self, ModelFile};
 use workbench::prediction::Prediction;
+use workbench::report::figures;
 use workbench::samples::{self, Samples, read_table};
 use workbench::saturation::{self, Saturation, Unit};
-use workbench::{Failure, Rung};
+use workbench::{Failure, Rung, documents};
 
 /// Predicted, row by row.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -70,13 +71,13 @@ pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failur
             let engine = rung.as_str();
             let predicted =
                 Predicted { engine, predictions: read, raw: values, distance_from_golden: distance, saturations };
-            let document = Document::with(predicted, render::messages(&project.source, &warnings));
+            let document = Document::with(predicted, documents::messages(&project.source, &warnings));
             output::json(&document.failed(denied.as_ref()))?;
         }
         Format::Text => {
             render::warnings(&project.source, &warnings, talk);
             if let Some(distance) = distance {
-                talk.say(render::distance(distance));
+                talk.say(figures::distance(distance));
             }
             let line = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned) + "\n";
             output::result(&read.iter().map(line).collect::<String>())?;

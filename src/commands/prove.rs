@@ -1,17 +1,17 @@
 //! `prove`: each image against its fixed-point program, for all inputs and weights.
 
 use crate::arguments::{Global, Prove};
-use crate::documents::Document;
 use crate::interrupt;
 use crate::output::{self, Talk};
-use crate::subject::{self, Subject};
+use crate::subject;
 use arch::Image;
 use compiler::fixed::Program;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::prove::{Difference, Proof, Verdict, prove};
-use workbench::Failure;
+use workbench::documents::Document;
+use workbench::{Failure, Subject};
 
 /// What is proven of the images.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -58,7 +58,7 @@ impl Judged {
 /// Prove, print.
 pub fn run(global: &Global, options: &Prove, talk: &Talk) -> Result<(), Failure> {
     let project = subject::project(global, options.target.program.as_deref(), &options.target.entry)?;
-    let subject = Subject::new(&project, &options.target, talk)?;
+    let subject = subject::subject(&project, &options.target, talk)?;
     let mut verdicts = Vec::new();
     for (name, program, image) in images(&subject) {
         let verdict = watched(name, (program, image), &project.source.text, options.steps as usize, talk);

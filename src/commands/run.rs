@@ -4,7 +4,6 @@
 use crate::arguments::{EngineName, Entry, Format, Global, Run};
 use crate::commands::eval::{self, Elements};
 use crate::commands::train;
-use crate::documents::Document;
 use crate::interrupt;
 use crate::output::{self, Talk};
 use crate::render;
@@ -18,11 +17,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 use workbench::config::Microcode;
+use workbench::documents::Document;
 use workbench::functions::is_function;
+use workbench::report::figures;
 use workbench::saturation::{self, Saturation, Unit};
 use workbench::serial::{Address, AttachedBoard, BAUD, SIMULATED};
 use workbench::simulated::{Facts, SimulatedLine};
-use workbench::{Failure, Function, Project};
+use workbench::{Failure, Function, Project, documents};
 
 /// What a function gave on a board.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -126,7 +127,7 @@ fn function(
         || {
             let shown =
                 values.iter().enumerate().map(|(n, values)| format!("record {}\n{}", n + 1, eval::lines(values)));
-            let (records, cycles, distance) = (values.len(), outcome.cycles, render::distance(*distance));
+            let (records, cycles, distance) = (values.len(), outcome.cycles, figures::distance(*distance));
             let summary =
                 format!("{records} records, {cycles} cycles; {words} words compared with fixed\n{distance}\n");
             shown.collect::<String>() + &summary
@@ -141,7 +142,7 @@ fn function(
                 saturations: saturations.clone(),
                 values: values.clone(),
             };
-            Document::with(ran, render::messages(&project.source, &warnings)).failed(failed.as_ref())
+            Document::with(ran, documents::messages(&project.source, &warnings)).failed(failed.as_ref())
         },
     )?;
     failed.map_or(Ok(()), Err)

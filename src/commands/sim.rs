@@ -1,10 +1,9 @@
 //! `sim`: the generated Verilog against the array, word by word and cycle by cycle, for some steps; waves of them.
 
 use crate::arguments::{EngineName, Format, Global, Sim};
-use crate::documents::Document;
 use crate::output::{self, Talk};
 use crate::render;
-use crate::subject::{self, Subject};
+use crate::subject;
 use crate::wave::{self, Recording, WaveFormat};
 use arch::Diagnostic;
 use schemars::JsonSchema;
@@ -15,10 +14,12 @@ use sim::grid::Stalls;
 use sim::pace::Pace;
 use sim::train::engine::{Comparison, Engine};
 use std::path::Path;
+use workbench::documents::Document;
 use workbench::engines::{EngineMaker, Rung, Which};
+use workbench::report::figures;
 use workbench::saturation::{self, Saturation, Unit};
 use workbench::simulators::Simulator;
-use workbench::{Design, Failure, Function, Project};
+use workbench::{Design, Failure, Function, Project, Subject, documents};
 
 /// What two rungs of the ladder gave.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -200,8 +201,8 @@ impl Simulation {
              {cycle_counts_differing} cycle counts differ\n{}{}\n",
             cycles.unwrap_or(0),
             self.with,
-            render::pace(&self.simulated.pace),
-            render::distance(self.simulated.distance_from_golden)
+            figures::pace(&self.simulated.pace),
+            figures::distance(self.simulated.distance_from_golden)
         )
     }
 }
@@ -214,7 +215,7 @@ pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
     // What cannot be written is said before the work, not after it.
     options.wave.as_deref().map(wave::format).transpose()?;
     let project = subject::project(global, options.target.program.as_deref(), &options.target.entry)?;
-    let subject = Subject::new(&project, &options.target, talk)?;
+    let subject = subject::subject(&project, &options.target, talk)?;
     let simulation = Simulation::new(&project, &subject, options, talk)?;
     if global.format == Format::Text {
         render::warnings(&project.source, &simulation.warnings, talk);
@@ -226,7 +227,7 @@ pub fn run(global: &Global, options: &Sim, talk: &Talk) -> Result<(), Failure> {
     output::either(
         global.format,
         || text,
-        || Document::with(simulated, render::messages(&project.source, &warnings)).failed(failed.as_ref()),
+        || Document::with(simulated, documents::messages(&project.source, &warnings)).failed(failed.as_ref()),
     )?;
     failed.map_or(Ok(()), Err)
 }

@@ -2,13 +2,13 @@
 
 use crate::arguments::{Global, Target};
 use crate::commands::build;
-use crate::documents::Document;
 use crate::hardware::{Hardware, Synthesis};
 use crate::output::{self, Talk};
 use crate::subject;
 use schemars::JsonSchema;
 use serde::Serialize;
 use workbench::Failure;
+use workbench::documents::Document;
 
 /// What the hardware takes of its device.
 #[derive(Debug, Serialize, JsonSchema)]

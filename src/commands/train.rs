@@ -2,25 +2,19 @@
 
 use crate::arguments::{EngineName, Format, Global, Train};
 use crate::commands::weights;
-use crate::documents::Document;
 use crate::output::{self, Talk};
-use crate::page::charts;
-use crate::render;
-use crate::report::{self, Number, numbers_text};
 use crate::subject;
 use crate::training_talk::TrainingTalk;
-use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
 use sim::train::engine::Comparison;
-use sim::train::metrics::{Confusion, Metrics};
-use std::collections::BTreeMap;
 use workbench::checkpoint::Checkpoint;
+use workbench::documents::Document;
+use workbench::report::trained::{document, table};
+use workbench::report::{self, Number, numbers_text};
 use workbench::samples::{Choice, Samples, read_table};
 use workbench::saturation::Saturation;
 use workbench::serial::AttachedBoard;
-use workbench::simulated::System;
-use workbench::training::{Outcome, Point};
-use workbench::{Failure, How, ModelFile, Plan, Progress, Project, Rung, Training};
+use workbench::training::Outcome;
+use workbench::{Failure, How, ModelFile, Progress, Project, Rung, Training, writing};
 
 /// Train, compare, print.
 pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure> {
@@ -34,7 +28,7 @@ pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure>
 pub fn train_on(global: &Global, options: &Train, board: Option<&AttachedBoard>, talk: &Talk) -> Result<(), Failure> {
     // What cannot be written is said before the work, not after it.
     for path in [&options.save, &options.checkpoint, &options.resume].into_iter().flatten() {
-        output::check_writable(path)?;
+        writing::check_writable(path)?;
     }
     let mut project = subject::project(global, options.program.as_deref(), &options.limits().into())?;
     if let Some(board) = board {
@@ -48,7 +42,7 @@ pub fn train_on(global: &Global, options: &Train, board: Option<&AttachedBoard>,
     if let Some(path) = &options.save {
         let name = path.display().to_string();
         if failed.is_none() {
-            output::write_file(path, training.model_file(&outcome).to_text(&name)?.as_bytes())?;
+            writing::write_file(path, training.model_file(&outcome).to_text(&name)?.as_bytes())?;
             talk.say(format!("wrote {name}"));
         } else {
             talk.say(format!("{name} is not written"));
@@ -133,230 +127,4 @@ fn mismatch(engine: &str, comparison: &Comparison) -> String {
     format!(
         "{engine} differs from what stands above it in the ladder: {differing} of {words} words, {cycle_counts_differing} cycle counts; first: {first}"
     )
-}
-
-/// What a training gave.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Trained {
-    /// Loss and score of the training part, by engine.
-    #[serde(serialize_with = "as_map")]
-    #[schemars(with = "BTreeMap<String, Metrics>")]
-    train: Vec<(&'static str, Metrics)>,
-    /// Of the test part; nothing where there is none.
-    #[serde(serialize_with = "as_map")]
-    #[schemars(with = "BTreeMap<String, Option<Metrics>>")]
-    test: Vec<(&'static str, Option<Metrics>)>,
-    /// Which classes are taken for which, where predictions are classes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    confusion: Option<Confusions>,
-    /// How the training went.
-    settings: Plan,
-    /// Samples that went into updates.
-    samples: u64,
-    /// All cycles of the lowest engine over all samples, if it has a clock: loading of weights, begin and end of each epoch included.
-    mean_cycles_per_sample: Option<f64>,
-    /// Cycles of all updates.
-    cycles: Option<u64>,
-    /// Clock of the board.
-    clock_mhz: f64,
-    /// Time of all updates at that clock.
-    seconds: Option<f64>,
-    /// Whether a value had been clipped to the word.
-    saturated: bool,
-    /// The rung that the lowest engine is compared with.
-    compared_with: Option<String>,
-    /// Words compared with it.
-    words_compared: Option<u64>,
-    /// Words that differ.
-    words_differing: Option<u64>,
-    /// Runs whose cycle counts differ.
-    cycle_counts_differing: Option<u64>,
-    /// The whole system, if the board is simulated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    system: Option<System>,
-    /// Values that were clipped to the word.
-    saturations: Vec<Saturation>,
-    /// Loss and score after each epoch, by engine; of `report`.
-    #[serde(serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "BTreeMap<String, Vec<Point>>")]
-    curves: Vec<(&'static str, Vec<Point>)>,
-    /// Binary points, if they were asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    numbers: Option<Vec<Number>>,
-}
-
-/// Which classes are taken for which.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Confusions {
-    /// Names of the classes, in the order of rows and columns.
-    pub classes: Vec<String>,
-    /// The part that was judged: `test`, or `train` where there is no test part.
-    pub part: &'static str,
-    /// How many samples of a class (rows) were taken for each class (columns), by engine.
-    #[serde(serialize_with = "as_map")]
-    #[schemars(with = "BTreeMap<String, Confusion>")]
-    pub engines: Vec<(&'static str, Confusion)>,
-}
-
-impl Confusions {
-    fn of(outcome: &Outcome, samples: &Samples) -> Option<Confusions> {
-        let engines: Vec<_> =
-            outcome.results.iter().filter_map(|result| Some((result.name, result.confusion.clone()?))).collect();
-        let part = if samples.test.is_empty() { "train" } else { "test" };
-        (!engines.is_empty()).then(|| Confusions { classes: samples.class_names(), part, engines })
-    }
-
-    /// The lowest engine's, for people.
-    fn text(&self) -> String {
-        let Some((engine, confusion)) = self.engines.last() else { return String::new() };
-        let names: Vec<String> = self.classes.iter().map(|name| name.chars().take(NAME).collect()).collect();
-        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(5);
-        let mut text = format!("\n{engine}, {} part: rows are classes, columns what they were taken for\n", self.part);
-        let line = |head: &str, cells: &mut dyn Iterator<Item = String>| {
-            let cells: Vec<String> = cells.map(|cell| format!("{cell:>width$}")).collect();
-            format!("{head:>width$}  {}\n", cells.join(" "))
-        };
-        text += &line("", &mut names.iter().cloned());
-        for (name, row) in names.iter().zip(confusion) {
-            text += &line(name, &mut row.iter().map(u64::to_string));
-        }
-        text
-    }
-}
-
-/// Letters of the name of a class that a table has room for.
-const NAME: usize = 12;
-/// Classes whose table a terminal has room for.
-const MOST_CLASSES: usize = 12;
-
-fn as_map<T: Serialize, S: Serializer>(pairs: &[(&'static str, T)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
-}
-
-/// What a training gave, for programs.
-pub fn document(outcome: &Outcome, project: &Project, samples: &Samples, numbers: Option<Vec<Number>>) -> Trained {
-    let plan = samples.plan;
-    let (trained, comparison) = (&outcome.last().trained, outcome.comparison.as_ref());
-    let results = || outcome.results.iter();
-    let has_curves = !outcome.last().curve.is_empty();
-    let system = system(outcome, project, plan.schedule.epochs);
-    Trained {
-        train: results().map(|result| (result.name, result.train)).collect(),
-        test: results().map(|result| (result.name, result.test)).collect(),
-        confusion: Confusions::of(outcome, samples),
-        settings: plan,
-        samples: trained.samples,
-        mean_cycles_per_sample: trained.cycles.map(|cycles| cycles as f64 / trained.samples.max(1) as f64),
-        cycles: trained.cycles,
-        clock_mhz: project.board.clock_mhz,
-        seconds: trained.cycles.map(|cycles| seconds(cycles, project)),
-        saturated: trained.saturated,
-        compared_with: comparison.map(|c| c.with.clone()),
-        words_compared: comparison.map(|c| c.words),
-        words_differing: comparison.map(|c| c.differing),
-        cycle_counts_differing: comparison.map(|c| c.cycle_counts_differing),
-        system,
-        saturations: outcome.saturations.clone(),
-        curves: results().filter(|_| has_curves).map(|result| (result.name, result.curve.clone())).collect(),
-        numbers,
-    }
-}
-
-/// The whole system, if the board is simulated.
-fn system(outcome: &Outcome, project: &Project, epochs: usize) -> Option<System> {
-    let (last, clock_hz) = (outcome.last(), (project.board.clock_mhz * 1e6).round() as u64);
-    let comparison = outcome.comparison.clone().unwrap_or_default();
-    Some(System::new(last.spent?, clock_hz, last.trained.samples, epochs, &comparison))
-}
-
-fn seconds(cycles: u64, project: &Project) -> f64 {
-    cycles as f64 / (project.board.clock_mhz * 1e6)
-}
-
-/// What a training gave, for people.
-pub fn table(outcome: &Outcome, project: &Project, samples: &Samples) -> String {
-    let (results, comparison) = (&outcome.results, outcome.comparison.as_ref());
-    let (score, _) = score(&results[0].train);
-    let mut text = format!(
-        "{} on {} training and {} test samples, {} epochs, batch {}\n\n",
-        project.path.display(),
-        samples.train.len(),
-        samples.test.len(),
-        samples.plan.schedule.epochs,
-        samples.plan.schedule.batch
-    );
-    text.push_str(&format!(
-        "{:8} {:>12} {:>12} {:>12} {:>12}\n",
-        "",
-        "train loss",
-        "test loss",
-        score_head("train", score),
-        score_head("test", score)
-    ));
-    for result in results {
-        let name = result.name;
-        let test = result.test.as_ref();
-        let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.5}"));
-        let show = |metrics: Option<&Metrics>| metrics.map_or("-".to_owned(), |metrics| self::score(metrics).1);
-        text.push_str(&format!(
-            "{name:8} {:>12} {:>12} {:>12} {:>12}\n",
-            number(Some(result.train.loss)),
-            number(test.map(|test| test.loss)),
-            show(Some(&result.train)),
-            show(test)
-        ));
-    }
-    text += &scores(outcome);
-    if let Some(confusions) = Confusions::of(outcome, samples).filter(|found| found.classes.len() <= MOST_CLASSES) {
-        text += &confusions.text();
-    }
-    let trained = &outcome.last().trained;
-    if let Some(cycles) = trained.cycles {
-        let clock = project.board.clock_mhz;
-        text.push_str(&format!(
-            "\n{cycles} cycles in all, {:.2} per sample on average, {} at {clock} MHz\n",
-            cycles as f64 / trained.samples.max(1) as f64,
-            time(seconds(cycles, project)),
-        ));
-    }
-    if let Some(comparison) = comparison {
-        text.push_str(&format!(
-            "{} words compared with {}, {} differ; {} cycle counts differ\n",
-            comparison.words, comparison.with, comparison.differing, comparison.cycle_counts_differing
-        ));
-    }
-    let system = system(outcome, project, samples.plan.schedule.epochs);
-    text += &system.map_or_else(String::new, |system| system.text());
-    text + &render::saturations(&outcome.saturations)
-}
-
-/// What else the lowest engine is judged by.
-fn scores(outcome: &Outcome) -> String {
-    let last = outcome.last();
-    let (part, metrics) = last.test.as_ref().map_or(("train", &last.train), |test| ("test", test));
-    let named = [("F1", metrics.f1), ("AUC", metrics.auc), ("mean absolute error", metrics.mae)];
-    let shown: Vec<String> =
-        named.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", charts::short(value?)))).collect();
-    if shown.is_empty() { String::new() } else { format!("\n{}, {part} part: {}\n", last.name, shown.join(", ")) }
-}
-
-fn score_head(part: &str, score: &str) -> String {
-    format!("{part} {score}")
-}
-
-/// What a score is called, and how it is written.
-pub fn score(metrics: &Metrics) -> (&'static str, String) {
-    match (metrics.accuracy, metrics.r2) {
-        (Some(accuracy), _) => ("accuracy", format!("{:.2} %", 100.0 * accuracy)),
-        (None, r2) => ("R2", r2.map_or("-".to_owned(), |r2| format!("{r2:.4}"))),
-    }
-}
-
-/// A time with the unit that suits it.
-pub fn time(seconds: f64) -> String {
-    match seconds {
-        s if s >= 1.0 => format!("{s:.2} s"),
-        s if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
-        s => format!("{:.2} us", s * 1e6),
-    }
 }

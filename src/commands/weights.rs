@@ -1,7 +1,6 @@
 //! `weights`: the weights of a saved model for other programs, and back.
 
 use crate::arguments::{Format, Global, Weights as Options};
-use crate::documents::Document;
 use crate::output::{self, Talk};
 use crate::render;
 use arch::{Code, Diagnostic};
@@ -10,9 +9,10 @@ use serde::Serialize;
 use sim::data::weights::{self, Format as WeightFormat, Weights};
 use std::collections::BTreeMap;
 use std::path::Path;
+use workbench::documents::Document;
 use workbench::imported::Imported;
 use workbench::saturation;
-use workbench::{Failure, ModelFile, Source, reading};
+use workbench::{Failure, ModelFile, Source, documents, reading, writing};
 
 /// Weights of a model.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -96,7 +96,7 @@ pub fn run(global: &Global, options: &Options, talk: &Talk) -> Result<(), Failur
             weights::write(&known, format_of(to)?, bits, &file.valid)
                 .map_err(|error| Failure::data(to.display().to_string(), vec![error]))?
         };
-        output::write_file(to, &bytes)?;
+        writing::write_file(to, &bytes)?;
         talk.say(format!("wrote {}", to.display()));
     }
     let listed = file.weights();
@@ -106,7 +106,7 @@ pub fn run(global: &Global, options: &Options, talk: &Talk) -> Result<(), Failur
             let tensor = |Weights { name, shape, values, fraction }: Weights| Tensor { name, shape, fraction, values };
             let word = file.words.as_ref().map(|words| words.bits);
             let listed = Listed { word, weights: listed.into_iter().map(tensor).collect() };
-            output::json(&Document::with(listed, render::messages(&source, &warnings)))
+            output::json(&Document::with(listed, documents::messages(&source, &warnings)))
         }
         Format::Text => {
             render::warnings(&source, &warnings, talk);

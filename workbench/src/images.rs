@@ -4,6 +4,7 @@ pub mod design;
 pub mod fit;
 pub mod resources;
 pub mod room;
+pub mod subject;
 pub(crate) mod too_large;
 
 use crate::config::value_span;

@@ -48,6 +48,9 @@
 //! | [`training`], [`checkpoint`] | a training on an engine, with the golden model beside it |
 //! | [`model_file`], [`prediction`] | a trained model, and what it says about new rows |
 //! | [`engines`] | programs as engines of a training, rung by rung |
+//! | [`subject`] | a function or a training, with its images |
+//! | [`build`](mod@build) | everything for one board, as files |
+//! | [`report`] | what an image costs, and what a training gave: text, JSON, one page |
 //! | [`fit`](mod@fit) | one machine for several programs |
 //! | [`images`], [`design`] | fixed-point programs and images, all for one machine |
 //! | [`saturation`] | values that did not fit their words, and those that a model is made for |
@@ -59,8 +62,12 @@
 //! | [`simulators`], [`serial`], [`simulated`] | the generated Verilog, a board behind a serial port, one that is not there |
 //! | [`system`], [`kernels`] | figures of whole systems: board, link, store; of programs that nobody tuned |
 //! | [`reading`] | files of the user's, with limits |
+//! | [`writing`] | files that are written whole or not at all |
+//! | [`documents`] | what all JSON documents have |
 //! | [`progress`], [`failure`], [`drawing`] | what a caller hears, what can go wrong, and what that looks like |
 
+pub mod build;
+pub mod documents;
 pub mod evaluation;
 pub mod failure;
 pub mod functions;
@@ -72,6 +79,7 @@ pub mod progress;
 pub mod project;
 pub mod reading;
 pub mod records;
+pub mod report;
 pub mod samples;
 pub mod saturation;
 mod sealed;
@@ -80,9 +88,10 @@ pub mod simulated;
 pub mod simulators;
 pub mod system;
 pub mod training;
+pub mod writing;
 
 pub use failure::drawing;
-pub use images::{design, fit, resources, room};
+pub use images::{design, fit, resources, room, subject};
 pub use project::{board, config, library, plan, recipe, resident, settings};
 pub use training::{checkpoint, engines, model_file, prediction};
 
@@ -96,11 +105,13 @@ pub use progress::{Cancel, Note, Progress};
 pub use project::{Project, Request, Texts};
 pub use records::Records;
 pub use samples::{Data, Samples};
+pub use subject::Subject;
 pub use training::{How, Outcome, Training};
 
 /// What may cross threads, as bindings to other languages need it.
 const _: () = {
     const fn is_send<T: Send>() {}
-    is_send::<(Project, Samples, Training, Outcome, Design, Function, ModelFile, Records, Failure)>();
+    is_send::<(Project, Samples, Training, Outcome, Design, Function, Subject, ModelFile, Records, Failure)>();
+    is_send::<(build::Built, report::Measured)>();
     is_send::<(serial::AttachedBoard, simulators::Simulator, evaluation::Evaluation, checkpoint::Checkpoint)>();
 };

@@ -202,6 +202,28 @@ impl Project {
         Ok(Project { resident_asked: request.resident.clone(), ..project })
     }
 
+    /// The same program on another machine: a configuration by its name or path, or `text` of one; keys of `machine` are stronger.
+    ///
+    /// # Errors
+    /// It cannot be read, or is wrong.
+    pub fn on(
+        self,
+        config: Option<&Path>,
+        text: Option<&str>,
+        machine: &[(String, String)],
+    ) -> Result<Project, Failure> {
+        let (config, config_source) = match text {
+            None => configuration(config, machine)?,
+            Some(text) => configuration_of_text(text, machine)?,
+        };
+        let own = beside(config_source.as_ref(), config.program.as_ref());
+        let configured = own.is_some_and(|own| library::same(&own, &self.path));
+        let Project { path, source, language, imported, settings, .. } = self;
+        let inputs = Inputs { config, config_source, configured, path, source, language, imported, settings };
+        let project = Project::new(inputs, self.reading)?;
+        Ok(Project { trained: self.trained, resident_asked: self.resident_asked, ..project })
+    }
+
     /// The same with another text in place of the TOML beside the program.
     #[must_use]
     pub fn with_settings(self, text: &str) -> Project {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use sim::data::file::Limits;
 use sim::data::{npy, npz};
 use sim::eval::write_elements;
+use std::path::Path;
 
 /// Most names of a record. No program has so many inputs, and who looks for one of them looks at all.
 const MOST_NAMES: usize = 4096;
@@ -32,6 +33,19 @@ impl Default for Records {
 }
 
 impl Records {
+    /// Those of a file: JSON, or an npz archive by its extension; of stdin where it is called `-`.
+    ///
+    /// # Errors
+    /// It cannot be read, or holds no records.
+    pub fn open(path: &Path) -> Result<Records, Failure> {
+        let name = path.display().to_string();
+        if path.extension().is_some_and(|extension| extension == "npz") {
+            return Records::of_npz(&name, &reading::bytes(path, reading::DOCUMENT)?);
+        }
+        let text = reading::text_or_stdin(path, reading::DOCUMENT)?;
+        Records::parse(Source { name, text })
+    }
+
     /// From JSON text.
     ///
     /// # Errors

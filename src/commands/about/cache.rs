@@ -1,13 +1,13 @@
 //! `cache`: where simulators are kept, how much that is; `--prune` removes them.
 
 use crate::arguments::{CacheOptions, Global};
-use crate::documents::Document;
 use crate::output;
 use arch::tools::Toolbox;
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::verilator::cache::{Cache, MOST_BYTES};
 use workbench::Failure;
+use workbench::documents::Document;
 
 /// The cache of simulators.
 #[derive(Debug, Serialize, JsonSchema)]

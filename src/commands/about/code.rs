@@ -3,13 +3,13 @@
 //! The text is the code's section of docs/errors.md, which `tests/errors.rs` generates from `arch::Code` and the programs in docs/errors.
 
 use crate::arguments::Global;
-use crate::documents::Document;
 use crate::output;
 use arch::Code;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 use workbench::Failure;
+use workbench::documents::Document;
 
 /// What a diagnostic code means.
 #[derive(Debug, Serialize, JsonSchema)]

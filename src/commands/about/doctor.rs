@@ -1,7 +1,6 @@
 //! `doctor`: which external tools are found, and which versions.
 
 use crate::arguments::{Format, Global};
-use crate::documents::Document;
 use crate::output::{self, Talk};
 use arch::tools::Toolbox;
 use fpga::family::Family;
@@ -10,6 +9,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use workbench::Failure;
+use workbench::documents::Document;
 
 /// Programs that may be called one of several names, the Python package of the pinned ones, and what they are needed for.
 const TOOLS: &[(&[&str], Option<&str>, &str)] = &[

@@ -1,9 +1,10 @@
 //! `man`: the manual page, from the same arguments that are read; with `--out` one per subcommand.
 
 use crate::arguments::{Arguments, Global};
-use crate::output::{self, Files, Talk};
+use crate::output::{self, Talk};
 use clap::{Command, CommandFactory};
 use workbench::Failure;
+use workbench::writing::Files;
 
 /// Print the page, or write all of them.
 pub fn run(global: &Global, talk: &Talk) -> Result<(), Failure> {

@@ -5,22 +5,21 @@
 use crate::arguments::{Global, Schema as Options};
 use crate::commands::about::{cache, code, doctor};
 use crate::commands::measure::{accuracy, bench, explore, kernels, system};
-use crate::commands::{
-    bitstream, build, derive, eval, explain, graph, init, predict, prove, run, sim, synth, train, weights,
-};
-use crate::documents::{Document, Problems};
-use crate::files::layout::Layout;
+use crate::commands::{bitstream, build, derive, eval, graph, init, predict, prove, run, sim, synth, weights};
 use crate::output;
-use crate::report::ReportDocument;
 use fpga::board::Board;
 use fpga::family::Facts;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
+use workbench::build::layout::Layout;
 use workbench::config::ConfigFile;
+use workbench::documents::{Document, Problems};
 use workbench::model_file::ModelFile;
+use workbench::report::ReportDocument;
+use workbench::report::{explanation, trained};
 use workbench::settings::ProgramFile;
-use workbench::{Failure, checkpoint::Checkpoint};
+use workbench::{Failure, checkpoint::Checkpoint, writing};
 
 /// One document: name, what it is, and its schema.
 type Entry = (&'static str, &'static str, fn() -> Schema);
@@ -42,7 +41,7 @@ const SCHEMAS: &[Entry] = &[
     ("diagnostics", "What is wrong: `check`, and every command that fails", written::<Problems>),
     ("doctor", "Result of `doctor`", written::<Document<doctor::Tools>>),
     ("eval", "Result of `eval`", written::<Document<eval::Evaluated>>),
-    ("explain", "Result of `explain`", written::<Document<explain::Explanation>>),
+    ("explain", "Result of `explain`", written::<Document<explanation::Explanation>>),
     ("explore", "Result of `explore`", written::<Document<explore::Machines>>),
     ("family", "A device family (TOML)", read::<Facts>),
     ("graph", "Result of `graph`", written::<Document<graph::Dependences>>),
@@ -56,13 +55,13 @@ const SCHEMAS: &[Entry] = &[
         "`report.json`: what `build` and `report` write; training, timeline and placement only from `report`",
         written::<ReportDocument<'static>>,
     ),
-    ("run", "Result of `run` that trains", written::<Document<train::Trained>>),
+    ("run", "Result of `run` that trains", written::<Document<trained::Trained>>),
     ("run_function", "Result of `run` of a function", written::<Document<run::FunctionRun>>),
     ("settings", "The TOML beside a program: its [train] and [function] tables", read::<ProgramFile>),
     ("sim", "Result of `sim`", written::<Document<sim::Simulated>>),
     ("summary", "`fpga/summary.json`, which `bitstream` writes", written::<bitstream::Summary>),
     ("synth", "Result of `synth`", written::<Document<synth::Synthesised>>),
-    ("train", "Result of `train`", written::<Document<train::Trained>>),
+    ("train", "Result of `train`", written::<Document<trained::Trained>>),
     ("weights", "Result of `weights`", written::<Document<weights::Listed>>),
 ];
 
@@ -79,7 +78,7 @@ fn read<T: JsonSchema>() -> Schema {
 fn text((_, title, schema): &Entry) -> String {
     let mut schema = schema();
     schema.insert("title".to_owned(), (*title).into());
-    output::pretty(&schema)
+    writing::pretty(&schema)
 }
 
 /// Names of the schemas.

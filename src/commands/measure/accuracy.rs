@@ -8,7 +8,6 @@
 
 use crate::arguments::{Accuracy, Global};
 use crate::commands::train;
-use crate::documents::Document;
 use crate::jobs;
 use crate::output::{self, Talk};
 use crate::subject;
@@ -24,8 +23,10 @@ use sim::train::predict;
 use std::collections::BTreeMap;
 use workbench::Failure;
 use workbench::checkpoint::{Checkpoint, Reached};
+use workbench::documents::Document;
 use workbench::engines;
 use workbench::images::Lowered;
+use workbench::report::trained;
 use workbench::saturation::{Saturation, Unit};
 use workbench::{How, Outcome, Rung, Training};
 
@@ -175,7 +176,7 @@ fn loss(metrics: Option<Metrics>) -> String {
 }
 
 fn score(metrics: Option<Metrics>) -> String {
-    metrics.map_or("-".to_owned(), |metrics| train::score(&metrics).1)
+    metrics.map_or("-".to_owned(), |metrics| trained::score(&metrics).1)
 }
 
 /// Cells of one line: what, train loss, test loss, train score, test score.
@@ -202,7 +203,7 @@ fn table(golden: Parts, rows: &[Row]) -> Vec<([String; 5], String)> {
 }
 
 fn text(golden: Parts, rows: &[Row]) -> String {
-    let (name, _) = train::score(&golden.train);
+    let (name, _) = trained::score(&golden.train);
     let mut text = format!(
         "{:18} {:>12} {:>12} {:>14} {:>14}\n",
         "",
@@ -220,7 +221,7 @@ fn text(golden: Parts, rows: &[Row]) -> String {
 
 /// One section of docs/accuracy.md.
 fn page(program: &str, data: &str, golden: Parts, rows: &[Row]) -> String {
-    let (name, _) = train::score(&golden.train);
+    let (name, _) = trained::score(&golden.train);
     let mut text = format!(
         "## {program} on {data}\n\n| | train loss | test loss | train {name} | test {name} | |\n|---|---|---|---|---|---|\n"
     );

@@ -2,9 +2,7 @@
 
 use crate::arguments::{Bench, Global};
 use crate::commands::measure::{kernels, system};
-use crate::documents::Document;
 use crate::output::{self, Talk};
-use crate::render;
 use arch::{Code, Diagnostic};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +10,9 @@ use sim::array::Array;
 use sim::benchmarks::{self, Benchmark, Peers, Prepared, Run};
 use sim::pace::Pace;
 use std::path::Path;
+use workbench::documents::Document;
 use workbench::library;
+use workbench::report::figures;
 use workbench::simulators::Simulator;
 use workbench::{Failure, Source};
 
@@ -186,7 +186,7 @@ fn refused(row: Row, source: &Source, errors: Vec<Diagnostic>) -> Result<Row, Fa
 }
 
 fn cell(value: Option<f64>) -> String {
-    value.map_or("-".to_owned(), render::figure)
+    value.map_or("-".to_owned(), figures::figure)
 }
 
 fn whole(value: Option<u64>) -> String {
@@ -239,7 +239,7 @@ fn page(rows: &[Row]) -> String {
                     |---|---|---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for row in rows {
-        let bound = |pace: Pace| format!("{} ({})", render::figure(pace.bounds.bound), pace.bounds.bound_by);
+        let bound = |pace: Pace| format!("{} ({})", figures::figure(pace.bounds.bound), pace.bounds.bound_by);
         let bound = row.pace.map_or("-".to_owned(), bound);
         // The peers were measured one sample per update.
         let peer = |value: Option<u64>| if row.batch == 1 { whole(value) } else { String::new() };

@@ -1,7 +1,6 @@
 //! `explore`: the same training step on many machines: cycles, resources, and the Pareto front.
 
 use crate::arguments::{Explore, Global};
-use crate::documents::Document;
 use crate::jobs;
 use crate::output::{self, Talk};
 use crate::subject;
@@ -11,6 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use workbench::config::Microcode;
 use workbench::design::{Design, prepare};
+use workbench::documents::Document;
 use workbench::resources::{self, Estimate};
 use workbench::simulated::Bound;
 use workbench::{Choices, Failure, system};

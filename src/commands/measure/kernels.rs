@@ -1,13 +1,13 @@
 //! `bench --kernels`: programs that nobody tuned, beside what no grid of this size can beat.
 
 use crate::arguments::{Bench, Global};
-use crate::documents::Document;
 use crate::output::{self, Talk};
-use crate::render::figure;
 use schemars::JsonSchema;
 use serde::Serialize;
 use workbench::Failure;
+use workbench::documents::Document;
 use workbench::kernels::{self, Kernel, Row};
+use workbench::report::figures::figure;
 
 /// Kernels.
 #[derive(Debug, Serialize, JsonSchema)]

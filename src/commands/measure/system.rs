@@ -1,14 +1,15 @@
 //! `bench --system`: trainings on simulated boards, with link and store, end to end; and the samples, for programs on other computers.
 
 use crate::arguments::{Bench, Global};
-use crate::commands::train::time;
-use crate::documents::Document;
-use crate::output::{self, Files, Talk};
+use crate::output::{self, Talk};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use workbench::documents::Document;
+use workbench::report::trained::time;
 use workbench::simulated::System;
 use workbench::system::{self, Case, Row, Run, Target, Way};
+use workbench::writing::{self, Files};
 use workbench::{Failure, Training, samples};
 
 /// Whole systems.
@@ -53,7 +54,7 @@ pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure>
         for case in cases.iter().filter(|case| case.runs.iter().any(|run| is_wanted(case, run))) {
             add_samples(case, &mut files, talk)?;
         }
-        files.add("rows.json", output::pretty(&Document::new(Systems { systems: rows.clone() })));
+        files.add("rows.json", writing::pretty(&Document::new(Systems { systems: rows.clone() })));
         files.write(folder)?;
     }
     if options.page {
@@ -101,7 +102,7 @@ fn add_samples(case: &Case, files: &mut Files, talk: &Talk) -> Result<(), Failur
     };
     let values = start.values().chain(samples.train.iter().flatten()).flatten();
     let bytes: Vec<u8> = values.flat_map(|&value| (value as f32).to_le_bytes()).collect();
-    files.add(format!("{}.json", case.name), output::pretty(&task));
+    files.add(format!("{}.json", case.name), writing::pretty(&task));
     files.add(format!("{}.f32", case.name), bytes);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Weights as pictures, where the inputs are one: 64 features are 8 x 8 pixels.
 
-use crate::page::charts;
+use crate::report::page::charts;
 use std::fmt::Write;
 
 /// Pictures of a tensor that are drawn; the others look alike.
@@ -9,7 +9,7 @@ const MOST: usize = 12;
 const SIDES: std::ops::RangeInclusive<usize> = 4..=32;
 
 /// The picture that the weights of one unit make.
-pub struct Picture {
+pub(super) struct Picture {
     /// Name of the tensor, and the unit where it has several.
     pub name: String,
     side: usize,
@@ -19,7 +19,7 @@ pub struct Picture {
 impl Picture {
     /// The pictures of a tensor of this shape over so many features, the last index of which may begin with a bias; none where its weights are
     /// not one per feature, or the features no square.
-    pub fn of(name: &str, shape: &[u32], values: &[f64], features: usize, bias: bool) -> Vec<Picture> {
+    pub(super) fn of(name: &str, shape: &[u32], values: &[f64], features: usize, bias: bool) -> Vec<Picture> {
         let side = features.isqrt();
         let inputs = features + usize::from(bias);
         let fits = shape.last().is_some_and(|&last| last as usize == inputs) && side * side == features;
@@ -39,7 +39,7 @@ impl Picture {
     }
 
     /// Blue is positive, red negative, pale is small.
-    pub fn svg(&self) -> String {
+    pub(super) fn svg(&self) -> String {
         let size = (self.side * 10) as f64;
         let mut svg = charts::opening(&format!("weights {}", self.name), size, size);
         let most = self.pixels.iter().copied().map(f64::abs).fold(f64::MIN_POSITIVE, f64::max);

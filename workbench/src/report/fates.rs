@@ -3,12 +3,12 @@
 //!     12 | g[i] = d * x[i];        fused into line 5: its product is part of the update `w`
 //!     13 | loss = d * d;           not computed: nothing asks for it
 
+use crate::{Function, Project, Samples};
 use arch::diagnostic::line_column;
 use arch::{Code, Diagnostic};
 use compiler::fixed::{Operation, Program};
 use compiler::tensor;
 use std::collections::{BTreeMap, BTreeSet};
-use workbench::{Function, Project, Samples};
 
 /// What is said of what no result, and no update, depends on.
 const LEFT_OUT: &str = "not computed: nothing asks for it";
@@ -75,7 +75,7 @@ fn names(parsed: &tensor::Program, program: &Program) -> Vec<(String, String)> {
 }
 
 #[cfg(test)]
-#[path = "../sim/tests/cases/mod.rs"]
+#[path = "../../../sim/tests/cases/mod.rs"]
 mod cases;
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
 
     /// The TABLA programs of a folder.
     fn programs(folder: &str) -> Vec<PathBuf> {
-        let entries = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).read_dir().unwrap();
+        let entries = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder).read_dir().unwrap();
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "t"));
         paths.sort();

@@ -5,12 +5,12 @@
 //! | `rtl/device/*.v` | those modules of the grid that name cells of the device, for its tools |
 //! | `vivado.tcl`, `tabla.xdc` | project, block design, bitstream; its constraints |
 
-use crate::files::verilog;
-use crate::output::Files;
+use crate::Project;
+use crate::build::verilog;
+use crate::writing::Files;
 use arch::Machine;
 use fpga::vivado;
 use hdl::shell;
-use workbench::Project;
 
 /// Add them, if the board is one of these; `generic` is the grid's text for every tool, `around` the files of the shell.
 pub fn add(files: &mut Files, project: &Project, machine: &Machine, generic: &str, around: Vec<String>) {

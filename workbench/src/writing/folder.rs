@@ -11,6 +11,7 @@
 //! folder and those above it, which others stand in; in folders with much that is not ours; on file systems without exchange.
 
 use super::{Files, LEFTOVERS, Leftover, TEMPORARY, folder_of};
+use crate::failure::Failure;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +19,6 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
-use workbench::Failure;
 
 /// The hashes of a folder, as `sha256sum --check` reads them.
 pub const SUMS: &str = "SHA256SUMS";

@@ -7,20 +7,20 @@ pub mod placement_map;
 pub mod timeline;
 mod weights;
 
-use crate::commands::train;
 use crate::documents::Document;
-use crate::page::charts::{Scale, Series};
-use crate::page::placement_map::Map;
-use crate::page::timeline::Timeline;
-use crate::page::weights::Picture;
+use crate::report::page::charts::{Scale, Series};
+use crate::report::page::placement_map::Map;
+use crate::report::page::timeline::Timeline;
+use crate::report::page::weights::Picture;
+use crate::report::trained;
 use crate::report::{Report, ReportDocument};
+use crate::simulated::Bound;
+use crate::training::{Outcome, Point};
+use crate::{Design, Failure, Project, samples, system};
 use minijinja::value::ViaDeserialize;
 use minijinja::{AutoEscape, Environment, Value as Inserted, context};
 use serde_json::{Value, json};
 use sim::train::metrics::Metrics;
-use workbench::simulated::Bound;
-use workbench::training::{Outcome, Point};
-use workbench::{Design, Failure, Project, samples, system};
 
 /// What a curve runs over.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,13 +42,13 @@ pub struct Page<'a> {
     /// Two steps on the array.
     pub timeline: &'a Timeline,
     /// What repeats the run.
-    pub command: String,
+    pub command: &'a str,
 }
 
 impl Page<'_> {
     /// For programs.
     pub fn document(&self) -> ReportDocument<'_> {
-        let training = train::document(self.outcome, self.project, &self.design.samples, None);
+        let training = trained::document(self.outcome, self.project, &self.design.samples, None);
         ReportDocument {
             training: Some(Document::new(training)),
             timeline: Some(self.timeline),
@@ -59,7 +59,7 @@ impl Page<'_> {
 
     /// For terminals.
     pub fn text(&self) -> String {
-        let training = train::table(self.outcome, self.project, &self.design.samples);
+        let training = trained::table(self.outcome, self.project, &self.design.samples);
         let mut text = format!("{training}\n{}\n{}", self.report.text(), self.timeline.text());
         text.push_str("\nplacement\n");
         for map in self.maps() {
@@ -165,7 +165,7 @@ impl Page<'_> {
         let (part, judged) = last.test.as_ref().map_or(("training", &last.train), |test| ("test", test));
         let golden = &self.outcome.results[0];
         let of_golden = golden.test.as_ref().map_or(golden.train.loss, |test| test.loss);
-        let (score, value) = train::score(judged);
+        let (score, value) = trained::score(judged);
         let cycles = &document["cycles"];
         let bound = match bound_by {
             Bound::Grid => "the grid",
@@ -174,7 +174,7 @@ impl Page<'_> {
         let mut tiles = vec![(large(speed), format!("samples per second of the whole board, limited by {bound}"))];
         if let Some(seconds) = document["training"]["seconds"].as_f64() {
             let samples = document["training"]["samples"].as_f64().unwrap_or(0.0);
-            tiles.push((train::time(seconds), format!("of computing for {} samples", large(samples))));
+            tiles.push((trained::time(seconds), format!("of computing for {} samples", large(samples))));
         }
         tiles.push((value, format!("{score} on the {part} part")));
         if self.outcome.results.len() > 1 {
@@ -220,9 +220,9 @@ impl Page<'_> {
     /// The template is wrong: a bug of ours.
     pub fn html(&self) -> Result<String, Failure> {
         let document = serde_json::to_value(self.document()).expect("a report is names and numbers");
-        let (score_name, _) = train::score(&self.outcome.results[0].train);
+        let (score_name, _) = trained::score(&self.outcome.results[0].train);
         let number = |value: f64| format!("{value:.5}");
-        let score = |metrics: Option<&Metrics>| metrics.map_or("-".to_owned(), |metrics| train::score(metrics).1);
+        let score = |metrics: Option<&Metrics>| metrics.map_or("-".to_owned(), |metrics| trained::score(metrics).1);
         let results: Vec<Value> = self
             .outcome
             .results
@@ -283,7 +283,7 @@ impl Page<'_> {
             value.map_or("-".to_owned(), |value| format!("{value:.5}"))
         });
         let bug = |error: minijinja::Error| Failure::Bug(format!("the report page: {error:#}"));
-        environment.add_template("page", include_str!("page/page.html")).map_err(bug)?;
+        environment.add_template("page", include_str!("page.html")).map_err(bug)?;
         let template = environment.get_template("page").map_err(bug)?;
         template.render(context! { ..figures, ..Inserted::from_serialize(&document) }).map_err(bug)
     }

@@ -12,13 +12,13 @@
 //!
 //! A grid with its program inside has no shell: drivers load programs.
 
-use crate::commands::build::LICENCE;
-use crate::files::{fusesoc, testbench, verilog};
-use crate::output::Files;
+use crate::Project;
+use crate::build::LICENCE;
+use crate::build::{fusesoc, testbench, verilog};
+use crate::writing::Files;
 use arch::Machine;
 use fpga::{driver, ipxact, litex};
 use hdl::shell;
-use workbench::Project;
 
 /// Add them; `grid` are the files of the grid. The files of the shell alone.
 pub fn add(files: &mut Files, project: &Project, machine: &Machine, grid: &[String]) -> Vec<String> {

@@ -1,8 +1,12 @@
 //! JSON documents: what all of them have. Each command has a type for the rest, from which its schema is derived.
 
+mod messages;
+
+use crate::failure::Failure;
 use schemars::JsonSchema;
 use serde::Serialize;
-use workbench::Failure;
+
+pub use messages::messages;
 
 /// A document.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -109,6 +113,7 @@ pub struct Problem {
     /// The file it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// Where it is wrong.
     #[serde(flatten)]
     pub place: Option<Place>,
     /// What stands at the place.
@@ -135,6 +140,7 @@ impl Problem {
 pub struct ProblemNote {
     /// What is there.
     pub message: String,
+    /// Where.
     #[serde(flatten)]
     pub place: Place,
 }

@@ -1,13 +1,32 @@
 //! What an image costs: cycles by source line, distance to the bounds, memories, resources.
 //!
 //! Text and JSON are two views of one [`Report`].
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`fates`] | what became of the lines and names of the source |
+//! | [`explanation`] | where and when everything is done |
+//! | [`trained`] | what a training gave |
+//! | [`page`] | all of it on one page, from what is [`measured`] |
+//! | [`figures`] | figures as lines of a text |
 
-use crate::commands::train::Trained;
+pub mod explanation;
+pub mod fates;
+pub mod figures;
+pub mod measured;
+pub mod page;
+pub mod trained;
+
+use crate::board::ChosenBoard;
+use crate::config::Microcode;
 use crate::documents::Document;
-use crate::fates::Fates;
-use crate::page::placement_map::Map;
-use crate::page::timeline::Timeline;
-use crate::render;
+use crate::report::fates::Fates;
+use crate::report::page::placement_map::Map;
+use crate::report::page::timeline::Timeline;
+use crate::report::trained::Trained;
+use crate::resources::{self, Estimate};
+use crate::saturation::{Saturation, Unit};
+use crate::{Design, Failure, Function, Plan, Project};
 use arch::Image;
 use compiler::fixed::{NumberReport, Program};
 use compiler::search::Compiled;
@@ -16,11 +35,8 @@ use serde::Serialize;
 use sim::ladder::Climb;
 use sim::pace::{Pace, multiply_adds};
 use std::collections::BTreeMap;
-use workbench::board::ChosenBoard;
-use workbench::config::Microcode;
-use workbench::resources::{self, Estimate};
-use workbench::saturation::{Saturation, Unit};
-use workbench::{Design, Failure, Function, Plan, Project};
+
+pub use measured::Measured;
 
 /// What an image costs.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -57,6 +73,7 @@ pub struct Report {
 /// `report.json`: what `build` and `report` write; training, timeline and placement are from `report`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ReportDocument<'a> {
+    /// What the image costs.
     #[serde(flatten)]
     pub report: &'a Report,
     /// The training that was measured.
@@ -295,7 +312,7 @@ impl Report {
             board.clock_mhz,
             self.measured_on
         );
-        text.push_str(&render::pace(&cycles.pace));
+        text.push_str(&figures::pace(&cycles.pace));
         text.push_str(&format!("samples per second  {:10.0}\n", cycles.samples_per_second));
         if cycles.tiles > 1 {
             text.push_str(&format!("tiles of a batch    {:10}\n", cycles.tiles));
@@ -325,7 +342,7 @@ impl Report {
         if self.saturations.is_empty() {
             text.push_str("\nno result saturated\n");
         } else {
-            text += &format!("\nsaturated results\n{}", render::saturations(&self.saturations));
+            text += &format!("\nsaturated results\n{}", figures::saturations(&self.saturations));
         }
         text
     }

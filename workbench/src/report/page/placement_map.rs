@@ -2,7 +2,7 @@
 //!
 //! What is loaded is followed beat by beat; what is computed lies where the axes of its dimensions say.
 
-use crate::page::charts;
+use crate::report::page::charts;
 use arch::Image;
 use compiler::placed::Axis;
 use schemars::JsonSchema;

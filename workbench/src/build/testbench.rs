@@ -7,8 +7,12 @@
 //!                 ├─ control.hex               load the program, start the run
 //!                 └─ input.hex, expected.hex   what goes in, what comes out and when
 
-use crate::commands::build::LICENCE;
-use crate::output::Files;
+use crate::Design;
+use crate::Failure;
+use crate::Function;
+use crate::build::LICENCE;
+use crate::engines::{EngineMaker, Rung, Which};
+use crate::writing::Files;
 use arch::axi::{self, Cause, Geometry};
 use arch::{Image, registers, timing};
 use hdl::shell;
@@ -16,10 +20,6 @@ use sim::array::Array;
 use sim::grid::{Recorded, Session, Stalls};
 use sim::train::engine::Engine;
 use std::fmt::Write;
-use workbench::Design;
-use workbench::Failure;
-use workbench::Function;
-use workbench::engines::{EngineMaker, Rung, Which};
 
 /// Steps that are simulated, unless the data has fewer.
 const STEPS: usize = 16;

@@ -5,7 +5,8 @@
 //!     trees                  ▓▓    ▓                ░░
 //!     roots                     ▓▓▓  ▓                ░░░
 
-use crate::page::charts;
+use crate::Failure;
+use crate::report::page::charts;
 use arch::Image;
 use arch::image::Annotated;
 use arch::origin::Lines;
@@ -17,7 +18,6 @@ use sim::array::watch::Observation;
 use sim::driver::{Driver, Run, Words};
 use sim::grid::{CycleResult, Grid, Stalls};
 use std::fmt::{Display, Write};
-use workbench::Failure;
 
 /// Steps that fill the machine before the two that are shown.
 const BEFORE: u32 = 3;

@@ -5,12 +5,12 @@
 //!
 //! `fusesoc --cores-root . run --target=sim tabla-gen:generated:NAME`
 
-use crate::commands::build::LICENCE;
-use crate::files::verilog;
-use crate::output::Files;
+use crate::Project;
+use crate::build::LICENCE;
+use crate::build::verilog;
+use crate::writing::Files;
 use fpga::family::Family;
 use std::fmt::Write;
-use workbench::Project;
 
 /// Vendor and library of everything that is generated, for tools that want such names.
 pub const VENDOR: &str = "tabla-gen";

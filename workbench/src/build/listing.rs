@@ -1,6 +1,6 @@
 //! An image as text: placement, schedule, instructions.
 
-use crate::fates::Fates;
+use crate::report::fates::Fates;
 use arch::Image;
 use arch::image::Annotated;
 use compiler::placed::Axis;

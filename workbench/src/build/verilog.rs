@@ -7,7 +7,7 @@
 //!
 //! Paths in a list are relative to the output folder.
 
-use crate::output::Files;
+use crate::writing::Files;
 use arch::rtl;
 
 /// Where modules are.

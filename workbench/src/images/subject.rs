@@ -1,0 +1,83 @@
+//! What an image is made for: a function, or a training.
+
+use super::design::Design;
+use crate::failure::Failure;
+use crate::functions::Function;
+use crate::plan::Choices;
+use crate::progress::Progress;
+use crate::project::Project;
+use crate::records::Records;
+use crate::samples::Data;
+use compiler::fixed::{NumberReport, Program};
+use compiler::search::Compiled;
+use sim::pace::Pace;
+
+/// What an image is made for.
+pub enum Subject {
+    /// A program that trains nothing.
+    Function(Box<Function>),
+    /// A training.
+    Training(Box<Design>),
+}
+
+impl Subject {
+    /// A function, with records or made-up ones.
+    ///
+    /// # Errors
+    /// Whatever is wrong with program or records.
+    pub fn function(project: &Project, records: Option<&Records>, progress: &dyn Progress) -> Result<Subject, Failure> {
+        project.is_program()?;
+        Function::new(project, records, progress).map(|function| Subject::Function(Box::new(function)))
+    }
+
+    /// A training, from text and data to images.
+    ///
+    /// # Errors
+    /// Whatever is wrong with any of them.
+    pub fn training(
+        project: &Project,
+        data: &Data,
+        asked: &Choices,
+        progress: &dyn Progress,
+    ) -> Result<Subject, Failure> {
+        project.refuse_resident()?;
+        Design::new(project, data, asked, progress).map(|design| Subject::Training(Box::new(design)))
+    }
+
+    /// Cycles per sample or record, and what cannot be beaten.
+    ///
+    /// # Errors
+    /// The array is stuck.
+    pub fn pace(&self) -> Result<Pace, Failure> {
+        match self {
+            Subject::Function(function) => function.pace(),
+            Subject::Training(design) => design.pace(),
+        }
+    }
+
+    /// Refuse what the board of the project does not hold.
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub fn check_room(&self, project: &Project) -> Result<(), Failure> {
+        match self {
+            Subject::Function(function) => function.check_room(project),
+            Subject::Training(design) => design.check_room(project),
+        }
+    }
+
+    /// The image of a record or of an update, how its binary points were found, and its program.
+    ///
+    /// # Panics
+    /// Never: a training has updates.
+    pub fn parts(&self) -> (&Compiled, &NumberReport, &Program) {
+        match self {
+            Subject::Function(function) => (&function.climb.compiled, &function.numbers, &function.climb.fixed),
+            Subject::Training(design) => {
+                let (compiled, program) =
+                    design.images.full.as_ref().zip(design.lowered.full.as_ref()).expect("a training has updates");
+                (compiled, &design.lowered.numbers, program)
+            }
+        }
+    }
+}
