@@ -48,7 +48,7 @@ class Hardware:
 
     @property
     def bound_by(self) -> str:
-        """What sets the bound: `"multiply adds"`, `"input words"` and so on."""
+        """What sets the bound: `"multiply-adds"`, `"input words"` and so on."""
         return self.report["cycles"]["bound_by"]
 
     @property
