@@ -33,6 +33,7 @@ impl<T> Document<T> {
     }
 
     /// Say what is wrong with the result itself: two rungs of the ladder disagree, or values were clipped.
+    #[must_use]
     pub fn failed(mut self, failure: Option<&Failure>) -> Document<T> {
         if let Some(failure @ (Failure::Mismatch(message) | Failure::Saturated(message))) = failure {
             self.diagnostics.push(Problem::error(failure.code(), message));
