@@ -2,12 +2,14 @@
 
 use crate::arguments::{Global, Init, TemplateName};
 use crate::output::{self, Talk};
+use arch::Machine;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 use workbench::documents::Document;
-use workbench::writing::Files;
-use workbench::{Failure, library};
+use workbench::functions::is_function;
+use workbench::writing::{self, Files};
+use workbench::{Choices, Data, Failure, Project, Records, Request, Subject, library};
 
 /// A new project.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -179,6 +181,17 @@ pub fn run(global: &Global, options: &Init, talk: &Talk) -> Result<(), Failure> 
     files.add("README.md", template.readme());
     files.add(template.data.0, template.data.2.bytes());
     files.write(folder)?;
+    if options.board.is_some()
+        && let Some(machine) = routable(folder, &template)
+    {
+        let path = folder.join("board.toml");
+        writing::write_file(&path, on_grid(&library::read(&path)?.text, &machine).as_bytes())?;
+        talk.say(format!(
+            "board.toml has {} x {} PEs: more would not be placed and routed",
+            machine.pus(),
+            machine.pes_per_pu()
+        ));
+    }
     let folder = folder.display().to_string();
     talk.say(format!("wrote {folder}; try: cd {folder} && tabla-gen {} --config board.toml", template.first));
     let names: Vec<String> = files.names().map(|path: &Path| path.display().to_string()).collect();
@@ -187,6 +200,33 @@ pub fn run(global: &Global, options: &Init, talk: &Talk) -> Result<(), Failure> 
         || names.iter().fold(String::new(), |text, name| text + name + "\n"),
         || Document::new(Begun { folder: folder.clone(), files: names.clone() }),
     )
+}
+
+/// A smaller grid for the project, if place and route would have no room with that of its configuration. What is wrong with the project is
+/// said when it is used.
+fn routable(folder: &Path, template: &Template) -> Option<Machine> {
+    let project = Project::open(&Request { config: Some(folder.join("board.toml")), ..Request::default() }).ok()?;
+    let subject = if is_function(&project, false, false).ok()? {
+        let records = Records::open(&folder.join(template.data.0)).ok()?;
+        Subject::function(&project, Some(&records), &())
+    } else {
+        Subject::training(&project, &Data::default(), &Choices::default(), &())
+    };
+    subject.ok()?.routable(&project)
+}
+
+/// A configuration with another grid.
+fn on_grid(config: &str, machine: &Machine) -> String {
+    let grid = [("pus", machine.pus()), ("pes_per_pu", machine.pes_per_pu()), ("stream_words", machine.stream_words())];
+    let mut text = "# The grid is smaller than that of the board's configuration: with this program, place and route would have no room for that one.\n".to_owned();
+    for line in config.lines() {
+        let key = line.split_once('=').map(|(key, _)| key.trim());
+        match grid.iter().find(|(name, _)| key == Some(name)) {
+            Some((name, value)) => text.push_str(&format!("{name} = {value}\n")),
+            None => text.push_str(&format!("{line}\n")),
+        }
+    }
+    text
 }
 
 /// The irises with the names of their classes in place of numbers.

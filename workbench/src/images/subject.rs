@@ -1,6 +1,8 @@
 //! What an image is made for: a function, or a training.
 
 use super::design::Design;
+use super::too_large;
+use crate::config::Microcode;
 use crate::failure::Failure;
 use crate::functions::Function;
 use crate::plan::Choices;
@@ -8,6 +10,7 @@ use crate::progress::Progress;
 use crate::project::Project;
 use crate::records::Records;
 use crate::samples::Data;
+use arch::Machine;
 use compiler::fixed::{NumberReport, Program};
 use compiler::search::Compiled;
 use sim::pace::Pace;
@@ -63,6 +66,23 @@ impl Subject {
         match self {
             Subject::Function(function) => function.check_room(project),
             Subject::Training(design) => design.check_room(project),
+        }
+    }
+
+    /// A smaller grid, if that of the project leaves place and route no room on its board: the largest by halves of its rows and columns.
+    pub fn routable(&self, project: &Project) -> Option<Machine> {
+        let (compiled, _, program) = self.parts();
+        let hardware = match project.config.build.microcode {
+            Microcode::Ram => hdl::Design::Loadable(&compiled.image.machine),
+            Microcode::Rom => hdl::Design::Fixed(&compiled.image, ""),
+        };
+        match self {
+            Subject::Function(_) => too_large::routable(project, hardware, &[program]),
+            Subject::Training(design) => {
+                let rest = design.lowered.rest.iter();
+                let programs: Vec<&Program> = rest.chain([program, &design.lowered.predict]).collect();
+                too_large::routable(project, hardware, &programs)
+            }
         }
     }
 

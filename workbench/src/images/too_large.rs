@@ -37,6 +37,12 @@ fn smaller(room: &Room, programs: &[&Program], spec: &MachineSpec, machine: &Mac
     })
 }
 
+/// A grid that the board holds with room to place and route, if that of a design is too large for it.
+pub(crate) fn routable(project: &Project, design: hdl::Design<'_>, programs: &[&Program]) -> Option<Machine> {
+    let room = project.wanted().board?.to_route();
+    if room.lacks(design).is_empty() { None } else { smaller(&room, programs, &project.spec(), design.machine()) }
+}
+
 /// Refuse a design that the board of its project does not hold, with what would fit: a smaller grid, or a smaller batch if there is one
 /// (`batch` looks for it).
 ///
