@@ -54,6 +54,9 @@ fn a_new_project_of_every_kind() {
                 let part = cells["estimated"].as_f64().unwrap() / cells["available"].as_f64().unwrap();
                 assert!(part <= 0.8, "{cells}");
             }
+            // The board's own 100 MHz are those of a smaller program.
+            let config = fs::read_to_string(project.join("board.toml")).unwrap();
+            assert!(config.contains("[board]\nclock_mhz = 80.0\nname = \"ulx3s-85f\"\n"), "{config}");
             // Fisher's first flower of each class, as UCI's file has them.
             let table = fs::read_to_string(project.join("data.csv")).unwrap();
             for flower in ["5.1,3.5,1.4,0.2,setosa", "7.0,3.2,4.7,1.4,versicolor", "6.3,3.3,6.0,2.5,virginica"] {

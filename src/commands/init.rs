@@ -182,15 +182,11 @@ pub fn run(global: &Global, options: &Init, talk: &Talk) -> Result<(), Failure> 
     files.add(template.data.0, template.data.2.bytes());
     files.write(folder)?;
     if options.board.is_some()
-        && let Some(machine) = routable(folder, &template)
+        && let Some((clock_mhz, machine)) = routable(folder, &template)
     {
         let path = folder.join("board.toml");
-        writing::write_file(&path, on_grid(&library::read(&path)?.text, &machine).as_bytes())?;
-        talk.say(format!(
-            "board.toml has {} x {} PEs: more would not be placed and routed",
-            machine.pus(),
-            machine.pes_per_pu()
-        ));
+        let adapted = adapted(&library::read(&path)?.text, clock_mhz, machine.as_ref());
+        writing::write_file(&path, adapted.as_bytes())?;
     }
     let folder = folder.display().to_string();
     talk.say(format!("wrote {folder}; try: cd {folder} && tabla-gen {} --config board.toml", template.first));
@@ -202,28 +198,41 @@ pub fn run(global: &Global, options: &Init, talk: &Talk) -> Result<(), Failure> 
     )
 }
 
-/// A smaller grid for the project, if place and route would have no room with that of its configuration. What is wrong with the project is
-/// said when it is used.
-fn routable(folder: &Path, template: &Template) -> Option<Machine> {
+/// What place and route can do with this program: a clock, and a smaller grid if it would have no room with that of the configuration, whose clock
+/// and grid were measured with another program. What is wrong with the project is said when it is used.
+fn routable(folder: &Path, template: &Template) -> Option<(f64, Option<Machine>)> {
     let project = Project::open(&Request { config: Some(folder.join("board.toml")), ..Request::default() }).ok()?;
+    project.board.facts()?.io.as_ref()?;
     let subject = if is_function(&project, false, false).ok()? {
         let records = Records::open(&folder.join(template.data.0)).ok()?;
         Subject::function(&project, Some(&records), &())
     } else {
         Subject::training(&project, &Data::default(), &Choices::default(), &())
     };
-    subject.ok()?.routable(&project)
+    Some((slower(project.board.clock_mhz), subject.ok()?.routable(&project)))
 }
 
-/// A configuration with another grid.
-fn on_grid(config: &str, machine: &Machine) -> String {
-    let grid = [("pus", machine.pus()), ("pes_per_pu", machine.pes_per_pu()), ("stream_words", machine.stream_words())];
-    let mut text = "# The grid is smaller than that of the board's configuration: with this program, place and route would have no room for that one.\n".to_owned();
+/// Four fifths of a clock, in whole steps of 5 MHz; a slow one stays.
+fn slower(clock_mhz: f64) -> f64 {
+    if clock_mhz < 50.0 { clock_mhz } else { (clock_mhz * 0.8 / 5.0).floor() * 5.0 }
+}
+
+/// A configuration with another clock, and another grid.
+fn adapted(config: &str, clock_mhz: f64, machine: Option<&Machine>) -> String {
+    let grid = machine.map(|machine| {
+        [("pus", machine.pus()), ("pes_per_pu", machine.pes_per_pu()), ("stream_words", machine.stream_words())]
+    });
+    let less = if machine.is_some() { "Fewer PEs and a slower clock" } else { "A slower clock" };
+    let mut text = format!("# {less} than in the board's configuration, which was measured with another program.\n");
     for line in config.lines() {
-        let key = line.split_once('=').map(|(key, _)| key.trim());
-        match grid.iter().find(|(name, _)| key == Some(name)) {
+        let key = line.split_once('=').map_or("", |(key, _)| key.trim());
+        match grid.iter().flatten().find(|(name, _)| key == *name) {
             Some((name, value)) => text.push_str(&format!("{name} = {value}\n")),
+            None if key == "clock_mhz" => {}
             None => text.push_str(&format!("{line}\n")),
+        }
+        if line.trim() == "[board]" {
+            text.push_str(&format!("clock_mhz = {clock_mhz:?}\n"));
         }
     }
     text
