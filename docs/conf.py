@@ -25,9 +25,11 @@ html_title = "tabla-gen"
 html_theme = "furo"
 html_copy_source = False
 html_show_sourcelink = False
-extensions = ["myst_parser"]
+# Reads Markdown, too. Notebooks are shown with the outputs that are in them: scripts/python runs them.
+extensions = ["myst_nb"]
+nb_execution_mode = "off"
 root_doc = "README"
-include_patterns = ["README.md", *(f"{name}.md" for name in ABOUT), "docs/*.md", "docs/**/*.md", "examples/README.md"]
+include_patterns = ["README.md", *(f"{name}.md" for name in ABOUT), "docs/*.md", "docs/**/*.md", "examples/README.md", "python/*.ipynb"]
 exclude_patterns = ["**/target/**"]
 myst_heading_anchors = 4
 # Images with a width are written as HTML.
@@ -44,7 +46,7 @@ def pages():
         if name in found or name == root_doc or name in ABOUT:
             return
         found.append(name)
-        for target in re.findall(r"\]\(([^)#]+\.md)", page.read_text()):
+        for target in re.findall(r"\]\(([^)#]+\.(?:md|ipynb))", page.read_text()):
             linked = (page.parent / target).resolve()
             if linked.is_file():
                 later.append(linked)

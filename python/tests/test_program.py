@@ -243,6 +243,14 @@ def test_other_threads_go_on():
     assert len(counted) > 5
 
 
+def test_what_a_notebook_shows():
+    X, y = rows()
+    model = line().train(X, y, engine="array", curves=True)
+    shown = model._repr_html_()
+    assert "<polyline" in shown and "minimize s * squared(h, y);" in shown
+    assert "h = sum[i](w[i] * x[i]) + b;" in model.explain()._repr_html_()
+
+
 def test_version_and_names():
     assert tabla_gen.__version__.count(".") == 2
     assert repr(line()) == "<tabla_gen.Program line in TABLA>"
