@@ -108,8 +108,8 @@ def overhead(binary, repeats):
         "|---|---|---|---|---|",
     ]
     cases = [
-        ("logistic regression, breast cancer, array", "logistic", "breast_cancer", "array", 100),
-        ("network, digits, golden", "backpropagation", "digits", "golden", 100),
+        ("logistic regression, breast cancer, array", "logistic", "breast_cancer", "array", 400),
+        ("network, digits, golden", "backpropagation", "digits", "golden", 80),
     ]
     for title, program, data, engine, epochs in cases:
         path = ROOT / "examples" / f"{data}.csv"
