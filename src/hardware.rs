@@ -6,7 +6,7 @@ use crate::output::Talk;
 use arch::machine::MachineSpec;
 use arch::rtl::Rtl;
 use arch::tools::Toolbox;
-use arch::{Code, Diagnostic};
+use arch::{Code, Diagnostic, Machine};
 use fpga::board::Board as Facts;
 use fpga::floorplan;
 use fpga::flow::{FlowError, OpenFlow};
@@ -17,7 +17,9 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use workbench::Project;
+use workbench::project::Store;
 use workbench::resources::{self, Estimate};
+use workbench::sdram::{self, Place};
 use workbench::writing::Files;
 use workbench::{Failure, Source};
 
@@ -65,6 +67,8 @@ pub struct Hardware<'a> {
     pub flow: Option<OpenFlow>,
     /// Where everything is made.
     pub folder: PathBuf,
+    /// Rows of a sample store that the training takes, where it is known.
+    pub needed_rows: Option<u64>,
 }
 
 impl<'a> Hardware<'a> {
@@ -83,7 +87,7 @@ impl<'a> Hardware<'a> {
         if let Some(flow) = &flow {
             flow.clear(&folder).map_err(flow_failure)?;
         }
-        Ok(Hardware { project, facts, flow, folder })
+        Ok(Hardware { project, facts, flow, folder, needed_rows: None })
     }
 
     /// The design: the grid in the shell of its board; the grid alone where the shell is the vendor tool's business.
@@ -96,18 +100,45 @@ impl<'a> Hardware<'a> {
             return Ok(hdl::elaborate_with(design, leaves));
         };
         let hertz = |mhz: f64| (mhz * 1e6).round() as u64;
-        let store_rows = self.project.store_rows(design.machine())?;
+        let store = self.store(design.machine())?;
+        let grid_hz = hertz(self.project.board.clock_mhz);
+        let made = |facts| sdram::controller(facts, grid_hz, Place::Board, &Toolbox::default());
+        let sdram = store.in_sdram.then_some(self.facts).map(made).transpose()?;
         let board = shell::Board {
             pll: self.facts.device.family().pll(),
             pin_hz: hertz(self.facts.clock.pin_mhz),
-            grid_hz: hertz(self.project.board.clock_mhz),
+            grid_hz,
             baud: io.baud,
             leds: io.leds,
             lit_by_one: io.leds_lit == 1,
             pressed_is_one: io.button_pressed == 1,
-            store_rows,
+            store_rows: store.rows,
+            sdram: sdram.as_ref(),
         };
         shell::board_with(design, &board, leaves).map_err(|error| self.about_the_board(error.to_string()))
+    }
+
+    /// The sample store beside a grid.
+    ///
+    /// # Errors
+    /// As [`Project::store`].
+    pub fn store(&self, machine: &Machine) -> Result<Store, Failure> {
+        self.project.store(machine, self.needed_rows)
+    }
+
+    /// The places of all pins.
+    ///
+    /// # Errors
+    /// As [`Project::store`].
+    pub fn constraints(&self, machine: &Machine) -> Result<Option<Source>, Failure> {
+        let Some(known) = &self.project.board.known else { return Ok(None) };
+        let more = known.sdram_constraints.as_ref().filter(|_| known.facts.sdram.is_some());
+        let more = if self.store(machine)?.in_sdram { more } else { None };
+        let whole = |source: &Source| match more {
+            Some(more) => Source { name: source.name.clone(), text: format!("{}{}", source.text, more.text) },
+            None => source.clone(),
+        };
+        Ok(known.constraints.as_ref().map(whole))
     }
 
     /// A mistake in what the configuration says of the board.
@@ -128,11 +159,12 @@ impl<'a> Hardware<'a> {
         let machine = design.machine();
         let rtl = self.design(design)?;
         talk.say(format!("synthesis of {machine} for {}", self.facts.title));
-        let store_rows = self.project.store_rows(machine)?;
-        if store_rows > 0 {
-            talk.say(format!("sample store: {store_rows} rows of {} words", machine.stream_words()));
+        let store = self.store(machine)?;
+        if store.rows > 0 {
+            let place = if store.in_sdram { " in the SDRAM" } else { "" };
+            talk.say(format!("sample store: {} rows of {} words{place}", store.rows, machine.stream_words()));
         }
-        let (groups, middle) = shell::multipliers(machine, self.facts.device.family().leaves(), store_rows > 0);
+        let (groups, middle) = shell::multipliers(machine, self.facts.device.family().leaves(), store.rows > 0);
         let anchors = floorplan::plan(&self.facts.device, &groups, &middle);
         yosys::synthesise_at(&rtl, self.facts.device.family(), &anchors, &self.folder, &Toolbox::default())
             .map_err(|error| synthesis_failure(&error))
@@ -142,12 +174,11 @@ impl<'a> Hardware<'a> {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn add_flow(&self, seed: u32) -> Result<(), Failure> {
-        let known = self.project.board.known.as_ref().and_then(|known| known.constraints.as_ref());
-        let (Some(flow), Some(constraints)) = (&self.flow, known) else { return Ok(()) };
+    pub fn add_flow(&self, machine: &Machine, seed: u32) -> Result<(), Failure> {
+        let (Some(flow), Some(constraints)) = (&self.flow, self.constraints(machine)?) else { return Ok(()) };
         let mut files = Files::new();
         files.add("Makefile", flow.makefile(seed, &self.facts.programmer));
-        files.add(flow.constraints(), constraints.text.clone());
+        files.add(flow.constraints(), constraints.text);
         files.write(&self.folder)
     }
 

@@ -89,12 +89,12 @@ fn library() -> Library {
     library_of(&facts())
 }
 
-fn library_of(facts: &shell::Board) -> Library {
+fn library_of(facts: &shell::Board<'_>) -> Library {
     let rtl = shell::board(&machine(), facts).unwrap();
     Library::build(&rtl, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn facts() -> shell::Board {
+fn facts() -> shell::Board<'static> {
     shell::Board {
         pll: None,
         pin_hz: 4_000_000,
@@ -104,6 +104,7 @@ fn facts() -> shell::Board {
         lit_by_one: true,
         pressed_is_one: true,
         store_rows: 0,
+        sdram: None,
     }
 }
 

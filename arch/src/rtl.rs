@@ -7,6 +7,8 @@ pub enum Direction {
     Input,
     /// Driven by the design.
     Output,
+    /// Driven by one side at a time: a pin.
+    Both,
 }
 
 /// One port of the top module.

@@ -7,6 +7,7 @@
 //! Hardware, its model, the host and docs/store.md read this one table.
 
 use crate::image::{Feed, Image};
+use crate::machine::Machine;
 
 /// Address bits 19..16 of the control port: the region of the store, which no grid has.
 pub const REGION: u32 = 7;
@@ -27,6 +28,10 @@ pub const EPOCHS_LEFT: u32 = ROWS + 5;
 pub const TAG: u32 = ROWS + 6;
 /// Read only: the row that is filled or read next.
 pub const ROW: u32 = ROWS + 7;
+/// Read only: how the memory of the store is, a [`State`].
+pub const STATUS: u32 = ROWS + 8;
+/// Read only: the address of the first word of the memory that was wrong when it was tested.
+pub const WRONG: u32 = ROWS + 9;
 /// First entry of the pattern, write only.
 pub const PATTERN: u32 = ROWS + 0x100;
 
@@ -61,8 +66,33 @@ impl Mode {
     ];
 }
 
+/// How the memory of a store is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum State {
+    /// It keeps rows.
+    Ready = 0,
+    /// It is started and tested after power-on.
+    Starting = 1,
+    /// It gave other words than were written.
+    Failed = 2,
+}
+
+impl State {
+    /// All of them, with name and meaning: the table of docs/store.md.
+    pub const ALL: [(State, &'static str, &'static str); 3] = [
+        (State::Ready, "READY", "it keeps rows; block memory is always ready"),
+        (State::Starting, "STARTING", "an SDRAM is started and tested after power-on; nothing is filled or played"),
+        (State::Failed, "FAILED", "an SDRAM gave other words than were written; nothing is filled or played"),
+    ];
+
+    /// The one that a register says. `None`: there is no such state.
+    pub fn of(word: u32) -> Option<State> {
+        State::ALL.into_iter().map(|(state, ..)| state).find(|&state| state as u32 == word)
+    }
+}
+
 /// The registers, with name, access and meaning: the table of docs/store.md.
-pub const REGISTERS: [(u32, &str, &str, &str); 9] = [
+pub const REGISTERS: [(u32, &str, &str, &str); 11] = [
     (ROWS, "ROWS", "read", "rows of the store, each as wide as a beat; 0 where there is none"),
     (
         MODE,
@@ -81,6 +111,8 @@ pub const REGISTERS: [(u32, &str, &str, &str); 9] = [
         "the host's name for the contents; 0 after power-on and from the beginning of a FILL on",
     ),
     (ROW, "ROW", "read", "the row that is filled or read next"),
+    (STATUS, "STATUS", "read", "how the memory is"),
+    (WRONG, "WRONG", "read", "of an SDRAM that failed: the address of the first wrong word"),
     (
         PATTERN,
         "PATTERN",
@@ -88,6 +120,12 @@ pub const REGISTERS: [(u32, &str, &str, &str); 9] = [
         "first of 64 entries: beats in bits 15..0, log2 of the words of a beat in 18..16, last in 19",
     ),
 ];
+
+/// Words of `bits` bits that a row of the store takes in a memory of such words, and the logarithm of the words from one row to the next.
+pub fn row_in_words(machine: &Machine, bits: u32) -> (u32, u32) {
+    let words = (machine.word() * machine.stream_words()).div_ceil(bits);
+    (words, words.next_power_of_two().ilog2())
+}
 
 /// Beats of equally many words that follow each other in a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -235,8 +273,10 @@ mod tests {
             let row = format!("| {number:#07x} | {name} | {access} | {meaning} |");
             assert!(page.contains(&row), "docs/store.md lacks: {row}");
         }
-        for (mode, name, meaning) in Mode::ALL {
-            let row = format!("| {} | {name} | {meaning} |", mode as u32);
+        let modes = Mode::ALL.map(|(mode, name, meaning)| (mode as u32, name, meaning));
+        let states = State::ALL.map(|(state, name, meaning)| (state as u32, name, meaning));
+        for (number, name, meaning) in modes.into_iter().chain(states) {
+            let row = format!("| {number} | {name} | {meaning} |");
             assert!(page.contains(&row), "docs/store.md lacks: {row}");
         }
     }

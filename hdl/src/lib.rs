@@ -120,7 +120,11 @@ fn head(machine: &Machine) -> String {
 /// Ports as a module declares them.
 fn declared(ports: &[Port]) -> String {
     rtl::ports::commented_ports(ports.iter().map(|port| {
-        let direction = if port.direction == Direction::Input { "input " } else { "output" };
+        let direction = match port.direction {
+            Direction::Input => "input ",
+            Direction::Output => "output",
+            Direction::Both => "inout ",
+        };
         let range = if port.width == 1 { String::new() } else { format!("[{}:0] ", port.width - 1) };
         (format!("{direction} wire {range}{}", port.name), port.name.clone())
     }))

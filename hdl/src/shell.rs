@@ -13,7 +13,7 @@ mod pll;
 pub use axi::{AXI_TOP, axi, axi_modules, axi_shell};
 
 use crate::datapath::multiplier;
-use crate::store::STORED_TOP;
+use crate::store::{STORED_TOP, Sdram};
 use crate::{Design, Leaves, TOP};
 use arch::device::Pll;
 use arch::link::{self, Command, Status};
@@ -33,7 +33,7 @@ const HOST_LINK: &str = include_str!("shell/serial/host_link.v");
 
 /// Facts of a board, from its board file.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Board {
+pub struct Board<'a> {
     /// What makes the clock; none: the grid runs at the clock of the pin.
     pub pll: Option<&'static Pll>,
     /// The clock at the pin.
@@ -50,6 +50,8 @@ pub struct Board {
     pub pressed_is_one: bool,
     /// Rows of the sample store before the grid; 0: there is none.
     pub store_rows: u32,
+    /// Where its rows are, if not in block memory.
+    pub sdram: Option<&'a Sdram>,
 }
 
 /// Why a board has no top.
@@ -87,13 +89,18 @@ fn mhz(hz: u64) -> f64 {
     hz as f64 / 1e6
 }
 
-impl Board {
+impl Board<'_> {
     /// The grid's clock that the PLL really makes, in Hz.
     ///
     /// # Errors
     /// There is none near `grid_hz`.
     pub fn clock_hz(&self) -> Result<u64, ShellError> {
         Ok(pll::setting(self.pll, self.pin_hz, self.grid_hz)?.hz)
+    }
+
+    /// Pins of an SDRAM that is outside.
+    fn sdram_pins(&self) -> Vec<Port> {
+        self.sdram.filter(|sdram| sdram.model.is_none()).map(Sdram::pins).unwrap_or_default()
     }
 
     /// Clock cycles of one bit on the serial line.
@@ -112,7 +119,7 @@ impl Board {
 ///
 /// # Errors
 /// The board's clocks are impossible.
-pub fn board<'a>(design: impl Into<Design<'a>>, board: &Board) -> Result<Rtl, ShellError> {
+pub fn board<'a>(design: impl Into<Design<'a>>, board: &Board<'_>) -> Result<Rtl, ShellError> {
     board_with(design, board, Leaves::GENERIC)
 }
 
@@ -120,11 +127,11 @@ pub fn board<'a>(design: impl Into<Design<'a>>, board: &Board) -> Result<Rtl, Sh
 ///
 /// # Errors
 /// The board's clocks are impossible.
-pub fn board_with<'a>(design: impl Into<Design<'a>>, board: &Board, leaves: Leaves) -> Result<Rtl, ShellError> {
+pub fn board_with<'a>(design: impl Into<Design<'a>>, board: &Board<'_>, leaves: Leaves) -> Result<Rtl, ShellError> {
     let design = design.into();
     let top = board_text(design.machine(), board)?;
     let port = |name: &str, direction, width| Port { name: name.to_owned(), direction, width };
-    let ports = vec![
+    let mut ports = vec![
         port("clock_pin", Direction::Input, 1),
         port("button", Direction::Input, 1),
         port("uart_rx", Direction::Input, 1),
@@ -133,9 +140,11 @@ pub fn board_with<'a>(design: impl Into<Design<'a>>, board: &Board, leaves: Leav
     ];
     let grid = match board.store_rows {
         0 => crate::elaborate_with(design, leaves),
-        rows => crate::store::stored_with(design, rows, leaves),
+        rows => crate::store::stored_with(design, rows, board.sdram, leaves),
     };
-    Ok(Rtl { top: BOARD_TOP.to_owned(), verilog: [grid.verilog, link_modules(), top].join("\n"), ports })
+    let model = board.sdram.and_then(Sdram::simulation).map(|(module, _)| module + "\n").unwrap_or_default();
+    ports.extend(board.sdram_pins());
+    Ok(Rtl { top: BOARD_TOP.to_owned(), verilog: [grid.verilog, link_modules(), model + &top].join("\n"), ports })
 }
 
 /// The multiplier blocks of a board's grid that have names, as paths in the flat netlist: those of each PU, and those beside the PUs.
@@ -209,7 +218,7 @@ fn with_constants(text: &str) -> String {
     text.replace("//CONSTANTS", &lines.join("\n")).replace("//CHECKSUM", &checksum)
 }
 
-fn board_text(machine: &Machine, board: &Board) -> Result<String, ShellError> {
+fn board_text(machine: &Machine, board: &Board<'_>) -> Result<String, ShellError> {
     let setting = pll::setting(board.pll, board.pin_hz, board.grid_hz)?;
     let divisor = board.divisor()?;
     let pll = pll::instance(board.pll, board.pin_hz, setting);
@@ -226,10 +235,16 @@ fn board_text(machine: &Machine, board: &Board) -> Result<String, ShellError> {
     let pressed = if board.pressed_is_one { "button" } else { "!button" };
     let (last, address) = (word - 1, registers::ADDRESS_BITS - 1);
     let grid = if board.store_rows > 0 { STORED_TOP } else { TOP };
+    let pins = crate::store::declarations(&board.sdram_pins());
+    let model = board.sdram.and_then(Sdram::simulation).map(|(_, instance)| instance).unwrap_or_default();
+    let connected = board
+        .sdram
+        .map(|sdram| format!("        .power_on(reset),\n{},\n", crate::store::connected(sdram.pins())))
+        .unwrap_or_default();
     Ok(format!(
         "// {BOARD_TOP}: the grid behind the serial port of a board.
 module {BOARD_TOP} (
-    input  wire clock_pin,             // {} MHz
+{pins}    input  wire clock_pin,             // {} MHz
     input  wire button,                // resets grid and link
     input  wire uart_rx,               // {} bits per second, {divisor} clock cycles each
     output wire uart_tx,
@@ -276,8 +291,8 @@ module {BOARD_TOP} (
         .out_data(out_data), .out_valid(out_valid), .out_ready(out_ready),
         .session(session), .active(active), .failed(failed)
     );
-    {grid} grid (
-        .clock(clock), .reset(grid_reset), .control_write(control_write), .control_address(control_address),
+{model}    {grid} grid (
+{connected}        .clock(clock), .reset(grid_reset), .control_write(control_write), .control_address(control_address),
         .control_data(control_data), .control_read(control_read),
         .in_data(in_data), .in_valid(in_valid), .in_ready(in_ready),
         .out_data(out_data), .out_valid(out_valid), .out_ready(out_ready)

@@ -27,21 +27,21 @@ use workbench::writing::{self, Files};
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
     let project = subject::project(global, target.program.as_deref(), &target.entry)?;
     let out = project.out_folder(global.out.as_deref());
-    let hardware = Hardware::new(&project, &out)?;
+    let mut hardware = Hardware::new(&project, &out)?;
     let built = build::everything(&project, target, talk)?;
+    hardware.needed_rows = built.needed_rows;
     let Built { files, .. } = &built;
     let Some(flow) = &hardware.flow else {
         files.publish(&out, Earlier::Removed)?;
         return vivado(&hardware, &out, global.format, talk);
     };
-    let known = project.board.known.as_ref().and_then(|known| known.constraints.as_ref());
-    let Some(constraints) = known else {
+    let Some(constraints) = hardware.constraints(&built.machine)? else {
         return Err(Failure::Usage(format!("{} has no pins: its file has no table [io]", hardware.facts.title)));
     };
     files.publish(&out, Earlier::Removed)?;
     let netlist = hardware.synthesise(built.design(), talk)?;
     let (text, synthesis) = hardware.synthesis_report(built.design(), &netlist);
-    hardware.add_flow(SEEDS[0])?;
+    hardware.add_flow(&built.machine, SEEDS[0])?;
     let mut progress = |seed: u32, routed: Option<&fpga::flow::Routed>| match routed {
         None => talk.detail(format!("place and route with seed {seed}")),
         Some(routed) => {

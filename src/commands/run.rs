@@ -23,6 +23,7 @@ use workbench::report::figures;
 use workbench::saturation::{self, Saturation, Unit};
 use workbench::serial::{Address, AttachedBoard, BAUD, SIMULATED};
 use workbench::simulated::{Facts, SimulatedLine};
+use workbench::system;
 use workbench::{Failure, Function, Project, documents};
 
 /// What a function gave on a board.
@@ -156,16 +157,16 @@ fn simulated(project: Project, options: &Run, baud: Option<u32>, talk: &Talk) ->
     let design = training.design(&training.ranges(&())?, &())?;
     design.check_room(&training.project)?;
     let machine = &design.images.machine;
-    let store_rows = training.project.store_rows(machine)?;
-    let facts = Facts { clock_hz, baud: baud.unwrap_or(BAUD), store_rows };
-    let store =
-        if store_rows == 0 { "no sample store".to_owned() } else { format!("a sample store of {store_rows} rows") };
+    let store = training.project.store(machine, system::rows(&design))?;
+    let (_, playing) = system::from_store(&training.project, &design, store)?;
+    let facts = Facts { clock_hz, baud: baud.unwrap_or(BAUD), store_rows: store.rows, playing };
+    let sdram = system::simulated_sdram(&training.project, store.in_sdram)?;
     let (mhz, baud) = (training.project.board.clock_mhz, facts.baud);
-    talk.say(format!("simulates {machine} at {mhz} MHz behind {baud} bits per second, with {store}"));
+    talk.say(format!("simulates {machine} at {mhz} MHz behind {baud} bits per second, with {}", store.text()));
     let fixed = design.images.full.as_ref().filter(|_| microcode == Microcode::Rom);
     let line = match fixed {
-        Some(compiled) => SimulatedLine::build(&compiled.image, facts),
-        None => SimulatedLine::build(machine, facts),
+        Some(compiled) => SimulatedLine::build(&compiled.image, facts, sdram.as_ref()),
+        None => SimulatedLine::build(machine, facts, sdram.as_ref()),
     };
     AttachedBoard::simulated(line?)
 }

@@ -22,10 +22,11 @@ pub struct Synthesised {
 /// Synthesise and compare with the part.
 pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure> {
     let project = subject::project(global, target.program.as_deref(), &target.entry)?;
-    let hardware = Hardware::new(&project, &project.out_folder(global.out.as_deref()))?;
+    let mut hardware = Hardware::new(&project, &project.out_folder(global.out.as_deref()))?;
     let built = build::everything(&project, target, talk)?;
+    hardware.needed_rows = built.needed_rows;
     let netlist = hardware.synthesise(built.design(), talk)?;
-    hardware.add_flow(fpga::flow::SEEDS[0])?;
+    hardware.add_flow(&built.machine, fpga::flow::SEEDS[0])?;
     let (text, document) = hardware.synthesis_report(built.design(), &netlist);
     output::either(
         global.format,

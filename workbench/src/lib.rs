@@ -92,7 +92,7 @@ pub mod writing;
 
 pub use failure::drawing;
 pub use images::{design, fit, resources, room, subject};
-pub use project::{board, config, library, plan, recipe, resident, settings};
+pub use project::{board, config, library, plan, recipe, resident, sdram, settings};
 pub use training::{checkpoint, engines, model_file, prediction};
 
 pub use design::Design;

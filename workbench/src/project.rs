@@ -16,6 +16,7 @@ pub mod library;
 pub mod plan;
 pub mod recipe;
 pub mod resident;
+pub mod sdram;
 pub mod settings;
 
 use crate::board::ChosenBoard;
@@ -30,6 +31,7 @@ use crate::room::Room;
 use crate::{resources, serial};
 use arch::Machine;
 use arch::machine::MachineSpec;
+use arch::store::row_in_words;
 use compiler::derived::training::Training;
 use compiler::fixed::Numbers;
 use compiler::language::{self, Language, Options};
@@ -37,6 +39,26 @@ use compiler::tensor::Program;
 use serde_json::Value;
 use sim::train::settings::Settings;
 use std::path::{Path, PathBuf};
+
+/// A sample store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Store {
+    /// Rows, each as wide as a beat; 0: there is none.
+    pub rows: u32,
+    /// Whether they lie in the board's SDRAM, else in block memories.
+    pub in_sdram: bool,
+}
+
+impl Store {
+    /// For people.
+    pub fn text(&self) -> String {
+        match (self.rows, self.in_sdram) {
+            (0, _) => "no sample store".to_owned(),
+            (rows, true) => format!("a sample store of {rows} rows in its SDRAM"),
+            (rows, false) => format!("a sample store of {rows} rows"),
+        }
+    }
+}
 
 /// What everything begins with.
 #[derive(Debug, Clone)]
@@ -337,30 +359,61 @@ impl Project {
         }
     }
 
-    /// Rows of the sample store that the configuration asks for beside this grid; 0: none.
+    /// The sample store that the configuration asks for beside this grid, for a training of so many rows where that is known.
     ///
     /// # Errors
-    /// It asks for one where there is no room, or no serial port that would fill it.
-    pub fn store_rows(&self, machine: &Machine) -> Result<u32, Failure> {
+    /// It asks for one where there is no room, or no serial port that would fill it, or no SDRAM.
+    pub fn store(&self, machine: &Machine, needed: Option<u64>) -> Result<Store, Failure> {
         let asked = self.config.board.store;
-        let (Some(facts), Some((_, source))) = (self.board.facts(), &self.config_source) else { return Ok(0) };
-        if asked == StoreOption::None {
-            return Ok(0);
-        }
-        let (family, microcode) = (facts.device.family(), self.config.build.microcode);
-        let rows = facts.io.as_ref().map_or(0, |_| resources::store_rows(machine, family, &facts.resources, microcode));
-        if rows == 0 && asked == StoreOption::Bram {
+        let (Some(facts), Some((_, source))) = (self.board.facts(), &self.config_source) else {
+            return Ok(Store::default());
+        };
+        let refused = |message: String, help: &str| {
             let span = value_span(&source.text, &["board", "store"]).unwrap_or_default();
-            let message = match facts.io {
-                Some(_) => format!("{} has no room for a sample store beside {machine}", facts.title),
-                None => format!("{} has no serial port that could fill a sample store", facts.title),
-            };
-            let help =
-                "a smaller grid or shallower memories leave block memories over; `store = \"auto\"` goes without";
             let diagnostic = arch::Diagnostic::new(arch::Code::Config, span, message).with_help(help);
-            return Err(Failure::about(source, vec![diagnostic]));
+            Failure::about(source, vec![diagnostic])
+        };
+        let in_sdram = facts.sdram.as_ref().map(|sdram| Store {
+            rows: 1 << (sdram.address_bits() - row_in_words(machine, sdram.data_bits).1),
+            in_sdram: true,
+        });
+        let clock = self.board.clock_mhz;
+        let has_clock =
+            facts.sdram.as_ref().is_some_and(|sdram| (sdram.clock_mhz[0]..=sdram.clock_mhz[1]).contains(&clock));
+        let (family, microcode) = (facts.device.family(), self.config.build.microcode);
+        let blocks =
+            || facts.io.as_ref().map_or(0, |_| resources::store_rows(machine, family, &facts.resources, microcode));
+        match (asked, in_sdram) {
+            (StoreOption::None, _) => Ok(Store::default()),
+            (StoreOption::Sdram, None) => {
+                let help = "`store = \"bram\"` takes block memories; `[sdram]` in the board's file describes an SDRAM of single data rate";
+                Err(refused(format!("{} has no SDRAM", facts.title), help))
+            }
+            (StoreOption::Sdram, Some(_)) if !has_clock => {
+                let [least, most] = facts.sdram.as_ref().map_or([0.0; 2], |sdram| sdram.clock_mhz);
+                let message = format!("the SDRAM of {} works at {least} to {most} MHz, not at {clock}", facts.title);
+                Err(refused(message, "`clock_mhz` in [board] is the clock of grid and SDRAM"))
+            }
+            (StoreOption::Sdram, Some(store)) => Ok(store),
+            (StoreOption::Auto, Some(store))
+                if has_clock
+                    && needed.is_some_and(|rows| rows > u64::from(blocks()) && rows <= u64::from(store.rows)) =>
+            {
+                Ok(store)
+            }
+            (StoreOption::Auto, _) => Ok(Store { rows: blocks(), in_sdram: false }),
+            (StoreOption::Bram, _) => match (blocks(), &facts.io) {
+                (0, Some(_)) => Err(refused(
+                    format!("{} has no room for a sample store beside {machine}", facts.title),
+                    "a smaller grid or shallower memories leave block memories over; `store = \"auto\"` goes without",
+                )),
+                (0, None) => Err(refused(
+                    format!("{} has no serial port that could fill a sample store", facts.title),
+                    "`store = \"auto\"` goes without",
+                )),
+                (rows, _) => Ok(Store { rows, in_sdram: false }),
+            },
         }
-        Ok(rows)
     }
 
     /// Read the program; `defaults` are constants that the user may override.

@@ -9,6 +9,7 @@ use crate::failure::{Failure, Source};
 use crate::progress::Cancel;
 use crate::simulated::{SimulatedLine, Spent};
 use arch::machine::MachineSpec;
+use arch::store::State;
 use arch::{Image, Machine, registers, store};
 use serde_json::Value;
 use serialport::{ClearBuffer, SerialPort};
@@ -18,7 +19,7 @@ use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A serial port as a line.
 pub struct Port {
@@ -95,7 +96,10 @@ impl AttachedBoard {
         let link_failed = |error: LinkError| {
             if cancel.is_asked() { Failure::Interrupted } else { failed(error.to_string()) }
         };
-        AttachedBoard::attach(&name, Box::new(Port { port, cancel: cancel.clone() }), patience).map_err(link_failed)
+        let board = AttachedBoard::attach(&name, Box::new(Port { port, cancel: cancel.clone() }), patience);
+        let board = board.map_err(link_failed)?;
+        board.check_store(patience.progress)?;
+        Ok(board)
     }
 
     /// A simulated one.
@@ -108,7 +112,37 @@ impl AttachedBoard {
         let spent = line.spent();
         let board = AttachedBoard::attach(SIMULATED, Box::new(line), patience);
         let board = board.map_err(|error| Failure::File(format!("{SIMULATED}: {error}")))?;
+        board.check_store(patience.progress)?;
         Ok(AttachedBoard { spent: Some(spent), ..board })
+    }
+
+    /// Wait until the memory of the store has been tested.
+    fn check_store(&self, patience: Duration) -> Result<(), Failure> {
+        let failed = |message: String| Err(Failure::File(format!("{}: {message}", self.name)));
+        if self.store_rows == 0 {
+            return Ok(());
+        }
+        let (mut grid, begun) = (self.grid(), Instant::now());
+        loop {
+            let state = State::of(grid.control_read(store::STATUS));
+            if let Some(lost) = grid.failure() {
+                return failed(lost);
+            }
+            match state {
+                Some(State::Ready) => return Ok(()),
+                Some(State::Starting) if begun.elapsed() < patience => {}
+                Some(State::Starting) => {
+                    return failed(format!("the board's SDRAM is still being tested after {} s", patience.as_secs()));
+                }
+                Some(State::Failed) | None => {
+                    let wrong = grid.control_read(store::WRONG);
+                    return failed(format!(
+                        "the board's SDRAM failed its test after power-on: the word at {wrong:#x} was read otherwise than written; \
+                         `store = \"bram\"` in [board] makes a bitstream that does without it"
+                    ));
+                }
+            }
+        }
     }
 
     fn attach(name: &str, wire: AnyWire, patience: Patience) -> Result<AttachedBoard, LinkError> {

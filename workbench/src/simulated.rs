@@ -10,6 +10,7 @@
 
 use crate::failure::Failure;
 use arch::link::LEAST_DIVISOR;
+use hdl::store::Sdram;
 use hdl::{Design, shell};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,6 +30,8 @@ pub struct Facts {
     pub baud: u32,
     /// Rows of the sample store; 0: there is none.
     pub store_rows: u32,
+    /// What keeps a training from its store from being faster.
+    pub playing: Bound,
 }
 
 /// Cycles that a line has spent.
@@ -40,6 +43,8 @@ pub struct Spent {
     pub upload: u64,
     /// While the grid trained from the store.
     pub play: u64,
+    /// What kept that from being faster.
+    pub playing: Bound,
 }
 
 impl Spent {
@@ -52,11 +57,14 @@ impl Spent {
 }
 
 /// What keeps a training from being faster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
     /// The store gives it a beat whenever it takes one.
+    #[default]
     Grid,
+    /// The words of a sample take longer to come from the SDRAM than the sample takes on the grid.
+    Store,
     /// Every epoch sends its samples.
     Link,
 }
@@ -66,6 +74,7 @@ impl Bound {
     pub fn name(self) -> &'static str {
         match self {
             Bound::Grid => "grid",
+            Bound::Store => "store",
             Bound::Link => "link",
         }
     }
@@ -96,7 +105,7 @@ impl System {
     /// Of what was spent at a clock.
     pub fn new(spent: Spent, clock_hz: u64, samples: u64, epochs: usize, comparison: &Comparison) -> System {
         let seconds = |cycles: u64| cycles as f64 / clock_hz as f64;
-        let bound_by = if spent.play > 0 { Bound::Grid } else { Bound::Link };
+        let bound_by = if spent.play > 0 { spent.playing } else { Bound::Link };
         let sustained = if spent.play > 0 { spent.play } else { spent.all };
         System {
             samples,
@@ -161,11 +170,15 @@ const SILENCE: u32 = 20_000;
 const LOOK: u32 = 8 * LEAST_DIVISOR;
 
 impl SimulatedLine {
-    /// The board of this grid, after power-on.
+    /// The board of this grid, after power-on, with its store in block memory or in an SDRAM, of which there has to be a model.
     ///
     /// # Errors
     /// Verilator or the C++ compiler is missing or fails.
-    pub fn build<'a>(design: impl Into<Design<'a>>, facts: Facts) -> Result<SimulatedLine, Failure> {
+    pub fn build<'a>(
+        design: impl Into<Design<'a>>,
+        facts: Facts,
+        sdram: Option<&Sdram>,
+    ) -> Result<SimulatedLine, Failure> {
         let board = shell::Board {
             pll: None,
             pin_hz: facts.clock_hz,
@@ -175,12 +188,14 @@ impl SimulatedLine {
             lit_by_one: true,
             pressed_is_one: true,
             store_rows: facts.store_rows,
+            sdram,
         };
         let rtl = shell::board(design, &board).map_err(|error| Failure::Usage(error.to_string()))?;
         let device = BoardDevice::new(&Library::build(&rtl, &Options::default())?, LEAST_DIVISOR, true);
         let divisor = (facts.clock_hz as f64 / f64::from(facts.baud.max(1))).round() as u64;
         let slower = BITS * divisor.saturating_sub(LEAST_DIVISOR.into());
-        Ok(SimulatedLine { device, slower, phase: Phase::Talk, spent: Arc::default() })
+        let spent = Arc::new(Mutex::new(Spent { playing: facts.playing, ..Spent::default() }));
+        Ok(SimulatedLine { device, slower, phase: Phase::Talk, spent })
     }
 
     /// What it has spent, as it goes on.
@@ -249,11 +264,11 @@ mod tests {
     #[test]
     fn cycles_become_seconds() {
         let comparison = Comparison { words: 7, ..Comparison::default() };
-        let spent = Spent { all: 50_000, upload: 30_000, play: 10_000 };
+        let spent = Spent { all: 50_000, upload: 30_000, play: 10_000, playing: Bound::Store };
         let system = System::new(spent, 1_000_000, 1000, 2, &comparison);
         assert_eq!((system.seconds, system.upload_seconds), (0.05, 0.03));
-        assert_eq!((system.samples_per_second, system.bound_by), (100_000.0, Bound::Grid));
-        let text = "simulated board: 1000 samples in 0.0500 s, 0.0300 s of it upload; 100000 samples per second, bound by the grid\n";
+        assert_eq!((system.samples_per_second, system.bound_by), (100_000.0, Bound::Store));
+        let text = "simulated board: 1000 samples in 0.0500 s, 0.0300 s of it upload; 100000 samples per second, bound by the store\n";
         assert_eq!(system.text(), text);
         let sent = System::new(Spent { all: 50_000, ..Spent::default() }, 1_000_000, 1000, 2, &comparison);
         assert_eq!((sent.samples_per_second, sent.bound_by), (20_000.0, Bound::Link));
@@ -265,7 +280,7 @@ mod tests {
     /// By hand: 0.06 s, of which the last epoch of two takes 0.005 s.
     #[test]
     fn epochs_take_equally_long() {
-        let spent = Spent { all: 60_000, upload: 30_000, play: 10_000 };
+        let spent = Spent { all: 60_000, upload: 30_000, play: 10_000, playing: Bound::Grid };
         let system = System::new(spent, 1_000_000, 1000, 2, &Comparison::default());
         assert_eq!((system.seconds_until(2), system.seconds_until(1)), (0.06, 0.055));
     }

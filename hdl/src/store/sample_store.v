@@ -1,7 +1,7 @@
 // sample_store: keeps the training set before the grid and plays it, epoch after epoch (docs/store.md).
 //
 //   host's beats ──┬──────────────── PASS ────────────────┬──▶ grid's beats
-//                  └─ FILL ─▶ store_rows ─▶ store_queue ───┘
+//                  └─ FILL ─▶ rows ───────▶ store_queue ───┘
 //                                 ▲ row         PLAY
 //   control port ──▶ registers ─▶ store_player
 module sample_store #(
@@ -10,6 +10,7 @@ module sample_store #(
     parameter ROWS = 256,
     parameter ADDRESS = 8            // bits of a row's number
 ) (
+//PORTS
     input  wire                  clock,
     input  wire                  reset,
     input  wire                  control_write,
@@ -39,6 +40,13 @@ module sample_store #(
     // A host that aborts a run means the beats on their way, too.
     wire halt = reset || control_write && control_address == CONTROL && control_data[ABORT_BIT];
 
+    // Of the memory: whether a row may be written, which beat goes to the queue, whether contents are lost, how it is.
+    wire may_write, may_go, go, queue_drained, lost;
+    wire [6:0] go_lane;
+    wire [2:0] go_width;
+    wire [1:0] status;
+    wire [31:0] wrong;
+
     reg [1:0] mode;
     reg [23:0] records, epochs;
     reg [31:0] tag;
@@ -55,11 +63,13 @@ module sample_store #(
         if (write && written == EPOCHS[15:0]) epochs <= data_written[23:0];
         if (write && written == TAG[15:0]) tag <= data_written;
         if (halt) mode <= PASS;
+        if (lost) tag <= 32'd0;
     end
 
     wire [ADDRESS:0] row;            // one bit more than a row's number: a full store
     wire full = row == FULL_ROW;
-    wire fill = mode == FILL && in_valid && !full;
+    wire may_fill = mode == FILL && !full && may_write;
+    wire fill = may_fill && in_valid;
     wire issue, may, drained, valid;
     wire [6:0] lane;
     wire [2:0] width;
@@ -73,16 +83,14 @@ module sample_store #(
     );
 
     wire [LANES*WORD-1:0] row_value, data;
-    store_rows #(.BITS(LANES*WORD), .ROWS(ROWS), .ADDRESS(ADDRESS)) memory (
-        .clock(clock), .write(fill), .row(row[ADDRESS-1:0]), .data(in_data), .value(row_value)
-    );
+//MEMORY
 
     wire passing = mode == PASS && drained;
     store_queue #(.WORD(WORD), .LANES(LANES)) queue (
-        .clock(clock), .flush(halt), .issue(issue), .lane(lane), .width(width), .value(row_value), .may(may), .drained(drained),
+        .clock(clock), .flush(halt), .issue(go), .lane(go_lane), .width(go_width), .value(row_value), .may(may_go), .drained(queue_drained),
         .data(data), .valid(valid), .taken(valid && grid_ready)
     );
-    assign in_ready = passing ? grid_ready : mode == FILL && !full;
+    assign in_ready = passing ? grid_ready : may_fill;
     assign grid_valid = passing ? in_valid : valid;
     assign grid_data = passing ? in_data : data;
 
@@ -102,6 +110,8 @@ module sample_store #(
             EPOCHS_LEFT: value = {8'd0, epochs_left};
             TAG: value = tag;
             ROW: value = {{(31 - ADDRESS){1'b0}}, row};
+            STATUS: value = {30'd0, status};
+            WRONG: value = wrong;
             default: value = 32'd0;
         endcase
     always @(posedge clock) begin

@@ -26,7 +26,7 @@ fn spec(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
     MachineSpec { pus: Some(pus), pes_per_pu: Some(pes_per_pu), word: Some(word), ..MachineSpec::default() }
 }
 
-fn facts() -> shell::Board {
+fn facts() -> shell::Board<'static> {
     shell::Board {
         pll: None,
         pin_hz: 4_000_000,
@@ -36,6 +36,7 @@ fn facts() -> shell::Board {
         lit_by_one: true,
         pressed_is_one: true,
         store_rows: 0,
+        sdram: None,
     }
 }
 

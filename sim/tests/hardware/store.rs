@@ -279,6 +279,7 @@ fn the_store_lints_clean() {
             lit_by_one: true,
             pressed_is_one: true,
             store_rows: rows,
+            sdram: None,
         };
         for rtl in [hdl::store::stored(&machine, rows), shell::board(&machine, &facts).unwrap()] {
             verilator::lint(&rtl, hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{error}"));

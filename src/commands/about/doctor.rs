@@ -92,11 +92,25 @@ fn find(toolbox: &Toolbox, names: &[&'static str], package: Option<&str>, purpos
     Found { name, purpose: purpose.to_owned(), path, version }
 }
 
+/// `LiteDRAM`, in the folder of its own set.
+fn litedram(toolbox: &Toolbox) -> Found {
+    let python = toolbox.set("sdram").join("bin/python3");
+    let path = Some(python).filter(|python| python.is_file());
+    let version = path.as_ref().and_then(|python| {
+        let asked = "import importlib.metadata as m; print(m.version('litedram'))";
+        let output = Command::new(python).args(["-c", asked]).output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Some(text).filter(|text| !text.is_empty())
+    });
+    Found { name: "litedram", purpose: "sample stores in an SDRAM (setup --sdram)".to_owned(), path, version }
+}
+
 /// Look for every tool. Nothing is needed for building, checking and training on the array.
 pub fn run(global: &Global, _talk: &Talk) -> Result<(), Failure> {
     let toolbox = Toolbox::default();
     let mut found: Vec<Found> =
         TOOLS.iter().map(|(names, package, purpose)| find(&toolbox, names, *package, purpose)).collect();
+    found.push(litedram(&toolbox));
     found.extend(of_families(&toolbox));
     let path = |tool: &Found| tool.path.as_ref().map(|path| path.display().to_string());
     match global.format {

@@ -29,6 +29,7 @@ use crate::project::Project;
 use crate::report::Report;
 use crate::report::fates::Fates;
 use crate::subject::Subject;
+use crate::system;
 use crate::writing::{Files, pretty};
 use arch::{Code, Diagnostic, Image, Machine};
 use compiler::fixed::Program;
@@ -54,6 +55,8 @@ pub struct Built {
     pub files: Files,
     /// What it costs.
     pub report: Report,
+    /// Rows of a sample store that the training takes; not for samples that are made up.
+    pub needed_rows: Option<u64>,
 }
 
 impl Built {
@@ -99,7 +102,8 @@ fn training(project: &Project, design: &Design, progress: &dyn Progress) -> Resu
         add("train_rest", rest, program);
     }
     add("predict", &design.images.predict, &design.lowered.predict);
-    complete(project, &compiled.image, report, files)
+    let needed_rows = system::rows(design).filter(|_| !design.samples.are_made_up());
+    Ok(Built { needed_rows, ..complete(project, &compiled.image, report, files)? })
 }
 
 /// Stop where the caller does not wait any more.
@@ -165,7 +169,7 @@ fn complete(project: &Project, image: &Image, report: Report, mut files: Files) 
         "LICENCE.txt",
         format!("{LICENCE}\nThis holds for every file in this folder but {own}, which is your own.\n"),
     );
-    Ok(Built { machine: machine.clone(), fixed, source, files, report })
+    Ok(Built { machine: machine.clone(), fixed, source, files, report, needed_rows: None })
 }
 
 /// Microcode and layout of one image.

@@ -40,6 +40,8 @@ pub struct Known {
     pub facts: Facts,
     /// Name and text of its constraint file, if it has pins.
     pub constraints: Option<Source>,
+    /// The same of its SDRAM.
+    pub sdram_constraints: Option<Source>,
 }
 
 impl Default for ChosenBoard {
@@ -70,12 +72,14 @@ impl ChosenBoard {
             let span = value_span(&text.text, &key).unwrap_or_default();
             Failure::about(&text, vec![Diagnostic::new(Code::Config, span, message)])
         })?;
-        let constraints = facts.io.as_ref().map(|io| library::read(&path.with_file_name(&io.constraints)));
+        let beside = |name: &String| library::read(&path.with_file_name(name));
+        let constraints = facts.io.as_ref().map(|io| beside(&io.constraints)).transpose()?;
+        let sdram_constraints = facts.sdram.as_ref().map(|sdram| beside(&sdram.constraints)).transpose()?;
         let stem = path.file_stem().map_or_else(|| name.clone(), |stem| stem.to_string_lossy().into_owned());
         Ok(ChosenBoard {
             name: stem,
             clock_mhz: options.clock_mhz.unwrap_or(facts.clock.grid_mhz),
-            known: Some(Known { constraints: constraints.transpose()?, facts }),
+            known: Some(Known { facts, constraints, sdram_constraints }),
         })
     }
 }

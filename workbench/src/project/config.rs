@@ -117,10 +117,13 @@ pub enum StoreOption {
     /// Nowhere: every epoch sends them.
     #[default]
     None,
-    /// In the block memories that the grid leaves over, if there are any.
+    /// In the block memories that the grid leaves over, if there are any; where the board has an SDRAM and the samples of this training are known
+    /// not to fit them, there.
     Auto,
     /// In the block memories that the grid leaves over; there have to be some.
     Bram,
+    /// In the board's SDRAM.
+    Sdram,
 }
 
 /// The `[numbers]` table.

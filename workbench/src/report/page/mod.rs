@@ -169,6 +169,7 @@ impl Page<'_> {
         let cycles = &document["cycles"];
         let bound = match bound_by {
             Bound::Grid => "the grid",
+            Bound::Store => "the SDRAM",
             Bound::Link => "the link",
         };
         let mut tiles = vec![(large(speed), format!("samples per second of the whole board, limited by {bound}"))];
