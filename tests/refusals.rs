@@ -131,6 +131,8 @@ fn machine_keys_of_the_command_line_are_checked() {
     with("wrd=8", &["--machine wrd=8", "no such key", "did you mean `word`?"]);
     with("shifts=0,64", &["no such value", "0..=63"]);
     with("stream_words=3", &["must divide the number of PEs, 8"]);
+    with("output_words=4", &["must be a power of two that divides the number of PUs, 2; at most 2"]);
+    with("output_words=3", &["must be a power of two that divides the number of PUs, 2; at most 2"]);
     with("word", &["write KEY=VALUE"]);
     // One row of the two that the configuration has, so four words per transfer; a list without brackets.
     let keys = ["--machine", "pus=1", "--machine", "shifts=0,9,10,11,12,13,14,15,16"];
@@ -138,6 +140,30 @@ fn machine_keys_of_the_command_line_are_checked() {
     let build = ["build", "--config", "tiny", "--format", "json", "--out", out.path().to_str().unwrap()];
     let grid = &done(&[&build, &keys[..]].concat()).json()["report"]["machine"];
     assert_eq!((&grid["pus"], &grid["stream_words"]), (&1.into(), &4.into()), "{grid}");
+}
+
+/// A serial line carries a word at a time, the memory port of a ZCU102 128 bits.
+#[test]
+fn boards_take_so_many_words_of_output() {
+    for (board, output_words, word, most) in [("ulx3s-85f", 2, 16, 1), ("zcu102", 16, 16, 8), ("zcu102", 8, 24, 4)] {
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!(
+            "[machine]\npus = 16\npes_per_pu = 1\nword = {word}\noutput_words = {output_words}\n[board]\nname = \"{board}\"\n"
+        );
+        let config = file(folder.path(), "config.toml", &text);
+        let words = [
+            "config.toml:5:16",
+            &format!("takes no {output_words} words of output at a time"),
+            &format!("`output_words = {most}` is the most here"),
+        ];
+        fails(&["explain", LOGISTIC, "--config", &config], 1, &words);
+        let fits = file(
+            folder.path(),
+            "fits.toml",
+            text.replace(&format!("output_words = {output_words}"), &format!("output_words = {most}")),
+        );
+        done(&["explain", LOGISTIC, "--config", &fits]);
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub const ADDRESS_BITS: u32 = 23;
 pub const WINDOW: u32 = 1 << 22;
 /// Version of this map.
 pub const VERSION: u32 = 2;
-/// Most bits of one transfer of the input stream: the width of the memory port behind the DMA.
+/// Most bits of one transfer of a stream: the width of the memory port behind the DMA.
 pub const MOST_TRANSFER_BITS: u32 = 128;
 
 /// Bit 0 of `ctrl`: start a run.
@@ -154,7 +154,7 @@ pub const REGISTERS: [AxiRegister; 20] = {
             "output_words",
             ReadWrite,
             Shell,
-            "words after which the output stream of the next run ends its packet (tlast); 0 = never",
+            "words after which the output stream of the next run ends its packet (tlast), a multiple of those of a beat; 0 = never",
         ),
         row(
             0x34,
@@ -175,7 +175,7 @@ pub const REGISTERS: [AxiRegister; 20] = {
             "streams",
             Read,
             Grid(registers::STREAMS),
-            "words of a beat, log2 of the output FIFO, log2 of the table entries (0 = none), 8 bits each, words lowest; bit 24: there are dividers, bit 25: accumulators and trees compare, bit 26: there is a scalar unit; bits 31..27: log2 of the gradient pads' depth (0 = none)",
+            "words of an input beat in bits 7..0, log2 of the beats of the output FIFO in 11..8, log2 of the words of an output beat in 15..12, log2 of the table entries (0 = none) in 23..16; bit 24: there are dividers, bit 25: accumulators and trees compare, bit 26: there is a scalar unit; bits 31..27: log2 of the gradient pads' depth (0 = none)",
         ),
         row(
             0x40,
@@ -201,25 +201,32 @@ pub const REGISTERS: [AxiRegister; 20] = {
 pub struct Geometry {
     /// Bits of one word on the stream: 8, 16 or 32; a narrower word is in its low bits.
     pub lane: u32,
-    /// Words of one transfer, a power of two.
+    /// Words of one transfer of the input, a power of two.
     pub words: u32,
-    /// Transfers of one beat.
+    /// Transfers of one beat of the input.
     pub transfers: u32,
+    /// Words of one transfer of the output, which is a beat.
+    pub outputs: u32,
 }
 
 impl Geometry {
-    /// Of a grid's input: as wide as divides a beat and fits the memory port.
+    /// Of a grid: a transfer of the input is as wide as divides a beat and fits the memory port.
     pub fn of(machine: &Machine) -> Geometry {
         let lane = 8 * word_bytes(machine.word()) as u32;
         let beat = machine.stream_words();
         let divisor = 1 << beat.trailing_zeros();
         let words = u32::min(divisor, MOST_TRANSFER_BITS / lane);
-        Geometry { lane, words, transfers: beat / words }
+        Geometry { lane, words, transfers: beat / words, outputs: machine.output_words() }
     }
 
-    /// Bits of one transfer.
+    /// Bits of one transfer of the input.
     pub fn bits(&self) -> u32 {
         self.lane * self.words
+    }
+
+    /// Bits of one transfer of the output.
+    pub fn output_bits(&self) -> u32 {
+        self.lane * self.outputs
     }
 }
 
@@ -312,8 +319,8 @@ those of the start.
 
 `s_axis` carries the input: each word in 8, 16 or 32 bits, as few as hold it; a transfer has as many words as are a power of two, divide a
 beat and take at most 128 bits; lane 0 comes first, lowest. Packets (`tlast`) end with beats; what is missing of a beat, and unused bytes (`tkeep`), count as 0 and are
-told in `status`. `m_axis` carries one word per transfer,
-sign-extended; `output_words` says where its packets end.
+told in `status`. `m_axis` carries a beat per transfer: as many words as `output_words` of the `[machine]` table says, lane 0 lowest, each sign-extended. The
+register `output_words` says after how many words, a multiple of those of a beat, its packets end.
 "
 }
 

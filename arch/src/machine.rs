@@ -45,6 +45,11 @@ impl Machine {
             let reason = format!("must divide the number of PEs, {pes}; {} would do", keys::default_stream(pes));
             return Err(MachineError { key: "stream_words", value: self.stream_words, reason });
         }
+        if !self.output_words.is_power_of_two() || !self.pus.is_multiple_of(self.output_words) {
+            let (pus, most) = (self.pus, 1 << self.pus.trailing_zeros());
+            let reason = format!("must be a power of two that divides the number of PUs, {pus}; at most {most}");
+            return Err(MachineError { key: "output_words", value: self.output_words, reason });
+        }
         if self.divider && self.table_entries == 0 {
             let reason =
                 "must be at least 64 where there are dividers, which are part of the function units".to_owned();
@@ -58,7 +63,12 @@ impl Machine {
         ceil_log2(u64::from(self.pes_per_pu)).max(1)
     }
 
-    /// Levels of the global tree: `ceil(log2(pus))`.
+    /// Levels of the trees between the rows and the lanes of the output stream: `ceil(log2(pus / output_words))`.
+    pub fn lane_levels(&self) -> u32 {
+        ceil_log2(u64::from(self.pus / self.output_words))
+    }
+
+    /// Levels of the global tree: `ceil(log2(pus))`; the first ones are those of the output lanes.
     pub fn global_levels(&self) -> u32 {
         ceil_log2(u64::from(self.pus))
     }

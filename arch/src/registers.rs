@@ -205,7 +205,7 @@ pub const REGISTERS: &[Register] = {
             STREAMS,
             "streams",
             Read,
-            "words of a beat in bits 7..0, log2 of the output FIFO in 15..8, log2 of the table entries in 23..16 (0 = no tables), bit 24: there are dividers, bit 25: accumulators and trees compare, bit 26: there is a scalar unit, log2 of the gradient pads' depth in 31..27 (0 = none)",
+            "words of an input beat in bits 7..0, log2 of the beats of the output FIFO in 11..8, log2 of the words of an output beat in 15..12, log2 of the table entries in 23..16 (0 = no tables), bit 24: there are dividers, bit 25: accumulators and trees compare, bit 26: there is a scalar unit, log2 of the gradient pads' depth in 31..27 (0 = none)",
         ),
         register(
             IMAGE,
@@ -251,6 +251,7 @@ pub fn description(machine: &Machine) -> [(u32, u32); DESCRIPTION.len()] {
         STREAMS => {
             machine.stream_words()
                 | log2(machine.output_fifo()) << 8
+                | log2(machine.output_words()) << 12
                 | log2(machine.table_entries()) << 16
                 | u32::from(machine.divider()) << 24
                 | u32::from(machine.extremes()) << 25
@@ -289,7 +290,8 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
         temporary_depth: log2(depths, 2),
         program_depth: log2(depths, 3),
         table_entries: if streams.to_le_bytes()[2] == 0 { Some(0) } else { log2(streams, 2) },
-        output_fifo: log2(streams, 1),
+        output_words: Some(1 << (streams >> 12 & 0xf)),
+        output_fifo: Some(1 << (streams >> 8 & 0xf)),
         divider: Some(streams >> 24 & 1 == 1),
         extremes: Some(streams >> 25 & 1 == 1),
         scalar: Some(streams >> 26 & 1 == 1),
@@ -336,10 +338,11 @@ mod tests {
     fn a_grid_describes_itself() {
         for table_entries in [0, 64, 1024] {
             let spec = MachineSpec {
-                pus: Some(3),
+                pus: Some(12),
                 pes_per_pu: Some(5),
                 word: Some(24),
                 stream_words: Some(5),
+                output_words: Some(if table_entries == 64 { 4 } else { 1 }),
                 model_depth: Some(1 << 16),
                 table_entries: Some(table_entries),
                 divider: Some(table_entries > 64),

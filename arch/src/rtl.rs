@@ -34,8 +34,8 @@ pub struct Rtl {
 }
 
 impl Rtl {
-    /// The ports of every grid's top module (docs/machine.md sections 5 to 7), for an input beat of `stream_bits` and words of `word` bits.
-    pub fn grid_ports(stream_bits: u32, word: u32) -> Vec<Port> {
+    /// The ports of every grid's top module (docs/machine.md sections 5 to 7), for beats of input and output of so many bits.
+    pub fn grid_ports(input_bits: u32, output_bits: u32) -> Vec<Port> {
         use Direction::{Input, Output};
         let port = |name: &str, direction, width| Port { name: name.to_owned(), direction, width };
         vec![
@@ -45,10 +45,10 @@ impl Rtl {
             port("control_address", Input, crate::registers::ADDRESS_BITS),
             port("control_data", Input, 32),
             port("control_read", Output, 32),
-            port("in_data", Input, stream_bits),
+            port("in_data", Input, input_bits),
             port("in_valid", Input, 1),
             port("in_ready", Output, 1),
-            port("out_data", Output, word),
+            port("out_data", Output, output_bits),
             port("out_valid", Output, 1),
             port("out_ready", Input, 1),
         ]

@@ -81,14 +81,16 @@ pub struct Alternative {
     pub step: u64,
     /// Transfers of one step's input.
     pub load: u64,
+    /// Beats of one step's output; 0 where the output has one lane, and all placements send the same.
+    pub emit: u64,
     /// Instructions of the scalar unit.
     pub scalar: usize,
 }
 
 impl Alternative {
-    /// The longer of computing and loading.
+    /// The longer of loading, and computing and sending.
     pub fn cycles(&self) -> u64 {
-        self.step.max(self.load)
+        (self.step + self.emit).max(self.load)
     }
 }
 

@@ -37,7 +37,7 @@ fn comment(what: &str) -> String {
 }
 
 /// Numbers of this grid and of the map that drivers use.
-fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 18] {
+fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 19] {
     let geometry = Geometry::of(machine);
     [
         ("IDENTITY_VALUE", registers::IDENTITY_VALUE, ""),
@@ -54,7 +54,8 @@ fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 18] {
         ("TABLES", Region::Tables.base(), "control address of the function tables"),
         ("GRID_VALUE", machine.pus() << 16 | machine.pes_per_pu(), "of the grid this was generated for"),
         ("WIDTHS_VALUE", machine.word() << 16 | machine.accumulator(), ""),
-        ("STREAM_WORDS", machine.stream_words(), "words of a beat"),
+        ("STREAM_WORDS", machine.stream_words(), "words of a beat of input"),
+        ("BEAT_WORDS", machine.output_words(), "words of a beat of output"),
         ("WORD_BITS", machine.word(), ""),
         ("LANE_BITS", geometry.lane, "bits of a word on the streams"),
         ("TRANSFER_WORDS", geometry.words, "words of one transfer of the input"),

@@ -29,7 +29,7 @@ pub fn module(machine: &Machine, top: &str, sources: &[String]) -> String {
     for (name, value, what) in [
         ("ADDRESS_BITS", ADDRESS_BITS, "of the registers, bytes"),
         ("INPUT_BITS", geometry.bits(), "of a transfer of the input"),
-        ("OUTPUT_BITS", geometry.lane, "of a transfer of the output"),
+        ("OUTPUT_BITS", geometry.output_bits(), "of a transfer of the output"),
     ] {
         let _ = writeln!(constants, "{name} = {value}  # {what}");
     }

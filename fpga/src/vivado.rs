@@ -58,7 +58,7 @@ pub fn script(machine: &Machine, project: &Project<'_>) -> String {
     set("constraints", word(CONSTRAINTS));
     set("top", word(project.top));
     set("input_bits", geometry.bits().to_string());
-    set("output_bits", geometry.lane.to_string());
+    set("output_bits", geometry.output_bits().to_string());
     set("memory_bits", MOST_TRANSFER_BITS.to_string());
     set("register_range", format!("{}M", (1u32 << ADDRESS_BITS) >> 20));
     TEMPLATE.replace("# SETTINGS\n", &settings)

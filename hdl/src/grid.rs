@@ -7,7 +7,7 @@
 //! `halfway` are registers between sequencer and PUs: on a large part the way from one end to the other takes longer than a cycle.
 //!
 //! rust-hdl signals hold at most 127 bits, so the words of the input beat are single ports here; `tabla`, a module of
-//! plain text, joins them to the port `in_data` of [`arch::rtl::Rtl::grid_ports`].
+//! plain text, joins them to the port `in_data` of [`arch::rtl::Rtl::grid_ports`], and those of the output beat to `out_data`.
 
 use crate::beats::{
     AluBeat, CHUNK_BITS, ForScalar, FunctionBeat, LoadBeat, MoveBeat, RootBeat, TableWrite, TileBeat, Widths,
@@ -65,6 +65,8 @@ pub(crate) struct Grid {
     pub(crate) in_valid: Signal<In, Bit>,
     pub(crate) in_ready: Signal<Out, Bit>,
     pub(crate) out_data: Wide<Out>,
+    /// Of the output lanes after the first.
+    pub(crate) out_further: Vec<Wide<Out>>,
     pub(crate) out_valid: Signal<Out, Bit>,
     pub(crate) out_ready: Signal<In, Bit>,
     sequencer: Sequencer,
@@ -97,6 +99,8 @@ pub(crate) struct Grid {
     scalar_moves_halfway: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
     scalar_loads_halfway: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
     pus: Vec<ProcessingUnit>,
+    /// What the rows of each output lane make together, where there are several lanes: the first levels of the global tree.
+    lane_trees: Vec<AdderTree>,
     global_tree: AdderTree,
     global_now: Stage<RootBeat<In>, RootBeat<Out>>,
     function_now: Vec<Stage<FunctionBeat<In>, FunctionBeat<Out>>>,
@@ -115,7 +119,8 @@ impl Grid {
         let (machine, widths) = (design.machine(), &Widths::new(design, leaves));
         let functions = usize::from(machine.table_entries() > 0);
         let beat = |name: &str| widths.beat(name);
-        let (rows, lanes) = (machine.pus(), machine.stream_words());
+        let (rows, lanes, outputs) = (machine.pus(), machine.stream_words(), machine.output_words());
+        let lane_tree = |_| AdderTree::new(rows / outputs, widths.accumulator, widths.extremes);
         let row_masks = || (0..rows).map(|_| RowMask::new(widths)).collect();
         let group_mask = |row| GroupMask::new(widths, row * machine.pes_per_pu(), lanes);
         let emission = (arch::timing::DISTRIBUTION + arch::timing::alu_to_output(machine)) as u32;
@@ -138,6 +143,7 @@ impl Grid {
             in_valid: Signal::default(),
             in_ready: Signal::default(),
             out_data: Wide::new(widths.word),
+            out_further: (1..outputs).map(|_| Wide::new(widths.word)).collect(),
             out_valid: Signal::default(),
             out_ready: Signal::default(),
             sequencer: Sequencer::new(machine, widths, functions),
@@ -174,12 +180,13 @@ impl Grid {
             scalar_moves_halfway: scalars.clone().map(for_scalar_stage).collect(),
             scalar_loads_halfway: scalars.map(for_scalar_stage).collect(),
             pus: (0..rows).map(|_| ProcessingUnit::new(widths, functions)).collect(),
-            global_tree: AdderTree::new(rows, widths.accumulator, widths.extremes),
+            lane_trees: (0..if outputs > 1 { outputs } else { 0 }).map(lane_tree).collect(),
+            global_tree: AdderTree::new(if outputs > 1 { outputs } else { rows }, widths.accumulator, widths.extremes),
             global_now: root_stage(),
             function_now: (0..functions).map(|_| function_stage()).collect(),
             global_root: RootUnit::new(widths, functions),
             saturation: AnyOf::new(rows + widths.scalars as u32),
-            queue: Output::new(ceil_log2(machine.output_fifo().into()), widths.word, emission),
+            queue: Output::new(ceil_log2(machine.output_fifo().into()), widths.word, outputs, emission),
             scalar_units: (0..widths.scalars).map(|_| ScalarUnit::new(widths)).collect(),
             scalar_joins: (0..widths.scalars).map(|_| RootJoin::new(widths.word)).collect(),
             _wiring: Wiring::default(),
@@ -216,11 +223,21 @@ impl Grid {
             queue.clock = clock;
             queue.reset = sequencer.halt;
             queue.emitted = sequencer.emitted;
-            queue.word = global_tree.sum;
             queue.out_ready = out_ready;
             out_data = queue.out_data;
             out_valid = queue.out_valid;
         );
+        if self.lane_trees.is_empty() {
+            wires!(self, wiring; queue.word = global_tree.sum;);
+        } else {
+            wires!(self, wiring; queue.word = lane_trees[0].sum;);
+        }
+        for l in 0..self.out_further.len() {
+            wires!(self, wiring;
+                queue.further[l] = lane_trees[l + 1].sum;
+                out_further[l] = queue.out_further[l];
+            );
+        }
         for l in 0..self.lanes.len() {
             wires!(self, wiring;
                 lanes[l].clock = clock;
@@ -364,9 +381,14 @@ impl Grid {
             pus[r].load = load_halfway.q;
             pus[r].load_mask = load_mask_halfway[r].q;
             pus[r].root = row_root_halfway.q;
-            global_tree.terms[r] = pus[r].tree;
             saturation.flags[r] = pus[r].saturated;
         );
+        if self.lane_trees.is_empty() {
+            wires!(self, wiring; global_tree.terms[r] = pus[r].tree;);
+        } else {
+            let lanes = self.lane_trees.len();
+            wires!(self, wiring; lane_trees[r % lanes].terms[r / lanes] = pus[r].tree;);
+        }
         let columns = self.pus[r].lanes.len();
         for c in 0..columns {
             let lane = (r * columns + c) % self.lanes.len();
@@ -402,8 +424,21 @@ impl Grid {
                 );
             }
         }
+        for l in 0..self.lane_trees.len() {
+            wires!(self, wiring;
+                lane_trees[l].clock = clock;
+                global_tree.terms[l] = lane_trees[l].sum;
+            );
+            for n in 0..self.lane_trees[l].combine.len() {
+                wires!(self, wiring; lane_trees[l].combine[n] = pus[0].tree_combine[n];);
+            }
+        }
         for n in 0..self.global_tree.combine.len() {
-            wires!(self, wiring; global_tree.combine[n] = pus[0].tree_combine[n];);
+            if self.lane_trees.is_empty() {
+                wires!(self, wiring; global_tree.combine[n] = pus[0].tree_combine[n];);
+            } else {
+                wires!(self, wiring; global_tree.combine[n] = lane_trees[0].combined[n];);
+            }
         }
         for f in 0..self.function_now.len() {
             wires!(self, wiring;

@@ -104,7 +104,7 @@ pub fn lint_waivers() -> &'static str {
 }
 
 fn ports(machine: &Machine) -> Vec<Port> {
-    Rtl::grid_ports(machine.stream_words() * machine.word(), machine.word())
+    Rtl::grid_ports(machine.stream_words() * machine.word(), machine.output_words() * machine.word())
 }
 
 fn head(machine: &Machine) -> String {
@@ -130,17 +130,21 @@ fn declared(ports: &[Port]) -> String {
     }))
 }
 
-/// The top module: the grid with the words of an input beat joined to one port.
+/// The top module: the grid with the words of a beat joined to one port.
 fn top(machine: &Machine) -> String {
     let ports = ports(machine);
-    let connected = ports.iter().flat_map(|port| {
-        if port.name == "in_data" {
-            let word = machine.word();
+    let word = machine.word();
+    let connected = ports.iter().flat_map(|port| match port.name.as_str() {
+        "in_data" => {
             let lane = |l| format!("        .in_data_{l}(in_data[{} +: {word}])", l * word);
             (0..machine.stream_words()).map(lane).collect()
-        } else {
-            vec![format!("        .{0}({0})", port.name)]
         }
+        "out_data" if machine.output_words() > 1 => {
+            let further = |l| format!("        .out_further_{}(out_data[{} +: {word}])", l - 1, l * word);
+            let first = format!("        .out_data(out_data[0 +: {word}])");
+            std::iter::once(first).chain((1..machine.output_words()).map(further)).collect()
+        }
+        name => vec![format!("        .{name}({name})")],
     });
     format!(
         "// The grid with its ports as docs/machine.md names them.\nmodule {TOP} (\n{});\n    grid grid (\n{}\n    );\nendmodule\n",

@@ -23,14 +23,14 @@ pub struct Inputs {
 }
 
 /// What the ports of a grid show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outputs {
     /// The register at the address of [`arch::timing::CONTROL_READ`] cycles before.
     pub control_read: u32,
     /// The input is taken.
     pub in_ready: bool,
-    /// The word at the output, if there is one.
-    pub out: Option<i64>,
+    /// The words at the output, one per lane; empty if there are none.
+    pub out: Vec<i64>,
 }
 
 /// A grid in rust-hdl's simulator.
@@ -80,11 +80,12 @@ impl Model {
 
     /// What the ports show now: after a cycle, what its clock edge left.
     pub fn outputs(&self) -> Outputs {
-        let word = arch::number::wrap(self.grid.out_data.val(), self.word) as i64;
+        let lanes = std::iter::once(&self.grid.out_data).chain(&self.grid.out_further);
+        let words = lanes.map(|lane| arch::number::wrap(lane.val(), self.word) as i64);
         Outputs {
             control_read: self.grid.control_read.val() as u32,
             in_ready: self.grid.in_ready.val(),
-            out: self.grid.out_valid.val().then_some(word),
+            out: if self.grid.out_valid.val() { words.collect() } else { Vec::new() },
         }
     }
 }

@@ -73,6 +73,12 @@ pub enum ShellError {
         /// At the pin.
         pin_hz: u64,
     },
+    /// The line carries one word after the other.
+    #[error("a serial port takes one word of output at a time, not {words}")]
+    OutputWords {
+        /// Of a beat of the grid's output.
+        words: u32,
+    },
     /// No whole number of clock cycles is one bit.
     #[error("{} MHz make no serial port of {baud} bits per second; about {best} would do", mhz(*clock_hz))]
     Baud {
@@ -219,6 +225,9 @@ fn with_constants(text: &str) -> String {
 }
 
 fn board_text(machine: &Machine, board: &Board<'_>) -> Result<String, ShellError> {
+    if machine.output_words() > 1 {
+        return Err(ShellError::OutputWords { words: machine.output_words() });
+    }
     let setting = pll::setting(board.pll, board.pin_hz, board.grid_hz)?;
     let divisor = board.divisor()?;
     let pll = pll::instance(board.pll, board.pin_hz, setting);

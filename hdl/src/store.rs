@@ -90,7 +90,7 @@ fn address_bits(rows: u32) -> u32 {
 
 fn top(machine: &Machine, rows: u32, sdram: Option<&Sdram>) -> String {
     let (word, lanes, address) = (machine.word(), machine.stream_words(), registers::ADDRESS_BITS - 1);
-    let mut ports = Rtl::grid_ports(lanes * word, word);
+    let mut ports = Rtl::grid_ports(lanes * word, machine.output_words() * word);
     ports.extend(sdram.map(Sdram::ports).unwrap_or_default());
     let pins = sdram.map(|sdram| format!("{},\n", connected(sdram.ports()))).unwrap_or_default();
     let declared = crate::declared(&ports);

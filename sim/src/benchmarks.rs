@@ -57,6 +57,9 @@ pub struct Run {
     /// Words of input per cycle.
     #[serde(default = "sixteen")]
     pub stream_words: u32,
+    /// Words of output per cycle.
+    #[serde(default = "one")]
+    pub output_words: u32,
     /// Words of each data scratchpad; default: as many as the batch needs. With fewer it runs in tiles.
     pub data_depth: Option<u32>,
     /// At most so many cycles per sample.
@@ -103,6 +106,7 @@ impl Run {
             pes_per_pu: Some(self.pes_per_pu),
             word: Some(16),
             stream_words: Some(self.stream_words),
+            output_words: Some(self.output_words),
             data_depth: self.data_depth,
             ..MachineSpec::default()
         }

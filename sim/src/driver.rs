@@ -136,7 +136,7 @@ impl<G: Grid> Driver<G> {
         outcome.saturated = self.grid.control_read(registers::CONTROL) & registers::SATURATED != 0;
         outcome.cycles = u64::from(self.grid.control_read(registers::CYCLES_LOW))
             | u64::from(self.grid.control_read(registers::CYCLES_HIGH)) << 32;
-        let mut words = outcome.raw.iter().copied();
+        let mut words = outcome.raw.chunks(self.image.machine.output_words() as usize);
         for _ in 0..steps {
             let step = if self.image.entries.emit_step.is_some() { self.image.step_out.as_slice() } else { &[] };
             outcome.steps.push(unpack(&self.image, step, &mut words));
@@ -160,9 +160,10 @@ impl<G: Grid> Driver<G> {
         }
     }
 
-    /// Words that come out of a run of so many batches.
+    /// Words that come out of a run of so many batches, those of lanes that carry nothing included.
     fn expected(&self, steps: usize, emit_model: bool) -> usize {
-        let words = |feeds: &[Feed]| feeds.iter().map(Feed::beats).sum::<u64>() as usize;
+        let lanes = self.image.machine.output_words() as usize;
+        let words = |feeds: &[Feed]| feeds.iter().map(Feed::beats).sum::<u64>() as usize * lanes;
         let step = if self.image.entries.emit_step.is_some() { words(&self.image.step_out) } else { 0 };
         let model = if emit_model { words(&self.image.model_out) } else { 0 };
         step * steps + model
@@ -195,8 +196,8 @@ fn exchange<G: Grid>(
             return Ok(());
         }
         let result = streams.cycle(grid);
+        idle = if result.input_taken || !result.output.is_empty() { 0 } else { idle + 1 };
         raw.extend(result.output);
-        idle = if result.input_taken || result.output.is_some() { 0 } else { idle + 1 };
         if idle > patience {
             let (left, words) = (streams.beats_left(), raw.len());
             let beats = if left > 0 { "a beat of input waits" } else { "all input is taken" };
@@ -207,16 +208,18 @@ fn exchange<G: Grid>(
     }
 }
 
-fn unpack(image: &Image, feeds: &[Feed], words: &mut dyn Iterator<Item = i64>) -> Words {
+fn unpack(image: &Image, feeds: &[Feed], beats: &mut std::slice::Chunks<'_, i64>) -> Words {
     let mut tensors = vec![Vec::new(); image.tensors.len()];
     for feed in feeds {
         let tensor = &image.tensors[feed.tensor];
         let elements = &mut tensors[feed.tensor];
         elements.resize(tensor.elements(), 0);
         feed.for_each_beat(|counters| {
-            let word = words.next().unwrap_or(0);
-            if let Some(element) = feed.element(&tensor.shape, counters, 0) {
-                elements[element] = word;
+            let carried = feed.beat(&tensor.shape, counters);
+            for (lane, &word) in (0..).zip(beats.next().unwrap_or_default()) {
+                if let Some(element) = carried.element(lane) {
+                    elements[element] = word;
+                }
             }
         });
     }

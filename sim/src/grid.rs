@@ -6,7 +6,8 @@
 //!                  └────────┘
 //!
 //! Each call is exactly one clock cycle, a read of a register [`arch::timing::CONTROL_READ`] (docs/machine.md sections 5 to 7), so two
-//! simulators that are given the same calls must return the same values, call by call. Words are sign-extended; a beat holds `stream_words` of them.
+//! simulators that are given the same calls must return the same values, call by call. Words are sign-extended; a beat of input holds
+//! `stream_words` of them, one of output `output_words`.
 //!
 //! | module | does |
 //! |---|---|
@@ -23,12 +24,12 @@ pub use lockstep::{Lockstep, Mismatch};
 pub use recorded::{Recorded, Session};
 
 /// What happened at the two streams in one clock cycle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CycleResult {
     /// Whether the offered beat was taken. False when none was offered.
     pub input_taken: bool,
-    /// The word that left in this cycle. `None` when the output was empty or the host was not ready.
-    pub output: Option<i64>,
+    /// The words that left in this cycle, lane by lane. None when the output was empty or the host was not ready.
+    pub output: Vec<i64>,
 }
 
 /// A grid under a clock.

@@ -128,7 +128,7 @@ impl Grid for Static {
         let input_taken = input.is_some() && self.get("in_ready") == 1;
         let output = (output_ready && self.get("out_valid") == 1).then(|| i64::from(self.get("out_data") as i16));
         self.tick();
-        CycleResult { input_taken, output }
+        CycleResult { input_taken, output: output.into_iter().collect() }
     }
 }
 

@@ -25,6 +25,9 @@ pub struct Bench {
     /// Measure kernels that nobody tuned instead, those of programs/kernels.toml; none on the Verilog but those of `--rtl`
     #[arg(long, conflicts_with_all = ["system", "batch"])]
     pub kernels: bool,
+    /// Words of output per cycle of the grid that kernels are measured on
+    #[arg(long, value_name = "O", requires = "kernels", default_value_t = 1)]
+    pub output_words: u32,
     /// Only on these boards
     #[arg(long, value_name = "CONFIGS", value_delimiter = ',', requires = "system")]
     pub board: Vec<String>,

@@ -22,6 +22,8 @@ use sim::pace::{Pace, PerResource, cycles_per_step};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// Words of output per cycle of the grids that docs/kernels.md compares.
+pub const OUTPUT_WORDS: [u32; 2] = [1, 8];
 /// The table of kernels.
 pub const TABLE: &str = "programs/kernels.toml";
 /// Rows and columns of the grid, words of input per cycle, bits of a word.
@@ -102,6 +104,8 @@ pub struct Row {
     /// Samples per update of a training.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<u32>,
+    /// Words of output per cycle.
+    pub output_words: u32,
     /// Cycles from the start of a sample, or record, to the start of the next, measured on the array.
     pub cycles_per_sample: f64,
     /// What no grid of this size can beat.
@@ -135,10 +139,11 @@ pub fn read() -> Result<Vec<Kernel>, Failure> {
 }
 
 /// The kernel on both upper rungs and as an image, and how fast that is.
-fn prepare(kernel: &Kernel, progress: &dyn Progress) -> Result<(Climb, Pace), Failure> {
+fn prepare(kernel: &Kernel, output_words: u32, progress: &dyn Progress) -> Result<(Climb, Pace), Failure> {
     let path = Path::new("programs").join(&kernel.program);
     let Some(batch) = kernel.batch else {
-        let machine = MACHINE.map(|(key, value)| (key.to_owned(), value.to_string())).to_vec();
+        let keys = MACHINE.into_iter().chain([("output_words", output_words)]);
+        let machine = keys.map(|(key, value)| (key.to_owned(), value.to_string())).collect();
         let project = Project::open(&Request { program: Some(path), machine, ..Request::default() })?;
         let function = Function::new(&project, None, progress)?;
         let pace = function.pace()?;
@@ -151,6 +156,7 @@ fn prepare(kernel: &Kernel, progress: &dyn Progress) -> Result<(Climb, Pace), Fa
         pus,
         pes_per_pu,
         stream_words,
+        output_words,
         data_depth: None,
         cycles: None,
         bandwidth: None,
@@ -163,12 +169,13 @@ fn prepare(kernel: &Kernel, progress: &dyn Progress) -> Result<(Climb, Pace), Fa
     Ok((prepared.climb, pace))
 }
 
-/// Measure a kernel and compare its words with fixed point, on the array and, if that is asked for, on the generated Verilog.
+/// Measure a kernel on a grid with so many words of output per cycle, and compare its words with fixed point, on the array and, if that is
+/// asked for, on the generated Verilog.
 ///
 /// # Errors
 /// The program is wrong or the machine cannot run it, a rung differs, a tool is missing.
-pub fn measure(kernel: &Kernel, on_rtl: bool, progress: &dyn Progress) -> Result<Row, Failure> {
-    let (climb, pace) = prepare(kernel, progress)?;
+pub fn measure(kernel: &Kernel, output_words: u32, on_rtl: bool, progress: &dyn Progress) -> Result<Row, Failure> {
+    let (climb, pace) = prepare(kernel, output_words, progress)?;
     let image = climb.image();
     let stuck = |what: String| Failure::Bug(format!("{}: {what}", kernel.name));
     let compared = climb.run(Array::new(&image.machine), Stalls::none()).map_err(|fall| stuck(fall.to_string()))?;
@@ -176,6 +183,7 @@ pub fn measure(kernel: &Kernel, on_rtl: bool, progress: &dyn Progress) -> Result
         name: kernel.name.clone(),
         kind: kernel.kind.clone(),
         batch: kernel.batch,
+        output_words,
         cycles_per_sample: pace.cycles_per_sample,
         bound: pace.bounds.bound,
         bound_by: BoundBy::of(&pace.bounds.by_resource),

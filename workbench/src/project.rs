@@ -263,6 +263,9 @@ impl Project {
             config.machine = board.fill(&config.spec, config.build.microcode, text)?;
             config.spec.pus = Some(config.machine.pus());
         }
+        if let Some((_, text)) = &config_source {
+            board.takes_output(&config.machine, text)?;
+        }
         if let Some(entry) = &reading.entry
             && !matches!(language, Language::TensorComprehensions | Language::Tile)
         {

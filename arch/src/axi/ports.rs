@@ -110,7 +110,7 @@ pub fn ports(machine: &Machine) -> Vec<AxiPort> {
         add(Interface::Registers, role, direction, width);
     }
     for (interface, bits, forward, backward) in
-        [(Interface::Input, geometry.bits(), Input, Output), (Interface::Output, geometry.lane, Output, Input)]
+        [(Interface::Input, geometry.bits(), Input, Output), (Interface::Output, geometry.output_bits(), Output, Input)]
     {
         add(interface, "TDATA", forward, bits);
         add(interface, "TKEEP", forward, bits / 8);

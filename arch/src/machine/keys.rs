@@ -128,6 +128,8 @@ machine_keys! {
         .by_default("as the program needs on a grid for a board, but at most, and else, 48 for words up to 16 bits, 80 above");
     /// Words per transfer of the input stream; a divisor of the number of PEs.
     stream_words: u32 = Rule::number(default_stream(pus * pes_per_pu), 1..=64).by_default("the largest divisor up to 16");
+    /// Words per transfer of the output stream; a power of two that divides `pus`.
+    output_words: u32 = Rule::number(1, 1..=MOST_LINES);
     /// Words of model scratchpad (weights) per PE.
     model_depth: u32 = Rule::depth(256, 2..=1 << 16).by_default("as needed");
     /// Words of data scratchpad per PE and bank; there are two banks.
@@ -145,7 +147,7 @@ machine_keys! {
     /// Entries of the function tables.
     table_entries: u32 = Rule::depth(1024, 64..=1 << 14).or_zero("no function units")
         .by_default("1024, or 0 for a program without functions");
-    /// Words of the output FIFO.
+    /// Transfers that the output FIFO holds.
     output_fifo: u32 = Rule::depth(32, 4..=4096);
     /// A divider in each root unit, beside its function unit.
     divider: bool = Rule::any(false).by_default("if the program divides");

@@ -5,7 +5,8 @@
 //!                           alone copies beside each other. Else one word per beat to one row or column, all copies at once
 //!     local                 one word per beat to every PE
 //!
-//! Leaving, it is one word per beat through the trees, from one PE of those that hold copies.
+//! Leaving, it is one word per beat through the trees, from one PE of those that hold copies. Where the output has several lanes, as many rows
+//! send at once, each a word of its own, or copies of one.
 
 use super::job::{Access, Job, Sink};
 use super::lanes::{Bound, Lanes};
@@ -15,6 +16,7 @@ use arch::Origin;
 use arch::image::{Feed, FeedDimension};
 use arch::isa::LEVELS;
 use arch::machine::Machine;
+use std::ops::Range;
 
 /// What a loop of a stream instruction walks over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +108,8 @@ enum Sent {
     Along,
     /// Rows of words, for the rows of a group.
     InRows,
+    /// One word for each row, or from it.
+    ByRows,
 }
 
 /// The index maps of a feed.
@@ -139,6 +143,13 @@ fn dimensions(storage: &Storage, machine: &Machine, fixed: &[Loop], loops: &[Loo
             Sent::InRows => {
                 dimension.lane = i64::from(axis == Axis::Column);
                 dimension.row = i64::from(axis == Axis::Row);
+            }
+            Sent::ByRows => {
+                dimension.lane = match axis {
+                    Axis::Local | Axis::Column => 0,
+                    Axis::Row | Axis::Tall => 1,
+                    Axis::Grid => i64::from(machine.pes_per_pu()),
+                }
             }
         }
     }
@@ -247,20 +258,45 @@ pub(crate) fn load(storage: &Storage, id: StorageId, tensor: usize, machine: &Ma
     result
 }
 
+/// The rows that send in one instruction: as many as the output has lanes; each gives the word of its lane.
+fn row_groups(part: Part, storage: &Storage, machine: &Machine) -> Vec<(Part, Range<u32>)> {
+    let (lanes, rows) = (machine.output_words(), machine.pus());
+    let held = storage.axes.iter().position(|axis| matches!(axis, Axis::Row | Axis::Grid | Axis::Tall));
+    // All rows hold the same words, or the loops pick one after the other.
+    let Some(d) = held.filter(|_| lanes > 1) else { return vec![(part, 0..if held.is_some() { rows } else { lanes })] };
+    let tail = part.tails.iter().find(|tail| tail.0 == d).map(|tail| tail.1);
+    let elements = tail.unwrap_or(storage.axes[d].lanes(machine));
+    let used = if storage.axes[d] == Axis::Grid { elements.div_ceil(machine.pes_per_pu()) } else { elements.min(rows) };
+    let group = |number: u32| {
+        let mut part = part.clone();
+        part.fixed.push((Walk::Row(d), number * lanes));
+        (part, number * lanes..used.min((number + 1) * lanes))
+    };
+    (0..used.div_ceil(lanes)).map(group).collect()
+}
+
 /// Jobs that send a tensor to the output stream, and what they carry.
 pub(crate) fn emit(storage: &Storage, id: StorageId, tensor: usize, machine: &Machine) -> Vec<(Job, Feed)> {
     let (columns, rows) = (machine.pes_per_pu(), machine.pus());
-    let lane_loops = |d: usize, axis: Axis, lanes: u32| match axis {
-        Axis::Local => vec![],
-        Axis::Row => vec![(Walk::Row(d), lanes)],
-        Axis::Column => vec![(Walk::Column(d), lanes)],
-        Axis::Grid => vec![(Walk::Row(d), lanes.div_ceil(columns)), (Walk::Column(d), columns.min(lanes))],
-        Axis::Tall => vec![(Walk::Column(d), lanes.div_ceil(rows)), (Walk::Row(d), rows.min(lanes))],
+    let one_by_one = machine.output_words() == 1;
+    let lane_loops = |d: usize, axis: Axis, lanes: u32| {
+        let (of_rows, of_columns) = match axis {
+            Axis::Local => (1, 1),
+            Axis::Row => (lanes, 1),
+            Axis::Column => (1, lanes),
+            Axis::Grid => (lanes.div_ceil(columns), columns.min(lanes)),
+            Axis::Tall => (rows.min(lanes), lanes.div_ceil(rows)),
+        };
+        let picks_rows = one_by_one && matches!(axis, Axis::Row | Axis::Grid | Axis::Tall);
+        let row = picks_rows.then_some((Walk::Row(d), of_rows));
+        let column = matches!(axis, Axis::Column | Axis::Grid | Axis::Tall).then_some((Walk::Column(d), of_columns));
+        let loops = if axis == Axis::Tall { [column, row] } else { [row, column] };
+        loops.into_iter().flatten().collect()
     };
-    let row_held = storage.axes.iter().any(|a| matches!(a, Axis::Row | Axis::Grid | Axis::Tall));
     let column_held = storage.axes.iter().any(|a| matches!(a, Axis::Column | Axis::Grid | Axis::Tall));
     let mut result = Vec::new();
-    for part in parts(storage, machine, &lane_loops) {
+    let groups = parts(storage, machine, &lane_loops).into_iter().flat_map(|part| row_groups(part, storage, machine));
+    for (part, group) in groups {
         let access = Access { storage: id, offset: offset(&part, storage), strides: strides(&part, storage) };
         // Beyond the end of the tensor zeros leave, whatever the pads hold there.
         let mut lanes = Lanes {
@@ -268,17 +304,31 @@ pub(crate) fn emit(storage: &Storage, id: StorageId, tensor: usize, machine: &Ma
             pick_row: level_of(&part.loops, |w| matches!(w, Walk::Row(_))),
             pick_column: level_of(&part.loops, |w| matches!(w, Walk::Column(_))),
         };
-        for (held, axis) in [(row_held, Axis::Row), (column_held, Axis::Column)] {
-            // One of the PEs that hold the same word.
-            if !held {
-                lanes.bounds.push(Bound { axis, low: 0, high: 1, level: None });
-            }
+        if !column_held {
+            // One of the PEs of a row that hold the same word.
+            lanes.bounds.push(Bound { axis: Axis::Column, low: 0, high: 1, level: None });
+        }
+        if group != (0..rows) {
+            narrow(&mut lanes, &group, storage, machine);
         }
         let loops = part.loops.iter().map(|l| l.1).collect();
         let what = format!("{} emit", storage.name);
         let job = Job { lanes, ..Job::copy(Origin::default(), what, loops, access, Sink::Output) };
-        let dimensions = dimensions(storage, machine, &part.fixed, &part.loops, Sent::First);
+        let sent = if one_by_one { Sent::First } else { Sent::ByRows };
+        let dimensions = dimensions(storage, machine, &part.fixed, &part.loops, sent);
         result.push((job, Feed { tensor, counts: counts(&part.loops), width: 0, dimensions }));
     }
     result
+}
+
+/// Only these rows, of those that take part.
+fn narrow(lanes: &mut Lanes, rows: &Range<u32>, storage: &Storage, machine: &Machine) {
+    // Bounds of rows cut a rectangle, those of the grid a range: never both.
+    let (axis, each) =
+        if storage.axes.contains(&Axis::Grid) { (Axis::Grid, machine.pes_per_pu()) } else { (Axis::Row, 1) };
+    let (low, high) = (rows.start * each, rows.end * each);
+    match lanes.bounds.iter_mut().find(|bound| bound.axis == axis) {
+        Some(bound) => (bound.low, bound.high) = (bound.low.max(low), bound.high.min(high)),
+        None => lanes.bounds.push(Bound { axis, low, high, level: None }),
+    }
 }

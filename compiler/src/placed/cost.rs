@@ -70,6 +70,8 @@ pub(crate) struct Cost {
     pub(crate) load: u64,
     /// Cycles of what the scalar unit can do beside that.
     pub(crate) scalar: u64,
+    /// Beats of its results on their way out, where placements differ in them.
+    pub(crate) emit: u64,
     /// Words in each PE.
     pub(crate) words: u64,
 }
@@ -80,18 +82,19 @@ impl Cost {
             compute: self.compute + other.compute,
             load: self.load + other.load,
             scalar: self.scalar + other.scalar,
+            emit: self.emit + other.emit,
             words: self.words + other.words,
         }
     }
 
-    /// The longest of computing, with and without the scalar unit, and loading.
+    /// The longest of computing, with and without the scalar unit, and loading; results leave when everything is computed.
     pub(crate) fn cycles(self) -> u64 {
-        self.compute.max(self.load).max(self.scalar)
+        (self.compute.max(self.scalar) + self.emit).max(self.load)
     }
 
     /// Less is better; words only decide between placements of the same speed.
     pub(crate) fn key(self) -> (u64, u64, u64) {
-        (self.cycles(), self.words, self.compute + self.scalar + self.load)
+        (self.cycles(), self.words, self.compute + self.scalar + self.emit + self.load)
     }
 
     /// The cost of an operation whose iterators lie on `axes` and whose result lies on `out`; `None` if that cannot be. With a `unit`,
@@ -147,7 +150,8 @@ impl Cost {
     /// The cost of a tensor whose dimensions lie on `axes`.
     pub(crate) fn of_tensor(tensor: &Tensor, axes: &[Axis], machine: &Machine) -> Cost {
         let load = if tensor.role == Role::Input { load_beats(&tensor.shape, axes, machine) } else { 0 };
-        Cost { compute: 0, load, scalar: 0, words: local_words(&tensor.shape, axes, machine) }
+        let emit = if tensor.role == Role::Output { emit_beats(&tensor.shape, axes, machine) } else { 0 };
+        Cost { load, emit, words: local_words(&tensor.shape, axes, machine), ..Cost::default() }
     }
 }
 
@@ -159,6 +163,27 @@ pub(crate) fn rows_per_transfer(axes: &[Axis], machine: &Machine) -> Option<u32>
     let spread = |axis| axes.contains(&axis);
     let fills = rows > 0 && words.is_multiple_of(columns) && !spread(Axis::Grid) && !spread(Axis::Tall);
     (fills && (spread(Axis::Column) && columns > 1 || spread(Axis::Row) && rows > 1)).then_some(rows)
+}
+
+/// Beats in which a tensor leaves, as many rows at a time as the output has lanes. With one lane every placement sends the same words, and
+/// they do not count.
+pub(crate) fn emit_beats(shape: &[u32], axes: &[Axis], machine: &Machine) -> u64 {
+    let (lanes, rows, columns) = (machine.output_words(), machine.pus(), machine.pes_per_pu());
+    if lanes == 1 {
+        return 0;
+    }
+    let per_dimension = |(&extent, &axis): (&u32, &Axis)| {
+        let all = axis.lanes(machine);
+        let (whole, rest) = (extent / all, extent % all);
+        let beats = |elements: u32| match axis {
+            Axis::Local | Axis::Column => elements,
+            Axis::Row => elements.div_ceil(lanes),
+            Axis::Grid => elements.div_ceil(columns).div_ceil(lanes) * elements.min(columns),
+            Axis::Tall => elements.div_ceil(rows) * elements.min(rows).div_ceil(lanes),
+        };
+        u64::from(whole) * u64::from(beats(all)) + u64::from(beats(rest))
+    };
+    shape.iter().zip(axes).map(per_dimension).product()
 }
 
 /// Transfers that load a tensor.

@@ -24,7 +24,9 @@ pub(crate) struct Built {
     pub(crate) words: Words,
     /// Transfers of one step's input.
     load: u64,
-    /// The longer of computing and loading.
+    /// Beats of one step's output, where placements differ in them.
+    emit: u64,
+    /// The longer of loading, and computing and sending.
     pub(crate) cycles: u64,
 }
 
@@ -38,7 +40,7 @@ impl Built {
     pub(crate) fn alternative(&self) -> Alternative {
         let placement = self.scheduled.storages().iter().map(|s| (s.name.clone(), s.axes.clone())).collect();
         let scalar = self.scheduled.jobs().iter().filter(|job| job.on == Datapath::Scalar).count();
-        Alternative { placement, step: self.scheduled.length, load: self.load, scalar }
+        Alternative { placement, step: self.scheduled.length, load: self.load, emit: self.emit, scalar }
     }
 
     /// Less is better.
@@ -78,9 +80,10 @@ pub(crate) fn build(
     let machine = limits.machine;
     let without_unit = jobs(placed, machine)?;
     let tensors = placed.fixed.tensors.iter().zip(&placed.tensors);
-    let load: u64 = tensors.map(|(tensor, axes)| cost::Cost::of_tensor(tensor, axes, machine).load).sum();
+    let costs = tensors.map(|(tensor, axes)| cost::Cost::of_tensor(tensor, axes, machine));
+    let streams = costs.fold(cost::Cost::default(), cost::Cost::plus);
     let there = machine.scalar().then(|| scalar::assign(&without_unit)).flatten();
-    let arranged = |jobs: jobs::Program| arrange(placed, jobs, load, limits);
+    let arranged = |jobs: jobs::Program| arrange(placed, jobs, streams, limits);
     if let (Choice::Spread { number }, Some(there)) = (choice, &there) {
         return Ok(arranged(scalar::in_parts(there, PARTS[number % PARTS.len()], machine)));
     }
@@ -115,7 +118,12 @@ pub(crate) fn kept_words(placed: &placed::Program, machine: &Machine) -> Words {
 }
 
 /// Schedule some jobs and give their storages addresses; or the words they would need.
-fn arrange(placed: &placed::Program, jobs: jobs::Program, load: u64, limits: Limits<'_>) -> Result<Built, Words> {
+fn arrange(
+    placed: &placed::Program,
+    jobs: jobs::Program,
+    streams: cost::Cost,
+    limits: Limits<'_>,
+) -> Result<Built, Words> {
     let machine = limits.machine;
     let instructions = jobs.jobs.len();
     let coloured = colour::colour(&jobs);
@@ -136,6 +144,7 @@ fn arrange(placed: &placed::Program, jobs: jobs::Program, load: u64, limits: Lim
         }
     }
     let scheduled = scheduled::Program::new(&coloured, &schedule, &allocation);
-    let cycles = scheduled.length.max(load);
-    Ok(Built { placed: placed.clone(), jobs, scheduled, words: allocation.words, load, cycles })
+    let cost::Cost { load, emit, .. } = streams;
+    let cycles = (scheduled.length + emit).max(load);
+    Ok(Built { placed: placed.clone(), jobs, scheduled, words: allocation.words, load, emit, cycles })
 }

@@ -39,7 +39,7 @@ static inline void tabla_load(volatile void *base, const struct tabla_write *wri
         tabla_set(base, TABLA_WINDOW + 4u * writes[n].address, writes[n].data);
 }
 
-/* Start a run of `steps` steps; a batch is as many as `tiles` in its layout.json says. Then send the input by DMA: what comes before the start is thrown away. The output's packet ends after `output_words`.
+/* Start a run of `steps` steps; a batch is as many as `tiles` in its layout.json says. Then send the input by DMA: what comes before the start is thrown away. The output's packet ends after `output_words`, a multiple of TABLA_BEAT_WORDS.
    With `load_model` the input begins with `model_in` of layout.json: weights, or the resident inputs of a function, and constants. Once is
    enough: they stay until another program is loaded or a run is aborted. */
 static inline void tabla_start(volatile void *base, uint32_t steps, int load_model, int emit_model, uint32_t output_words)

@@ -30,8 +30,8 @@ LANE = {8: np.int8, 16: np.int16, 32: np.int32}[LANE_BITS]
 LARGEST_TRANSFER = (1 << 26) - (1 << 12)
 # The AXI DMA: its control register, and the bit that resets both channels until it reads as 0.
 DMA_CONTROL, DMA_RESET = 0x00, 0x4
-# More words than the accelerator can offer after an abort: two in its register slice, and the end of the packet.
-STALE_WORDS = 4
+# More words than the accelerator can offer after an abort: two beats in its register slice, and the end of the packet.
+STALE_WORDS = 4 * BEAT_WORDS
 
 
 class DriverError(Exception):
@@ -62,7 +62,8 @@ class Layout:
     """How tensors travel over the streams, from layout.json."""
 
     def __init__(self, layout):
-        if layout["word_bits"] != WORD_BITS or layout["stream_words"] != STREAM_WORDS:
+        lanes = layout["stream_words"], layout["output_words"]
+        if layout["word_bits"] != WORD_BITS or lanes != (STREAM_WORDS, BEAT_WORDS):
             raise DriverError("the program was made for another grid than this driver")
         self.tensors = {tensor["name"]: tensor for tensor in layout["tensors"]}
         # A step here is a batch; the grid counts its tiles.
@@ -71,11 +72,10 @@ class Layout:
         self.emits_model = layout["entries"]["emit_model"] is not None
         self.loads_model = layout["entries"]["load_model"] is not None
         self.loads_steps = layout["entries"]["step_load"] is not None
-        lanes = STREAM_WORDS
-        self.model_in = self._feeds(layout["model_in"], lanes) if self.loads_model else []
-        self.step_in = self._feeds(layout["step_in"], lanes) if self.loads_steps else []
-        self.step_out = self._feeds(layout["step_out"], 1) if self.emits_steps else []
-        self.model_out = self._feeds(layout["model_out"], 1) if self.emits_model else []
+        self.model_in = self._feeds(layout["model_in"], STREAM_WORDS) if self.loads_model else []
+        self.step_in = self._feeds(layout["step_in"], STREAM_WORDS) if self.loads_steps else []
+        self.step_out = self._feeds(layout["step_out"], BEAT_WORDS) if self.emits_steps else []
+        self.model_out = self._feeds(layout["model_out"], BEAT_WORDS) if self.emits_model else []
         # What the host gives once; constants come along by themselves.
         self.model = sorted({name for name, _ in self._inputs(self.model_in)})
 

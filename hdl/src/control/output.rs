@@ -1,6 +1,8 @@
-//! Emission: sums of the global tree to the output stream, with credits for the space in the FIFO.
+//! Emission: sums of the trees to the output stream, with credits for the space in the FIFO.
 //!
 //!     emitting beat (takes a credit) ──▶ ... trees ... ──▶ push ──▶ FIFO ──▶ pop (returns the credit)
+//!
+//! A beat has a word in each lane, and each lane a memory of its own; pointers and credits are those of all.
 
 use crate::rtl::register::{Flag, FlagDelay, Register};
 use crate::rtl::signal::{Number, Wide};
@@ -158,7 +160,10 @@ pub(crate) struct Output {
     /// An emitting beat is issued.
     pub(crate) emitted: Signal<In, Bit>,
     pub(crate) word: Wide<In>,
+    /// Of the lanes after the first.
+    pub(crate) further: Vec<Wide<In>>,
     pub(crate) out_data: Wide<Out>,
+    pub(crate) out_further: Vec<Wide<Out>>,
     pub(crate) out_valid: Signal<Out, Bit>,
     pub(crate) out_ready: Signal<In, Bit>,
     pub(crate) credit: Signal<Out, Bit>,
@@ -166,18 +171,21 @@ pub(crate) struct Output {
     on_its_way: FlagDelay,
     control: QueueControl,
     memory: QueueMemory,
+    memories: Vec<QueueMemory>,
     _wiring: Wiring,
 }
 
 impl Output {
-    /// `2^address_bits` words; a word arrives `cycles` after its beat was issued.
-    pub(crate) fn new(address_bits: u32, word: u32, cycles: u32) -> Self {
+    /// `2^address_bits` beats of so many lanes; they arrive `cycles` after they were issued.
+    pub(crate) fn new(address_bits: u32, word: u32, lanes: u32, cycles: u32) -> Self {
         Output {
             clock: Signal::default(),
             reset: Signal::default(),
             emitted: Signal::default(),
             word: Wide::new(word),
+            further: (1..lanes).map(|_| Wide::new(word)).collect(),
             out_data: Wide::new(word),
+            out_further: (1..lanes).map(|_| Wide::new(word)).collect(),
             out_valid: Signal::default(),
             out_ready: Signal::default(),
             credit: Signal::default(),
@@ -185,6 +193,7 @@ impl Output {
             on_its_way: FlagDelay::new(cycles),
             control: QueueControl::new(address_bits),
             memory: QueueMemory::new(address_bits, word),
+            memories: (1..lanes).map(|_| QueueMemory::new(address_bits, word)).collect(),
             _wiring: Wiring::default(),
         }
     }
@@ -209,6 +218,16 @@ impl Output {
             credit = control.credit;
             all_credits = control.all_credits;
         );
+        for l in 0..self.memories.len() {
+            wires!(self, wiring;
+                memories[l].clock = clock;
+                memories[l].write = on_its_way.q;
+                memories[l].write_address = control.write_address;
+                memories[l].write_data = further[l];
+                memories[l].read_address = control.read_address;
+                out_further[l] = memories[l].read_data;
+            );
+        }
     }
 }
 structural!(Output, "output_queue: sums of the global tree to the output stream.");

@@ -116,7 +116,7 @@ fn attributes(port: &AxiPort) -> String {
 }
 
 fn top(machine: &Machine) -> String {
-    let Geometry { lane, words, transfers } = Geometry::of(machine);
+    let geometry @ Geometry { lane, words, transfers, outputs } = Geometry::of(machine);
     let declared: Vec<String> = axi::ports(machine)
         .iter()
         .map(|declared| {
@@ -126,6 +126,23 @@ fn top(machine: &Machine) -> String {
         })
         .collect();
     let (word, beat) = (machine.word(), machine.word() * machine.stream_words());
+    // A beat of several words is one wide word, whose parts have their signs already.
+    let (output_lane, output_word, packet) = match outputs {
+        1 => (lane, word, "output_words".to_owned()),
+        _ => (geometry.output_bits(), geometry.output_bits(), format!("output_words >> {}", outputs.ilog2())),
+    };
+    let (extended, out_beat) = match (outputs, lane - word) {
+        (1, _) | (_, 0) => (String::new(), "out_data"),
+        (_, missing) => {
+            let signed = |l: u32| {
+                let (first, last) = (l * word, (l + 1) * word - 1);
+                format!("{{{missing}{{out_data[{last}]}}}}, out_data[{last}:{first}]")
+            };
+            let words: Vec<String> = (0..outputs).rev().map(signed).collect();
+            let last = output_lane - 1;
+            (format!("    wire [{last}:0] out_beat = {{{}}};\n", words.join(", ")), "out_beat")
+        }
+    };
     format!(
         "// {AXI_TOP}: the grid behind AXI4-Lite and AXI4-Stream.
 module {AXI_TOP} (
@@ -138,7 +155,7 @@ module {AXI_TOP} (
     wire [31:0] control_data, control_read, output_words;
     wire [{}:0] in_data;
     wire [{}:0] out_data;
-    wire unused_protection = &{{1'b0, s_axi_awprot, s_axi_arprot}};
+{extended}    wire unused_protection = &{{1'b0, s_axi_awprot, s_axi_arprot}};
 
     axi_control control (
         .clock(s_axi_aclk), .reset(reset),
@@ -158,9 +175,9 @@ module {AXI_TOP} (
         .tvalid(s_axis_tvalid), .tready(s_axis_tready), .in_data(in_data), .in_valid(in_valid), .in_ready(in_ready),
         .narrow(narrow), .ragged(ragged), .stray(stray)
     );
-    axi_output #(.LANE({lane}), .WORD({word})) from_grid (
-        .clock(s_axi_aclk), .reset(reset), .started(started), .active(active), .stopping(stopping), .words(output_words),
-        .out_data(out_data), .out_valid(out_valid), .out_ready(out_ready),
+    axi_output #(.LANE({output_lane}), .WORD({output_word})) from_grid (
+        .clock(s_axi_aclk), .reset(reset), .started(started), .active(active), .stopping(stopping), .words({packet}),
+        .out_data({out_beat}), .out_valid(out_valid), .out_ready(out_ready),
         .tdata(m_axis_tdata), .tkeep(m_axis_tkeep), .tlast(m_axis_tlast), .tvalid(m_axis_tvalid), .tready(m_axis_tready),
         .waits(output_waits)
     );
@@ -174,6 +191,6 @@ endmodule
 ",
         declared.join(",\n"),
         beat - 1,
-        word - 1,
+        outputs * word - 1,
     )
 }

@@ -22,8 +22,8 @@ use std::collections::VecDeque;
 
 /// The arithmetic half of the grid.
 pub(super) trait Datapath: std::fmt::Debug {
-    /// The word at the output port.
-    fn output(&self) -> Option<i64>;
+    /// The words at the output port, lane by lane; none if there is no beat.
+    fn output(&self) -> Vec<i64>;
     /// One cycle.
     fn cycle(&mut self, beats: &Beats, input: Option<&[i64]>, popped: bool);
     fn write_table(&mut self, entry: u32, chunk: u32, data: u32);
@@ -97,6 +97,7 @@ struct Lanes<V: Values> {
     trees: VecDeque<TreeSums<V::Sum>>,
     row_bus: VecDeque<(u64, Vec<Rooted<V::Word>>)>,
     global_bus: VecDeque<(u64, Rooted<V::Word>)>,
+    /// Beats of the output, all words of one after the other.
     fifo: VecDeque<V::Word>,
     tables: Vec<(i64, i64)>,
     table_bits: Vec<u128>,
@@ -114,6 +115,7 @@ fn alone(machine: &Machine) -> Machine {
         pus: Some(1),
         pes_per_pu: Some(1),
         stream_words: Some(1),
+        output_words: None,
         model_depth: None,
         table_entries: Some(0),
         divider: None,
@@ -471,13 +473,14 @@ impl<V: Values> Lanes<V> {
 }
 
 impl<V: Values> Datapath for Lanes<V> {
-    fn output(&self) -> Option<i64> {
-        self.fifo.front().map(|&word| self.values.shown(word))
+    fn output(&self) -> Vec<i64> {
+        let words = self.fifo.iter().take(self.machine.output_words() as usize);
+        words.map(|&word| self.values.shown(word)).collect()
     }
 
     fn cycle(&mut self, beats: &Beats, input: Option<&[i64]>, popped: bool) {
         if popped {
-            self.fifo.pop_front();
+            self.fifo.drain(..self.machine.output_words() as usize);
         }
         self.see_nothing();
         if let Some(unit) = &mut self.unit {
@@ -519,13 +522,17 @@ impl<V: Values> Datapath for Lanes<V> {
         self.see_results();
         self.land();
         let levels = u64::from(self.machine.global_levels());
-        while self.trees.front().is_some_and(|s| s.row_cycle + levels <= self.now) {
-            let sums = self.trees.pop_front().expect("just checked");
-            if sums.emit {
-                let sum = joined(&mut self.values, sums.combine, &sums.rows);
-                let word = self.values.low(&sum);
-                self.fifo.push_back(word);
+        let lane_levels = u64::from(self.machine.lane_levels());
+        if let Some(sums) = self.trees.iter().find(|sums| sums.emit && sums.row_cycle + lane_levels == self.now) {
+            let lanes = self.machine.output_words() as usize;
+            for lane in 0..lanes {
+                let rows: Vec<V::Sum> = sums.rows.iter().skip(lane).step_by(lanes).cloned().collect();
+                let sum = joined(&mut self.values, sums.combine, &rows);
+                self.fifo.push_back(self.values.low(&sum));
             }
+        }
+        while self.trees.front().is_some_and(|s| s.row_cycle + levels <= self.now) {
+            self.trees.pop_front();
         }
         while self.row_bus.front().is_some_and(|b| b.0 <= self.now) {
             self.row_bus.pop_front();

@@ -114,11 +114,11 @@ impl Array {
 
     fn run(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
         let output = self.datapath.output();
-        let popped = output.is_some() && output_ready;
+        let popped = !output.is_empty() && output_ready;
         let input_taken = input.is_some() && self.sequencer.input_ready();
         if let Some(seen) = &mut self.observation {
             self.sequencer.observe(seen);
-            seen.output = output;
+            seen.output.clone_from(&output);
         }
         let beats = self.sequencer.cycle(input_taken, popped);
         self.datapath.cycle(&beats, if input_taken { input } else { None }, popped);
@@ -136,7 +136,7 @@ impl Array {
             seen.saturated = self.datapath.saturated();
             self.datapath.observe(&mut seen.pu);
         }
-        CycleResult { input_taken, output: if popped { output } else { None } }
+        CycleResult { input_taken, output: if popped { output } else { Vec::new() } }
     }
 }
 

@@ -22,7 +22,7 @@ impl Datapath for Swapped {
         self.0.cycle(&Beats { compute_bank: 1 - beats.compute_bank, ..*beats }, input, popped);
     }
 
-    fn output(&self) -> Option<i64> {
+    fn output(&self) -> Vec<i64> {
         self.0.output()
     }
 

@@ -27,12 +27,12 @@ pub struct Observation {
     pub load_bank: u32,
     /// Which banks are full.
     pub full: [bool; 2],
-    /// Words that the output has room for.
+    /// Beats that the output has room for.
     pub credits: u32,
     /// Whether a beat of input would be taken.
     pub input_ready: bool,
-    /// The word at the output.
-    pub output: Option<i64>,
+    /// The words at the output, lane by lane; none if there is no beat.
+    pub output: Vec<i64>,
     /// The sticky status.
     pub saturated: bool,
     /// Streams alu, root, move, load, scalar.
@@ -73,7 +73,7 @@ pub struct PuView {
     pub row_bus: i64,
     /// The global bus register.
     pub global_bus: i64,
-    /// Words in the output FIFO.
+    /// Beats in the output FIFO.
     pub fifo: usize,
     /// The scalar unit, where there is one.
     pub scalar: PeView,

@@ -108,10 +108,10 @@ impl<G: Grid> Driver<G> {
         let (mut idle, mut seen) = (0, None);
         while self.grid.control_read(store::MODE) != Mode::Pass as u32 {
             let now = [store::EPOCHS_LEFT, store::RECORDS_LEFT].map(|register| self.grid.control_read(register));
-            let word = self.streams.cycle(&mut self.grid).output;
-            idle = if word.is_some() || seen != Some(now) { 0 } else { idle + 1 };
+            let words = self.streams.cycle(&mut self.grid).output;
+            idle = if !words.is_empty() || seen != Some(now) { 0 } else { idle + 1 };
             seen = Some(now);
-            raw.extend(word);
+            raw.extend(words);
             if idle > self.patience() {
                 return Err(Stuck(format!(
                     "the store plays nothing; {} epochs and {} batches are left",

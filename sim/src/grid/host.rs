@@ -99,7 +99,7 @@ impl Host {
             self.beats.pop_front();
             self.offering = false;
         }
-        self.words.extend(result.output);
+        self.words.extend_from_slice(&result.output);
         result
     }
 

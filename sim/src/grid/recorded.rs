@@ -10,8 +10,8 @@ pub struct Session {
     pub writes: Vec<(u32, u32)>,
     /// Beats that were taken.
     pub beats: Vec<Vec<i64>>,
-    /// Words that came out, each with the cycle in which it did: 0 is the first one after the last write of the control port.
-    pub words: Vec<(i64, u64)>,
+    /// Beats that came out, each with the cycle in which it did: 0 is the first one after the last write of the control port.
+    pub results: Vec<(Vec<i64>, u64)>,
 }
 
 /// A grid with a [`Session`].
@@ -52,7 +52,9 @@ impl<G: Grid> Grid for Recorded<G> {
         if let (true, Some(beat)) = (result.input_taken, input) {
             self.session.beats.push(beat.to_vec());
         }
-        self.session.words.extend(result.output.map(|word| (word, self.cycles)));
+        if !result.output.is_empty() {
+            self.session.results.push((result.output.clone(), self.cycles));
+        }
         self.cycles += 1;
         result
     }

@@ -180,8 +180,8 @@ impl<G: Grid> BoardModel<G> {
             if result.input_taken {
                 self.beat.clear();
             }
+            quiet = if result.input_taken || !result.output.is_empty() { 0 } else { quiet + 1 };
             self.output.extend(result.output);
-            quiet = if result.input_taken || result.output.is_some() { 0 } else { quiet + 1 };
         }
     }
 }

@@ -197,7 +197,7 @@ impl<W: Wire> Grid for LinkedGrid<W> {
                 }
             }
             if output_ready {
-                result.output = grid.incoming.pop_front();
+                result.output = grid.incoming.pop_front().into_iter().collect();
             }
             Ok(result)
         });

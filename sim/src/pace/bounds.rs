@@ -3,7 +3,7 @@
 //! | resource | counted | per cycle |
 //! |---|---|---|
 //! | input words | elements of inputs that are read, each once | `stream_words` |
-//! | output words | elements of outputs | 1 |
+//! | output words | elements of outputs | `output_words` |
 //! | multiply-adds | products of two words, terms of sums | PEs; without a weight also the scalar unit |
 //! | divisions | quotients | a divider per PU and one behind the global tree, `2 * word + 1` cycles each |
 //! | functions | values of function tables | PUs: a beat of the root stream is for all row roots or for the global one |
@@ -158,7 +158,7 @@ impl Step {
         let rows = f64::from(machine.pus());
         PerResource {
             input_words: self.input_words as f64 / f64::from(machine.stream_words()),
-            output_words: self.output_words as f64,
+            output_words: self.output_words as f64 / f64::from(machine.output_words()),
             multiply_adds: self.multiply_adds.cycles(machine),
             divisions: self.divisions as f64 * timing::division_interval(machine) as f64 / (rows + 1.0),
             functions: self.functions as f64 / rows,
@@ -243,6 +243,9 @@ mod tests {
         };
         assert_eq!(found.by_resource, cycles);
         assert_eq!((found.bound, found.bound_by), (440.0, "divisions"));
+        let two = MachineSpec { output_words: Some(2), ..machine(false).into() };
+        let found = bounds(tensors, operations, &Machine::try_from(two).unwrap(), 1);
+        assert_eq!(found.by_resource, PerResource { output_words: 10.0 / 2.0, ..cycles });
         // The same as a batch of 4 samples.
         let batch = bounds(tensors, operations, &machine(false), 4);
         assert_eq!((batch.bound, batch.work.functions), (110.0, 10.0));

@@ -45,7 +45,10 @@ fn sender(listing: Listing<'_>, mismatch: &Mismatch) -> Option<Place> {
     let shape = &image.tensors[mismatch.tensor].shape;
     let carries = |feed: &Feed| {
         let mut carried = false;
-        feed.for_each_beat(|counters| carried |= feed.element(shape, counters, 0) == Some(mismatch.element));
+        feed.for_each_beat(|counters| {
+            let beat = feed.beat(shape, counters);
+            carried |= (0..image.machine.output_words()).any(|lane| beat.element(lane) == Some(mismatch.element));
+        });
         feed.tensor == mismatch.tensor && carried
     };
     // Every tile runs the same instructions.

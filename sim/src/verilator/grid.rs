@@ -11,8 +11,10 @@ pub struct GridDevice {
     ports: Ports,
     word: u32,
     stream_words: usize,
-    /// The beat of the current cycle, packed; kept to save allocations.
+    output_words: usize,
+    /// The beats of the current cycle, packed; kept to save allocations.
     beat: Vec<u32>,
+    out_beat: Vec<u32>,
     first_cycle: u64,
 }
 
@@ -56,7 +58,9 @@ impl GridDevice {
             ports,
             word: machine.word(),
             stream_words: machine.stream_words() as usize,
+            output_words: machine.output_words() as usize,
             beat: Vec::new(),
+            out_beat: vec![0; (machine.output_words() * machine.word()).div_ceil(32) as usize],
             first_cycle: 0,
         };
         grid.reset();
@@ -121,8 +125,12 @@ impl Grid for GridDevice {
         }
         device.settle();
         let input_taken = input.is_some() && device.get(self.ports.in_ready) == 1;
-        let output = (output_ready && device.get(self.ports.out_valid) == 1)
-            .then(|| sign_extend(device.get(self.ports.out_data), self.word));
+        let output = if output_ready && device.get(self.ports.out_valid) == 1 {
+            device.get_words(self.ports.out_data, &mut self.out_beat);
+            unpack(&self.out_beat, self.word, self.output_words)
+        } else {
+            Vec::new()
+        };
         device.tick();
         CycleResult { input_taken, output }
     }
@@ -146,19 +154,30 @@ fn pack(words: &[i64], width: u32, packed: &mut Vec<u32>) {
     }
 }
 
+/// So many words of `width` bits that lie side by side.
+fn unpack(packed: &[u32], width: u32, count: usize) -> Vec<i64> {
+    let word = |n: usize| {
+        let (at, bit) = (n * width as usize / 32, n * width as usize % 32);
+        let next = packed.get(at + 1).copied().unwrap_or(0);
+        sign_extend((u64::from(packed[at]) | u64::from(next) << 32) >> bit, width)
+    };
+    (0..count).map(word).collect()
+}
+
 fn sign_extend(value: u64, width: u32) -> i64 {
     (value << (64 - width)) as i64 >> (64 - width)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{pack, sign_extend};
+    use super::{pack, sign_extend, unpack};
 
     #[test]
     fn words_are_packed_side_by_side() {
         let mut packed = Vec::new();
         pack(&[1, -1, 2], 24, &mut packed);
         assert_eq!(packed, [0xff00_0001, 0x0002_ffff, 0x0000]);
+        assert_eq!(unpack(&packed, 24, 3), [1, -1, 2]);
         pack(&[-1, 0, -2], 32, &mut packed);
         assert_eq!(packed, [u32::MAX, 0, u32::MAX - 1]);
         assert_eq!(sign_extend(0xff_ffff, 24), -1);

@@ -144,9 +144,12 @@ pub fn all(image: &Image, source: &str, pu: u32) -> Vec<Signal> {
     for lane in 0..machine.stream_words() as usize {
         grid.word(&format!("in_data{lane}"), word, move |m| m.ports.input.map_or(0, |beat| beat[lane].into()));
     }
-    grid.bit("out_valid", |m| m.seen.output.is_some());
+    grid.bit("out_valid", |m| !m.seen.output.is_empty());
     grid.bit("out_ready", |m| m.ports.output_ready);
-    grid.word("out_data", word, |m| m.seen.output.unwrap_or(0).into());
+    for lane in 0..machine.output_words() as usize {
+        let name = if machine.output_words() == 1 { "out_data".to_owned() } else { format!("out_data{lane}") };
+        grid.word(&name, word, move |m| m.seen.output.get(lane).copied().unwrap_or(0).into());
+    }
 
     let mut sequencer = grid.inner("sequencer");
     sequencer.state("run_state", |m| m.seen.run_state);

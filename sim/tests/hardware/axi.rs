@@ -83,10 +83,13 @@ fn accesses_are_answered_as_the_map_says() {
 /// Steps of a run.
 const STEPS: usize = 20;
 
-/// One, two, four transfers per beat; words of a byte, two and four; an odd number of lanes.
+/// One, two, four transfers per beat; words of a byte, two and four; an odd number of lanes; two words of output per transfer.
 #[test]
 fn a_program_runs_behind_axi_as_on_the_array() {
-    for spec in [spec(8, 16, 16), spec(8, 24, 16), spec(3, 16, 3), spec(2, 16, 1)] {
+    let two = |spec: MachineSpec| MachineSpec { output_words: Some(2), ..spec };
+    for spec in
+        [spec(8, 16, 16), spec(8, 24, 16), spec(3, 16, 3), spec(2, 16, 1), two(spec(3, 16, 3)), two(spec(2, 24, 1))]
+    {
         let climb = climb(&spec, STEPS, &ALL);
         let machine = &climb.image().machine;
         let library = library(machine);
@@ -174,7 +177,10 @@ fn packets() {
 
 #[test]
 fn the_shell_lints_clean() {
-    for spec in [spec(8, 16, 16), spec(8, 24, 16), spec(3, 8, 3), spec(1, 32, 1)] {
+    let two = |spec: MachineSpec| MachineSpec { output_words: Some(2), ..spec };
+    for spec in
+        [spec(8, 16, 16), spec(8, 24, 16), spec(3, 8, 3), spec(1, 32, 1), two(spec(8, 16, 8)), two(spec(2, 24, 2))]
+    {
         let rtl = shell::axi(&Machine::try_from(spec).unwrap());
         verilator::lint(&rtl, hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{error}"));
     }

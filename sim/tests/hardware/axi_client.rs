@@ -57,10 +57,11 @@ fn write_case(folder: &Path, climb: &Climb) {
     let session = recorded.into_session();
     let (writes, runs) = session.writes.split_at(session.writes.iter().position(|w| w.0 == registers::STEPS).unwrap());
     let written = |number: u32| runs.iter().find(|write| write.0 == number).unwrap().1;
-    let expected: Vec<i64> = session.words.iter().map(|(word, _)| *word).collect();
-    let Geometry { lane, .. } = Geometry::of(machine);
+    let expected: Vec<i64> = session.results.iter().flat_map(|(beat, _)| beat.clone()).collect();
+    let Geometry { lane, outputs, .. } = Geometry::of(machine);
     let case = json!({
         "lane": lane,
+        "outputs": outputs,
         "writes": writes,
         "steps": written(registers::STEPS),
         "flags": written(registers::CONTROL),
@@ -88,6 +89,22 @@ fn client(climb: &Climb, tests: &[&str], change: impl Fn(String) -> String) -> (
 fn a_scalar_program() {
     let (passed, said) = client(&scalar_climb(6), &[], |design| design);
     assert!(passed, "{said}");
+}
+
+/// Two words of output per transfer.
+#[test]
+fn a_wide_output() {
+    let climb = climb(&MachineSpec { output_words: Some(2), ..spec() }, 4, &training(ALL.batch));
+    let tests = ["all_words_are_right", "half_an_input_then_abort", "output_that_is_not_taken_then_abort"];
+    let (passed, said) = client(&climb, &tests, |design| design);
+    assert!(passed, "{said}");
+    // A packet that is half as long as it should be.
+    let (right, wrong) = (".words(output_words >> 1)", ".words(output_words >> 2)");
+    let change = |design: String| {
+        assert_eq!(design.matches(right).count(), 1, "the text has changed");
+        design.replace(right, wrong)
+    };
+    assert!(!client(&climb, &tests[..1], change).0, "nobody noticed {wrong}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl Grid for Summing {
             self.held = input.map(|words| words.iter().sum::<i64>() + i64::from(wrong));
         }
         self.cycles += 1;
-        CycleResult { input_taken, output }
+        CycleResult { input_taken, output: output.into_iter().collect() }
     }
 }
 
@@ -85,6 +85,6 @@ fn lockstep_finds_the_first_difference() {
     run(&mut different, Stalls::none());
     let mismatch = different.mismatch().unwrap().to_string();
     let expected = "cycle 12, cycle(input Some([6, 12]), output_ready true): \
-        CycleResult { input_taken: false, output: Some(15) } against CycleResult { input_taken: false, output: Some(16) }";
+        CycleResult { input_taken: false, output: [15] } against CycleResult { input_taken: false, output: [16] }";
     assert_eq!(mismatch, expected);
 }

@@ -131,6 +131,29 @@ fn widest_words() {
     check(comparing(&MachineSpec { stream_words: Some(6), ..grid(2, 3, 32) }), 0..100);
 }
 
+/// Lanes of one row, of two and of three; more bits than a machine word holds; each with and without stalls.
+#[test]
+fn several_words_of_output() {
+    let lanes = |output_words: u32, spec: MachineSpec| MachineSpec { output_words: Some(output_words), ..spec };
+    check(lanes(2, comparing(&MachineSpec { gradient_depth: Some(4), ..grid(4, 3, 16) })), 0..60);
+    check(lanes(4, with_unit(&grid(4, 2, 9))), 0..60);
+    check(lanes(8, MachineSpec { output_fifo: Some(4), ..grid(8, 1, 24) }), 0..60);
+    check(lanes(2, comparing(&grid(6, 2, 32))), 0..60);
+}
+
+/// Two lanes that change places.
+#[test]
+fn lanes_in_the_wrong_order_are_found() {
+    let machine = Machine::try_from(MachineSpec { output_words: Some(2), ..grid(4, 2, 16) }).expect("a valid grid");
+    let mut rtl = hdl::elaborate(&machine);
+    let [first, second] = [".out_data(out_data[0 +: 16])", ".out_further_0(out_data[16 +: 16])"];
+    assert!(rtl.verilog.contains(first) && rtl.verilog.contains(second), "the text has changed");
+    rtl.verilog = rtl.verilog.replace(first, ".out_data(out_data[16 +: 16])");
+    rtl.verilog = rtl.verilog.replace(second, ".out_further_0(out_data[0 +: 16])");
+    let found = std::panic::catch_unwind(|| check_rtl(&machine, &rtl, 0..20));
+    assert!(found.is_err(), "lanes were exchanged and nobody noticed");
+}
+
 /// Pads that are read a cycle ahead: also what is read too early is the same.
 #[test]
 fn pads_with_registers() {
@@ -233,7 +256,8 @@ fn blocks_simulate_as_their_text_does() {
     let [.., few] = few_amounts();
     let tiled = MachineSpec { gradient_depth: Some(4), ..grid(2, 3, 16) };
     let unit = with_unit(&comparing(&tiled));
-    for spec in [grid(1, 2, 9), unit, few] {
+    let lanes = MachineSpec { output_words: Some(2), ..comparing(&grid(4, 1, 9)) };
+    for spec in [grid(1, 2, 9), unit, few, lanes] {
         let machine = Machine::try_from(spec).expect("a valid grid");
         compare(&machine, Modelled::new(&machine), 0);
     }
@@ -288,7 +312,7 @@ fn load_and_dump(grid: &mut Lockstep<Array, impl Grid>, generator: &mut Generato
     for _ in 0..beats(&load.counts) {
         host.send((0..machine.stream_words()).map(|_| generator.random.word(16)).collect());
     }
-    let words = beats(&dump.counts) as usize;
+    let words = (beats(&dump.counts) * u64::from(machine.output_words())) as usize;
     let end = host.exchange(grid, words, 10_000).and_then(|()| host.finish(grid, 10_000));
     assert!(grid.mismatch().is_none(), "seed {seed}: {}", grid.mismatch().expect("just seen"));
     end.unwrap_or_else(|stuck| panic!("seed {seed}: {stuck}"));
@@ -359,8 +383,10 @@ fn generated_text_has_no_warnings() {
     let smallest = MachineSpec { table_entries: Some(0), divider: None, program_depth: Some(4), ..grid(1, 1, 8) };
     let tiled = MachineSpec { gradient_depth: Some(16), ..grid(2, 3, 24) };
     let dividing = [grid(1, 1, 8), comparing(&tiled), comparing(&grid(1, 1, 9)), comparing(&grid(5, 1, 16))];
+    let lanes = [(2, 2), (6, 2), (8, 8)]
+        .map(|(pus, lanes)| MachineSpec { output_words: Some(lanes), ..comparing(&grid(pus, 3, 16)) });
     let units = [&smallest, &tiled, &few_amounts()[0], &comparing(&few_amounts()[1])].map(with_unit);
-    for spec in specs.into_iter().chain([smallest]).chain(dividing).chain(few_amounts()).chain(units) {
+    for spec in specs.into_iter().chain([smallest]).chain(dividing).chain(few_amounts()).chain(units).chain(lanes) {
         let machine = Machine::try_from(spec).expect("a valid grid");
         let rtl = hdl::elaborate(&machine);
         lint(&rtl, hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{machine}: {error}"));

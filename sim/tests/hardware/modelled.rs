@@ -32,6 +32,7 @@ impl Grid for Modelled {
     fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
         let in_data = input.map(<[i64]>::to_vec);
         let outputs = self.0.cycle(&Inputs { in_data, out_ready: output_ready, ..Inputs::default() });
-        CycleResult { input_taken: input.is_some() && outputs.in_ready, output: outputs.out.filter(|_| output_ready) }
+        let output = if output_ready { outputs.out } else { Vec::new() };
+        CycleResult { input_taken: input.is_some() && outputs.in_ready, output }
     }
 }

@@ -48,7 +48,7 @@ impl Grid for Tee {
     }
     fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
         let result = self.waved.cycle(input, output_ready);
-        self.words.extend(result.output);
+        self.words.extend_from_slice(&result.output);
         result
     }
 }

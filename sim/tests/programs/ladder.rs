@@ -23,7 +23,8 @@ fn machines() -> Vec<MachineSpec> {
         word: Some(word),
         ..MachineSpec::default()
     };
-    vec![grid(1, 2, 24), grid(2, 4, 16), grid(8, 8, 16)]
+    // The largest one sends four rows at a time.
+    vec![grid(1, 2, 24), grid(2, 4, 16), MachineSpec { output_words: Some(4), ..grid(8, 8, 16) }]
 }
 
 /// Programs, by file name, that the back end refuses, and why.

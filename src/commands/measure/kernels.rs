@@ -28,13 +28,19 @@ pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure>
     }
     let wanted: Vec<&Kernel> =
         all.iter().filter(|kernel| options.names.is_empty() || options.names.contains(&kernel.name)).collect();
-    let measure = |number: usize| -> Result<Row, Failure> {
-        let kernel = wanted[number];
-        talk.detail(&kernel.name);
-        kernels::measure(kernel, options.rtl.contains(&kernel.name), &())
+    let measured = |output_words: u32| -> Result<Vec<Row>, Failure> {
+        let measure = |number: usize| -> Result<Row, Failure> {
+            let kernel = wanted[number];
+            talk.detail(&kernel.name);
+            kernels::measure(kernel, output_words, options.rtl.contains(&kernel.name), &())
+        };
+        crate::jobs::each(wanted.len(), global.jobs, &measure).into_iter().collect()
     };
-    let rows = crate::jobs::each(wanted.len(), global.jobs, &measure);
-    let rows = rows.into_iter().collect::<Result<Vec<Row>, Failure>>()?;
+    if options.page {
+        let [one, several] = kernels::OUTPUT_WORDS.map(measured);
+        return output::result(&page(&one?, &several?));
+    }
+    let rows = measured(options.output_words)?;
     let differs = rows.iter().find(|row| row.rtl_cycles_per_sample.is_some_and(|rtl| rtl != row.cycles_per_sample));
     let differs = differs.map(|row| {
         let rtl = row.rtl_cycles_per_sample.unwrap_or_default();
@@ -43,12 +49,8 @@ pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure>
             row.name, row.cycles_per_sample
         ))
     });
-    if options.page {
-        output::result(&page(&rows))?;
-    } else {
-        let document = || Kernels { kernels: rows.clone(), median_distance: kernels::median(&rows) };
-        output::either(global.format, || text(&rows), || Document::new(document()).failed(differs.as_ref()))?;
-    }
+    let document = || Kernels { kernels: rows.clone(), median_distance: kernels::median(&rows) };
+    output::either(global.format, || text(&rows), || Document::new(document()).failed(differs.as_ref()))?;
     differs.map_or(Ok(()), Err)
 }
 
@@ -71,19 +73,20 @@ fn text(rows: &[Row]) -> String {
     )
 }
 
-/// The table of docs/kernels.md.
-fn page(rows: &[Row]) -> String {
-    let mut text = "| kernel | kind | cycles | bound | by | distance |\n|---|---|---|---|---|---|\n".to_owned();
-    for row in rows {
-        text.push_str(&format!(
-            "| {} | {} | {} | {} | {} | {:.2} |\n",
-            row.name,
-            row.kind,
-            figure(row.cycles_per_sample),
-            figure(row.bound),
-            row.bound_by,
-            row.distance
-        ));
+/// The table of docs/kernels.md: with one word of output per cycle and with several.
+fn page(one: &[Row], several: &[Row]) -> String {
+    let [.., lanes] = kernels::OUTPUT_WORDS;
+    let mut text = format!(
+        "| kernel | kind | cycles | bound | by | distance | {lanes} words out: cycles | bound | by | distance |\n\
+         |---|---|---|---|---|---|---|---|---|---|\n"
+    );
+    let figures = |row: &Row| {
+        let (cycles, bound) = (figure(row.cycles_per_sample), figure(row.bound));
+        format!("{cycles} | {bound} | {} | {:.2}", row.bound_by, row.distance)
+    };
+    for (one, several) in one.iter().zip(several) {
+        text.push_str(&format!("| {} | {} | {} | {} |\n", one.name, one.kind, figures(one), figures(several)));
     }
-    text
+    let median = |rows: &[Row]| kernels::median(rows).map_or("-".to_owned(), |median| format!("{median:.2}"));
+    text + &format!("| median | | | | | {} | | | | {} |\n", median(one), median(several))
 }

@@ -45,7 +45,7 @@ impl Grid for Echo {
     fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
         let output = if output_ready { self.words.pop_front() } else { None };
         self.words.extend(input.unwrap_or_default());
-        CycleResult { input_taken: input.is_some(), output }
+        CycleResult { input_taken: input.is_some(), output: output.into_iter().collect() }
     }
 }
 

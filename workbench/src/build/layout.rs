@@ -19,8 +19,10 @@ pub struct Layout {
     how_to_read: &'static str,
     /// Bits of a word.
     word_bits: u32,
-    /// Words of a beat.
+    /// Words of a beat on the way in.
     stream_words: u32,
+    /// Words of a beat on the way out.
+    output_words: u32,
     /// Cycles from the start of a step to the start of the next, if its input is there.
     step_length: u32,
     /// Steps of a batch.
@@ -132,17 +134,18 @@ fn travels(program: &Program, id: Option<usize>) -> Travels {
 impl Layout {
     /// The layout of an image of `program`, whose text gives its tensors these `shapes`.
     pub fn new(image: &Image, program: &Program, shapes: &BTreeMap<String, Vec<u32>>) -> Layout {
-        let beats = |feed: &Feed| Beats {
+        let beats = |feed: &Feed, lanes: u32| Beats {
             tensor: image.tensors[feed.tensor].name.clone(),
             counts: feed.counts.to_vec(),
-            row_lanes: if feed.width == 0 { image.machine.stream_words() } else { feed.width },
+            row_lanes: if feed.width == 0 { lanes } else { feed.width },
             index: feed
                 .dimensions
                 .iter()
                 .map(|d| Index { offset: d.offset, per_loop: d.levels.to_vec(), per_lane: d.lane, per_row: d.row })
                 .collect(),
         };
-        let feeds = |feeds: &[Feed]| feeds.iter().map(beats).collect::<Vec<_>>();
+        let feeds = |feeds: &[Feed], lanes: u32| feeds.iter().map(|feed| beats(feed, lanes)).collect::<Vec<_>>();
+        let (lanes_in, lanes_out) = (image.machine.stream_words(), image.machine.output_words());
         let tensor = |tensor: &arch::image::StreamTensor| {
             let id = program.tensors.iter().position(|t| t.name == tensor.name);
             let never = id.filter(|&id| program.tensors[id].role == Role::Output).map(|id| {
@@ -166,9 +169,10 @@ impl Layout {
         Layout {
             schema_version: 1,
             how_to_read: "Beat k of a feed (loop counters k, innermost last) carries in lane l, which stands at l % row_lanes in row l / row_lanes \
-                          of the lanes, the element whose index in each dimension is offset + sum(per_loop * k) + per_lane * (l % row_lanes) + per_row * (l / row_lanes), counted by the tensor's extents; outside of them: 0 on the way in, dropped on the way out.",
+                          of the lanes, the element whose index in each dimension is offset + sum(per_loop * k) + per_lane * (l % row_lanes) + per_row * (l / row_lanes), counted by the tensor's extents; outside of them: 0 on the way in, dropped on the way out. Lanes that carry the same element carry the same word.",
             word_bits: image.machine.word(),
             stream_words: image.machine.stream_words(),
+            output_words: image.machine.output_words(),
             step_length: image.step_length,
             tiles: image.tiles,
             entries: Entries {
@@ -182,10 +186,10 @@ impl Layout {
                 load_model: entries.load_model,
             },
             tensors: image.tensors.iter().map(tensor).collect(),
-            model_in: feeds(&image.model_in),
-            step_in: feeds(&image.step_in),
-            step_out: feeds(&image.step_out),
-            model_out: feeds(&image.model_out),
+            model_in: feeds(&image.model_in, lanes_in),
+            step_in: feeds(&image.step_in, lanes_in),
+            step_out: feeds(&image.step_out, lanes_out),
+            model_out: feeds(&image.model_out, lanes_out),
         }
     }
 }

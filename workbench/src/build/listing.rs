@@ -73,7 +73,10 @@ fn schedule(compiled: &Compiled, source: &str) -> String {
 
 /// What the placement takes, and what the best of the others would take and where it differs.
 fn alternatives(compiled: &Compiled) -> String {
-    let cycles = |a: &Alternative| format!("{} cycles of computing, {} transfers of input", a.step, a.load);
+    let cycles = |a: &Alternative| {
+        let sent = if a.emit > 0 { format!(", {} beats of output", a.emit) } else { String::new() };
+        format!("{} cycles of computing, {} transfers of input{sent}", a.step, a.load)
+    };
     let Some(chosen) = compiled.alternatives.first() else { return String::new() };
     let mut text = format!("chosen because it takes least: {}\n", cycles(chosen));
     match compiled.alternatives.iter().skip(1).find(|other| other.placement != chosen.placement) {

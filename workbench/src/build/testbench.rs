@@ -73,10 +73,11 @@ fn write(files: &mut Files, image: &Image, session: &Session, cycles: u64) {
         let _ = writeln!(input, "{}", words.join(" "));
     }
     let mut expected = format!(
-        "// {LICENCE}\n// Words of the output stream, each with its cycle, counted from the start of the run.\n"
+        "// {LICENCE}\n// Beats of the output stream, one word per lane, each with its cycle, counted from the start of the run.\n"
     );
-    for &(word, cycle) in &session.words {
-        let _ = writeln!(expected, "{} {cycle:x}", hex(word));
+    for (beat, cycle) in &session.results {
+        let words: Vec<String> = beat.iter().map(|&word| hex(word)).collect();
+        let _ = writeln!(expected, "{} {cycle:x}", words.join(" "));
     }
     let top = hdl::TOP;
     let patience = 4 * u64::from(image.step_length) + 10_000;
@@ -86,7 +87,8 @@ fn write(files: &mut Files, image: &Image, session: &Session, cycles: u64) {
         ("LANES", machine.stream_words().into()),
         ("WRITES", session.writes.len() as u64),
         ("BEATS", session.beats.len() as u64),
-        ("WORDS", session.words.len() as u64),
+        ("OUTPUT_LANES", machine.output_words().into()),
+        ("RESULTS", session.results.len() as u64),
         ("EXPECTED_CYCLES", cycles),
         ("PATIENCE", patience),
         ("CONTROL", registers::CONTROL.into()),

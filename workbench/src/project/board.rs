@@ -13,6 +13,7 @@ use crate::library::{self, BOARDS};
 use crate::resources;
 use crate::room::USUAL_SHIFTS;
 use arch::amounts::Amounts;
+use arch::axi::{Geometry, MOST_TRANSFER_BITS};
 use arch::machine::{MOST_LINES, MachineSpec};
 use arch::{Code, Diagnostic, Machine};
 use compiler::language::nearest;
@@ -120,6 +121,31 @@ impl ChosenBoard {
         let spec = MachineSpec { pus: Some(found.pus()), ..spec.clone() };
         Machine::try_from(spec)
             .map_err(|error| Failure::about(source, vec![Diagnostic::new(Code::Config, span, error.to_string())]))
+    }
+}
+
+impl ChosenBoard {
+    /// Whether what stands around the grid on this board takes the beats of its output.
+    ///
+    /// # Errors
+    /// It takes fewer words at a time.
+    pub fn takes_output(&self, machine: &Machine, source: &Source) -> Result<(), Failure> {
+        let Some(facts) = self.facts() else { return Ok(()) };
+        let lane = Geometry::of(machine).lane;
+        let (most, why) = if facts.io.is_some() {
+            (1, "its serial line takes one word after the other".to_owned())
+        } else {
+            let words = MOST_TRANSFER_BITS / lane;
+            (words, format!("its memory port takes {MOST_TRANSFER_BITS} bits at a time, {words} words of {lane}"))
+        };
+        let asked = machine.output_words();
+        if asked <= most {
+            return Ok(());
+        }
+        let span = value_span(&source.text, &["machine", "output_words"]).unwrap_or_default();
+        let message = format!("{} takes no {asked} words of output at a time: {why}", facts.title);
+        let diagnostic = Diagnostic::new(Code::Config, span, message);
+        Err(Failure::about(source, vec![diagnostic.with_help(format!("`output_words = {most}` is the most here"))]))
     }
 }
 

@@ -56,7 +56,8 @@ pub(crate) struct Bus {
     pub responses: VecDeque<Response>,
     pub reads: VecDeque<(Response, u32)>,
     pub input: VecDeque<Transfer>,
-    pub output: VecDeque<(i64, bool)>,
+    /// Beats of the output, and whether a packet ends with them.
+    pub output: VecDeque<(Vec<i64>, bool)>,
     outstanding: [usize; 3],
     held: [Held; 3],
     pub output_ready: bool,
@@ -93,6 +94,12 @@ impl Bus {
 
     fn get(&self, name: &str) -> u64 {
         self.device.get(self.library.port(name).unwrap())
+    }
+
+    fn get_wide(&self, name: &str, bits: u32) -> Vec<u64> {
+        let mut words = vec![0; bits.div_ceil(32) as usize];
+        self.device.get_words(self.library.port(name).unwrap(), &mut words);
+        words.into_iter().map(u64::from).collect()
     }
 
     /// Reset, whatever is going on; the masters forget what they were doing.
@@ -221,7 +228,12 @@ impl Bus {
         let payload = [
             vec![self.get("s_axi_bresp")],
             vec![self.get("s_axi_rresp"), self.get("s_axi_rdata")],
-            vec![self.get("m_axis_tdata"), self.get("m_axis_tlast"), self.get("m_axis_tkeep")],
+            [
+                vec![self.get("m_axis_tlast")],
+                self.get_wide("m_axis_tkeep", self.geometry.output_bits() / 8),
+                self.get_wide("m_axis_tdata", self.geometry.output_bits()),
+            ]
+            .concat(),
         ];
         for (channel, name) in ["b", "r", "m_axis"].into_iter().enumerate() {
             self.held[channel].check(name, valid[channel], ready[channel], payload[channel].clone());
@@ -239,10 +251,18 @@ impl Bus {
         }
         if valid[2] && ready[2] {
             let lane = self.geometry.lane;
-            assert_eq!(payload[2][2], (1 << (lane / 8)) - 1, "every byte of a word is kept");
-            let word = (payload[2][0] << (64 - lane)) as i64 >> (64 - lane);
-            assert_eq!(word, arch::number::wrap(word.into(), self.word) as i64, "the word is sign-extended");
-            self.output.push_back((word, payload[2][1] == 1));
+            let bytes = self.geometry.output_bits() / 8;
+            let (keep, data) = payload[2][1..].split_at(bytes.div_ceil(32) as usize);
+            let kept: u32 = keep.iter().map(|bits| bits.count_ones()).sum();
+            assert_eq!(kept, bytes, "every byte of a beat is kept");
+            let word = |n: u32| {
+                let bits = data[(n * lane / 32) as usize] >> (n * lane % 32);
+                let word = (bits << (64 - lane)) as i64 >> (64 - lane);
+                assert_eq!(word, arch::number::wrap(word.into(), self.word) as i64, "the word is sign-extended");
+                word
+            };
+            let words = (0..self.geometry.outputs).map(word).collect();
+            self.output.push_back((words, payload[2][0] == 1));
         }
     }
 }
@@ -320,7 +340,7 @@ impl Grid for AxiGrid {
         }
         self.bus.output_ready = output_ready;
         self.bus.cycle();
-        let output = if output_ready { self.bus.output.pop_front().map(|(word, _)| word) } else { None };
-        CycleResult { input_taken, output }
+        let output = if output_ready { self.bus.output.pop_front().map(|(words, _)| words) } else { None };
+        CycleResult { input_taken, output: output.unwrap_or_default() }
     }
 }

@@ -6,7 +6,7 @@ case.json, from sim/tests/hardware/axi_client.rs:
     writes      address and data of each write of the control port that loads the program
     steps       of the run;  flags  of its start
     beats       of the input, as words;  expected  all words of the output
-    lane        bits of a word on the streams
+    lane        bits of a word on the streams;  outputs  words of a transfer of the output
 """
 
 import itertools

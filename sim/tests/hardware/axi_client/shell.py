@@ -39,7 +39,7 @@ async def all_words_are_right(dut):
     # Packets of another length; the last one of a run may be left open.
     client.stall(50)
     words = len(CASE["expected"])
-    length = next(n for n in range(2, words + 1) if words % n == 0)
+    length = next(n for n in range(2 * CASE["outputs"], words + 1, CASE["outputs"]) if words % n == 0)
     await client.start(packet=length)
     client.send(CASE["beats"])
     assert await client.receive(words // length) == CASE["expected"]
@@ -105,9 +105,10 @@ async def output_that_is_not_taken_then_abort(dut):
         await client.write(CTRL, START)
         assert await client.cause() == (OUTPUT_LEFT, CTRL)
         client.block_output(False)
-        words = await client.receive()
-        # What was on offer, and one word more that ends the packet.
-        assert 2 <= len(words) <= 4 and words[:-1] == CASE["expected"][: len(words) - 1] and words[-1] == 0, words
+        words, beat = await client.receive(), CASE["outputs"]
+        # What was on offer, and one transfer more that ends the packet.
+        assert 2 * beat <= len(words) <= 4 * beat and words[:-beat] == CASE["expected"][: len(words) - beat], words
+        assert words[-beat:] == [0] * beat, words
         assert not await client.read(STATUS) & OUTPUT_WAITS
         await client.whole_run()
 

@@ -306,14 +306,16 @@ impl Generator<'_> {
         }
     }
 
-    /// Emits every word of a pad, one PE after the other.
+    /// Emits every word of a pad, one PE after the other; where the output has several lanes, also all rows at once.
     pub(crate) fn dump(&mut self, pad: Pad) -> AluInstruction {
         let depth = 1 << pad_bits(self.machine, pad);
         let address = Address { base: 0, strides: [0, 0, 1, 0] };
+        let at_once = self.machine.output_words() > 1 && self.random.chance(70);
+        let (rows, pick_row) = if at_once { (1, NO_LEVEL) } else { (self.machine.pus(), 0) };
         AluInstruction {
             delay: self.random.below(4),
             interval: self.random.range(1, 2),
-            counts: [self.machine.pus(), self.machine.pes_per_pu(), depth, 1],
+            counts: [rows, self.machine.pes_per_pu(), depth, 1],
             reduce: 0,
             reads: [address; 4],
             a: pad,
@@ -329,7 +331,7 @@ impl Generator<'_> {
             destination: Address::default(),
             tree: true,
             emit: true,
-            mask: Mask { pick_row: 0, pick_column: 1, ..Mask::all(self.machine.pus(), self.machine.pes_per_pu()) },
+            mask: Mask { pick_row, pick_column: 1, ..Mask::all(self.machine.pus(), self.machine.pes_per_pu()) },
             tiles: Tiles::Every,
             end: false,
         }
@@ -413,7 +415,7 @@ impl Generator<'_> {
         }
         let emits = self.random.chance(40);
         entries.push((registers::ENTRY_EMIT_STEP, if emits { enabled(emit_step) } else { 0 }));
-        let words = |i: &AluInstruction| beats(&i.counts);
+        let words = |i: &AluInstruction| beats(&i.counts) * u64::from(self.machine.output_words());
         Programs {
             model_beats: load[..step_load].iter().map(|i| beats(&i.counts)).sum(),
             step_beats: load[step_load..].iter().map(|i| beats(&i.counts)).sum(),

@@ -13,6 +13,7 @@ module axi_testbench;
     localparam LANE = `GRID_LANE;
     localparam CHUNK = `GRID_TRANSFER_WORDS;
     localparam TRANSFERS = `GRID_BEATS * (`GRID_LANES / CHUNK);
+    localparam OUTPUTS = `GRID_OUTPUT_LANES;
 
     reg clock, resetn;
     initial clock = 1'b0;
@@ -29,7 +30,7 @@ module axi_testbench;
     reg [LANE*CHUNK-1:0] s_tdata;
     reg s_tvalid, m_tready;
     wire s_tready, m_tvalid, m_tlast;
-    wire [LANE-1:0] m_tdata;
+    wire [LANE*OUTPUTS-1:0] m_tdata;
 
     @AXI@ shell (
         .s_axi_aclk(clock), .s_axi_aresetn(resetn),
@@ -44,14 +45,14 @@ module axi_testbench;
         .run_done()
     );
 
-    // Two numbers a line: address and data of a write; word and cycle of a result. One beat of the input a line.
+    // Numbers of a line: address and data of a write; the words of a beat of input; those of a beat of output, and its cycle.
     reg [31:0] control [0:2 * `GRID_WRITES - 1];
     reg [WORD-1:0] words [0:`GRID_LANES * `GRID_BEATS];
-    reg [63:0] expected [0:2 * `GRID_WORDS - 1];
+    reg [63:0] expected [0:(OUTPUTS + 1) * `GRID_RESULTS - 1];
 
     reg [8 * 256 - 1:0] folder;
     reg [31:0] stalls, abort_at, random;
-    integer offered, seen, wrong, idle, lane, n;
+    integer offered, seen, wrong, idle, lane, output_lane, n;
     reg running;
 
     // Whether to wait in this cycle: one time in four, never without +stalls.
@@ -66,7 +67,7 @@ module axi_testbench;
 
     task fail;
         begin
-            $display("FAIL: %0d of %0d transfers were offered, %0d of %0d words came out", offered, TRANSFERS, seen, `GRID_WORDS);
+            $display("FAIL: %0d of %0d transfers were offered, %0d of %0d beats came out", offered, TRANSFERS, seen, `GRID_RESULTS);
             $finish;
         end
     endtask
@@ -136,14 +137,18 @@ module axi_testbench;
             if (s_tvalid && s_tready) idle = 0;
             if (running && m_tvalid && m_tready) begin
                 idle = 0;
-                if (seen >= `GRID_WORDS) begin
-                    $display("FAIL: more than %0d words came out", `GRID_WORDS);
+                if (seen >= `GRID_RESULTS) begin
+                    $display("FAIL: more than %0d beats came out", `GRID_RESULTS);
                     $finish;
                 end
-                if (m_tdata[WORD-1:0] !== expected[2 * seen][WORD-1:0] || m_tlast !== (seen == `GRID_WORDS - 1)) begin
-                    wrong = wrong + 1;
-                    if (wrong <= 10) $display("word %0d is %h, expected %h", seen, m_tdata, expected[2 * seen][WORD-1:0]);
-                end
+                if (m_tlast !== (seen == `GRID_RESULTS - 1)) wrong = wrong + 1;
+                for (output_lane = 0; output_lane < OUTPUTS; output_lane = output_lane + 1)
+                    if (m_tdata[output_lane * LANE +: WORD] !== expected[(OUTPUTS + 1) * seen + output_lane][WORD-1:0]) begin
+                        wrong = wrong + 1;
+                        if (wrong <= 10)
+                            $display("word %0d of beat %0d is %h, expected %h", output_lane, seen, m_tdata[output_lane * LANE +: LANE],
+                                     expected[(OUTPUTS + 1) * seen + output_lane][WORD-1:0]);
+                    end
                 seen = seen + 1;
             end
             if (idle > `GRID_PATIENCE) fail;
@@ -160,7 +165,7 @@ module axi_testbench;
         begin
             for (n = 0; n < `GRID_WRITES; n = n + 1)
                 if (control[2 * n] == `GRID_CONTROL) write(`GRID_AXI_RUN_FLAGS, control[2 * n + 1] >> 1);
-            write(`GRID_AXI_OUTPUT_WORDS, `GRID_WORDS);
+            write(`GRID_AXI_OUTPUT_WORDS, OUTPUTS * `GRID_RESULTS);
             write(`GRID_AXI_CTRL, `GRID_AXI_START);
             {offered, seen, wrong} = {3{32'd0}};
             running = 1'b1;
@@ -180,7 +185,7 @@ module axi_testbench;
             while ((rdata & `GRID_AXI_OUTPUT_WAITS) !== 32'd0) read(`GRID_AXI_STATUS);
             read(`GRID_AXI_CAUSE);
             // A run that has given all its words may have ended before.
-            if (rdata !== `GRID_AXI_ABORTED && seen < `GRID_WORDS) begin
+            if (rdata !== `GRID_AXI_ABORTED && seen < `GRID_RESULTS) begin
                 $display("FAIL: cause is %0d after an abort", rdata);
                 $finish;
             end
@@ -210,7 +215,7 @@ module axi_testbench;
             abort;
             start;
         end
-        while (seen < `GRID_WORDS) @(negedge clock);
+        while (seen < `GRID_RESULTS) @(negedge clock);
         read(`GRID_AXI_CTRL);
         while ((rdata & `GRID_AXI_DONE) == 0) read(`GRID_AXI_CTRL);
         running = 1'b0;
@@ -221,8 +226,8 @@ module axi_testbench;
         end
         read(`GRID_AXI_CAUSE);
         if (rdata !== 32'd0) $display("FAIL: cause is %0d", rdata);
-        else if (wrong != 0) $display("FAIL: %0d of %0d words are wrong", wrong, seen);
-        else $display("PASS: %0d words as expected", seen);
+        else if (wrong != 0) $display("FAIL: %0d of %0d words are wrong", wrong, OUTPUTS * seen);
+        else $display("PASS: %0d words as expected", OUTPUTS * seen);
         $finish;
     end
 endmodule

@@ -3,7 +3,7 @@
 //   testbench [FOLDER] [+stalls=SEED]
 //
 // FOLDER (default: here) has control.hex (writes of the control port that load the program and start the run), input.hex
-// (one beat per line, one word per lane) and expected.hex (a word and its cycle per line). With +stalls the streams wait at random, which must
+// (one beat per line, one word per lane) and expected.hex (one beat per line, one word per lane, and its cycle). With +stalls the streams wait at random, which must
 // change no word. Exit code: 0 all words are right, 1 they are not, 2 the files cannot be used.
 
 #include <cinttypes>
@@ -65,6 +65,24 @@ typename std::enable_if<!std::is_integral<Port>::value>::type set_words(Port& po
         if (words[bit / GRID_WORD] >> (bit % GRID_WORD) & 1) port[bit / 32] |= 1u << (bit % 32);
 }
 
+template <class Port>
+typename std::enable_if<std::is_integral<Port>::value, bool>::type bit_of(const Port& port, size_t bit) {
+    return port >> bit & 1;
+}
+
+template <class Port>
+typename std::enable_if<!std::is_integral<Port>::value, bool>::type bit_of(const Port& port, size_t bit) {
+    return port[bit / 32] >> (bit % 32) & 1;
+}
+
+template <class Port>
+Line get_words(const Port& port) {
+    Line words(GRID_OUTPUT_LANES);
+    for (size_t bit = 0; bit < words.size() * GRID_WORD; ++bit)
+        words[bit / GRID_WORD] |= static_cast<uint64_t>(bit_of(port, bit)) << (bit % GRID_WORD);
+    return words;
+}
+
 class Grid {
 public:
     explicit Grid(VerilatedContext* context) : top_(context) {
@@ -92,15 +110,15 @@ public:
         return top_.control_read;
     }
 
-    // One cycle of the streams. `beat` may be null; says whether it was taken, and whether a word came out.
-    void streams(const Line* beat, bool ready, bool& taken, bool& came, uint64_t& word) {
+    // One cycle of the streams. `beat` may be null; says whether it was taken, and whether a beat came out.
+    void streams(const Line* beat, bool ready, bool& taken, bool& came, Line& result) {
         top_.in_valid = beat != nullptr;
         if (beat) set_words(top_.in_data, *beat);
         top_.out_ready = ready;
         top_.eval();
         taken = beat && top_.in_ready;
         came = ready && top_.out_valid;
-        word = top_.out_data;
+        if (came) result = get_words(top_.out_data);
         rise();
     }
 
@@ -150,7 +168,7 @@ int main(int argc, char** argv) {
     }
     const std::vector<Line> control = read(folder, "control.hex", 2);
     const std::vector<Line> input = read(folder, "input.hex", GRID_LANES);
-    const std::vector<Line> expected = read(folder, "expected.hex", 2);
+    const std::vector<Line> expected = read(folder, "expected.hex", GRID_OUTPUT_LANES + 1);
     // A function of no inputs has no beats.
     if (control.empty() || expected.empty()) unusable("control.hex or expected.hex is empty");
 
@@ -171,25 +189,27 @@ int main(int argc, char** argv) {
         // A beat that was offered stays offered until it is taken.
         offering = sent < input.size() && (offering || !stalls.next());
         bool taken = false, came = false;
-        uint64_t word = 0;
-        grid.streams(offering ? &input[sent] : nullptr, !stalls.next(), taken, came, word);
+        Line result;
+        grid.streams(offering ? &input[sent] : nullptr, !stalls.next(), taken, came, result);
         if (taken) {
             ++sent;
             offering = false;
         }
         if (came) {
-            const Line due = seen < expected.size() ? expected[seen] : Line{word, cycle};
-            const bool late = !stalls.state && cycle != due[1];
-            if ((word != due[0] || late) && wrong++ < 10)
-                std::printf("word %zu is %" PRIx64 " in cycle %" PRIu64 ", expected %" PRIx64 " in cycle %" PRIu64 "\n", seen, word,
-                            cycle, due[0], due[1]);
+            result.push_back(cycle);
+            const Line due = seen < expected.size() ? expected[seen] : result;
+            const bool late = !stalls.state && cycle != due.back();
+            for (size_t lane = 0; lane < GRID_OUTPUT_LANES; ++lane)
+                if ((result[lane] != due[lane] || late) && wrong++ < 10)
+                    std::printf("word %zu of beat %zu is %" PRIx64 " in cycle %" PRIu64 ", expected %" PRIx64 " in cycle %" PRIu64 "\n", lane,
+                                seen, result[lane], cycle, due[lane], due.back());
             ++seen;
         }
         idle = taken || came ? 0 : idle + 1;
         ++cycle;
     }
     if (sent < input.size() || seen != expected.size()) {
-        std::printf("FAIL: %zu of %zu beats were taken, %zu of %zu words came out\n", sent, input.size(), seen, expected.size());
+        std::printf("FAIL: %zu of %zu beats were taken, %zu of %zu came out\n", sent, input.size(), seen, expected.size());
         return 1;
     }
     for (uint64_t waited = 0; (grid.read(GRID_CONTROL) & (GRID_BUSY | GRID_DONE)) != GRID_DONE; ++waited) {
@@ -198,20 +218,21 @@ int main(int argc, char** argv) {
             return 1;
         }
         bool taken = false, came = false;
-        uint64_t word = 0;
-        grid.streams(nullptr, true, taken, came, word);
+        Line result;
+        grid.streams(nullptr, true, taken, came, result);
         if (came) {
-            std::printf("FAIL: more than %zu words came out\n", expected.size());
+            std::printf("FAIL: more than %zu beats came out\n", expected.size());
             return 1;
         }
     }
     const uint64_t cycles = static_cast<uint64_t>(grid.read(GRID_CYCLES_HIGH)) << 32 | grid.read(GRID_CYCLES_LOW);
     const bool on_time = stalls.state || cycles == GRID_EXPECTED_CYCLES;
+    const size_t words = expected.size() * GRID_OUTPUT_LANES;
     if (wrong || !on_time) {
-        std::printf("FAIL: %zu of %zu words are wrong; %" PRIu64 " cycles, expected %" PRIu64 "\n", wrong, expected.size(), cycles,
+        std::printf("FAIL: %zu of %zu words are wrong; %" PRIu64 " cycles, expected %" PRIu64 "\n", wrong, words, cycles,
                     static_cast<uint64_t>(GRID_EXPECTED_CYCLES));
         return 1;
     }
-    std::printf("PASS: %zu words as expected, %" PRIu64 " cycles\n", expected.size(), cycles);
+    std::printf("PASS: %zu words as expected, %" PRIu64 " cycles\n", words, cycles);
     return 0;
 }

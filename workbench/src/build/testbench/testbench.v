@@ -14,6 +14,7 @@ module testbench;
     localparam WORD = `GRID_WORD;
     localparam LANES = `GRID_LANES;
     localparam BITS = WORD * LANES;
+    localparam OUTPUTS = `GRID_OUTPUT_LANES;
 
     reg clock, reset, control_write, in_valid, out_ready;
     reg [19:0] control_address;
@@ -21,7 +22,7 @@ module testbench;
     reg [BITS-1:0] in_data;
     wire [31:0] control_read;
     wire in_ready, out_valid;
-    wire [WORD-1:0] out_data;
+    wire [WORD*OUTPUTS-1:0] out_data;
 
     @TOP@ grid (
         .clock(clock), .reset(reset),
@@ -30,10 +31,10 @@ module testbench;
         .out_data(out_data), .out_valid(out_valid), .out_ready(out_ready)
     );
 
-    // Two numbers a line: address and data of a write; word and cycle of a result. One beat of the input a line.
+    // Numbers of a line: address and data of a write; the words of a beat of input; those of a beat of output, and its cycle.
     reg [31:0] control [0:2 * `GRID_WRITES - 1];
     reg [WORD-1:0] beats [0:`GRID_LANES * `GRID_BEATS];
-    reg [63:0] expected [0:2 * `GRID_WORDS - 1];
+    reg [63:0] expected [0:(OUTPUTS + 1) * `GRID_RESULTS - 1];
 
     reg [8 * 256 - 1:0] folder;
     reg [31:0] stalls, reset_at, random;
@@ -111,8 +112,8 @@ module testbench;
             taken = offering && in_ready;
             came = out_ready && out_valid;
             if (came) begin
-                if (seen >= `GRID_WORDS) begin
-                    $display("FAIL: more than %0d words came out", `GRID_WORDS);
+                if (seen >= `GRID_RESULTS) begin
+                    $display("FAIL: more than %0d beats came out", `GRID_RESULTS);
                     $finish;
                 end
                 check;
@@ -129,15 +130,18 @@ module testbench;
     endtask
 
     task check;
+        integer first;
         reg late;
         begin
-            late = stalls == 0 && cycles !== expected[2 * seen + 1][31:0];
-            if (out_data !== expected[2 * seen][WORD-1:0] || late) begin
-                wrong = wrong + 1;
-                if (wrong <= 10)
-                    $display("word %0d is %h in cycle %0d, expected %h in cycle %0d", seen, out_data, cycles,
-                             expected[2 * seen][WORD-1:0], expected[2 * seen + 1]);
-            end
+            first = (OUTPUTS + 1) * seen;
+            late = stalls == 0 && cycles !== expected[first + OUTPUTS][31:0];
+            for (lane = 0; lane < OUTPUTS; lane = lane + 1)
+                if (out_data[lane * WORD +: WORD] !== expected[first + lane][WORD-1:0] || late) begin
+                    wrong = wrong + 1;
+                    if (wrong <= 10)
+                        $display("word %0d of beat %0d is %h in cycle %0d, expected %h in cycle %0d", lane, seen,
+                                 out_data[lane * WORD +: WORD], cycles, expected[first + lane][WORD-1:0], expected[first + OUTPUTS]);
+                end
         end
     endtask
 
@@ -156,7 +160,7 @@ module testbench;
             idle = 0;
             offering = 1'b0;
             stopped = 1'b0;
-            while (!stopped && (sent < `GRID_BEATS || seen < `GRID_WORDS)) begin
+            while (!stopped && (sent < `GRID_BEATS || seen < `GRID_RESULTS)) begin
                 stream(sent < `GRID_BEATS);
                 stopped = idle > `GRID_PATIENCE || (limit != 0 && cycles >= limit);
             end
@@ -195,16 +199,16 @@ module testbench;
         if (reset_at != 0) session(reset_at);
         session(0);
         if (stopped) begin
-            $display("FAIL: %0d of %0d beats were taken, %0d of %0d words came out", sent, `GRID_BEATS, seen, `GRID_WORDS);
+            $display("FAIL: %0d of %0d beats were taken, %0d of %0d came out", sent, `GRID_BEATS, seen, `GRID_RESULTS);
             $finish;
         end
         finish;
         if (stopped)
             $display("FAIL: the run does not end");
         else if (wrong != 0 || (stalls == 0 && run_cycles !== `GRID_EXPECTED_CYCLES))
-            $display("FAIL: %0d of %0d words are wrong; %0d cycles, expected %0d", wrong, seen, run_cycles, `GRID_EXPECTED_CYCLES);
+            $display("FAIL: %0d of %0d words are wrong; %0d cycles, expected %0d", wrong, OUTPUTS * seen, run_cycles, `GRID_EXPECTED_CYCLES);
         else
-            $display("PASS: %0d words as expected, %0d cycles", seen, run_cycles);
+            $display("PASS: %0d words as expected, %0d cycles", OUTPUTS * seen, run_cycles);
         $finish;
     end
 endmodule
