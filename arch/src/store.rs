@@ -1,8 +1,8 @@
 //! The sample store of a board: where its registers are, and how samples lie in its rows (docs/store.md).
 //!
-//!     beats of a batch    x0 . . .   x1 . . .   x2 . . .   a b c d      (. = lanes that no one reads)
-//!     pattern             3 beats of 1 word     1 beat of 4 words
-//!     rows of 4 words     x0 x1 x2 .            a b c d
+//!     beats of a batch    x0 . . .   x1 . . .   x2 . . .   a b c d   y y y y   z z z z      (. = no word, 0)
+//!     pattern             3 beats of 1 word                1 of 4    2 of 1 word, repeated
+//!     rows of 4 words     x0 x1 x2 .                       a b c d   y z . .
 //!
 //! Hardware, its model, the host and docs/store.md read this one table.
 
@@ -39,7 +39,8 @@ pub const PATTERN: u32 = ROWS + 0x100;
 pub const PATTERN_ENTRIES: usize = 64;
 /// Bits of an entry that hold its number of beats.
 pub const BEATS_BITS: u32 = 16;
-/// Bits above them that hold the logarithm of the words of a beat; the bit above those marks the last entry.
+/// Bits above them that hold the logarithm of the words of a beat; the bit above those says that its words are repeated in the other lanes, the
+/// next one marks the last entry.
 pub const WIDTH_BITS: u32 = 3;
 /// Bits of the counters of batches and epochs.
 pub const COUNT_BITS: u32 = 24;
@@ -117,7 +118,7 @@ pub const REGISTERS: [(u32, &str, &str, &str); 11] = [
         PATTERN,
         "PATTERN",
         "write",
-        "first of 64 entries: beats in bits 15..0, log2 of the words of a beat in 18..16, last in 19",
+        "first of 64 entries: beats in bits 15..0, log2 of the words of a beat in 18..16, repeated in the other lanes in 19, last in 20",
     ),
 ];
 
@@ -127,13 +128,22 @@ pub fn row_in_words(machine: &Machine, bits: u32) -> (u32, u32) {
     (words, words.next_power_of_two().ilog2())
 }
 
-/// Beats of equally many words that follow each other in a batch.
+/// What a beat takes of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Shape {
+    /// `2^width` words, or the whole row if it has fewer.
+    pub width: u32,
+    /// They stand in the other lanes, too, one after the other; otherwise there is 0.
+    pub repeated: bool,
+}
+
+/// Beats of one shape that follow each other in a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
     /// How many.
     pub beats: u32,
-    /// Each takes `2^width` words of a row, or the whole row if it has fewer.
-    pub width: u32,
+    /// Of each.
+    pub shape: Shape,
 }
 
 /// How the beats of one batch lie in rows.
@@ -149,11 +159,11 @@ impl Pattern {
     pub fn of(image: &Image) -> Option<Pattern> {
         image.entries.step_load?;
         let lanes = image.machine.stream_words();
-        let feeds = || image.step_in.iter().flat_map(|feed| widths(image, feed, lanes));
-        let several = Pattern::from_widths(lanes, feeds());
+        let shapes: Vec<Shape> = image.step_in.iter().flat_map(|feed| shapes(image, feed, lanes)).collect();
+        let several = Pattern::from_shapes(lanes, shapes.iter().copied());
         // Words to spare are better than no pattern.
-        let widest = feeds().max()?;
-        let one = || Pattern::from_widths(lanes, feeds().map(|_| widest));
+        let whole = Shape { width: lanes.next_power_of_two().ilog2(), repeated: false };
+        let one = || Pattern::from_shapes(lanes, shapes.iter().map(|_| whole));
         Some(several).filter(Pattern::is_short).or_else(|| Some(one()).filter(Pattern::is_short))
     }
 
@@ -161,13 +171,13 @@ impl Pattern {
         (1..=PATTERN_ENTRIES).contains(&self.entries.len())
     }
 
-    /// Of the widths of all beats.
-    fn from_widths(lanes: u32, widths: impl Iterator<Item = u32>) -> Pattern {
+    /// Of the shapes of all beats.
+    fn from_shapes(lanes: u32, shapes: impl Iterator<Item = Shape>) -> Pattern {
         let mut entries: Vec<Entry> = Vec::new();
-        for width in widths {
+        for shape in shapes {
             match entries.last_mut() {
-                Some(last) if last.width == width && last.beats + 1 < 1 << BEATS_BITS => last.beats += 1,
-                _ => entries.push(Entry { beats: 1, width }),
+                Some(last) if last.shape == shape && last.beats + 1 < 1 << BEATS_BITS => last.beats += 1,
+                _ => entries.push(Entry { beats: 1, shape }),
             }
         }
         Pattern { lanes, entries }
@@ -182,7 +192,9 @@ impl Pattern {
     pub fn words(&self) -> Vec<u32> {
         let last = self.entries.len() - 1;
         let word = |(n, entry): (usize, &Entry)| {
-            entry.beats | entry.width << BEATS_BITS | u32::from(n == last) << (BEATS_BITS + WIDTH_BITS)
+            let Shape { width, repeated } = entry.shape;
+            let flags = u32::from(repeated) | u32::from(n == last) << 1;
+            entry.beats | width << BEATS_BITS | flags << (BEATS_BITS + WIDTH_BITS)
         };
         self.entries.iter().enumerate().map(word).collect()
     }
@@ -194,7 +206,7 @@ impl Pattern {
 
     /// Rows of a batch.
     pub fn rows(&self) -> u64 {
-        let per_row = |entry: &Entry| (self.lanes >> entry.width).max(1);
+        let per_row = |entry: &Entry| (self.lanes >> entry.shape.width).max(1);
         self.entries.iter().map(|entry| u64::from(entry.beats.div_ceil(per_row(entry)))).sum()
     }
 
@@ -206,7 +218,7 @@ impl Pattern {
         let lanes = self.lanes as usize;
         let mut rows: Vec<Vec<i64>> = Vec::new();
         for entry in &self.entries {
-            let words = 1 << entry.width;
+            let words = 1 << entry.shape.width;
             let mut at = lanes;
             for _ in 0..entry.beats {
                 if at + words > lanes {
@@ -224,36 +236,73 @@ impl Pattern {
     }
 }
 
-/// For each beat of a feed, how many of its lanes may hold a word: the logarithm of the power of two.
-fn widths<'a>(image: &'a Image, feed: &'a Feed, lanes: u32) -> impl Iterator<Item = u32> + use<'a> {
-    let mut widths = Vec::new();
+/// The smallest shape of each beat of a feed.
+fn shapes(image: &Image, feed: &Feed, lanes: u32) -> Vec<Shape> {
+    let mut shapes = Vec::new();
     feed.for_each_beat(|counters| {
         let beat = feed.beat(&image.tensors[feed.tensor].shape, counters);
-        let used = (0..lanes).rev().find(|&lane| beat.element(lane).is_some()).map_or(1, |lane| lane + 1);
-        widths.push(used.next_power_of_two().ilog2());
+        let elements: Vec<Option<usize>> = (0..lanes).map(|lane| beat.element(lane)).collect();
+        shapes.push(shape(&elements));
     });
-    widths.into_iter()
+    shapes
+}
+
+/// The smallest shape of a beat with these elements in its lanes; what has none is 0.
+fn shape(elements: &[Option<usize>]) -> Shape {
+    let holds = |shape: &Shape| {
+        let (first, others) = elements.split_at((1 << shape.width).min(elements.len()));
+        let repeat = if shape.repeated { first } else { &[None] };
+        others.iter().zip(repeat.iter().cycle()).all(|(lane, expected)| lane == expected)
+    };
+    let widths = 0..=elements.len().next_power_of_two().ilog2();
+    let mut all = widths.flat_map(|width| [false, true].map(|repeated| Shape { width, repeated }));
+    all.find(holds).expect("all lanes hold what they hold")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn words(width: u32) -> Shape {
+        Shape { width, repeated: false }
+    }
+
+    /// A lane without an element is 0, which no word takes the place of.
+    #[test]
+    fn words_that_several_lanes_have_are_kept_once() {
+        let [a, b, none] = [Some(7), Some(3), None];
+        for (lanes, width, repeated) in [
+            (vec![a, none, none, none], 0, false),
+            (vec![a; 4], 0, true),
+            (vec![a, a, a, none], 2, false),
+            (vec![a, b, a, b, a, b], 1, true),
+            (vec![a, none, a, none], 1, true),
+            (vec![none; 4], 0, false),
+            (vec![a, b, b, a], 2, false),
+            (vec![a], 0, false),
+            (vec![a; 3], 0, true),
+        ] {
+            assert_eq!(shape(&lanes), Shape { width, repeated }, "{lanes:?}");
+        }
+    }
+
     /// The example at the top, by hand.
     #[test]
     fn words_that_count_are_packed() {
-        let pattern = Pattern::from_widths(4, [0, 0, 0, 2].into_iter());
-        assert_eq!(pattern.entries(), [Entry { beats: 3, width: 0 }, Entry { beats: 1, width: 2 }]);
-        assert_eq!(pattern.words(), [0x0_0003, 0xa_0001]);
-        assert_eq!((pattern.beats(), pattern.rows()), (4, 2));
-        let beats = [[1, 0, 0, 0], [2, 0, 0, 0], [3, 0, 0, 0], [4, 5, 6, 7]].map(|beat| beat.to_vec());
-        assert_eq!(pattern.pack(beats.into_iter()), [[1, 2, 3, 0], [4, 5, 6, 7]]);
+        let (one, four, repeated) = (words(0), words(2), Shape { width: 0, repeated: true });
+        let pattern = Pattern::from_shapes(4, [one, one, one, four, repeated, repeated].into_iter());
+        let entries = [(3, one), (1, four), (2, repeated)].map(|(beats, shape)| Entry { beats, shape });
+        assert_eq!(pattern.entries(), entries);
+        assert_eq!(pattern.words(), [0x00_0003, 0x02_0001, 0x18_0002]);
+        assert_eq!((pattern.beats(), pattern.rows()), (6, 3));
+        let beats = [[1, 0, 0, 0], [2, 0, 0, 0], [3, 0, 0, 0], [4, 5, 6, 7], [8; 4], [9; 4]].map(|beat| beat.to_vec());
+        assert_eq!(pattern.pack(beats.into_iter()), [[1, 2, 3, 0], [4, 5, 6, 7], [8, 9, 0, 0]]);
     }
 
     /// Six lanes hold a beat of four words and no second one, three of two words, one of all words.
     #[test]
     fn rows_need_not_be_a_power_of_two() {
-        let pattern = Pattern::from_widths(6, [2, 2, 1, 1, 1, 1, 3].into_iter());
+        let pattern = Pattern::from_shapes(6, [2, 2, 1, 1, 1, 1, 3].into_iter().map(words));
         assert_eq!(pattern.rows(), 2 + 2 + 1);
         let beats = (1..=7).map(|n| (0..6).map(|lane| 10 * n + lane).collect());
         let rows = [

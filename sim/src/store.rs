@@ -25,7 +25,7 @@ pub struct Stored<G> {
     written: Option<(u32, u32)>,
     player: Player,
     /// Beats on their way to the queue, the youngest first.
-    stages: [Option<Vec<i64>>; 4],
+    stages: [Option<Vec<i64>>; 5],
     queue: VecDeque<Vec<i64>>,
 }
 
@@ -41,7 +41,7 @@ impl<G: Grid> Stored<G> {
             tag: 0,
             written: None,
             player: Player::new(lanes),
-            stages: [None, None, None, None],
+            stages: Default::default(),
             queue: VecDeque::new(),
         }
     }
@@ -55,7 +55,7 @@ impl<G: Grid> Stored<G> {
     fn halt(&mut self) {
         self.written();
         self.mode = Mode::Pass;
-        self.stages = [None, None, None, None];
+        self.stages = Default::default();
         self.queue.clear();
     }
 
@@ -87,9 +87,9 @@ impl<G: Grid> Stored<G> {
         if taken {
             self.queue.pop_front();
         }
-        let [first, second, third, fourth] = std::mem::take(&mut self.stages);
-        self.queue.extend(fourth);
-        self.stages = [issued.as_ref().map(|issued| self.beat(issued)), first, second, third];
+        let [first, second, third, fourth, fifth] = std::mem::take(&mut self.stages);
+        self.queue.extend(fifth);
+        self.stages = [issued.as_ref().map(|issued| self.beat(issued)), first, second, third, fourth];
         if issued.is_some_and(|issued| issued.ended) {
             self.mode = Mode::Pass;
         }
@@ -102,7 +102,11 @@ impl<G: Grid> Stored<G> {
 
     fn beat(&self, issued: &Issued) -> Vec<i64> {
         let row = &self.rows[issued.row];
-        let word = |lane: usize| if lane >> issued.width == 0 { row[issued.lane + lane] } else { 0 };
+        let words = 1 << issued.width;
+        let word = |lane: usize| match lane < words || issued.repeated {
+            true => row[issued.lane + lane % words],
+            false => 0,
+        };
         (0..row.len()).map(word).collect()
     }
 
@@ -205,6 +209,8 @@ struct Issued {
     row: usize,
     lane: usize,
     width: u32,
+    /// Its words stand in the other lanes, too.
+    repeated: bool,
     /// It is the last one of all epochs.
     ended: bool,
 }
@@ -219,6 +225,7 @@ struct Player {
     fetching: u32,
     beats_left: u32,
     width: u32,
+    repeated: bool,
     final_entry: bool,
     row: usize,
     lane: usize,
@@ -235,6 +242,7 @@ impl Player {
             fetching: 0,
             beats_left: 0,
             width: 0,
+            repeated: false,
             final_entry: false,
             row: 0,
             lane: 0,
@@ -261,7 +269,8 @@ impl Player {
             let fetched = self.pattern[self.entry];
             self.beats_left = fetched & ((1 << BEATS_BITS) - 1);
             self.width = fetched >> BEATS_BITS & ((1 << WIDTH_BITS) - 1);
-            self.final_entry = fetched >> (BEATS_BITS + WIDTH_BITS) & 1 == 1;
+            self.repeated = fetched >> (BEATS_BITS + WIDTH_BITS) & 1 == 1;
+            self.final_entry = fetched >> (BEATS_BITS + WIDTH_BITS + 1) & 1 == 1;
             self.entry = if self.final_entry { 0 } else { self.entry + 1 };
             self.fetching = 1;
         }
@@ -269,7 +278,8 @@ impl Player {
     }
 
     fn issue(&mut self, records: u32) -> Issued {
-        let mut issued = Issued { row: self.row, lane: self.lane, width: self.width, ended: false };
+        let mut issued =
+            Issued { row: self.row, lane: self.lane, width: self.width, repeated: self.repeated, ended: false };
         self.beats_left -= 1;
         let words = 1 << self.width;
         self.lane += words;

@@ -43,7 +43,7 @@ module sample_store #(
     // Of the memory: whether a row may be written, which beat goes to the queue, whether contents are lost, how it is.
     wire may_write, may_go, go, queue_drained, lost;
     wire [6:0] go_lane;
-    wire [2:0] go_width;
+    wire [3:0] go_shape;
     wire [1:0] status;
     wire [31:0] wrong;
 
@@ -72,13 +72,13 @@ module sample_store #(
     wire fill = may_fill && in_valid;
     wire issue, may, drained, valid;
     wire [6:0] lane;
-    wire [2:0] width;
+    wire [3:0] shape;
     wire [23:0] records_left, epochs_left;
     store_player #(.LANES(LANES), .ADDRESS(ADDRESS + 1)) player (
         .clock(clock), .restart(begins), .filled(fill), .playing(mode == PLAY), .may(may),
         .records(records), .epochs(epochs),
-        .pattern_write(write && written[8]), .pattern_entry(written[5:0]), .pattern_data(data_written[19:0]),
-        .issue(issue), .ended(ended), .row(row), .lane(lane), .width(width),
+        .pattern_write(write && written[8]), .pattern_entry(written[5:0]), .pattern_data(data_written[20:0]),
+        .issue(issue), .ended(ended), .row(row), .lane(lane), .shape(shape),
         .records_left(records_left), .epochs_left(epochs_left)
     );
 
@@ -87,7 +87,7 @@ module sample_store #(
 
     wire passing = mode == PASS && drained;
     store_queue #(.WORD(WORD), .LANES(LANES)) queue (
-        .clock(clock), .flush(halt), .issue(go), .lane(go_lane), .width(go_width), .value(row_value), .may(may_go), .drained(queue_drained),
+        .clock(clock), .flush(halt), .issue(go), .lane(go_lane), .shape(go_shape), .value(row_value), .may(may_go), .drained(queue_drained),
         .data(data), .valid(valid), .taken(valid && grid_ready)
     );
     assign in_ready = passing ? grid_ready : may_fill;

@@ -2,6 +2,6 @@
         .clock(clock), .write(fill), .row(row[ADDRESS-1:0]), .data(in_data), .value(row_value)
     );
     // A row is there two cycles after it was asked for: beats go to the queue at once.
-    assign {may_write, may, go, go_lane, go_width} = {1'b1, may_go, issue, lane, width};
+    assign {may_write, may, go, go_lane, go_shape} = {1'b1, may_go, issue, lane, shape};
     assign drained = queue_drained;
     assign {lost, status, wrong} = {1'b0, READY, 32'd0};

@@ -14,20 +14,20 @@ module store_player #(
     input  wire [23:0]        epochs,
     input  wire               pattern_write,
     input  wire [5:0]         pattern_entry,
-    input  wire [19:0]        pattern_data,
+    input  wire [20:0]        pattern_data,
     output wire               issue,         // a beat begins its way
     output wire               ended,         // it is the last one
     output reg  [ADDRESS-1:0] row,
     output reg  [6:0]         lane,          // where in the row it begins
-    output reg  [2:0]         width,         // it has 2^width words
+    output reg  [3:0]         shape,         // it has 2^shape[2:0] words; shape[3]: they are repeated in the other lanes
     output reg  [23:0]        records_left,
     output reg  [23:0]        epochs_left
 );
     localparam [7:0] ROW_WORDS = LANES[7:0];
 
-    // {last entry, width, beats}
-    reg [19:0] pattern [0:63];
-    reg [19:0] fetched;
+    // {last entry, shape, beats}
+    reg [20:0] pattern [0:63];
+    reg [20:0] fetched;
     reg [5:0] entry;
     reg there;                       // `fetched` is the entry
     always @(posedge clock) begin
@@ -42,7 +42,7 @@ module store_player #(
 
     reg final_in_row;                // no other beat of this width fits into the row
     reg [7:0] left_in_row;           // beats, unless it is the final one
-    wire [7:0] fit = ROW_WORDS >> width;
+    wire [7:0] fit = ROW_WORDS >> shape[2:0];
     wire [7:0] fit_fetched = ROW_WORDS >> fetched[18:16];
     wire row_ends = final_beat || final_in_row;
     wire record_ends = final_beat && final_entry;
@@ -56,7 +56,7 @@ module store_player #(
             beats_left <= beats_left - 16'd1;
             final_beat <= beats_left == 16'd2;
             some <= !final_beat;
-            lane <= row_ends ? 7'd0 : lane + (7'd1 << width);
+            lane <= row_ends ? 7'd0 : lane + (7'd1 << shape[2:0]);
             left_in_row <= row_ends ? fit : left_in_row - 8'd1;
             final_in_row <= (row_ends ? fit : left_in_row - 8'd1) <= 8'd1;
             if (row_ends) row <= epoch_ends ? {ADDRESS{1'b0}} : row + 1'b1;
@@ -70,12 +70,12 @@ module store_player #(
             end
         end
         if (take) begin
-            {final_entry, width, beats_left} <= fetched;
+            {final_entry, shape, beats_left} <= fetched;
             final_beat <= fetched[15:0] == 16'd1;
             left_in_row <= fit_fetched;
             final_in_row <= fit_fetched <= 8'd1;
             some <= 1'b1;
-            entry <= fetched[19] ? 6'd0 : entry + 6'd1;
+            entry <= fetched[20] ? 6'd0 : entry + 6'd1;
         end
         if (filled) row <= row + 1'b1;
         if (restart) begin

@@ -4,7 +4,7 @@ module store_ahead (
     input  wire       flush,
     input  wire       issue,         // by the player
     input  wire [6:0] lane,
-    input  wire [2:0] width,
+    input  wire [3:0] shape,
     output wire       may,           // there is room
     output wire       empty,
     input  wire       available,     // the next row is there
@@ -12,28 +12,28 @@ module store_ahead (
     output wire       go,
     output wire       take,          // it begins a row
     output wire [6:0] go_lane,
-    output wire [2:0] go_width
+    output wire [3:0] go_shape
 );
     // A beat at lane 0 begins a row.
-    reg [9:0] beats [0:63];
+    reg [10:0] beats [0:63];
     reg [5:0] first, behind;
     reg [6:0] waiting;
     reg there;                       // the next beat is in the registers
     reg head_begins;
-    reg [9:0] head;
-    wire [9:0] next = beats[first];
+    reg [10:0] head;
+    wire [10:0] next = beats[first];
     wire fetch = waiting != 7'd0 && (!there || go);
     assign may = !waiting[6];
     assign empty = !there && waiting == 7'd0;
     assign go = there && may_go && (!head_begins || available);
     assign take = go && head_begins;
-    assign {go_lane, go_width} = head;
+    assign {go_lane, go_shape} = head;
     always @(posedge clock) begin
-        if (issue) beats[behind] <= {lane, width};
+        if (issue) beats[behind] <= {lane, shape};
         if (issue) behind <= behind + 6'd1;
         if (fetch) begin
             head <= next;
-            head_begins <= next[9:3] == 7'd0;
+            head_begins <= next[10:4] == 7'd0;
             first <= first + 6'd1;
         end
         there <= fetch || there && !go;

@@ -6,8 +6,8 @@
 //CONNECTED
     );
     store_ahead ahead (
-        .clock(clock), .flush(halt), .issue(issue), .lane(lane), .width(width), .may(room), .empty(ahead_empty),
-        .available(available), .may_go(may_go), .go(go), .take(take), .go_lane(go_lane), .go_width(go_width)
+        .clock(clock), .flush(halt), .issue(issue), .lane(lane), .shape(shape), .may(room), .empty(ahead_empty),
+        .available(available), .may_go(may_go), .go(go), .take(take), .go_lane(go_lane), .go_shape(go_shape)
     );
     assign may = room && may_ask;
     assign drained = queue_drained && ahead_empty;
