@@ -247,7 +247,9 @@ mod tests {
     #[test]
     fn rows_begin_at_powers_of_two() {
         for (word, lanes, rows, words) in [(16, 16, 1 << 20, 16), (16, 6, 1 << 21, 6), (24, 1, 1 << 23, 2)] {
-            let spec = MachineSpec { word: Some(word), stream_words: Some(lanes), ..MachineSpec::default() };
+            let (word, lanes) = (Some(word), Some(lanes));
+            let spec =
+                MachineSpec { pus: Some(1), pes_per_pu: lanes, word, stream_words: lanes, ..MachineSpec::default() };
             let machine = Machine::try_from(spec).unwrap();
             assert_eq!((sdram().rows(&machine), row_in_words(&machine, 16).0), (rows, words));
             assert_eq!(address_bits(rows), rows.ilog2());

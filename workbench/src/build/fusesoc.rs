@@ -1,7 +1,9 @@
 //! Cores for `FuseSoC` (CAPI2): the grid, and the grid behind AXI, each with its simulation, lint and synthesis.
 //!
-//!     NAME.core        sim (Verilator), lint, synth     top module tabla
-//!     NAME_axi.core    sim (Icarus), lint, synth        top module tabla_axi
+//! ```text
+//! NAME.core        sim (Verilator), lint, synth     top module tabla
+//! NAME_axi.core    sim (Icarus), lint, synth        top module tabla_axi
+//! ```
 //!
 //! `fusesoc --cores-root . run --target=sim tabla-gen:generated:NAME`
 

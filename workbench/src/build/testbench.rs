@@ -1,11 +1,13 @@
 //! The first samples of the data as a simulation that checks itself and needs nothing of ours: Verilator and make, or another simulator.
 //!
-//!     testbench/ ─┬─ main.cpp, Makefile        the same for every grid
-//!                 ├─ testbench.v               the same in Verilog, from an unknown state on
-//!                 ├─ axi.v                     the same through AXI, where there is a shell
-//!                 ├─ grid.h, grid.vh           what this grid looks like
-//!                 ├─ control.hex               load the program, start the run
-//!                 └─ input.hex, expected.hex   what goes in, what comes out and when
+//! ```text
+//! testbench/ ─┬─ main.cpp, Makefile        the same for every grid
+//!             ├─ testbench.v               the same in Verilog, from an unknown state on
+//!             ├─ axi.v                     the same through AXI, where there is a shell
+//!             ├─ grid.h, grid.vh           what this grid looks like
+//!             ├─ control.hex               load the program, start the run
+//!             └─ input.hex, expected.hex   what goes in, what comes out and when
+//! ```
 
 use crate::Design;
 use crate::Failure;

@@ -1,9 +1,11 @@
 //! Verilog in the output folder: one file for each module, and lists of files for tools.
 //!
-//!     rtl/*.v            modules
-//!     rtl/device/*.v     those that name cells of the device, in place of their namesakes in `rtl`
-//!     rtl/NAME.f         all files of top module NAME, a line each, children before parents: `verilator -f rtl/NAME.f`
-//!     rtl/waivers.vlt    what `verilator -Wall` says about them and need not, each with its reason
+//! ```text
+//! rtl/*.v            modules
+//! rtl/device/*.v     those that name cells of the device, in place of their namesakes in `rtl`
+//! rtl/NAME.f         all files of top module NAME, a line each, children before parents: `verilator -f rtl/NAME.f`
+//! rtl/waivers.vlt    what `verilator -Wall` says about them and need not, each with its reason
+//! ```
 //!
 //! Paths in a list are relative to the output folder.
 

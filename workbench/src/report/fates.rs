@@ -1,7 +1,9 @@
 //! What became of the lines and names of the source: computed on their own, fused into others, or left out.
 //!
-//!     12 | g[i] = d * x[i];        fused into line 5: its product is part of the update `w`
-//!     13 | loss = d * d;           not computed: nothing asks for it
+//! ```text
+//! 12 | g[i] = d * x[i];        fused into line 5: its product is part of the update `w`
+//! 13 | loss = d * d;           not computed: nothing asks for it
+//! ```
 
 use crate::{Function, Project, Samples};
 use arch::diagnostic::line_column;

@@ -1,9 +1,11 @@
 //! What the units of the grid do in each cycle of two steps: seen on the array, drawn as bars.
 //!
-//!     loader       ▓▓▓▓▓▓▓▓▓▓▓▓          ░░░░░░░░░░░
-//!     alu                  ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓    ░░░░░░░░░
-//!     trees                  ▓▓    ▓                ░░
-//!     roots                     ▓▓▓  ▓                ░░░
+//! ```text
+//! loader       ▓▓▓▓▓▓▓▓▓▓▓▓          ░░░░░░░░░░░
+//! alu                  ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓    ░░░░░░░░░
+//! trees                  ▓▓    ▓                ░░
+//! roots                     ▓▓▓  ▓                ░░░
+//! ```
 
 use crate::Failure;
 use crate::report::page::charts;
