@@ -3,9 +3,7 @@
 //! ```text
 //! out/ (old)              .tabla-gen-out-PID/ (new)
 //!   a, b, SHA256SUMS        a', c', SHA256SUMS'  +  links to what others put into out/
-//! ```text
 //!     └───────── one rename exchanges both ─────────┘
-//! ```
 //! ```
 //!
 //! A process that is killed leaves the old folder or the new one, and beside it what the next one removes. Where no exchange is
