@@ -103,10 +103,8 @@ impl<G: Grid> Stored<G> {
     fn beat(&self, issued: &Issued) -> Vec<i64> {
         let row = &self.rows[issued.row];
         let words = 1 << issued.width;
-        let word = |lane: usize| match lane < words || issued.repeated {
-            true => row[issued.lane + lane % words],
-            false => 0,
-        };
+        let has = |lane: usize| lane < words || issued.repeated;
+        let word = |lane: usize| if has(lane) { row[issued.lane + lane % words] } else { 0 };
         (0..row.len()).map(word).collect()
     }
 
