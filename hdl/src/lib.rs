@@ -14,7 +14,7 @@
 //! | `reduction` | what stands beside a row or the grid: `node` `tree` `root` `function` `divider` `scalar` |
 //! | `pu` `grid` | a row of PEs, and all of it |
 //! | `rules` | what blocks rely on, as assertions in their text |
-//! | [`store`] | the sample store, which may stand before the grid |
+//! | [`store`] | the sample store, which may stand before the grid; `sdram`: its rows in an SDRAM |
 //! | [`shell`] | what stands around the grid on a board: `serial` `axi` `pll` |
 //! | `model` | the grid in rust-hdl's simulator |
 //!
