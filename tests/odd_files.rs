@@ -93,7 +93,11 @@ fn data_may_take_what_it_is_allowed() {
         "mu = 0.1; model_input x[2]; model_output y; model w[2]; gradient g[2] -> w; iterator i[0:2];\n\
          h = sum[i](w[i] * x[i]);\nh = sigmoid(h);\nd = h - y;\ng[i] = d * x[i];\n",
     );
-    file(folder.path(), "one.toml", "[train]\nprediction = 'h'\nloss = 'logistic'\nlabels = { 0 = 0, 1 = 1 }\nbias = true\n");
+    file(
+        folder.path(),
+        "one.toml",
+        "[train]\nprediction = 'h'\nloss = 'logistic'\nlabels = { 0 = 0, 1 = 1 }\nbias = true\n",
+    );
     let data = |count| file(folder.path(), "d.csv", format!("a,y\n{}", rows(count)));
     let train = |data: &str, mib: &str| {
         let limit = format!("data_mib={mib}");
