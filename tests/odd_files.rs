@@ -30,6 +30,15 @@ fn clocks_that_no_board_has_are_refused() {
     }
 }
 
+#[test]
+fn powers_that_no_board_has_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for watts in ["1e300", "nan", "-1", "0"] {
+        let config = file(folder.path(), "c.toml", format!("[board]\nname = \"ulx3s\"\nwatts = {watts}\n"));
+        fails(&["check", LOGISTIC, "--config", &config], 1, &["E-CONFIG", "above 0 and at most 1000 W", ":3:"]);
+    }
+}
+
 /// Names, cells and paths of 5,000 characters, in each kind of file.
 #[test]
 fn messages_do_not_repeat_what_is_long() {

@@ -7,9 +7,11 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`die`] | which part of the design lies where |
 //! | `makefile` | the commands for people who do not want this tool |
 //! | `report` | what nextpnr says |
 
+pub mod die;
 mod makefile;
 mod report;
 
@@ -18,6 +20,7 @@ pub use report::{Clock, Routed, Use};
 use crate::board::Board;
 use crate::family::Command as Template;
 use crate::yosys::Netlist;
+use die::Die;
 use arch::children;
 use arch::device::filled;
 use arch::tools::{MissingTools, PINS, Toolbox, hex};
@@ -30,6 +33,12 @@ use std::process::Command;
 
 /// Seeds of place and route, in the order in which they are tried.
 pub const SEEDS: &[u32] = &[1, 2, 3, 4];
+
+/// Name of the picture of a die, in the folder of a bitstream.
+pub const DIE: &str = "die.svg";
+
+/// Where nextpnr puts the cells, for pictures.
+const PLACED: &str = "placed.json";
 
 /// One command of a flow; it runs in the output folder and names files without one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,7 +136,7 @@ impl OpenFlow {
         let mut missed = Vec::new();
         for &seed in seeds {
             progress(seed, None);
-            for name in ["report.json", routed] {
+            for name in ["report.json", PLACED, routed] {
                 remove(&folder.join(name))?;
             }
             let mut arguments = place.arguments.clone();
@@ -155,9 +164,14 @@ impl OpenFlow {
             let file = folder.join(bitstream);
             let bytes = fs::read(&file).map_err(failed("read", &file))?;
             let sha256 = hex(&Sha256::digest(bytes));
-            return Ok(Bitstream { file, seed, routed: result, sha256, program: place.program });
+            // A picture is no reason to fail.
+            let die = Die::read(&folder.join(PLACED)).unwrap_or_default();
+            if *routed != PLACED {
+                remove(&folder.join(PLACED))?;
+            }
+            return Ok(Bitstream { file, seed, routed: result, die, sha256, program: place.program });
         }
-        remove(&folder.join(routed))?;
+        [routed, PLACED].iter().try_for_each(|name| remove(&folder.join(name)))?;
         Err(FlowError::MissedClock { wanted_mhz: self.clock_mhz, tried: missed })
     }
 
@@ -167,7 +181,7 @@ impl OpenFlow {
     /// A file cannot be removed.
     pub fn clear(&self, folder: &Path) -> Result<(), FlowError> {
         let Recipe { routed, bitstream, .. } = &self.recipe;
-        [bitstream, routed, "report.json", "summary.json", "place.log", "pack.log"]
+        [bitstream, routed, PLACED, DIE, "report.json", "summary.json", "place.log", "pack.log"]
             .iter()
             .try_for_each(|name| remove(&folder.join(name)))
     }
@@ -182,6 +196,8 @@ pub struct Bitstream {
     pub seed: u32,
     /// What place and route reported.
     pub routed: Routed,
+    /// Where it has put the parts of the design.
+    pub die: Die,
     /// Of the file.
     pub sha256: String,
     program: &'static str,

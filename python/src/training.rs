@@ -55,9 +55,9 @@ impl Training {
     }
 
     /// The report page: HTML that needs nothing else.
-    fn page(&self, py: Python<'_>, command: String) -> PyResult<String> {
+    fn page(&self, py: Python<'_>, command: String, widths: Vec<u32>) -> PyResult<String> {
         let (training, outcome) = (Arc::clone(&self.training), Arc::clone(&self.outcome));
-        work::run(py, None, move |progress| Measured::new(training, outcome, command, progress)?.page().html())
+        work::run(py, None, move |progress| Measured::new(training, outcome, command, &widths, progress)?.page().html())
     }
 
     /// What was reached, as JSON.

@@ -17,6 +17,8 @@ from tabla_gen.hardware import Hardware
 from tabla_gen.report import Report
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tabla_gen.program import Program
 
 
@@ -158,9 +160,10 @@ class Model:
         training = self._trained("build")
         return written(training.build(None if board is None else self.program._on(board)), out)
 
-    def report(self) -> Report:
-        """The report page: figures, curves, cycles by source line, timeline, placement. Measures an update on the simulated grid."""
-        return Report(self._trained("report").page(self._call))
+    def report(self, widths: Sequence[int] = ()) -> Report:
+        """The report page: figures, curves, cycles by source line, timeline, waves, placement. Measures an update on the simulated grid, and
+        repeats the training in words of each of `widths` bits."""
+        return Report(self._trained("report").page(self._call, list(widths)))
 
     def _trained(self, what: str) -> _native.Training:
         if self._training is None:

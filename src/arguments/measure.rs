@@ -40,6 +40,15 @@ pub struct Bench {
 }
 
 #[derive(Debug, Args)]
+pub struct Report {
+    #[command(flatten)]
+    pub train: Train,
+    /// Widths of a word in which the training is repeated, to see what they cost
+    #[arg(long, value_name = "W,W,...", value_delimiter = ',', default_values_t = [8, 12, 16, 24])]
+    pub words: Vec<u32>,
+}
+
+#[derive(Debug, Args)]
 pub struct Accuracy {
     #[command(flatten)]
     pub train: Train,

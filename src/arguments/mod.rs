@@ -7,7 +7,7 @@ mod values;
 
 pub use entry::{Entry, Limits, RowsOrLimit};
 pub use help::misspelt;
-pub use measure::{Accuracy, Bench, Explore};
+pub use measure::{Accuracy, Bench, Explore, Report};
 pub use values::{
     Dialect, EngineName, Format, LanguageName, LimitName, MissingName, OrderName, ReductionName, TemplateName,
 };
@@ -116,7 +116,7 @@ pub enum Command {
     /// The program after a pass or a stage, as text; or one pass on a text
     Ir(Ir),
     /// Train, measure, and write a page with curves, roofline, timeline, placement and cycles by line, as HTML, JSON and text
-    Report(Train),
+    Report(Report),
     /// The published benchmarks: cycles per sample beside their bounds and their peers
     Bench(Bench),
     /// Train in words of several widths, beside the same training on real numbers

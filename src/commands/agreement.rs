@@ -123,11 +123,11 @@ fn the_commands_agree_on_trainings() {
     for (program, data, batch) in cases {
         let common = [&["--data", data, "--batch", batch, "--epochs", "1"][..], &GRID].concat();
         let figures_of_others = agreed(program, &common).expect("it has an image");
-        let words = [&["report", program, "--engine", "golden", "--quiet"][..], &common].concat();
+        let words = [&["report", program, "--engine", "golden", "--words", "16", "--quiet"][..], &common].concat();
         let Arguments { global, command: Some(Command::Report(options)), .. } = arguments(&words) else {
             panic!("these are arguments of report")
         };
-        let project = subject::project(&global, options.program.as_deref(), &Entry::default()).unwrap();
+        let project = subject::project(&global, options.train.program.as_deref(), &Entry::default()).unwrap();
         let measured = report::measured(project, &options, &Talk::silent()).unwrap();
         assert_eq!(figures(measured.page().document(), "/cycles"), figures_of_others, "{program}: report");
     }

@@ -3,6 +3,7 @@
 //! | file in `fpga/` | holds |
 //! |---|---|
 //! | `bitstream.*` | what the programmer takes; only if the clock is met |
+//! | `die.svg` | which part of the design lies where on the device |
 //! | `summary.json` | clocks, cells, seed, sum of the bitstream, versions |
 //! | `design.v`, `synthesis.ys`, `pins.*`, `Makefile` | what it was made of; `make` repeats it without this tool |
 
@@ -12,7 +13,7 @@ use crate::hardware::{Hardware, Synthesis};
 use crate::output::{self, Talk};
 use crate::subject;
 use arch::tools::Toolbox;
-use fpga::flow::{Bitstream, BitstreamSummary, SEEDS};
+use fpga::flow::{Bitstream, BitstreamSummary, DIE, SEEDS};
 use fpga::vivado::VivadoError;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,6 +21,7 @@ use std::path::Path;
 use workbench::Failure;
 use workbench::build::Built;
 use workbench::documents::Document;
+use workbench::report::page::{charts, die};
 use workbench::writing::folder::Earlier;
 use workbench::writing::{self, Files};
 
@@ -55,6 +57,10 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     let bitstream = placed.map_err(|error| hardware.place_failure(&error))?;
     let summary = summary(&hardware, synthesis, &bitstream);
     let mut files = Files::new();
+    let title = format!("{} on {}, seed {}", project.name(), hardware.facts.title, bitstream.seed);
+    if let Some(die) = die::svg(&bitstream.die, &title) {
+        files.add(DIE, charts::alone(&die));
+    }
     files.add("summary.json", writing::pretty(&summary));
     files.add("Makefile", flow.makefile(bitstream.seed, &hardware.facts.programmer));
     files.write(&hardware.folder)?;

@@ -1,9 +1,12 @@
 //! `report`: train, measure, look at two steps, and write it all as a page, as JSON and as text.
 
-use crate::arguments::{Global, Train};
+use crate::arguments::{Global, Report};
 use crate::commands::train::{failure, prepared, trained};
 use crate::output::{self, Talk};
 use crate::subject;
+use crate::training_talk::TrainingTalk;
+use fpga::flow::DIE;
+use std::fs;
 use std::path::Path;
 use workbench::report::Measured;
 use workbench::writing::folder::Earlier;
@@ -14,7 +17,8 @@ use workbench::{Failure, How, Project};
 ///
 /// # Errors
 /// Whatever is wrong with program, data or machine.
-pub(super) fn measured(project: Project, options: &Train, talk: &Talk) -> Result<Measured, Failure> {
+pub(super) fn measured(project: Project, report: &Report, talk: &Talk) -> Result<Measured, Failure> {
+    let options = &report.train;
     let training = prepared(project, options, talk)?;
     let how = How { stalls: options.stalls, curves: true, ..How::on(options.engine.into()) };
     let outcome = trained(&training, &how, options, talk)?;
@@ -22,7 +26,7 @@ pub(super) fn measured(project: Project, options: &Train, talk: &Talk) -> Result
         return Err(failure);
     }
     let command = std::env::args_os().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ");
-    Measured::new(training, outcome, command, talk)
+    Measured::new(training, outcome, command, &report.words, &TrainingTalk::new(talk, None))
 }
 
 /// A word as a shell reads it.
@@ -36,11 +40,14 @@ fn quoted(word: &str) -> String {
 }
 
 /// Write the report of a training.
-pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure> {
-    let project = subject::project(global, options.program.as_deref(), &options.limits().into())?;
-    let measured = measured(project, options, talk)?;
+pub fn run(global: &Global, options: &Report, talk: &Talk) -> Result<(), Failure> {
+    let train = &options.train;
+    let project = subject::project(global, train.program.as_deref(), &train.limits().into())?;
+    let folder = global.out.clone().unwrap_or_else(|| Path::new("out").join(project.name()));
+    // What `bitstream` has left there.
+    let die = fs::read_to_string(folder.join("fpga").join(DIE)).ok();
+    let measured = measured(project, options, talk)?.with_die(die);
     let page = measured.page();
-    let folder = global.out.clone().unwrap_or_else(|| Path::new("out").join(page.project.name()));
     let mut files = Files::new();
     files.add("report.html", page.html()?);
     files.add("report.json", pretty(&page.document()));

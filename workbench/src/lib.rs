@@ -47,6 +47,7 @@
 //! | [`samples`], [`records`] | the data of a training, the values of a function |
 //! | [`training`], [`checkpoint`] | a training on an engine, with the golden model beside it |
 //! | [`model_file`], [`prediction`] | a trained model, and what it says about new rows |
+//! | [`widths`] | the same training in words of several widths |
 //! | [`engines`] | programs as engines of a training, rung by rung |
 //! | [`subject`] | a function or a training, with its images |
 //! | [`build`](mod@build) | everything for one board, as files |
@@ -93,7 +94,7 @@ pub mod writing;
 pub use failure::drawing;
 pub use images::{design, fit, resources, room, subject};
 pub use project::{board, config, library, plan, recipe, resident, sdram, settings};
-pub use training::{checkpoint, engines, model_file, prediction};
+pub use training::{checkpoint, engines, model_file, prediction, widths};
 
 pub use design::Design;
 pub use engines::Rung;

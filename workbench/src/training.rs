@@ -8,6 +8,7 @@ pub mod checkpoint;
 pub mod engines;
 pub mod model_file;
 pub mod prediction;
+pub mod widths;
 
 use crate::checkpoint::{Best, Checkpoint, Reached};
 use crate::engines::{NamedRanges, Programs, Rung};

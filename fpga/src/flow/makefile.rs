@@ -36,7 +36,7 @@ program: {bitstream}
 \t{programmer} {bitstream}
 
 clean:
-\trm -f netlist.json netlist.v statistics.json synthesis.log report.json {routed} {bitstream}
+\trm -f netlist.json netlist.v statistics.json synthesis.log report.json placed.json {routed} {bitstream}
 ",
         pack = command("PACK", pack),
         place = command("NEXTPNR", place),

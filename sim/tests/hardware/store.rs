@@ -1,9 +1,10 @@
 //! The sample store: the hardware against its model in every cycle, and trainings from it against trainings that are sent.
 
 use crate::logistic::{ALL, climb};
+use crate::{made_up, tiles};
 use arch::link::{self, Command};
 use arch::machine::{Machine, MachineSpec};
-use arch::store::{self, Mode};
+use arch::store::{self, Mode, Pattern};
 use arch::tools::Toolbox;
 use arch::{Image, registers};
 use compiler::canonical::{Batch, Keep, Options, Reduction};
@@ -72,16 +73,32 @@ fn hardware_and_model_play_alike() {
         (spec(1, 2, 24, 1), &TRAINING, 2),
         (spec(1, 4, 16, 2), &TRAINING, 1),
     ] {
-        let climb = climb(&spec, batches, options);
-        let machine = &climb.image().machine;
-        let expected = sent(&climb, batches);
-        for stalls in [Stalls::none(), Stalls::seeded(5, 30, 40)] {
-            let mut both = Lockstep::new(model(machine, ROWS), hardware(machine, ROWS));
-            let outcome = played(&climb, batches, &mut both, stalls);
-            assert!(both.mismatch().is_none(), "{machine}: {}", both.mismatch().unwrap());
-            assert_eq!((outcome.raw, outcome.model), (expected.raw.clone(), expected.model.clone()), "{machine}");
-        }
+        plays_alike(&climb(&spec, batches, options), batches);
     }
+}
+
+/// The hardware against its model, from the store, and what comes out against the same batches sent.
+fn plays_alike(climb: &Climb, batches: usize) {
+    let machine = &climb.image().machine;
+    let expected = sent(climb, batches);
+    for stalls in [Stalls::none(), Stalls::seeded(5, 30, 40)] {
+        let mut both = Lockstep::new(model(machine, ROWS), hardware(machine, ROWS));
+        let outcome = played(climb, batches, &mut both, stalls);
+        assert!(both.mismatch().is_none(), "{machine}: {}", both.mismatch().unwrap());
+        assert_eq!((outcome.raw, outcome.model), (expected.raw.clone(), expected.model.clone()), "{machine}");
+    }
+}
+
+/// A network's inputs lie on the columns and its labels on the rows: several lanes of a beat have the same word, which lies in a row once.
+#[test]
+fn words_of_several_lanes_are_played_to_all_of_them() {
+    let batches = 3;
+    let program = tiles::program("backpropagation.t", &[("l1", 8), ("l2", 6), ("l3", 5)]);
+    let (weights, steps) = made_up::values(&program, 1, batches);
+    let climb = Climb::new(&program, &TRAINING, &weights, &steps, &spec(4, 4, 16, 8)).unwrap();
+    let pattern = Pattern::of(climb.image()).unwrap();
+    assert!(pattern.entries().iter().any(|entry| entry.shape.repeated), "{pattern:?}");
+    plays_alike(&climb, batches);
 }
 
 /// What is loaded and what came out has to be the same, too, where a batch has several samples, whose words lie packed.

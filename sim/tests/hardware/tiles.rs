@@ -11,7 +11,8 @@ use sim::grid::Stalls;
 use sim::ladder::Climb;
 use std::path::Path;
 
-fn program(file: &str, set: &[(&str, u32)]) -> Program {
+/// A program of `programs/` with these constants.
+pub(crate) fn program(file: &str, set: &[(&str, u32)]) -> Program {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs").join(file);
     let text = std::fs::read_to_string(path).unwrap();
     let set = set.iter().map(|&(name, value)| (name.to_owned(), f64::from(value))).collect();

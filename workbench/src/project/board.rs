@@ -30,6 +30,8 @@ pub struct ChosenBoard {
     pub name: String,
     /// Clock of the grid, MHz.
     pub clock_mhz: f64,
+    /// What the whole board takes, W, where somebody has measured it.
+    pub watts: Option<f64>,
     /// The facts and the constraints, if a board is named.
     pub known: Option<Known>,
 }
@@ -47,7 +49,7 @@ pub struct Known {
 
 impl Default for ChosenBoard {
     fn default() -> ChosenBoard {
-        ChosenBoard { name: "none".to_owned(), clock_mhz: CLOCK_MHZ, known: None }
+        ChosenBoard { name: "none".to_owned(), clock_mhz: CLOCK_MHZ, watts: None, known: None }
     }
 }
 
@@ -64,7 +66,8 @@ impl ChosenBoard {
     pub fn find(options: &BoardOptions, config: &Path, source: &Source) -> Result<ChosenBoard, Failure> {
         let Some(name) = &options.name else {
             let default = ChosenBoard::default();
-            return Ok(ChosenBoard { clock_mhz: options.clock_mhz.unwrap_or(default.clock_mhz), ..default });
+            let (clock_mhz, watts) = (options.clock_mhz.unwrap_or(default.clock_mhz), options.watts);
+            return Ok(ChosenBoard { clock_mhz, watts, ..default });
         };
         let path = locate(name, config).ok_or_else(|| unknown(name, source))?;
         let text = library::read(&path)?;
@@ -80,6 +83,7 @@ impl ChosenBoard {
         Ok(ChosenBoard {
             name: stem,
             clock_mhz: options.clock_mhz.unwrap_or(facts.clock.grid_mhz),
+            watts: options.watts,
             known: Some(Known { facts, constraints, sdram_constraints }),
         })
     }

@@ -24,6 +24,8 @@ use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+/// No board here takes as much.
+const MOST_WATTS: f64 = 1000.0;
 /// Clocks beyond that are typing errors.
 const FASTEST_MHZ: f64 = 10_000.0;
 
@@ -105,6 +107,8 @@ pub struct BoardOptions {
     pub name: Option<String>,
     /// Clock of the grid, if not the board's own.
     pub clock_mhz: Option<f64>,
+    /// What the whole board takes while it trains, W, as somebody has measured it: no model here knows.
+    pub watts: Option<f64>,
     /// Where samples are kept between epochs.
     #[serde(default)]
     pub store: StoreOption,
@@ -265,6 +269,9 @@ impl Config {
             let span = value_span(&source.text, path).unwrap_or_default();
             vec![Diagnostic::new(Code::Config, span, message)]
         };
+        if file.board.watts.is_some_and(|watts| !(watts > 0.0 && watts <= MOST_WATTS)) {
+            return Err(wrong(&["board", "watts"], format!("the power must be above 0 and at most {MOST_WATTS} W")));
+        }
         if let Some((key, message)) = plan::impossible(&(&file.build).into()) {
             return Err(wrong(&["build", key], message.to_owned()));
         }

@@ -23,9 +23,11 @@ use crate::documents::Document;
 use crate::report::fates::Fates;
 use crate::report::page::placement_map::Map;
 use crate::report::page::timeline::Timeline;
+use crate::report::page::waveform::Waveform;
 use crate::report::trained::Trained;
 use crate::resources::{self, Estimate};
 use crate::saturation::{Saturation, Unit};
+use crate::widths::InWords;
 use crate::{Design, Failure, Function, Plan, Project};
 use arch::Image;
 use compiler::fixed::{NumberReport, Program};
@@ -70,7 +72,7 @@ pub struct Report {
     measured_on: String,
 }
 
-/// `report.json`: what `build` and `report` write; training, timeline and placement are from `report`.
+/// `report.json`: what `build` and `report` write; what is not of the image is from `report`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ReportDocument<'a> {
     /// What the image costs.
@@ -85,6 +87,12 @@ pub struct ReportDocument<'a> {
     /// Where the elements of each tensor lie.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<Vec<Map>>,
+    /// The same training in words of other widths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub words: Option<&'a [InWords]>,
+    /// Some signals over some cycles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waveform: Option<&'a Waveform>,
 }
 
 /// The grid.
@@ -295,7 +303,7 @@ impl Report {
 
     /// The report as a document, without a training.
     pub fn document(&self) -> ReportDocument<'_> {
-        ReportDocument { report: self, training: None, timeline: None, placement: None }
+        ReportDocument { report: self, training: None, timeline: None, placement: None, words: None, waveform: None }
     }
 
     /// The report as text.

@@ -40,6 +40,12 @@ pub struct Trained {
     clock_mhz: f64,
     /// Time of all updates at that clock.
     seconds: Option<f64>,
+    /// Energy of all updates, where the configuration knows the power of the board.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    joules: Option<f64>,
+    /// The same per sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    joules_per_sample: Option<f64>,
     /// Whether a value had been clipped to the word.
     saturated: bool,
     /// The rung that the lowest engine is compared with.
@@ -119,6 +125,7 @@ pub fn document(outcome: &Outcome, project: &Project, samples: &Samples, numbers
     let results = || outcome.results.iter();
     let has_curves = !outcome.last().curve.is_empty();
     let system = system(outcome, project, plan.schedule.epochs);
+    let joules = joules(outcome, project);
     Trained {
         train: results().map(|result| (result.name, result.train)).collect(),
         test: results().map(|result| (result.name, result.test)).collect(),
@@ -129,6 +136,8 @@ pub fn document(outcome: &Outcome, project: &Project, samples: &Samples, numbers
         cycles: trained.cycles,
         clock_mhz: project.board.clock_mhz,
         seconds: trained.cycles.map(|cycles| seconds(cycles, project)),
+        joules,
+        joules_per_sample: joules.map(|joules| joules / trained.samples.max(1) as f64),
         saturated: trained.saturated,
         compared_with: comparison.map(|c| c.with.clone()),
         words_compared: comparison.map(|c| c.words),
@@ -150,6 +159,11 @@ fn system(outcome: &Outcome, project: &Project, epochs: usize) -> Option<System>
 
 fn seconds(cycles: u64, project: &Project) -> f64 {
     cycles as f64 / (project.board.clock_mhz * 1e6)
+}
+
+/// Energy of all updates at the power of the board, if both are known.
+pub(super) fn joules(outcome: &Outcome, project: &Project) -> Option<f64> {
+    Some(seconds(outcome.last().trained.cycles?, project) * project.board.watts?)
 }
 
 /// What a training gave, for people.
@@ -197,6 +211,10 @@ pub fn table(outcome: &Outcome, project: &Project, samples: &Samples) -> String 
             cycles as f64 / trained.samples.max(1) as f64,
             time(seconds(cycles, project)),
         ));
+        if let Some((joules, watts)) = joules(outcome, project).zip(project.board.watts) {
+            let each = joules / trained.samples.max(1) as f64;
+            text.push_str(&format!("{joules:.3e} J in all, {each:.3e} J per sample at {watts} W\n"));
+        }
     }
     if let Some(comparison) = comparison {
         text.push_str(&format!(

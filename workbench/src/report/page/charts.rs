@@ -1,8 +1,16 @@
-//! Drawings for the report page, as SVG text: lines over epochs, a roofline, bars in time.
+//! Drawings for the report page, as SVG text: charts of lines, and the head of every other drawing.
 //!
-//! Sizes are in units of the drawing; the page scales it. Names that come from the user are escaped here.
+//! `plotters` decides ticks, log axes, dashes and legend: it has been kept for years, draws SVG without fonts, C or a browser, and its
+//! colours can be replaced by those of the page. Names that come from the user are escaped there and here.
 
-use std::fmt::Write;
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
+use plotters::element::DashedPathElement;
+use plotters::prelude::{
+    ChartBuilder, Circle, Color, DashedLineSeries, DrawingArea, IntoDrawingArea, IntoFont, IntoLogRange, LineSeries,
+    PathElement, RGBColor, SVGBackend, SeriesLabelPosition, ShapeStyle,
+};
+use std::ops::Range;
 
 /// Text as SVG and HTML show it.
 pub fn escape(text: &str) -> String {
@@ -54,135 +62,204 @@ pub enum Scale {
     Logarithmic,
 }
 
-/// One axis: from where to where, and how a value becomes a place between 0 and 1.
-struct Axis {
-    low: f64,
-    high: f64,
-    scale: Scale,
-}
-
-impl Axis {
-    fn over(values: impl Iterator<Item = f64>, scale: Scale) -> Axis {
-        let possible = |value: &f64| value.is_finite() && (scale == Scale::Linear || *value > 0.0);
-        let (mut low, mut high) = values
-            .filter(possible)
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
-        if low > high {
-            (low, high) = if scale == Scale::Linear { (0.0, 1.0) } else { (1.0, 10.0) };
-        }
-        if low == high {
-            (low, high) = if scale == Scale::Linear { (low - 0.5, high + 0.5) } else { (low / 2.0, high * 2.0) };
-        }
-        Axis { low, high, scale }
-    }
-
-    fn at(&self, value: f64) -> f64 {
-        match self.scale {
-            Scale::Linear => (value - self.low) / (self.high - self.low),
-            Scale::Logarithmic => libm::log(value / self.low) / libm::log(self.high / self.low),
-        }
-    }
-
-    /// Values at which the axis is labelled.
-    fn ticks(&self) -> Vec<f64> {
-        match self.scale {
-            Scale::Linear => {
-                let rough = (self.high - self.low) / 5.0;
-                let power = libm::pow(10.0, libm::floor(libm::log10(rough)));
-                let step = [1.0, 2.0, 5.0, 10.0].map(|n| n * power).into_iter().find(|&s| s >= rough).unwrap_or(rough);
-                let first = libm::ceil(self.low / step) as i64;
-                (first..)
-                    .map(|n| n as f64 * step)
-                    .take_while(|&tick| tick <= self.high * (1.0 + 1e-9))
-                    .take(12)
-                    .collect()
-            }
-            Scale::Logarithmic => {
-                let first = libm::ceil(libm::log10(self.low) - 1e-9) as i32;
-                let last = libm::floor(libm::log10(self.high) + 1e-9) as i32;
-                (first..=last).map(|n| libm::pow(10.0, f64::from(n))).collect()
-            }
+/// The values of an axis that are drawn: of a logarithmic one whole powers of ten, which are what is labelled.
+fn extent(values: impl Iterator<Item = f64>, scale: Scale) -> Range<f64> {
+    let ordered = |(low, high): (f64, f64), value: f64| (low.min(value), high.max(value));
+    let (low, high) = values.filter(|&value| scale.has(value)).fold((f64::INFINITY, f64::NEG_INFINITY), ordered);
+    match scale {
+        Scale::Linear if low > high => 0.0..1.0,
+        Scale::Linear if low == high => low - 0.5..high + 0.5,
+        Scale::Linear => low..high,
+        Scale::Logarithmic if low > high => 1.0 / BEYOND..10.0 * BEYOND,
+        Scale::Logarithmic => {
+            let (first, last) = (libm::floor(libm::log10(low)), libm::ceil(libm::log10(high)));
+            libm::pow(10.0, first) / BEYOND..libm::pow(10.0, last.max(first + 1.0)) * BEYOND
         }
     }
 }
 
-/// Size of a chart, and the space around its field.
-const WIDTH: f64 = 640.0;
-const HEIGHT: f64 = 300.0;
-const LEFT: f64 = 64.0;
-const RIGHT: f64 = 16.0;
-const TOP: f64 = 16.0;
-const BOTTOM: f64 = 64.0;
+/// How far an axis reaches beyond its last power of ten, so that no rounding leaves that out.
+const BEYOND: f64 = 1.001;
+
+impl Scale {
+    /// Whether an axis has a place for a value.
+    fn has(self, value: f64) -> bool {
+        value.is_finite() && (self == Scale::Linear || value > 0.0)
+    }
+}
+
+/// Size of a chart, in the pixels that it has on a desk; on a phone it is three quarters of that, and its text still 11 pixels.
+const WIDTH: u32 = 480;
+const HEIGHT: u32 = 300;
+/// Height of letters.
+const TEXT: u32 = 15;
+/// Units of a drawing per pixel: plotters counts in whole ones.
+const FINE: u32 = 4;
+/// What plotters divides the size of letters by in an SVG.
+const LETTERS: f64 = 1.24;
+/// Series that have a colour of their own.
+const COLOURS: usize = 6;
+/// Colours that stand for the page's: of a series, of text, of the lines behind, of paper.
+const INK: RGBColor = RGBColor(1, 2, 100);
+const RULE: RGBColor = RGBColor(1, 2, 101);
+const PAPER: RGBColor = RGBColor(1, 2, 102);
+
+fn colour(series: usize) -> RGBColor {
+    RGBColor(1, 2, (series % COLOURS) as u8)
+}
+
+/// The colours that the page decides, so that they follow its light or dark.
+fn themed(svg: &str) -> String {
+    let hex = |RGBColor(r, g, b): RGBColor| format!("\"#{r:02X}{g:02X}{b:02X}\"");
+    let named = [(INK, "soft".to_owned()), (RULE, "rule".to_owned()), (PAPER, "paper".to_owned())];
+    let of_series = (0..COLOURS).map(|n| (colour(n), format!("colour{n}")));
+    let replace = |svg: String, (colour, name)| svg.replace(&hex(colour), &format!("\"var(--{name})\""));
+    named.into_iter().chain(of_series).fold(svg.to_owned(), replace)
+}
 
 /// A chart of lines; a series of one point is a dot.
 pub fn lines(title: &str, axes: [(&str, Scale); 2], series: &[Series]) -> String {
     let [(x_name, x_scale), (y_name, y_scale)] = axes;
-    let all = || series.iter().flat_map(|series| series.points.iter().copied());
-    let (x, y) = (Axis::over(all().map(|p| p.0), x_scale), Axis::over(all().map(|p| p.1), y_scale));
-    let place = |(a, b): (f64, f64)| {
-        (LEFT + x.at(a) * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - y.at(b) * (HEIGHT - TOP - BOTTOM))
-    };
-    let mut svg = opening(title, WIDTH, HEIGHT);
-    let (floor, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
-    for tick in y.ticks() {
-        let (_, at) = place((x.low, tick));
-        let _ = write!(svg, "<line class=\"rule\" x1=\"{LEFT}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>");
-        let _ = write!(svg, "<text class=\"end\" x=\"{}\" y=\"{:.1}\">{}</text>", LEFT - 6.0, at + 4.0, short(tick));
+    let drawn = |&(x, y): &(f64, f64)| x_scale.has(x) && y_scale.has(y);
+    let shown: Vec<Series> = series
+        .iter()
+        .map(|series| Series {
+            name: printable(&series.name),
+            points: series.points.iter().copied().filter(drawn).collect(),
+            dashed: series.dashed,
+        })
+        .collect();
+    let all = || shown.iter().flat_map(|series| &series.points);
+    let (x, y) = (extent(all().map(|point| point.0), x_scale), extent(all().map(|point| point.1), y_scale));
+    let mut text = String::new();
+    let (width, height) = (WIDTH * FINE, HEIGHT * FINE);
+    let area = SVGBackend::with_string(&mut text, (width, height)).into_drawing_area();
+    let names = [printable(x_name), printable(y_name)];
+    match (x_scale, y_scale) {
+        (Scale::Linear, Scale::Linear) => plot(&area, x, y, names, &shown),
+        (Scale::Linear, Scale::Logarithmic) => plot(&area, x, y.log_scale(), names, &shown),
+        (Scale::Logarithmic, Scale::Linear) => plot(&area, x.log_scale(), y, names, &shown),
+        (Scale::Logarithmic, Scale::Logarithmic) => plot(&area, x.log_scale(), y.log_scale(), names, &shown),
     }
-    for tick in x.ticks() {
-        let (at, _) = place((tick, y.low));
-        let _ = write!(svg, "<line class=\"rule\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TOP}\" y2=\"{floor}\"/>");
-        let _ = write!(svg, "<text class=\"middle\" x=\"{at:.1}\" y=\"{}\">{}</text>", floor + 16.0, short(tick));
-    }
-    let _ = write!(
-        svg,
-        "<text class=\"middle\" x=\"{}\" y=\"{}\">{}</text>",
-        f64::midpoint(LEFT, right),
-        floor + 32.0,
-        escape(x_name)
-    );
-    let _ = write!(svg, "<text x=\"4\" y=\"{}\">{}</text>", TOP - 4.0, escape(y_name));
-    let mut legend = LEFT;
-    for (number, series) in series.iter().enumerate() {
-        let colour = number % 6;
-        let possible = |&&(a, b): &&(f64, f64)| x.at(a).is_finite() && y.at(b).is_finite();
-        let points: Vec<String> = series
-            .points
-            .iter()
-            .filter(possible)
-            .map(|&point| {
-                let (a, b) = place(point);
-                format!("{a:.1},{b:.1}")
-            })
-            .collect();
-        let dashes = if series.dashed { " stroke-dasharray=\"5 4\"" } else { "" };
-        match points.as_slice() {
-            [] => {}
-            [dot] => {
-                let (a, b) = dot.split_once(',').unwrap_or(("0", "0"));
-                let _ = write!(svg, "<circle class=\"fill{colour}\" cx=\"{a}\" cy=\"{b}\" r=\"5\"/>");
-            }
-            points => {
-                let _ = write!(svg, "<polyline class=\"line{colour}\"{dashes} points=\"{}\"/>", points.join(" "));
-            }
+    drop(area);
+    let (_, body) = text.split_once(">\n").expect("a drawing has a head");
+    started("chart", title, f64::from(width), f64::from(height)) + &themed(body)
+}
+
+/// Draw axes, series and legend.
+fn plot<X, Y>(area: &DrawingArea<SVGBackend<'_>, Shift>, x: X, y: Y, names: [String; 2], series: &[Series])
+where
+    X: AsRangedCoord<Value = f64>,
+    Y: AsRangedCoord<Value = f64>,
+    X::CoordDescType: ValueFormatter<f64>,
+    Y::CoordDescType: ValueFormatter<f64>,
+{
+    let drawn = "a drawing in memory cannot fail";
+    let font = ("system-ui, sans-serif", f64::from(TEXT * FINE) * LETTERS).into_font().color(&INK);
+    let mut builder = ChartBuilder::on(area);
+    builder.margin(8 * FINE).x_label_area_size(44 * FINE).y_label_area_size(72 * FINE);
+    let mut chart = builder.build_cartesian_2d(x, y).expect(drawn);
+    let [x_name, y_name] = names;
+    chart
+        .configure_mesh()
+        .x_labels(6)
+        .y_labels(6)
+        .max_light_lines(0)
+        .bold_line_style(RULE.stroke_width(FINE))
+        .axis_style(RULE.stroke_width(FINE))
+        .label_style(font.clone())
+        .axis_desc_style(font.clone())
+        .x_label_formatter(&|&value| short(value))
+        .y_label_formatter(&|&value| short(value))
+        .x_desc(x_name)
+        .y_desc(y_name)
+        .draw()
+        .expect(drawn);
+    let (dash, gap, sample) = (5 * FINE, 4 * FINE, (20 * FINE) as i32);
+    for (number, Series { name, points, dashed }) in series.iter().enumerate() {
+        let style = ShapeStyle::from(&colour(number)).stroke_width(2 * FINE);
+        let points = points.iter().copied();
+        let drawing = match (points.len(), *dashed) {
+            (1, _) => chart.draw_series(points.map(|point| Circle::new(point, 5 * FINE, style.filled()))),
+            (_, false) => chart.draw_series(LineSeries::new(points, style)),
+            (_, true) => chart.draw_series(DashedLineSeries::new(points, dash, gap, style)),
+        };
+        let legend = drawing.expect(drawn).label(name);
+        if *dashed {
+            let line = move |(x, y)| DashedPathElement::new([(x, y), (x + sample, y)], dash, gap, style);
+            legend.legend(line);
+        } else {
+            legend.legend(move |(x, y)| PathElement::new([(x, y), (x + sample, y)], style));
         }
-        let under = HEIGHT - 12.0;
-        let _ = write!(
-            svg,
-            "<line class=\"line{colour}\"{dashes} x1=\"{legend}\" x2=\"{}\" y1=\"{under}\" y2=\"{under}\"/>",
-            legend + 22.0
-        );
-        let _ = write!(svg, "<text x=\"{}\" y=\"{}\">{}</text>", legend + 27.0, under + 4.0, escape(&series.name));
-        legend += 44.0 + 7.0 * series.name.chars().count() as f64;
     }
-    svg + "</svg>"
+    let place = |&(x, y): &(f64, f64)| {
+        let (area, (x, y)) = (chart.plotting_area().get_pixel_range(), chart.plotting_area().map_coordinate(&(x, y)));
+        let part = |at: i32, range: Range<i32>| f64::from(at - range.start) / f64::from(range.end - range.start);
+        (part(x, area.0), part(y, area.1))
+    };
+    let lines: Vec<Vec<(f64, f64)>> = series.iter().map(|series| series.points.iter().map(place).collect()).collect();
+    chart
+        .configure_series_labels()
+        .position(emptiest(&lines))
+        .legend_area_size(26 * FINE)
+        .label_font(font)
+        .background_style(PAPER.mix(0.85))
+        .border_style(RULE.stroke_width(FINE))
+        .draw()
+        .expect(drawn);
+    area.present().expect(drawn);
+}
+
+/// The corner through which the fewest lines go. Places are parts of the width and the height, from the upper left on.
+fn emptiest(lines: &[Vec<(f64, f64)>]) -> SeriesLabelPosition {
+    const STEPS: usize = 32;
+    // About what a legend takes.
+    let (wide, high) = (0.55, 0.1 * lines.len() as f64 + 0.05);
+    let between = |pair: &[(f64, f64)]| {
+        let ((x0, y0), (x1, y1)) = (pair[0], pair[pair.len() - 1]);
+        let at = |from: f64, to: f64, n: usize| from + (to - from) * n as f64 / STEPS as f64;
+        (0..=STEPS).map(|n| (at(x0, x1, n), at(y0, y1, n))).collect::<Vec<_>>()
+    };
+    let places: Vec<(f64, f64)> = lines
+        .iter()
+        .flat_map(|line| if line.len() > 1 { line.windows(2).flat_map(between).collect() } else { line.clone() })
+        .collect();
+    let corners = [
+        (SeriesLabelPosition::UpperRight, true, false),
+        (SeriesLabelPosition::LowerRight, true, true),
+        (SeriesLabelPosition::UpperLeft, false, false),
+        (SeriesLabelPosition::LowerLeft, false, true),
+    ];
+    let crossed = |&(_, right, low): &(SeriesLabelPosition, bool, bool)| {
+        let inside = |(x, y): &&(f64, f64)| (if right { 1.0 - x } else { *x }) < wide && (if low { 1.0 - y } else { *y }) < high;
+        places.iter().filter(inside).count()
+    };
+    corners.into_iter().min_by_key(crossed).map_or(SeriesLabelPosition::UpperRight, |corner| corner.0)
+}
+
+/// A quantity of seconds or joules in the unit that suits the largest of them: what to multiply by, and the unit's name.
+pub fn unit(largest: f64, name: &str) -> (f64, String) {
+    match largest {
+        size if size >= 1.0 => (1.0, name.to_owned()),
+        size if size >= 1e-3 => (1e3, format!("milli{name}")),
+        _ => (1e6, format!("micro{name}")),
+    }
+}
+
+/// Text without what XML does not allow.
+fn printable(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
 /// The beginning of a drawing, with its name for those who cannot see it.
 pub fn opening(title: &str, width: f64, height: f64) -> String {
+    started("drawing", title, width, height)
+}
+
+fn started(class: &str, title: &str, width: f64, height: f64) -> String {
     let title = escape(title);
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\"><title>{title}</title>"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\"><title>{title}</title>"
     )
 }
 
@@ -195,6 +272,19 @@ pub const STYLE: &str = "<style>text{font:12px sans-serif;fill:#222}.middle{text
 /// A drawing as a file of its own.
 pub fn alone(svg: &str) -> String {
     svg.replacen("</title>", &format!("</title>{STYLE}"), 1) + "\n"
+}
+
+/// A drawing that stands alone as the address of an image: what is in it cannot touch the page.
+pub fn as_image(svg: &str) -> String {
+    let mut address = "data:image/svg+xml,".to_owned();
+    for byte in svg.bytes() {
+        if byte.is_ascii_alphanumeric() || b" -_.:;,/=()".contains(&byte) {
+            address.push(char::from(byte));
+        } else {
+            address.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    address
 }
 
 #[cfg(test)]
@@ -212,10 +302,24 @@ mod tests {
 
     #[test]
     fn axes_are_labelled_at_round_numbers() {
-        let ticks = |low, high, scale| Axis { low, high, scale }.ticks();
-        assert_eq!(ticks(0.0, 10.0, Scale::Linear), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
-        assert_eq!(ticks(0.5, 200.0, Scale::Logarithmic), [1.0, 10.0, 100.0]);
+        let points = vec![(0.0, 0.5), (10.0, 200.0)];
+        let series = [Series { name: "a".into(), points, dashed: false }];
+        let svg = lines("t", [("x", Scale::Linear), ("y", Scale::Logarithmic)], &series);
+        for label in ["0", "2", "4", "6", "8", "10", "0.1", "1", "100", "1000"] {
+            assert!(svg.contains(&format!(">\n{label}\n</text>")), "{label} is missing in {svg}");
+        }
         assert_eq!([0.25, 1e-5, 12345.0, 3.0, 1.5e7].map(short), ["0.25", "1e-5", "12345", "3", "2e7"]);
+    }
+
+    /// A falling line leaves the upper right free, one that goes through all other corners the lower left.
+    #[test]
+    fn legends_stand_where_no_line_is() {
+        let of = |lines: &[Vec<(f64, f64)>]| format!("{:?}", emptiest(lines));
+        assert_eq!(of(&[vec![(0.0, 0.0), (1.0, 1.0)]]), "UpperRight");
+        assert_eq!(of(&[vec![(0.0, 1.0), (1.0, 0.0)]]), "LowerRight");
+        assert_eq!(of(&[vec![(0.0, 0.05), (0.95, 0.05), (0.95, 0.95)]]), "LowerLeft");
+        assert_eq!(of(&[vec![(0.9, 0.1)], vec![(0.9, 0.9)]]), "UpperLeft");
+        assert_eq!(unit(4e-4, "seconds"), (1e6, "microseconds".to_owned()));
     }
 
     #[test]
@@ -224,6 +328,7 @@ mod tests {
             let series = Series { name: "a".into(), points, dashed: true };
             let svg = lines("t", [("x", Scale::Logarithmic), ("y", Scale::Linear)], &[series]);
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+            assert!(!svg.contains("\"#"), "a colour that the page does not decide: {svg}");
         }
     }
 }

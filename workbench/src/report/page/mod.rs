@@ -3,19 +3,24 @@
 //! The template escapes what it inserts; drawings escape the names in them.
 
 pub mod charts;
+pub mod die;
 pub mod placement_map;
 pub mod timeline;
+mod watched;
+pub mod waveform;
 mod weights;
 
 use crate::documents::Document;
 use crate::report::page::charts::{Scale, Series};
 use crate::report::page::placement_map::Map;
 use crate::report::page::timeline::Timeline;
+use crate::report::page::waveform::Waveform;
 use crate::report::page::weights::Picture;
 use crate::report::trained;
 use crate::report::{Report, ReportDocument};
 use crate::simulated::Bound;
 use crate::training::{Outcome, Point};
+use crate::widths::{InWords, Parts};
 use crate::{Design, Failure, Project, samples, system};
 use minijinja::value::ViaDeserialize;
 use minijinja::{AutoEscape, Environment, Value as Inserted, context};
@@ -23,10 +28,13 @@ use serde_json::{Value, json};
 use sim::train::metrics::Metrics;
 
 /// What a curve runs over.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Over {
     Epochs,
-    Seconds,
+    /// Of the whole training.
+    Seconds(f64),
+    /// Of the whole training.
+    Joules(f64),
 }
 
 /// Everything the page shows.
@@ -41,8 +49,14 @@ pub struct Page<'a> {
     pub outcome: &'a Outcome,
     /// Two steps on the array.
     pub timeline: &'a Timeline,
+    /// Some of its cycles, with the words in them.
+    pub waveform: &'a Waveform,
+    /// The training in words of other widths.
+    pub words: &'a [InWords],
     /// What repeats the run.
     pub command: &'a str,
+    /// The picture of the routed design, an SVG.
+    pub die: Option<&'a str>,
 }
 
 impl Page<'_> {
@@ -53,6 +67,8 @@ impl Page<'_> {
             training: Some(Document::new(training)),
             timeline: Some(self.timeline),
             placement: Some(self.maps()),
+            words: (!self.words.is_empty()).then_some(self.words),
+            waveform: Some(self.waveform),
             ..self.report.document()
         }
     }
@@ -85,32 +101,52 @@ impl Page<'_> {
         compiled.placement.iter().filter_map(map).collect()
     }
 
-    /// A figure of the parts after each epoch, by engine; or after each second of the lowest engine at the board's clock.
+    /// A figure of the parts after each epoch, by engine; or over what the lowest engine has spent by then.
     fn curves(&self, part: &str, over: Over, of: impl Fn(&Metrics) -> Option<f64>) -> String {
         let (last, epochs) = (self.outcome.last(), self.design.schedule.epochs.max(1) as f64);
-        let seconds = last.trained.cycles.map_or(0.0, |cycles| cycles as f64 / (self.project.board.clock_mhz * 1e6));
+        let spent = |all: f64, name: &str| {
+            let (factor, unit) = charts::unit(all, name);
+            (unit, all / epochs * factor)
+        };
+        let (x, per_epoch) = match over {
+            Over::Epochs => ("epoch".to_owned(), 1.0),
+            Over::Seconds(seconds) => spent(seconds, "seconds"),
+            Over::Joules(joules) => spent(joules, "joules"),
+        };
         let mut series = Vec::new();
         for result in &self.outcome.results {
-            if over == Over::Seconds && result.name != last.name {
+            if over != Over::Epochs && result.name != last.name {
                 continue;
             }
             let line = |name: &str, metrics: &dyn Fn(&Point) -> Option<Metrics>, dashed: bool| {
-                let x = |point: &Point| match over {
-                    Over::Epochs => point.epoch as f64,
-                    Over::Seconds => point.epoch as f64 * seconds / epochs,
-                };
-                let point = |point: &Point| Some((x(point), of(&metrics(point)?)?));
+                let point = |point: &Point| Some((point.epoch as f64 * per_epoch, of(&metrics(point)?)?));
                 let points: Vec<(f64, f64)> = result.curve.iter().filter_map(point).collect();
                 (!points.is_empty()).then(|| Series { name: format!("{} {name}", result.name), points, dashed })
             };
             series.extend(line("train", &|point| Some(point.train), false));
             series.extend(line("test", &|point| point.test, true));
         }
-        let x = match over {
-            Over::Epochs => "epoch",
-            Over::Seconds => "seconds",
+        charts::lines(&format!("{part} by {x}"), [(&x, Scale::Linear), (part, Scale::Linear)], &series)
+    }
+
+    /// The loss in words of several widths, beside that of real numbers; `None` where nothing else was tried.
+    fn widths(&self) -> Option<String> {
+        let judged = |parts: &Parts| parts.test.unwrap_or(parts.train).loss;
+        let line = |name: &str, of: &dyn Fn(&InWords) -> Option<Parts>, dashed: bool| {
+            let point = |row: &InWords| Some((f64::from(row.word), judged(&of(row)?)));
+            Series { name: name.to_owned(), points: self.words.iter().filter_map(point).collect(), dashed }
         };
-        charts::lines(&format!("{part} by {x}"), [(x, Scale::Linear), (part, Scale::Linear)], &series)
+        let (first, last) = (self.words.first()?.word, self.words.last()?.word);
+        let golden = &self.outcome.results[0];
+        let loss = golden.test.unwrap_or(golden.train).loss;
+        let flat = [first, last].map(|word| (f64::from(word), loss)).to_vec();
+        let series = [
+            line("trained in words", &|row| row.fixed, false),
+            line("rounded afterwards", &|row| row.rounded, true),
+            Series { name: "real numbers".to_owned(), points: flat, dashed: true },
+        ];
+        let axes = [("bits of a word", Scale::Linear), ("loss", Scale::Logarithmic)];
+        Some(charts::lines("loss by word width", axes, &series))
     }
 
     /// How far the loss of the lowest engine is from golden's; `None` where there is one engine.
@@ -245,6 +281,8 @@ impl Page<'_> {
             )
         });
         let drawn = |svg: String| Inserted::from_safe_string(svg);
+        let loss = |metrics: &Metrics| Some(metrics.loss);
+        let spent = |what: &str| document["training"][what].as_f64();
         let maps: Vec<Inserted> = self
             .maps()
             .iter()
@@ -265,9 +303,15 @@ impl Page<'_> {
             settings => self.settings(&document),
             confusion => document["training"]["confusion"],
             lowest => self.outcome.last().name,
-            loss_curve => drawn(self.curves("loss", Over::Epochs, |metrics| Some(metrics.loss))),
+            loss_curve => drawn(self.curves("loss", Over::Epochs, loss)),
             score_curve => drawn(self.curves(score_name, Over::Epochs, |metrics| metrics.accuracy.or(metrics.r2))),
-            time_curve => self.outcome.last().trained.cycles.map(|_| drawn(self.curves("loss", Over::Seconds, |metrics| Some(metrics.loss)))),
+            time_curve => spent("seconds").map(|seconds| drawn(self.curves("loss", Over::Seconds(seconds), loss))),
+            energy_curve => spent("joules").map(|joules| drawn(self.curves("loss", Over::Joules(joules), loss))),
+            watts => self.project.board.watts,
+            width_curve => self.widths().map(drawn),
+            widths => self.words.iter().filter_map(|row| Some(json!({ "word": row.word, "refused": row.refused.as_ref()? }))).collect::<Vec<Value>>(),
+            waveform_svg => drawn(self.waveform.svg()),
+            die => self.die.map(charts::as_image),
             difference_curve => self.differences().map(drawn),
             pictures => pictures,
             roofline => drawn(self.roofline(&document)),

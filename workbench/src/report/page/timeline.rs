@@ -9,16 +9,15 @@
 
 use crate::Failure;
 use crate::report::page::charts;
+use crate::report::page::watched::{Seen, Watched};
 use arch::Image;
 use arch::image::Annotated;
 use arch::origin::Lines;
 use arch::timing::{self, Unit};
 use schemars::JsonSchema;
 use serde::Serialize;
-use sim::array::Array;
-use sim::array::watch::Observation;
 use sim::driver::{Driver, Run, Words};
-use sim::grid::{CycleResult, Grid, Stalls};
+use sim::grid::Stalls;
 use std::fmt::{Display, Write};
 
 /// Steps that fill the machine before the two that are shown.
@@ -80,51 +79,13 @@ impl Bar {
     }
 }
 
-/// An array that remembers its streams.
-struct Watched {
-    array: Array,
-    seen: Vec<Observation>,
-}
-
-impl Watched {
-    fn remember(&mut self) {
-        self.seen.extend(self.array.observation().cloned());
-    }
-}
-
-impl Grid for Watched {
-    fn control_write(&mut self, address: u32, data: u32) {
-        self.array.control_write(address, data);
-        self.remember();
-    }
-
-    fn control_read(&mut self, address: u32) -> u32 {
-        let mut value = 0;
-        for cycle in 0..timing::CONTROL_READ {
-            if cycle == 1 {
-                value = self.array.register(address);
-            }
-            self.array.cycle(None, false);
-            self.remember();
-        }
-        value
-    }
-
-    fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
-        let result = self.array.cycle(input, output_ready);
-        self.remember();
-        result
-    }
-}
-
 /// Run some steps of an image on the array and look at two of them; `source` is the program that it comes from.
 ///
 /// # Errors
 /// The array is stuck.
 pub fn watch(image: &Image, source: &str) -> Result<Timeline, Failure> {
     let words: Words = image.tensors.iter().map(|tensor| vec![0; tensor.elements()]).collect();
-    let mut watched = Watched { array: Array::new(&image.machine), seen: Vec::new() };
-    watched.array.watch(0);
+    let mut watched = Watched::new(&image.machine);
     let mut driver = Driver::new(&mut watched, image.clone(), Stalls::none());
     let steps = vec![words.clone(); (BEFORE + SHOWN + AFTER) as usize];
     let run = Run { load_model: Some(&words), steps: &steps, emit_model: false };
@@ -133,8 +94,8 @@ pub fn watch(image: &Image, source: &str) -> Result<Timeline, Failure> {
     Ok(of(&watched.seen, image, source))
 }
 
-fn of(seen: &[Observation], image: &Image, source: &str) -> Timeline {
-    let in_step = |number: u32| seen.iter().position(|s| s.run_state == "step" && s.step == number);
+fn of(seen: &[Seen], image: &Image, source: &str) -> Timeline {
+    let in_step = |number: u32| seen.iter().position(|s| s.inside.run_state == "step" && s.inside.step == number);
     let starts: Vec<usize> = (BEFORE..=BEFORE + SHOWN).filter_map(in_step).collect();
     let (Some(&first), Some(&last)) = (starts.first(), starts.last()) else {
         return Timeline { cycles: 0, steps: Vec::new(), lanes: Vec::new() };
@@ -206,7 +167,7 @@ fn busy(bars: &[Bar]) -> u64 {
 
 /// The cycles that are shown.
 struct Window<'a> {
-    seen: &'a [Observation],
+    seen: &'a [Seen],
     first: usize,
     last: usize,
 }
@@ -217,6 +178,7 @@ impl Window<'_> {
         let mut bars: Vec<(usize, Bar)> = Vec::new();
         let from = self.first.saturating_sub(late as usize);
         for (cycle, seen) in self.seen.iter().enumerate().take(self.last).skip(from) {
+            let seen = &seen.inside;
             let view = &seen.streams[stream];
             let (true, Some(number)) = (view.issued, view.instruction) else { continue };
             let Some((what, lines)) = what(number) else { continue };
