@@ -128,7 +128,11 @@ fn the_page_fits_a_desk_and_a_phone_and_says_nothing() {
         let figure = |name: &str| probe[name].as_f64().unwrap();
         assert_eq!(figure("width"), f64::from(width));
         assert!(figure("scroll") <= 1280.0, "the page is wider than the window: {probe}");
-        assert_eq!((&probe["wide"], &probe["faint"]), (&serde_json::json!([]), &serde_json::json!([])), "{width} {dark}");
+        assert_eq!(
+            (&probe["wide"], &probe["faint"]),
+            (&serde_json::json!([]), &serde_json::json!([])),
+            "{width} {dark}"
+        );
         assert_eq!((&probe["empty"], &probe["unreachable"]), (&0.into(), &0.into()), "{probe}");
         assert!(figure("smallest") >= 11.0, "{probe}");
         assert!(figure("drawings") >= 8.0 && figure("tables") >= 5.0 && figure("text") > 1000.0, "{probe}");
@@ -152,7 +156,8 @@ fn blocks(picture: &Path) -> Vec<f64> {
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     let info = reader.next_frame(&mut pixels).unwrap();
     let (width, bytes) = (info.width as usize, info.color_type.samples());
-    let grey = |pixel: &[u8]| pixel[..bytes.min(3)].iter().map(|&value| f64::from(value)).sum::<f64>() / bytes.min(3) as f64;
+    let grey =
+        |pixel: &[u8]| pixel[..bytes.min(3)].iter().map(|&value| f64::from(value)).sum::<f64>() / bytes.min(3) as f64;
     let (columns, rows) = (width / SIDE, info.height as usize / SIDE);
     let mut sums = vec![0.0; columns * rows];
     for (number, pixel) in pixels.chunks_exact(bytes).enumerate() {
@@ -369,7 +374,8 @@ fn the_page_has_what_is_known_besides() {
     // The waves: a PE multiplies, and what it has multiplied is in its sum.
     let signals = document["waveform"]["signals"].as_array().unwrap();
     let signal = |name: &str| -> Vec<i64> {
-        let found = signals.iter().find(|signal| signal["name"] == name).unwrap_or_else(|| panic!("{name}: {signals:?}"));
+        let found =
+            signals.iter().find(|signal| signal["name"] == name).unwrap_or_else(|| panic!("{name}: {signals:?}"));
         found["values"].as_array().unwrap().iter().map(|value| value.as_str().unwrap().parse().unwrap()).collect()
     };
     let [a, b, sum] = ["pe0 a", "pe0 b", "pe0 accumulator"].map(signal);

@@ -54,79 +54,77 @@ impl InWords {
     ///
     /// # Errors
     /// It is cancelled, or diverges. What the words cannot hold is no error but refused.
-    pub fn of(
-        word: u32,
-        training: &Training,
-        golden: &Outcome,
-        progress: &dyn Progress,
-    ) -> Result<InWords, Failure> {
-    let mut training = training.clone();
-    let config = &mut training.project.config;
-    let refused = |reason: String| InWords {
-        word,
-        fractions: BTreeMap::new(),
-        rounded: None,
-        fixed: None,
-        clipped: 0,
-        refused: Some(reason),
-    };
-    config.spec = MachineSpec { word: Some(word), accumulator: None, ..config.spec.clone() };
-    config.machine = match Machine::try_from(config.spec.clone()) {
-        Ok(machine) => machine,
-        Err(error) => return Ok(refused(error.to_string())),
-    };
-    let lowered = match Lowered::new(&training.project, &training.programs, &golden.ranges, progress) {
-        Ok(lowered) => lowered,
-        Err(Failure::Diagnostics { diagnostics, .. }) => {
-            return Ok(refused(diagnostics.first().map_or_else(String::new, |diagnostic| diagnostic.message.clone())));
-        }
-        Err(failure) => return Err(failure),
-    };
-    let fractions = lowered.fractions();
-    let round = |value: f64, fraction: i32| to_f64(quantise(value, fraction, word).0, fraction);
-    let model: Model = golden.results[0]
-        .trained
-        .model
-        .iter()
-        .map(|(name, values)| (name.clone(), values.iter().map(|&value| round(value, fractions[name])).collect()))
-        .collect();
-    let samples = &training.samples;
-    let field_fraction =
-        |name: &str| lowered.predict.tensors.iter().find(|tensor| tensor.name == name).map(|t| t.fraction);
-    let fields: Vec<Option<i32>> = samples.signature.fields.iter().map(|field| field_fraction(&field.name)).collect();
-    let judge = |steps: &[Step]| -> Result<Metrics, Failure> {
-        let rounded: Vec<Step> = steps
+    pub fn of(word: u32, training: &Training, golden: &Outcome, progress: &dyn Progress) -> Result<InWords, Failure> {
+        let mut training = training.clone();
+        let config = &mut training.project.config;
+        let refused = |reason: String| InWords {
+            word,
+            fractions: BTreeMap::new(),
+            rounded: None,
+            fixed: None,
+            clipped: 0,
+            refused: Some(reason),
+        };
+        config.spec = MachineSpec { word: Some(word), accumulator: None, ..config.spec.clone() };
+        config.machine = match Machine::try_from(config.spec.clone()) {
+            Ok(machine) => machine,
+            Err(error) => return Ok(refused(error.to_string())),
+        };
+        let lowered = match Lowered::new(&training.project, &training.programs, &golden.ranges, progress) {
+            Ok(lowered) => lowered,
+            Err(Failure::Diagnostics { diagnostics, .. }) => {
+                return Ok(refused(
+                    diagnostics.first().map_or_else(String::new, |diagnostic| diagnostic.message.clone()),
+                ));
+            }
+            Err(failure) => return Err(failure),
+        };
+        let fractions = lowered.fractions();
+        let round = |value: f64, fraction: i32| to_f64(quantise(value, fraction, word).0, fraction);
+        let model: Model = golden.results[0]
+            .trained
+            .model
             .iter()
-            .map(|step| {
-                let field = |(values, fraction): (&Vec<f64>, &Option<i32>)| match fraction {
-                    Some(fraction) => values.iter().map(|&value| round(value, *fraction)).collect(),
-                    None => values.clone(),
-                };
-                step.iter().zip(&fields).map(field).collect()
-            })
+            .map(|(name, values)| (name.clone(), values.iter().map(|&value| round(value, fractions[name])).collect()))
             .collect();
-        let mut engine = engines::reals(&training.programs.predict, &samples.signature);
-        Ok(samples.judge(&predict(engine.as_mut(), &model, &rounded)?, steps))
-    };
-    let test = if samples.test.is_empty() { None } else { Some(judge(&samples.test)?) };
-    let rounded = Parts { train: judge(&samples.train)?, test };
-    // The golden part of the training is known.
-    let how = How::on(Rung::Fixed);
-    let mut known = Checkpoint::new(training.identity(&how));
-    let trained = golden.results[0].trained.clone();
-    known.golden =
-        Reached { epochs: training.schedule.epochs, trained, ranges: golden.ranges.clone(), ..Reached::default() };
-    let outcome = training.run(&how, Some(known), progress)?;
-    let last = outcome.last();
-    Ok(InWords {
-        word,
-        fractions,
-        rounded: Some(rounded),
-        fixed: Some(Parts { train: last.train, test: last.test }),
-        clipped: clipped(&outcome.saturations),
-        refused: None,
-    })
-}
+        let samples = &training.samples;
+        let field_fraction =
+            |name: &str| lowered.predict.tensors.iter().find(|tensor| tensor.name == name).map(|t| t.fraction);
+        let fields: Vec<Option<i32>> =
+            samples.signature.fields.iter().map(|field| field_fraction(&field.name)).collect();
+        let judge = |steps: &[Step]| -> Result<Metrics, Failure> {
+            let rounded: Vec<Step> = steps
+                .iter()
+                .map(|step| {
+                    let field = |(values, fraction): (&Vec<f64>, &Option<i32>)| match fraction {
+                        Some(fraction) => values.iter().map(|&value| round(value, *fraction)).collect(),
+                        None => values.clone(),
+                    };
+                    step.iter().zip(&fields).map(field).collect()
+                })
+                .collect();
+            let mut engine = engines::reals(&training.programs.predict, &samples.signature);
+            Ok(samples.judge(&predict(engine.as_mut(), &model, &rounded)?, steps))
+        };
+        let test = if samples.test.is_empty() { None } else { Some(judge(&samples.test)?) };
+        let rounded = Parts { train: judge(&samples.train)?, test };
+        // The golden part of the training is known.
+        let how = How::on(Rung::Fixed);
+        let mut known = Checkpoint::new(training.identity(&how));
+        let trained = golden.results[0].trained.clone();
+        known.golden =
+            Reached { epochs: training.schedule.epochs, trained, ranges: golden.ranges.clone(), ..Reached::default() };
+        let outcome = training.run(&how, Some(known), progress)?;
+        let last = outcome.last();
+        Ok(InWords {
+            word,
+            fractions,
+            rounded: Some(rounded),
+            fixed: Some(Parts { train: last.train, test: last.test }),
+            clipped: clipped(&outcome.saturations),
+            refused: None,
+        })
+    }
 }
 
 /// Results of updates that were clipped.
@@ -134,4 +132,3 @@ fn clipped(saturations: &[Saturation]) -> u64 {
     let computed = saturations.iter().filter(|clipped| clipped.unit == Unit::Update && clipped.line.is_some());
     computed.map(|clipped| clipped.results).sum()
 }
-

@@ -231,7 +231,8 @@ fn emptiest(lines: &[Vec<(f64, f64)>]) -> SeriesLabelPosition {
         (SeriesLabelPosition::LowerLeft, false, true),
     ];
     let crossed = |&(_, right, low): &(SeriesLabelPosition, bool, bool)| {
-        let inside = |(x, y): &&(f64, f64)| (if right { 1.0 - x } else { *x }) < wide && (if low { 1.0 - y } else { *y }) < high;
+        let inside =
+            |(x, y): &&(f64, f64)| (if right { 1.0 - x } else { *x }) < wide && (if low { 1.0 - y } else { *y }) < high;
         places.iter().filter(inside).count()
     };
     corners.into_iter().min_by_key(crossed).map_or(SeriesLabelPosition::UpperRight, |corner| corner.0)

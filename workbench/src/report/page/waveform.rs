@@ -78,7 +78,8 @@ pub fn watch(design: &Design, model: &Model, source: &str) -> Result<Waveform, F
 
 fn excerpt(seen: &[Seen], image: &Image, source: &str) -> Waveform {
     let step = BEFORE * image.tiles;
-    let shown = |seen: &Seen| seen.inside.run_state == "step" && seen.inside.step == step && seen.inside.streams[0].issued;
+    let shown =
+        |seen: &Seen| seen.inside.run_state == "step" && seen.inside.step == step && seen.inside.streams[0].issued;
     let first = seen.iter().position(shown).unwrap_or(0);
     let window = &seen[first..seen.len().min(first + CYCLES)];
     let signals = signals::all(image, source, 0);
@@ -140,7 +141,9 @@ impl Waveform {
                     (_, true) => format!("M{left} {}H{right}", top + WAVE / 2.0),
                     _ => {
                         let (in_left, in_right, middle) = (left + 3.0, right - 3.0, top + WAVE / 2.0);
-                        format!("M{left} {middle}L{in_left} {top}H{in_right}L{right} {middle}L{in_right} {floor}H{in_left}Z")
+                        format!(
+                            "M{left} {middle}L{in_left} {top}H{in_right}L{right} {middle}L{in_right} {floor}H{in_left}Z"
+                        )
                     }
                 };
                 let colour = u8::from(trace.bits == 1) * 2;
