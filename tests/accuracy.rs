@@ -52,7 +52,8 @@ fn computed(published: &Published) -> Vec<f64> {
     let parts = split(rows, 0.8, 1);
     let orders: Vec<_> = (0..published.epochs).map(|epoch| epoch_order(parts.train.len(), true, 1, epoch)).collect();
     let sizes = published.layers.iter().map(|&(name, rows, columns)| (name.to_owned(), rows * columns)).collect();
-    let signature = Signature { fields: Vec::new(), inputs: 0, prediction: (String::new(), 0), model: sizes };
+    let signature =
+        Signature { fields: Vec::new(), inputs: 0, prediction: (String::new(), 0), model: sizes, sequence: Vec::new() };
     let first = initial_model(&signature, |_| published.bound, 1);
     let matrix = |&(name, _, columns): &(&str, usize, usize)| {
         (name.to_owned(), first[name].chunks(columns).map(<[f64]>::to_vec).collect())

@@ -21,7 +21,9 @@ fn options(text: &str) -> Options {
     let keep = match words.first() {
         Some(&"all") => Keep::AllNames,
         Some(&"train") => Keep::Training { predictions: after("keep").map(str::to_string).into_iter().collect() },
-        Some(&"predict") => Keep::Prediction { names: after("predict").map(str::to_string).into_iter().collect() },
+        Some(&"predict") => {
+            Keep::Prediction { names: after("predict").map(str::to_string).into_iter().collect(), states: Vec::new() }
+        }
         other => panic!("the first line says {other:?}"),
     };
     Options { keep, batch: Batch { size, reduction: Reduction::Mean } }

@@ -13,7 +13,7 @@ fn canonical(language: Language, text: &str, shapes: &[(&str, &[u32])], result: 
     let shapes = shapes.iter().map(|&(name, shape)| (name.to_owned(), shape.to_vec())).collect();
     let options = language::Options { shapes, ..language::Options::default() };
     let (program, _) = language::parse(language, text, &options).unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
-    let keep = Keep::Prediction { names: vec![result.to_owned()] };
+    let keep = Keep::Prediction { names: vec![result.to_owned()], states: Vec::new() };
     canonicalise(&program, &Options { keep, batch: Batch::SINGLE }).expect("it is a program for the array")
 }
 

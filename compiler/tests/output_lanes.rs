@@ -11,7 +11,7 @@ use compiler::search::compile_elsewhere;
 /// A program of TABLA whose result is `C`, on a grid, in all placements: its images.
 fn images(text: &str, pus: u32, pes_per_pu: u32, output_words: u32) -> Vec<Image> {
     let (program, _) = language::parse(Language::Tabla, text, &language::Options::default()).expect("it is a program");
-    let keep = Keep::Prediction { names: vec!["C".to_owned()] };
+    let keep = Keep::Prediction { names: vec!["C".to_owned()], states: Vec::new() };
     let program = canonicalise(&program, &Options { keep, batch: Batch::SINGLE }).expect("it is one for the array");
     let spec = MachineSpec {
         pus: Some(pus),

@@ -5,7 +5,7 @@
 //! | `// pass NAME` ... | means |
 //! |---|---|
 //! | `batch 4`, `sum` | samples per step, and their gradients summed up (default: 1, the mean) |
-//! | `train h g`, `predict h` | which names are wanted (default: all) |
+//! | `train h g`, `predict h`, `predict h with s` | which names are wanted (default: all), and which states go on |
 //! | `word 12`, `accumulator 40` | the numbers of the machine (default: 16 and its accumulator) |
 //! | `values 2`, `values h 4` | magnitude of the values of all tensors, of one (default: 1) |
 //!
@@ -52,7 +52,11 @@ fn settings(words: &[&str], machine: Machine) -> Settings {
                 }
             }
             "train" => keep = Keep::Training { predictions: words.by_ref().map(|&name| name.to_owned()).collect() },
-            "predict" => keep = Keep::Prediction { names: words.by_ref().map(|&name| name.to_owned()).collect() },
+            "predict" => {
+                let mut all = words.by_ref().map(|&name| name.to_owned());
+                let names = all.by_ref().take_while(|name| name != "with").collect();
+                keep = Keep::Prediction { names, states: all.collect() };
+            }
             _ => panic!("`{word}` means nothing on the first line"),
         }
     }

@@ -157,7 +157,7 @@ fn quotients_that_come_too_fast_are_noticed() {
     let shapes = ["A", "B"].map(|name| (name.to_owned(), vec![6])).to_vec();
     let dialect = language::Options { shapes, ..language::Options::default() };
     let (program, _) = language::parse(Language::TensorComprehensions, text, &dialect).expect("a good program");
-    let keep = Keep::Prediction { names: vec!["Q".to_owned()] };
+    let keep = Keep::Prediction { names: vec!["Q".to_owned()], states: Vec::new() };
     let compiled = lowered(&program, &Options { keep, batch: Batch::SINGLE }, (1, 1), Some(false));
     let image = &compiled.image;
     let paced = |image: &Image, interval: u32| {

@@ -105,7 +105,7 @@ impl Read {
 
     /// What of the program is wanted.
     pub(crate) fn options(&self) -> Options {
-        Options { keep: Keep::Prediction { names: results(&self.program) }, batch: Batch::SINGLE }
+        Options { keep: Keep::Prediction { names: results(&self.program), states: Vec::new() }, batch: Batch::SINGLE }
     }
 
     /// On real numbers and in fixed point, with its records.

@@ -16,9 +16,9 @@ use crate::project::Project;
 use crate::project::library;
 use arch::{Code, Diagnostic};
 use compiler::derived::losses::Loss;
-use compiler::derived::optimisers::RATE;
+use compiler::derived::optimisers::{RATE, is_added};
 use compiler::derived::training::Measure;
-use compiler::tensor::{Iterator as Loop, Program, Role, Tensor};
+use compiler::tensor::{Iterator as Loop, Program, Role, Tensor, Update};
 use sim::data::fields::{Encoding, Rows};
 use sim::data::file::{self, Reading};
 use sim::data::labels::Coding;
@@ -307,6 +307,10 @@ impl Samples {
                 "a batch of {batch} is more than the {count} samples of the training part"
             )));
         }
+        if !self.signature.sequence.is_empty() && schedule.order != Order::Rows {
+            let message = "`sequence` in [train] carries states from row to row, so the rows stay in their order: order = \"rows\"";
+            return Err(Failure::Usage(message.to_owned()));
+        }
         let derived = self.signature.fields.iter().any(|field| field.name == RATE);
         Ok(Schedule { rate: derived.then(|| self.settings.rate()), ..schedule })
     }
@@ -536,5 +540,15 @@ pub fn signature(
     let state = program.tensors.iter().filter(|tensor| tensor.role == Role::State);
     let model = state.map(|tensor| (tensor.name.clone(), elements(&tensor.shape))).collect();
     let prediction = (wanted.clone(), elements(shape));
-    Ok((Signature { fields, inputs, prediction, model }, compared))
+    let is_assigned = |name: &str| {
+        let assigned = |update: &Update| program.tensors[update.state.0].name == name;
+        !is_added(name) && program.updates.iter().any(assigned)
+    };
+    if let Some(name) = settings.sequence.iter().find(|name| !is_assigned(name)) {
+        let message = format!("the program assigns no state `{name}`, which [train] names as part of a sequence");
+        let help = "a sequence is a `model` to which the program gives its next value itself".to_owned();
+        return Err(wrong(message, help));
+    }
+    let sequence = settings.sequence.clone();
+    Ok((Signature { fields, inputs, prediction, model, sequence }, compared))
 }

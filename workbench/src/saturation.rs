@@ -246,6 +246,7 @@ mod tests {
             inputs: 1,
             prediction: ("h".to_owned(), 1),
             model: vec![("w".to_owned(), 2)],
+            sequence: Vec::new(),
         }
     }
 

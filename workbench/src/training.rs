@@ -27,7 +27,7 @@ use sha2::{Digest, Sha256};
 use sim::train::engine::{Comparison, Engine, EngineError, Model, Step};
 use sim::train::metrics::{Confusion, Metrics};
 use sim::train::rate::Shape;
-use sim::train::{Engines, Schedule, Trained, initial_model, predict, resume};
+use sim::train::{Engines, Schedule, Trained, initial_model, predict, predict_on, resume};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -321,6 +321,39 @@ impl Training {
         how.curves || progress.wants_checkpoints() || !self.samples.validation.is_empty()
     }
 
+    /// The weights, with sequences where they begin.
+    fn rewound(&self, model: &Model) -> Model {
+        let mut model = model.clone();
+        for name in &self.samples.signature.sequence {
+            model.insert(name.clone(), self.start[name].clone());
+        }
+        model
+    }
+
+    /// Judge weights by the training part, or its first rows, and the test part. A sequence goes on from one part to the next.
+    fn judge(
+        &self,
+        engine: &mut dyn Engine,
+        mut model: Model,
+        train: &[Step],
+        test: &[Step],
+    ) -> Result<Judged, EngineError> {
+        let (samples, sequence) = (&self.samples, self.samples.signature.sequence.as_slice());
+        let mut part = |steps: &[Step]| -> Result<(Metrics, Option<Confusion>), EngineError> {
+            let predictions = predict_on(engine, &mut model, sequence, steps)?;
+            Ok((samples.judge(&predictions, steps), samples.confusion(&predictions, steps)))
+        };
+        let (train, confusion) = part(train)?;
+        if test.is_empty() {
+            return Ok(Judged { train, test: None, confusion });
+        }
+        if !sequence.is_empty() && !samples.validation.is_empty() {
+            part(&samples.validation)?;
+        }
+        let (test, confusion) = part(test)?;
+        Ok(Judged { train, test: Some(test), confusion })
+    }
+
     /// Train on one engine and judge the result.
     fn achieve(
         &self,
@@ -341,18 +374,18 @@ impl Training {
         // Whatever trains, the loss that is shown and drawn comes from predictions on real numbers.
         let mut observer = self.programs.observer(&samples.signature);
         let shown = if how.curves { samples.train.len() } else { samples.train.len().min(SHOWN) };
-        let (shown, tested) = (&samples.train[..shown], &samples.test);
+        let shown = &samples.train[..shown];
         let mut curve = before.curve.clone();
         let mut best = before.best.clone();
         let mut failed = None;
         let mut after_epoch = |epoch: usize, trained: &Trained, engines: &Engines| {
             let mut loss = None;
             if progress.wants_loss() || how.curves {
-                let train = samples.judge(&predict(observer.as_mut(), &trained.model, shown)?, shown);
+                let model = self.rewound(&trained.model);
+                let tested = if how.curves { samples.test.as_slice() } else { &[] };
+                let Judged { train, test, .. } = self.judge(observer.as_mut(), model, shown, tested)?;
                 loss = Some(train.loss);
                 if how.curves {
-                    let test = predict(observer.as_mut(), &trained.model, tested)?;
-                    let test = (!tested.is_empty()).then(|| samples.judge(&test, tested));
                     curve.push(Point { epoch: epoch + 1, train, test });
                 }
             }
@@ -406,15 +439,10 @@ impl Training {
         if let Some(best) = best {
             trained.model = best.model;
         }
-        let mut confusion = None;
-        let mut judge = |steps: &[Step]| -> Result<Metrics, Failure> {
-            let engine: &mut dyn Engine = engines.predict.as_mut();
-            let predictions = predict(engine, &trained.model, steps)?;
-            confusion = samples.confusion(&predictions, steps);
-            Ok(samples.judge(&predictions, steps))
-        };
-        let train = judge(&samples.train)?;
-        let test = if samples.test.is_empty() { None } else { Some(judge(&samples.test)?) };
+        trained.model = self.rewound(&trained.model);
+        let model = trained.model.clone();
+        let Judged { train, test, confusion } =
+            self.judge(engines.predict.as_mut(), model, &samples.train, &samples.test)?;
         // The weights that are kept are judged once: their point is what the table says.
         let of_kept = |point: &&mut Point| kept_epoch.is_none_or(|epoch| point.epoch == epoch);
         if let Some(point) = curve.iter_mut().rev().find(of_kept) {
@@ -422,6 +450,14 @@ impl Training {
         }
         Ok(Achieved { name, trained, train, test, confusion, curve, spent })
     }
+}
+
+/// What weights are worth.
+struct Judged {
+    train: Metrics,
+    test: Option<Metrics>,
+    /// Of the test part, if there is one.
+    confusion: Option<Confusion>,
 }
 
 /// The values of both.

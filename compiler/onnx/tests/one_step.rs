@@ -1,5 +1,5 @@
-//! A network that somebody differentiated by hand, the same with `minimize`, as a function with a `[train]` table, and as an ONNX model:
-//! the same canonical training step, the same microcode.
+//! A network that somebody differentiated by hand, the same with `minimize`, as a function of each language with a `[train]` table, and as an
+//! ONNX model: the same canonical training step, the same microcode.
 
 mod written;
 
@@ -120,23 +120,9 @@ fn image(program: &Program) -> Image {
     compile(&words, &machine).expect("it fits").image
 }
 
-#[test]
-fn four_sources_of_a_network_are_one_training_step() {
-    let none = language::Options::default();
-    let function = "def net(float(4) X, float(3,4) V, float(2,3) W) -> (A, H, B, P) {
-        A(j) +=! V(j, i) * X(i)
-        H(j) = exp(A(j))
-        B(k) +=! W(k, j) * H(j)
-        P(k) = exp(B(k))
-    }";
-    let trained = language::Options { training: Some(training(["V", "W"], "P")), ..none.clone() };
-    let sources = [
-        ("by hand", parsed(Language::Tabla, &format!("{NETWORK} {BY_HAND}"), &none)),
-        ("minimize", parsed(Language::Tabla, &format!("{NETWORK} minimize squared(p, y);"), &none)),
-        ("Tensor Comprehensions", parsed(Language::TensorComprehensions, function, &trained)),
-        ("ONNX", of_onnx()),
-    ];
-    let steps = sources.map(|(name, program)| (name, step(&program)));
+/// All give the first one's step and microcode.
+fn are_one_step(sources: &[(&str, Program)]) {
+    let steps: Vec<_> = sources.iter().map(|(name, program)| (name, step(program))).collect();
     let (_, first) = &steps[0];
     let code = image(first);
     assert!(!code.alu.is_empty());
@@ -148,4 +134,50 @@ fn four_sources_of_a_network_are_one_training_step() {
         assert_eq!((other.entries, other.step_length), (code.entries, code.step_length), "{name}");
         assert_eq!((&other.step_in, &other.step_out), (&code.step_in, &code.step_out), "{name}");
     }
+}
+
+#[test]
+fn all_sources_of_a_network_are_one_training_step() {
+    let none = language::Options::default();
+    let function = "def net(float(4) X, float(3,4) V, float(2,3) W) -> (A, H, B, P) {
+        A(j) +=! V(j, i) * X(i)
+        H(j) = exp(A(j))
+        B(k) +=! W(k, j) * H(j)
+        P(k) = exp(B(k))
+    }";
+    let trained = language::Options { training: Some(training(["V", "W"], "P")), ..none.clone() };
+    let tile = "def net(X, V, W):\n  N, M, L = TensorDims(3)\n  i, j, k = TensorIndexes(3)\n  X.bind_dims(N)\n  V.bind_dims(M, N)\n  \
+                W.bind_dims(L, M)\n  A = TensorOutput(M)\n  A[j] += V[j, i] * X[i]\n  H = exp(A)\n  B = TensorOutput(L)\n  \
+                B[k] += W[k, j] * H[j]\n  return exp(B)\n";
+    let shapes: [(&str, &[u32]); 3] = [("X", &[4]), ("V", &[3, 4]), ("W", &[2, 3])];
+    let tiled = language::Options {
+        shapes: shapes.map(|(name, shape)| (name.to_owned(), shape.to_vec())).to_vec(),
+        training: Some(training(["V", "W"], "out0")),
+        ..none.clone()
+    };
+    are_one_step(&[
+        ("by hand", parsed(Language::Tabla, &format!("{NETWORK} {BY_HAND}"), &none)),
+        ("minimize", parsed(Language::Tabla, &format!("{NETWORK} minimize squared(p, y);"), &none)),
+        ("Tensor Comprehensions", parsed(Language::TensorComprehensions, function, &trained)),
+        ("Tile", parsed(Language::Tile, tile, &tiled)),
+        ("ONNX", of_onnx()),
+    ]);
+}
+
+/// Rink's language has no functions: squares in their place.
+#[test]
+fn a_network_of_rink_is_the_same_training_step() {
+    let none = language::Options::default();
+    let written = NETWORK.replace("exp(a[j])", "a[j] * a[j]").replace("exp(b[k])", "b[k] * b[k]");
+    let by_hand = "gradient gv[3][4] -> v; gradient gw[2][3] -> w;
+        d[k] = p[k] - y[k]; c[k] = d[k] * b[k] + d[k] * b[k]; gw[k][j] = c[k] * h[j];
+        e[j] = sum[k](c[k] * w[k][j]); f[j] = e[j] * a[j] + e[j] * a[j]; gv[j][i] = f[j] * x[i];";
+    let rink = "var input X : [4] var input V : [3 4] var input W : [2 3] var output P : [2] var A : [3] var H : [3] var B : [2]
+        A = (V # X) . [2 3]  H = A * A  B = (W # H) . [2 3]  P = B * B";
+    let trained = language::Options { training: Some(training(["V", "W"], "P")), ..none.clone() };
+    are_one_step(&[
+        ("by hand", parsed(Language::Tabla, &format!("{written} {by_hand}"), &none)),
+        ("minimize", parsed(Language::Tabla, &format!("{written} minimize squared(p, y);"), &none)),
+        ("Rink", parsed(Language::Rink, rink, &trained)),
+    ]);
 }

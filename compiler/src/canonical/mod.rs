@@ -70,10 +70,12 @@ pub enum Keep {
         /// Names whose values are wanted after each step.
         predictions: Vec<String>,
     },
-    /// These names, no updates: inference.
+    /// These names: inference.
     Prediction {
         /// Names whose values are wanted.
         names: Vec<String>,
+        /// States that go on from sample to sample; others are not updated.
+        states: Vec<String>,
     },
 }
 
@@ -146,7 +148,10 @@ mod tests {
             let text = (0..count).fold(head, |text, n| text + &format!("a{}[i] = a{n}[i] + a{n}[i]; ", n + 1));
             let text = text + &format!("y[i] = a{count}[i];");
             let (program, _) = parse(Language::Tabla, &text, &Dialect::default()).expect("it is a program");
-            let options = Options { keep: Keep::Prediction { names: vec!["y".to_owned()] }, batch: Batch::SINGLE };
+            let options = Options {
+                keep: Keep::Prediction { names: vec!["y".to_owned()], states: Vec::new() },
+                batch: Batch::SINGLE,
+            };
             let canonical = canonicalise(&program, &options).expect("it is short");
             canonical.nests.iter().map(|nest| nest.body.tree_size(|_| 1)).sum::<u64>()
         };

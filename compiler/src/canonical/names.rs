@@ -21,15 +21,16 @@ pub fn record_names(program: &Program) -> Program {
 ///
 ///     keep for training: h;  name h = h; name g = g; w := w.1     =>     name h = h; w := w.1
 ///     keep for prediction: h                                      =>     name h = h
+///     keep for prediction: h, going on with w                     =>     name h = h; w := w.1
 pub fn select_results(program: &Program, keep: &Keep) -> Program {
     let mut result = program.clone();
     match keep {
         Keep::AllNames => {}
         Keep::Training { predictions } => result.names.retain(|(name, _)| predictions.contains(name)),
-        Keep::Prediction { names } => {
+        Keep::Prediction { names, states } => {
             result.names.retain(|(name, _)| names.contains(name));
             result.descents.clear();
-            result.updates.clear();
+            result.updates.retain(|update| states.contains(&program.tensors[update.state.0].name));
         }
     }
     result

@@ -24,6 +24,8 @@ pub struct Signature {
     pub prediction: (String, usize),
     /// Names and elements of the weights.
     pub model: Vec<(String, usize)>,
+    /// Names of the states among them that predictions carry from sample to sample.
+    pub sequence: Vec<String>,
 }
 
 impl Signature {

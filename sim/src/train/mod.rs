@@ -196,6 +196,24 @@ pub fn predict(engine: &mut dyn Engine, model: &Model, steps: &[Step]) -> Result
     Ok(engine.run(steps)?.predictions)
 }
 
+/// The predictions for some samples; in `model`, the states of a sequence become what they are after the last one.
+///
+/// # Errors
+/// What the engine reports.
+pub fn predict_on(
+    engine: &mut dyn Engine,
+    model: &mut Model,
+    sequence: &[String],
+    steps: &[Step],
+) -> Result<Vec<Vec<f64>>, EngineError> {
+    let predictions = predict(engine, model, steps)?;
+    if !steps.is_empty() && !sequence.is_empty() {
+        let mut reached = engine.model();
+        model.extend(sequence.iter().filter_map(|name| reached.remove_entry(name)));
+    }
+    Ok(predictions)
+}
+
 /// What all engines of a training compared.
 pub fn comparison(engines: &Engines) -> Option<Comparison> {
     let all = [Some(&engines.full), engines.rest.as_ref(), Some(&engines.predict)];
@@ -247,6 +265,7 @@ mod tests {
             inputs: 1,
             prediction: ("h".to_owned(), 1),
             model: vec![("w".to_owned(), 1)],
+            sequence: Vec::new(),
         }
     }
 

@@ -108,6 +108,9 @@ pub struct Settings {
     /// Epochs in which the rate rises to its full size.
     #[serde(default)]
     pub warm_up: usize,
+    /// States that the program assigns itself and that predictions carry from row to row, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sequence: Vec<String>,
     /// Constants of the program that follow from the data.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<String, Size>,

@@ -17,7 +17,7 @@ fn climbed(text: &str) -> Climb {
         inputs.map(|tensor| (tensor.name.clone(), (0..tensor.shape.iter().product()).map(value).collect())).collect();
     let results = program.tensors.iter().filter(|tensor| tensor.role == Role::Output);
     let names = results.map(|tensor| tensor.name.clone()).collect();
-    let options = Options { keep: Keep::Prediction { names }, batch: Batch::SINGLE };
+    let options = Options { keep: Keep::Prediction { names, states: Vec::new() }, batch: Batch::SINGLE };
     let spec = MachineSpec { pus: Some(4), pes_per_pu: Some(4), ..MachineSpec::default() };
     Climb::new(&program, &options, &Values::new(), &[values.clone(), values], &spec).unwrap()
 }

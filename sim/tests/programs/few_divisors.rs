@@ -29,7 +29,8 @@ fn climbed(word: u32, (low, high): (f64, f64)) -> Climb {
             Values::from([("E".to_owned(), e), ("S".to_owned(), s)])
         })
         .collect();
-    let options = Options { keep: Keep::Prediction { names: vec!["P".to_owned()] }, batch: Batch::SINGLE };
+    let options =
+        Options { keep: Keep::Prediction { names: vec!["P".to_owned()], states: Vec::new() }, batch: Batch::SINGLE };
     let spec = MachineSpec { pus: Some(2), pes_per_pu: Some(4), word: Some(word), ..MachineSpec::default() };
     let climb = Climb::new(&program, &options, &Values::new(), &steps, &spec).unwrap();
     climb.run(Array::new(&climb.image().machine), Stalls::none()).unwrap();

@@ -18,7 +18,7 @@ use arch::store::Pattern;
 use compiler::canonical::{self, Batch, Keep};
 use compiler::fixed;
 use compiler::ranges::Ranges;
-use compiler::tensor::{self, Program};
+use compiler::tensor::{self, Node, Program};
 use sim::array::Array;
 use sim::grid::{Grid, Stalls};
 use sim::train::compared::Compared;
@@ -200,13 +200,29 @@ pub fn ranges_of(program: &Program, named: &NamedRanges) -> Ranges {
     Ranges { tensors: program.tensors.iter().map(|tensor| named.get(&tensor.name).copied()).collect() }
 }
 
-/// The prediction alone, without an update.
+/// The prediction alone, without an update of weights; states of a sequence go on.
 ///
 /// # Errors
-/// It needs what canonical form does not have.
+/// It needs what canonical form does not have, or a state of a sequence depends on the label.
 pub fn prediction_program(project: &Project, program: &Program, signature: &Signature) -> Result<Program, Failure> {
-    let keep = Keep::Prediction { names: vec![signature.prediction.0.clone()] };
-    canonicalise(project, program, &canonical::Options { keep, batch: Batch::SINGLE })
+    let keep = Keep::Prediction { names: vec![signature.prediction.0.clone()], states: signature.sequence.clone() };
+    let made = canonicalise(project, program, &canonical::Options { keep, batch: Batch::SINGLE })?;
+    let labels = made.tensors.iter().enumerate().filter(|(_, tensor)| tensor.role == tensor::Role::Label);
+    let is_read = |id: usize| {
+        let mut nodes = made.nests.iter().flat_map(|nest| &nest.body.nodes);
+        nodes.any(|node| matches!(node, Node::Read { tensor, .. } | Node::Gather { tensor, .. } if tensor.0 == id))
+    };
+    let label = labels.filter(|&(id, _)| is_read(id)).map(|(_, tensor)| tensor).next();
+    match label.filter(|_| !signature.sequence.is_empty()) {
+        None => Ok(made),
+        Some(label) => {
+            let message =
+                format!("a sequence of [train] goes on by the label `{}`, which predictions do not have", label.name);
+            let help = "what the label changes is a weight; a sequence follows from inputs alone";
+            let diagnostic = arch::Diagnostic::new(arch::Code::Config, label.span, message).with_help(help);
+            Err(Failure::about(&project.source, vec![diagnostic]))
+        }
+    }
 }
 
 fn canonicalise(project: &Project, program: &Program, options: &canonical::Options) -> Result<Program, Failure> {

@@ -201,7 +201,7 @@ fn of_width(
     let spec = MachineSpec { pus: Some(4), pes_per_pu: Some(4), word: Some(word), ..MachineSpec::default() };
     let machine = arch::Machine::try_from(spec.clone()).expect("a machine");
     let names = program.names.iter().map(|(name, _)| name.clone()).collect();
-    let options = Wanted { keep: Keep::Prediction { names }, batch: Batch::SINGLE };
+    let options = Wanted { keep: Keep::Prediction { names, states: Vec::new() }, batch: Batch::SINGLE };
     let values: Values =
         inputs(program, given).map(|(_, name, constants)| (name.to_owned(), constants.values.clone())).collect();
     let upper = match Upper::new(program, &options, &Values::new(), &[values], &Numbers::of_machine(&machine)) {
