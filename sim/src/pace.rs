@@ -42,7 +42,7 @@ impl Pace {
     /// # Errors
     /// The array is stuck.
     pub fn of(program: &Program, image: &Image, batch: u32) -> Result<Pace, Stuck> {
-        let cycles = cycles_per_step(image, || Array::new(&image.machine))? / f64::from(batch);
+        let cycles = cycles_per_step(image, || Array::without_words(&image.machine))? / f64::from(batch);
         let bounds = Bounds::of(program, &image.machine, batch);
         let distance = (bounds.bound > 0.0).then(|| cycles / bounds.bound);
         Ok(Pace { cycles_per_sample: cycles, bounds, distance })
@@ -63,7 +63,7 @@ pub fn cycles_per_step<G: Grid>(image: &Image, mut grid: impl FnMut() -> G) -> R
     let words: Words = image.tensors.iter().map(|tensor| vec![0; tensor.elements()]).collect();
     let steps = vec![words.clone(); FIRST + MEASURED];
     let mut cycles = |count: usize| {
-        let run = Run { load_model: Some(&words), steps: &steps[..count], emit_model: false };
+        let run = Run { load_model: None, steps: &steps[..count], emit_model: false };
         Driver::new(grid(), image.clone(), Stalls::none()).run(run).map(|outcome| outcome.cycles)
     };
     Ok((cycles(FIRST + MEASURED)? - cycles(FIRST)?) as f64 / MEASURED as f64)
