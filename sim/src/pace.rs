@@ -63,7 +63,7 @@ pub fn cycles_per_step<G: Grid>(image: &Image, mut grid: impl FnMut() -> G) -> R
     let words: Words = image.tensors.iter().map(|tensor| vec![0; tensor.elements()]).collect();
     let steps = vec![words.clone(); FIRST + MEASURED];
     let mut cycles = |count: usize| {
-        let run = Run { load_model: None, steps: &steps[..count], emit_model: false };
+        let run = Run { load_model: Some(&words), steps: &steps[..count], emit_model: false };
         Driver::new(grid(), image.clone(), Stalls::none()).run(run).map(|outcome| outcome.cycles)
     };
     Ok((cycles(FIRST + MEASURED)? - cycles(FIRST)?) as f64 / MEASURED as f64)

@@ -17,12 +17,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The program with blocks, in every way that is tried: one class of indices, and if there are several all of them, which comes last.
 pub(crate) fn variants(whole: &Program, machine: &Machine) -> Vec<Program> {
-    let alone: Vec<Program> =
-        (0..candidates(&whole.fixed).len()).filter_map(|n| in_blocks(whole, n, machine)).collect();
-    // Classes have other numbers once one is cut; each cut leaves fewer.
+    let count = candidates(&whole.fixed).len();
+    let alone: Vec<Program> = (0..count).filter_map(|number| in_blocks(whole, number, machine)).collect();
+    // Once one is cut, classes have other numbers, and what is inside its blocks could be cut like any other.
     let mut all = whole.clone();
     let mut cut = 0;
-    while let Some(more) = (0..candidates(&all.fixed).len()).find_map(|n| in_blocks(&all, n, machine)) {
+    while cut < alone.len() {
+        let more = (0..candidates(&all.fixed).len()).find_map(|number| in_blocks(&all, number, machine));
+        let Some(more) = more else { break };
         all = more;
         cut += 1;
     }

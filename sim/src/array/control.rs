@@ -13,6 +13,7 @@ pub(super) struct Control;
 impl Values for Control {
     type Word = ();
     type Sum = ();
+    const EXIST: bool = false;
 
     fn unwritten_words(&mut self, count: usize) -> Vec<()> {
         vec![(); count]

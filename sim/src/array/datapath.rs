@@ -434,7 +434,7 @@ impl<V: Values> Lanes<V> {
     }
 
     fn load(&mut self, beats: &Beats, input: &[V::Word]) {
-        let Some(beat) = &beats.load else { return };
+        let Some(beat) = beats.load.as_ref().filter(|_| V::EXIST) else { return };
         for &word in input {
             self.values.wrote(word, Maker::Load(beat.number));
         }
