@@ -12,6 +12,7 @@
 //! | [`jobs`] | vector operations on the words of each PE |
 //! | [`scheduled`] | the cycle of every job, the address of every word |
 //! | [`image`] | microcode, and its verifier |
+//! | [`means`] | what of these makes programs faster, each with a switch |
 //! | [`search`] | fixed-point IR to image: tries the choices of these stages and takes the shortest step |
 //! | [`ir`] | passes by name, each on a text of its stage |
 //! | [`text`] | what the text forms of all stages share |
@@ -32,6 +33,7 @@ pub mod image;
 pub mod ir;
 pub mod jobs;
 pub mod language;
+pub mod means;
 pub mod placed;
 pub mod ranges;
 pub mod scheduled;

@@ -1,6 +1,6 @@
 //! Search: fixed-point IR to image. The only module that knows all stages.
 //!
-//!     fixed::Program ─▶ variants (tile, windows, doubles, pieces) ─▶ placements, cheapest first ─▶ build: jobs, pads, schedule, addresses ─▶ Image
+//!     fixed::Program ─▶ variants (tile, windows, blocks, doubles, pieces) ─▶ placements, cheapest first ─▶ build: jobs, pads, schedule, addresses ─▶ Image
 //!                                                       the shortest step goes on ◀───────────┘                              verified
 //!
 //! Nothing here knows the source language, and nothing knows an algorithm by name. What the machine cannot do is refused
@@ -12,15 +12,16 @@ mod limits;
 pub mod passes;
 mod steps;
 
-pub use fitted::{compile_fitted, compile_on_board};
+pub use fitted::{compile_fitted, compile_fitted_without, compile_on_board};
 pub use limits::Beyond;
 pub use steps::Step;
 
 use crate::fixed::Program;
 use crate::image::encode;
 use crate::image::refuse::{self, Refusal};
+use crate::means::{Means, Without};
 use crate::placed::place::{self, Placement};
-use crate::placed::{self, Axis, cost, doubles, pieces, tile, windows};
+use crate::placed::{self, Axis, blocks, cost, doubles, pieces, tile, windows};
 use crate::scheduled::Words;
 use crate::{image, jobs, scheduled};
 use arch::image::Image;
@@ -131,6 +132,8 @@ pub(crate) struct Found {
     alternatives: Vec<Alternative>,
     /// Whether something that would not fit was left out.
     squeezed: bool,
+    /// Means that were left out.
+    without: Without,
 }
 
 impl Found {
@@ -141,7 +144,7 @@ impl Found {
 
     /// The image, for a machine on which it fits and that is otherwise the one of the search. It is not verified yet.
     pub(crate) fn image(&self, machine: &Machine) -> Result<Image, Refusal> {
-        let image = encode::encode(&self.built.scheduled, machine);
+        let image = encode::encode(&self.built.scheduled, machine, self.without);
         refuse::check_programs(&image)?;
         refuse::check_shifts(&image)?;
         Ok(image)
@@ -251,15 +254,24 @@ fn in_tiles(program: &Program, limits: Limits<'_>, choice: Choice) -> Result<Fou
 /// Sizes of tiles below the largest that fits that are tried.
 const SMALLER_TILES: usize = 6;
 
-/// What placements are looked for of: the program as it is and with windows, what each becomes with tensors that are there twice, and what
+/// What placements are looked for of: the program as it is, with windows, and in blocks, what each becomes with tensors that are there twice, and what
 /// each of these becomes when every index that can be cut at a multiple of the grid is.
-fn variants(program: &placed::Program, machine: &Machine) -> Vec<placed::Program> {
+fn variants(program: &placed::Program, machine: &Machine, without: Without) -> Vec<placed::Program> {
     let mut variants = vec![pieces::without_unread(program)];
-    variants.extend(windows::variants(&variants[0]));
-    let doubled: Vec<placed::Program> = variants.iter().filter_map(doubles::doubled).collect();
-    variants.extend(doubled);
-    let cut: Vec<placed::Program> = variants.iter().filter_map(|whole| pieces::evenly(whole, machine)).collect();
-    variants.extend(cut);
+    if without.uses(Means::Windows) {
+        variants.extend(windows::variants(&variants[0]));
+    }
+    if without.uses(Means::Blocks) {
+        variants.extend(blocks::variants(&variants[0], machine));
+    }
+    if without.uses(Means::Doubles) {
+        let doubled: Vec<placed::Program> = variants.iter().filter_map(doubles::doubled).collect();
+        variants.extend(doubled);
+    }
+    if without.uses(Means::Pieces) {
+        let cut: Vec<placed::Program> = variants.iter().filter_map(|whole| pieces::evenly(whole, machine)).collect();
+        variants.extend(cut);
+    }
     variants
 }
 
@@ -297,7 +309,7 @@ impl Tried {
 fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> Result<Found, Refusal> {
     let machine = limits.machine;
     let mut tried = Tried { best: None, alternatives: Vec::new(), closest: None };
-    let variants = variants(program, machine);
+    let variants = variants(program, machine, limits.without);
     let most_loads = MOST_LOADS.min(machine.program_depth() as usize);
     for (number, pieces) in variants.iter().enumerate() {
         let mut operations = pieces.fixed.operations.iter();
@@ -307,7 +319,7 @@ fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> R
         let mut seen: Vec<Placement> = Vec::new();
         for unit in [false, true].into_iter().take(1 + usize::from(unit)) {
             let mut scheduled = 0;
-            let mut placements = place::place(&pieces.fixed, machine, unit);
+            let mut placements = place::place(&pieces.fixed, machine, unit, limits.without);
             if let Choice::Spread { number: wanted } = choice {
                 // One placement of one variant.
                 let at = wanted / variants.len() % placements.len().max(1);
@@ -341,7 +353,7 @@ fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> R
                 let built = match build(&placed, limits, choice, unit) {
                     // Windows of many dimensions take many instructions to load or many loops; the program as it is has to do then.
                     Err(_) if number > 0 => Err(NEVER),
-                    Ok(Ok(built)) if number > 0 && built.loads(machine) > most_loads => Err(NEVER),
+                    Ok(Ok(built)) if number > 0 && built.loads(machine, limits.without) > most_loads => Err(NEVER),
                     other => other?,
                 };
                 scheduled += usize::from(tried.add(built, limits) && !placement.beside);
@@ -353,7 +365,7 @@ fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> R
         let (_, needed) = tried.closest.expect("placing everything locally is always possible");
         return Err(refuse::too_large(machine, limits.available(), needed));
     };
-    Ok(Found { built, alternatives: tried.alternatives, squeezed: tried.closest.is_some() })
+    Ok(Found { built, alternatives: tried.alternatives, squeezed: tried.closest.is_some(), without: limits.without })
 }
 
 /// Placements of a program that are scheduled, of those with the least estimated cost.

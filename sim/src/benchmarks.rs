@@ -10,6 +10,7 @@ use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic};
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::language::{self, Language};
+use compiler::means::Without;
 use compiler::tensor;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -143,13 +144,26 @@ impl Prepared {
     /// # Errors
     /// What the program or the machine do not allow.
     pub fn new(benchmark: &Benchmark, run: &Run, text: &str) -> Result<Prepared, Vec<Diagnostic>> {
+        Prepared::new_without(benchmark, run, text, Without::NOTHING)
+    }
+
+    /// The same with fewer means.
+    ///
+    /// # Errors
+    /// As [`Prepared::new`].
+    pub fn new_without(
+        benchmark: &Benchmark,
+        run: &Run,
+        text: &str,
+        without: Without,
+    ) -> Result<Prepared, Vec<Diagnostic>> {
         let set = benchmark.set.iter().map(|(name, &value)| (name.clone(), value)).collect();
         let dialect = language::Options { set, ..language::Options::default() };
         let (program, _) = language::parse(Language::Tabla, text, &dialect)?;
         let batch = Batch { size: run.batch, reduction: Reduction::Mean };
         let options = Options { keep: Keep::Training { predictions: Vec::new() }, batch };
         let (model, steps) = samples(&program, run.batch, STEPS);
-        let climb = Climb::new(&program, &options, &model, &steps, &run.machine())?;
+        let climb = Climb::new_without(&program, &options, &model, &steps, &run.machine(), without)?;
         Ok(Prepared { climb, batch: run.batch })
     }
 

@@ -16,10 +16,11 @@ use crate::prove::{Proof, Verdict, prove};
 use arch::image::Image;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine};
-use compiler::canonical::{Options, canonicalise};
+use compiler::canonical::{Options, canonicalise_without};
 use compiler::fixed::{self, NumberReport, Numbers};
+use compiler::means::Without;
 use compiler::ranges::Ranges;
-use compiler::search::{Compiled, compile_elsewhere, compile_fitted};
+use compiler::search::{Compiled, compile_elsewhere, compile_fitted_without};
 use compiler::tensor::{self, Role, TensorId};
 use std::collections::BTreeMap;
 
@@ -112,7 +113,7 @@ impl Upper {
         steps: &[Values],
         numbers: &Numbers,
     ) -> Result<Upper, Vec<Diagnostic>> {
-        let program = canonicalise(program, options)?;
+        let program = canonicalise_without(program, options, numbers.without)?;
         tensor::verify(&program);
         let mut golden = Golden::new(&program);
         let find = |name: &str| program.tensors.iter().position(|t| t.name == name).map(TensorId);
@@ -163,10 +164,27 @@ impl Climb {
         steps: &[Values],
         spec: &MachineSpec,
     ) -> Result<Climb, Vec<Diagnostic>> {
+        Climb::new_without(program, options, model, steps, spec, Without::NOTHING)
+    }
+
+    /// The same with fewer means.
+    ///
+    /// # Errors
+    /// As [`Climb::new`].
+    pub fn new_without(
+        program: &tensor::Program,
+        options: &Options,
+        model: &Values,
+        steps: &[Values],
+        spec: &MachineSpec,
+        without: Without,
+    ) -> Result<Climb, Vec<Diagnostic>> {
         let machine = Machine::try_from(spec.clone())
             .map_err(|error| vec![Diagnostic::global(Code::Config, error.to_string())])?;
-        let upper = Upper::new(program, options, model, steps, &Numbers::of_machine(&machine))?;
-        let compiled = compile_fitted(&upper.fixed, spec).map_err(|refusal| vec![refusal.diagnostic().clone()])?;
+        let numbers = Numbers { without, ..Numbers::of_machine(&machine) };
+        let upper = Upper::new(program, options, model, steps, &numbers)?;
+        let compiled = compile_fitted_without(&upper.fixed, spec, without);
+        let compiled = compiled.map_err(|refusal| vec![refusal.diagnostic().clone()])?;
         Ok(Climb::of(upper, compiled))
     }
 

@@ -42,7 +42,7 @@ impl Pace {
     /// # Errors
     /// The array is stuck.
     pub fn of(program: &Program, image: &Image, batch: u32) -> Result<Pace, Stuck> {
-        let cycles = cycles_per_step(image, || Array::new(&image.machine))? / f64::from(batch);
+        let cycles = cycles_per_step(image, || Array::without_words(&image.machine))? / f64::from(batch);
         let bounds = Bounds::of(program, &image.machine, batch);
         let distance = (bounds.bound > 0.0).then(|| cycles / bounds.bound);
         Ok(Pace { cycles_per_sample: cycles, bounds, distance })

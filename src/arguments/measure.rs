@@ -2,6 +2,7 @@
 
 use super::{Target, Train};
 use clap::Args;
+use compiler::means::Means;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -28,6 +29,9 @@ pub struct Bench {
     /// Words of output per cycle of the grid that kernels are measured on
     #[arg(long, value_name = "O", requires = "kernels", default_value_t = 1)]
     pub output_words: u32,
+    /// Leave these means of `compiler::means` out, to see what they bring
+    #[arg(long, value_name = "MEANS", value_delimiter = ',', requires = "kernels", hide = true)]
+    pub without: Vec<Means>,
     /// Only on these boards
     #[arg(long, value_name = "CONFIGS", value_delimiter = ',', requires = "system")]
     pub board: Vec<String>,

@@ -12,6 +12,7 @@ use crate::progress::Progress;
 use crate::project::{Project, Request};
 use crate::simulators::Simulator;
 use arch::{Code, Diagnostic};
+use compiler::means::Without;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim::array::Array;
@@ -139,13 +140,18 @@ pub fn read() -> Result<Vec<Kernel>, Failure> {
 }
 
 /// The kernel on both upper rungs and as an image, and how fast that is.
-fn prepare(kernel: &Kernel, output_words: u32, progress: &dyn Progress) -> Result<(Climb, Pace), Failure> {
+fn prepare(
+    kernel: &Kernel,
+    output_words: u32,
+    without: Without,
+    progress: &dyn Progress,
+) -> Result<(Climb, Pace), Failure> {
     let path = Path::new("programs").join(&kernel.program);
     let Some(batch) = kernel.batch else {
         let keys = MACHINE.into_iter().chain([("output_words", output_words)]);
         let machine = keys.map(|(key, value)| (key.to_owned(), value.to_string())).collect();
         let project = Project::open(&Request { program: Some(path), machine, ..Request::default() })?;
-        let function = Function::new(&project, None, progress)?;
+        let function = Function::new(&project.without(without), None, progress)?;
         let pace = function.pace()?;
         return Ok((function.climb, pace));
     };
@@ -164,18 +170,25 @@ fn prepare(kernel: &Kernel, output_words: u32, progress: &dyn Progress) -> Resul
     };
     let Kernel { name, program, set, .. } = kernel.clone();
     let benchmark = Benchmark { name, program, set, peers: Peers::default(), runs: Vec::new() };
-    let prepared = Prepared::new(&benchmark, &run, &source.text).map_err(|errors| Failure::about(&source, errors))?;
+    let prepared = Prepared::new_without(&benchmark, &run, &source.text, without);
+    let prepared = prepared.map_err(|errors| Failure::about(&source, errors))?;
     let pace = prepared.pace().map_err(|stuck| Failure::Bug(stuck.to_string()))?;
     Ok((prepared.climb, pace))
 }
 
-/// Measure a kernel on a grid with so many words of output per cycle, and compare its words with fixed point, on the array and, if that is
+/// Measure a kernel on a grid with so many words of output per cycle, with fewer means if that is asked for, and compare its words with fixed point, on the array and, if that is
 /// asked for, on the generated Verilog.
 ///
 /// # Errors
 /// The program is wrong or the machine cannot run it, a rung differs, a tool is missing.
-pub fn measure(kernel: &Kernel, output_words: u32, on_rtl: bool, progress: &dyn Progress) -> Result<Row, Failure> {
-    let (climb, pace) = prepare(kernel, output_words, progress)?;
+pub fn measure(
+    kernel: &Kernel,
+    output_words: u32,
+    without: Without,
+    on_rtl: bool,
+    progress: &dyn Progress,
+) -> Result<Row, Failure> {
+    let (climb, pace) = prepare(kernel, output_words, without, progress)?;
     let image = climb.image();
     let stuck = |what: String| Failure::Bug(format!("{}: {what}", kernel.name));
     let compared = climb.run(Array::new(&image.machine), Stalls::none()).map_err(|fall| stuck(fall.to_string()))?;

@@ -35,6 +35,7 @@ use arch::store::row_in_words;
 use compiler::derived::training::Training;
 use compiler::fixed::Numbers;
 use compiler::language::{self, Language, Options};
+use compiler::means::Without;
 use compiler::tensor::Program;
 use serde_json::Value;
 use sim::train::settings::Settings;
@@ -89,6 +90,8 @@ pub struct Project {
     resident_asked: Option<Vec<String>>,
     /// The grid that is there already, if programs are for one.
     there: Option<Machine>,
+    /// Means that are left out, to see what they bring; of a function only.
+    without: Without,
 }
 
 /// What a project is made of, before anything is read.
@@ -246,6 +249,11 @@ impl Project {
         Ok(Project { trained: self.trained, resident_asked: self.resident_asked, ..project })
     }
 
+    /// The same with fewer means of the compiler, for a function; what trains is compiled as ever.
+    pub(crate) fn without(self, without: Without) -> Project {
+        Project { without, ..self }
+    }
+
     /// The same with another text in place of the TOML beside the program.
     #[must_use]
     pub fn with_settings(self, text: &str) -> Project {
@@ -287,6 +295,7 @@ impl Project {
             trained: None,
             resident_asked,
             there,
+            without: Without::NOTHING,
         })
     }
 
@@ -323,13 +332,13 @@ impl Project {
 
     /// What images are made for.
     pub fn wanted(&self) -> Wanted {
-        Wanted { spec: self.spec(), board: self.room() }
+        Wanted { spec: self.spec(), board: self.room(), without: self.without }
     }
 
     /// What words look like, and what the user decided about them.
     pub fn numbers(&self) -> Numbers {
         let machine = Machine::try_from(self.spec_of_numbers()).unwrap_or_else(|_| self.config.machine.clone());
-        self.config.numbers(&machine)
+        Numbers { without: self.without, ..self.config.numbers(&machine) }
     }
 
     /// The machine that decides numbers. Binary points are chosen before a machine is fitted, so they do not depend on the accumulators

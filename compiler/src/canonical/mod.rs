@@ -48,6 +48,7 @@ pub mod update;
 pub(crate) use flow::fresh_name;
 pub use passes::{PASSES, Pass};
 
+use crate::means::Without;
 use crate::tensor::{self, Program};
 use arch::Diagnostic;
 
@@ -108,7 +109,19 @@ pub enum Reduction {
 /// # Errors
 /// What cannot be done to the user's program.
 pub fn canonicalise(program: &Program, options: &Options) -> Result<Program, Vec<Diagnostic>> {
-    canonicalise_watched(program, options, &mut |_, _| {})
+    canonicalise_without(program, options, Without::NOTHING)
+}
+
+/// [`canonicalise`] with fewer means.
+///
+/// # Errors
+/// As [`canonicalise`].
+pub fn canonicalise_without(
+    program: &Program,
+    options: &Options,
+    without: Without,
+) -> Result<Program, Vec<Diagnostic>> {
+    run(program, options, without, &mut |_, _| {})
 }
 
 /// [`canonicalise`], with each pass and what it made told to `watch`.
@@ -123,8 +136,17 @@ pub fn canonicalise_watched(
     options: &Options,
     watch: &mut dyn FnMut(&Pass, &Program),
 ) -> Result<Program, Vec<Diagnostic>> {
+    run(program, options, Without::NOTHING, watch)
+}
+
+fn run(
+    program: &Program,
+    options: &Options,
+    without: Without,
+    watch: &mut dyn FnMut(&Pass, &Program),
+) -> Result<Program, Vec<Diagnostic>> {
     let mut program = program.clone();
-    for pass in PASSES {
+    for pass in PASSES.iter().filter(|pass| pass.means.is_none_or(|means| without.uses(means))) {
         program = pass.run(&program, options)?;
         if cfg!(debug_assertions) {
             tensor::laws(&program).unwrap_or_else(|broken| panic!("after {}: {broken}\n{program}", pass.name));

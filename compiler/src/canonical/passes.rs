@@ -3,6 +3,7 @@
 use super::indices::{conditions, constants, digits, dimensions, equations, gathers, overwritten};
 use super::sums::{chain, exponentials, rates};
 use super::{Options, align, boxes, contents, dead, duplicate, fold, fuse, logic, names, split, update};
+use crate::means::Means;
 use crate::tensor::Program;
 use arch::Diagnostic;
 
@@ -13,6 +14,8 @@ pub struct Pass {
     pub name: &'static str,
     /// What it does, in one line.
     pub does: &'static str,
+    /// The means that it is, if the program could do without.
+    pub(super) means: Option<Means>,
     run: fn(&Program, &Options) -> Result<Program, Vec<Diagnostic>>,
 }
 
@@ -34,7 +37,15 @@ impl Pass {
 /// A row of [`PASSES`] for a pass that needs no options and always succeeds.
 macro_rules! pass {
     ($module:ident::$function:ident, $does:literal) => {
-        Pass { name: stringify!($function), does: $does, run: |program, _| Ok($module::$function(program)) }
+        pass!($module::$function, $does, None)
+    };
+    ($module:ident::$function:ident, $does:literal, $means:expr) => {
+        Pass {
+            name: stringify!($function),
+            does: $does,
+            means: $means,
+            run: |program, _| Ok($module::$function(program)),
+        }
     };
 }
 
@@ -43,12 +54,14 @@ pub const PASSES: &[Pass] = &[
     pass!(names::record_names, "names of the source go into the origins of what computes them"),
     Pass {
         name: "select_results",
+        means: None,
         does: "names and updates that nobody asks for go",
         run: |program, options| Ok(names::select_results(program, &options.keep)),
     },
     pass!(contents::separate_contents, "what is input and result at once becomes two tensors"),
     Pass {
         name: "vectorise",
+        means: None,
         does: "what depends on the sample gets the batch as its first dimension",
         run: |program, options| match options.batch.size {
             0 | 1 => Ok(program.clone()),
@@ -57,6 +70,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "lower_descents",
+        means: None,
         does: "gradient descent becomes nests",
         run: |program, options| Ok(update::lower_descents(program, options.batch)),
     },
@@ -66,7 +80,7 @@ pub const PASSES: &[Pass] = &[
     pass!(gathers::expand_gathers, "computed indices become moved copies, or sums over a comparison with them"),
     pass!(constants::name_constants, "what depends on iterators alone becomes a tensor of constants"),
     pass!(equations::solve_equations, "equations between iterators take iterators away"),
-    pass!(dimensions::split_dimensions, "dimensions that are counted in two digits become two"),
+    pass!(dimensions::split_dimensions, "dimensions that are counted in two digits become two", Some(Means::Digits)),
     pass!(boxes::split_boxes, "conditions on iterators become bounds"),
     pass!(conditions::mask_conditions, "other conditions become factors, and zeros around what is read"),
     pass!(overwritten::remove_overwritten, "what is written again before it is read goes"),

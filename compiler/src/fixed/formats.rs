@@ -5,6 +5,7 @@
 //! Lowering a fraction costs accuracy, so a constant's binary point (which is free) moves first.
 
 use crate::canonical::primitive::{Atom, Primitive};
+use crate::means::Without;
 use crate::tensor::{Aggregate, Element, Nest, Program, Role, TensorId};
 use arch::division::most_places;
 use arch::number::{default_accumulator, quantise, to_f64, word_max, word_min};
@@ -24,13 +25,22 @@ pub struct Numbers {
     pub table_entries: u32,
     /// Bits that every range is made wider by, against values beyond those seen.
     pub headroom: u32,
+    /// Means that are left out.
+    pub without: Without,
 }
 
 impl Numbers {
     /// The defaults of a machine with this word width.
     pub fn of_width(word: u32) -> Numbers {
         let accumulator = default_accumulator(word);
-        Numbers { word, accumulator, fractions: BTreeMap::new(), table_entries: 1024, headroom: 0 }
+        Numbers {
+            word,
+            accumulator,
+            fractions: BTreeMap::new(),
+            table_entries: 1024,
+            headroom: 0,
+            without: Without::NOTHING,
+        }
     }
 
     /// The numbers of a machine.

@@ -5,6 +5,7 @@ use super::refine::{Refinement, refine};
 use super::tables::{self, Choice, Use};
 use super::{Kind, Operand, Operation, Program, Role, SumBound, Tensor, quotients, verify};
 use crate::canonical::primitive::{self, Atom, Primitive};
+use crate::means::Means;
 use crate::ranges::Ranges;
 use crate::tensor::{self, Affine, Aggregate, Nest, Node, Start, TensorId, Unary};
 use arch::division::Rounding;
@@ -27,8 +28,8 @@ pub fn lower(
     numbers: &Numbers,
 ) -> Result<(Program, NumberReport), Vec<Diagnostic>> {
     // Where products have no room quotients have.
-    let products = quotients::as_products(program, ranges, numbers);
-    let products = products.and_then(|(program, ranges)| lower_as_it_is(&program, &ranges, numbers).ok());
+    let products = numbers.without.uses(Means::Quotients).then(|| quotients::as_products(program, ranges, numbers));
+    let products = products.flatten().and_then(|(program, ranges)| lower_as_it_is(&program, &ranges, numbers).ok());
     products.map_or_else(|| lower_as_it_is(program, ranges, numbers), Ok)
 }
 

@@ -5,6 +5,7 @@ use crate::jobs::job::{Access, Counts, Datapath, Job, Sink, Source};
 use crate::jobs::lanes::Lanes;
 use crate::jobs::streams::{self, Load};
 use crate::jobs::{Storage, StorageId};
+use crate::means::Without;
 use crate::placed::{Piece, Tile};
 use crate::scheduled::timetable::Cycles;
 use crate::scheduled::{Home, Program};
@@ -196,7 +197,7 @@ fn load(load: &Load, home: Home, scalar: bool, machine: &Machine) -> LoadInstruc
 }
 
 /// Make the image.
-pub(crate) fn encode(program: &Program, machine: &Machine) -> Image {
+pub(crate) fn encode(program: &Program, machine: &Machine, without: Without) -> Image {
     let homes = &program.homes;
     let mut alu_track = Track { instructions: Vec::new(), next: 0 };
     let mut root_track = Track { instructions: Vec::new(), next: 0 };
@@ -268,9 +269,9 @@ pub(crate) fn encode(program: &Program, machine: &Machine) -> Image {
     let inputs = streamed(&|role| *role == Role::Input);
     let outputs = streamed(&|role| *role == Role::Output);
     let states = streamed(&|role| *role == Role::State);
-    (image.entries.load_model, image.model_in) = load_routine(&mut image, program, &model, None);
+    (image.entries.load_model, image.model_in) = load_routine(&mut image, program, &model, None, without);
     let tile = program.step.tile;
-    (image.entries.step_load, image.step_in) = load_routine(&mut image, program, &inputs, tile);
+    (image.entries.step_load, image.step_in) = load_routine(&mut image, program, &inputs, tile, without);
     // Emission waits until the last results of the step have landed.
     let wait = program.landed(machine).saturating_sub(program.length) as u32;
     (image.entries.emit_step, image.step_out) = emit_routine(&mut image, program, &outputs, wait, tile);
@@ -340,6 +341,7 @@ fn load_routine(
     program: &Program,
     wanted: &[StorageId],
     tile: Option<Tile>,
+    without: Without,
 ) -> (Option<u32>, Vec<Feed>) {
     let entry = image.load.len() as u32;
     let machine = image.machine.clone();
@@ -349,7 +351,7 @@ fn load_routine(
         let (carried, piece) = stream_tensor(image, storage);
         let mut in_unit = program.jobs().iter().filter(|job| job.on == Datapath::Scalar).flat_map(Job::reads);
         let scalar = in_unit.any(|access| access.storage == id);
-        for (part, feed) in streams::load(storage, id, carried, &machine) {
+        for (part, feed) in streams::load(storage, id, carried, &machine, without) {
             let (instruction, what) =
                 (load(&part, program.homes[id.0], scalar, &machine), format!("{} load", storage.name));
             image.load.push(Annotated { instruction, what, origin: Origin::default() });

@@ -11,6 +11,7 @@
 use super::job::{Access, Job, Sink};
 use super::lanes::{Bound, Lanes};
 use super::{Storage, StorageId};
+use crate::means::Without;
 use crate::placed::{Axis, cost};
 use arch::Origin;
 use arch::image::{Feed, FeedDimension};
@@ -215,8 +216,14 @@ pub(crate) struct Load {
 }
 
 /// The loads of a tensor, and what each carries.
-pub(crate) fn load(storage: &Storage, id: StorageId, tensor: usize, machine: &Machine) -> Vec<(Load, Feed)> {
-    let in_rows = cost::rows_per_transfer(&storage.axes, machine);
+pub(crate) fn load(
+    storage: &Storage,
+    id: StorageId,
+    tensor: usize,
+    machine: &Machine,
+    without: Without,
+) -> Vec<(Load, Feed)> {
+    let in_rows = cost::rows_per_transfer(&storage.axes, machine, without);
     let sent = match in_rows {
         Some(_) => Sent::InRows,
         None if storage.axes.contains(&Axis::Grid) => Sent::Along,

@@ -3,6 +3,7 @@
 use super::axis::Axis;
 use super::reshard::{self, Reshard, Turn};
 use crate::fixed::{Kind, Operation, Program, Role, Tensor};
+use crate::means::{Means, Without};
 use crate::tensor::Iterator;
 use arch::machine::Machine;
 use arch::timing::{self, Unit};
@@ -148,8 +149,8 @@ impl Cost {
     }
 
     /// The cost of a tensor whose dimensions lie on `axes`.
-    pub(crate) fn of_tensor(tensor: &Tensor, axes: &[Axis], machine: &Machine) -> Cost {
-        let load = if tensor.role == Role::Input { load_beats(&tensor.shape, axes, machine) } else { 0 };
+    pub(crate) fn of_tensor(tensor: &Tensor, axes: &[Axis], machine: &Machine, without: Without) -> Cost {
+        let load = if tensor.role == Role::Input { load_beats(&tensor.shape, axes, machine, without) } else { 0 };
         let emit = if tensor.role == Role::Output { emit_beats(&tensor.shape, axes, machine) } else { 0 };
         Cost { load, emit, words: local_words(&tensor.shape, axes, machine), ..Cost::default() }
     }
@@ -157,11 +158,15 @@ impl Cost {
 
 /// Rows of the grid that a transfer reaches with words of their own, where the lanes of the stream fill whole rows: then a tensor on rows and
 /// columns, or on one of them, comes in with several words per transfer.
-pub(crate) fn rows_per_transfer(axes: &[Axis], machine: &Machine) -> Option<u32> {
+pub(crate) fn rows_per_transfer(axes: &[Axis], machine: &Machine, without: Without) -> Option<u32> {
     let (words, columns) = (machine.stream_words(), machine.pes_per_pu());
     let rows = words / columns;
     let spread = |axis| axes.contains(&axis);
-    let fills = rows > 0 && words.is_multiple_of(columns) && !spread(Axis::Grid) && !spread(Axis::Tall);
+    let fills = without.uses(Means::Loading)
+        && rows > 0
+        && words.is_multiple_of(columns)
+        && !spread(Axis::Grid)
+        && !spread(Axis::Tall);
     (fills && (spread(Axis::Column) && columns > 1 || spread(Axis::Row) && rows > 1)).then_some(rows)
 }
 
@@ -187,8 +192,8 @@ pub(crate) fn emit_beats(shape: &[u32], axes: &[Axis], machine: &Machine) -> u64
 }
 
 /// Transfers that load a tensor.
-pub(crate) fn load_beats(shape: &[u32], axes: &[Axis], machine: &Machine) -> u64 {
-    let rows = rows_per_transfer(axes, machine);
+pub(crate) fn load_beats(shape: &[u32], axes: &[Axis], machine: &Machine, without: Without) -> u64 {
+    let rows = rows_per_transfer(axes, machine, without);
     let per_lane = |(&extent, axis): (&u32, &Axis)| match (axis, rows) {
         (Axis::Row, Some(rows)) => {
             let (whole, rest) = (extent / machine.pus(), extent % machine.pus());

@@ -1,6 +1,6 @@
 //! Placed: fixed-point IR of one step, in pieces, with the axis of the grid on which each index lies.
 //!
-//!     fixed::Program ─▶ tile ─▶ windows ─▶ doubles ─▶ pieces ─▶ place (classes of indices, cost) ─▶ legal ─▶ jobs
+//!     fixed::Program ─▶ tile ─▶ windows, blocks ─▶ doubles ─▶ pieces ─▶ place (classes of indices, cost) ─▶ legal ─▶ jobs
 //!
 //!     w [3] local      h = sum[i](w[i] * x[i])     =>    w [3] grid, x [3] grid, i grid: PE p holds w[p] and x[p], and the trees sum
 //!
@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`tile`] | in how many steps a batch runs |
 //! | [`windows`] | which inputs are sent once for each place that reads them (im2col) |
+//! | [`blocks`] | which indices lie on the PEs in blocks, since neighbours read the same elements |
 //! | [`doubles`] | which tensors are there twice, for two ways in which they are read |
 //! | [`pieces`] | where an index that does not fill the grid evenly is cut |
 //! | [`mod@place`] | the axis of each class of indices ([`classes`]), by its [`cost`] |
@@ -28,6 +29,7 @@
 //! 8. The samples of a tile are as many in each piece; tiles divide the batch evenly, and no operation would see the batch twice.
 
 pub(crate) mod axis;
+pub(crate) mod blocks;
 pub(crate) mod classes;
 pub(crate) mod constants;
 pub(crate) mod cost;

@@ -25,6 +25,17 @@ pub(crate) fn last_before(
     (reshard.turn == Turn::Tall && ends && extent % i64::from(machine.pus()) != 0).then_some(extent - 1)
 }
 
+/// An iterator of an operation that is tall and ends inside a column.
+fn ragged(operation: &Operation, axes: &[Axis], machine: &Machine) -> Option<usize> {
+    let rows = i64::from(machine.pus());
+    (0..axes.len()).find(|&i| axes[i] == Axis::Tall && operation.iterators[i].high % rows != 0)
+}
+
+/// Whether there is any.
+pub(crate) fn exists(program: &Program, iterators: &[Vec<Axis>], machine: &Machine) -> bool {
+    program.operations.iter().zip(iterators).any(|(operation, axes)| ragged(operation, axes, machine).is_some())
+}
+
 /// Whether it does no harm that operations compute with the padding of their tall iterators, too.
 pub(crate) fn is_harmless(
     program: &Program,
@@ -32,15 +43,13 @@ pub(crate) fn is_harmless(
     iterators: &[Vec<Axis>],
     machine: &Machine,
 ) -> bool {
-    let rows = i64::from(machine.pus());
     // Tensors whose padding holds zeros.
     let loaded = |role: &Role| matches!(role, Role::Input | Role::State | Role::Parameter(_));
     let mut zero: Vec<bool> = program.tensors.iter().map(|tensor| loaded(&tensor.role)).collect();
     program.operations.iter().zip(iterators).all(|(operation, axes)| {
         let out = operation.out.0;
         let Ok(reshard) = Reshard::of(operation, axes, &tensors[out], machine) else { return false };
-        let ragged = |&i: &usize| axes[i] == Axis::Tall && operation.iterators[i].high % rows != 0;
-        let Some(tall) = (0..axes.len()).find(ragged) else {
+        let Some(tall) = ragged(operation, axes, machine) else {
             zero[out] |= reshard.is_some_and(|reshard| last_before(program, operation, reshard, machine).is_some());
             return true;
         };

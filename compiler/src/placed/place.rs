@@ -12,6 +12,7 @@ use super::classes::{Classes, find};
 use super::cost::Cost;
 use super::padding;
 use crate::fixed::{self, for_each_access};
+use crate::means::{Means, Without};
 use arch::machine::Machine;
 use std::collections::BTreeMap;
 
@@ -123,6 +124,8 @@ struct Search<'a> {
     decided: Way,
     /// Whether the scalar unit does what it can.
     unit: bool,
+    /// Means that are left out.
+    without: Without,
 }
 
 impl Search<'_> {
@@ -137,7 +140,7 @@ impl Search<'_> {
         }
         for &number in &part.tensors {
             let axes = place(&self.classes.tensors[number]);
-            cost = cost.plus(Cost::of_tensor(&self.program.tensors[number], &axes, self.machine));
+            cost = cost.plus(Cost::of_tensor(&self.program.tensors[number], &axes, self.machine, self.without));
         }
         Some(cost)
     }
@@ -174,7 +177,13 @@ const TRIED_RESHARDS: usize = 64;
 const KEPT_WITH_RESHARDS: usize = 4;
 
 /// Placements in which an index lies on the rows here and on all PEs there, cheapest first.
-fn with_reshards(program: &fixed::Program, machine: &Machine, axes: &[Axis], unit: bool) -> Vec<Placement> {
+fn with_reshards(
+    program: &fixed::Program,
+    machine: &Machine,
+    axes: &[Axis],
+    unit: bool,
+    without: Without,
+) -> Vec<Placement> {
     let whole = Classes::of(program);
     // Operations along which an index may change over: that index is twice as long as there are rows, or longer.
     let mut writers: Vec<(usize, usize, usize)> = Vec::new();
@@ -227,7 +236,7 @@ fn with_reshards(program: &fixed::Program, machine: &Machine, axes: &[Axis], uni
             break;
         }
         let decided = vec![(rows, Axis::Row), (tall, Axis::Tall)];
-        let search = Search { program, classes: &classes, machine, axes, decided, unit };
+        let search = Search { program, classes: &classes, machine, axes, decided, unit, without };
         let mut best: Option<(Cost, Way)> = Some((Cost::default(), Way::new()));
         for part in &parts(program, &classes, &[(rows, tall)]) {
             best = best
@@ -235,10 +244,9 @@ fn with_reshards(program: &fixed::Program, machine: &Machine, axes: &[Axis], uni
                 .map(|((cost, way), (more, other))| (cost.plus(more), way.into_iter().chain(other).collect()));
         }
         let placement = best.map(|(cost, way)| Placement::of(&classes, cost, &way));
-        found.extend(
-            placement
-                .filter(|placement| padding::is_harmless(program, &placement.tensors, &placement.iterators, machine)),
-        );
+        let pads = |lies: &Placement| padding::is_harmless(program, &lies.tensors, &lies.iterators, machine);
+        let even = |lies: &Placement| !padding::exists(program, &lies.iterators, machine);
+        found.extend(placement.filter(|lies| if without.uses(Means::Padding) { pads(lies) } else { even(lies) }));
     }
     found.sort_by_key(|placement| placement.cost.key());
     found.truncate(KEPT_WITH_RESHARDS);
@@ -250,7 +258,13 @@ const TRIED_ON_COLUMNS: usize = 8;
 
 /// The cheapest placement in which results that leave the trees one after the other lie on the columns ([`reshard`](super::reshard)). They
 /// are put there one by one, always the one that saves most.
-fn on_columns(program: &fixed::Program, machine: &Machine, axes: &[Axis], unit: bool) -> Option<Placement> {
+fn on_columns(
+    program: &fixed::Program,
+    machine: &Machine,
+    axes: &[Axis],
+    unit: bool,
+    without: Without,
+) -> Option<Placement> {
     let whole = Classes::of(program);
     if whole.movable.len() > TRIED_INDICES {
         return None;
@@ -273,7 +287,7 @@ fn on_columns(program: &fixed::Program, machine: &Machine, axes: &[Axis], unit: 
         let others = sums.iter().filter(|sum| !chosen.contains(sum));
         let with = |sum: &OnColumns| {
             let all = [&chosen[..], &[*sum]].concat();
-            Some((all_on_columns(program, machine, axes, unit, &all)?, *sum))
+            Some((all_on_columns(program, machine, axes, (unit, without), &all)?, *sum))
         };
         let next = others.filter_map(with).min_by_key(|(placement, _)| placement.cost.key());
         match next {
@@ -299,7 +313,7 @@ fn all_on_columns(
     program: &fixed::Program,
     machine: &Machine,
     axes: &[Axis],
-    unit: bool,
+    (unit, without): (bool, Without),
     sums: &[OnColumns],
 ) -> Option<Placement> {
     let reshards: Vec<(usize, usize)> = sums.iter().map(|sum| (sum.operation, sum.iterator)).collect();
@@ -320,7 +334,7 @@ fn all_on_columns(
         return None;
     }
     let parts = parts(program, &classes, &together);
-    let search = Search { program, classes: &classes, machine, axes, decided, unit };
+    let search = Search { program, classes: &classes, machine, axes, decided, unit, without };
     let (mut cost, mut way) = (Cost::default(), Way::new());
     for part in &parts {
         let (more, other) = search.ways(part).into_iter().next()?;
@@ -332,7 +346,7 @@ fn all_on_columns(
 
 /// All placements worth trying, cheapest first; with a scalar `unit` that does what it can, or without. Everything in the PE, which
 /// always works if it fits, is among them.
-pub(crate) fn place(program: &fixed::Program, machine: &Machine, unit: bool) -> Vec<Placement> {
+pub(crate) fn place(program: &fixed::Program, machine: &Machine, unit: bool, without: Without) -> Vec<Placement> {
     let classes = Classes::of(program);
     let axes: Vec<Axis> = Axis::ALL.into_iter().filter(|a| *a == Axis::Local || a.lanes(machine) > 1).collect();
     let axes: Vec<Axis> = if machine.pus() == 1 || machine.pes_per_pu() == 1 {
@@ -341,8 +355,9 @@ pub(crate) fn place(program: &fixed::Program, machine: &Machine, unit: bool) -> 
     } else {
         axes
     };
-    let resharded = if axes.contains(&Axis::Row) { with_reshards(program, machine, &axes, unit) } else { Vec::new() };
-    let search = Search { program, classes: &classes, machine, axes: &axes, decided: Way::new(), unit };
+    let reshards = axes.contains(&Axis::Row) && without.uses(Means::Reshards);
+    let resharded = if reshards { with_reshards(program, machine, &axes, unit, without) } else { Vec::new() };
+    let search = Search { program, classes: &classes, machine, axes: &axes, decided: Way::new(), unit, without };
     let parts = parts(program, &classes, &[]);
     let mut found: Vec<(Cost, Way)> = vec![(Cost::default(), Way::new())];
     let free = parts.iter().filter(|part| !part.classes.is_empty()).count();
@@ -372,8 +387,8 @@ pub(crate) fn place(program: &fixed::Program, machine: &Machine, unit: bool) -> 
     }
     let mut placements: Vec<Placement> = found.iter().map(|(cost, way)| Placement::of(&classes, *cost, way)).collect();
     placements.extend(resharded);
-    if axes.contains(&Axis::Column) {
-        placements.extend(on_columns(program, machine, &axes, unit));
+    if axes.contains(&Axis::Column) && without.uses(Means::Columns) {
+        placements.extend(on_columns(program, machine, &axes, unit, without));
     }
     placements.sort_by_key(|placement| placement.cost.key());
     placements

@@ -31,7 +31,7 @@ pub(crate) fn variants(whole: &Program) -> Vec<Program> {
 }
 
 /// Whether an address has to be computed for an index.
-fn is_computed(form: &Affine) -> bool {
+pub(crate) fn is_computed(form: &Affine) -> bool {
     form.as_iterator().is_none() && form.as_constant().is_none()
 }
 

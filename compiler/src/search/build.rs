@@ -6,6 +6,7 @@ use crate::fixed::Role;
 use crate::image::refuse::Refusal;
 use crate::jobs::job::{Datapath, Job};
 use crate::jobs::{self, StorageId, fuse, levels, reshard, scalar, select, streams};
+use crate::means::{Means, Without};
 use crate::placed::{self, cost};
 use crate::scheduled::{self, Words, allocate, colour, schedule};
 use arch::machine::Machine;
@@ -32,9 +33,9 @@ pub(crate) struct Built {
 
 impl Built {
     /// Instructions that load what arrives with every step.
-    pub(crate) fn loads(&self, machine: &Machine) -> usize {
+    pub(crate) fn loads(&self, machine: &Machine, without: Without) -> usize {
         let inputs = self.scheduled.storages().iter().enumerate().filter(|(_, storage)| storage.role == Role::Input);
-        inputs.map(|(number, storage)| streams::load(storage, StorageId(number), 0, machine).len()).sum()
+        inputs.map(|(number, storage)| streams::load(storage, StorageId(number), 0, machine, without).len()).sum()
     }
 
     pub(crate) fn alternative(&self) -> Alternative {
@@ -80,7 +81,7 @@ pub(crate) fn build(
     let machine = limits.machine;
     let without_unit = jobs(placed, machine)?;
     let tensors = placed.fixed.tensors.iter().zip(&placed.tensors);
-    let costs = tensors.map(|(tensor, axes)| cost::Cost::of_tensor(tensor, axes, machine));
+    let costs = tensors.map(|(tensor, axes)| cost::Cost::of_tensor(tensor, axes, machine, limits.without));
     let streams = costs.fold(cost::Cost::default(), cost::Cost::plus);
     let there = machine.scalar().then(|| scalar::assign(&without_unit)).flatten();
     let arranged = |jobs: jobs::Program| arrange(placed, jobs, streams, limits);
@@ -133,7 +134,8 @@ fn arrange(
         return Err(in_order.words);
     }
     let addresses = |schedule: &schedule::Schedule| allocate::allocate(&coloured, &schedule.jobs, &schedule.windows());
-    let mut schedule = schedule::schedule(&coloured, machine);
+    let longest_first = limits.without.uses(Means::Order);
+    let mut schedule = if longest_first { schedule::schedule } else { schedule::in_order }(&coloured, machine);
     let mut allocation = addresses(&schedule);
     if limits.missing(allocation.words, instructions) > 0 {
         // Another order keeps fewer temporaries alive at a time.

@@ -5,6 +5,7 @@ use super::limits::{Beyond, Limits, OnBoard};
 use super::{Choice, Found, search};
 use crate::fixed::Program;
 use crate::image::refuse::{Refusal, needs_divider, needs_extremes};
+use crate::means::Without;
 use crate::scheduled::Words;
 use arch::machine::{Machine, MachineSpec};
 use arch::{Code, Diagnostic};
@@ -23,7 +24,15 @@ fn gradient_depths(spec: &MachineSpec, machine: &Machine) -> Vec<u32> {
 /// # Errors
 /// As [`super::compile`]; a specification that is not a machine is a diagnostic, too.
 pub fn compile_fitted(program: &Program, spec: &MachineSpec) -> Result<Compiled, Refusal> {
-    compile_within(program, spec, None)
+    compile_within(program, spec, None, Without::NOTHING)
+}
+
+/// The same with fewer means.
+///
+/// # Errors
+/// As [`compile_fitted`].
+pub fn compile_fitted_without(program: &Program, spec: &MachineSpec, without: Without) -> Result<Compiled, Refusal> {
+    compile_within(program, spec, None, without)
 }
 
 /// The same for a machine that a board is to hold: `beyond` says what one takes too much. Placements and tiles that would need more
@@ -32,10 +41,15 @@ pub fn compile_fitted(program: &Program, spec: &MachineSpec) -> Result<Compiled,
 /// # Errors
 /// As [`compile_fitted`]; nothing that is tried fits the board.
 pub fn compile_on_board(program: &Program, spec: &MachineSpec, beyond: Beyond<'_>) -> Result<Compiled, Refusal> {
-    compile_within(program, spec, Some(beyond))
+    compile_within(program, spec, Some(beyond), Without::NOTHING)
 }
 
-fn compile_within(program: &Program, spec: &MachineSpec, beyond: Option<Beyond<'_>>) -> Result<Compiled, Refusal> {
+fn compile_within(
+    program: &Program,
+    spec: &MachineSpec,
+    beyond: Option<Beyond<'_>>,
+    without: Without,
+) -> Result<Compiled, Refusal> {
     let machine = |spec: MachineSpec| {
         Machine::try_from(spec).map_err(|e| Refusal::unsupported(Diagnostic::global(Code::Config, e.to_string())))
     };
@@ -52,7 +66,7 @@ fn compile_within(program: &Program, spec: &MachineSpec, beyond: Option<Beyond<'
     let mut tried: Option<Result<(Found, Machine), Refusal>> = None;
     for gradient_depth in gradient_depths(spec, &machine(largest.clone())?) {
         let roomy = machine(MachineSpec { gradient_depth: Some(gradient_depth), ..largest.clone() })?;
-        let limits = Limits { machine: &roomy, board: beyond.map(|beyond| OnBoard { spec, beyond }) };
+        let limits = Limits { machine: &roomy, board: beyond.map(|beyond| OnBoard { spec, beyond }), without };
         match search(program, limits, Choice::Best) {
             Err(refusal @ Refusal::DoesNotFit { .. }) => tried = Some(Err(refusal)),
             other => {

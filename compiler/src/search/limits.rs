@@ -6,6 +6,7 @@
 //! ```
 
 use super::fitted::fitted;
+use crate::means::Without;
 use crate::scheduled::{Words, allocate};
 use arch::machine::{Machine, MachineSpec};
 
@@ -28,12 +29,14 @@ pub(crate) struct Limits<'a> {
     pub(crate) machine: &'a Machine,
     /// The board that is to hold it, if there is one.
     pub(crate) board: Option<OnBoard<'a>>,
+    /// Means that are left out.
+    pub(crate) without: Without,
 }
 
 impl<'a> Limits<'a> {
     /// The pads of a machine and nothing else.
     pub(crate) fn of(machine: &'a Machine) -> Limits<'a> {
-        Limits { machine, board: None }
+        Limits { machine, board: None, without: Without::NOTHING }
     }
 
     /// The words of the pads.

@@ -12,8 +12,9 @@ use crate::fixed;
 use crate::image::text::Written;
 use crate::image::{self, encode, refuse};
 use crate::jobs::{self, fuse, levels, reshard, scalar, select};
+use crate::means::Without;
 use crate::placed::cost::Cost;
-use crate::placed::{self, constants, doubles, pieces, place, slices, tile, windows, write_back};
+use crate::placed::{self, blocks, constants, doubles, pieces, place, slices, tile, windows, write_back};
 use crate::scheduled::colour::{self, Coloured};
 use crate::scheduled::{self, allocate, schedule};
 use crate::text;
@@ -43,6 +44,11 @@ pub const PASSES: &[Pass] = &[
         name: "windows",
         does: "placed: inputs that are read at a sum of indices get a dimension for each",
         run: |text, machine| of_placed(text, machine, |p, _| windows::variants(p).pop().unwrap_or_else(|| p.clone())),
+    },
+    Pass {
+        name: "blocks",
+        does: "placed: indices along which inputs are read lie on the PEs in blocks",
+        run: |text, machine| of_placed(text, machine, |p, m| blocks::variants(p, m).pop().unwrap_or_else(|| p.clone())),
     },
     Pass {
         name: "doubles",
@@ -138,7 +144,7 @@ fn of_placed(text: &str, machine: &Machine, run: OfPlaced) -> Outcome {
 }
 
 fn cheapest(program: &placed::Program, machine: &Machine) -> placed::Program {
-    let first = place::place(&program.fixed, machine, false).into_iter().next();
+    let first = place::place(&program.fixed, machine, false, Without::NOTHING).into_iter().next();
     first.map_or_else(|| program.clone(), |placement| placement.of_program(program))
 }
 
@@ -153,7 +159,7 @@ fn cost(text: &str, machine: &Machine) -> Outcome {
         estimate += &format!("operation %{number}: {} cycles\n", cost.compute);
     }
     for (number, (tensor, axes)) in fixed.tensors.iter().zip(&program.tensors).enumerate() {
-        let cost = Cost::of_tensor(tensor, axes, machine);
+        let cost = Cost::of_tensor(tensor, axes, machine, Without::NOTHING);
         estimate += &format!("tensor %{number}: {} transfers, {} words\n", cost.load, cost.words);
     }
     Ok(estimate)
@@ -210,7 +216,7 @@ fn allocate(text: &str, machine: &Machine) -> Outcome {
 
 fn encode(text: &str, machine: &Machine) -> Outcome {
     let program = text::read(text, |program| scheduled::laws(program, machine))?;
-    let image = encode::encode(&program, machine);
+    let image = encode::encode(&program, machine, Without::NOTHING);
     let fits = refuse::check_programs(&image).and_then(|()| refuse::check_shifts(&image));
     fits.map_err(|refusal| vec![refusal.diagnostic().clone()])?;
     image::verify(&image);

@@ -4,6 +4,7 @@
 //! which it lands, so hazards show exactly as they do in the hardware. Pads are stored word by word, all PEs side by side.
 //! What a word is, and what is done with two of them, is left to [`Values`].
 
+mod leaving;
 mod seen;
 
 use super::numbers::Numbers;
@@ -292,6 +293,10 @@ impl<V: Values> Lanes<V> {
             (bank + at(&i.reads[pad as usize], counters, self.depth(pad))) * pes
         });
         let parked = self.parked(&i.tiles, counters);
+        if i.emit && i.tree && i.write.is_none() && first && last && parked.is_none() && self.seen.is_none() {
+            self.emit(beat, &places);
+            return last;
+        }
         let Lanes { values, pads, accumulators, gradients, taken, .. } = self;
         let words = |pad: Pad| &pads[pad as usize][places[pad as usize]..][..pes];
         if let (true, Some(from), false) = (first, parked, beats.first_tile) {
@@ -343,24 +348,6 @@ impl<V: Values> Lanes<V> {
             self.finish(beat, beats.last_tile);
         }
         last
-    }
-
-    fn finish(&mut self, beat: &Beat<AluInstruction>, last_tile: bool) {
-        let i = &beat.instruction;
-        if i.tree {
-            let (values, columns) = (&mut self.values, self.machine.pes_per_pu() as usize);
-            let rows = self.accumulators.chunks(columns).map(|sums| joined(values, i.combine, sums)).collect();
-            let row_cycle = self.now + timing::alu_to_root(&self.machine, Unit::Row);
-            self.trees.push_back(TreeSums { row_cycle, rows, combine: i.combine, emit: i.emit, of: beat.number });
-        }
-        let Some(pad) = i.write.filter(|_| last_tile || i.tiles == Tiles::Every) else { return };
-        let (mut words, mut taken) = self.spare.pop().unwrap_or_default();
-        words.clear();
-        taken.clear();
-        taken.extend_from_slice(&self.taken);
-        self.saturated |= self.values.finish(&self.accumulators, &self.taken, i.finish, i.shift, &mut words);
-        let address = at(&i.destination, &beat.counters, self.depth(pad));
-        self.landings.push_back(Landing { cycle: self.now + timing::ALU_WRITE, pad, address, words, taken });
     }
 
     /// What a beat of the scalar stream does.
@@ -447,7 +434,7 @@ impl<V: Values> Lanes<V> {
     }
 
     fn load(&mut self, beats: &Beats, input: &[V::Word]) {
-        let Some(beat) = &beats.load else { return };
+        let Some(beat) = beats.load.as_ref().filter(|_| V::EXIST) else { return };
         for &word in input {
             self.values.wrote(word, Maker::Load(beat.number));
         }

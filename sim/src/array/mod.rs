@@ -8,9 +8,10 @@
 //! |---|---|
 //! | `sequencer` | streams, run states, loader states: which beats are issued when |
 //! | `datapath` | what a beat does, and when its results land |
-//! | `values` | what a word and a sum can be: `numbers`, or the terms of a proof |
+//! | `values` | what a word and a sum can be: `numbers`, the terms of a proof, or nothing: `control` |
 //! | [`watch`] | what can be seen of all that, for waves |
 
+mod control;
 mod datapath;
 mod numbers;
 mod sequencer;
@@ -47,6 +48,11 @@ impl Array {
     /// A grid after reset.
     pub fn new(machine: &Machine) -> Array {
         Array::with(machine, datapath::new(machine))
+    }
+
+    /// A grid after reset that holds nothing and sends zeros, each in the cycle in which the grid would send a word: for who counts cycles.
+    pub fn without_words(machine: &Machine) -> Array {
+        Array::of(machine, control::Control)
     }
 
     /// A grid after reset that computes with something else than numbers: what goes in and out stands for it.

@@ -29,6 +29,8 @@ pub(crate) trait Values: Clone + std::fmt::Debug + 'static {
     type Word: Copy + Default + std::fmt::Debug + 'static;
     /// What an accumulator or a node of a tree holds.
     type Sum: Clone + std::fmt::Debug + 'static;
+    /// Whether there are any: what only stores words can be left out otherwise.
+    const EXIST: bool = true;
 
     /// What a memory of so many words holds before anything is written.
     fn unwritten_words(&mut self, count: usize) -> Vec<Self::Word>;

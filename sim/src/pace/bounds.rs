@@ -9,6 +9,9 @@
 //! | functions | values of function tables | PUs: a beat of the root stream is for all row roots or for the global one |
 //! | comparisons | values under a maximum or minimum, differences compared with 0 | as multiply-adds |
 //!
+//! An engine does a multiply-add or a comparison in a cycle, not both, unless what it compares is the product or the sum itself. So the larger of
+//! the two has the cycles of both.
+//!
 //! Placement, latency and what is sent twice are not in it: no schedule of the program on a grid of this size is shorter.
 
 use super::reads::elements_read;
@@ -118,6 +121,8 @@ struct Step {
     divisions: u64,
     functions: u64,
     comparisons: Engines,
+    /// Multiply-adds and comparisons, one of them in a cycle.
+    engines: Engines,
 }
 
 impl Step {
@@ -132,8 +137,11 @@ impl Step {
         }
         for operation in &program.operations {
             let kept = program.touches_kept(operation);
-            step.multiply_adds.add(multiply_adds(operation), kept);
-            step.comparisons.add(comparisons(operation), kept);
+            let (multiply_adds, comparisons) = (multiply_adds(operation), comparisons(operation));
+            step.multiply_adds.add(multiply_adds, kept);
+            step.comparisons.add(comparisons, kept);
+            // A product is compared, and the sign of a sum looked at, in the beat that makes it.
+            step.engines.add(multiply_adds.max(comparisons), kept);
             match operation.kind {
                 Kind::Divide { .. } => step.divisions += points(&operation.iterators),
                 Kind::Function { .. } => step.functions += points(&operation.iterators),
@@ -156,13 +164,17 @@ impl Step {
 
     fn cycles(&self, machine: &Machine) -> PerResource {
         let rows = f64::from(machine.pus());
+        let (multiply_adds, comparisons) = (self.multiply_adds.cycles(machine), self.comparisons.cycles(machine));
+        let both = self.engines.cycles(machine);
+        let (multiply_adds, comparisons) =
+            if comparisons > multiply_adds { (multiply_adds, both) } else { (both, comparisons) };
         PerResource {
             input_words: self.input_words as f64 / f64::from(machine.stream_words()),
             output_words: self.output_words as f64 / f64::from(machine.output_words()),
-            multiply_adds: self.multiply_adds.cycles(machine),
+            multiply_adds,
             divisions: self.divisions as f64 * timing::division_interval(machine) as f64 / (rows + 1.0),
             functions: self.functions as f64 / rows,
-            comparisons: self.comparisons.cycles(machine),
+            comparisons,
         }
     }
 }
@@ -235,7 +247,8 @@ mod tests {
         let cycles = PerResource {
             input_words: 80.0 / 4.0,
             output_words: 10.0,
-            multiply_adds: 80.0 / 8.0,
+            // With the comparisons, which are as many.
+            multiply_adds: 160.0 / 8.0,
             // Two dividers at the rows and one behind them; 33 cycles per quotient.
             divisions: 40.0 * 33.0 / 3.0,
             functions: 40.0 / 2.0,

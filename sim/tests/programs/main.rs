@@ -13,6 +13,7 @@ mod language_pages;
 mod languages;
 #[path = "../made_up/mod.rs"]
 mod made_up;
+mod means;
 mod model_language;
 mod more_bits;
 mod moves;

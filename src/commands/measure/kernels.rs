@@ -28,11 +28,12 @@ pub fn run(global: &Global, options: &Bench, talk: &Talk) -> Result<(), Failure>
     }
     let wanted: Vec<&Kernel> =
         all.iter().filter(|kernel| options.names.is_empty() || options.names.contains(&kernel.name)).collect();
+    let without = options.without.iter().copied().collect();
     let measured = |output_words: u32| -> Result<Vec<Row>, Failure> {
         let measure = |number: usize| -> Result<Row, Failure> {
             let kernel = wanted[number];
             talk.detail(&kernel.name);
-            kernels::measure(kernel, output_words, options.rtl.contains(&kernel.name), &())
+            kernels::measure(kernel, output_words, without, options.rtl.contains(&kernel.name), &())
         };
         crate::jobs::each(wanted.len(), global.jobs, &measure).into_iter().collect()
     };

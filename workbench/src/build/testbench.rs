@@ -55,14 +55,22 @@ pub fn add_function(files: &mut Files, function: &Function) -> Result<(), Failur
     Ok(())
 }
 
+/// The words of a beat in hexadecimal digits. Weights make millions of them.
+fn push_beat(text: &mut String, beat: &[i64], word: u32) {
+    for (lane, &value) in beat.iter().enumerate() {
+        if lane > 0 {
+            text.push(' ');
+        }
+        let bits = value as u64 & (u64::MAX >> (64 - word));
+        let digits = (0..word.div_ceil(4)).rev().map(|place| (bits >> (4 * place)) as u32 & 15);
+        text.extend(digits.filter_map(|digit| char::from_digit(digit, 16)));
+    }
+}
+
 /// The files: what went through the ports of the array is what the Verilog is given and asked for.
 fn write(files: &mut Files, image: &Image, session: &Session, cycles: u64) {
     let machine = &image.machine;
     let word = machine.word();
-    let hex = |value: i64| {
-        let bits = (value as u64) & (u64::MAX >> (64 - word));
-        format!("{bits:0width$x}", width = word.div_ceil(4) as usize)
-    };
     let mut control =
         format!("// {LICENCE}\n// Writes of the control port: load the program, start the run. Address, data.\n");
     for (address, data) in &session.writes {
@@ -71,15 +79,15 @@ fn write(files: &mut Files, image: &Image, session: &Session, cycles: u64) {
     let mut input =
         format!("// {LICENCE}\n// Beats of the input stream: the weights, then sample by sample. One word per lane.\n");
     for beat in &session.beats {
-        let words: Vec<String> = beat.iter().map(|&word| hex(word)).collect();
-        let _ = writeln!(input, "{}", words.join(" "));
+        push_beat(&mut input, beat, word);
+        input.push('\n');
     }
     let mut expected = format!(
         "// {LICENCE}\n// Beats of the output stream, one word per lane, each with its cycle, counted from the start of the run.\n"
     );
     for (beat, cycle) in &session.results {
-        let words: Vec<String> = beat.iter().map(|&word| hex(word)).collect();
-        let _ = writeln!(expected, "{} {cycle:x}", words.join(" "));
+        push_beat(&mut expected, beat, word);
+        let _ = writeln!(expected, " {cycle:x}");
     }
     let top = hdl::TOP;
     let patience = 4 * u64::from(image.step_length) + 10_000;

@@ -27,6 +27,7 @@ use arch::image::Image;
 use arch::machine::MachineSpec;
 use compiler::fixed::Program;
 use compiler::image::{Refusal, needs_divider};
+use compiler::means::Without;
 use compiler::search::{self, Compiled};
 
 /// What is given of a machine.
@@ -36,6 +37,8 @@ pub struct Wanted {
     pub spec: MachineSpec,
     /// The board that it is to fit: as little hardware as the programs need, and no more than there is.
     pub board: Option<Room>,
+    /// Means that are left out; on a board none is.
+    pub without: Without,
 }
 
 /// A machine, and the image of each program for it.
@@ -66,7 +69,7 @@ pub fn fit(programs: &[&Program], wanted: &Wanted) -> Result<Fitted, Unfit> {
     let mut machines: Vec<Machine> = Vec::new();
     let mut compiled: Vec<Compiled> = Vec::new();
     for (number, program) in programs.iter().enumerate() {
-        let alone = alone(program, &spec, &machines, wanted.board.as_ref()).map_err(about(number))?;
+        let alone = alone(program, &spec, &machines, wanted).map_err(about(number))?;
         machines.push(alone.image.machine.clone());
         compiled.push(alone);
     }
@@ -74,7 +77,7 @@ pub fn fit(programs: &[&Program], wanted: &Wanted) -> Result<Fitted, Unfit> {
     for (number, program) in programs.iter().enumerate() {
         if machines[number] != common {
             let spec = MachineSpec::from(common.clone());
-            compiled[number] = alone(program, &spec, &[], wanted.board.as_ref()).map_err(about(number))?;
+            compiled[number] = alone(program, &spec, &[], wanted).map_err(about(number))?;
         }
     }
     if wanted.board.is_none() {
@@ -86,15 +89,15 @@ pub fn fit(programs: &[&Program], wanted: &Wanted) -> Result<Fitted, Unfit> {
 }
 
 /// The image of one program on a machine that also has what others need: one that the board holds, if there is one.
-fn alone(program: &Program, spec: &MachineSpec, others: &[Machine], board: Option<&Room>) -> Result<Compiled, Refusal> {
-    let on_board = board.filter(|room| room.may_hold(spec)).and_then(|room| {
+fn alone(program: &Program, spec: &MachineSpec, others: &[Machine], wanted: &Wanted) -> Result<Compiled, Refusal> {
+    let on_board = wanted.board.as_ref().filter(|room| room.may_hold(spec)).and_then(|room| {
         let beyond = |machine: &Machine| {
             let all: Vec<Machine> = others.iter().cloned().chain([machine.clone()]).collect();
             Machine::try_from(spec.covering(&all)).map_or(0, |machine| room.beyond(&machine))
         };
         search::compile_on_board(program, spec, &beyond).ok()
     });
-    on_board.map_or_else(|| search::compile_fitted(program, spec), Ok)
+    on_board.map_or_else(|| search::compile_fitted_without(program, spec, wanted.without), Ok)
 }
 
 /// Accumulators and tables, which follow from the programs alone.

@@ -4,7 +4,7 @@ pub(super) mod library;
 
 use super::expr::Expr;
 use super::fold::called;
-use crate::tensor::{Binary, Element, Function, Node, Program, Tensor, Unary};
+use crate::tensor::{Aggregate, Binary, Element, Function, Node, Program, Role, Tensor, Unary};
 
 /// Leave one comparison, `l < 0`, and no other logic.
 ///
@@ -21,6 +21,7 @@ use crate::tensor::{Binary, Element, Function, Node, Program, Tensor, Unary};
 ///
 /// Exact in fixed point, too: the difference is compared before it is rounded, and products with 0 and 1 are not rounded.
 pub fn rewrite_logic(program: &Program) -> Program {
+    let known = Known { tensors: &program.tensors, bits: &bits(program) };
     let mut result = program.clone();
     for nest in &mut result.nests {
         let is_logic = |node: &Node| match node {
@@ -30,26 +31,65 @@ pub fn rewrite_logic(program: &Program) -> Program {
             _ => false,
         };
         if nest.body.nodes.iter().any(is_logic) {
-            nest.body = Expr::from_body(&nest.body).map(&mut |e| rewrite(e, &program.tensors)).to_body();
+            nest.body = Expr::from_body(&nest.body).map(&mut |e| rewrite(e, known)).to_body();
         }
     }
     result
 }
 
+/// What is known of values before they are computed.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    tensors: &'a [Tensor],
+    /// Tensors that hold only 0 and 1.
+    bits: &'a [bool],
+}
+
+/// Tensors that hold only 0 and 1: constants, and those that only comparisons and logic are written to. Who chooses by one of their elements
+/// need not compare it with 0 again.
+fn bits(program: &Program) -> Vec<bool> {
+    let mut written: Vec<Option<bool>> = vec![None; program.tensors.len()];
+    for nest in &program.nests {
+        let bit = nest.aggregate == Aggregate::Assign && is_logical(nest.body.nodes.last());
+        let all = written[nest.out.0].get_or_insert(true);
+        *all &= bit;
+    }
+    let tensors = program.tensors.iter().zip(written);
+    let holds_bits = |(tensor, written): (&Tensor, Option<bool>)| match &tensor.role {
+        Role::Parameter(values) => values.iter().all(|value| *value == 0.0 || *value == 1.0),
+        // Others have values that nothing here writes.
+        Role::Temporary | Role::Output => written == Some(true),
+        _ => false,
+    };
+    tensors.map(holds_bits).collect()
+}
+
+/// Whether the rewriting makes 0 or 1 of it.
+fn is_logical(node: Option<&Node>) -> bool {
+    use Binary::{And, Eq, Ge, Gt, Le, Lt, Ne, Or};
+    match node {
+        Some(Node::Binary(operation, ..)) => matches!(operation, And | Eq | Ge | Gt | Le | Lt | Ne | Or),
+        Some(Node::Unary(operation, _)) => *operation == Unary::Not,
+        Some(Node::Cast(element, _)) => *element == Element::Bool,
+        _ => false,
+    }
+}
+
 /// Whether a value is a whole number, whatever the operands are.
-fn is_whole(e: &Expr, tensors: &[Tensor]) -> bool {
+fn is_whole(e: &Expr, known: Known<'_>) -> bool {
+    let tensors = known.tensors;
     match e {
         Expr::Constant(value) => libm::trunc(*value) == *value,
         Expr::Iterator(_) => true,
         Expr::Read(tensor, _) | Expr::Gather(tensor, _) => tensors[tensor.0].element != Element::Real,
-        Expr::Unary(_, a) => is_whole(a, tensors),
+        Expr::Unary(_, a) => is_whole(a, known),
         Expr::Binary(operation, a, b) => match operation {
             Binary::Div | Binary::DivControlled => false,
             Binary::DivFloor | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => true,
-            _ => is_whole(a, tensors) && is_whole(b, tensors),
+            _ => is_whole(a, known) && is_whole(b, known),
         },
-        Expr::Select(parts) => is_whole(&parts[1], tensors) && is_whole(&parts[2], tensors),
-        Expr::Cast(element, a) => *element != Element::Real || is_whole(a, tensors),
+        Expr::Select(parts) => is_whole(&parts[1], known) && is_whole(&parts[2], known),
+        Expr::Cast(element, a) => *element != Element::Real || is_whole(a, known),
         Expr::Call(function, _) => *function == Function::Floor,
     }
 }
@@ -86,19 +126,20 @@ pub(super) fn choose(condition: Expr, yes: Expr, no: Expr) -> Expr {
 }
 
 /// Whether the value can only be 0 or 1.
-fn is_bit(e: &Expr) -> bool {
+fn is_bit(e: &Expr, known: Known<'_>) -> bool {
     match e {
+        Expr::Read(tensor, _) => known.bits[tensor.0],
         Expr::Constant(value) => *value == 0.0 || *value == 1.0,
         Expr::Binary(Binary::Lt, ..) => true,
-        Expr::Binary(Binary::Mul, a, b) => is_bit(a) && is_bit(b),
-        Expr::Binary(Binary::Sub, a, b) => matches!(**a, Expr::Constant(1.0)) && is_bit(b),
+        Expr::Binary(Binary::Mul, a, b) => is_bit(a, known) && is_bit(b, known),
+        Expr::Binary(Binary::Sub, a, b) => matches!(**a, Expr::Constant(1.0)) && is_bit(b, known),
         _ => false,
     }
 }
 
 /// The truth of a value: itself if it is a bit, else whether it differs from 0.
-fn truth(e: Expr) -> Expr {
-    if is_bit(&e) {
+fn truth(e: Expr, known: Known<'_>) -> Expr {
+    if is_bit(&e, known) {
         return e;
     }
     Expr::add(negative(e.clone()), negative(Expr::neg(e)))
@@ -114,7 +155,7 @@ fn limits(bits: u32, signed: bool) -> (f64, f64) {
 }
 
 /// What a value can be by its form alone; everything, if that says nothing.
-fn bounds(e: &Expr, tensors: &[Tensor]) -> (f64, f64) {
+fn bounds(e: &Expr, known: Known<'_>) -> (f64, f64) {
     let of = |element: Element| match element {
         Element::Real => (f64::NEG_INFINITY, f64::INFINITY),
         Element::Int { bits, signed } => limits(bits, signed),
@@ -122,17 +163,17 @@ fn bounds(e: &Expr, tensors: &[Tensor]) -> (f64, f64) {
     };
     match e {
         Expr::Constant(value) => (*value, *value),
-        Expr::Read(tensor, _) | Expr::Gather(tensor, _) => of(tensors[tensor.0].element),
+        Expr::Read(tensor, _) | Expr::Gather(tensor, _) => of(known.tensors[tensor.0].element),
         Expr::Cast(element, _) => of(*element),
-        _ if is_bit(e) => (0.0, 1.0),
+        _ if is_bit(e, known) => (0.0, 1.0),
         _ => of(Element::Real),
     }
 }
 
 /// Truncated, and clipped to the limits of its type.
-fn integer(a: Expr, (low, high): (f64, f64), tensors: &[Tensor]) -> Expr {
-    let (least, most) = bounds(&a, tensors);
-    let whole = if is_whole(&a, tensors) { a } else { library::written_out(Function::Trunc, vec![a]) };
+fn integer(a: Expr, (low, high): (f64, f64), known: Known<'_>) -> Expr {
+    let (least, most) = bounds(&a, known);
+    let whole = if is_whole(&a, known) { a } else { library::written_out(Function::Trunc, vec![a]) };
     let clipped = |value: Expr, below: bool, limit: f64| {
         let limit = Expr::Constant(limit);
         let outside = if below { less(value.clone(), limit.clone()) } else { less(limit.clone(), value.clone()) };
@@ -142,9 +183,9 @@ fn integer(a: Expr, (low, high): (f64, f64), tensors: &[Tensor]) -> Expr {
     if most > high && high < WORDS_END - 1.0 { clipped(whole, false, high) } else { whole }
 }
 
-fn rewrite(e: Expr, tensors: &[Tensor]) -> Expr {
+fn rewrite(e: Expr, known: Known<'_>) -> Expr {
     match e {
-        Expr::Unary(Unary::Not, a) => not(truth(*a)),
+        Expr::Unary(Unary::Not, a) => not(truth(*a, known)),
         Expr::Binary(operation, a, b) => {
             let (a, b) = (*a, *b);
             match operation {
@@ -154,8 +195,8 @@ fn rewrite(e: Expr, tensors: &[Tensor]) -> Expr {
                 Binary::Le => not(less(b, a)),
                 Binary::Ne => Expr::add(less(a.clone(), b.clone()), less(b, a)),
                 Binary::Eq => not(Expr::add(less(a.clone(), b.clone()), less(b, a))),
-                Binary::And => Expr::mul(truth(a), truth(b)),
-                Binary::Or => not(Expr::mul(not(truth(a)), not(truth(b)))),
+                Binary::And => Expr::mul(truth(a, known), truth(b, known)),
+                Binary::Or => not(Expr::mul(not(truth(a, known)), not(truth(b, known)))),
                 Binary::Min => choose(less(a.clone(), b.clone()), a, b),
                 Binary::Max => choose(less(a.clone(), b.clone()), b, a),
                 Binary::RemFloor => {
@@ -167,15 +208,15 @@ fn rewrite(e: Expr, tensors: &[Tensor]) -> Expr {
         }
         Expr::Select(parts) => {
             let [condition, yes, no] = *parts;
-            choose(truth(condition), yes, no)
+            choose(truth(condition, known), yes, no)
         }
         Expr::Call(function, arguments) => match called(function, &arguments) {
             Some(value) => Expr::Constant(value),
             None => library::written_out(function, arguments),
         },
         Expr::Cast(Element::Real, a) => *a,
-        Expr::Cast(Element::Bool, a) => truth(*a),
-        Expr::Cast(Element::Int { bits, signed }, a) => integer(*a, limits(bits, signed), tensors),
+        Expr::Cast(Element::Bool, a) => truth(*a, known),
+        Expr::Cast(Element::Int { bits, signed }, a) => integer(*a, limits(bits, signed), known),
         other => other,
     }
 }

@@ -1,6 +1,5 @@
 //! An array that remembers what it did in each cycle.
 
-use arch::Machine;
 use arch::timing;
 use sim::array::Array;
 use sim::array::watch::Observation;
@@ -23,8 +22,7 @@ pub(super) struct Watched {
 
 impl Watched {
     /// A grid whose PU 0 is watched.
-    pub(super) fn new(machine: &Machine) -> Watched {
-        let mut array = Array::new(machine);
+    pub(super) fn new(mut array: Array) -> Watched {
         array.watch(0);
         Watched { array, seen: Vec::new() }
     }

@@ -13,6 +13,7 @@ use crate::report::page::charts;
 use arch::Image;
 use schemars::JsonSchema;
 use serde::Serialize;
+use sim::array::Array;
 use sim::train::engine::{Engine, Model};
 use sim::waves::signals::{self, Kind, Moment, Ports, Value};
 use std::fmt::Write;
@@ -68,7 +69,7 @@ pub struct Trace {
 pub fn watch(design: &Design, model: &Model, source: &str) -> Result<Waveform, Failure> {
     let maker = EngineMaker::new(Rung::Array, &design.lowered, Some(&design.images), &())?;
     let image = maker.image(Which::Full).expect("a training has updates");
-    let mut watched = Watched::new(&design.images.machine);
+    let mut watched = Watched::new(Array::new(&design.images.machine));
     let mut device = maker.device(&mut watched, Which::Full, &design.samples.signature);
     device.load(model);
     device.run(&design.steps(BEFORE as usize + 1 + AFTER))?;

@@ -1,0 +1,67 @@
+//! What leaves the PEs with the last beat of a sum: words on their way into a pad, partial results on their way through the trees.
+
+use super::{Landing, Lanes, TreeSums, at, joined};
+use crate::array::stream::Beat;
+use crate::array::values::Values;
+use arch::isa::{AluInstruction, Combine, Factor, Pad, Start, Tiles};
+use arch::timing::{self, Unit};
+
+impl<V: Values> Lanes<V> {
+    /// A beat whose sums begin and end with it and only leave. One PE of a row sends: no other makes a sum, since nobody would see it.
+    pub(super) fn emit(&mut self, beat: &Beat<AluInstruction>, places: &[usize; 4]) {
+        let i = &beat.instruction;
+        let Lanes { values, pads, taken, machine, .. } = self;
+        let columns = machine.pes_per_pu() as usize;
+        let nothing = values.nothing(i.combine);
+        let mut rows = vec![nothing.clone(); machine.pus() as usize];
+        for (number, (row, taken)) in rows.iter_mut().zip(taken.chunks(columns)).enumerate() {
+            for column in (0..columns).filter(|&column| taken[column]) {
+                let word = |pad: Pad| pads[pad as usize][places[pad as usize] + number * columns + column];
+                let mut sum = match i.c {
+                    Start::Zero => nothing.clone(),
+                    Start::Immediate => {
+                        let start = values.constant(i.immediate_c);
+                        values.start(start, i.align)
+                    }
+                    Start::Pad(pad) => values.start(word(pad), i.align),
+                };
+                let b = match i.b {
+                    Factor::Immediate => values.constant(i.immediate_b),
+                    Factor::Pad(pad) => word(pad),
+                };
+                match i.combine {
+                    Combine::Add => values.add(&mut sum, word(i.a), b),
+                    Combine::Subtract => values.subtract(&mut sum, word(i.a), b),
+                    extreme => values.compare(extreme, &mut sum, word(i.a), b),
+                }
+                values.join(i.combine, row, &sum);
+            }
+        }
+        self.send(beat, rows);
+    }
+
+    /// Into the trees.
+    fn send(&mut self, beat: &Beat<AluInstruction>, rows: Vec<V::Sum>) {
+        let row_cycle = self.now + timing::alu_to_root(&self.machine, Unit::Row);
+        let AluInstruction { combine, emit, .. } = beat.instruction;
+        self.trees.push_back(TreeSums { row_cycle, rows, combine, emit, of: beat.number });
+    }
+
+    /// The sums of a beat, when it was their last: into a pad, into the trees.
+    pub(super) fn finish(&mut self, beat: &Beat<AluInstruction>, last_tile: bool) {
+        let i = &beat.instruction;
+        if i.tree {
+            let (values, columns) = (&mut self.values, self.machine.pes_per_pu() as usize);
+            let rows = self.accumulators.chunks(columns).map(|sums| joined(values, i.combine, sums)).collect();
+            self.send(beat, rows);
+        }
+        let Some(pad) = i.write.filter(|_| last_tile || i.tiles == Tiles::Every) else { return };
+        let (mut words, mut taken) = self.spare.pop().unwrap_or_default();
+        words.clear();
+        taken.clear();
+        taken.extend_from_slice(&self.taken);
+        self.saturated |= self.values.finish(&self.accumulators, &self.taken, i.finish, i.shift, &mut words);
+        let address = at(&i.destination, &beat.counters, self.depth(pad));
+        self.landings.push_back(Landing { cycle: self.now + timing::ALU_WRITE, pad, address, words, taken });
+    }
+}

@@ -1,0 +1,88 @@
+//! Each means makes some program faster, and no word depends on it.
+
+use arch::machine::MachineSpec;
+use compiler::canonical::{Batch, Keep, Options};
+use compiler::language::{self, Language};
+use compiler::means::{Means, Without};
+use compiler::tensor::Role;
+use sim::array::Array;
+use sim::benchmarks::{self, Prepared};
+use sim::grid::Stalls;
+use sim::ladder::{Climb, Values};
+use sim::pace::cycles_per_step;
+
+/// A function on 8 x 8 PEs with 16 words of input and 8 of output per cycle, and values between -1 and 1.
+fn function(text: &str) -> impl Fn(Without) -> Climb + '_ {
+    move |without| {
+        let options = language::Options::default();
+        let (program, _) = language::parse(Language::TensorComprehensions, text, &options).unwrap();
+        let inputs = program.tensors.iter().filter(|tensor| tensor.role == Role::Input);
+        let value = |n: u32| f64::from((n * 7919 + 13) % 257) / 128.0 - 1.0;
+        let values: Values = inputs
+            .map(|tensor| (tensor.name.clone(), (0..tensor.shape.iter().product()).map(value).collect()))
+            .collect();
+        let results = program.tensors.iter().filter(|tensor| tensor.role == Role::Output);
+        let names = results.map(|tensor| tensor.name.clone()).collect();
+        let options = Options { keep: Keep::Prediction { names }, batch: Batch::SINGLE };
+        let (lines, stream_words, output_words) = (Some(8), Some(16), Some(8));
+        let spec = MachineSpec { pus: lines, pes_per_pu: lines, stream_words, output_words, ..MachineSpec::default() };
+        Climb::new_without(&program, &options, &Values::new(), &[values.clone(), values], &spec, without).unwrap()
+    }
+}
+
+/// A training, sample by sample, on as many PEs.
+fn training<'a>(text: &'a str, set: &str) -> impl Fn(Without) -> Climb + 'a {
+    let table = format!(
+        "[[benchmark]]\nname = 'training'\nprogram = 'program.t'\nset = {{ {set} }}\nruns = [{{ pus = 8, pes_per_pu = 8 }}]\n"
+    );
+    let benchmark = benchmarks::read(&table).unwrap().remove(0);
+    move |without| Prepared::new_without(&benchmark, &benchmark.runs[0], text, without).unwrap().climb
+}
+
+/// Cycles from step to step with and without a means; both with the right words, and near the same real numbers.
+fn cycles(means: Means, climbed: impl Fn(Without) -> Climb) -> (f64, f64) {
+    let one = |without: Without| {
+        let climb = climbed(without);
+        let words = climb.run(Array::new(&climb.image().machine), Stalls::none());
+        let words = words.unwrap_or_else(|fall| panic!("{means}: {fall}")).words;
+        assert!(words > 0, "{means}");
+        let cycles = |grid: fn(&arch::Machine) -> Array| cycles_per_step(climb.image(), || grid(machine)).unwrap();
+        // Who only counts cycles needs no words.
+        assert_eq!(cycles(Array::new), cycles(Array::without_words), "{means}");
+        (cycles(Array::without_words), climb.distance)
+    };
+    let ((with, near), (less, distance)) = (one(Without::NOTHING), one(Without::from_iter([means])));
+    // A quotient by products may be rounded to the other side.
+    assert!((near - distance).abs() <= 1.0, "{means}: {near} and {distance} last places from golden");
+    (with, less)
+}
+
+const RECOMMENDER: &str = include_str!("../../../programs/recommender.t");
+const NETWORK: &str = include_str!("../../../programs/backpropagation4.t");
+const MLP: &str = include_str!("../../../programs/kernels/mlp.tc");
+
+#[test]
+fn each_makes_a_program_faster() {
+    let of = |text: &str, means: Means| cycles(means, function(text));
+    let digits = "def f(float(64,64) A, float(4096) B) -> (C) { F(k) = A(k / 64, k % 64) where k in 0:4096  \
+                  C(k) = F(k) * B(k) where k in 0:4096 }";
+    let quotients = "def f(float(16,32) E, float(16,32) S) -> (P) { T(i) +=! S(i,j) * S(i,j)  P(i,j) = E(i,j) / T(i) }";
+    for means in Means::all() {
+        let (with, without) = match means {
+            Means::Digits => of(digits, means),
+            Means::Quotients => of(quotients, means),
+            Means::Windows => {
+                of("def f(float(66) X, float(3) H) -> (Y) { Y(n) +=! X(n+k) * H(k) where n in 0:64 }", means)
+            }
+            Means::Blocks => {
+                of("def f(float(527) X, float(16) H) -> (Y) { Y(n) +=! X(n+k) * H(k) where n in 0:512 }", means)
+            }
+            Means::Doubles => of("def f(float(16,16) A) -> (C) { C(i,j) +=! A(i,k) * A(k,j) }", means),
+            Means::Loading => of("def f(float(16,16) X, float(16,16) A) -> (C) { C(i,j) +=! X(i,k) * A(k,j) }", means),
+            Means::Columns => of(MLP, means),
+            Means::Pieces | Means::Order => cycles(means, training(RECOMMENDER, "m = 138, n = 130, k = 10")),
+            Means::Reshards | Means::Padding => cycles(means, training(NETWORK, "l1 = 65, l2 = 129, l3 = 65, l4 = 11")),
+        };
+        assert!(with < without, "{means}: {with} cycles with it, {without} without");
+    }
+}
