@@ -323,7 +323,7 @@ impl Project {
 
     /// What images are made for.
     pub fn wanted(&self) -> Wanted {
-        Wanted { spec: self.spec(), board: self.room() }
+        Wanted { spec: self.spec(), board: self.room(), machines: None }
     }
 
     /// What words look like, and what the user decided about them.

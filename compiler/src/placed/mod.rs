@@ -7,6 +7,7 @@
 //! | file | decides |
 //! |---|---|
 //! | [`tile`] | in how many steps a batch runs |
+//! | [`shares`] | what of a batch each of several machines does |
 //! | [`windows`] | which inputs are sent once for each place that reads them (im2col) |
 //! | [`doubles`] | which tensors are there twice, for two ways in which they are read |
 //! | [`pieces`] | where an index that does not fill the grid evenly is cut |
@@ -37,6 +38,7 @@ pub(crate) mod padding;
 pub(crate) mod pieces;
 pub(crate) mod place;
 pub(crate) mod reshard;
+pub mod shares;
 pub(crate) mod slices;
 pub(crate) mod text;
 pub(crate) mod tile;

@@ -36,6 +36,8 @@ pub struct Wanted {
     pub spec: MachineSpec,
     /// The board that it is to fit: as little hardware as the programs need, and no more than there is.
     pub board: Option<Room>,
+    /// The batches of the first program are divided over so many machines, each with some of their tiles.
+    pub machines: Option<u32>,
 }
 
 /// A machine, and the image of each program for it.
@@ -66,7 +68,7 @@ pub fn fit(programs: &[&Program], wanted: &Wanted) -> Result<Fitted, Unfit> {
     let mut machines: Vec<Machine> = Vec::new();
     let mut compiled: Vec<Compiled> = Vec::new();
     for (number, program) in programs.iter().enumerate() {
-        let alone = alone(program, &spec, &machines, wanted.board.as_ref()).map_err(about(number))?;
+        let alone = alone(program, &spec, &machines, wanted, number).map_err(about(number))?;
         machines.push(alone.image.machine.clone());
         compiled.push(alone);
     }
@@ -74,7 +76,7 @@ pub fn fit(programs: &[&Program], wanted: &Wanted) -> Result<Fitted, Unfit> {
     for (number, program) in programs.iter().enumerate() {
         if machines[number] != common {
             let spec = MachineSpec::from(common.clone());
-            compiled[number] = alone(program, &spec, &[], wanted.board.as_ref()).map_err(about(number))?;
+            compiled[number] = alone(program, &spec, &[], wanted, number).map_err(about(number))?;
         }
     }
     if wanted.board.is_none() {
@@ -86,8 +88,17 @@ pub fn fit(programs: &[&Program], wanted: &Wanted) -> Result<Fitted, Unfit> {
 }
 
 /// The image of one program on a machine that also has what others need: one that the board holds, if there is one.
-fn alone(program: &Program, spec: &MachineSpec, others: &[Machine], board: Option<&Room>) -> Result<Compiled, Refusal> {
-    let on_board = board.filter(|room| room.may_hold(spec)).and_then(|room| {
+fn alone(
+    program: &Program,
+    spec: &MachineSpec,
+    others: &[Machine],
+    wanted: &Wanted,
+    number: usize,
+) -> Result<Compiled, Refusal> {
+    if let (Some(machines), 0) = (wanted.machines, number) {
+        return search::compile_divided(program, spec, machines);
+    }
+    let on_board = wanted.board.as_ref().filter(|room| room.may_hold(spec)).and_then(|room| {
         let beyond = |machine: &Machine| {
             let all: Vec<Machine> = others.iter().cloned().chain([machine.clone()]).collect();
             Machine::try_from(spec.covering(&all)).map_or(0, |machine| room.beyond(&machine))
