@@ -7,12 +7,13 @@
 //! with E-BACKEND; nothing is silently spilled or approximated.
 
 mod build;
+mod divided;
 mod fitted;
 mod limits;
 pub mod passes;
 mod steps;
 
-pub use fitted::{compile_fitted, compile_fitted_without, compile_on_board};
+pub use fitted::{compile_divided, compile_fitted, compile_fitted_without, compile_on_board};
 pub use limits::Beyond;
 pub use steps::Step;
 

@@ -4,9 +4,10 @@
 //!     model, steps ──pack by Image::model_in, step_in──▶ beats ──▶ grid ──▶ words ──unpack by step_out, model_out──▶ tensors
 //!
 //! This is the driver of the accelerator. The simulators and a board differ only in the [`Grid`] behind it. [`played`] feeds a grid from
-//! the sample store before it.
+//! the sample store before it; [`shares`] gives it some tiles of a batch.
 
 pub mod played;
+pub mod shares;
 
 use crate::grid::{Grid, Host, Stalls};
 use arch::image::Feed;

@@ -19,7 +19,8 @@ use sim::train::settings::{Order, Reduction};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use values::{
-    parse_gaussian, parse_jobs, parse_key, parse_range, parse_separator, parse_setting, parse_split, parse_timeout,
+    parse_gaussian, parse_jobs, parse_key, parse_range, parse_ranks, parse_separator, parse_setting, parse_split,
+    parse_timeout,
 };
 use workbench::{Choices, Failure};
 
@@ -292,6 +293,12 @@ pub struct Train {
     /// Use only the first N rows of the training and test parts; or, with a name, a limit of the tool: see `check`
     #[arg(long, value_name = "N|NAME=N", value_parser = RowsOrLimit::parse)]
     pub limit: Vec<RowsOrLimit>,
+    /// So many threads share the samples of every batch (fixed, array)
+    #[arg(long, value_name = "N", value_parser = parse_ranks)]
+    pub ranks: Option<usize>,
+    /// How long a rank waits for the others
+    #[arg(long, value_name = "SECONDS", default_value_t = 25.0, value_parser = parse_timeout, requires = "ranks")]
+    pub rank_timeout: f64,
     /// Random stalls on both streams (array, rtl); change the cycle count and nothing else
     #[arg(long, value_name = "SEED")]
     pub stalls: Option<u64>,

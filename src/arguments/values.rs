@@ -235,6 +235,10 @@ pub(super) fn parse_timeout(text: &str) -> Result<f64, String> {
     }
 }
 
+pub(super) fn parse_ranks(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|ranks| (1..=256).contains(ranks)).ok_or_else(|| "between 1 and 256".to_owned())
+}
+
 pub(super) fn parse_range(text: &str) -> Result<Range<u64>, String> {
     let bound =
         |text: &str| text.trim().parse::<u64>().map_err(|_| format!("`{text}` is not a number; write FROM..TO"));

@@ -42,6 +42,10 @@ fn quoted(word: &str) -> String {
 /// Write the report of a training.
 pub fn run(global: &Global, options: &Report, talk: &Talk) -> Result<(), Failure> {
     let train = &options.train;
+    if train.ranks.is_some() {
+        let says = "a report is about one machine, whose weights are those of any number of ranks: leave --ranks out";
+        return Err(Failure::Usage(says.to_owned()));
+    }
     let project = subject::project(global, train.program.as_deref(), &train.limits().into())?;
     let folder = global.out.clone().unwrap_or_else(|| Path::new("out").join(project.name()));
     // What `bitstream` has left there.

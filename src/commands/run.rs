@@ -51,6 +51,11 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
     if options.train.engine != EngineName::Array || options.train.stalls.is_some() {
         return Err(Failure::Usage("`run` uses the board: --engine and --stalls are for `train` and `sim`".to_owned()));
     }
+    if options.train.ranks.is_some() {
+        let says =
+            "ranks do not run on boards: the hardware does not hand out the sums of a batch yet; `train --ranks`";
+        return Err(Failure::Usage(says.to_owned()));
+    }
     // What is wrong with the arguments is said before a port is opened; the config knows the rate of its board.
     let entry = Entry {
         function: options.function.clone(),

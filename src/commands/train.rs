@@ -6,8 +6,10 @@ use crate::output::{self, Talk};
 use crate::subject;
 use crate::training_talk::TrainingTalk;
 use sim::train::engine::Comparison;
+use std::time::Duration;
 use workbench::checkpoint::Checkpoint;
 use workbench::documents::Document;
+use workbench::ranks::on_threads;
 use workbench::report::trained::{document, table};
 use workbench::report::{self, Number, numbers_text};
 use workbench::samples::{Choice, Samples, read_table};
@@ -36,7 +38,7 @@ pub fn train_on(global: &Global, options: &Train, board: Option<&AttachedBoard>,
     }
     let training = prepared(project, options, talk)?;
     let rung = if board.is_some() { Rung::Board } else { options.engine.into() };
-    let outcome = trained(&training, &How { rung, stalls: options.stalls, board, curves: false }, options, talk)?;
+    let outcome = trained(&training, &How { stalls: options.stalls, board, ..How::on(rung) }, options, talk)?;
     let project = &training.project;
     let failed = failure(&outcome, options);
     if let Some(path) = &options.save {
@@ -108,7 +110,14 @@ pub fn trained(training: &Training, how: &How<'_>, options: &Train, talk: &Talk)
     let begun = options.resume.as_deref();
     let begun = begun.map(|path| Checkpoint::load(path, &training.identity(how), weights)).transpose()?;
     let kept = options.checkpoint.as_deref().or(options.resume.as_deref());
-    let outcome = training.run(how, begun, &TrainingTalk::new(talk, kept));
+    let progress = TrainingTalk::new(talk, kept);
+    let outcome = match options.ranks {
+        Some(count) => {
+            let patience = Duration::from_secs_f64(options.rank_timeout);
+            on_threads(training, how, (count, patience), begun.as_ref(), &progress)
+        }
+        None => training.run(how, begun, &progress),
+    };
     if let (Err(Failure::Interrupted), Some(path)) = (&outcome, kept) {
         let path = path.display();
         talk.say(format!("the epochs that are done are kept: the same command with --resume {path} goes on"));

@@ -149,14 +149,14 @@ pub struct Images {
 }
 
 impl Images {
-    /// Compile all programs for one machine, which is fitted to them.
+    /// Compile all programs for one machine, which is fitted to them; the batches of a training are divided over so many `machines`.
     ///
     /// # Errors
     /// The program does not fit (with the smallest machine that would do), or the machine cannot do it.
-    pub fn compile(project: &Project, lowered: &Lowered) -> Result<Images, Failure> {
+    pub fn compile(project: &Project, lowered: &Lowered, machines: Option<u32>) -> Result<Images, Failure> {
         let programs: Vec<&fixed::Program> =
             lowered.full.iter().chain(&lowered.rest).chain([&lowered.predict]).collect();
-        let Fitted { machine, compiled } = fitted(project, &programs, &project.wanted())?;
+        let Fitted { machine, compiled } = fitted(project, &programs, &Wanted { machines, ..project.wanted() })?;
         let mut compiled = compiled.into_iter();
         let mut next = || compiled.next().expect("each program has its image");
         let full = lowered.full.as_ref().map(|_| next());

@@ -102,7 +102,7 @@ pub fn text_after(project: &Project, given: Given<'_>, name: &str, progress: &dy
             let (training, ranges) = prepare(project, data, asked, progress)?;
             let lowered = Lowered::new(project, &training.programs, &ranges, progress)?;
             let full = lowered.full.as_ref().expect("a training has updates");
-            let compile = || Ok(Images::compile(project, &lowered)?.full.expect("a training has updates"));
+            let compile = || Ok(Images::compile(project, &lowered, None)?.full.expect("a training has updates"));
             text_of(name, full, compile)
         }
         Given::Training(data, asked) => {

@@ -94,7 +94,7 @@ pub mod writing;
 pub use failure::drawing;
 pub use images::{design, fit, resources, room, subject};
 pub use project::{board, config, library, plan, recipe, resident, sdram, settings};
-pub use training::{checkpoint, engines, model_file, prediction, widths};
+pub use training::{checkpoint, engines, model_file, prediction, ranks, widths};
 
 pub use design::Design;
 pub use engines::Rung;

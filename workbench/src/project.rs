@@ -332,7 +332,7 @@ impl Project {
 
     /// What images are made for.
     pub fn wanted(&self) -> Wanted {
-        Wanted { spec: self.spec(), board: self.room(), without: self.without }
+        Wanted { spec: self.spec(), board: self.room(), without: self.without, machines: None }
     }
 
     /// What words look like, and what the user decided about them.

@@ -237,7 +237,7 @@ pub fn training(case: &Case, run: &Run, progress: &dyn Progress) -> Result<Train
 /// # Errors
 /// As [`Training::run`].
 pub fn target(training: &Training, progress: &dyn Progress) -> Result<Target, Failure> {
-    let how = How { rung: Rung::Array, stalls: None, board: None, curves: true };
+    let how = How { curves: true, ..How::on(Rung::Array) };
     let outcome = training.run(&how, None, progress)?;
     let (golden, array) = (&outcome.results[0].curve, &outcome.last().curve);
     let last = golden.last().and_then(|point| point.test);

@@ -8,6 +8,7 @@ pub mod checkpoint;
 pub mod engines;
 pub mod model_file;
 pub mod prediction;
+pub mod ranks;
 pub mod widths;
 
 use crate::checkpoint::{Best, Checkpoint, Reached};
@@ -26,11 +27,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sim::train::engine::{Comparison, Engine, EngineError, Model, Step};
 use sim::train::metrics::{Confusion, Metrics};
+use sim::train::ranks::Communicator;
 use sim::train::rate::Shape;
 use sim::train::{Engines, Schedule, Trained, initial_model, predict, predict_on, resume};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::rc::Rc;
 
 /// Everything that is known before a training: no machine decides it.
 #[derive(Clone)]
@@ -60,12 +63,14 @@ pub struct How<'a> {
     pub board: Option<&'a AttachedBoard>,
     /// Whether the weights of every epoch are judged.
     pub curves: bool,
+    /// The ranks that share the batches, of which this is one.
+    pub ranks: Option<&'a Rc<dyn Communicator>>,
 }
 
 impl How<'_> {
     /// Down to this rung, and nothing else.
     pub fn on(rung: Rung) -> Self {
-        How { rung, stalls: None, board: None, curves: false }
+        How { rung, stalls: None, board: None, curves: false, ranks: None }
     }
 }
 
@@ -199,6 +204,9 @@ impl Training {
     /// It diverges, does not fit, a tool is missing, it is cancelled.
     pub fn run(&self, how: &How<'_>, begun: Option<Checkpoint>, progress: &dyn Progress) -> Result<Outcome, Failure> {
         let _listening = Listening::begin(progress);
+        if let Some(all) = how.ranks {
+            ranks::check(self, how, all.as_ref())?;
+        }
         let mut kept = begun.unwrap_or_else(|| Checkpoint::new(self.identity(how)));
         let mut golden = engines::golden(&self.programs, &self.samples.signature);
         let reals = self.achieve(Rung::Golden, how, &mut golden, &mut kept, progress)?;
@@ -215,7 +223,7 @@ impl Training {
         };
         if how.rung != Rung::Golden {
             let (project, programs, samples) = (&self.project, &self.programs, &self.samples);
-            let options = engines::Options { stalls: how.stalls, board: how.board };
+            let options = engines::Options { stalls: how.stalls, board: how.board, ranks: how.ranks };
             let (mut lower, lowered) =
                 engines::lower(how.rung, project, programs, samples, &outcome.ranges, options, progress)?;
             let before = kept.lower.get_or_insert_with(Reached::default).clone();

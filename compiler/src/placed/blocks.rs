@@ -173,12 +173,11 @@ fn in_blocks(whole: &Program, candidate: usize, machine: &Machine) -> Option<Pro
         });
     }
     let (mut fixed, mut pieces) = (program.clone(), whole.pieces.clone());
-    for id in 0..program.tensors.len() {
+    for (id, (tensor, piece)) in fixed.tensors.iter_mut().zip(&mut pieces).enumerate() {
         let Some(d) = cut.dimension(TensorId(id)) else { continue };
-        let shape = &mut fixed.tensors[id].shape;
-        shape[d] = count;
-        shape.insert(d + 1, cut.size as u32);
-        if let Some(piece) = &mut pieces[id] {
+        tensor.shape[d] = count;
+        tensor.shape.insert(d + 1, cut.size as u32);
+        if let Some(piece) = piece {
             piece.index.iter_mut().for_each(|form| *form = Cut::behind(form, Some(d), cut.size));
         }
     }

@@ -7,6 +7,7 @@
 //! | file | decides |
 //! |---|---|
 //! | [`tile`] | in how many steps a batch runs |
+//! | [`shares`] | what of a batch each of several machines does |
 //! | [`windows`] | which inputs are sent once for each place that reads them (im2col) |
 //! | [`blocks`] | which indices lie on the PEs in blocks, since neighbours read the same elements |
 //! | [`doubles`] | which tensors are there twice, for two ways in which they are read |
@@ -39,6 +40,7 @@ pub(crate) mod padding;
 pub(crate) mod pieces;
 pub(crate) mod place;
 pub(crate) mod reshard;
+pub mod shares;
 pub(crate) mod slices;
 pub(crate) mod text;
 pub(crate) mod tile;

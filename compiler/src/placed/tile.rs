@@ -42,6 +42,14 @@ fn samples(program: &Program, classes: &Classes) -> BTreeSet<usize> {
     inputs.filter_map(|(_, own)| own.first().copied()).collect()
 }
 
+/// Whether the results of each operation belong to a sample.
+pub(crate) fn of_samples(program: &Program) -> Vec<bool> {
+    let classes = Classes::of(program);
+    let samples = samples(program, &classes);
+    let operations = program.operations.iter().zip(&classes.iterators);
+    operations.map(|(operation, own)| own[..operation.free].iter().any(|class| samples.contains(class))).collect()
+}
+
 /// Samples of a batch: the extent of the first dimension of all inputs.
 pub(crate) fn batch(program: &Program) -> Option<u32> {
     let mut extents =

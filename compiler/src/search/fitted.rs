@@ -2,7 +2,7 @@
 
 use super::Compiled;
 use super::limits::{Beyond, Limits, OnBoard};
-use super::{Choice, Found, search};
+use super::{Choice, Found, divided, search};
 use crate::fixed::Program;
 use crate::image::refuse::{Refusal, needs_divider, needs_extremes};
 use crate::means::Without;
@@ -24,7 +24,7 @@ fn gradient_depths(spec: &MachineSpec, machine: &Machine) -> Vec<u32> {
 /// # Errors
 /// As [`super::compile`]; a specification that is not a machine is a diagnostic, too.
 pub fn compile_fitted(program: &Program, spec: &MachineSpec) -> Result<Compiled, Refusal> {
-    compile_within(program, spec, None, Without::NOTHING)
+    compile_fitted_without(program, spec, Without::NOTHING)
 }
 
 /// The same with fewer means.
@@ -32,7 +32,15 @@ pub fn compile_fitted(program: &Program, spec: &MachineSpec) -> Result<Compiled,
 /// # Errors
 /// As [`compile_fitted`].
 pub fn compile_fitted_without(program: &Program, spec: &MachineSpec, without: Without) -> Result<Compiled, Refusal> {
-    compile_within(program, spec, None, without)
+    compile_within(program, spec, None, without, &|limits| search(program, limits, Choice::Best))
+}
+
+/// The same for so many machines, each with some tiles of every batch: tiles of the size with which the slowest of them is done first.
+///
+/// # Errors
+/// As [`compile_fitted`]; the batch cannot be cut into tiles.
+pub fn compile_divided(program: &Program, spec: &MachineSpec, machines: u32) -> Result<Compiled, Refusal> {
+    compile_within(program, spec, None, Without::NOTHING, &|limits| divided::search(program, limits, machines))
 }
 
 /// The same for a machine that a board is to hold: `beyond` says what one takes too much. Placements and tiles that would need more
@@ -41,14 +49,18 @@ pub fn compile_fitted_without(program: &Program, spec: &MachineSpec, without: Wi
 /// # Errors
 /// As [`compile_fitted`]; nothing that is tried fits the board.
 pub fn compile_on_board(program: &Program, spec: &MachineSpec, beyond: Beyond<'_>) -> Result<Compiled, Refusal> {
-    compile_within(program, spec, Some(beyond), Without::NOTHING)
+    compile_within(program, spec, Some(beyond), Without::NOTHING, &|limits| search(program, limits, Choice::Best))
 }
+
+/// How an image is looked for on a machine that has room.
+type Finds<'a> = &'a dyn Fn(Limits<'_>) -> Result<Found, Refusal>;
 
 fn compile_within(
     program: &Program,
     spec: &MachineSpec,
     beyond: Option<Beyond<'_>>,
     without: Without,
+    finds: Finds<'_>,
 ) -> Result<Compiled, Refusal> {
     let machine = |spec: MachineSpec| {
         Machine::try_from(spec).map_err(|e| Refusal::unsupported(Diagnostic::global(Code::Config, e.to_string())))
@@ -67,7 +79,7 @@ fn compile_within(
     for gradient_depth in gradient_depths(spec, &machine(largest.clone())?) {
         let roomy = machine(MachineSpec { gradient_depth: Some(gradient_depth), ..largest.clone() })?;
         let limits = Limits { machine: &roomy, board: beyond.map(|beyond| OnBoard { spec, beyond }), without };
-        match search(program, limits, Choice::Best) {
+        match finds(limits) {
             Err(refusal @ Refusal::DoesNotFit { .. }) => tried = Some(Err(refusal)),
             other => {
                 tried = Some(other.map(|found| (found, roomy)));
@@ -77,7 +89,11 @@ fn compile_within(
     }
     let (found, roomy) = tried.expect("one depth at least is tried")?;
     let image = found.image(&roomy)?;
-    let used = found.words();
+    let mut used = found.words();
+    if image.tiles > 1 {
+        // Also where no sum waits: tiles are counted only where there are pads for them.
+        used.gradient = used.gradient.max(1);
+    }
     let instructions = [image.alu.len(), image.root.len(), image.moves.len(), image.load.len(), image.scalar.len()];
     let longest = instructions.into_iter().max().unwrap_or(0) as u32;
     let fitted = fitted(spec, &roomy, used, longest, !image.scalar.is_empty());

@@ -4,7 +4,9 @@
 //! which it lands, so hazards show exactly as they do in the hardware. Pads are stored word by word, all PEs side by side.
 //! What a word is, and what is done with two of them, is left to [`Values`].
 
+mod ahead;
 mod leaving;
+mod parked;
 mod seen;
 
 use super::numbers::Numbers;
@@ -14,7 +16,7 @@ use super::values::{Maker, Values};
 use super::watch::PuView;
 use arch::isa::{
     Address, AluInstruction, Combine, Factor, LEVELS, Mask, MoveInstruction, Pad, RootInstruction, ScalarInstruction,
-    Start, Tiles, gradient_bits,
+    Start,
 };
 use arch::machine::{Machine, MachineSpec};
 use arch::number::wrap;
@@ -31,6 +33,10 @@ pub(super) trait Datapath: std::fmt::Debug {
     fn saturated(&self) -> bool;
     fn clear_saturated(&mut self);
     fn reset(&mut self);
+    /// The words of the gradient pads, address by address, all PEs side by side.
+    fn parked(&mut self) -> Vec<i128>;
+    /// Put such words there.
+    fn put_back(&mut self, sums: &[i128]);
     /// Look into this PU from now on.
     fn watch(&mut self, pu: usize);
     /// What was seen in the last cycle.
@@ -229,37 +235,6 @@ impl<V: Values> Lanes<V> {
         }
     }
 
-    fn put(&mut self, pad: Pad, place: usize, word: V::Word) {
-        let before = std::mem::replace(&mut self.pads[pad as usize][place], word);
-        if self.ahead {
-            self.fresh.push((pad, place, before));
-        }
-    }
-
-    /// Pads as they were before the writes of the last cycle, or again as they are now.
-    fn exchange(&mut self) {
-        for (pad, place, word) in &mut self.fresh {
-            std::mem::swap(&mut self.pads[*pad as usize][*place], word);
-        }
-    }
-
-    /// Where pads are read ahead, the beats of this cycle see the pads of the cycle before.
-    fn look_back(&mut self) {
-        self.exchange();
-        if let Some(unit) = &mut self.unit {
-            unit.exchange();
-        }
-    }
-
-    /// After the reads of a cycle.
-    fn look_up(&mut self) {
-        self.look_back();
-        self.fresh.clear();
-        if let Some(unit) = &mut self.unit {
-            unit.fresh.clear();
-        }
-    }
-
     fn mask(&mut self, mask: &Mask, counts: &[u32; LEVELS], counters: &[u32; LEVELS]) {
         let (pus, columns) = (self.machine.pus(), self.machine.pes_per_pu());
         if *mask == Mask::all(pus, columns) {
@@ -267,12 +242,6 @@ impl<V: Values> Lanes<V> {
             return;
         }
         mask.fill(pus, columns, counts, counters, &mut self.taken);
-    }
-
-    /// First PE's place of a word of the gradient pads; `None` where there are none.
-    fn parked(&self, tiles: &Tiles, counters: &[u32; LEVELS]) -> Option<usize> {
-        let Tiles::Park(address) = tiles else { return None };
-        Some(at(address, counters, 1 << gradient_bits(&self.machine)) * self.pes)
     }
 
     /// What a beat of the alu stream does; whether it was the last one of its sums.
@@ -292,7 +261,7 @@ impl<V: Values> Lanes<V> {
             let bank = if pad == Pad::Data { bank as usize * self.machine.data_depth() as usize } else { 0 };
             (bank + at(&i.reads[pad as usize], counters, self.depth(pad))) * pes
         });
-        let parked = self.parked(&i.tiles, counters);
+        let parked = self.parked_at(&i.tiles, counters);
         if i.emit && i.tree && i.write.is_none() && first && last && parked.is_none() && self.seen.is_none() {
             self.emit(beat, &places);
             return last;
@@ -479,10 +448,7 @@ impl<V: Values> Datapath for Lanes<V> {
             let (beats, input) = self.waiting.pop_front().expect("just checked");
             // Reads of this cycle see what landed before it; those of gradient pads are a cycle later.
             let parked = self.now + timing::PARK_READ - u64::from(self.ahead);
-            while self.parking.front().is_some_and(|parking| parking.0 < parked) {
-                let (_, from, sums) = self.parking.pop_front().expect("just checked");
-                self.gradients[from..from + sums.len()].clone_from_slice(&sums);
-            }
+            self.park_until(parked);
             self.look_back();
             if let Some(beat) = &beats.alu {
                 self.alu(beat, &beats, Maker::Alu(beat.number));
@@ -568,6 +534,14 @@ impl<V: Values> Datapath for Lanes<V> {
         if let Some(unit) = &mut self.unit {
             unit.reset();
         }
+    }
+
+    fn parked(&mut self) -> Vec<i128> {
+        self.all_parked()
+    }
+
+    fn put_back(&mut self, sums: &[i128]) {
+        self.put_all(sums);
     }
 
     fn watch(&mut self, pu: usize) {

@@ -154,6 +154,23 @@ impl Array {
         self.halting = false;
     }
 
+    /// The sums of a batch that has not ended, unrounded: the words of the gradient pads, address by address, all PEs side by side (docs/machine.md,
+    /// section 8). The grid is idle.
+    pub fn sums(&mut self) -> Vec<i128> {
+        assert!(self.sequencer.idle(), "sums are handed out between runs");
+        self.datapath.parked()
+    }
+
+    /// Put sums back, modulo `2^accumulator`. The next run goes on with their batch: its first step is no first tile. The grid is idle.
+    ///
+    /// # Panics
+    /// When they are not as many as [`Array::sums`] gives.
+    pub fn go_on_with(&mut self, sums: &[i128]) {
+        assert!(self.sequencer.idle(), "sums are put back between runs");
+        self.datapath.put_back(sums);
+        self.sequencer.go_on();
+    }
+
     /// What a register of the control port holds in this cycle.
     pub fn register(&self, address: u32) -> u32 {
         let value = if address == registers::IMAGE { self.image } else { self.sequencer.read_register(address) };

@@ -107,6 +107,10 @@ impl<A: Sum> Values for Numbers<A> {
         sum.exact(self.accumulator)
     }
 
+    fn given_sum(&mut self, sum: i128) -> A {
+        A::wrapped(sum)
+    }
+
     fn nothing(&mut self, combine: Combine) -> A {
         A::wrapped(combine.identity(self.accumulator))
     }

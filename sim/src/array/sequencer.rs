@@ -68,6 +68,8 @@ pub(super) struct Sequencer {
     /// Tiles left of the batch, this one included; 0 counts as 1.
     tiles_left: u32,
     first_tile: bool,
+    /// The next run goes on with a batch.
+    goes_on: bool,
     credits: u32,
     cycles: u64,
     done: bool,
@@ -98,6 +100,7 @@ impl Sequencer {
             bank: 0,
             tiles_left: 0,
             first_tile: true,
+            goes_on: false,
             credits: machine.output_fifo(),
             cycles: 0,
             done: false,
@@ -124,6 +127,7 @@ impl Sequencer {
         self.scalar.current = None;
         self.state = RunState::Idle;
         self.asked = None;
+        self.goes_on = false;
         self.load_state = LoadState::Idle;
         self.credits = self.machine.output_fifo();
         self.cycles = 0;
@@ -222,6 +226,11 @@ impl Sequencer {
         self.done = false;
     }
 
+    /// The next run goes on with the batch whose sums are in the gradient pads.
+    pub(super) fn go_on(&mut self) {
+        self.goes_on = true;
+    }
+
     /// Begin a run.
     fn start(&mut self, flags: u32) {
         self.alu.decode(&self.machine);
@@ -235,6 +244,7 @@ impl Sequencer {
         self.steps_left = self.register(registers::STEPS);
         self.bank = 0;
         self.begin_batch();
+        self.first_tile = !std::mem::take(&mut self.goes_on);
         self.cycles = 0;
         self.state = RunState::Prime;
         self.pending_model = load_model && self.enabled(registers::ENTRY_LOAD_MODEL);

@@ -42,6 +42,14 @@ impl Datapath for Swapped {
         self.0.reset();
     }
 
+    fn parked(&mut self) -> Vec<i128> {
+        self.0.parked()
+    }
+
+    fn put_back(&mut self, sums: &[i128]) {
+        self.0.put_back(sums);
+    }
+
     fn watch(&mut self, pu: usize) {
         self.0.watch(pu);
     }

@@ -44,6 +44,10 @@ pub(crate) trait Values: Clone + std::fmt::Debug + 'static {
     fn shown(&self, word: Self::Word) -> i64;
     /// What a watcher sees of a sum.
     fn shown_sum(&self, sum: &Self::Sum) -> i128;
+    /// A sum that the host puts back.
+    fn given_sum(&mut self, _: i128) -> Self::Sum {
+        unreachable!("only numbers are put back")
+    }
 
     /// What changes no result where sums are joined in this way.
     fn nothing(&mut self, combine: Combine) -> Self::Sum;

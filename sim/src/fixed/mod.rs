@@ -6,6 +6,7 @@
 //! step to step. Sums are exact modulo `2^accumulator`; accumulators up to 64 bits are computed in machine words.
 
 pub(crate) mod address;
+pub mod divided;
 mod run;
 
 use crate::clipped::{Clipped, Count};
@@ -75,6 +76,14 @@ impl Fixed {
     /// # Panics
     /// When the number of values is not the tensor's number of elements.
     pub fn set_real(&mut self, tensor: TensorId, values: &[f64]) {
+        let clipped = self.give(tensor, values);
+        if self.counts {
+            self.given[tensor.0].add(self.steps + 1, clipped);
+        }
+    }
+
+    /// The same without a count of its own; how many words were clipped.
+    fn give(&mut self, tensor: TensorId, values: &[f64]) -> u64 {
         let fraction = self.program.tensors[tensor.0].fraction;
         let memory = &mut self.memory[tensor.0];
         assert_eq!(values.len(), memory.len(), "values of {}", self.program.tensors[tensor.0].name);
@@ -84,9 +93,7 @@ impl Fixed {
             *word = nearest;
             clipped += u64::from(saturated);
         }
-        if self.counts {
-            self.given[tensor.0].add(self.steps + 1, clipped);
-        }
+        clipped
     }
 
     /// Run every operation once.

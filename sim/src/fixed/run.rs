@@ -100,7 +100,6 @@ impl Compiled {
             let (result, saturated) = match &self.action {
                 Action::MultiplyAdd { start, align, product, combine, shift, finish } => {
                     let start = start.as_ref().map(|s| s.at(memory, &point));
-                    let negate = *combine == Combine::Subtract;
                     let sum = if combine.compares() {
                         let extreme = product
                             .as_ref()
@@ -108,20 +107,10 @@ impl Compiled {
                         let start = start.map(|start| i128::from(start) << align);
                         let all = start.into_iter().chain(extreme);
                         all.reduce(|one, other| combine.join(one, other)).expect("something is compared")
-                    } else if program.accumulator <= 64 {
-                        let sum = self.sum64(product.as_ref(), memory, &mut point);
-                        let sum = if negate { sum.wrapping_neg() } else { sum };
-                        i128::from(start.unwrap_or(0).wrapping_shl(*align).wrapping_add(sum))
                     } else {
-                        let sum = self.sum128(product.as_ref(), memory, &mut point);
-                        let sum = if negate { sum.wrapping_neg() } else { sum };
-                        (i128::from(start.unwrap_or(0)) << align).wrapping_add(sum)
+                        self.total(program, (start, align), product.as_ref(), *combine, memory, &mut point)
                     };
-                    let sum = wrap(sum, program.accumulator);
-                    match finish {
-                        Finish::Round => saturate(round_half_even(sum, *shift), word),
-                        Finish::Negative => (i64::from(sum < 0), false),
-                    }
+                    finished(sum, program, *shift, *finish)
                 }
                 Action::Product { factor, shift, one } => self.product(factor, *shift, *one, word, memory, &mut point),
                 Action::Divide { dividend, divisor, places, rounding } => {
@@ -138,6 +127,60 @@ impl Compiled {
             if !advance(&mut point[..self.free], &self.extents[..self.free]) {
                 return saturations;
             }
+        }
+    }
+
+    /// Free points: the sums that it makes.
+    pub(super) fn points(&self) -> usize {
+        if self.extents.contains(&0) { 0 } else { self.extents[..self.free].iter().product() }
+    }
+
+    /// Add to each sum what the products of this sample are, without start and rounding.
+    pub(super) fn add_to(&self, program: &Program, memory: &[Vec<i64>], sums: &mut [i128]) {
+        let Action::MultiplyAdd { product, combine, .. } = &self.action else { panic!("only sums are divided") };
+        let mut point = vec![0usize; self.extents.len()];
+        for sum in sums {
+            *sum = sum.wrapping_add(self.total(program, (None, &0), product.as_ref(), *combine, memory, &mut point));
+            advance(&mut point[..self.free], &self.extents[..self.free]);
+        }
+    }
+
+    /// Results of sums that were made elsewhere; returns how many saturated.
+    pub(super) fn conclude(&self, program: &Program, memory: &mut [Vec<i64>], sums: &[i128]) -> u64 {
+        let Action::MultiplyAdd { start, align, shift, finish, .. } = &self.action else {
+            panic!("only sums are divided")
+        };
+        let mut point = vec![0usize; self.extents.len()];
+        let mut saturations = 0;
+        for &sum in sums {
+            let start = start.as_ref().map_or(0, |start| i128::from(start.at(memory, &point)) << align);
+            let (result, saturated) = finished(start.wrapping_add(sum), program, *shift, *finish);
+            memory[self.out][self.destination.at(&point)] = result;
+            saturations += u64::from(saturated);
+            advance(&mut point[..self.free], &self.extents[..self.free]);
+        }
+        saturations
+    }
+
+    /// Start and products at a point; exact modulo `2^accumulator`.
+    fn total(
+        &self,
+        program: &Program,
+        (start, align): (Option<i64>, &u32),
+        product: Option<&(Source, Source)>,
+        combine: Combine,
+        memory: &[Vec<i64>],
+        point: &mut [usize],
+    ) -> i128 {
+        let negate = combine == Combine::Subtract;
+        if program.accumulator <= 64 {
+            let sum = self.sum64(product, memory, point);
+            let sum = if negate { sum.wrapping_neg() } else { sum };
+            i128::from(start.unwrap_or(0).wrapping_shl(*align).wrapping_add(sum))
+        } else {
+            let sum = self.sum128(product, memory, point);
+            let sum = if negate { sum.wrapping_neg() } else { sum };
+            (i128::from(start.unwrap_or(0)) << align).wrapping_add(sum)
         }
     }
 
@@ -234,6 +277,15 @@ impl Compiled {
                 return (value, saturated);
             }
         }
+    }
+}
+
+/// What an accumulator becomes, and whether it saturated.
+fn finished(sum: i128, program: &Program, shift: u32, finish: Finish) -> (i64, bool) {
+    let sum = wrap(sum, program.accumulator);
+    match finish {
+        Finish::Round => saturate(round_half_even(sum, shift), program.word),
+        Finish::Negative => (i64::from(sum < 0), false),
     }
 }
 

@@ -41,27 +41,6 @@ impl Compared {
         Compared { cycles: false, ..self }
     }
 
-    fn compare(&mut self, tensor: &str, step: u64, lower: &[f64], reference: &[f64]) {
-        let comparison = &mut self.comparison;
-        comparison.words += reference.len() as u64;
-        for element in 0..lower.len().max(reference.len()) {
-            let (found, expected) = (lower.get(element), reference.get(element));
-            if found == expected {
-                continue;
-            }
-            comparison.differing += 1;
-            comparison.first.get_or_insert_with(|| {
-                let show = |value: Option<&f64>| value.map_or("nothing".to_owned(), f64::to_string);
-                format!(
-                    "`{tensor}` element {element} after step {step}: {} instead of {} ({})",
-                    show(found),
-                    show(expected),
-                    comparison.with
-                )
-            });
-        }
-    }
-
     /// Let both do the same, whose first step has the number `first` and which is `count` steps long, and compare.
     fn both(
         &mut self,
@@ -73,13 +52,12 @@ impl Compared {
         let run = go(self.lower.as_mut())?;
         let tensor = self.prediction.clone();
         for (n, (found, expected)) in run.predictions.iter().zip(&reference.predictions).enumerate() {
-            self.compare(&tensor, first + n as u64, found, expected);
+            self.comparison.words_of(&tensor, first + n as u64, found, expected);
         }
-        let (found, expected) = (self.lower.model(), self.reference.model());
         let last = first + count - 1;
+        let (found, expected) = (self.lower.model(), self.reference.model());
         for (name, expected) in &expected {
-            let none = Vec::new();
-            self.compare(name, last, found.get(name).unwrap_or(&none), expected);
+            self.comparison.words_of(name, last, found.get(name).map_or(&[], Vec::as_slice), expected);
         }
         if let (Some(found), Some(expected)) = (run.cycles, reference.cycles)
             && found != expected

@@ -1,12 +1,15 @@
 //! A clocked grid as an engine: words in, words out, cycles counted.
 
+use crate::array::Array;
 use crate::driver::played::SampleSet;
+use crate::driver::shares::Share;
 use crate::driver::{Driver, Outcome, Run as DriverRun, Stuck, Words};
 use crate::grid::{Grid, Stalls};
 use crate::train::engine::{Engine, EngineError, Model, Run, Signature, Step};
 use arch::Image;
 use arch::number::{quantise, to_f64};
 use arch::store::COUNT_BITS;
+use std::ops::Range;
 
 /// A grid that runs one image.
 pub struct Device<G: Grid> {
@@ -101,7 +104,46 @@ impl<G: Grid> Engine for Device<G> {
     }
 }
 
+impl Device<Array> {
+    /// The image that it runs.
+    pub(super) fn image(&self) -> &Image {
+        self.driver.image()
+    }
+
+    /// Some of the tiles of a batch before its last one, and their sums.
+    pub(super) fn share(&mut self, batch: &Step, tiles: Range<u32>) -> Result<(Vec<i128>, Outcome), Stuck> {
+        let batch = self.pack(batch);
+        let load_model = self.stale.then_some(&self.model);
+        let shared = self.driver.share(&Share { load_model, batch: &batch, tiles, emit_model: false })?;
+        self.stale = false;
+        Ok(shared)
+    }
+
+    /// The last tile of a batch that has these sums without it; the weights are taken from the grid if they are `wanted`.
+    pub(super) fn conclude(&mut self, batch: &Step, totals: &[i128], wanted: bool) -> Result<Outcome, Stuck> {
+        let batch = self.pack(batch);
+        let tiles = self.driver.image().tiles - 1..self.driver.image().tiles;
+        let emit_model = wanted && self.emits_model();
+        let load_model = self.stale.then_some(&self.model);
+        let outcome = self.driver.conclude_with(totals, &Share { load_model, batch: &batch, tiles, emit_model })?;
+        self.stale = false;
+        if emit_model {
+            self.keep(&outcome.model);
+        }
+        Ok(outcome)
+    }
+}
+
 impl<G: Grid> Device<G> {
+    /// The weights are these.
+    fn keep(&mut self, model: &Words) {
+        for (tensor, words) in model.iter().enumerate() {
+            if self.weights[tensor].is_some() && !words.is_empty() {
+                self.model[tensor].clone_from(words);
+            }
+        }
+    }
+
     fn emits_model(&self) -> bool {
         self.driver.image().entries.emit_model.is_some()
     }
@@ -114,11 +156,7 @@ impl<G: Grid> Device<G> {
         let outcome = outcome.map_err(|stuck| EngineError::Stuck(stuck.to_string()))?;
         self.stale = false;
         if self.emits_model() {
-            for (tensor, words) in outcome.model.into_iter().enumerate() {
-                if self.weights[tensor].is_some() && !words.is_empty() {
-                    self.model[tensor] = words;
-                }
-            }
+            self.keep(&outcome.model);
         }
         let predictions = match self.prediction {
             Some(tensor) => {

@@ -102,6 +102,24 @@ impl Comparison {
         }
     }
 
+    /// Compare the words of a tensor after a step.
+    pub(super) fn words_of(&mut self, tensor: &str, step: u64, found: &[f64], expected: &[f64]) {
+        self.words += expected.len() as u64;
+        for element in 0..found.len().max(expected.len()) {
+            let (found, expected) = (found.get(element), expected.get(element));
+            if found == expected {
+                continue;
+            }
+            self.differing += 1;
+            let with = &self.with;
+            self.first.get_or_insert_with(|| {
+                let show = |value: Option<&f64>| value.map_or("nothing".to_owned(), f64::to_string);
+                let (found, expected) = (show(found), show(expected));
+                format!("`{tensor}` element {element} after step {step}: {found} instead of {expected} ({with})")
+            });
+        }
+    }
+
     /// Whether everything was equal.
     pub fn agrees(&self) -> bool {
         self.differing == 0 && self.cycle_counts_differing == 0

@@ -12,6 +12,7 @@
 //! | [`words`] | an engine on fixed-point words |
 //! | [`device`] | an engine made of a clocked grid and its driver |
 //! | [`compared`] | an engine that is checked, word by word, against the rung above |
+//! | [`ranks`] | an engine that is one of several, each with some samples of every batch |
 //! | [`rate`] | the rate of each step |
 //! | [`metrics`] | loss, accuracy, R² |
 
@@ -19,6 +20,7 @@ pub mod compared;
 pub mod device;
 pub mod engine;
 pub mod metrics;
+pub mod ranks;
 pub mod rate;
 pub mod reals;
 pub mod settings;

@@ -17,18 +17,35 @@ pub struct Words {
 impl Words {
     /// A program whose inputs and weights are called as in the signature; it may lack those it does not need.
     pub fn new(program: &Program, signature: &Signature) -> Words {
-        let (mut fields, mut weights) = (Vec::new(), Vec::new());
-        for (n, tensor) in program.tensors.iter().enumerate() {
-            match tensor.role {
-                Role::Input => {
-                    let field = signature.fields.iter().position(|field| field.name == tensor.name);
-                    fields.extend(field.map(|field| (TensorId(n), field)));
-                }
-                Role::State => weights.push((tensor.name.clone(), TensorId(n))),
-                _ => {}
-            }
-        }
+        let (fields, weights) = bindings(program, signature);
         Words { fixed: Fixed::new(program), fields, weights, prediction: prediction(program, signature) }
+    }
+}
+
+/// Inputs of a program with the fields of a step that fill them, and its weights.
+pub(super) fn bindings(program: &Program, signature: &Signature) -> Bindings {
+    let (mut fields, mut weights) = (Vec::new(), Vec::new());
+    for (n, tensor) in program.tensors.iter().enumerate() {
+        match tensor.role {
+            Role::Input => {
+                let field = signature.fields.iter().position(|field| field.name == tensor.name);
+                fields.extend(field.map(|field| (TensorId(n), field)));
+            }
+            Role::State => weights.push((tensor.name.clone(), TensorId(n))),
+            _ => {}
+        }
+    }
+    (fields, weights)
+}
+
+/// Inputs with their fields, and weights with their names.
+type Bindings = (Vec<(TensorId, usize)>, Vec<(String, TensorId)>);
+
+/// Give a program these weights.
+pub(super) fn load(fixed: &mut Fixed, weights: &[(String, TensorId)], model: &Model) {
+    for (name, id) in weights {
+        fixed.forget_given(*id);
+        fixed.set_real(*id, &model[name]);
     }
 }
 
@@ -73,10 +90,7 @@ pub fn written(program: &Program, tensor: TensorId) -> Vec<bool> {
 
 impl Engine for Words {
     fn load(&mut self, model: &Model) {
-        for (name, id) in &self.weights {
-            self.fixed.forget_given(*id);
-            self.fixed.set_real(*id, &model[name]);
-        }
+        load(&mut self.fixed, &self.weights, model);
     }
 
     fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {

@@ -23,7 +23,7 @@ fn function(text: &str) -> impl Fn(Without) -> Climb + '_ {
             .collect();
         let results = program.tensors.iter().filter(|tensor| tensor.role == Role::Output);
         let names = results.map(|tensor| tensor.name.clone()).collect();
-        let options = Options { keep: Keep::Prediction { names }, batch: Batch::SINGLE };
+        let options = Options { keep: Keep::Prediction { names, states: Vec::new() }, batch: Batch::SINGLE };
         let (lines, stream_words, output_words) = (Some(8), Some(16), Some(8));
         let spec = MachineSpec { pus: lines, pes_per_pu: lines, stream_words, output_words, ..MachineSpec::default() };
         Climb::new_without(&program, &options, &Values::new(), &[values.clone(), values], &spec, without).unwrap()
@@ -43,7 +43,8 @@ fn training<'a>(text: &'a str, set: &str) -> impl Fn(Without) -> Climb + 'a {
 fn cycles(means: Means, climbed: impl Fn(Without) -> Climb) -> (f64, f64) {
     let one = |without: Without| {
         let climb = climbed(without);
-        let words = climb.run(Array::new(&climb.image().machine), Stalls::none());
+        let machine = &climb.image().machine;
+        let words = climb.run(Array::new(machine), Stalls::none());
         let words = words.unwrap_or_else(|fall| panic!("{means}: {fall}")).words;
         assert!(words > 0, "{means}");
         let cycles = |grid: fn(&arch::Machine) -> Array| cycles_per_step(climb.image(), || grid(machine)).unwrap();

@@ -10,4 +10,5 @@ mod ladder;
 mod made_up;
 mod plain;
 mod programs;
+mod shares;
 mod texts;

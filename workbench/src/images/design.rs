@@ -99,7 +99,7 @@ impl Design {
     ) -> Result<Design, Failure> {
         let Training { samples, schedule, programs, start, .. } = training;
         let lowered = Lowered::new(project, programs, ranges, progress)?;
-        let images = programs.images(project, &samples.program, &lowered, ranges)?;
+        let images = programs.images(project, &samples.program, &lowered, ranges, None)?;
         let reals = (programs.full.clone(), ranges_of(&programs.full, ranges));
         let (source, samples, schedule) = (project.source.clone(), samples.clone(), *schedule);
         Ok(Design { source, samples, schedule, lowered, reals, images, start: start.clone() })

@@ -39,6 +39,8 @@ pub struct Wanted {
     pub board: Option<Room>,
     /// Means that are left out; on a board none is.
     pub without: Without,
+    /// The batches of the first program are divided over so many machines, each with some of their tiles.
+    pub machines: Option<u32>,
 }
 
 /// A machine, and the image of each program for it.
@@ -69,7 +71,7 @@ pub fn fit(programs: &[&Program], wanted: &Wanted) -> Result<Fitted, Unfit> {
     let mut machines: Vec<Machine> = Vec::new();
     let mut compiled: Vec<Compiled> = Vec::new();
     for (number, program) in programs.iter().enumerate() {
-        let alone = alone(program, &spec, &machines, wanted).map_err(about(number))?;
+        let alone = alone(program, &spec, &machines, wanted, number).map_err(about(number))?;
         machines.push(alone.image.machine.clone());
         compiled.push(alone);
     }
@@ -77,7 +79,7 @@ pub fn fit(programs: &[&Program], wanted: &Wanted) -> Result<Fitted, Unfit> {
     for (number, program) in programs.iter().enumerate() {
         if machines[number] != common {
             let spec = MachineSpec::from(common.clone());
-            compiled[number] = alone(program, &spec, &[], wanted).map_err(about(number))?;
+            compiled[number] = alone(program, &spec, &[], wanted, number).map_err(about(number))?;
         }
     }
     if wanted.board.is_none() {
@@ -89,7 +91,16 @@ pub fn fit(programs: &[&Program], wanted: &Wanted) -> Result<Fitted, Unfit> {
 }
 
 /// The image of one program on a machine that also has what others need: one that the board holds, if there is one.
-fn alone(program: &Program, spec: &MachineSpec, others: &[Machine], wanted: &Wanted) -> Result<Compiled, Refusal> {
+fn alone(
+    program: &Program,
+    spec: &MachineSpec,
+    others: &[Machine],
+    wanted: &Wanted,
+    number: usize,
+) -> Result<Compiled, Refusal> {
+    if let (Some(machines), 0) = (wanted.machines, number) {
+        return search::compile_divided(program, spec, machines);
+    }
     let on_board = wanted.board.as_ref().filter(|room| room.may_hold(spec)).and_then(|room| {
         let beyond = |machine: &Machine| {
             let all: Vec<Machine> = others.iter().cloned().chain([machine.clone()]).collect();

@@ -16,7 +16,7 @@ use compiler::means::Without;
 
 /// Whether a board holds a grid for these programs, whose specification leaves memories open.
 pub(crate) fn holds(room: &Room, programs: &[&Program], spec: &MachineSpec) -> bool {
-    let wanted = Wanted { spec: spec.clone(), board: Some(room.clone()), without: Without::NOTHING };
+    let wanted = Wanted { spec: spec.clone(), board: Some(room.clone()), without: Without::NOTHING, machines: None };
     room.may_hold(spec)
         && fit(programs, &wanted).is_ok_and(|fitted| match room.microcode {
             Microcode::Ram => room.lacks(hdl::Design::Loadable(&fitted.machine)).is_empty(),

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::images::{self, Images, Lowered};
 use crate::progress::{Note, Progress};
 use crate::project::Project;
+use crate::ranks;
 use crate::samples::Samples;
 use crate::serial::AttachedBoard;
 use crate::simulators::Simulator;
@@ -17,6 +18,7 @@ use arch::Image;
 use arch::store::Pattern;
 use compiler::canonical::{self, Batch, Keep};
 use compiler::fixed;
+use compiler::placed::shares::{self, Shares};
 use compiler::ranges::Ranges;
 use compiler::tensor::{self, Node, Program};
 use sim::array::Array;
@@ -24,11 +26,16 @@ use sim::grid::{Grid, Stalls};
 use sim::train::compared::Compared;
 use sim::train::device::Device;
 use sim::train::engine::{Engine, Model, Signature};
+use sim::train::ranks::checked::Checked;
+use sim::train::ranks::device::DividedDevice;
+use sim::train::ranks::words::DividedWords;
+use sim::train::ranks::{Communicator, Divides, Ranked};
 use sim::train::reals::Reals;
 use sim::train::settings::{Order, Reduction};
 use sim::train::words::{Words, prediction, written};
 use sim::train::{Engines, Schedule};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// The programs of one training.
 #[derive(Clone)]
@@ -70,7 +77,7 @@ impl Programs {
         })
     }
 
-    /// Images of all of them; where a batch does not fit, the message names one that does.
+    /// Images of all of them, for so many `machines` that share the batches; where a batch does not fit, the message names one that does.
     ///
     /// # Errors
     /// As [`Images::compile`].
@@ -80,8 +87,9 @@ impl Programs {
         program: &Program,
         lowered: &Lowered,
         ranges: &NamedRanges,
+        machines: Option<u32>,
     ) -> Result<Images, Failure> {
-        Images::compile(project, lowered).map_err(|failure| match failure {
+        Images::compile(project, lowered, machines).map_err(|failure| match failure {
             Failure::DoesNotFit { source, mut diagnostics } if self.batch > 1 => {
                 let fits = |size: usize| {
                     training(project, program, size, self.reduction)
@@ -281,6 +289,8 @@ pub struct Options<'a> {
     pub stalls: Option<u64>,
     /// The board to run on.
     pub board: Option<&'a AttachedBoard>,
+    /// The ranks that share the batches, of which this is one.
+    pub ranks: Option<&'a Rc<dyn Communicator>>,
 }
 
 /// The engines of a rung below golden, for a whole training, and what they run.
@@ -297,10 +307,20 @@ pub fn lower(
     progress: &dyn Progress,
 ) -> Result<(Engines, Lowered), Failure> {
     let lowered = Lowered::new(project, programs, ranges, progress)?;
+    let shares = match options.ranks {
+        None => None,
+        Some(_) => Some(divided(project, lowered.full.as_ref().expect("a training has updates"))?),
+    };
     let images = match name {
         Rung::Golden | Rung::Fixed => None,
-        Rung::Array | Rung::Rtl | Rung::Board => Some(programs.images(project, &samples.program, &lowered, ranges)?),
+        Rung::Array | Rung::Rtl | Rung::Board => {
+            let machines = options.ranks.map(|all| all.ranks() as u32);
+            Some(programs.images(project, &samples.program, &lowered, ranges, machines)?)
+        }
     };
+    if let Some(all) = options.ranks {
+        ranks::check_same_programs(all.as_ref(), &lowered, images.as_ref())?;
+    }
     let mut maker = EngineMaker::new(name, &lowered, images.as_ref(), progress)?;
     (maker.stalls, maker.board) = (options.stalls, options.board);
     if let (Some(board), Some(image)) = (maker.board, maker.image(Which::Full)) {
@@ -309,12 +329,21 @@ pub fn lower(
             progress.note(&note);
         }
     }
+    let full: Box<dyn Engine> = match (options.ranks, &shares) {
+        (Some(all), Some(shares)) => Box::new(Ranked::new(maker.divided(shares, &samples.signature), Rc::clone(all))),
+        _ => maker.engine(Which::Full, &samples.signature),
+    };
     let engines = Engines {
-        full: maker.engine(Which::Full, &samples.signature),
+        full,
         rest: lowered.rest.as_ref().map(|_| maker.engine(Which::Rest, &samples.signature)),
         predict: maker.engine(Which::Predict, &samples.signature),
     };
     Ok((engines, lowered))
+}
+
+/// What each rank does of a batch.
+fn divided(project: &Project, program: &fixed::Program) -> Result<Shares, Failure> {
+    shares::shares(program).map_err(|refusal| Failure::about(&project.source, vec![refusal]))
 }
 
 /// What keeps a board with a sample store from keeping the samples.
@@ -409,6 +438,14 @@ impl<'a> EngineMaker<'a> {
     /// Without images.
     pub fn device<G: Grid>(&self, grid: G, which: Which, signature: &Signature) -> Device<G> {
         self.device_with(grid, which, signature, self.stalls())
+    }
+
+    /// An engine of this kind for a rank's part of each batch.
+    pub fn divided(&self, shares: &Shares, signature: &Signature) -> Box<dyn Divides> {
+        let words = Box::new(DividedWords::new(shares, signature));
+        let Some(images) = self.images else { return words };
+        let array = DividedDevice::new(self.device(Array::new(&images.machine), Which::Full, signature));
+        Box::new(Checked::new(Box::new(array), words, "fixed"))
     }
 
     /// An engine of this kind.

@@ -1,0 +1,56 @@
+//! Tiles for several machines, each of which has some tiles of every batch.
+//!
+//!     batch of 12, 2 machines, tiles of 4      machine 0: tile 0, then the last     2 steps
+//!                                              machine 1: tile 1, then the last     2 steps
+//!
+//! All machines do the last tile, which ends the batch. Small tiles are divided more evenly, large ones take fewer cycles per sample.
+
+use super::limits::Limits;
+use super::{Choice, Found, search_as};
+use crate::fixed::Program;
+use crate::image::refuse::{self, Refusal};
+use crate::placed::{shares, tile};
+use arch::{Code, Diagnostic};
+
+/// What takes this many times the fewest samples in a machine is not tried.
+const MOST_SAMPLES: f64 = 1.3;
+
+/// Steps of the machine that has most, where each has as many of the first tiles as others or one more, and all have the last.
+fn steps(tiles: u32, machines: u32) -> u32 {
+    (tiles - 1).div_ceil(machines) + 1
+}
+
+/// Place and schedule tiles of the size with which a batch takes the fewest cycles.
+pub(super) fn search(program: &Program, limits: Limits<'_>, machines: u32) -> Result<Found, Refusal> {
+    let machine = limits.machine;
+    refuse::check_program(program, machine)?;
+    let batch = shares::shares(program).map_err(Refusal::unsupported)?.batch;
+    if machine.gradient_depth() == 0 {
+        let message = "a machine without gradient pads keeps no sums of a batch for other machines";
+        let diagnostic = Diagnostic::global(Code::Backend, message);
+        return Err(Refusal::unsupported(diagnostic.with_help("leave `gradient_depth` in the [machine] table out")));
+    }
+    let sizes = tile::sizes(batch);
+    let samples = |size: u32| f64::from(steps(batch / size, machines) * size);
+    let fewest = sizes.iter().map(|&size| samples(size)).fold(f64::INFINITY, f64::min);
+    let mut best: Option<(u64, Found)> = None;
+    let mut refusal = None;
+    for size in sizes.into_iter().filter(|&size| size == 1 || samples(size) <= MOST_SAMPLES * fewest) {
+        let tiled = tile::cut(program, size).expect("a batch that can be divided is cut");
+        match search_as(&tiled, limits, Choice::Best) {
+            Ok(found) => {
+                let cycles = found.built.cycles * u64::from(steps(batch / size, machines));
+                if best.as_ref().is_some_and(|(least, _)| *least <= cycles) {
+                    break;
+                }
+                best = Some((cycles, found));
+            }
+            Err(does_not @ Refusal::DoesNotFit { .. }) => refusal = Some(does_not),
+            Err(unsupported) => return Err(unsupported),
+        }
+    }
+    match (best, refusal) {
+        (Some((_, found)), _) => Ok(found),
+        (None, refusal) => Err(refusal.expect("tiles of one sample were tried")),
+    }
+}

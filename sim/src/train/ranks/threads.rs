@@ -1,0 +1,158 @@
+//! Ranks of one process: a thread each, which meet at every call.
+//!
+//!     rank 0 ──say──▶ ┌───────┐
+//!     rank 1 ──say──▶ │ round │ ── when all have spoken ──▶ every rank hears all, the last one clears it
+//!     rank 2 ──say──▶ └───────┘
+
+use super::Communicator;
+use crate::train::engine::EngineError;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// One round of a meeting.
+#[derive(Debug, Default)]
+struct Round {
+    said: Vec<Option<Vec<u8>>>,
+    /// Ranks that have not heard it yet; 0: the round is open.
+    hears: usize,
+    /// Ranks that will not come any more.
+    gone: Vec<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Meeting {
+    round: Mutex<Round>,
+    changed: Condvar,
+}
+
+/// One rank. When it is dropped, the others stop waiting for it.
+#[derive(Debug)]
+pub struct Thread {
+    meeting: Arc<Meeting>,
+    rank: usize,
+    ranks: usize,
+    patience: Duration,
+}
+
+/// So many ranks, which wait so long for each other.
+pub fn threads(ranks: usize, patience: Duration) -> Vec<Thread> {
+    let meeting = Arc::new(Meeting::default());
+    meeting.round.lock().unwrap_or_else(PoisonError::into_inner).said.resize(ranks, None);
+    (0..ranks).map(|rank| Thread { meeting: Arc::clone(&meeting), rank, ranks, patience }).collect()
+}
+
+impl Thread {
+    fn lost(&self, round: &Round) -> EngineError {
+        let silent = |rank: &usize| round.said[*rank].is_none();
+        let missing = (0..self.ranks).filter(silent).map(|rank| rank.to_string()).collect::<Vec<_>>().join(", ");
+        EngineError::Device(format!("rank {} waits for rank {missing}, which has ended or hangs", self.rank))
+    }
+}
+
+impl Communicator for Thread {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    fn add(&self, words: &mut [u64]) -> Result<(), EngineError> {
+        let own: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        words.fill(0);
+        for said in self.gather(&own)? {
+            for (word, bytes) in words.iter_mut().zip(said.as_chunks().0) {
+                *word = word.wrapping_add(u64::from_le_bytes(*bytes));
+            }
+        }
+        Ok(())
+    }
+
+    fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, EngineError> {
+        let until = Instant::now() + self.patience;
+        let mut round = self.meeting.round.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spoken = false;
+        loop {
+            if !spoken && round.hears == 0 {
+                round.said[self.rank] = Some(own.to_vec());
+                spoken = true;
+                if round.said.iter().all(Option::is_some) {
+                    round.hears = self.ranks;
+                    self.meeting.changed.notify_all();
+                }
+            }
+            if spoken && round.hears > 0 {
+                let all = round.said.iter().flatten().cloned().collect();
+                round.hears -= 1;
+                if round.hears == 0 {
+                    round.said.fill(None);
+                    self.meeting.changed.notify_all();
+                }
+                return Ok(all);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            let waits_in_vain = round.hears == 0 && round.gone.iter().any(|&rank| round.said[rank].is_none());
+            if left.is_zero() || waits_in_vain {
+                return Err(self.lost(&round));
+            }
+            round = self.meeting.changed.wait_timeout(round, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.meeting.round.lock().unwrap_or_else(PoisonError::into_inner).gone.push(self.rank);
+        self.meeting.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn each<T: Send>(ranks: Vec<Thread>, what: impl Fn(Thread) -> T + Sync) -> Vec<T> {
+        std::thread::scope(|scope| {
+            let what = &what;
+            let threads: Vec<_> = ranks.into_iter().map(|rank| scope.spawn(move || what(rank))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        })
+    }
+
+    #[test]
+    fn every_rank_hears_all_of_every_round() {
+        for count in [1, 2, 5] {
+            let sums = each(threads(count, Duration::from_secs(20)), |rank| {
+                for round in 0..300u64 {
+                    let mut words = [round];
+                    rank.add(&mut words).unwrap();
+                    assert_eq!(words[0], round * rank.ranks() as u64);
+                    assert_eq!(rank.of_first(&[rank.rank() as u8 + 7]).unwrap(), [7]);
+                }
+                let mut words = [1, u64::MAX, rank.rank() as u64];
+                rank.add(&mut words).unwrap();
+                words
+            });
+            let n = count as u64;
+            assert!(sums.iter().all(|sum| *sum == [n, 0u64.wrapping_sub(n), n * (n - 1) / 2]), "{sums:?}");
+        }
+    }
+
+    #[test]
+    fn a_rank_that_ends_or_hangs_is_named() {
+        let said = |late: Duration, patience: Duration| {
+            each(threads(3, patience), |rank| {
+                if rank.rank() == 1 {
+                    std::thread::sleep(late);
+                    return None;
+                }
+                rank.gather(&[]).err().map(|error| error.to_string())
+            })
+        };
+        let expected = |rank| Some(format!("rank {rank} waits for rank 1, which has ended or hangs"));
+        assert_eq!(said(Duration::ZERO, Duration::from_mins(1)), [expected(0), None, expected(2)]);
+        let hangs = said(Duration::from_millis(600), Duration::from_millis(100));
+        assert!(hangs[0].is_some() && hangs[2].is_some(), "{hangs:?}");
+    }
+}
