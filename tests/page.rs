@@ -49,7 +49,7 @@ fn browse(browser: &Path, page: &Path, folder: &Path, size: &str, what: &str) ->
 }
 
 /// What the page says about itself: a probe that is added to a copy of it, because the page itself has no script. Contrast as WCAG 2 defines it.
-const PROBE: &str = r#"<script>addEventListener('load', () => {
+const PROBE: &str = r"<script>addEventListener('load', () => {
   const width = document.documentElement.getBoundingClientRect().width;
   const wide = [...document.querySelectorAll('body *')].filter(element => {
     const box = element.getBoundingClientRect();
@@ -87,7 +87,7 @@ const PROBE: &str = r#"<script>addEventListener('load', () => {
     width, scroll: document.documentElement.scrollWidth, wide, empty, faint, smallest, unreachable,
     drawings: document.querySelectorAll('svg').length, tables: document.querySelectorAll('table').length,
     text: document.body.innerText.length }));
-});</script></body>"#;
+});</script></body>";
 
 /// The page with the probe in it, as wide as a device; a headless window cannot be as narrow as a phone.
 fn probed(html: &str, width: u32, dark: bool) -> String {

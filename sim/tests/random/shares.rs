@@ -138,7 +138,7 @@ fn signature(case: &Case) -> Signature {
     let fields: Vec<Field> = tensors(&case.fixed, &Role::Input).into_iter().map(field).collect();
     let weights = tensors(&case.fixed, &Role::State).into_iter();
     let model = weights.map(|(_, name)| (name.clone(), case.model[&name].len())).collect();
-    Signature { inputs: fields.len(), fields, prediction: (String::new(), 0), model }
+    Signature { inputs: fields.len(), fields, prediction: (String::new(), 0), model, sequence: Vec::new() }
 }
 
 /// Arrays that share the tiles of a batch, more of them than there are tiles among them: the weights of fixed point, on every rank.
