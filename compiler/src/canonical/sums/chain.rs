@@ -82,6 +82,10 @@ impl Chain {
             _ => return None,
         };
         let Atom::Read(factor, index) = factor else { return None };
+        // Who reads a scalar twice in one nest, `t - t * x`, still needs it.
+        if program.nests[difference].out == before {
+            return None;
+        }
         let Some(Primitive::MultiplyAdd {
             start: Some(start),
             product: Some((Atom::Read(other, other_at), Atom::Constant(rate))),
@@ -107,6 +111,9 @@ impl Chain {
             subtract: combine == Combine::Subtract,
         };
         let Atom::Read(start_of, _) = &start else { return None };
+        if *start_of == other {
+            return None;
+        }
         if rate == 1.0 {
             // t = h ± y
             let late = private(program, &flow, *start_of)?;
