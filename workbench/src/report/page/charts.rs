@@ -165,6 +165,7 @@ where
         .x_labels(6)
         .y_labels(6)
         .max_light_lines(0)
+        .light_line_style(RULE.mix(0.0))
         .bold_line_style(RULE.stroke_width(FINE))
         .axis_style(RULE.stroke_width(FINE))
         .label_style(font.clone())
