@@ -44,7 +44,10 @@ pub fn threads(ranks: usize, patience: Duration) -> Vec<Thread> {
 impl Thread {
     fn lost(&self, round: &Round) -> EngineError {
         let silent = |rank: &usize| round.said[*rank].is_none();
-        let missing = (0..self.ranks).filter(silent).map(|rank| rank.to_string()).collect::<Vec<_>>().join(", ");
+        let gone: Vec<usize> = round.gone.iter().copied().filter(silent).collect();
+        // Others may be silent because they have not come so far.
+        let missing = if gone.is_empty() { (0..self.ranks).filter(silent).collect() } else { gone };
+        let missing = missing.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
         EngineError::Device(format!("rank {} waits for rank {missing}, which has ended or hangs", self.rank))
     }
 }
