@@ -177,7 +177,7 @@ def test_the_report_page_is_that_of_the_command_line(tmp_path):
     table = np.genfromtxt("examples/breast_cancer.csv", delimiter=",", skip_header=1)
     program = Program.from_file("programs/logistic.t", config="tiny")
     model = program.train(table[:, :-1], table[:, -1].astype(int), engine="array", epochs=2, curves=True)
-    page = model.report()
+    page = model.report(widths=[8, 12, 16, 24])
     page.save(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text() == page.html
     data = ["--data", "examples/breast_cancer.csv", "--epochs", "2"]
