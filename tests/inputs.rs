@@ -102,6 +102,24 @@ fn files_of_numpy_are_read() {
     assert_eq!(table.numbers(&[0, 1, 2]).unwrap(), [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]);
 }
 
+/// Polars wrote both.
+#[test]
+fn a_parquet_file_trains_as_its_text_does() {
+    let trained = |name: &str| {
+        let data = format!("sim/tests/data/parquet/{name}");
+        let more = ["--target", "truth", "--missing", "mean", "--epochs", "3", "--format", "json"];
+        let mut report = done(&[&["train", "programs/linear.t", "--data", &data][..], &more].concat()).json();
+        report["data"].take();
+        report
+    };
+    assert_eq!(trained("numbers.parquet"), trained("numbers.csv"));
+    fails(
+        &["train", "programs/linear.t", "--data", "sim/tests/data/parquet/refused_lists.parquet"],
+        1,
+        &["E-DATA", "column `x.list.element`", "to_parquet"],
+    );
+}
+
 #[test]
 fn missing_values_are_refused_or_filled_as_asked() {
     let folder = tempfile::tempdir().unwrap();

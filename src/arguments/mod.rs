@@ -274,7 +274,7 @@ pub struct Eval {
 pub struct Train {
     /// Program; default: the one the config names. Its `train` table stands in the TOML beside it
     pub program: Option<PathBuf>,
-    /// Data: CSV with a header line, LIBSVM, .npy, .npz, each also with gzip
+    /// Data: CSV with a header line, LIBSVM, .npy, .npz, Parquet, each also with gzip
     #[arg(long, value_name = "FILE", required = true)]
     pub data: Option<PathBuf>,
     #[command(flatten)]

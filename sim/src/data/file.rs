@@ -5,11 +5,12 @@
 //! | `1f 8b` | gzip of any of the others |
 //! | `\x93NUMPY` | one array of NumPy, a sample per row |
 //! | `PK` | several arrays of NumPy (`npz`), side by side |
+//! | `PAR1` | a table of Parquet |
 //! | first line `LABEL NUMBER:VALUE ...` | LIBSVM |
 //! | anything else | text with a header line and separated cells |
 
 use crate::data::table::{Table, without_mark};
-use crate::data::{libsvm, npy, npz};
+use crate::data::{libsvm, npy, npz, parquet};
 use arch::{Code, Diagnostic};
 use std::io::Read;
 
@@ -78,6 +79,9 @@ pub fn read(bytes: &[u8], reading: &Reading) -> Result<Table, (Diagnostic, Strin
         return npz::read(bytes, reading.limits)
             .and_then(|arrays| npy::table(&npz::chosen(arrays, reading)?, reading.limits))
             .map_err(none);
+    }
+    if bytes.starts_with(parquet::MAGIC) || bytes.starts_with(parquet::ENCRYPTED) {
+        return parquet::read(bytes, reading.limits).map_err(none);
     }
     let text = without_mark(bytes);
     let table = if libsvm::looks_like(text) {

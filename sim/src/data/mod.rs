@@ -7,7 +7,7 @@
 //! | [`file`](mod@file) | the bytes of a file to a table, whatever the format |
 //! | [`table`] | columns of cells, with the place of every cell; CSV text |
 //! | [`row`] | the cells of one row |
-//! | [`libsvm`], [`npy`], [`npz`] | the other formats |
+//! | [`libsvm`], [`npy`], [`npz`], [`parquet`] | the other formats |
 //! | [`missing`] | what stands in for values that are missing |
 //! | [`split`] | which rows train and which test; the order of an epoch |
 //! | [`standardise`] | mean 0 and deviation 1, with the statistics of the training part |
@@ -24,6 +24,7 @@ pub mod libsvm;
 pub mod missing;
 pub mod npy;
 pub mod npz;
+pub mod parquet;
 pub mod row;
 pub mod split;
 pub mod standardise;

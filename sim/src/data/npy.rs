@@ -72,7 +72,7 @@ fn element(kind: char, bytes: &[u8]) -> Option<f64> {
 }
 
 /// An IEEE number of 16 bits.
-fn half(bits: u16) -> f64 {
+pub(crate) fn half(bits: u16) -> f64 {
     let (sign, exponent, fraction) = (bits >> 15, i32::from(bits >> 10 & 31), f64::from(bits & 1023));
     let size = match exponent {
         0 => libm::ldexp(fraction, -24),
@@ -197,7 +197,7 @@ pub fn table(arrays: &[(String, Array)], limits: Limits) -> Result<Table, Diagno
 }
 
 /// A number as people write it; never with the hundreds of digits of 1e300 and 1e-300.
-fn written(value: f64) -> String {
+pub(crate) fn written(value: f64) -> String {
     if value == libm::trunc(value) && libm::fabs(value) < 1e16 { value.to_string() } else { format!("{value:?}") }
 }
 
