@@ -6,7 +6,8 @@
 //! paths and passes every wire through `always @(*)`. This one stands on the same `Probe` interface and the same
 //! expression printer, and
 //!
-//! * merges: blocks with equal text become one module, children before parents, so a grid has one PE module;
+//! * merges: blocks with equal text become one module, children before parents, so a grid has one PE module; where code, lines and
+//!   children are those of a block before, there is no second text;
 //! * connects: a port driven by a plain name is connected to that name, any other single assignment is an `assign`;
 //! * writes registers in place: a leaf whose text begins with [`IN_PLACE`] is written into its parent;
 //! * names: the first comment of a block, `name: what it is`, gives the module its name and its head line.
@@ -40,7 +41,7 @@ pub(crate) fn modules(top: &dyn Block, shared: bool, rules: &dyn Fn(&str, &str) 
 /// Large blocks that a grid has many of. Their modules say so, for synthesisers that can map equal modules once.
 const SHARED: [&str; 3] = ["processing_engine", "processing_unit", "root_unit"];
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 struct Line {
     name: String,
     kind: AtomKind,
@@ -58,12 +59,14 @@ impl Line {
     }
 }
 
+#[derive(PartialEq)]
 struct Child {
     instance: String,
     lines: Vec<Line>,
     body: ChildBody,
 }
 
+#[derive(PartialEq)]
 enum ChildBody {
     Module(String),
     InPlace(String),
@@ -76,11 +79,20 @@ struct Open {
     children: Vec<Child>,
 }
 
+/// A block whose module is known.
+struct Written {
+    lines: Vec<Line>,
+    children: Vec<Child>,
+    module: String,
+}
+
 struct Emitter<'a> {
     shared: bool,
     rules: &'a dyn Fn(&str, &str) -> String,
     open: Vec<Open>,
     namespace: Vec<String>,
+    /// Blocks by their code, which alone does not make their text.
+    written: HashMap<String, Vec<Written>>,
     /// (base name, text without the name) to name.
     known: HashMap<(String, String), String>,
     /// How often a base name was given away.
@@ -124,7 +136,7 @@ impl Probe for Emitter<'_> {
             Verilog::Custom(text) if text.starts_with(IN_PLACE) => {
                 ChildBody::InPlace(text[IN_PLACE.len()..].trim_start().to_owned())
             }
-            _ => ChildBody::Module(self.module(&open)),
+            _ => ChildBody::Module(self.module_of(open)),
         };
         if let Some(parent) = self.open.last_mut() {
             parent.children.push(Child { instance, lines, body });
@@ -139,13 +151,31 @@ impl<'a> Emitter<'a> {
             rules,
             open: Vec::new(),
             namespace: Vec::new(),
+            written: HashMap::new(),
             known: HashMap::new(),
             given: BTreeMap::new(),
             text: String::new(),
         }
     }
 
-    /// Name of the module for this block, written if it is new.
+    /// Name of the module for this block.
+    fn module_of(&mut self, open: Open) -> String {
+        let code = match &open.code {
+            Verilog::Combinatorial(code) => verilog_combinatorial(code),
+            Verilog::Custom(text) => text.clone(),
+            _ => panic!("block {} has no text", open.instance),
+        };
+        let same = |known: &&Written| known.lines == open.lines && known.children == open.children;
+        if let Some(known) = self.written.get(&code).and_then(|all| all.iter().find(same)) {
+            return known.module.clone();
+        }
+        let module = self.module(&open);
+        let Open { lines, children, .. } = open;
+        self.written.entry(code).or_default().push(Written { lines, children, module: module.clone() });
+        module
+    }
+
+    /// The same by its text, which is written if it is new.
     fn module(&mut self, open: &Open) -> String {
         let (head, text) = module_text(open);
         let (base, what) = head.split_once(':').unwrap_or((&head, ""));

@@ -22,6 +22,7 @@ use arch::machine::{Machine, MachineSpec};
 use arch::number::wrap;
 use arch::timing::{self, Unit};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// The arithmetic half of the grid.
 pub(super) trait Datapath: std::fmt::Debug {
@@ -244,6 +245,30 @@ impl<V: Values> Lanes<V> {
         mask.fill(pus, columns, counts, counters, &mut self.taken);
     }
 
+    /// PEs that a mask can admit in a beat, one behind the other: the one, or the row, that it picks.
+    fn picked(&self, mask: &Mask, counters: &[u32; LEVELS]) -> Range<usize> {
+        let columns = self.machine.pes_per_pu() as usize;
+        let place = |level: u8| counters.get(usize::from(level)).map(|&place| place as usize);
+        let (start, count) = match (place(mask.pick_row), place(mask.pick_column)) {
+            (Some(row), Some(column)) => (row * columns + column, 1),
+            (Some(row), None) => (row * columns, columns),
+            (None, _) => (0, self.pes),
+        };
+        start.min(self.pes)..(start + count).min(self.pes)
+    }
+
+    /// The same as [`Lanes::mask`] for these PEs alone; of few, each is asked, and what is known of the others is left.
+    fn mask_some(&mut self, mask: &Mask, counts: &[u32; LEVELS], counters: &[u32; LEVELS], some: Range<usize>) {
+        if some.len() > self.pes / 8 {
+            return self.mask(mask, counts, counters);
+        }
+        let (pus, columns) = (self.machine.pus(), self.machine.pes_per_pu());
+        for pe in some {
+            let place = pe as u32;
+            self.taken[pe] = mask.admits(pus, columns, counts, counters, place / columns, place % columns);
+        }
+    }
+
     /// What a beat of the alu stream does; whether it was the last one of its sums.
     fn alu(&mut self, beat: &Beat<AluInstruction>, beats: &Beats, maker: Maker) -> bool {
         let bank = beats.compute_bank;
@@ -254,8 +279,6 @@ impl<V: Values> Lanes<V> {
         let reduction = LEVELS.saturating_sub(usize::from(i.reduce));
         let first = counters[reduction..].iter().all(|&k| k == 0);
         let last = counters[reduction..].iter().zip(&i.counts[reduction..]).all(|(&k, &n)| k + 1 == n);
-        self.mask(&i.mask, &i.counts, counters);
-        self.see_operands(beat, bank);
         self.values.computing(maker);
         let places = Pad::ALL.map(|pad| {
             let bank = if pad == Pad::Data { bank as usize * self.machine.data_depth() as usize } else { 0 };
@@ -266,6 +289,8 @@ impl<V: Values> Lanes<V> {
             self.emit(beat, &places);
             return last;
         }
+        self.mask(&i.mask, &i.counts, counters);
+        self.see_operands(beat, bank);
         let Lanes { values, pads, accumulators, gradients, taken, .. } = self;
         let words = |pad: Pad| &pads[pad as usize][places[pad as usize]..][..pes];
         if let (true, Some(from), false) = (first, parked, beats.first_tile) {
@@ -408,17 +433,23 @@ impl<V: Values> Lanes<V> {
             self.values.wrote(word, Maker::Load(beat.number));
         }
         let i = &beat.instruction;
-        self.mask(&i.mask, &i.counts, &beat.counters);
+        let lanes = self.machine.stream_words() as usize;
+        let group = match beat.counters.get(usize::from(i.pick_group)) {
+            Some(&group) => group as usize * lanes..(group as usize + 1) * lanes,
+            None => 0..self.pes,
+        };
+        let some = self.picked(&i.mask, &beat.counters);
+        let some = some.start.max(group.start)..some.end.min(group.end);
+        self.mask_some(&i.mask, &i.counts, &beat.counters, some.clone());
         let bank = if i.pad == Pad::Data { (beats.load_bank * self.machine.data_depth()) as usize } else { 0 };
         let from = (bank + at(&i.destination, &beat.counters, self.depth(i.pad))) * self.pes;
         if let (Some(unit), true, Pad::Data) = (&mut self.unit, i.scalar, i.pad) {
             unit.put(i.pad, from / self.pes, input[0]);
         }
-        let lanes = self.machine.stream_words() as usize;
         let words = &mut self.pads[i.pad as usize][from..from + self.pes];
-        for (pe, (word, &taken)) in words.iter_mut().zip(&self.taken).enumerate() {
-            let group = i.pick_group as usize >= LEVELS || beat.counters[i.pick_group as usize] as usize == pe / lanes;
-            if taken && group {
+        for pe in some {
+            let word = &mut words[pe];
+            if self.taken[pe] {
                 if self.ahead {
                     self.fresh.push((i.pad, from + pe, *word));
                 }

@@ -10,12 +10,29 @@ impl<V: Values> Lanes<V> {
     /// A beat whose sums begin and end with it and only leave. One PE of a row sends: no other makes a sum, since nobody would see it.
     pub(super) fn emit(&mut self, beat: &Beat<AluInstruction>, places: &[usize; 4]) {
         let i = &beat.instruction;
-        let Lanes { values, pads, taken, machine, .. } = self;
-        let columns = machine.pes_per_pu() as usize;
+        let (pus, pes_per_pu) = (self.machine.pus(), self.machine.pes_per_pu());
+        let columns = pes_per_pu as usize;
+        // Most words that leave are those of one PE, or of a column: of millions of weights, a grid of thousands of PEs is not asked each time.
+        let picked = |level: u8, all: u32| match beat.counters.get(usize::from(level)) {
+            Some(&place) => place.min(all)..(place + 1).min(all),
+            None => 0..all,
+        };
+        let (some_rows, some_columns) = (picked(i.mask.pick_row, pus), picked(i.mask.pick_column, pes_per_pu));
+        let few = some_rows.len() * some_columns.len() <= pus.max(pes_per_pu) as usize;
+        if !few {
+            self.mask(&i.mask, &i.counts, &beat.counters);
+        }
+        let Lanes { values, pads, taken, .. } = self;
+        let admits = |row: u32, column: u32| match few {
+            true => i.mask.admits(pus, pes_per_pu, &i.counts, &beat.counters, row, column),
+            false => taken[row as usize * columns + column as usize],
+        };
         let nothing = values.nothing(i.combine);
-        let mut rows = vec![nothing.clone(); machine.pus() as usize];
-        for (number, (row, taken)) in rows.iter_mut().zip(taken.chunks(columns)).enumerate() {
-            for column in (0..columns).filter(|&column| taken[column]) {
+        let mut rows = vec![nothing.clone(); pus as usize];
+        for number in some_rows {
+            let row = &mut rows[number as usize];
+            for column in some_columns.clone().filter(|&column| admits(number, column)) {
+                let (number, column) = (number as usize, column as usize);
                 let word = |pad: Pad| pads[pad as usize][places[pad as usize] + number * columns + column];
                 let mut sum = match i.c {
                     Start::Zero => nothing.clone(),
