@@ -81,19 +81,19 @@ def goal(key, median):
 
 def clocks(key, folder):
     """Goal, clock asked for, median, best and worst of the seeds, longest way; seeds that have no place count as missing."""
-    logs = sorted(folder.glob("place-*.log"))
-    files = {file: json.loads(file.read_text()) for file in sorted(folder.glob("report-*.json"))}
-    if not logs:
+    tried = sorted(folder.glob("place-*.json"))
+    files = {file: json.loads(file.read_text()) for file in sorted(folder.glob("synth/fpga/seed-*/report.json"))}
+    if not tried:
         return [goal(key, None) if key in GOALS else "-", "-", "yosys only", "-", "-"], "-"
     if not files:
-        return [goal(key, None), "-", f"no place with {len(logs)} seeds", "-", "-"], "-"
+        return [goal(key, None), "-", f"no place with {len(tried)} seeds", "-", "-"], "-"
     ranked = sorted(files.values(), key=slowest)
     reached = [slowest(report)[0] for report in ranked]
     median = statistics.median_low(reached)
-    lost = len(logs) - len(files)
-    worst = f"{reached[0]:.2f} MHz" + (f", {lost} of {len(logs)} seeds without a place" if lost else "")
+    lost = len(tried) - len(files)
+    worst = f"{reached[0]:.2f} MHz" + (f", {lost} of {len(tried)} seeds without a place" if lost else "")
     asked = f"{slowest(ranked[0])[1]:g} MHz"
-    few = "" if len(logs) >= SEEDS else f" of {len(logs)} seed" + "s" * (len(logs) > 1)
+    few = "" if len(tried) >= SEEDS else f" of {len(tried)} seed" + "s" * (len(tried) > 1)
     way = longest_way(ranked[reached.index(median)])
     return [goal(key, None if lost else median), asked, f"{median:.2f} MHz{few}", f"{reached[-1]:.2f} MHz", worst], way
 
@@ -103,22 +103,22 @@ def row(key, result, folder):
     machine = synthesis["machine"]
     cells = {cell["name"]: cell for cell in synthesis["cells"]}
     grid = f"{machine['pus']} x {machine['pes_per_pu']}, {machine['word']} bit, accumulators of {machine['accumulator']}"
-    reached, way = clocks(key, folder / "fpga")
+    reached, way = clocks(key, folder)
     taken = (percent(cells[cell]) for cell in ("LUT", "FF", "DSP", "BRAM"))
     return [*key, synthesis["part"], grid, *reached, *taken, way]
 
 
 def main():
+    # What people have written below the table stays.
+    table, section, below = PAGE.read_text().partition("\n## ")
     rows = {}
-    if PAGE.exists():
-        for line in PAGE.read_text().splitlines():
-            fields = [field.strip() for field in line.strip("|").split("|")]
-            if line.startswith("| ") and len(fields) == len(COLUMNS) and fields != COLUMNS:
-                rows[tuple(fields[:2])] = fields
-    for file in sorted(Path("out/boards").glob("*/*/result.json")):
-        text = file.read_text()
-        result = json.loads(text) if text.strip() else {}
-        key = (file.parent.parent.name, file.parent.name)
+    for line in table.splitlines():
+        fields = [field.strip() for field in line.strip("|").split("|")]
+        if line.startswith("| ") and len(fields) == len(COLUMNS) and fields != COLUMNS:
+            rows[tuple(fields[:2])] = fields
+    for file in sorted(Path("out/boards").glob("*/*/results/*/synth.json")):
+        result = json.loads(file.read_text())
+        key = (file.parents[3].name, file.parents[2].name)
         if "synthesis" in result:
             rows[key] = row(key, result, file.parent)
         elif result.get("diagnostics"):
@@ -130,7 +130,7 @@ def main():
             rows[key] = failed + ["-"] * (len(COLUMNS) - len(failed))
     lines = [f"| {' | '.join(COLUMNS)} |", re.sub(r"[^|]+", "---", f"|{'|'.join(COLUMNS)}|")]
     lines += [f"| {' | '.join(fields)} |" for _, fields in sorted(rows.items())]
-    PAGE.write_text(HEAD + "\n".join(lines) + "\n")
+    PAGE.write_text(HEAD + "\n".join(lines) + "\n" + section + below)
 
 
 main()

@@ -78,15 +78,24 @@ impl<'a> Hardware<'a> {
     /// # Errors
     /// The configuration names no board; a stale file cannot be removed.
     pub fn new(project: &'a Project, out: &Path) -> Result<Hardware<'a>, Failure> {
+        let hardware = Hardware::there(project, out)?;
+        if let Some(flow) = &hardware.flow {
+            flow.clear(&hardware.folder).map_err(flow_failure)?;
+        }
+        Ok(hardware)
+    }
+
+    /// The same with what is there.
+    ///
+    /// # Errors
+    /// The configuration names no board.
+    pub fn there(project: &'a Project, out: &Path) -> Result<Hardware<'a>, Failure> {
         let Some(facts) = project.board.facts() else {
             let hint = "this needs a board: name one in the configuration, `[board] name = \"ulx3s-85f\"`";
             return Err(Failure::Usage(hint.to_owned()));
         };
         let folder = out.join("fpga");
         let flow = OpenFlow::of(facts, project.board.clock_mhz);
-        if let Some(flow) = &flow {
-            flow.clear(&folder).map_err(flow_failure)?;
-        }
         Ok(Hardware { project, facts, flow, folder, needed_rows: None })
     }
 

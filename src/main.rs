@@ -77,6 +77,7 @@ fn run(arguments: &Arguments, talk: &output::Talk) -> Result<(), Failure> {
         Some(Command::Sim(options)) => commands::sim::run(&arguments.global, options, talk),
         Some(Command::Prove(options)) => commands::prove::run(&arguments.global, options, talk),
         Some(Command::Synth(target)) => commands::synth::run(&arguments.global, target, talk),
+        Some(Command::Place(options)) => commands::place::run(&arguments.global, options, talk),
         Some(Command::Bitstream(target)) => commands::bitstream::run(&arguments.global, target, talk),
         Some(Command::Explain(target)) => commands::explain::run(&arguments.global, target, talk),
         Some(Command::Ir(options)) => commands::ir::run(&arguments.global, options, talk),

@@ -8,7 +8,7 @@
 mod keys;
 mod rule;
 
-pub use keys::{MOST_LINES, Machine, MachineSpec, SetError, keys};
+pub use keys::{AUTO, MOST_LINES, Machine, MachineSpec, SetError, keys};
 pub use rule::Key;
 
 use crate::number::ceil_log2;

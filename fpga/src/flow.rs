@@ -136,25 +136,11 @@ impl OpenFlow {
         let mut missed = Vec::new();
         for &seed in seeds {
             progress(seed, None);
-            for name in ["report.json", PLACED, routed] {
-                remove(&folder.join(name))?;
-            }
-            let mut arguments = place.arguments.clone();
-            arguments.extend(["--seed".to_owned(), seed.to_string()]);
-            let log = folder.join("place.log");
-            let done = start(&placer, &arguments, folder, &log)?;
-            let report = fs::read_to_string(folder.join("report.json")).ok();
-            let Some(result) = report.as_deref().and_then(Routed::parse) else {
-                return Err(refusal(&log));
-            };
-            let in_time = result.clocks.iter().all(Clock::is_met);
+            let result = self.attempt(&placer, folder, seed)?;
             progress(seed, Some(&result));
-            if !in_time {
+            if !result.is_in_time() {
                 missed.push((seed, result));
                 continue;
-            }
-            if !done {
-                return Err(refusal(&log));
             }
             let log = folder.join("pack.log");
             if !start(&packer, &pack.arguments, folder, &log)? {
@@ -173,6 +159,45 @@ impl OpenFlow {
         }
         [routed, PLACED].iter().try_for_each(|name| remove(&folder.join(name)))?;
         Err(FlowError::MissedClock { wanted_mhz: self.clock_mhz, tried: missed })
+    }
+
+    /// Place and route the netlist in `folder` with one seed, in a folder of its own there: what it reaches, in time or not. The report and the
+    /// log stay.
+    ///
+    /// # Errors
+    /// As [`OpenFlow::run`], but for a clock that is missed; there is no netlist.
+    pub fn place(&self, folder: &Path, seed: u32, toolbox: &Toolbox) -> Result<Routed, FlowError> {
+        let placer = toolbox.program(self.recipe.place.program)?;
+        let own = folder.join(format!("seed-{seed}"));
+        match fs::remove_dir_all(&own) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed("remove", &own)(error)),
+            _ => {}
+        }
+        fs::create_dir(&own).map_err(failed("write", &own))?;
+        for name in ["netlist.json", self.recipe.constraints] {
+            let file = folder.join(name);
+            fs::copy(&file, own.join(name)).map_err(failed("read", &file))?;
+        }
+        let routed = self.attempt(&placer, &own, seed);
+        for name in ["netlist.json", self.recipe.constraints, self.recipe.routed, PLACED] {
+            remove(&own.join(name))?;
+        }
+        routed
+    }
+
+    /// One seed, in a folder with the netlist and the constraints. A clock that is missed is a result.
+    fn attempt(&self, placer: &Path, folder: &Path, seed: u32) -> Result<Routed, FlowError> {
+        for name in ["report.json", PLACED, self.recipe.routed] {
+            remove(&folder.join(name))?;
+        }
+        let mut arguments = self.recipe.place.arguments.clone();
+        arguments.extend(["--seed".to_owned(), seed.to_string()]);
+        let log = folder.join("place.log");
+        let done = start(placer, &arguments, folder, &log)?;
+        let report = fs::read_to_string(folder.join("report.json")).ok();
+        let routed = report.as_deref().and_then(Routed::parse);
+        // nextpnr fails where a clock is missed; where none is, something else is wrong.
+        routed.filter(|routed| done || !routed.is_in_time()).ok_or_else(|| refusal(&log))
     }
 
     /// Remove what an earlier run left, so that it is not taken for a result.

@@ -1,5 +1,6 @@
 //! Arguments of what measures: benchmarks, widths of words, machines.
 
+use super::values::parse_place_seed;
 use super::{Target, Train};
 use clap::Args;
 use compiler::means::Means;
@@ -80,4 +81,28 @@ pub struct Explore {
     /// Samples per update
     #[arg(long, value_name = "B,B,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub batches: Vec<u32>,
+    /// Bits of a word; those of accumulators then follow from them
+    #[arg(long, value_name = "W,W,...", value_delimiter = ',')]
+    pub words: Vec<u32>,
+    /// Measure nothing; write a Snakemake workflow that does: a job for each combination, on a board also its synthesis, and place and route
+    #[arg(long, value_name = "FOLDER")]
+    pub workflow: Option<PathBuf>,
+    /// Seeds of place and route in a workflow
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', default_values_t = [1, 2, 3], value_parser = parse_place_seed)]
+    #[arg(requires = "workflow")]
+    pub place_seeds: Vec<u32>,
+    /// The table of what a workflow has done so far; also written to its folder `report`, as CSV, JSON and a page
+    #[arg(long, value_name = "FOLDER")]
+    #[arg(conflicts_with_all = ["workflow", "program", "data", "pus", "pes_per_pu", "stream_words", "batches", "words", "place_seeds"])]
+    pub collect: Option<PathBuf>,
+}
+
+/// Place and route of what `synth` has left, whose arguments it takes.
+#[derive(Debug, Args)]
+pub struct Place {
+    #[command(flatten)]
+    pub target: Target,
+    /// Seed of place and route
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_place_seed)]
+    pub place_seed: u32,
 }

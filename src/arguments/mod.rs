@@ -3,11 +3,13 @@
 mod entry;
 mod help;
 mod measure;
+mod typed;
 mod values;
 
 pub use entry::{Entry, Limits, RowsOrLimit};
 pub use help::misspelt;
-pub use measure::{Accuracy, Bench, Explore, Report};
+pub use measure::{Accuracy, Bench, Explore, Place, Report};
+pub use typed::typed;
 pub use values::{
     Dialect, EngineName, Format, LanguageName, LimitName, MissingName, OrderName, ReductionName, TemplateName,
 };
@@ -110,6 +112,8 @@ pub enum Command {
     Prove(Prove),
     /// Synthesise for the board with yosys: what the hardware takes of the device
     Synth(Target),
+    /// Place and route what `synth` with the same arguments has left, with one seed: the clock that it reaches, met or not
+    Place(Place),
     /// Synthesise, place, route and pack: a bitstream for the board, with everything that `build` writes
     Bitstream(Target),
     /// Placement and schedule: what runs when and where, by source line; `explain E-KIND`: what a diagnostic code means

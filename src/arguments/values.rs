@@ -239,6 +239,12 @@ pub(super) fn parse_ranks(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|ranks| (1..=256).contains(ranks)).ok_or_else(|| "between 1 and 256".to_owned())
 }
 
+/// What all of nextpnr takes.
+pub(super) fn parse_place_seed(text: &str) -> Result<u32, String> {
+    let seed = text.parse().ok().filter(|&seed: &u32| i32::try_from(seed).is_ok());
+    seed.ok_or_else(|| format!("between 0 and {}", i32::MAX))
+}
+
 pub(super) fn parse_range(text: &str) -> Result<Range<u64>, String> {
     let bound =
         |text: &str| text.trim().parse::<u64>().map_err(|_| format!("`{text}` is not a number; write FROM..TO"));

@@ -13,6 +13,7 @@ pub mod graph;
 pub mod init;
 pub mod ir;
 pub mod measure;
+pub mod place;
 pub mod predict;
 pub mod prove;
 pub mod report;

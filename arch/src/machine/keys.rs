@@ -18,6 +18,9 @@ use std::borrow::Cow;
 /// Most rows of a grid, and most columns.
 pub const MOST_LINES: u32 = 64;
 
+/// A value of a key that leaves it to the program, as if it were not given.
+pub const AUTO: &str = "auto";
+
 /// The largest divisor of the number of PEs up to 16: a default that is always possible.
 pub(super) fn default_stream(pes: u32) -> u32 {
     (1..=16.min(pes)).rev().find(|words| pes.is_multiple_of(*words)).unwrap_or(1)
@@ -68,12 +71,13 @@ macro_rules! machine_keys {
         }
 
         impl MachineSpec {
-            /// Set a key to a value as the command line gives it; lists without brackets.
+            /// Set a key to a value as the command line gives it; lists without brackets. `auto` leaves it out.
             ///
             /// # Errors
             /// There is no such key, or it has no such value.
             pub fn set(&mut self, key: &str, value: &str) -> Result<(), SetError> {
                 match key {
+                    $(stringify!($key) if value == AUTO => self.$key = None,)+
                     $(stringify!($key) => self.$key = Some(Setting::read(value).ok_or(SetError::Value)?),)+
                     _ => return Err(SetError::Key),
                 }

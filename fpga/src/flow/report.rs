@@ -1,7 +1,7 @@
 //! `report.json` of nextpnr: clocks and cells.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What place and route made of a netlist.
@@ -14,7 +14,7 @@ pub struct Routed {
 }
 
 /// One clock.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clock {
     /// Name of its net.
     #[serde(rename = "clock")]
@@ -62,6 +62,11 @@ impl Routed {
         used.sort_by(|a, b| a.name.cmp(&b.name));
         used.retain(|cell| cell.used > 0);
         Some(Routed { clocks, used })
+    }
+
+    /// Whether all clocks are met.
+    pub fn is_in_time(&self) -> bool {
+        self.clocks.iter().all(Clock::is_met)
     }
 
     /// The slowest clock relative to what it has to reach.

@@ -5,7 +5,7 @@
 use crate::arguments::{Global, Schema as Options};
 use crate::commands::about::{cache, code, doctor};
 use crate::commands::measure::{accuracy, bench, explore, kernels, system};
-use crate::commands::{bitstream, build, derive, eval, graph, init, predict, prove, run, sim, synth, weights};
+use crate::commands::{bitstream, build, derive, eval, graph, init, place, predict, prove, run, sim, synth, weights};
 use crate::output;
 use fpga::board::Board;
 use fpga::family::Facts;
@@ -42,12 +42,13 @@ const SCHEMAS: &[Entry] = &[
     ("doctor", "Result of `doctor`", written::<Document<doctor::Tools>>),
     ("eval", "Result of `eval`", written::<Document<eval::Evaluated>>),
     ("explain", "Result of `explain`", written::<Document<explanation::Explanation>>),
-    ("explore", "Result of `explore`", written::<Document<explore::Machines>>),
+    ("explore", "Result of `explore`; `report/table.json` of a workflow", written::<Document<explore::Machines>>),
     ("family", "A device family (TOML)", read::<Facts>),
     ("graph", "Result of `graph`", written::<Document<graph::Dependences>>),
     ("init", "Result of `init`", written::<Document<init::Begun>>),
     ("layout", "`layout.json`: how tensors travel on the streams", written::<Layout>),
     ("model", "A trained model, which `train --save` writes", read::<ModelFile>),
+    ("place", "Result of `place`", written::<Document<place::Placed>>),
     ("predict", "Result of `predict`", written::<Document<predict::Predicted>>),
     ("prove", "Result of `prove`", written::<Document<prove::Proven>>),
     (
@@ -60,6 +61,7 @@ const SCHEMAS: &[Entry] = &[
     ("settings", "The TOML beside a program: its [train] and [function] tables", read::<ProgramFile>),
     ("sim", "Result of `sim`", written::<Document<sim::Simulated>>),
     ("summary", "`fpga/summary.json`, which `bitstream` writes", written::<bitstream::Summary>),
+    ("sweep", "`points.json` of a workflow, which `explore --workflow` writes", written::<explore::sweep::Sweep>),
     ("synth", "Result of `synth`", written::<Document<synth::Synthesised>>),
     ("train", "Result of `train`", written::<Document<trained::Trained>>),
     ("weights", "Result of `weights`", written::<Document<weights::Listed>>),

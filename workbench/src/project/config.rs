@@ -10,7 +10,7 @@
 use crate::failure::{Failure, Source};
 use crate::plan;
 use crate::resident::FunctionOptions;
-use arch::machine::{MOST_LINES, MachineSpec, SetError};
+use arch::machine::{AUTO, MOST_LINES, MachineSpec, SetError};
 use arch::{Code, Diagnostic, Machine, Span};
 use compiler::fixed::Numbers;
 use compiler::language::nearest;
@@ -202,6 +202,9 @@ impl Config {
         }
         let wrong = |message: String| Failure::Usage(format!("--machine {message}"));
         for (key, value) in keys {
+            if key == "pus" && value == AUTO {
+                return Err(wrong(format!("pus={AUTO}: the configuration may say so, whose board decides")));
+            }
             self.spec.set(key, value).map_err(|error| {
                 let known = arch::machine::keys();
                 let hint = match error {
@@ -293,11 +296,11 @@ impl Config {
 
 /// The text with a number of the same length in place of `pus = "auto"`, so that all places stay; and whether it was there.
 fn without_auto(text: &str) -> (String, bool) {
-    const AUTO: &str = "\"auto\"";
+    let auto = format!("\"{AUTO}\"");
     match value_span(text, &["machine", "pus"]).map(|span| span.start..span.end) {
-        Some(range) if &text[range.clone()] == AUTO => {
+        Some(range) if text[range.clone()] == auto => {
             let mut text = text.to_owned();
-            text.replace_range(range, &format!("{:1$}", 1, AUTO.len()));
+            text.replace_range(range, &format!("{:1$}", 1, auto.len()));
             (text, true)
         }
         _ => (text.to_owned(), false),

@@ -49,8 +49,28 @@ pub struct Series {
     pub name: String,
     /// Where they are; points that are not finite are left out.
     pub points: Vec<(f64, f64)>,
-    /// Whether the line is drawn with gaps.
-    pub dashed: bool,
+    /// How they are drawn.
+    pub stroke: Stroke,
+}
+
+/// How a series is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stroke {
+    /// A line; of one point, a dot.
+    Line,
+    /// A line with gaps; of one point, a dot.
+    Dashed,
+    /// Dots with a line through them.
+    Marked,
+    /// Dots.
+    Dots,
+}
+
+impl Stroke {
+    /// A line, with gaps or without.
+    pub fn dashed(dashed: bool) -> Stroke {
+        if dashed { Stroke::Dashed } else { Stroke::Line }
+    }
 }
 
 /// How an axis counts.
@@ -117,7 +137,7 @@ fn themed(svg: &str) -> String {
     named.into_iter().chain(of_series).fold(svg.to_owned(), replace)
 }
 
-/// A chart of lines; a series of one point is a dot.
+/// A chart of lines and dots.
 pub fn lines(title: &str, axes: [(&str, Scale); 2], series: &[Series]) -> String {
     let [(x_name, x_scale), (y_name, y_scale)] = axes;
     let drawn = |&(x, y): &(f64, f64)| x_scale.has(x) && y_scale.has(y);
@@ -126,7 +146,7 @@ pub fn lines(title: &str, axes: [(&str, Scale); 2], series: &[Series]) -> String
         .map(|series| Series {
             name: printable(&series.name),
             points: series.points.iter().copied().filter(drawn).collect(),
-            dashed: series.dashed,
+            stroke: series.stroke,
         })
         .collect();
     let all = || shown.iter().flat_map(|series| &series.points);
@@ -177,21 +197,29 @@ where
         .draw()
         .expect(drawn);
     let (dash, gap, sample) = (5 * FINE, 4 * FINE, (20 * FINE) as i32);
-    for (number, Series { name, points, dashed }) in series.iter().enumerate() {
+    for (number, Series { name, points, stroke }) in series.iter().enumerate() {
         let style = ShapeStyle::from(&colour(number)).stroke_width(2 * FINE);
-        let points = points.iter().copied();
-        let drawing = match (points.len(), *dashed) {
-            (1, _) => chart.draw_series(points.map(|point| Circle::new(point, 5 * FINE, style.filled()))),
-            (_, false) => chart.draw_series(LineSeries::new(points, style)),
-            (_, true) => chart.draw_series(DashedLineSeries::new(points, dash, gap, style)),
+        let points = || points.iter().copied();
+        let dot = move |point| Circle::new(point, 5 * FINE, style.filled());
+        let drawing = match (points().len(), stroke) {
+            (1, _) | (_, Stroke::Dots) => chart.draw_series(points().map(dot)),
+            (_, Stroke::Dashed) => chart.draw_series(DashedLineSeries::new(points(), dash, gap, style)),
+            (_, Stroke::Line) => chart.draw_series(LineSeries::new(points(), style)),
+            (_, Stroke::Marked) => {
+                chart.draw_series(points().map(dot)).expect(drawn);
+                chart.draw_series(LineSeries::new(points(), style))
+            }
         };
         let legend = drawing.expect(drawn).label(name);
-        if *dashed {
-            let line = move |(x, y)| DashedPathElement::new([(x, y), (x + sample, y)], dash, gap, style);
-            legend.legend(line);
-        } else {
-            legend.legend(move |(x, y)| PathElement::new([(x, y), (x + sample, y)], style));
-        }
+        match stroke {
+            Stroke::Dashed => {
+                legend.legend(move |(x, y)| DashedPathElement::new([(x, y), (x + sample, y)], dash, gap, style))
+            }
+            Stroke::Dots => legend.legend(move |(x, y)| Circle::new((x + sample / 2, y), 5 * FINE, style.filled())),
+            Stroke::Line | Stroke::Marked => {
+                legend.legend(move |(x, y)| PathElement::new([(x, y), (x + sample, y)], style))
+            }
+        };
     }
     let place = |&(x, y): &(f64, f64)| {
         let (area, (x, y)) = (chart.plotting_area().get_pixel_range(), chart.plotting_area().map_coordinate(&(x, y)));
@@ -295,7 +323,8 @@ mod tests {
 
     #[test]
     fn nothing_of_the_user_is_markup() {
-        let series = Series { name: "</svg><script>".into(), points: vec![(1.0, 1.0), (2.0, f64::NAN)], dashed: false };
+        let series =
+            Series { name: "</svg><script>".into(), points: vec![(1.0, 1.0), (2.0, f64::NAN)], stroke: Stroke::Line };
         let svg = lines("a\"b", [("<x>", Scale::Linear), ("'y'", Scale::Linear)], &[series]);
         assert!(!svg.contains("<script") && !svg.contains("<x>") && svg.contains("&lt;/svg&gt;"));
         assert_eq!(svg.matches("</svg>").count(), 1);
@@ -305,7 +334,7 @@ mod tests {
     #[test]
     fn axes_are_labelled_at_round_numbers() {
         let points = vec![(0.0, 0.5), (10.0, 200.0)];
-        let series = [Series { name: "a".into(), points, dashed: false }];
+        let series = [Series { name: "a".into(), points, stroke: Stroke::Line }];
         let svg = lines("t", [("x", Scale::Linear), ("y", Scale::Logarithmic)], &series);
         for label in ["0", "2", "4", "6", "8", "10", "0.1", "1", "100", "1000"] {
             assert!(svg.contains(&format!(">\n{label}\n</text>")), "{label} is missing in {svg}");
@@ -324,10 +353,21 @@ mod tests {
         assert_eq!(unit(4e-4, "seconds"), (1e6, "microseconds".to_owned()));
     }
 
+    /// Circles: none of a line, one per point of dots and of a line with dots, and the one of the legend.
+    #[test]
+    fn dots_stand_at_their_points() {
+        for (stroke, circles) in [(Stroke::Line, 0), (Stroke::Dashed, 0), (Stroke::Marked, 3), (Stroke::Dots, 4)] {
+            let points = vec![(1.0, 1.0), (2.0, 2.0), (3.0, 1.0)];
+            let series = [Series { name: "a".into(), points, stroke }];
+            let svg = lines("t", [("x", Scale::Linear), ("y", Scale::Linear)], &series);
+            assert_eq!(svg.matches("<circle").count(), circles, "{stroke:?}");
+        }
+    }
+
     #[test]
     fn values_without_extent_are_drawn_too() {
         for points in [vec![], vec![(1.0, 1.0)], vec![(1.0, 2.0), (1.0, 2.0)]] {
-            let series = Series { name: "a".into(), points, dashed: true };
+            let series = Series { name: "a".into(), points, stroke: Stroke::Dashed };
             let svg = lines("t", [("x", Scale::Logarithmic), ("y", Scale::Linear)], &[series]);
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
             assert!(!svg.contains("\"#"), "a colour that the page does not decide: {svg}");

@@ -5,13 +5,14 @@
 pub mod charts;
 pub mod die;
 pub mod placement_map;
+pub mod table;
 pub mod timeline;
 mod watched;
 pub mod waveform;
 mod weights;
 
 use crate::documents::Document;
-use crate::report::page::charts::{Scale, Series};
+use crate::report::page::charts::{Scale, Series, Stroke};
 use crate::report::page::placement_map::Map;
 use crate::report::page::timeline::Timeline;
 use crate::report::page::waveform::Waveform;
@@ -121,7 +122,11 @@ impl Page<'_> {
             let line = |name: &str, metrics: &dyn Fn(&Point) -> Option<Metrics>, dashed: bool| {
                 let point = |point: &Point| Some((point.epoch as f64 * per_epoch, of(&metrics(point)?)?));
                 let points: Vec<(f64, f64)> = result.curve.iter().filter_map(point).collect();
-                (!points.is_empty()).then(|| Series { name: format!("{} {name}", result.name), points, dashed })
+                (!points.is_empty()).then(|| Series {
+                    name: format!("{} {name}", result.name),
+                    points,
+                    stroke: Stroke::dashed(dashed),
+                })
             };
             series.extend(line("train", &|point| Some(point.train), false));
             series.extend(line("test", &|point| point.test, true));
@@ -134,7 +139,11 @@ impl Page<'_> {
         let judged = |parts: &Parts| parts.test.unwrap_or(parts.train).loss;
         let line = |name: &str, of: &dyn Fn(&InWords) -> Option<Parts>, dashed: bool| {
             let point = |row: &InWords| Some((f64::from(row.word), judged(&of(row)?)));
-            Series { name: name.to_owned(), points: self.words.iter().filter_map(point).collect(), dashed }
+            Series {
+                name: name.to_owned(),
+                points: self.words.iter().filter_map(point).collect(),
+                stroke: Stroke::dashed(dashed),
+            }
         };
         let (first, last) = (self.words.first()?.word, self.words.last()?.word);
         let golden = &self.outcome.results[0];
@@ -143,7 +152,7 @@ impl Page<'_> {
         let series = [
             line("trained in words", &|row| row.fixed, false),
             line("rounded afterwards", &|row| row.rounded, true),
-            Series { name: "real numbers".to_owned(), points: flat, dashed: true },
+            Series { name: "real numbers".to_owned(), points: flat, stroke: Stroke::Dashed },
         ];
         let axes = [("bits of a word", Scale::Linear), ("loss", Scale::Logarithmic)];
         Some(charts::lines("loss by word width", axes, &series))
@@ -156,7 +165,7 @@ impl Page<'_> {
             let between = |(a, b): (&Point, &Point)| Some((a.epoch as f64, (of(a)?.loss - of(b)?.loss).abs()));
             let points =
                 golden.curve.iter().zip(&last.curve).filter_map(between).filter(|point| point.1 > 0.0).collect();
-            Series { name: format!("{} {name}", last.name), points, dashed }
+            Series { name: format!("{} {name}", last.name), points, stroke: Stroke::dashed(dashed) }
         };
         let series = [line("train", &|point| Some(point.train), false), line("test", &|point| point.test, true)];
         let shown: Vec<Series> = series.into_iter().filter(|series| !series.points.is_empty()).collect();
@@ -243,8 +252,8 @@ impl Page<'_> {
         let roof = vec![(low, low * words), (ridge, pes), (high, pes)];
         let dot = vec![(intensity.max(1e-3), reached.max(1e-3))];
         let series = [
-            Series { name: format!("{pes} PEs, {words} words per cycle"), points: roof, dashed: false },
-            Series { name: self.project.name(), points: dot, dashed: false },
+            Series { name: format!("{pes} PEs, {words} words per cycle"), points: roof, stroke: Stroke::Line },
+            Series { name: self.project.name(), points: dot, stroke: Stroke::Line },
         ];
         let axes =
             [("multiply-adds per input word", Scale::Logarithmic), ("multiply-adds per cycle", Scale::Logarithmic)];
@@ -320,17 +329,7 @@ impl Page<'_> {
             bars => bars(&document),
             saturated => self.saturated(&document),
         };
-        let mut environment = Environment::new();
-        environment.set_auto_escape_callback(|_| AutoEscape::Html);
-        environment.add_filter("number", |value: f64| charts::short(value));
-        environment.add_filter("large", |value: f64| large(value));
-        environment.add_filter("maybe", |ViaDeserialize(value): ViaDeserialize<Option<f64>>| {
-            value.map_or("-".to_owned(), |value| format!("{value:.5}"))
-        });
-        let bug = |error: minijinja::Error| Failure::Bug(format!("the report page: {error:#}"));
-        environment.add_template("page", include_str!("page.html")).map_err(bug)?;
-        let template = environment.get_template("page").map_err(bug)?;
-        template.render(context! { ..figures, ..Inserted::from_serialize(&document) }).map_err(bug)
+        rendered(include_str!("page.html"), context! { ..figures, ..Inserted::from_serialize(&document) })
     }
 
     fn source(&self, document: &Value) -> Vec<Value> {
@@ -368,6 +367,21 @@ impl Page<'_> {
         };
         document["training"]["saturations"].as_array().into_iter().flatten().map(line).collect()
     }
+}
+
+/// A template with its figures; all pages have one style.
+fn rendered(template: &str, figures: Inserted) -> Result<String, Failure> {
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.add_filter("number", |value: f64| charts::short(value));
+    environment.add_filter("large", |value: f64| large(value));
+    environment.add_filter("maybe", |ViaDeserialize(value): ViaDeserialize<Option<f64>>| {
+        value.map_or("-".to_owned(), |value| format!("{value:.5}"))
+    });
+    let bug = |error: minijinja::Error| Failure::Bug(format!("the page: {error:#}"));
+    environment.add_template("style", include_str!("style.css")).map_err(bug)?;
+    environment.add_template("page", template).map_err(bug)?;
+    environment.get_template("page").and_then(|page| page.render(figures)).map_err(bug)
 }
 
 fn bars(document: &Value) -> Vec<Value> {
