@@ -114,9 +114,15 @@ module host_link #(
 
     wire [15:0] wanted = value[63:48];
     wire [15:0] waiting = {{(15 - BUFFER_LOG2){1'b0}}, ready};
-    // What a frame could take, of the cycle before: a word that has just come waits for the next request.
+    // What a frame could take, of the cycle before: a word that has just come waits for the next request. Counting takes a cycle of its own
+    // after UNIT, in which this stays.
     reg [15:0] most;
-    always @(posedge clock) most <= waiting < WORDS_PER_FRAME ? waiting : WORDS_PER_FRAME;
+    reg counting, fewer;
+    always @(posedge clock) begin
+        if (state != UNIT) most <= waiting < WORDS_PER_FRAME ? waiting : WORDS_PER_FRAME;
+        counting <= state == UNIT && command == OUTPUT;
+        fewer <= wanted < most;
+    end
     wire known = command == HELLO || command == WRITE || command == READ || command == INPUT || command == OUTPUT;
     wire whole = command == HELLO ? length == 9'd0
         : command == WRITE ? length[2:0] == 3'd0
@@ -176,7 +182,6 @@ module host_link #(
                     if (input_full) state <= PAUSE;
                     else taken <= taken + 16'd1;
                 end
-                if (command == OUTPUT) count <= wanted < most ? wanted : most;
             end
             ADDRESSED: begin
                 settling <= settling - 4'd1;
@@ -240,6 +245,7 @@ module host_link #(
             end
             default: if (sent) state <= IDLE;    // FINISH
         endcase
+        if (counting) count <= fewer ? wanted : most;
         if (reset) begin
             state <= IDLE;
             session <= 1'b0;
