@@ -118,6 +118,7 @@ impl<'a> Hardware<'a> {
             pin_hz: hertz(self.facts.clock.pin_mhz),
             grid_hz,
             baud: io.baud,
+            link_size: self.facts.device.family().link_size(),
             leds: io.leds,
             lit_by_one: io.leds_lit == 1,
             pressed_is_one: io.button_pressed == 1,

@@ -4,6 +4,7 @@
 mod tool;
 
 use arch::Machine;
+use arch::link::Size;
 use arch::machine::MachineSpec;
 use hdl::shell;
 use serialport::{SerialPort, TTYPort};
@@ -100,6 +101,7 @@ fn facts() -> shell::Board<'static> {
         pin_hz: 4_000_000,
         grid_hz: 4_000_000,
         baud: 1_000_000,
+        link_size: Size::LEAST,
         leds: 3,
         lit_by_one: true,
         pressed_is_one: true,

@@ -2,8 +2,11 @@
 
 mod tool;
 
+use arch::link::{self, Command, REPLY_HEADER};
+use std::fmt::Write;
 use std::fs;
-use tool::{done, fails};
+use std::path::Path;
+use tool::{done, fails, run};
 
 fn page() -> String {
     fs::read_to_string("docs/system.md").unwrap()
@@ -43,6 +46,74 @@ fn every_run_has_a_row() {
             assert!(page().contains(&row), "run scripts/system; docs/system.md lacks {row}");
         }
     }
+}
+
+/// The writes that load a program, from the file that `build` writes. `None`: it is part of the hardware.
+fn writes_of(out: &Path) -> Option<Vec<(u32, u32)>> {
+    let text = fs::read_to_string(out.join("train/microcode.hex")).unwrap();
+    let config = fs::read_to_string(out.join("config.toml")).unwrap();
+    let number = |word: &str| u32::from_str_radix(word, 16).unwrap();
+    let write = |line: &str| line.split_once(' ').map(|(address, data)| (number(address), number(data)));
+    let writes = text.lines().filter(|line| !line.starts_with('#')).filter_map(write).collect();
+    (!config.contains("\nmicrocode = \"rom\"")).then_some(writes)
+}
+
+/// docs/link.md says how long the load of a program takes on each board with a serial port: `cargo test --test system loads -- --nocapture`.
+#[test]
+fn loads_of_programs_take_what_the_page_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = fs::read_to_string("docs/link.md").unwrap();
+    let logistic = ["programs/logistic.t", "--data", "examples/breast_cancer.csv"];
+    let digits = ["programs/backpropagation.t", "--set", "l2=129", "--data", "examples/digits.csv"];
+    let mut rows = String::new();
+    for board in ["ulx3s", "ulx3s-25f", "tangnano20k", "tangnano9k", "icebreaker"] {
+        for (name, program) in [("logistic", &logistic[..]), ("digits 64-128-10", &digits)] {
+            let given = fs::read_to_string(format!("configs/{board}.toml")).unwrap();
+            // Memories are fitted to the program.
+            let fitted =
+                |line: &&str| !["depth", "table_entries", "program =", "data ="].iter().any(|key| line.contains(key));
+            let text: Vec<&str> = given.lines().filter(fitted).collect();
+            let config = folder.path().join(format!("{board}.toml"));
+            fs::write(&config, text.join("\n")).unwrap();
+            let out = folder.path().join(format!("{board}-{name}"));
+            let [config, folder] = [&config, &out].map(|path| path.to_str().unwrap());
+            let ran = run(&[&["build", "--config", config, "--out", folder], program].concat());
+            let name_of_board = given.parse::<toml::Table>().unwrap()["board"]["name"].as_str().unwrap().to_owned();
+            let facts = fs::read_to_string(format!("fpga/boards/{name_of_board}.toml")).unwrap();
+            let facts: fpga::board::Board = toml::from_str(&facts).unwrap();
+            let size = facts.device.family().link_size();
+            let baud = f64::from(facts.io.unwrap().baud);
+            let loaded = match ran.code {
+                0 => writes_of(&out),
+                4 => {
+                    writeln!(rows, "| {board} | {name} | does not fit | | | | |").unwrap();
+                    continue;
+                }
+                code => panic!("exit code {code}: {}", ran.stderr),
+            };
+            let Some(writes) = loaded else {
+                writeln!(rows, "| {board} | {name} | part of the hardware | | | | 0 |").unwrap();
+                continue;
+            };
+            let payloads = link::encode_writes(&writes, size.payload());
+            let sent =
+                |payload: &Vec<u8>| link::encode(&[&[0, Command::Write as u8], payload.as_slice()].concat()).len();
+            let bytes: usize = payloads.iter().map(sent).sum();
+            // The last request is answered: two flags and a checksum, nothing escaped.
+            let milliseconds = (bytes + REPLY_HEADER + 4) as f64 * 1e4 / baud;
+            assert!(milliseconds < 100.0, "{board}, {name}: {milliseconds} ms");
+            let requests = payloads.len();
+            let unpacked = 8 * writes.len();
+            writeln!(
+                rows,
+                "| {board} | {name} | {} | {unpacked} | {bytes} | {requests} | {milliseconds:.1} |",
+                writes.len()
+            )
+            .unwrap();
+        }
+    }
+    println!("{rows}");
+    assert!(page.contains(&rows), "docs/link.md lacks\n{rows}");
 }
 
 #[test]

@@ -114,8 +114,9 @@ pub struct Costs {
     pub memories: Memories,
     /// Whether the widest program lies in block memories unless it is very shallow, because synthesis is told so.
     pub program_in_block_memory: bool,
-    /// Whether its boards have a host link.
-    pub host_link: bool,
+    /// Bytes of a payload of the host link of its boards, a power of two from 256 to 4096; 0: they have none. One block memory keeps two
+    /// payloads, and another one as many words.
+    pub host_link: u32,
     /// Tables of an accumulator, unless a block of the device multiplies and accumulates words of this width.
     pub accumulator: Linear,
     /// A PE.

@@ -9,6 +9,7 @@
 use crate::costs::Costs;
 use crate::yosys::Cells;
 use arch::device::{Leaves, Multiplier, MultiplyAdd, Pll};
+use arch::link::Size;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
@@ -182,6 +183,12 @@ impl Family {
     pub fn leaves(self) -> Leaves {
         let NamedCells { multiplier, multiply_add } = &self.0.leaves;
         Leaves { multiplier: multiplier.as_ref(), multiply_add: multiply_add.as_ref() }
+    }
+
+    /// How much the host link of its boards keeps.
+    pub fn link_size(self) -> Size {
+        let log2 = self.estimate.host_link.checked_ilog2().unwrap_or_default();
+        Size::of(log2 as u8).unwrap_or(Size::USUAL)
     }
 
     /// Its PLL.

@@ -16,7 +16,7 @@ use crate::datapath::multiplier;
 use crate::store::{STORED_TOP, Sdram};
 use crate::{Design, Leaves, TOP};
 use arch::device::Pll;
-use arch::link::{self, Command, Status};
+use arch::link::{self, Command, Item, Size, Status};
 use arch::rtl::{Direction, Port, Rtl};
 use arch::{Machine, registers};
 
@@ -42,6 +42,8 @@ pub struct Board<'a> {
     pub grid_hz: u64,
     /// Bits per second of the serial port.
     pub baud: u32,
+    /// How much the host link keeps.
+    pub link_size: Size,
     /// Number of lights.
     pub leds: u32,
     /// Whether a light is lit by a 1.
@@ -198,16 +200,16 @@ fn with_constants(text: &str) -> String {
         byte("ESCAPE_FLIP", link::ESCAPE_FLIP),
         byte("VERSION", link::VERSION),
         number("CRC_START", "[15:0] ", format!("16'h{:04x}", link::CRC_START)),
-        number("REQUEST_FRAME", "[8:0] ", format!("9'd{}", link::REQUEST_FRAME)),
-        number("REQUEST_LIMIT", "[8:0] ", format!("9'd{}", link::PAYLOAD_LIMIT + link::REQUEST_FRAME)),
-        number("PAYLOAD_LIMIT", "", link::PAYLOAD_LIMIT.to_string()),
-        number("BUFFER_LOG2", "", link::BUFFER_WORDS.ilog2().to_string()),
+        number("REQUEST_FRAME", "", link::REQUEST_FRAME.to_string()),
         number("CONTROL", "[19:0] ", format!("20'd{}", registers::CONTROL)),
         number("ABORT_BIT", "", registers::ABORT.ilog2().to_string()),
         number("READ_CYCLES", "[3:0] ", format!("4'd{}", arch::timing::CONTROL_READ)),
     ];
     constants.extend(Command::ALL.map(|(command, name, ..)| byte(name, command as u8)));
     constants.extend(Status::ALL.map(|(status, name, _)| byte(name, status as u8)));
+    let item =
+        |(item, name, _): (Item, &str, _)| number(&format!("ITEM_{name}"), "[1:0] ", format!("2'd{}", item as u8));
+    constants.extend(Item::ALL.map(item));
     let lines = constants.iter().filter(|(name, _)| uses(name));
     let lines: Vec<String> = lines.map(|(_, text)| format!("    localparam {text};")).collect();
     let checksum = format!(
@@ -231,7 +233,7 @@ fn board_text(machine: &Machine, board: &Board<'_>) -> Result<String, ShellError
     let setting = pll::setting(board.pll, board.pin_hz, board.grid_hz)?;
     let divisor = board.divisor()?;
     let pll = pll::instance(board.pll, board.pin_hz, setting);
-    let (word, lanes) = (machine.word(), machine.stream_words());
+    let (word, lanes, size) = (machine.word(), machine.stream_words(), board.link_size.log2());
     let leds = board.leds.max(1);
     // With fewer lights they share; lights beyond the three that mean something stay dark.
     let lights = match leds {
@@ -290,7 +292,7 @@ module {BOARD_TOP} (
     wire [31:0] control_data, control_read;
     wire [{}:0] in_data;
     wire [{last}:0] out_data;
-    host_link #(.WORD({word}), .LANES({lanes})) host_link (
+    host_link #(.WORD({word}), .LANES({lanes}), .SIZE({size})) host_link (
         .clock(clock), .reset(reset),
         .received(received), .received_valid(received_valid), .received_error(received_error),
         .transmit(transmit), .transmit_valid(transmit_valid), .transmit_ready(transmit_ready),

@@ -90,6 +90,9 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
     interrupt::set_cooperative(false);
     let board = board?;
     talk.say(format!("{}: a grid of {}", board.name(), board.machine()));
+    if let Some(slow) = board.slow() {
+        talk.say(format!("{}: {slow}", board.name()));
+    }
     let ran = if is_function {
         function(global, options, project, &board, talk)
     } else {
@@ -164,7 +167,8 @@ fn simulated(project: Project, options: &Run, baud: Option<u32>, talk: &Talk) ->
     let machine = &design.images.machine;
     let store = training.project.store(machine, system::rows(&design))?;
     let (_, playing) = system::from_store(&training.project, &design, store)?;
-    let facts = Facts { clock_hz, baud: baud.unwrap_or(BAUD), store_rows: store.rows, playing };
+    let link_size = system::link_size(&training.project);
+    let facts = Facts { clock_hz, baud: baud.unwrap_or(BAUD), link_size, store_rows: store.rows, playing };
     let sdram = system::simulated_sdram(&training.project, store.in_sdram)?;
     let (mhz, baud) = (training.project.board.clock_mhz, facts.baud);
     talk.say(format!("simulates {machine} at {mhz} MHz behind {baud} bits per second, with {}", store.text()));

@@ -116,13 +116,13 @@ fn queues_of_the_link() {
 #[test]
 fn frames_of_the_link() {
     let (shell, _) = designs();
-    assert!(holds(&shell, "link_receiver", "", Reach::Cycles(10)));
-    let wrong = changed(&shell, "crc == 16'd0 && bytes >= REQUEST_FRAME", "bytes >= REQUEST_FRAME");
-    assert!(!holds(&wrong, "link_receiver", "", Reach::Cycles(10)));
-    // The escape is forgotten only when a byte follows.
+    assert!(holds(&shell, "link_receiver", "", Reach::Cycles(21)));
+    let wrong = changed(&shell, "state != INSIDE || crc != 16'd0 ||", "state != INSIDE ||");
+    assert!(!holds(&wrong, "link_receiver", "", Reach::Cycles(21)));
+    // The checksum goes on with that of what came before the flag.
     let wrong =
-        changed(&shell, "            state <= INSIDE;\n            bytes <= 9'd0;", "            bytes <= 9'd0;");
-    assert!(!holds(&wrong, "link_receiver", "", Reach::Cycles(10)));
+        changed(&shell, "            crc <= CRC_START;\n            state <= INSIDE;", "            state <= INSIDE;");
+    assert!(!holds(&wrong, "link_receiver", "", Reach::Cycles(21)));
 }
 
 #[test]

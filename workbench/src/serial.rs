@@ -29,8 +29,8 @@ pub struct Port {
 
 impl Wire for Port {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.port.write_all(bytes)?;
-        self.port.flush()
+        // Not flushed: that would wait until all of it has left, and the line would be silent before the next request.
+        self.port.write_all(bytes)
     }
 
     fn receive(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize> {
@@ -59,6 +59,8 @@ pub struct AttachedBoard {
     /// Rows of its sample store; 0: there is none.
     store_rows: u32,
     grid: Shared<LinkedGrid<AnyWire>>,
+    /// What keeps its line from being quick.
+    slow: Option<String>,
     /// What a simulated line has spent.
     spent: Option<Arc<Mutex<Spent>>>,
 }
@@ -87,7 +89,7 @@ impl AttachedBoard {
     /// The port cannot be opened, nothing answers, or something else.
     pub fn open(address: &Address, cancel: &Cancel) -> Result<AttachedBoard, Failure> {
         let name = address.port.display().to_string();
-        ask_for_low_latency(&address.port);
+        let slow = ask_for_low_latency(&address.port);
         let failed = |message: String| Failure::File(format!("{name}: {message}"));
         let port = serialport::new(address.port.to_string_lossy(), address.baud).open();
         let port = port.map_err(|error| failed(format!("cannot open: {error}{}", known_ports())))?;
@@ -99,7 +101,7 @@ impl AttachedBoard {
         let board = AttachedBoard::attach(&name, Box::new(Port { port, cancel: cancel.clone() }), patience);
         let board = board.map_err(link_failed)?;
         board.check_store(patience.progress)?;
-        Ok(board)
+        Ok(AttachedBoard { slow, ..board })
     }
 
     /// A simulated one.
@@ -151,12 +153,17 @@ impl AttachedBoard {
         let (image, store_rows) = (values[0], values[1]);
         let machine = link.machine().clone();
         let grid = Shared::new(LinkedGrid::new(link));
-        Ok(AttachedBoard { name: name.to_owned(), machine, image, store_rows, grid, spent: None })
+        Ok(AttachedBoard { name: name.to_owned(), machine, image, store_rows, grid, slow: None, spent: None })
     }
 
     /// What the line has spent so far, if it is simulated.
     pub fn spent(&self) -> Option<Spent> {
         self.spent.as_ref().map(|spent| *spent.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What keeps its line from being quick, if something does.
+    pub fn slow(&self) -> Option<&str> {
+        self.slow.as_deref()
     }
 
     /// The port's name.
@@ -239,15 +246,21 @@ fn differences(given: &MachineSpec, asked: &MachineSpec, there: &MachineSpec) ->
     values(given).into_iter().filter_map(differs).collect()
 }
 
-/// An FTDI bridge keeps an answer back for 16 ms, in which all others wait, unless it is told not to. Where the system refuses, the
-/// line works all the same.
-fn ask_for_low_latency(port: &Path) {
-    let Ok(port) = port.canonicalize() else { return };
-    let Some(name) = port.file_name() else { return };
-    let timer = Path::new("/sys/class/tty").join(name).join("device/latency_timer");
-    if timer.exists() {
-        let _ = fs::write(timer, "1");
-    }
+/// An FTDI bridge keeps an answer back for 16 ms unless it is told not to. Where the system refuses, the line works all the same: what is said
+/// about it then.
+fn ask_for_low_latency(port: &Path) -> Option<String> {
+    let port = port.canonicalize().ok()?;
+    let timer = Path::new("/sys/class/tty").join(port.file_name()?).join("device/latency_timer");
+    shorten(&timer, |timer| fs::write(timer, "1"))
+}
+
+fn shorten(timer: &Path, write: impl Fn(&Path) -> io::Result<()>) -> Option<String> {
+    let before: u32 = fs::read_to_string(timer).ok()?.trim().parse().ok()?;
+    let refused = before > 1 && write(timer).is_err();
+    let timer = timer.display();
+    refused.then(|| {
+        format!("the port keeps each answer back for {before} ms, and this user may not change that; as root: echo 1 > {timer}")
+    })
 }
 
 fn known_ports() -> String {
@@ -259,6 +272,20 @@ fn known_ports() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_timer_is_shortened_or_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let timer = folder.path().join("latency_timer");
+        let refuse = |_: &Path| Err(io::Error::from(ErrorKind::PermissionDenied));
+        assert_eq!(shorten(&timer, refuse), None, "there is no timer");
+        fs::write(&timer, "16\n").unwrap();
+        let told = shorten(&timer, refuse).unwrap();
+        assert!(told.starts_with("the port keeps each answer back for 16 ms"), "{told}");
+        assert_eq!(shorten(&timer, |timer| fs::write(timer, "1")), None);
+        assert_eq!(fs::read_to_string(&timer).unwrap(), "1");
+        assert_eq!(shorten(&timer, refuse), None, "it is short already");
+    }
 
     #[test]
     fn only_what_is_said_has_to_agree() {

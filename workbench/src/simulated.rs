@@ -9,7 +9,7 @@
 //! to the count. While the grid trains from its store those cycles are simulated, too, since the grid works in them.
 
 use crate::failure::Failure;
-use arch::link::LEAST_DIVISOR;
+use arch::link::{LEAST_DIVISOR, Size};
 use hdl::store::Sdram;
 use hdl::{Design, shell};
 use schemars::JsonSchema;
@@ -17,6 +17,7 @@ use serde::Serialize;
 use sim::link::{Phase, Wire};
 use sim::train::engine::Comparison;
 use sim::verilator::{BoardDevice, Library, Options};
+use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -28,6 +29,8 @@ pub struct Facts {
     pub clock_hz: u64,
     /// Bits per second of the line.
     pub baud: u32,
+    /// How much its host link keeps.
+    pub link_size: Size,
     /// Rows of the sample store; 0: there is none.
     pub store_rows: u32,
     /// What keeps a training from its store from being faster.
@@ -159,6 +162,8 @@ pub struct SimulatedLine {
     /// Cycles that a byte takes longer at the rate of the board.
     slower: u64,
     phase: Phase,
+    /// Bytes of the board that the host has not read.
+    waiting: VecDeque<u8>,
     spent: Arc<Mutex<Spent>>,
 }
 
@@ -184,6 +189,7 @@ impl SimulatedLine {
             pin_hz: facts.clock_hz,
             grid_hz: facts.clock_hz,
             baud: (facts.clock_hz / u64::from(LEAST_DIVISOR)) as u32,
+            link_size: facts.link_size,
             leds: 3,
             lit_by_one: true,
             pressed_is_one: true,
@@ -195,7 +201,7 @@ impl SimulatedLine {
         let divisor = (facts.clock_hz as f64 / f64::from(facts.baud.max(1))).round() as u64;
         let slower = BITS * divisor.saturating_sub(LEAST_DIVISOR.into());
         let spent = Arc::new(Mutex::new(Spent { playing: facts.playing, ..Spent::default() }));
-        Ok(SimulatedLine { device, slower, phase: Phase::Talk, spent })
+        Ok(SimulatedLine { device, slower, phase: Phase::Talk, waiting: VecDeque::new(), spent })
     }
 
     /// What it has spent, as it goes on.
@@ -235,20 +241,25 @@ impl Wire for SimulatedLine {
             self.run(LOOK);
         }
         self.wait_for(bytes.len());
+        self.waiting.extend(self.device.take());
         Ok(())
     }
 
     fn receive(&mut self, buffer: &mut [u8], _: Duration) -> io::Result<usize> {
-        for _ in 0..SILENCE / LOOK {
+        // What came while something was sent took no time of its own: the line carries both ways.
+        let mut looks = 0;
+        while self.waiting.is_empty() && looks < SILENCE / LOOK {
+            looks += 1;
             self.run(LOOK);
             let bytes = self.device.take();
-            if !bytes.is_empty() {
-                buffer[..bytes.len()].copy_from_slice(&bytes);
-                self.wait_for(bytes.len());
-                return Ok(bytes.len());
-            }
+            self.wait_for(bytes.len());
+            self.waiting.extend(bytes);
         }
-        Ok(0)
+        let count = self.waiting.len().min(buffer.len());
+        for (place, byte) in buffer.iter_mut().zip(self.waiting.drain(..count)) {
+            *place = byte;
+        }
+        Ok(count)
     }
 
     fn phase(&mut self, phase: Phase) {

@@ -30,6 +30,7 @@ use crate::simulated::{Bound, Facts, SimulatedLine, Spent, System};
 use crate::training::{How, Point, Training};
 use arch::axi::Geometry;
 use arch::image::Feed;
+use arch::link::Size;
 use arch::store::{Pattern, row_in_words};
 use arch::tools::Toolbox;
 use arch::{Code, Diagnostic, Image, Machine};
@@ -343,7 +344,7 @@ fn whole(
         return Ok((System::streamed(cycles, bound_by, clock_hz, samples, schedule.epochs), Way::Computed));
     };
     let (_, playing) = from_store(project, design, store)?;
-    let facts = Facts { clock_hz, baud: serial.baud, store_rows: store.rows, playing };
+    let facts = Facts { clock_hz, baud: serial.baud, link_size: link_size(project), store_rows: store.rows, playing };
     let machine = &design.images.machine;
     if rows(design).is_some_and(|rows| rows <= u64::from(store.rows)) {
         let (spent, comparison) = simulate(training, machine, facts, store.in_sdram, false, progress)?;
@@ -359,6 +360,11 @@ fn whole(
     let share = batches as f64 / (part.samples.train.len() / schedule.batch) as f64;
     let all = Spent::extrapolated(spent[0], spent[1], share, schedule.epochs);
     Ok((System::new(all, clock_hz, samples, schedule.epochs, &comparison), Way::Extrapolated))
+}
+
+/// How much the host link of a project's board keeps.
+pub fn link_size(project: &Project) -> Size {
+    project.board.facts().map_or(Size::USUAL, |facts| facts.device.family().link_size())
 }
 
 /// Cycles of a sample that comes over the stream of a shell, and what bounds them.

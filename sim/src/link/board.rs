@@ -3,20 +3,22 @@
 //! It knows no time: each request finds the grid at rest, as hardware does whose host is slow.
 
 use crate::grid::Grid;
-use arch::link::{self, BUFFER_WORDS, Command, Decoder, Received, Status};
+use arch::link::{self, Command, Decoder, Order, Received, Size, Status};
 use arch::{Machine, number, registers};
 use std::collections::VecDeque;
 
 /// A grid behind a serial line.
 pub struct BoardModel<G> {
     machine: Machine,
+    size: Size,
     grid: G,
     reset: fn(&mut G),
     quiet: u32,
     decoder: Decoder,
     session: bool,
     last_sequence: u8,
-    taken: u16,
+    /// Words were refused: so are those that follow, until the host has heard of it and asks for something.
+    crowded: bool,
     count: u16,
     input: VecDeque<i64>,
     beat: Vec<i64>,
@@ -27,16 +29,17 @@ pub struct BoardModel<G> {
 
 impl<G: Grid> BoardModel<G> {
     /// A board after its reset, without a session. After `quiet` cycles without a transfer a grid counts as at rest.
-    pub fn new(machine: Machine, grid: G, reset: fn(&mut G), quiet: u32) -> BoardModel<G> {
+    pub fn new(machine: Machine, size: Size, grid: G, reset: fn(&mut G), quiet: u32) -> BoardModel<G> {
         BoardModel {
             machine,
+            size,
             grid,
             reset,
             quiet,
-            decoder: Decoder::of_requests(),
+            decoder: Decoder::of_requests(size),
             session: false,
             last_sequence: 0,
-            taken: 0,
+            crowded: false,
             count: 0,
             input: VecDeque::new(),
             beat: Vec::new(),
@@ -48,24 +51,27 @@ impl<G: Grid> BoardModel<G> {
     /// A byte came; what the board answers, as bytes on the line.
     pub fn byte(&mut self, byte: u8) -> Vec<u8> {
         let Some(received) = self.decoder.byte(byte) else { return Vec::new() };
-        // While it answers it does not listen.
-        self.decoder.hunt();
         self.settle();
         let (sequence, status, payload) = match received {
             Received::Corrupt(sequence) => (sequence.unwrap_or(0), Status::Corrupt, Vec::new()),
             Received::TooLong(sequence) => (sequence, Status::TooLong, Vec::new()),
             Received::Frame(frame) => {
                 let (sequence, command, payload) = (frame[0], frame[1], &frame[2..]);
-                match self.check(command, payload) {
-                    Ok(command) => return self.carry_out(sequence, command, payload),
-                    Err(status) => (sequence, status, Vec::new()),
+                match self.check(sequence, command, payload) {
+                    Ok((command, order)) => return self.carry_out(sequence, command, payload, order == Order::Repeat),
+                    // How far it is.
+                    Err(Status::OutOfOrder) => (sequence, Status::OutOfOrder, vec![self.last_sequence]),
+                    Err(status) => {
+                        self.crowded |= status == Status::Full;
+                        (sequence, status, Vec::new())
+                    }
                 }
             }
         };
         self.reply(sequence, status, &payload)
     }
 
-    fn check(&self, command: u8, payload: &[u8]) -> Result<Command, Status> {
+    fn check(&self, sequence: u8, command: u8, payload: &[u8]) -> Result<(Command, Order), Status> {
         let known = Command::ALL.iter().map(|row| row.0).find(|known| *known as u8 == command);
         if !self.session && known != Some(Command::Hello) {
             return Err(Status::NoSession);
@@ -73,21 +79,30 @@ impl<G: Grid> BoardModel<G> {
         let command = known.ok_or(Status::UnknownCommand)?;
         let whole = match command {
             Command::Hello => payload.is_empty(),
-            Command::Write => payload.len().is_multiple_of(8),
+            Command::Write => true,
             Command::Read => payload.len().is_multiple_of(4),
             Command::Input => payload.len().is_multiple_of(link::word_bytes(self.machine.word())),
             Command::Output => payload.len() == 2,
         };
-        if whole { Ok(command) } else { Err(Status::BadLength) }
+        let order = link::order(command, sequence, self.last_sequence);
+        let words = payload.len() / link::word_bytes(self.machine.word());
+        match order {
+            _ if !whole => Err(Status::BadLength),
+            Order::Wrong => Err(Status::OutOfOrder),
+            Order::New if command == Command::Input && (self.crowded || words > self.levels()[0].into()) => {
+                Err(Status::Full)
+            }
+            _ => Ok((command, order)),
+        }
     }
 
-    fn carry_out(&mut self, sequence: u8, command: Command, payload: &[u8]) -> Vec<u8> {
-        let repeated = command != Command::Hello && sequence == self.last_sequence;
+    fn carry_out(&mut self, sequence: u8, command: Command, payload: &[u8], repeated: bool) -> Vec<u8> {
         if repeated {
             self.read = 0;
         } else {
             self.output.drain(..self.read);
-            (self.read, self.last_sequence, self.taken, self.count) = (0, sequence, 0, 0);
+            (self.read, self.last_sequence, self.count) = (0, sequence, 0);
+            self.crowded &= matches!(command, Command::Write | Command::Input);
         }
         let word = |bytes: &[u8]| bytes.iter().rev().fold(0u32, |value, &byte| value << 8 | u32::from(byte));
         match command {
@@ -96,12 +111,12 @@ impl<G: Grid> BoardModel<G> {
                 (self.reset)(&mut self.grid);
                 self.forget_words();
                 let (word, lanes) = (self.machine.word() as u8, self.machine.stream_words() as u8);
-                let payload = [link::VERSION, word, lanes, BUFFER_WORDS.ilog2() as u8];
+                let payload = [link::VERSION, word, lanes, self.size.log2()];
                 self.reply(sequence, Status::Ok, &payload)
             }
             Command::Write => {
-                for write in payload.chunks_exact(8).filter(|_| !repeated) {
-                    let (address, data) = (word(&write[..4]) & 0xf_ffff, word(&write[4..]));
+                let writes = if repeated { Vec::new() } else { link::decode_writes(payload) };
+                for (address, data) in writes {
                     self.grid.control_write(address, data);
                     if address == registers::CONTROL && data & registers::ABORT != 0 {
                         self.forget_words();
@@ -119,19 +134,14 @@ impl<G: Grid> BoardModel<G> {
             Command::Input => {
                 let bits = self.machine.word();
                 for bytes in payload.chunks_exact(link::word_bytes(bits)).filter(|_| !repeated) {
-                    if self.input.len() == BUFFER_WORDS as usize {
-                        break;
-                    }
                     self.input.push_back(number::wrap(word(bytes).into(), bits) as i64);
-                    self.taken += 1;
                     self.fill_beat();
                 }
-                let taken = self.taken.to_le_bytes();
-                self.reply(sequence, Status::Ok, &taken)
+                self.reply(sequence, Status::Ok, &[])
             }
             Command::Output => {
                 if !repeated {
-                    let most = self.output.len().min(link::words_per_frame(self.machine.word()));
+                    let most = self.output.len().min(self.size.words(self.machine.word()));
                     self.count = most.min(word(payload) as usize) as u16;
                 }
                 let header = self.levels();
@@ -154,7 +164,7 @@ impl<G: Grid> BoardModel<G> {
     }
 
     fn levels(&self) -> [u16; 2] {
-        [BUFFER_WORDS as u16 - self.input.len() as u16, (self.output.len() - self.read) as u16]
+        [self.size.buffer() - self.input.len(), self.output.len() - self.read].map(|words| words as u16)
     }
 
     fn reply(&self, sequence: u8, status: Status, payload: &[u8]) -> Vec<u8> {
@@ -175,7 +185,7 @@ impl<G: Grid> BoardModel<G> {
         while quiet < self.quiet {
             self.fill_beat();
             let whole = self.beat.len() == self.machine.stream_words() as usize;
-            let room = self.output.len() < BUFFER_WORDS as usize;
+            let room = self.output.len() < self.size.buffer();
             let result = self.grid.cycle(whole.then_some(self.beat.as_slice()), room);
             if result.input_taken {
                 self.beat.clear();

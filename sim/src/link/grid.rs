@@ -5,9 +5,9 @@
 //!
 //! [`Grid`] cannot fail. When the link does, the grid is dead from then on, and [`Grid::failure`] says why.
 
-use super::host::{Link, LinkError, Phase, Wire};
+use super::error::LinkError;
+use super::host::{Link, Phase, Wire};
 use crate::grid::{CycleResult, Grid};
-use arch::link::{PAYLOAD_LIMIT, words_per_frame};
 use arch::registers::{BUSY, CONTROL};
 use arch::store::{self, Mode};
 use std::collections::VecDeque;
@@ -15,14 +15,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Bytes of one write in a request.
-const WRITE_BYTES: usize = 8;
+/// Writes that are gathered before they are sent.
+const WRITES: usize = 512;
 
 /// A grid at the other end of a line.
 pub struct LinkedGrid<W> {
     link: Link<W>,
     writes: Vec<(u32, u32)>,
+    /// Words that the board has not said to have taken; the first `offered` of them are under way.
     outgoing: VecDeque<i64>,
+    offered: usize,
+    /// Words were refused, and none taken since: only as many are offered as the board has room for.
+    crowded: bool,
     incoming: VecDeque<i64>,
     /// Nothing can come out before something goes in: the grid said that it is not busy.
     resting: bool,
@@ -39,6 +43,8 @@ impl<W: Wire> LinkedGrid<W> {
             link,
             writes: Vec::new(),
             outgoing: VecDeque::new(),
+            offered: 0,
+            crowded: false,
             incoming: VecDeque::new(),
             resting: false,
             progress: Instant::now(),
@@ -67,32 +73,52 @@ impl<W: Wire> LinkedGrid<W> {
 
     fn send_writes(&mut self) -> Result<(), LinkError> {
         let writes = std::mem::take(&mut self.writes);
-        for some in writes.chunks(PAYLOAD_LIMIT / WRITE_BYTES) {
-            self.link.write(some)?;
+        if !writes.is_empty() {
+            self.link.write(&writes)?;
             self.progress = Instant::now();
         }
         Ok(())
     }
 
-    /// Offer a frame of words. Takes output when the board has much of it, or does not take input because of it.
+    /// Offer a frame of words, or wait for those that are offered. Takes output when the board has much of it, or does not take input because of
+    /// it.
     fn send_words(&mut self) -> Result<(), LinkError> {
-        let words: Vec<i64> = self.outgoing.iter().copied().take(words_per_frame(self.link.machine().word())).collect();
-        if words.is_empty() {
-            return Ok(());
+        let frame = self.link.words_per_frame();
+        let [free, _] = self.link.levels().map(usize::from);
+        let most = if self.crowded { frame.min(free) } else { frame };
+        let words: Vec<i64> = self.outgoing.range(self.offered..).copied().take(most).collect();
+        if !words.is_empty() {
+            self.link.input(&words)?;
+            self.offered += words.len();
         }
-        let (taken, reply) = self.link.input(&words)?;
-        self.outgoing.drain(..taken);
-        if taken > 0 {
+        if words.is_empty() || self.crowded {
+            self.link.finish()?;
+        }
+        let settled = self.link.settled();
+        self.outgoing.drain(..settled.taken);
+        self.offered -= settled.taken;
+        if settled.taken > 0 {
             self.progress = Instant::now();
+            self.crowded = false;
         }
-        if taken < words.len() || usize::from(reply.ready) >= words_per_frame(self.link.machine().word()) {
+        if settled.refused {
+            if !self.crowded {
+                self.progress = Instant::now();
+            }
+            (self.offered, self.crowded) = (0, true);
+        }
+        let [_, ready] = self.link.levels().map(usize::from);
+        if self.crowded || ready >= frame {
             self.fetch()?;
         }
-        self.check_progress(|| format!("it does not take its input, {} words wait here", words.len() - taken))
+        if self.crowded {
+            self.check_progress(|| format!("it does not take its input, {} words wait here", self.outgoing.len()))?;
+        }
+        Ok(())
     }
 
     fn fetch(&mut self) -> Result<(), LinkError> {
-        let (words, _) = self.link.output()?;
+        let words = self.link.output()?;
         if !words.is_empty() {
             self.progress = Instant::now();
             self.incoming.extend(words);
@@ -120,10 +146,11 @@ impl<W: Wire> LinkedGrid<W> {
 
     /// Everything that was written or offered is on the board.
     fn flush(&mut self) -> Result<(), LinkError> {
+        self.send_writes()?;
         while !self.outgoing.is_empty() {
             self.send_words()?;
         }
-        self.send_writes()
+        Ok(())
     }
 }
 
@@ -138,13 +165,13 @@ impl<W: Wire> Grid for LinkedGrid<W> {
                 grid.send_writes()?;
             }
             match (address, data) {
-                (store::MODE, data) if data == Mode::Fill as u32 => grid.link.phase(Phase::Upload),
-                (store::MODE, data) if data == Mode::Play as u32 => grid.link.phase(Phase::Play),
-                (store::TAG, _) => grid.link.phase(Phase::Talk),
+                (store::MODE, data) if data == Mode::Fill as u32 => grid.link.phase(Phase::Upload)?,
+                (store::MODE, data) if data == Mode::Play as u32 => grid.link.phase(Phase::Play)?,
+                (store::TAG, _) => grid.link.phase(Phase::Talk)?,
                 _ => {}
             }
             grid.writes.push((address, data));
-            if grid.writes.len() * WRITE_BYTES >= PAYLOAD_LIMIT { grid.send_writes() } else { Ok(()) }
+            if grid.writes.len() >= WRITES { grid.send_writes() } else { Ok(()) }
         });
     }
 
@@ -167,7 +194,7 @@ impl<W: Wire> Grid for LinkedGrid<W> {
             }
             grid.watch(address, value);
             if address == store::MODE && value == Mode::Pass as u32 {
-                grid.link.phase(Phase::Talk);
+                grid.link.phase(Phase::Talk)?;
             }
             Ok(value)
         });
@@ -177,14 +204,14 @@ impl<W: Wire> Grid for LinkedGrid<W> {
     fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
         let result = self.attempt(|grid| {
             grid.send_writes()?;
-            let frame = words_per_frame(grid.link.machine().word());
+            let frame = grid.link.words_per_frame();
             let mut result = CycleResult::default();
             if let Some(beat) = input {
                 grid.resting = false;
-                if grid.outgoing.len() >= frame {
+                if grid.outgoing.len() - grid.offered >= frame {
                     grid.send_words()?;
                 }
-                if grid.outgoing.len() < frame {
+                if grid.outgoing.len() - grid.offered < frame {
                     grid.outgoing.extend(beat);
                     result.input_taken = true;
                 }

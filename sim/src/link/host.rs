@@ -1,6 +1,7 @@
-//! The host's end of the link: one request after the other, each repeated until it is answered.
+//! The host's end of the link: requests, several of which are under way, each repeated until it is answered.
 
-use arch::link::{self, Command, Decoder, REPLY_HEADER, Received, Status};
+use super::error::LinkError;
+use arch::link::{self, Command, Decoder, REPLY_HEADER, Received, Size, Status};
 use arch::{Machine, registers};
 use std::collections::VecDeque;
 use std::io;
@@ -68,55 +69,6 @@ impl Default for Patience {
     }
 }
 
-/// Why the link does not work.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LinkError {
-    /// The line itself.
-    #[error("the line failed: {0} (is the board still plugged in?)")]
-    Line(String),
-    /// Nothing comes back.
-    #[error(
-        "no answer after {attempts} attempts (is the board on, does it hold a bitstream of tabla-gen, is the rate right?)"
-    )]
-    Silent {
-        /// Requests sent.
-        attempts: u32,
-    },
-    /// What comes back is damaged, or the board says that what it got was.
-    #[error("{damaged} of {attempts} attempts ended with damaged bytes (is the rate right?)")]
-    Damaged {
-        /// Requests sent.
-        attempts: u32,
-        /// How many were seen to be damaged.
-        damaged: u32,
-    },
-    /// The board lost its session.
-    #[error("the board was reset while it worked")]
-    Reset,
-    /// The board refuses a request.
-    #[error("the board refuses {command}: {meaning}")]
-    Refused {
-        /// The request.
-        command: &'static str,
-        /// What its status means.
-        meaning: &'static str,
-    },
-    /// Another version of the protocol, or a reply that it does not know.
-    #[error("the board speaks another protocol: {0}")]
-    Protocol(String),
-    /// The registers describe no grid of ours.
-    #[error("no grid of tabla-gen is behind the link: its identity register is {0:#010x}")]
-    Identity(u32),
-    /// Nothing moves.
-    #[error("the grid made no progress for {seconds} s: {waiting}")]
-    Stalled {
-        /// How long.
-        seconds: u64,
-        /// What is waited for.
-        waiting: String,
-    },
-}
-
 /// A reply without its frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
@@ -128,7 +80,32 @@ pub struct Reply {
     pub payload: Vec<u8>,
 }
 
+/// What became of words that were offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settled {
+    /// So many more were taken.
+    pub taken: usize,
+    /// The others were not, for want of room, and are no longer under way.
+    pub refused: bool,
+}
+
+/// Answers in a row that say nothing new; a board does not give more.
+const USELESS: usize = 64 * link::WINDOW;
+
+/// A request that is not answered yet.
+struct Flight {
+    sequence: u8,
+    frame: Vec<u8>,
+    /// Bytes of its payload.
+    bytes: usize,
+    /// Words of the input stream in it.
+    words: usize,
+}
+
 /// A line with a board at its other end.
+///
+/// What only changes something on the board ([`Link::write`], [`Link::input`]) is under way while more is sent, up to
+/// [`link::WINDOW`] requests; what asks for something waits until all before it is done.
 pub struct Link<W> {
     wire: W,
     patience: Patience,
@@ -136,26 +113,52 @@ pub struct Link<W> {
     decoder: Decoder,
     received: VecDeque<u8>,
     machine: Machine,
+    size: Size,
+    flights: VecDeque<Flight>,
+    /// All flights were sent again since one was answered.
+    again: bool,
+    /// The board has not carried out the last number that was used: the next one has to be that of a request that may leave numbers out.
+    gap: bool,
+    settled: Settled,
+    levels: [u16; 2],
 }
 
 impl<W: Wire> Link<W> {
+    /// A line to a board of which nothing is known.
+    fn new(wire: W, patience: Patience) -> Link<W> {
+        Link {
+            wire,
+            patience,
+            sequence: 0,
+            decoder: Decoder::of_replies(),
+            received: VecDeque::new(),
+            // Which machine it is comes to light later; until then any will do.
+            machine: Machine::grid(1, 1, 16).expect("a valid grid"),
+            size: Size::LEAST,
+            flights: VecDeque::new(),
+            again: false,
+            gap: false,
+            settled: Settled::default(),
+            levels: [0; 2],
+        }
+    }
+
     /// Begin a session and ask what grid is there.
     ///
     /// # Errors
     /// The link does not work, or something else is at its other end.
     pub fn open(wire: W, patience: Patience) -> Result<Link<W>, LinkError> {
-        // Which machine it is comes to light below; until then any will do.
-        let unknown = Machine::grid(1, 1, 16).expect("a valid grid");
-        let (decoder, received) = (Decoder::of_replies(), VecDeque::new());
-        let mut link = Link { wire, patience, sequence: 0, decoder, received, machine: unknown };
+        let mut link = Link::new(wire, patience);
         link.discard()?;
         let greeting = link.request(Command::Hello, &[])?.payload;
-        let &[version, word, lanes, _] = greeting.as_slice() else {
+        // The version is the first byte in all versions.
+        if let Some(&board) = greeting.first().filter(|&&version| version != link::VERSION) {
+            return Err(LinkError::Version { board });
+        }
+        let &[_, word, lanes, size] = greeting.as_slice() else {
             return Err(LinkError::Protocol(format!("a greeting of {} bytes", greeting.len())));
         };
-        if version != link::VERSION {
-            return Err(LinkError::Protocol(format!("version {version}, not {}", link::VERSION)));
-        }
+        link.size = Size::of(size).ok_or_else(|| LinkError::Protocol(format!("a board of size {size}")))?;
         let numbers = registers::DESCRIPTION;
         let values = link.read(&numbers)?;
         let value = |number| numbers.iter().position(|&at| at == number).map_or(0, |at| values[at]);
@@ -171,9 +174,24 @@ impl<W: Wire> Link<W> {
         &self.machine
     }
 
+    /// Most words in one request.
+    pub fn words_per_frame(&self) -> usize {
+        self.size.words(self.machine.word())
+    }
+
+    /// Words that the input buffer had room for when the board answered last, and words that waited in the output buffer.
+    pub fn levels(&self) -> [u16; 2] {
+        self.levels
+    }
+
     /// Tell the line what its time is spent on.
-    pub fn phase(&mut self, phase: Phase) {
+    ///
+    /// # Errors
+    /// The link does not work.
+    pub fn phase(&mut self, phase: Phase) -> Result<(), LinkError> {
+        self.finish()?;
         self.wire.phase(phase);
+        Ok(())
     }
 
     /// How long is waited.
@@ -190,13 +208,15 @@ impl<W: Wire> Link<W> {
         Ok(())
     }
 
-    /// Write through the control port, in this order; at most [`link::PAYLOAD_LIMIT`] / 8 of them.
+    /// Write through the control port, in this order, before whatever is asked for later. Words that were offered have to be taken before.
     ///
     /// # Errors
     /// The link does not work.
-    pub fn write(&mut self, writes: &[(u32, u32)]) -> Result<Reply, LinkError> {
-        let bytes = writes.iter().flat_map(|(address, data)| [address.to_le_bytes(), data.to_le_bytes()].concat());
-        self.request(Command::Write, &bytes.collect::<Vec<u8>>())
+    pub fn write(&mut self, writes: &[(u32, u32)]) -> Result<(), LinkError> {
+        for payload in link::encode_writes(writes, self.size.payload()) {
+            self.begin(Command::Write, &payload, 0)?;
+        }
+        Ok(())
     }
 
     /// End the run, whatever the grid is doing; words on their way in and out are lost, the program stays.
@@ -204,10 +224,13 @@ impl<W: Wire> Link<W> {
     /// # Errors
     /// The link does not work.
     pub fn abort(&mut self) -> Result<(), LinkError> {
-        self.write(&[(registers::CONTROL, registers::ABORT)]).map(drop)
+        self.gap |= !self.flights.is_empty();
+        self.flights.clear();
+        self.write(&[(registers::CONTROL, registers::ABORT)])?;
+        self.finish()
     }
 
-    /// Read registers; at most [`link::PAYLOAD_LIMIT`] / 4 of them.
+    /// Read registers; at most a quarter as many as a payload has bytes.
     ///
     /// # Errors
     /// The link does not work.
@@ -228,49 +251,169 @@ impl<W: Wire> Link<W> {
             .collect())
     }
 
-    /// Offer words to the input stream, at most [`link::words_per_frame`]; how many were taken.
+    /// Offer words to the input stream, at most [`Link::words_per_frame`]. What became of them is [`Link::settled`]; where words before them
+    /// are refused, so are they.
     ///
     /// # Errors
     /// The link does not work.
-    pub fn input(&mut self, words: &[i64]) -> Result<(usize, Reply), LinkError> {
+    pub fn input(&mut self, words: &[i64]) -> Result<(), LinkError> {
         let bytes = link::word_bytes(self.machine.word());
         let payload: Vec<u8> = words.iter().flat_map(|&word| word.to_le_bytes()[..bytes].to_vec()).collect();
-        let reply = self.request(Command::Input, &payload)?;
-        match reply.payload.as_slice() {
-            &[low, high] if usize::from(u16::from_le_bytes([low, high])) <= words.len() => {
-                Ok((u16::from_le_bytes([low, high]).into(), reply))
-            }
-            _ => Err(LinkError::Protocol("an impossible answer to INPUT".to_owned())),
-        }
+        self.begin(Command::Input, &payload, words.len())
+    }
+
+    /// What became of the words that were offered, since this was asked last.
+    pub fn settled(&mut self) -> Settled {
+        std::mem::take(&mut self.settled)
     }
 
     /// Words of the output stream, those that wait and fit into a frame.
     ///
     /// # Errors
     /// The link does not work.
-    pub fn output(&mut self) -> Result<(Vec<i64>, Reply), LinkError> {
+    pub fn output(&mut self) -> Result<Vec<i64>, LinkError> {
         let word = self.machine.word();
         let bytes = link::word_bytes(word);
-        let wanted = link::words_per_frame(word) as u16;
+        let wanted = self.words_per_frame() as u16;
         let reply = self.request(Command::Output, &wanted.to_le_bytes())?;
         if !reply.payload.len().is_multiple_of(bytes) {
             return Err(LinkError::Protocol("an impossible answer to OUTPUT".to_owned()));
         }
         let value = |bytes: &[u8]| bytes.iter().rev().fold(0i128, |value, &byte| value << 8 | i128::from(byte));
         let words = reply.payload.chunks_exact(bytes).map(|bytes| arch::number::wrap(value(bytes), word) as i64);
-        Ok((words.collect(), reply))
+        let words: Vec<i64> = words.collect();
+        self.levels[1] = self.levels[1].saturating_sub(words.len() as u16);
+        Ok(words)
     }
 
-    fn request(&mut self, command: Command, payload: &[u8]) -> Result<Reply, LinkError> {
+    /// Wait until all that is under way is done, or refused.
+    ///
+    /// # Errors
+    /// The link does not work.
+    pub fn finish(&mut self) -> Result<(), LinkError> {
+        while !self.flights.is_empty() {
+            self.advance()?;
+        }
+        Ok(())
+    }
+
+    fn next_frame(&mut self, command: Command, payload: &[u8]) -> Vec<u8> {
         self.sequence = self.sequence.wrapping_add(1);
-        let frame = link::encode(&[&[self.sequence, command as u8], payload].concat());
+        link::encode(&[&[self.sequence, command as u8], payload].concat())
+    }
+
+    /// Send a request, and do not wait for its answer, unless too many are waited for.
+    fn begin(&mut self, command: Command, payload: &[u8], words: usize) -> Result<(), LinkError> {
+        while self.flights.len() >= link::WINDOW
+            || !self.flights.is_empty() && self.bytes_under_way() + payload.len() > link::WINDOW_BYTES
+        {
+            self.advance()?;
+        }
+        if self.settled.refused && words > 0 {
+            return Ok(());
+        }
+        if self.gap {
+            self.request(Command::Read, &registers::IDENTITY.to_le_bytes())?;
+        }
+        let frame = self.next_frame(command, payload);
+        self.wire.send(&frame).map_err(line)?;
+        self.flights.push_back(Flight { sequence: self.sequence, frame, bytes: payload.len(), words });
+        Ok(())
+    }
+
+    fn bytes_under_way(&self) -> usize {
+        self.flights.iter().map(|flight| flight.bytes).sum()
+    }
+
+    /// Wait until at least one request that is under way is answered.
+    fn advance(&mut self) -> Result<(), LinkError> {
+        let attempts = self.patience.attempts;
+        let (mut sent, mut damaged, mut useless) = (1, 0, 0);
+        loop {
+            // While something comes, what was sent is still on its way: a slow line needs time for it.
+            let deadline = Instant::now() + self.patience.reply;
+            useless += 1;
+            let content = match self.hear(deadline)? {
+                _ if useless > USELESS => return Err(LinkError::Damaged { attempts, damaged }),
+                Heard::Frame(content) => content,
+                Heard::Damaged => {
+                    damaged += 1;
+                    continue;
+                }
+                Heard::Nothing if sent < attempts => {
+                    sent += 1;
+                    self.send_again()?;
+                    continue;
+                }
+                Heard::Nothing if damaged > 0 => return Err(LinkError::Damaged { attempts, damaged }),
+                Heard::Nothing => return Err(LinkError::Silent { attempts }),
+            };
+            if is_damaged(content[1]) {
+                damaged += 1;
+                if !self.again {
+                    self.send_again()?;
+                }
+                continue;
+            }
+            let place = |sequence| self.flights.iter().position(|flight| flight.sequence == sequence);
+            // Answers to what was sent twice are no news.
+            let Some(at) = place(content[0]) else { continue };
+            match Status::of(content[1]) {
+                Some(Status::Ok) => {
+                    self.land(at + 1, &content);
+                    self.again = false;
+                    return Ok(());
+                }
+                Some(Status::Full) => {
+                    self.land(at, &content);
+                    self.flights.clear();
+                    self.settled.refused = true;
+                    (self.again, self.gap) = (false, true);
+                    return Ok(());
+                }
+                Some(Status::OutOfOrder) => {
+                    let done = content.get(REPLY_HEADER).and_then(|&last| place(last)).map_or(0, |last| last + 1);
+                    self.land(done, &content);
+                    // One before it was lost.
+                    if done <= at && !self.again {
+                        self.send_again()?;
+                    }
+                    if done > 0 {
+                        return Ok(());
+                    }
+                }
+                status => return Err(refusal(status, "a request")),
+            }
+        }
+    }
+
+    /// The first flights are done.
+    fn land(&mut self, count: usize, content: &[u8]) {
+        self.levels = levels(content);
+        self.settled.taken += self.flights.drain(..count).map(|flight| flight.words).sum::<usize>();
+    }
+
+    fn send_again(&mut self) -> Result<(), LinkError> {
+        self.again = true;
+        let frames: Vec<u8> = self.flights.iter().flat_map(|flight| flight.frame.clone()).collect();
+        self.wire.send(&frames).map_err(line)
+    }
+
+    /// Ask, when all before is done, until there is an answer.
+    fn request(&mut self, command: Command, payload: &[u8]) -> Result<Reply, LinkError> {
+        self.finish()?;
+        let frame = self.next_frame(command, payload);
         let mut damaged = 0;
         let attempts = self.patience.attempts;
         for _ in 0..attempts {
             self.decoder.hunt();
             self.wire.send(&frame).map_err(line)?;
             match self.reply(command)? {
-                Answer::Reply(reply) => return Ok(reply),
+                Answer::Reply(reply) => {
+                    self.gap = false;
+                    self.levels = [reply.free, reply.ready];
+                    return Ok(reply);
+                }
                 Answer::Damaged => damaged += 1,
                 Answer::None => {}
             }
@@ -283,49 +426,75 @@ impl<W: Wire> Link<W> {
         let deadline = Instant::now() + self.patience.reply;
         let mut damaged = false;
         loop {
-            let Some(byte) = self.received.pop_front() else {
-                let now = Instant::now();
-                if now >= deadline {
-                    return Ok(if damaged { Answer::Damaged } else { Answer::None });
-                }
-                let mut buffer = [0; 1024];
-                let count = self.wire.receive(&mut buffer, deadline - now).map_err(line)?;
-                self.received.extend(&buffer[..count]);
-                continue;
-            };
-            let content = match self.decoder.byte(byte) {
-                None => continue,
-                Some(Received::Frame(content)) if content.len() >= REPLY_HEADER => content,
+            let content = match self.hear(deadline)? {
+                Heard::Frame(content) => content,
                 // It may have been an old one: the right one may still come.
-                Some(_) => {
+                Heard::Damaged => {
                     damaged = true;
                     continue;
                 }
+                Heard::Nothing => return Ok(if damaged { Answer::Damaged } else { Answer::None }),
             };
             let (sequence, status) = (content[0], content[1]);
-            if status == Status::Corrupt as u8 || status == Status::TooLong as u8 {
+            if is_damaged(status) {
                 return Ok(Answer::Damaged);
             }
             if sequence != self.sequence {
                 continue;
             }
-            if status == Status::NoSession as u8 {
-                return Err(LinkError::Reset);
-            }
             if status != Status::Ok as u8 {
-                let meaning =
-                    Status::ALL.iter().find(|row| row.0 as u8 == status).map_or("unknown status", |row| row.2);
                 let name = Command::ALL.iter().find(|row| row.0 == command).map_or("a request", |row| row.1);
-                return Err(LinkError::Refused { command: name, meaning });
+                return Err(refusal(Status::of(status), name));
             }
-            let half = |at: usize| u16::from_le_bytes([content[at], content[at + 1]]);
-            return Ok(Answer::Reply(Reply {
-                free: half(2),
-                ready: half(4),
-                payload: content[REPLY_HEADER..].to_vec(),
-            }));
+            let [free, ready] = levels(&content);
+            return Ok(Answer::Reply(Reply { free, ready, payload: content[REPLY_HEADER..].to_vec() }));
         }
     }
+
+    /// What comes next, until then, or has come already: sending may take as long as waiting.
+    fn hear(&mut self, deadline: Instant) -> Result<Heard, LinkError> {
+        loop {
+            let Some(byte) = self.received.pop_front() else {
+                let left = deadline.saturating_duration_since(Instant::now());
+                let mut buffer = [0; 1024];
+                let count = self.wire.receive(&mut buffer, left).map_err(line)?;
+                if count == 0 && left.is_zero() {
+                    return Ok(Heard::Nothing);
+                }
+                self.received.extend(&buffer[..count]);
+                continue;
+            };
+            match self.decoder.byte(byte) {
+                None => {}
+                Some(Received::Frame(content)) if content.len() >= REPLY_HEADER => return Ok(Heard::Frame(content)),
+                Some(_) => return Ok(Heard::Damaged),
+            }
+        }
+    }
+}
+
+/// What the board did not understand is asked again.
+fn is_damaged(status: u8) -> bool {
+    status == Status::Corrupt as u8 || status == Status::TooLong as u8
+}
+
+fn levels(content: &[u8]) -> [u16; 2] {
+    [2, 4].map(|at| u16::from_le_bytes([content[at], content[at + 1]]))
+}
+
+fn refusal(status: Option<Status>, command: &'static str) -> LinkError {
+    if status == Some(Status::NoSession) {
+        return LinkError::Reset;
+    }
+    let meaning = Status::ALL.iter().find(|row| Some(row.0) == status).map_or("unknown status", |row| row.2);
+    LinkError::Refused { command, meaning }
+}
+
+enum Heard {
+    /// A whole frame.
+    Frame(Vec<u8>),
+    Damaged,
+    Nothing,
 }
 
 enum Answer {
@@ -369,9 +538,7 @@ mod tests {
         damaged[3] ^= 1;
         let wire = Prepared(vec![reply(7, 11), reply(9, 12), damaged, reply(8, 14), reply(8, 15)]);
         let patience = Patience { reply: Duration::from_millis(50), attempts: 1, ..Patience::default() };
-        let machine = Machine::grid(1, 1, 16).unwrap();
-        let (decoder, received) = (Decoder::of_replies(), VecDeque::new());
-        let mut link = Link { wire, patience, sequence: 7, decoder, received, machine };
+        let mut link = Link { sequence: 7, ..Link::new(wire, patience) };
         assert_eq!(link.read(&[0]), Ok(vec![14]));
     }
 }

@@ -1,7 +1,9 @@
 //! The link to a board: the hardware against its model, byte by byte, and the host against both, over good lines and bad ones.
 
+mod hostile;
+
 use crate::logistic::{ALL, climb};
-use arch::link::{self, Command, FLAG, Status};
+use arch::link::{self, Command, Decoder, FLAG, Received, Size, Status};
 use arch::machine::{Machine, MachineSpec};
 use arch::registers;
 use arch::tools::Toolbox;
@@ -11,7 +13,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
 use sim::grid::{Grid, Stalls};
 use sim::ladder::Climb;
-use sim::link::{BoardModel, Link, LinkError, LinkedGrid, Patience, Shared, Wire};
+use sim::link::{BoardModel, Link, LinkError, LinkedGrid, Patience, Settled, Shared, Wire};
 use sim::verilator::{self, BoardDevice, Library};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -32,6 +34,7 @@ fn facts() -> shell::Board<'static> {
         pin_hz: 4_000_000,
         grid_hz: 4_000_000,
         baud: 1_000_000,
+        link_size: Size::LEAST,
         leds: 4,
         lit_by_one: true,
         pressed_is_one: true,
@@ -41,13 +44,17 @@ fn facts() -> shell::Board<'static> {
 }
 
 fn hardware(machine: &Machine) -> BoardDevice {
-    let rtl = shell::board(machine, &facts()).unwrap();
+    hardware_of(machine, &facts())
+}
+
+fn hardware_of(machine: &Machine, facts: &shell::Board<'_>) -> BoardDevice {
+    let rtl = shell::board(machine, facts).unwrap();
     let library = Library::build(&rtl, &verilator::Options::default()).unwrap_or_else(|error| panic!("{error}"));
     BoardDevice::new(&library, DIVISOR, true)
 }
 
 fn model(machine: &Machine) -> BoardModel<Array> {
-    BoardModel::new(machine.clone(), Array::new(machine), Array::reset, 300)
+    BoardModel::new(machine.clone(), Size::LEAST, Array::new(machine), Array::reset, 300)
 }
 
 /// Send bytes to the hardware and wait until it is silent.
@@ -70,18 +77,10 @@ fn ask(board: &mut BoardDevice, bytes: &[u8]) -> Vec<u8> {
 /// A request, often a wrong one, as bytes on the line.
 fn random_request(random: &mut ChaCha8Rng, sequence: &mut u8, word: u32) -> Vec<u8> {
     let mut below = |n: u32| random.next_u32() % n;
-    if below(4) != 0 {
-        *sequence = sequence.wrapping_add(1);
-    }
-    let payload: Vec<u8> = match below(8) {
-        0 => (0..4).flat_map(|k| [registers::STEPS + 3 * k, 0].map(u32::to_le_bytes).concat()).collect(),
-        1 => [registers::GRID, registers::STREAMS, registers::STEPS, 0x7d7e].map(u32::to_le_bytes).concat(),
-        2 | 3 => (0..below(link::words_per_frame(word) as u32 + 1) * link::word_bytes(word) as u32)
-            .map(|_| if below(3) == 0 { FLAG - below(2) as u8 } else { below(256) as u8 })
-            .collect(),
-        4 => vec![below(3) as u8, 0],
-        5 => vec![0; below(500) as usize],
-        _ => Vec::new(),
+    *sequence = match below(12) {
+        0 => below(256) as u8,
+        1 | 2 => *sequence,
+        _ => sequence.wrapping_add(1),
     };
     let command = match below(12) {
         0 => below(256) as u8,
@@ -89,6 +88,24 @@ fn random_request(random: &mut ChaCha8Rng, sequence: &mut u8, word: u32) -> Vec<
         3 | 4 => Command::Read as u8,
         5..=7 => Command::Input as u8,
         _ => Command::Output as u8,
+    };
+    let payload: Vec<u8> = match below(6) {
+        // Nothing here may start the grid: registers that hold what is written, and addresses that nothing is at, with any kind of item.
+        _ if command == Command::Write as u8 => {
+            let mut writes = [0, 1, 2, 3].map(|k| (registers::STEPS + 3 * k, 0x100 << (8 * k))).to_vec();
+            writes.push((0x7_0200, below(256) << 24));
+            let kinds = 0x0f | 0x10 << below(2);
+            let mut payload = link::encode_writes(&writes, 256).remove(0);
+            payload.extend((0..below(240)).map(|_| below(256) as u8 & kinds));
+            payload
+        }
+        0 => [registers::GRID, registers::STREAMS, registers::STEPS, 0x7d7e].map(u32::to_le_bytes).concat(),
+        1 | 2 => (0..below(Size::LEAST.words(word) as u32 + 1) * link::word_bytes(word) as u32)
+            .map(|_| if below(3) == 0 { FLAG - below(2) as u8 } else { below(256) as u8 })
+            .collect(),
+        3 => vec![below(3) as u8, 0],
+        4 => vec![0; below(500) as usize],
+        _ => Vec::new(),
     };
     let mut bytes = link::encode(&[&[*sequence, command], payload.as_slice()].concat());
     match below(10) {
@@ -106,7 +123,7 @@ fn random_request(random: &mut ChaCha8Rng, sequence: &mut u8, word: u32) -> Vec<
 /// The shell's text and its model answer the same bytes, whatever they are sent. Input is taken by no program here, so the buffers fill up.
 #[test]
 fn hardware_and_model_answer_alike() {
-    let mut seen = [0; 6];
+    let mut seen = [0; 8];
     for (spec, seed) in [(spec(2, 4, 16), 1), (spec(1, 2, 24), 2), (spec(1, 1, 8), 3)] {
         let machine = Machine::try_from(spec).unwrap();
         let (mut hardware, mut model) = (hardware(&machine), model(&machine));
@@ -114,17 +131,24 @@ fn hardware_and_model_answer_alike() {
         let mut sequence = 0;
         let hello = link::encode(&[0, Command::Hello as u8]);
         for n in 0..120 {
-            let request = if n % 50 == 3 {
+            // Up to three at once: the board takes requests while it answers.
+            let requests = if n % 50 == 3 {
                 [&hello[..], &hello].concat()
             } else {
-                random_request(&mut random, &mut sequence, machine.word())
+                let count = 1 + random.next_u32() % 3;
+                (0..count).flat_map(|_| random_request(&mut random, &mut sequence, machine.word())).collect()
             };
-            // Frame by frame: the model answers at once, the hardware hears nothing while it answers.
-            for part in request.split_inclusive(|&byte| byte == FLAG) {
-                let expected: Vec<u8> = part.iter().flat_map(|&byte| model.byte(byte)).collect();
-                assert_eq!(ask(&mut hardware, part), expected, "{machine}, request {n}: {request:02x?}");
-                for status in Status::ALL {
-                    seen[status.0 as usize] += u32::from(expected.len() > 3 && expected[2] == status.0 as u8);
+            let expected: Vec<u8> = requests.iter().flat_map(|&byte| model.byte(byte)).collect();
+            assert_eq!(ask(&mut hardware, &requests), expected, "{machine}, request {n}: {requests:02x?}");
+            let mut replies = Decoder::of_replies();
+            for reply in expected.iter().filter_map(|&byte| replies.byte(byte)) {
+                let Received::Frame(reply) = reply else { panic!("the model sends whole frames: {reply:02x?}") };
+                seen[usize::from(reply[1])] += 1;
+                // The next request has the number that the board waits for, mostly.
+                match Status::of(reply[1]) {
+                    Some(Status::Ok) => sequence = reply[0],
+                    Some(Status::OutOfOrder) => sequence = reply[6],
+                    _ => {}
                 }
             }
         }
@@ -148,7 +172,7 @@ fn the_board_says_what_it_is_and_forgets_it_when_it_is_reset() {
         board.run(10);
     }
     board.send_break();
-    let corrupt = ask(&mut board, &hello);
+    let corrupt = ask(&mut board, &[FLAG]);
     assert_eq!(corrupt[2], Status::Corrupt as u8, "a line error is told");
     assert_eq!(board.lights(), 5, "the last request failed");
     assert_eq!(ask(&mut board, &hello), greeting);
@@ -304,13 +328,14 @@ fn a_program_runs_over_the_link_as_on_the_array() {
 fn aborted_and_run_again<W: Wire>(climb: &Climb, mut link: Link<W>) {
     let image = climb.image();
     let entry = (registers::ENTRY_STEP_LOAD, registers::STEP_LENGTH);
-    for writes in image.control_writes().chunks(32) {
-        link.write(writes).unwrap();
-    }
+    link.write(&image.control_writes()).unwrap();
     let before = link.read(&[entry.0, entry.1]).unwrap();
     link.write(&[(registers::STEPS, 3), (registers::CONTROL, registers::START | registers::START_LOAD_MODEL)]).unwrap();
     let beat = image.machine.stream_words() as usize;
-    link.input(&vec![77; beat + beat / 2]).unwrap();
+    let words = vec![77; beat + beat / 2];
+    link.input(&words).unwrap();
+    link.finish().unwrap();
+    assert_eq!(link.settled(), Settled { taken: words.len(), refused: false });
     assert_eq!(link.read(&[registers::CONTROL]).unwrap(), [registers::BUSY], "it waits for input");
     link.abort().unwrap();
     assert_eq!(link.read(&[registers::CONTROL]).unwrap(), [0], "idle");
@@ -384,7 +409,7 @@ fn what_goes_wrong_is_told() {
         grid.cycle(Some(&[1, 2]), false);
     }
     assert!(grid.failure().unwrap().contains("does not take its input"), "{:?}", grid.failure());
-    let abort = [registers::CONTROL, registers::ABORT].map(u32::to_le_bytes).concat();
+    let abort = link::encode_writes(&[(registers::CONTROL, registers::ABORT)], 256).remove(0);
     assert!(heard.borrow().windows(abort.len()).any(|bytes| bytes == abort), "the last request is an abort");
 }
 

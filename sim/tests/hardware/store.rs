@@ -2,7 +2,7 @@
 
 use crate::logistic::{ALL, climb};
 use crate::{made_up, tiles};
-use arch::link::{self, Command};
+use arch::link::{self, Command, Size};
 use arch::machine::{Machine, MachineSpec};
 use arch::store::{self, Mode, Pattern};
 use arch::tools::Toolbox;
@@ -218,7 +218,7 @@ struct Line {
 impl Line {
     fn new(machine: &Machine, noise: Option<u32>) -> Line {
         let reset: fn(&mut Stored<Array>) = |grid| grid.reset(Array::reset);
-        let board = BoardModel::new(machine.clone(), model(machine, ROWS), reset, 300);
+        let board = BoardModel::new(machine.clone(), Size::LEAST, model(machine, ROWS), reset, 300);
         Line { board, waiting: VecDeque::new(), noise, random: 1 }
     }
 
@@ -273,7 +273,7 @@ fn a_store_is_filled_and_played_over_good_and_bad_lines() {
 #[test]
 fn a_board_without_a_store_has_no_rows() {
     let machine = Machine::try_from(spec(1, 2, 16, 2)).unwrap();
-    let mut board = BoardModel::new(machine.clone(), Array::new(&machine), Array::reset, 300);
+    let mut board = BoardModel::new(machine.clone(), Size::LEAST, Array::new(&machine), Array::reset, 300);
     let mut ask =
         |frame: &[u8]| -> Vec<u8> { link::encode(frame).into_iter().flat_map(|byte| board.byte(byte)).collect() };
     ask(&[1, Command::Hello as u8]);
@@ -292,6 +292,7 @@ fn the_store_lints_clean() {
             pin_hz: 4_000_000,
             grid_hz: 4_000_000,
             baud: 1_000_000,
+            link_size: Size::USUAL,
             leds: 3,
             lit_by_one: true,
             pressed_is_one: true,

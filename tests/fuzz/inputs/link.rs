@@ -7,7 +7,7 @@
 //! nothing panics is asked.
 
 use arbitrary::{Result, Unstructured};
-use arch::link::{ESCAPE, FLAG, encode, words_per_frame};
+use arch::link::{ESCAPE, FLAG, Size, encode};
 use arch::{Machine, number};
 use sim::array::Array;
 use sim::grid::{CycleResult, Grid};
@@ -146,7 +146,7 @@ fn try_run(u: &mut Unstructured) -> Result<()> {
     let word = *u.choose(&[8, 12, 16, 24, 32])?;
     let machine = Machine::grid(*u.choose(&[1, 2])?, *u.choose(&[1, 2, 4])?, word).expect("a possible machine");
     let echo = Echo { array: Array::new(&machine), memory: BTreeMap::new(), words: VecDeque::new() };
-    let board = BoardModel::new(machine.clone(), echo, |echo| echo.words.clear(), 4);
+    let board = BoardModel::new(machine.clone(), Size::LEAST, echo, |echo| echo.words.clear(), 4);
     let any = u.arbitrary()?;
     let fates = Rc::new(RefCell::new(VecDeque::new()));
     let line = Line { board, fates: Rc::clone(&fates), replies: VecDeque::new(), last: Vec::new() };
@@ -169,7 +169,7 @@ fn try_run(u: &mut Unstructured) -> Result<()> {
                 for _ in 0..count {
                     writes.push((MEMORY + u.int_in_range(0..=15)?, u.arbitrary()?));
                 }
-                let done = link.write(&writes).is_ok();
+                let done = link.write(&writes).is_ok() && link.finish().is_ok();
                 memory.extend(writes);
                 done
             }
@@ -183,10 +183,12 @@ fn try_run(u: &mut Unstructured) -> Result<()> {
             }
             2 => {
                 let mut sent = Vec::new();
-                for _ in 0..count.min(words_per_frame(word)) {
+                for _ in 0..count.min(Size::LEAST.words(word)) {
                     sent.push(number::wrap(u.arbitrary::<i32>()?.into(), word) as i64);
                 }
-                link.input(&sent).is_ok_and(|(taken, _)| {
+                let done = link.input(&sent).and_then(|()| link.finish());
+                done.is_ok_and(|()| {
+                    let taken = link.settled().taken;
                     waiting.extend(sent[..taken].iter().copied());
                     // The grid takes whole beats.
                     while waiting.len() >= lanes {
@@ -195,7 +197,7 @@ fn try_run(u: &mut Unstructured) -> Result<()> {
                     true
                 })
             }
-            _ => link.output().is_ok_and(|(read, _)| {
+            _ => link.output().is_ok_and(|read| {
                 let expected: Vec<i64> = words.drain(..read.len().min(words.len())).collect();
                 any || read == expected || panic!("{read:?} came out, {expected:?} was sent")
             }),
@@ -207,7 +209,7 @@ fn try_run(u: &mut Unstructured) -> Result<()> {
     let content: Vec<u8> = u.arbitrary()?;
     // A frame of any content on a board of its own, which answers once.
     let echo = Echo { array: Array::new(&machine), memory: BTreeMap::new(), words: VecDeque::new() };
-    let mut board = BoardModel::new(machine, echo, |echo| echo.words.clear(), 4);
+    let mut board = BoardModel::new(machine, Size::LEAST, echo, |echo| echo.words.clear(), 4);
     let answers = encode(&content).into_iter().filter(|&byte| !board.byte(byte).is_empty()).count();
     assert_eq!(answers, usize::from(!content.is_empty() || answers == 1));
     Ok(())

@@ -54,9 +54,6 @@ fn shifted_ff(block: &Shifted, machine: &Machine, shifters: &[Shifter]) -> f64 {
     if barrel { block.barrel.ff.of(machine) } else { block.constant.ff.of(machine) }
 }
 
-/// Bytes of a frame that the host link holds.
-const PAYLOAD_BYTES: u32 = 512;
-
 /// Where a sum starts, in a PE with a gradient pad; and the tile counter with what the streams have for it.
 const RESUME: Block = Block { lut: Linear::new(0.0, 1.0, 0.0), ff: Linear::new(0.0, 0.0, 0.0) };
 const TILES: Block = Block { lut: Linear::new(0.0, 0.0, 200.0), ff: Linear::new(0.0, 0.0, 150.0) };
@@ -86,13 +83,12 @@ fn multipliers(costs: &Costs, a: u32, b: u32) -> u64 {
     }
 }
 
-/// Block memories of the host link, where the board has one: what it receives, and a buffer in either direction.
+/// Block memories of the host link, where the board has one: two payloads of requests, and a buffer in either direction.
 fn link(machine: &Machine, costs: &Costs) -> u64 {
-    if !costs.host_link {
-        return 0;
+    match costs.host_link {
+        0 => 0,
+        payload => costs.memories.of(2 * payload, 8).0 + 2 * costs.memories.of(payload, machine.word()).0,
     }
-    let buffer = costs.memories.of(arch::link::BUFFER_WORDS, machine.word());
-    costs.memories.of(PAYLOAD_BYTES, 8).0 + 2 * buffer.0
 }
 
 /// Block memories and look-up tables of a scratchpad.

@@ -1,11 +1,12 @@
-// host_link: carries out the requests of a host, one after the other (docs/link.md).
+// host_link: carries out the requests of a host, one after the other, while more of them arrive (docs/link.md).
 //
 //   line ──▶ link_receiver ──▶ request ─┬─▶ control port
-//                                       ├─▶ link_input ──▶ input stream
+//            (a ring of them)           ├─▶ link_input ──▶ input stream
 //   line ◀── link_transmitter ◀── reply ┴── link_buffer ◀── output stream
 module host_link #(
     parameter WORD = 16,             // bits of a word
-    parameter LANES = 1              // words of a beat
+    parameter LANES = 1,             // words of a beat
+    parameter SIZE = 8               // 2^SIZE bytes of a payload, and words of a buffer
 ) (
     input  wire                  clock,
     input  wire                  reset,
@@ -35,28 +36,37 @@ module host_link #(
 );
 //CONSTANTS
     localparam BYTES = WORD <= 8 ? 1 : WORD <= 16 ? 2 : 4;
+    localparam LOG2_BYTES = WORD <= 8 ? 0 : WORD <= 16 ? 1 : 2;
     localparam [3:0] WORD_BYTES = BYTES[3:0];
-    localparam [15:0] WORDS_PER_FRAME = PAYLOAD_LIMIT / BYTES;
-    localparam [3:0] IDLE = 4'd0, DECIDE = 4'd1, SETTLE = 4'd2, FETCH = 4'd3, FETCHED = 4'd4, UNIT = 4'd5, READ_REGISTER = 4'd6,
-        REPLY = 4'd7, PAYLOAD = 4'd8, POPPED = 4'd9, EMIT = 4'd10, CLOSE = 4'd11, FINISH = 4'd12, PAUSE = 4'd13, ADDRESSED = 4'd14,
-        ARRIVED = 4'd15;
+    localparam [SIZE:0] WORDS_PER_FRAME = (1 << SIZE) / BYTES;
+    // Bytes of a request without payload, and of one with a number; lengths are counted with these.
+    localparam [SIZE:0] EMPTY = REQUEST_FRAME;
+    localparam [SIZE:0] NUMBER = REQUEST_FRAME + 2;
+    localparam [4:0] IDLE = 5'd0, HEADER = 5'd1, CHECK = 5'd2, JUDGE = 5'd3, DECIDE = 5'd4, SETTLE = 5'd5, FETCH = 5'd6, FETCHED = 5'd7,
+        UNIT = 5'd8, GATHER = 5'd9, ITEM = 5'd10, COUNT = 5'd11, ADDRESSED = 5'd12, READ_REGISTER = 5'd13, PAUSE = 5'd14, REPLY = 5'd15,
+        PAYLOAD = 5'd16, POPPED = 5'd17, ARRIVED = 5'd18, EMIT = 5'd19, CLOSE = 5'd20, FINISH = 5'd21;
 
-    reg [3:0] state, after_emit;
-    reg [7:0] status, last_serial;
-    reg [63:0] value;                // bytes fetched enter at the top, bytes to send leave at the bottom
+    reg [4:0] state, after;          // `after`: when all bytes are fetched or sent
+    reg [7:0] serial, command, status, last_serial, distance;
+    reg [1:0] verdict;
+    reg is_hello, is_write, is_read, is_input, is_output, whole, fits, repeated;
+    reg crowded;                     // words were refused: so are those that follow, until the host has heard of it and asks for something
+    reg [SIZE:0] bytes, at, frame_end;
+    reg [47:0] value;                // bytes fetched enter at the top, bytes to send leave at the bottom
     reg [3:0] left;                  // bytes to fetch or to send
-    reg [8:0] at;
-    reg [15:0] taken, count, given;
+    reg [SIZE:0] count, given;
     reg [3:0] settling;
+    // Of an item of a WRITE: what is done with it, which of its bytes are there; above them a 1, which is left when all have been looked at.
+    reg [1:0] item;
+    reg [4:0] mask;
+    reg [19:0] address;
 
-    wire good, corrupt, too_long;
-    wire [7:0] serial, command, octet;
-    wire [8:0] length;
+    wire [SIZE:0] first;
+    wire [7:0] octet;
     assign active = state != IDLE;
-    link_receiver receiver (
-        .clock(clock), .reset(reset), .data(received), .valid(received_valid), .error(received_error), .busy(active),
-        .good(good), .corrupt(corrupt), .too_long(too_long), .serial(serial), .command(command), .length(length),
-        .at(at), .octet(octet)
+    link_receiver #(.SIZE(SIZE)) receiver (
+        .clock(clock), .reset(reset), .data(received), .valid(received_valid), .error(received_error),
+        .first(first), .at(at), .octet(octet)
     );
 
     wire sent;
@@ -66,10 +76,8 @@ module host_link #(
         .sent(sent), .crc(crc), .data(transmit), .valid(transmit_valid), .ready(transmit_ready)
     );
 
-
-    wire input_full;
-    wire [BUFFER_LOG2:0] free, ready;
-    wire push = state == UNIT && command == INPUT && !input_full;
+    wire [SIZE:0] free, ready;
+    wire push = state == UNIT && is_input;
     // A host that aborts a run means the words on their way, too. The grid halts in the two cycles after the write.
     wire aborts = control_write && control_address == CONTROL && control_data[ABORT_BIT];
     reg aborted, flush;
@@ -77,75 +85,113 @@ module host_link #(
         aborted <= aborts;
         flush <= grid_reset || aborts || aborted;
     end
-    link_input #(.WORD(WORD), .LANES(LANES), .ADDRESS(BUFFER_LOG2)) to_grid (
-        .clock(clock), .reset(flush), .push(push), .push_data(value[64-8*BYTES +: WORD]), .full(input_full), .free(free),
+    link_input #(.WORD(WORD), .LANES(LANES), .ADDRESS(SIZE)) to_grid (
+        .clock(clock), .reset(flush), .push(push), .push_data(value[48-8*BYTES +: WORD]), .free(free),
         .in_data(in_data), .in_valid(in_valid), .in_ready(in_ready)
     );
 
     wire output_full;
     wire [WORD-1:0] output_word;
     wire decided = state == DECIDE && status == OK;
-    wire repeated = command != HELLO && serial == last_serial;
-    wire pop = state == PAYLOAD && status == OK && command == OUTPUT && given != count;
+    wire pop = state == PAYLOAD && status == OK && is_output && given != count;
     assign out_ready = !output_full && !flush;
-    link_buffer #(.WORD(WORD), .ADDRESS(BUFFER_LOG2)) from_grid (
+    link_buffer #(.WORD(WORD), .ADDRESS(SIZE)) from_grid (
         .clock(clock), .reset(flush), .push(out_valid && out_ready), .push_data(out_data), .full(output_full),
         .free(), .pop(pop), .pop_data(output_word), .ready(ready),
         .commit(decided && !repeated), .rewind(decided && repeated)
     );
 
-    // In UNIT the top of `value` is what was fetched last: {data, address}, or an address. The grid may be far away: two registers on the way.
+    // The top of `value` is what was fetched last. The grid may be far away: two registers on the way.
+    wire [31:0] top = value[47:16];
     reg sent_write;
     reg [19:0] sent_address;
     reg [31:0] sent_data;
     always @(posedge clock) begin
         grid_reset <= reset || state == SETTLE;
-        sent_write <= state == UNIT && command == WRITE && !reset;
-        sent_address <= command == WRITE ? value[19:0] : value[51:32];
-        sent_data <= value[63:32];
+        sent_write <= state == ITEM && item != ITEM_ADDRESS && !reset;
+        sent_address <= is_write ? address : top[19:0];
+        sent_data <= top;
         control_write <= sent_write && !reset;
         control_address <= sent_address;
         control_data <= sent_data;
     end
+    wire [19:0] last_of_group = address | (item == ITEM_NEXT_ENTRY ? 20'd3 : item == ITEM_NEXT_INSTRUCTION ? 20'd31 : 20'd0);
 
     // Block memories are slow, and `value` has many sources.
     reg [WORD-1:0] popped;
     always @(posedge clock) popped <= output_word;
 
-    wire [15:0] wanted = value[63:48];
-    wire [15:0] waiting = {{(15 - BUFFER_LOG2){1'b0}}, ready};
-    // What a frame could take, of the cycle before: a word that has just come waits for the next request.
-    reg [15:0] most;
-    always @(posedge clock) most <= waiting < WORDS_PER_FRAME ? waiting : WORDS_PER_FRAME;
-    wire known = command == HELLO || command == WRITE || command == READ || command == INPUT || command == OUTPUT;
-    wire whole = command == HELLO ? length == 9'd0
-        : command == WRITE ? length[2:0] == 3'd0
-        : command == READ ? length[1:0] == 2'd0
-        : command == INPUT ? (BYTES == 1 || BYTES == 2 && !length[0] || length[1:0] == 2'd0)
-        : length == 9'd2;
-    wire last_unit = at == length;
+    // What a frame could take, of the cycle before: a word that has just come waits for the next request. Comparing takes a cycle of its own,
+    // in which this stays.
+    wire [15:0] wanted = value[47:32];
+    reg [SIZE:0] most;
+    reg fewer;
+    always @(posedge clock) begin
+        if (state != UNIT) most <= ready < WORDS_PER_FRAME ? ready : WORDS_PER_FRAME;
+        fewer <= wanted < {{(15 - SIZE){1'b0}}, most};
+    end
+
+    // What changes nothing may leave numbers out; what changes something may not.
+    wire known = is_hello || is_write || is_read || is_input || is_output;
+    wire ordered = is_hello || distance[7:1] == 7'd0 || (is_read || is_output) && !distance[7];
+    wire last_unit = at == frame_end;
 
     always @(posedge clock) begin
         case (state)
-            IDLE: if (good || corrupt || too_long) begin
-                status <= corrupt ? CORRUPT : too_long ? TOO_LONG : !session && command != HELLO ? NO_SESSION
-                    : !known ? UNKNOWN_COMMAND : !whole ? BAD_LENGTH : OK;
+            IDLE: begin
+                frame_end <= at;
+                left <= 4'd4;
+                after <= HEADER;
+                if (at != first) state <= FETCH;
+            end
+            HEADER: begin
+                {command, serial, verdict} <= top[31:14];
+                bytes <= top[SIZE:0];
+                frame_end <= frame_end + top[SIZE:0];
+                state <= CHECK;
+            end
+            CHECK: begin
+                is_hello <= command == HELLO;
+                is_write <= command == WRITE;
+                is_read <= command == READ;
+                is_input <= command == INPUT;
+                is_output <= command == OUTPUT;
+                whole <= command == HELLO ? bytes == EMPTY
+                    : command == READ ? bytes[1:0] == 2'd0
+                    : command == INPUT ? (BYTES == 1 || BYTES == 2 && !bytes[0] || bytes[1:0] == 2'd0)
+                    : command == OUTPUT ? bytes == NUMBER : 1'b1;
+                fits <= (bytes - EMPTY) >> LOG2_BYTES <= free;
+                distance <= serial - last_serial;
+                state <= JUDGE;
+            end
+            JUDGE: begin
+                repeated <= !is_hello && distance == 8'd0;
+                status <= OK;
+                if (verdict == CORRUPT[1:0]) status <= CORRUPT;
+                else if (verdict == TOO_LONG[1:0]) status <= TOO_LONG;
+                else if (!session && !is_hello) status <= NO_SESSION;
+                else if (!known) status <= UNKNOWN_COMMAND;
+                else if (!whole) status <= BAD_LENGTH;
+                else if (!ordered) status <= OUT_OF_ORDER;
+                else if (is_input && distance[0] && (crowded || !fits)) status <= FULL;
                 state <= DECIDE;
             end
             DECIDE: begin
                 failed <= status != OK;
-                at <= 9'd0;
-                given <= 16'd0;
-                left <= command == WRITE ? 4'd8 : command == READ ? 4'd4 : command == INPUT ? WORD_BYTES : 4'd2;
+                given <= {(SIZE + 1){1'b0}};
+                left <= is_write ? 4'd1 : is_read ? 4'd4 : is_input ? WORD_BYTES : 4'd2;
+                after <= UNIT;
+                address <= 20'd0;
                 settling <= 4'd15;
+                if (status == FULL) crowded <= 1'b1;
                 if (decided && !repeated) begin
+                    if (!is_write && !is_input) crowded <= 1'b0;
                     last_serial <= serial;
-                    taken <= 16'd0;
-                    count <= 16'd0;
+                    count <= {(SIZE + 1){1'b0}};
                 end
                 state <= PAUSE;
-                if (decided && command == HELLO) state <= SETTLE;
-                else if (decided && !repeated && command != READ && length != 9'd0) state <= FETCH;
+                if (decided && is_hello) state <= SETTLE;
+                else if (decided && !repeated && !is_read && !last_unit) state <= FETCH;
             end
             SETTLE: begin
                 session <= 1'b1;
@@ -159,89 +205,106 @@ module host_link #(
             end
             FETCH: state <= FETCHED;
             FETCHED: begin
-                value <= {octet, value[63:8]};
-                at <= at + 9'd1;
+                value <= {octet, value[47:8]};
+                at <= at + 1'b1;
                 left <= left - 4'd1;
-                state <= left == 4'd1 ? UNIT : FETCH;
+                state <= left == 4'd1 ? after : FETCH;
             end
             UNIT: begin
                 state <= last_unit ? PAUSE : FETCH;
-                if (command == WRITE) left <= 4'd8;
-                if (command == READ) begin
-                    settling <= READ_CYCLES;
-                    state <= ADDRESSED;
-                end
-                if (command == INPUT) begin
-                    left <= WORD_BYTES;
-                    if (input_full) state <= PAUSE;
-                    else taken <= taken + 16'd1;
-                end
-                if (command == OUTPUT) count <= wanted < most ? wanted : most;
+                left <= WORD_BYTES;
+                item <= value[45:44];
+                mask <= {1'b1, value[43:40]};
+                settling <= is_read ? READ_CYCLES : 4'd15;
+                if (is_write) state <= GATHER;
+                if (is_read) state <= ADDRESSED;
+                if (is_output) state <= COUNT;
+            end
+            GATHER: begin
+                after <= mask[4:1] == 4'd0 ? UNIT : GATHER;
+                left <= 4'd1;
+                mask <= {1'b0, mask[4:1]};
+                if (mask[4:1] == 4'd0) state <= ITEM;
+                else if (!mask[0]) value <= {8'd0, value[47:8]};
+                else state <= last_unit ? PAUSE : FETCH;
+            end
+            ITEM: begin
+                address <= item == ITEM_ADDRESS ? top[19:0] : last_of_group + 20'd1;
+                state <= last_unit ? PAUSE : FETCH;
+            end
+            COUNT: begin
+                count <= fewer ? wanted[SIZE:0] : most;
+                state <= PAUSE;
             end
             ADDRESSED: begin
                 settling <= settling - 4'd1;
                 if (settling == 4'd0) state <= READ_REGISTER;
             end
             READ_REGISTER: begin
-                value <= {32'd0, control_read};
+                value <= {16'd0, control_read};
                 left <= 4'd4;
-                after_emit <= PAYLOAD;
+                after <= PAYLOAD;
                 state <= EMIT;
             end
             REPLY: begin
-                value <= {16'd0, waiting, {(15 - BUFFER_LOG2){1'b0}}, free, status, serial};
+                value <= {{(15 - SIZE){1'b0}}, ready, {(15 - SIZE){1'b0}}, free, status, serial};
                 left <= 4'd6;
-                after_emit <= PAYLOAD;
+                after <= PAYLOAD;
                 if (sent) state <= EMIT;
             end
             PAYLOAD: begin
                 state <= CLOSE;
                 // What is not sent does no harm here.
-                value <= command == HELLO ? {32'd0, BUFFER_LOG2[7:0], LANES[7:0], WORD[7:0], VERSION} : {48'd0, taken};
+                value <= {16'd0, SIZE[7:0], LANES[7:0], WORD[7:0], VERSION};
+                left <= 4'd4;
+                if (status == OUT_OF_ORDER) begin
+                    value[7:0] <= last_serial;
+                    left <= 4'd1;
+                    after <= CLOSE;
+                    state <= EMIT;
+                end
                 if (status == OK) begin
-                    if (command == HELLO) begin
-                        left <= 4'd4;
-                        after_emit <= CLOSE;
+                    if (is_hello) begin
+                        after <= CLOSE;
                         state <= EMIT;
                     end
-                    if (command == INPUT) begin
-                        left <= 4'd2;
-                        after_emit <= CLOSE;
-                        state <= EMIT;
-                    end
-                    if (command == READ && !last_unit) begin
-                        left <= 4'd4;
+                    if (is_read && !last_unit) begin
+                        after <= UNIT;
                         state <= FETCH;
                     end
                     if (pop) begin
-                        given <= given + 16'd1;
+                        given <= given + 1'b1;
                         state <= POPPED;
                     end
                 end
             end
             POPPED: state <= ARRIVED;
             ARRIVED: begin
-                value <= 64'd0;
+                value <= 48'd0;
                 value[WORD-1:0] <= popped;
                 left <= WORD_BYTES;
-                after_emit <= PAYLOAD;
+                after <= PAYLOAD;
                 state <= EMIT;
             end
             EMIT: if (sent) begin
-                value <= {8'd0, value[63:8]};
+                value <= {8'd0, value[47:8]};
                 left <= left - 4'd1;
-                if (left == 4'd1) state <= after_emit;
+                if (left == 4'd1) state <= after;
             end
             CLOSE: begin
-                value <= {48'd0, crc[7:0], crc[15:8]};
+                value <= {32'd0, crc[7:0], crc[15:8]};
                 left <= 4'd2;
-                after_emit <= FINISH;
+                after <= FINISH;
                 state <= EMIT;
             end
-            default: if (sent) state <= IDLE;    // FINISH
+            default: begin                       // FINISH
+                at <= frame_end;
+                if (sent) state <= IDLE;
+            end
         endcase
         if (reset) begin
             state <= IDLE;
+            at <= {(SIZE + 1){1'b0}};
             session <= 1'b0;
             failed <= 1'b0;
         end

@@ -6,9 +6,8 @@ module link_input #(
 ) (
     input  wire                  clock,
     input  wire                  reset,
-    input  wire                  push,
+    input  wire                  push,     // not while `free` is 0
     input  wire [WORD-1:0]       push_data,
-    output wire                  full,
     output wire [ADDRESS:0]      free,
     output wire [LANES*WORD-1:0] in_data,
     output reg                   in_valid,
@@ -23,7 +22,7 @@ module link_input #(
     wire pop = !in_valid && !popped && sum != LANES[6:0] && ready != {(ADDRESS + 1){1'b0}};
 
     link_buffer #(.WORD(WORD), .ADDRESS(ADDRESS)) buffer (
-        .clock(clock), .reset(reset), .push(push), .push_data(push_data), .full(full), .free(free),
+        .clock(clock), .reset(reset), .push(push), .push_data(push_data), .full(), .free(free),
         .pop(pop), .pop_data(fetched_word), .ready(ready), .commit(1'b1), .rewind(1'b0)
     );
 
