@@ -13,6 +13,7 @@
 //! | `bug` | panics become failures |
 //! | `render` | diagnostics for people and for programs |
 //! | `wave` | what the array does, as a file for a wave viewer |
+//! | `world` | ranks that are processes |
 //! | `output` | stdout and stderr |
 
 #![allow(unreachable_pub, reason = "nothing outside sees a binary's items")]
@@ -29,6 +30,7 @@ mod render;
 mod subject;
 mod training_talk;
 mod wave;
+mod world;
 
 use arguments::{Arguments, Command, Target};
 use clap::error::ErrorKind;

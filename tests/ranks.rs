@@ -152,6 +152,20 @@ fn ranks_that_differ_or_fail_end_all() {
     for said in &other_seed {
         assert!(said.contains("rank 1 is about another training: data is "), "{other_seed:?}");
     }
+    // One rank goes on, the others begin.
+    let stops = Stops { after: 1, kept: Mutex::new(None) };
+    let broken = line(3).run(&How::on(Rung::Fixed), None, &stops);
+    assert!(matches!(broken, Err(Failure::Interrupted)), "{:?}", broken.err());
+    let kept = stops.kept.into_inner().unwrap();
+    let other_place = each(&|rank| {
+        let begun = kept.clone().filter(|_| rank.rank() == 2);
+        let all: Rc<dyn Communicator> = Rc::new(rank);
+        line(3).run(&How { ranks: Some(&all), ..How::on(Rung::Fixed) }, begun, &()).map(drop)
+    });
+    for said in &other_place {
+        assert!(said.contains("rank 2 is about another training: checkpoint is "), "{other_place:?}");
+        assert!(said.contains(", none on rank 0"), "{other_place:?}");
+    }
     let cannot_begin = each(&|rank| {
         let own = if rank.rank() == 2 { Err(Failure::Usage("no such thing".to_owned())) } else { Ok(()) };
         agree(&rank, own)
@@ -178,6 +192,10 @@ fn what_ranks_cannot_do_is_refused() {
     fails(&with(&batch, &["rtl"]), 2, &["the hardware does not hand out the sums of a batch yet"]);
     fails(&with(CANCER, &["--ranks=2", "--engine", "fixed"]), 2, &["--batch N"]);
     fails(&with(CANCER, &["--ranks=0"]), 2, &["between 1 and 256"]);
+    // Tests are built without MPI; where the flag stands does not matter.
+    for flag in [with(CANCER, &["--ranks"]), with(&["train", "--ranks"], &CANCER[1..])] {
+        fails(&flag, 2, &["this build is without MPI", "scripts/setup --mpi", "cargo build --features mpi"]);
+    }
     fails(&with(&["report"], &with(&CANCER[1..], &["--ranks=2"])), 2, &["a report is about one machine"]);
     fails(
         &with(&["run"], &with(&CANCER[1..], &["--ranks=2", "--port", "simulated"])),

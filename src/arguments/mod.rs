@@ -11,7 +11,7 @@ pub use help::misspelt;
 pub use measure::{Accuracy, Bench, Explore, Place, Report};
 pub use typed::typed;
 pub use values::{
-    Dialect, EngineName, Format, LanguageName, LimitName, MissingName, OrderName, ReductionName, TemplateName,
+    Dialect, EngineName, Format, LanguageName, LimitName, MissingName, OrderName, Ranks, ReductionName, TemplateName,
 };
 
 use clap::{Args, Parser, Subcommand};
@@ -21,8 +21,8 @@ use sim::train::settings::{Order, Reduction};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use values::{
-    parse_gaussian, parse_jobs, parse_key, parse_range, parse_ranks, parse_separator, parse_setting, parse_split,
-    parse_timeout,
+    WORLD, parse_gaussian, parse_jobs, parse_key, parse_range, parse_ranks, parse_separator, parse_setting,
+    parse_split, parse_timeout,
 };
 use workbench::{Choices, Failure};
 
@@ -297,9 +297,9 @@ pub struct Train {
     /// Use only the first N rows of the training and test parts; or, with a name, a limit of the tool: see `check`
     #[arg(long, value_name = "N|NAME=N", value_parser = RowsOrLimit::parse)]
     pub limit: Vec<RowsOrLimit>,
-    /// So many threads share the samples of every batch (fixed, array)
-    #[arg(long, value_name = "N", value_parser = parse_ranks)]
-    pub ranks: Option<usize>,
+    /// So many threads share the samples of every batch (fixed, array); without a number all processes of MPI's world, in a build with MPI
+    #[arg(long, value_name = "N", value_parser = parse_ranks, num_args = 0..=1, require_equals = true, default_missing_value = WORLD)]
+    pub ranks: Option<Ranks>,
     /// How long a rank waits for the others
     #[arg(long, value_name = "SECONDS", default_value_t = 25.0, value_parser = parse_timeout, requires = "ranks")]
     pub rank_timeout: f64,

@@ -235,8 +235,24 @@ pub(super) fn parse_timeout(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(super) fn parse_ranks(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|ranks| (1..=256).contains(ranks)).ok_or_else(|| "between 1 and 256".to_owned())
+/// Who shares the samples of every batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ranks {
+    /// So many threads of this process.
+    Threads(usize),
+    /// All processes of MPI's world.
+    World,
+}
+
+/// What stands for [`Ranks::World`] where a value has to be written; `--ranks` alone is the same.
+pub(super) const WORLD: &str = "mpi";
+
+pub(super) fn parse_ranks(text: &str) -> Result<Ranks, String> {
+    if text == WORLD {
+        return Ok(Ranks::World);
+    }
+    let count = text.parse().ok().filter(|ranks| (1..=256).contains(ranks));
+    count.map(Ranks::Threads).ok_or_else(|| "between 1 and 256".to_owned())
 }
 
 /// What all of nextpnr takes.

@@ -78,7 +78,7 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
         }
         let board = simulated(project, options, baud, talk)?;
         talk.say(format!("{}: a grid of {}", board.name(), board.machine()));
-        return train::train_on(global, &options.train, Some(&board), talk);
+        return train::train_on(global, &options.train, &board, talk);
     }
     let address = Address {
         port: options.serial.port.clone(),
@@ -96,7 +96,7 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
     let ran = if is_function {
         function(global, options, project, &board, talk)
     } else {
-        train::train_on(global, &options.train, Some(&board), talk)
+        train::train_on(global, &options.train, &board, talk)
     };
     // Ctrl-C while the board was waited for shows as a failure of the port.
     ran.map_err(|failure| if interrupt::requested() { Failure::Interrupted } else { failure })

@@ -1,15 +1,18 @@
 //! `train`: stream a data set through an engine, with the golden model beside it.
 
-use crate::arguments::{EngineName, Format, Global, Train};
+use crate::arguments::{EngineName, Format, Global, Ranks, Train};
 use crate::commands::weights;
 use crate::output::{self, Talk};
 use crate::subject;
 use crate::training_talk::TrainingTalk;
+use crate::world;
 use sim::train::engine::Comparison;
+use sim::train::ranks::Communicator;
+use std::rc::Rc;
 use std::time::Duration;
 use workbench::checkpoint::Checkpoint;
 use workbench::documents::Document;
-use workbench::ranks::on_threads;
+use workbench::ranks::{agree, on_threads};
 use workbench::report::trained::{document, table};
 use workbench::report::{self, Number, numbers_text};
 use workbench::samples::{Choice, Samples, read_table};
@@ -23,28 +26,83 @@ pub fn run(global: &Global, options: &Train, talk: &Talk) -> Result<(), Failure>
     if options.stalls.is_some() && !matches!(options.engine, EngineName::Array | EngineName::Rtl) {
         return Err(Failure::Usage("--stalls needs an engine with streams: array or rtl".to_owned()));
     }
-    train_on(global, options, None, talk)
+    if options.ranks == Some(Ranks::World) {
+        let patience = Duration::from_secs_f64(options.rank_timeout);
+        return world::run(patience, talk, |all, talk| {
+            train_with(global, options, With { world: Some(all), ..With::default() }, talk)
+        });
+    }
+    train_with(global, options, With::default(), talk)
 }
 
-/// The same, on a board if there is one.
-pub fn train_on(global: &Global, options: &Train, board: Option<&AttachedBoard>, talk: &Talk) -> Result<(), Failure> {
+/// The same, on a board.
+pub fn train_on(global: &Global, options: &Train, board: &AttachedBoard, talk: &Talk) -> Result<(), Failure> {
+    train_with(global, options, With { board: Some(board), ..With::default() }, talk)
+}
+
+/// What takes part in a training beside this process.
+#[derive(Clone, Copy, Default)]
+struct With<'a> {
+    board: Option<&'a AttachedBoard>,
+    /// Other processes; the first of them speaks and writes.
+    world: Option<&'a Rc<dyn Communicator>>,
+}
+
+impl With<'_> {
+    fn is_first(&self) -> bool {
+        self.world.is_none_or(|all| all.rank() == 0)
+    }
+
+    /// Go on only if all processes do.
+    fn agree<T>(&self, own: Result<T, Failure>) -> Result<T, Failure> {
+        match self.world {
+            Some(all) => agree(all.as_ref(), own),
+            None => own,
+        }
+    }
+}
+
+fn train_with(global: &Global, options: &Train, with: With<'_>, talk: &Talk) -> Result<(), Failure> {
+    let training = with.agree(begun(global, options, with, talk))?;
+    let rung = if with.board.is_some() { Rung::Board } else { options.engine.into() };
+    let how = How { stalls: options.stalls, board: with.board, ranks: with.world, ..How::on(rung) };
+    let outcome = trained(&training, &how, options, talk)?;
+    // A rank whose engine differs from the others is no rank whose weights are kept.
+    let failed = with.agree(failure(&outcome, options).map_or(Ok(()), Err)).err();
+    let told =
+        if with.is_first() { tell(global, options, &training, (&outcome, failed.as_ref()), talk) } else { Ok(()) };
+    match failed {
+        Some(failed) => told.and(Err(failed)),
+        None => with.agree(told),
+    }
+}
+
+fn begun(global: &Global, options: &Train, with: With<'_>, talk: &Talk) -> Result<Training, Failure> {
     // What cannot be written is said before the work, not after it.
-    for path in [&options.save, &options.checkpoint, &options.resume].into_iter().flatten() {
+    for path in [&options.save, &options.checkpoint, &options.resume].into_iter().flatten().filter(|_| with.is_first())
+    {
         writing::check_writable(path)?;
     }
     let mut project = subject::project(global, options.program.as_deref(), &options.limits().into())?;
-    if let Some(board) = board {
+    if let Some(board) = with.board {
         project.adopt(board)?;
     }
-    let training = prepared(project, options, talk)?;
-    let rung = if board.is_some() { Rung::Board } else { options.engine.into() };
-    let outcome = trained(&training, &How { stalls: options.stalls, board, ..How::on(rung) }, options, talk)?;
+    prepared(project, options, talk)
+}
+
+/// Write the model, print what has come out.
+fn tell(
+    global: &Global,
+    options: &Train,
+    training: &Training,
+    (outcome, failed): (&Outcome, Option<&Failure>),
+    talk: &Talk,
+) -> Result<(), Failure> {
     let project = &training.project;
-    let failed = failure(&outcome, options);
     if let Some(path) = &options.save {
         let name = path.display().to_string();
         if failed.is_none() {
-            writing::write_file(path, training.model_file(&outcome).to_text(&name)?.as_bytes())?;
+            writing::write_file(path, training.model_file(outcome).to_text(&name)?.as_bytes())?;
             talk.say(format!("wrote {name}"));
         } else {
             talk.say(format!("{name} is not written"));
@@ -52,15 +110,14 @@ pub fn train_on(global: &Global, options: &Train, board: Option<&AttachedBoard>,
     }
     match global.format {
         Format::Json => {
-            let document = document(&outcome, project, &training.samples, numbers(&outcome, options));
-            output::json(&Document::new(document).failed(failed.as_ref()))?;
+            let document = document(outcome, project, &training.samples, numbers(outcome, options));
+            output::json(&Document::new(document).failed(failed))
         }
         Format::Text => {
-            let numbers = numbers(&outcome, options).map_or_else(String::new, |n| "\n".to_owned() + &numbers_text(&n));
-            output::result(&(table(&outcome, project, &training.samples) + &numbers))?;
+            let numbers = numbers(outcome, options).map_or_else(String::new, |n| "\n".to_owned() + &numbers_text(&n));
+            output::result(&(table(outcome, project, &training.samples) + &numbers))
         }
     }
-    failed.map_or(Ok(()), Err)
 }
 
 /// Why the result must not be used: rungs of the ladder differ, or values were clipped that must not be.
@@ -107,16 +164,19 @@ pub fn prepared(project: Project, options: &Train, talk: &Talk) -> Result<Traini
 /// As [`Training::run`]; the checkpoint is of another training.
 pub fn trained(training: &Training, how: &How<'_>, options: &Train, talk: &Talk) -> Result<Outcome, Failure> {
     let weights = &training.samples.signature.model;
+    let with = With { board: how.board, world: how.ranks };
     let begun = options.resume.as_deref();
-    let begun = begun.map(|path| Checkpoint::load(path, &training.identity(how), weights)).transpose()?;
+    let begun = begun.map(|path| Checkpoint::load(path, &training.identity(how), weights)).transpose();
+    let begun = with.agree(begun)?;
     let kept = options.checkpoint.as_deref().or(options.resume.as_deref());
     let progress = TrainingTalk::new(talk, kept);
     let outcome = match options.ranks {
-        Some(count) => {
+        Some(Ranks::Threads(count)) => {
             let patience = Duration::from_secs_f64(options.rank_timeout);
             on_threads(training, how, (count, patience), begun.as_ref(), &progress)
         }
-        None => training.run(how, begun, &progress),
+        _ if with.is_first() => training.run(how, begun, &progress),
+        _ => training.run(how, begun, &()),
     };
     if let (Err(Failure::Interrupted), Some(path)) = (&outcome, kept) {
         let path = path.display();

@@ -205,7 +205,7 @@ impl Training {
     pub fn run(&self, how: &How<'_>, begun: Option<Checkpoint>, progress: &dyn Progress) -> Result<Outcome, Failure> {
         let _listening = Listening::begin(progress);
         if let Some(all) = how.ranks {
-            ranks::check(self, how, all.as_ref())?;
+            ranks::check(self, how, begun.as_ref(), all.as_ref())?;
         }
         let mut kept = begun.unwrap_or_else(|| Checkpoint::new(self.identity(how)));
         let mut golden = engines::golden(&self.programs, &self.samples.signature);

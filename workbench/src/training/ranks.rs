@@ -40,11 +40,27 @@ pub fn agree<T>(all: &dyn Communicator, own: Result<T, Failure>) -> Result<T, Fa
     }
 }
 
-/// Refuse what ranks cannot do, and ranks of different trainings.
-pub(crate) fn check(training: &Training, how: &How<'_>, all: &dyn Communicator) -> Result<(), Failure> {
+/// Refuse what ranks cannot do, and ranks of different trainings, or that would go on from different places.
+pub(crate) fn check(
+    training: &Training,
+    how: &How<'_>,
+    begun: Option<&Checkpoint>,
+    all: &dyn Communicator,
+) -> Result<(), Failure> {
     agree(all, possible(training, how))?;
-    let identity = training.identity(how);
-    let own = serde_json::to_vec(&identity).expect("names and values are text");
+    let mut identity = training.identity(how);
+    let place =
+        begun.map_or("none".to_owned(), |begun| arch::tools::hex(&Sha256::digest(begun.to_text()))[..16].to_owned());
+    identity.insert("checkpoint".to_owned(), place);
+    compare(all, &identity)
+}
+
+/// Refuse ranks for which something is another value than on rank 0.
+///
+/// # Errors
+/// The first name whose values differ, with the rank; a rank has ended, or does not answer.
+pub fn compare(all: &dyn Communicator, identity: &BTreeMap<String, String>) -> Result<(), Failure> {
+    let own = serde_json::to_vec(identity).expect("names and values are text");
     let said: Vec<BTreeMap<String, String>> =
         all.gather(&own)?.iter().map(|said| serde_json::from_slice(said).unwrap_or_default()).collect();
     let first = &said[0];
