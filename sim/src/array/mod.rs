@@ -108,6 +108,11 @@ impl Array {
         self.observation.as_deref()
     }
 
+    /// Whether steps are computed; not while weights are loaded or emitted.
+    pub fn steps(&self) -> bool {
+        self.sequencer.steps()
+    }
+
     fn advance(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
         let halting = std::mem::take(&mut self.halting);
         let result = self.run(input, output_ready);

@@ -139,6 +139,11 @@ impl Sequencer {
         self.state == RunState::Idle && self.asked.is_none()
     }
 
+    /// Whether steps are computed: their weights are there.
+    pub(super) fn steps(&self) -> bool {
+        self.state == RunState::Step
+    }
+
     /// The registers of this cycle.
     pub(super) fn observe(&self, seen: &mut Observation) {
         seen.run_state = match self.state {

@@ -13,23 +13,25 @@ pub(super) struct Seen {
     pub input: Option<Vec<i64>>,
 }
 
-/// The array, and everything since it began.
+/// The array, and everything since its first step began; loading millions of weights is as long as it is dull.
 pub(super) struct Watched {
     array: Array,
-    /// Every cycle.
+    /// Every cycle since then.
     pub seen: Vec<Seen>,
 }
 
 impl Watched {
     /// A grid whose PU 0 is watched.
-    pub(super) fn new(mut array: Array) -> Watched {
-        array.watch(0);
+    pub(super) fn new(array: Array) -> Watched {
         Watched { array, seen: Vec::new() }
     }
 
     fn remember(&mut self, input: Option<&[i64]>) {
         let inside = self.array.observation().cloned();
         self.seen.extend(inside.map(|inside| Seen { inside, input: input.map(<[i64]>::to_vec) }));
+        if self.seen.is_empty() && self.array.steps() {
+            self.array.watch(0);
+        }
     }
 }
 
