@@ -14,8 +14,13 @@ use arch::image::Feed;
 use arch::registers;
 use arch::{Image, Machine};
 
-/// Words of one tensor each, in the order of [`Image::tensors`]; empty where a tensor is not meant.
+/// Words of one tensor each, in the order of [`Image::tensors`]; empty where a tensor is not meant, or holds zeros.
 pub type Words = Vec<Vec<i64>>;
+
+/// Zeros in every tensor of an image, for a run whose words nobody looks at.
+pub fn zeros(image: &Image) -> Words {
+    vec![Vec::new(); image.tensors.len()]
+}
 
 /// The grid did not do what docs/machine.md says: a bug of ours, with what was seen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -258,10 +263,14 @@ impl<'a> Beats<'a> {
             };
             let tensor = &self.image.tensors[feed.tensor];
             let values = &words[feed.tensor];
-            debug_assert_eq!(values.len(), tensor.elements(), "words of `{}`", tensor.name);
-            let carried = feed.beat(&tensor.shape, &self.counters);
-            let word = |lane| carried.element(lane).map_or(0, |element| values[element]);
-            let beat = (0..self.machine.stream_words()).map(word).collect();
+            let lanes = self.machine.stream_words();
+            let beat = if values.is_empty() {
+                vec![0; lanes as usize]
+            } else {
+                debug_assert_eq!(values.len(), tensor.elements(), "words of `{}`", tensor.name);
+                let carried = feed.beat(&tensor.shape, &self.counters);
+                (0..lanes).map(|lane| carried.element(lane).map_or(0, |element| values[element])).collect()
+            };
             self.advance(feed);
             return Some(beat);
         }

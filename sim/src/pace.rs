@@ -11,7 +11,7 @@ mod reads;
 pub use bounds::{Bounds, PerResource, multiply_adds};
 
 use crate::array::Array;
-use crate::driver::{Driver, Run, Stuck, Words};
+use crate::driver::{self, Driver, Run, Stuck};
 use crate::grid::{Grid, Stalls};
 use arch::{Image, Machine};
 use compiler::fixed::Program;
@@ -60,7 +60,7 @@ impl Pace {
 /// # Errors
 /// The grid is stuck.
 pub fn cycles_per_step<G: Grid>(image: &Image, mut grid: impl FnMut() -> G) -> Result<f64, Stuck> {
-    let words: Words = image.tensors.iter().map(|tensor| vec![0; tensor.elements()]).collect();
+    let words = driver::zeros(image);
     let steps = vec![words.clone(); FIRST + MEASURED];
     let mut cycles = |count: usize| {
         let run = Run { load_model: Some(&words), steps: &steps[..count], emit_model: false };

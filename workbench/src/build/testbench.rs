@@ -26,7 +26,7 @@ use std::fmt::Write;
 /// Steps that are simulated, unless the data has fewer, or the grid is so large that they would take more than [`BEATS`].
 const STEPS: usize = 16;
 /// Beats of single PEs that are simulated; two steps in any case.
-const BEATS: u64 = 1 << 26;
+const BEATS: u64 = 1 << 23;
 
 /// Steps that are simulated of a program on its grid.
 fn steps(image: &Image) -> usize {

@@ -17,7 +17,7 @@ use arch::timing::{self, Unit};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::array::Array;
-use sim::driver::{Driver, Run, Words};
+use sim::driver::{self, Driver, Run};
 use sim::grid::Stalls;
 use std::fmt::{Display, Write};
 
@@ -85,7 +85,7 @@ impl Bar {
 /// # Errors
 /// The array is stuck.
 pub fn watch(image: &Image, source: &str) -> Result<Timeline, Failure> {
-    let words: Words = image.tensors.iter().map(|tensor| vec![0; tensor.elements()]).collect();
+    let words = driver::zeros(image);
     let mut watched = Watched::new(Array::without_words(&image.machine));
     let mut driver = Driver::new(&mut watched, image.clone(), Stalls::none());
     let steps = vec![words.clone(); (BEFORE + SHOWN + AFTER) as usize];
