@@ -1,4 +1,4 @@
-//! Tables of Parquet files, as pandas, Polars, DuckDB and Spark write them: flat columns of numbers, truth values and text, and the fields of
+//! Tables of Parquet files, as pandas, Polars, `DuckDB` and Spark write them: flat columns of numbers, truth values and text, and the fields of
 //! structures. Metadata, pages and encodings are read by the crate `parquet`; pages are unpacked [here](Pages), within the limits, since it
 //! would take the size that a page claims.
 //!
@@ -113,8 +113,8 @@ fn column(
     let mut taking = Taking { rows, levels: kind.max_def_level(), row: Row::default(), left };
     let outcome = match get_column_reader(chunk.column_descr_ptr(), Box::new(pages)) {
         ColumnReader::BoolColumnReader(reader) => taking.all(reader, |&value| Some(u8::from(value).to_string())),
-        ColumnReader::Int32ColumnReader(reader) => taking.all(reader, |&value| cells.integer(value.into(), 32)),
-        ColumnReader::Int64ColumnReader(reader) => taking.all(reader, |&value| cells.integer(value, 64)),
+        ColumnReader::Int32ColumnReader(reader) => taking.all(reader, |&value| Some(cells.integer(value.into(), 32))),
+        ColumnReader::Int64ColumnReader(reader) => taking.all(reader, |&value| Some(cells.integer(value, 64))),
         ColumnReader::FloatColumnReader(reader) => taking.all(reader, |&value| Some(npy::written(value.into()))),
         ColumnReader::DoubleColumnReader(reader) => taking.all(reader, |&value| Some(npy::written(value))),
         ColumnReader::ByteArrayColumnReader(reader) => taking.all(reader, |value| cells.bytes(value.data())),
@@ -188,12 +188,12 @@ impl Kind {
     }
 
     /// The cell of an integer of so many bits.
-    fn integer(&self, value: i64, bits: u32) -> Option<String> {
+    fn integer(&self, value: i64, bits: u32) -> String {
         match *self {
-            Kind::Unsigned if bits == 32 => Some((value as u32).to_string()),
-            Kind::Unsigned => Some((value as u64).to_string()),
-            Kind::Decimal(scale) => Some(decimal(value.into(), scale)),
-            _ => Some(value.to_string()),
+            Kind::Unsigned if bits == 32 => (value as u32).to_string(),
+            Kind::Unsigned => (value as u64).to_string(),
+            Kind::Decimal(scale) => decimal(value.into(), scale),
+            _ => value.to_string(),
         }
     }
 
@@ -419,8 +419,12 @@ impl Pages {
 /// Encodings whose decoders in the crate check what they read: those of byte arrays by differences believe the lengths in the file.
 fn known(encoding: Encoding) -> Read<()> {
     match encoding {
-        Encoding::PLAIN | Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY | Encoding::RLE => Ok(()),
-        Encoding::DELTA_BINARY_PACKED | Encoding::BYTE_STREAM_SPLIT => Ok(()),
+        Encoding::PLAIN
+        | Encoding::PLAIN_DICTIONARY
+        | Encoding::RLE_DICTIONARY
+        | Encoding::RLE
+        | Encoding::DELTA_BINARY_PACKED
+        | Encoding::BYTE_STREAM_SPLIT => Ok(()),
         other => Err(Outside::Unknown(format!("values encoded as {other}, which is not read")).into()),
     }
 }
@@ -451,6 +455,7 @@ impl PageReader for Pages {
 mod tests {
     use super::*;
     use crate::data::file::{self, Reading};
+    use ::parquet::basic::{GzipLevel, ZstdLevel};
     use std::fs;
     use std::path::Path;
 
@@ -541,10 +546,10 @@ mod tests {
         assert_eq!(refused(&pages, &[3, 8, b'a']), "damaged");
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut packer, &vec![0; 2 << 20]).unwrap();
-        pages.compression = Compression::GZIP(Default::default());
+        pages.compression = Compression::GZIP(GzipLevel::default());
         assert_eq!(refused(&pages, &packer.finish().unwrap()), "too large");
         // A frame of Zstandard whose window is 2 GiB.
-        pages.compression = Compression::ZSTD(Default::default());
+        pages.compression = Compression::ZSTD(ZstdLevel::default());
         assert_eq!(refused(&pages, &[0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa8, 1, 0, 0]), "damaged");
     }
 

@@ -23,9 +23,12 @@ impl<V: Values> Lanes<V> {
             self.mask(&i.mask, &i.counts, &beat.counters);
         }
         let Lanes { values, pads, taken, .. } = self;
-        let admits = |row: u32, column: u32| match few {
-            true => i.mask.admits(pus, pes_per_pu, &i.counts, &beat.counters, row, column),
-            false => taken[row as usize * columns + column as usize],
+        let admits = |row: u32, column: u32| {
+            if few {
+                i.mask.admits(pus, pes_per_pu, &i.counts, &beat.counters, row, column)
+            } else {
+                taken[row as usize * columns + column as usize]
+            }
         };
         let nothing = values.nothing(i.combine);
         let mut rows = vec![nothing.clone(); pus as usize];
