@@ -13,6 +13,7 @@ use crate::Design;
 use crate::Failure;
 use crate::Function;
 use crate::build::LICENCE;
+use crate::design::quick_steps;
 use crate::engines::{EngineMaker, Rung, Which};
 use crate::writing::Files;
 use arch::axi::{self, Cause, Geometry};
@@ -23,16 +24,8 @@ use sim::grid::{Recorded, Session, Stalls};
 use sim::train::engine::Engine;
 use std::fmt::Write;
 
-/// Steps that are simulated, unless the data has fewer, or the grid is so large that they would take more than [`BEATS`].
+/// Steps that are simulated, unless the data has fewer, or a step is too large.
 const STEPS: usize = 16;
-/// Beats of single PEs that are simulated; two steps in any case.
-const BEATS: u64 = 1 << 23;
-
-/// Steps that are simulated of a program on its grid.
-fn steps(image: &Image) -> usize {
-    let affordable = BEATS / (u64::from(image.step_length) * u64::from(image.machine.pes())).max(1);
-    STEPS.min(affordable as usize).max(2)
-}
 
 /// Add the files of the testbench of a training.
 ///
@@ -41,7 +34,7 @@ fn steps(image: &Image) -> usize {
 pub fn add(files: &mut Files, design: &Design) -> Result<(), Failure> {
     let maker = EngineMaker::new(Rung::Array, &design.lowered, Some(&design.images), &())?;
     let image = maker.image(Which::Full).ok_or_else(|| Failure::Bug("a testbench without an image".to_owned()))?;
-    let steps = design.steps(steps(image).min(design.samples.train.len() / design.schedule.batch));
+    let steps = design.steps(STEPS.min(quick_steps(image)).min(design.samples.train.len() / design.schedule.batch));
     let mut grid = Recorded::new(Array::new(&design.images.machine));
     let mut device = maker.device(&mut grid, Which::Full, &design.samples.signature);
     device.load(&design.start);
@@ -58,7 +51,7 @@ pub fn add(files: &mut Files, design: &Design) -> Result<(), Failure> {
 pub fn add_function(files: &mut Files, function: &Function) -> Result<(), Failure> {
     let image = function.climb.image();
     let mut grid = Recorded::new(Array::new(&image.machine));
-    let cycles = function.run(&mut grid, steps(image), Stalls::none())?.cycles;
+    let cycles = function.run(&mut grid, STEPS.min(quick_steps(image)), Stalls::none())?.cycles;
     write(files, image, &grid.into_session(), cycles);
     Ok(())
 }

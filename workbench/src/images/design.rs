@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use crate::project::Project;
 use crate::samples::{self, Data, Samples};
 use crate::training::Training;
-use arch::Code;
+use arch::{Code, Image};
 use compiler::canonical;
 use compiler::fixed;
 use compiler::ranges::Ranges;
@@ -75,6 +75,15 @@ impl Training {
     pub fn design(&self, ranges: &NamedRanges, progress: &dyn Progress) -> Result<Design, Failure> {
         Design::of(&self.project, self, ranges, progress)
     }
+}
+
+/// Beats of single PEs that nobody notices waiting for.
+const QUICK: u64 = 1 << 23;
+
+/// Steps of a program that take no more than that, two in any case.
+pub fn quick_steps(image: &Image) -> usize {
+    let step = u64::from(image.step_length) * u64::from(image.machine.pes());
+    (QUICK / step.max(1)).max(2) as usize
 }
 
 impl Design {
@@ -183,7 +192,7 @@ impl Design {
         pace.map_err(|stuck| Failure::Bug(stuck.to_string()))
     }
 
-    /// What one epoch in words clips.
+    /// What one epoch in words clips; of samples that are made up, so many steps as take little time.
     ///
     /// # Errors
     /// None in practice: words do not get stuck.
@@ -191,7 +200,9 @@ impl Design {
         let maker = EngineMaker::new(Rung::Fixed, &self.lowered, None, &())?;
         let mut engine = maker.engine(Which::Full, &self.samples.signature);
         engine.load(&self.start);
-        engine.run(&self.steps(self.samples.train.len() / self.schedule.batch))?;
+        let epoch = self.samples.train.len() / self.schedule.batch;
+        let image = self.images.full.as_ref().filter(|_| self.samples.are_made_up());
+        engine.run(&self.steps(image.map_or(epoch, |full| epoch.min(quick_steps(&full.image)))))?;
         Ok(engine.clipped())
     }
 }
