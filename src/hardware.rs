@@ -17,7 +17,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use workbench::Project;
-use workbench::project::Store;
+use workbench::project::store::{Store, StoreNeeds};
 use workbench::resources::{self, Estimate};
 use workbench::sdram::{self, Place};
 use workbench::writing::Files;
@@ -67,8 +67,8 @@ pub struct Hardware<'a> {
     pub flow: Option<OpenFlow>,
     /// Where everything is made.
     pub folder: PathBuf,
-    /// Rows of a sample store that the training takes, where it is known.
-    pub needed_rows: Option<u64>,
+    /// What the training asks of a sample store.
+    pub needs: StoreNeeds,
 }
 
 impl<'a> Hardware<'a> {
@@ -96,7 +96,7 @@ impl<'a> Hardware<'a> {
         };
         let folder = out.join("fpga");
         let flow = OpenFlow::of(facts, project.board.clock_mhz);
-        Ok(Hardware { project, facts, flow, folder, needed_rows: None })
+        Ok(Hardware { project, facts, flow, folder, needs: StoreNeeds::default() })
     }
 
     /// The design: the grid in the shell of its board; the grid alone where the shell is the vendor tool's business.
@@ -122,8 +122,7 @@ impl<'a> Hardware<'a> {
             leds: io.leds,
             lit_by_one: io.leds_lit == 1,
             pressed_is_one: io.button_pressed == 1,
-            store_rows: store.rows,
-            sdram: sdram.as_ref(),
+            store: store.hardware(sdram.as_ref()),
         };
         shell::board_with(design, &board, leaves).map_err(|error| self.about_the_board(error.to_string()))
     }
@@ -133,7 +132,7 @@ impl<'a> Hardware<'a> {
     /// # Errors
     /// As [`Project::store`].
     pub fn store(&self, machine: &Machine) -> Result<Store, Failure> {
-        self.project.store(machine, self.needed_rows)
+        self.project.store(machine, self.needs)
     }
 
     /// The places of all pins.

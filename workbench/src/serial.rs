@@ -18,28 +18,31 @@ use sim::link::{Link, LinkError, LinkedGrid, Patience, Shared, Wire};
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A serial port as a line.
 pub struct Port {
-    port: Box<dyn SerialPort>,
+    line: Box<dyn SerialPort>,
     cancel: Cancel,
+    /// Nobody has answered yet. Later it is the training that ends, after its epoch, not the line.
+    opening: Arc<AtomicBool>,
 }
 
 impl Wire for Port {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         // Not flushed: that would wait until all of it has left, and the line would be silent before the next request.
-        self.port.write_all(bytes)
+        self.line.write_all(bytes)
     }
 
     fn receive(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize> {
-        if self.cancel.is_asked() {
+        if self.opening.load(Ordering::Relaxed) && self.cancel.is_asked() {
             return Err(io::Error::other("interrupted"));
         }
         // A timeout of 0 would mean for ever on some systems.
-        self.port.set_timeout(patience.max(Duration::from_millis(1)))?;
-        match self.port.read(buffer) {
+        self.line.set_timeout(patience.max(Duration::from_millis(1)))?;
+        match self.line.read(buffer) {
             Ok(0) => Err(io::Error::from(ErrorKind::BrokenPipe)),
             Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::Interrupted) => Ok(0),
             result => result,
@@ -58,6 +61,8 @@ pub struct AttachedBoard {
     image: u32,
     /// Rows of its sample store; 0: there is none.
     store_rows: u32,
+    /// Whether that plays the batches of an epoch in an order of its own.
+    permutes: bool,
     grid: Shared<LinkedGrid<AnyWire>>,
     /// What keeps its line from being quick.
     slow: Option<String>,
@@ -98,9 +103,11 @@ impl AttachedBoard {
         let link_failed = |error: LinkError| {
             if cancel.is_asked() { Failure::Interrupted } else { failed(error.to_string()) }
         };
-        let board = AttachedBoard::attach(&name, Box::new(Port { port, cancel: cancel.clone() }), patience);
-        let board = board.map_err(link_failed)?;
+        let opening = Arc::new(AtomicBool::new(true));
+        let port = Port { line: port, cancel: cancel.clone(), opening: Arc::clone(&opening) };
+        let board = AttachedBoard::attach(&name, Box::new(port), patience).map_err(link_failed)?;
         board.check_store(patience.progress)?;
+        opening.store(false, Ordering::Relaxed);
         Ok(AttachedBoard { slow, ..board })
     }
 
@@ -149,11 +156,12 @@ impl AttachedBoard {
 
     fn attach(name: &str, wire: AnyWire, patience: Patience) -> Result<AttachedBoard, LinkError> {
         let mut link = Link::open(wire, patience)?;
-        let values = link.read(&[registers::IMAGE, store::ROWS])?;
-        let (image, store_rows) = (values[0], values[1]);
+        let values = link.read(&[registers::IMAGE, store::ROWS, store::PERMUTES])?;
+        let (image, store_rows, permutes) = (values[0], values[1], values[2] == 1);
         let machine = link.machine().clone();
         let grid = Shared::new(LinkedGrid::new(link));
-        Ok(AttachedBoard { name: name.to_owned(), machine, image, store_rows, grid, slow: None, spent: None })
+        let name = name.to_owned();
+        Ok(AttachedBoard { name, machine, image, store_rows, permutes, grid, slow: None, spent: None })
     }
 
     /// What the line has spent so far, if it is simulated.
@@ -179,6 +187,11 @@ impl AttachedBoard {
     /// Rows of its sample store, each as wide as a beat; 0: there is none.
     pub fn store_rows(&self) -> u32 {
         self.store_rows
+    }
+
+    /// Whether its sample store plays the batches of an epoch in an order of its own.
+    pub fn permutes(&self) -> bool {
+        self.permutes
     }
 
     /// Whether it can run this image: programs are loaded, or it is the one that is part of the board's grid.

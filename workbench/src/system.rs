@@ -20,7 +20,7 @@ use crate::engines::Rung;
 use crate::failure::Failure;
 use crate::library;
 use crate::progress::Progress;
-use crate::project::Store;
+use crate::project::store::{Store, StoreNeeds};
 use crate::project::{Project, Request};
 use crate::resources;
 use crate::samples::{self, Choice, Samples};
@@ -300,7 +300,7 @@ pub fn measure(
     if row.refused.is_some() {
         return Ok(row);
     }
-    let store = training.project.store(machine, rows(&design))?;
+    let store = training.project.store(machine, store_needs(&design))?;
     (row.store_rows, row.store_in_sdram) = (store.rows, store.in_sdram);
     let (system, way) = whole(&training, &design, store, progress)?;
     let target = target(&training)?;
@@ -344,10 +344,10 @@ fn whole(
         return Ok((System::streamed(cycles, bound_by, clock_hz, samples, schedule.epochs), Way::Computed));
     };
     let (_, playing) = from_store(project, design, store)?;
-    let facts = Facts { clock_hz, baud: serial.baud, link_size: link_size(project), store_rows: store.rows, playing };
+    let facts = Facts { clock_hz, baud: serial.baud, link_size: link_size(project), store, playing };
     let machine = &design.images.machine;
     if rows(design).is_some_and(|rows| rows <= u64::from(store.rows)) {
-        let (spent, comparison) = simulate(training, machine, facts, store.in_sdram, false, progress)?;
+        let (spent, comparison) = simulate(training, machine, facts, false, progress)?;
         let all = spent.last().copied().unwrap_or_default();
         return Ok((System::new(all, clock_hz, samples, schedule.epochs, &comparison), Way::Simulated));
     }
@@ -356,7 +356,7 @@ fn whole(
     part.samples.train.truncate(sent * schedule.batch);
     part.schedule.epochs = 2;
     let machine = part.design(&part.ranges(&())?, &())?.images.machine;
-    let (spent, comparison) = simulate(&part, &machine, facts, store.in_sdram, true, progress)?;
+    let (spent, comparison) = simulate(&part, &machine, facts, true, progress)?;
     let share = batches as f64 / (part.samples.train.len() / schedule.batch) as f64;
     let all = Spent::extrapolated(spent[0], spent[1], share, schedule.epochs);
     Ok((System::new(all, clock_hz, samples, schedule.epochs, &comparison), Way::Extrapolated))
@@ -390,8 +390,8 @@ pub fn expected(project: &Project, design: &Design) -> Result<(f64, Bound), Fail
     let (cycles, bound_by) = streamed(design)?;
     let Some(serial) = &facts.io else { return Ok((clock_hz / cycles, bound_by)) };
     let image = image(design);
-    let needed = rows(design);
-    let store = project.store(&image.machine, needed)?;
+    let needs = store_needs(design);
+    let (needed, store) = (needs.rows, project.store(&image.machine, needs)?);
     let grid = clock_hz / design.pace()?.cycles_per_sample;
     if needed.is_some_and(|rows| rows <= u64::from(store.rows)) {
         let (cycles, bound_by) = from_store(project, design, store)?;
@@ -407,6 +407,11 @@ pub fn expected(project: &Project, design: &Design) -> Result<(f64, Bound), Fail
 pub fn rows(design: &Design) -> Option<u64> {
     let batches = design.samples.train.len() / design.schedule.batch;
     Pattern::of(image(design)).map(|pattern| pattern.rows() * batches as u64)
+}
+
+/// What a training asks of a store.
+pub fn store_needs(design: &Design) -> StoreNeeds {
+    StoreNeeds { rows: rows(design), permutes: design.schedule.order == Order::Permuted }
 }
 
 /// Cycles of a sample that comes from the store, and what bounds them. Block memory gives a beat in every cycle.
@@ -445,11 +450,10 @@ fn simulate(
     training: &Training,
     machine: &Machine,
     facts: Facts,
-    in_sdram: bool,
     by_epoch: bool,
     progress: &dyn Progress,
 ) -> Result<(Vec<Spent>, Comparison), Failure> {
-    let sdram = simulated_sdram(&training.project, in_sdram)?;
+    let sdram = simulated_sdram(&training.project, facts.store.in_sdram)?;
     let board = AttachedBoard::simulated(SimulatedLine::build(machine, facts, sdram.as_ref())?)?;
     let mut project = training.project.clone();
     project.adopt(&board)?;

@@ -1,11 +1,11 @@
 //! A clocked grid as an engine: words in, words out, cycles counted.
 
 use crate::array::Array;
-use crate::driver::played::SampleSet;
+use crate::driver::played::{Play, SampleSet};
 use crate::driver::shares::Share;
 use crate::driver::{Driver, Outcome, Run as DriverRun, Stuck, Words};
 use crate::grid::{Grid, Stalls};
-use crate::train::engine::{Engine, EngineError, Model, Run, Signature, Step};
+use crate::train::engine::{Engine, EngineError, Epochs, GoesOn, Model, Run, Signature, Step, one_by_one};
 use arch::Image;
 use arch::number::{quantise, to_f64};
 use arch::store::COUNT_BITS;
@@ -79,23 +79,39 @@ impl<G: Grid> Engine for Device<G> {
         self.finished(outcome)
     }
 
-    fn run_epochs(&mut self, steps: &[Step], epochs: usize) -> Result<Run, EngineError> {
-        let rows = self.driver.store_rows();
+    fn run_epochs(
+        &mut self,
+        steps: &[Step],
+        epochs: Epochs,
+        goes_on: &mut GoesOn<'_>,
+    ) -> Result<(Run, usize), EngineError> {
+        let Epochs { count, key } = epochs;
+        let rows = if key.is_none() || self.driver.store_permutes() { self.driver.store_rows() } else { 0 };
         let pack = || steps.iter().map(|step| self.pack(step)).collect::<Vec<Words>>();
         let set = if rows > 0 { SampleSet::new(self.driver.image(), &pack()) } else { None };
-        let counts = steps.len() as u64 * epochs as u64 * u64::from(self.driver.image().tiles) <= u32::MAX.into()
-            && epochs < 1 << COUNT_BITS;
+        let counts = steps.len() as u64 * count as u64 * u64::from(self.driver.image().tiles) <= u32::MAX.into()
+            && count < 1 << COUNT_BITS;
         let Some(set) = set.filter(|set| set.rows() <= rows && counts) else {
-            let mut all = Run::default();
-            for _ in 0..epochs {
-                all.add(self.run(steps)?);
-            }
-            return Ok(all);
+            return one_by_one(epochs, goes_on, |epoch| self.run(&epochs.steps(epoch, steps)));
         };
         self.stale |= self.driver.take_over();
         let emit_model = self.emits_model();
-        let outcome = self.driver.play(&set, epochs as u32, self.stale.then_some(&self.model), emit_model);
-        self.finished(outcome)
+        let played = self.driver.play(
+            &set,
+            Play {
+                epochs: count as u32,
+                key,
+                load_model: self.stale.then_some(&self.model),
+                emit_model,
+                goes_on: &mut |done| goes_on(done as usize),
+            },
+        );
+        let mut done = count;
+        let outcome = played.map(|(outcome, epochs)| {
+            done = epochs as usize;
+            outcome
+        });
+        Ok((self.finished(outcome)?, done))
     }
 
     fn model(&self) -> Model {

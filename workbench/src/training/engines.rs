@@ -352,6 +352,9 @@ fn unkept(board: &AttachedBoard, image: &Image, samples: &Samples, batch: usize)
     if has > 0 && samples.plan.schedule.order == Order::Shuffled {
         return Some(Note::StoreIdle);
     }
+    if has > 0 && samples.plan.schedule.order == Order::Permuted && !board.permutes() {
+        return Some(Note::StoreInOrder);
+    }
     let needed = Pattern::of(image)?.rows() * (samples.train.len() / batch) as u64;
     (has > 0 && needed > u64::from(has)).then_some(Note::StoreTooSmall { needed, has })
 }
