@@ -6,6 +6,7 @@ mod tool;
 use arch::Machine;
 use arch::link::Size;
 use arch::machine::MachineSpec;
+use arch::tools::Toolbox;
 use hdl::shell;
 use hdl::store::Store;
 use serialport::{SerialPort, TTYPort};
@@ -19,6 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tool::{Ran, run};
+use workbench::sdram::{Place, controller};
 
 /// Clock cycles of one bit.
 const DIVISOR: u32 = 4;
@@ -251,6 +253,46 @@ fn a_board_keeps_its_samples() {
     assert!(said.contains(too_small), "{said}");
 }
 
+/// A set that is larger than the store goes through it in parts, packed: fewer bytes, the same words, whatever the order is. A label of a network is one
+/// word, which a beat repeats for all engines: five of them lie in a row of eight.
+#[test]
+fn a_larger_set_goes_through_the_store_in_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), "pus = 4\npes_per_pu = 4\nword = 16\nstream_words = 8");
+    let four = Some(4);
+    let (word, stream_words) = (Some(16), Some(8));
+    let grid = MachineSpec { pus: four, pes_per_pu: four, word, stream_words, ..MachineSpec::default() };
+    let grid = Machine::try_from(grid).unwrap();
+    let row = |n: usize| {
+        format!("{},{}\n", (0..7).map(|i| ((3 * n + i * i) % 11).to_string() + ",").collect::<String>(), n % 5)
+    };
+    let text: String = (0..60).map(row).map(|row| row.replace(",,", ",")).collect();
+    let data = folder.path().join("data.csv");
+    fs::write(&data, "a,b,c,d,e,f,g,class\n".to_owned() + &text).unwrap();
+    let data = data.display().to_string();
+    let trained = |store_rows: u32, order: &str| {
+        let store = Some(Store::of_rows(store_rows)).filter(|store| store.rows > 0);
+        let rtl = shell::board(&grid, &shell::Board { store, ..facts() }).unwrap();
+        let library = Library::build(&rtl, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        let bench = Bench::of(Line::Good, Some(library));
+        let network = ["programs/backpropagation.t", "--set", "l2=6", "--data", &data];
+        let settings = ["--epochs", "2", "--limit", "40", "--order", order, "--format", "json"];
+        let ran = run(&[&["run", "--port", &bench.name, "--config", &config][..], &network, &settings].concat());
+        assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+        let board = ran.json();
+        assert_eq!(board["words_differing"], 0, "{board}");
+        (board["train"]["board"].clone(), bench.sent.load(Ordering::Relaxed), ran.stderr)
+    };
+    for order in ["store", "permuted", "shuffled"] {
+        let (sent, bytes_sent, _) = trained(0, order);
+        let (parts, bytes_of_parts, said) = trained(50, order);
+        assert_eq!(parts, sent, "{order}");
+        // In each of two epochs, 40 samples take at least one row less than beats, of 16 bytes, with all that is asked between two parts.
+        assert!(bytes_of_parts + 2 * 40 * 16 < bytes_sent, "{order}: {bytes_of_parts} of {bytes_sent}");
+        assert!(order == "shuffled" || said.contains("parts through the store"), "{said}");
+    }
+}
+
 /// Each epoch has an order of its own, which the board computes: the words are those of all other engines, and samples are sent once. A board that was
 /// made without that is sent them in every epoch, and gives the same.
 #[test]
@@ -359,7 +401,7 @@ fn a_board_that_is_not_there() {
     assert!(number(&sent, "samples_per_second") < 100.0 / upload, "{sent}");
 
     let refused = simulated(&board("zcu102", "bram"), "1");
-    assert_ne!(refused.code, 0);
+    assert_eq!(refused.code, 1);
     assert!(refused.stdout.contains("no serial port that could fill a sample store"), "{}", refused.stdout);
 }
 
@@ -428,6 +470,22 @@ fn what_a_wrong_board_trains_is_not_saved() {
     assert_eq!(kept["lower"], serde_json::Value::Null, "golden's epochs are kept, those of the board are not");
 }
 
+/// An SDRAM in which a bit is stuck: nothing is trained on, and the word is named.
+#[test]
+fn a_board_whose_memory_failed_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), GRID);
+    let board = toml::from_str(include_str!("../fpga/boards/ulx3s-85f.toml")).unwrap();
+    let sdram = controller(&board, 100_000_000, Place::Simulated { stuck: Some(0x321) }, &Toolbox::default());
+    let sdram = sdram.unwrap_or_else(|error| panic!("{error}"));
+    let store = Store { rows: sdram.rows(&machine()), permutes: false, sdram: Some(&sdram) };
+    let bench = Bench::of(Line::Good, Some(library_of(&shell::Board { store: Some(store), ..facts() })));
+    let ran = on_board(&bench, &config, &[]);
+    assert_eq!(ran.code, 6, "{}\n{}", ran.stdout, ran.stderr);
+    let words = "the board's SDRAM failed its test after power-on: the word at 0x321 was read otherwise than written";
+    assert!(ran.stderr.contains(words), "{}", ran.stderr);
+}
+
 #[test]
 fn what_goes_wrong_with_a_board_is_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -444,6 +502,14 @@ fn what_goes_wrong_with_a_board_is_told() {
     told(&on_board(&Bench::new(Line::Noisy(3)), &right, &[]), "damaged bytes (is the rate right?)");
     let missing = run(&[&["run", "--port", "/dev/no-such-port"][..], &TRAINING, &["text"]].concat());
     told(&missing, "/dev/no-such-port: cannot open: No such file or directory");
+    // A port belongs to one program at a time.
+    let bench = Bench::new(Line::Good);
+    let first = TTYPort::open(&serialport::new(&bench.name, 1_000_000)).unwrap();
+    told(&on_board(&bench, &right, &[]), "cannot open: another program uses it");
+    drop(first);
+    assert_eq!(on_board(&bench, &right, &[]).code, 0);
+    let stored = config(folder.path(), &format!("{GRID}\n\n[board]\nname = \"tangnano20k\"\nstore = \"bram\""));
+    told(&on_board(&bench, &stored, &[]), "asks for a sample store, the bitstream on the board has none");
     let wrong = config(folder.path(), "pus = 4\npes_per_pu = 2\nword = 16");
     let ran = on_board(&Bench::new(Line::Good), &wrong, &[]);
     told(&ran, "the board has another grid than");

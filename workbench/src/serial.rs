@@ -4,7 +4,7 @@
 //! --port /dev/ttyUSB0 ──▶ Port (bytes) ──▶ Link (requests) ──▶ LinkedGrid ──▶ engines, which take turns
 //! ```
 
-use crate::config::Config;
+use crate::config::{Config, StoreOption};
 use crate::failure::{Failure, Source};
 use crate::progress::Cancel;
 use crate::simulated::{SimulatedLine, Spent};
@@ -97,7 +97,12 @@ impl AttachedBoard {
         let slow = ask_for_low_latency(&address.port);
         let failed = |message: String| Failure::File(format!("{name}: {message}"));
         let port = serialport::new(address.port.to_string_lossy(), address.baud).open();
-        let port = port.map_err(|error| failed(format!("cannot open: {error}{}", known_ports())))?;
+        let port = port.map_err(|error| {
+            // What the port is locked by, is there.
+            let taken = error.kind() == serialport::ErrorKind::NoDevice && address.port.exists();
+            let why = if taken { "another program uses it".to_owned() } else { format!("{error}{}", known_ports()) };
+            failed(format!("cannot open: {why}"))
+        })?;
         port.clear(ClearBuffer::All).map_err(|error| failed(error.to_string()))?;
         let patience = Patience { progress: address.patience, ..Patience::default() };
         let link_failed = |error: LinkError| {
@@ -233,10 +238,19 @@ impl AttachedBoard {
     pub fn check_config(&self, config: &Config, source: Option<&(PathBuf, Source)>) -> Result<(), Failure> {
         let there = MachineSpec::from(self.machine.clone());
         let differences = differences(&config.spec.seen(), &MachineSpec::from(config.machine.clone()), &there);
+        let name = || source.map_or("the config".to_owned(), |(path, _)| path.display().to_string());
+        let asks = matches!(config.board.store, StoreOption::Bram | StoreOption::Sdram);
+        if differences.is_empty() && asks && self.store_rows == 0 {
+            return Err(Failure::File(format!(
+                "{}: {} asks for a sample store, the bitstream on the board has none; make it anew with this config, or `store = \"auto\"` goes without",
+                self.name,
+                name()
+            )));
+        }
         if differences.is_empty() {
             return Ok(());
         }
-        let config = source.map_or("the config".to_owned(), |(path, _)| path.display().to_string());
+        let config = name();
         Err(Failure::File(format!(
             "{}: the board has another grid than {config}: {}; load the bitstream of this config, or name the config of the bitstream",
             self.name,

@@ -109,8 +109,9 @@ impl System {
     /// Of what was spent at a clock.
     pub fn new(spent: Spent, clock_hz: u64, samples: u64, epochs: usize, comparison: &Comparison) -> System {
         let seconds = |cycles: u64| cycles as f64 / clock_hz as f64;
-        let bound_by = if spent.play > 0 { spent.playing } else { Bound::Link };
-        let sustained = if spent.play > 0 { spent.play } else { spent.all };
+        let stays = spent.play > 0 && spent.playing != Bound::Link;
+        let bound_by = if stays { spent.playing } else { Bound::Link };
+        let sustained = if stays { spent.play } else { spent.all };
         System {
             samples,
             epochs,

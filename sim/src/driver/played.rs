@@ -34,6 +34,16 @@ impl SampleSet {
         Some(SampleSet { pattern, rows, records, tag })
     }
 
+    /// Whether it is shorter than the beats that it becomes: what is sent through the store takes less of the line.
+    pub fn is_packed(&self) -> bool {
+        self.pattern.rows() < self.pattern.beats()
+    }
+
+    /// Batches that fit into so many rows.
+    pub fn batches_in(&self, rows: usize) -> usize {
+        rows / self.pattern.rows().max(1) as usize
+    }
+
     /// Rows it takes.
     pub fn rows(&self) -> usize {
         self.rows.len()

@@ -135,6 +135,8 @@ pub struct Epochs {
     pub count: usize,
     /// The key of the first one's order, if each has one of its own ([`arch::store::order`]).
     pub key: Option<u32>,
+    /// Whether the same steps come again, in these epochs or in later ones.
+    pub again: bool,
 }
 
 impl Epochs {

@@ -156,26 +156,24 @@ pub fn resume(
     while epoch < schedule.epochs {
         let order = epoch_order(steps.len(), shuffled, schedule.seed, epoch);
         let (full, rest) = order.split_at(order.len() - schedule.left_over(order.len()));
-        let batches: Vec<Step> = full.chunks(schedule.batch).map(|batch| gather(steps, batch)).collect();
+        let mut batches: Vec<Step> = full.chunks(schedule.batch).map(|batch| gather(steps, batch)).collect();
         let per_epoch = order.len().div_ceil(schedule.batch);
         let pace = |step: &mut Step, number: usize| {
             if let (Some(rate), Some(field)) = (schedule.rate, step.last_mut()) {
                 field.fill(rate.at(epoch * per_epoch + number, per_epoch, schedule.epochs));
             }
         };
-        let most = if again { looks.every.min(schedule.epochs - epoch) } else { 1 };
-        let all = Epochs { count: most, key: key.map(|key| key_of_epoch(key, epoch as u32)) };
+        let count = if again { looks.every.min(schedule.epochs - epoch) } else { 1 };
+        let mut all = Epochs { count, key: key.map(|key| key_of_epoch(key, epoch as u32)), again };
         let mut epochs = 1;
+        if !again {
+            batches = all.steps(0, &batches).into_owned();
+            all.key = None;
+            batches.iter_mut().enumerate().for_each(|(number, batch)| pace(batch, number));
+        }
         if !batches.is_empty() {
-            let run = if again {
-                let (run, done) = engines.full.run_epochs(&batches, all, &mut |done| (looks.goes_on)(epoch + done))?;
-                epochs = done;
-                run
-            } else {
-                let mut batches = all.steps(0, &batches).into_owned();
-                batches.iter_mut().enumerate().for_each(|(number, batch)| pace(batch, number));
-                engines.full.run(&batches)?
-            };
+            let (run, done) = engines.full.run_epochs(&batches, all, &mut |done| (looks.goes_on)(epoch + done))?;
+            epochs = done;
             advance(&mut trained, engines.full.as_ref(), &run);
         }
         trained.samples += (epochs * full.len()) as u64;
