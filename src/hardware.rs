@@ -47,7 +47,7 @@ fn machine(_: &mut SchemaGenerator) -> Schema {
 /// Cells of one kind.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Cells {
-    /// LUT, FF, DSP or BRAM.
+    /// LUT, FF, DSP, BRAM or SPRAM.
     name: &'static str,
     /// What the netlist has.
     used: u64,
@@ -194,19 +194,22 @@ impl<'a> Hardware<'a> {
     /// What a netlist takes of the device: name, used, available.
     pub fn taken(&self, netlist: &Netlist) -> Vec<(&'static str, u64, u64)> {
         let (cells, has) = (netlist.cells, self.facts.resources);
-        vec![
+        let mut taken = vec![
             ("LUT", cells.lut, has.lut),
             ("FF", cells.ff, has.ff),
             ("DSP", cells.dsp, has.dsp),
             ("BRAM", cells.bram, has.bram),
-        ]
+        ];
+        taken.extend((has.spram > 0).then_some(("SPRAM", cells.spram, has.spram)));
+        taken
     }
 
     /// A synthesised netlist against its device, for people and for programs.
     pub fn synthesis_report(&self, design: hdl::Design<'_>, netlist: &Netlist) -> (String, Synthesis) {
         let (machine, taken) = (design.machine(), self.taken(netlist));
         let Estimate { lut, ff, dsp, bram } = resources::estimate(design, Some(self.facts.device.family()));
-        let estimated = [lut, ff, dsp, bram];
+        // A grid takes no large memory.
+        let estimated = [lut, ff, dsp, bram, 0];
         let mut text = format!(
             "{machine}, accumulator {} bits, on {} ({})\nalignments {}; shifts {}; shifts of roots {}\n\ncells       used  available            estimated\n",
             machine.accumulator(),

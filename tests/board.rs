@@ -478,7 +478,7 @@ fn a_board_whose_memory_failed_is_refused() {
     let board = toml::from_str(include_str!("../fpga/boards/ulx3s-85f.toml")).unwrap();
     let sdram = controller(&board, 100_000_000, Place::Simulated { stuck: Some(0x321) }, &Toolbox::default());
     let sdram = sdram.unwrap_or_else(|error| panic!("{error}"));
-    let store = Store { rows: sdram.rows(&machine()), permutes: false, sdram: Some(&sdram) };
+    let store = Store { sdram: Some(&sdram), ..Store::of_rows(sdram.rows(&machine())) };
     let bench = Bench::of(Line::Good, Some(library_of(&shell::Board { store: Some(store), ..facts() })));
     let ran = on_board(&bench, &config, &[]);
     assert_eq!(ran.code, 6, "{}\n{}", ran.stdout, ran.stderr);

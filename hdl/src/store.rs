@@ -40,12 +40,14 @@ pub struct Store<'a> {
     pub permutes: bool,
     /// Where its rows are, if not in block memory.
     pub sdram: Option<&'a Sdram>,
+    /// Whether its block memories are those of 256 kbit that some devices have.
+    pub large: bool,
 }
 
 impl Store<'_> {
     /// In block memory, and with all that a store can do.
     pub fn of_rows(rows: u32) -> Store<'static> {
-        Store { rows, permutes: true, sdram: None }
+        Store { rows, permutes: true, sdram: None, large: false }
     }
 }
 
@@ -69,9 +71,18 @@ fn modules(machine: &Machine, store: &Store<'_>) -> String {
     let order = if store.permutes { order() } else { String::new() };
     let (memory, ports, inside) = match store.sdram {
         Some(sdram) => (sdram.modules(machine), sdram.declared(), sdram.memory()),
-        None => (STORE_ROWS.to_owned(), String::new(), STORE_BLOCKS.to_owned()),
+        None => (rows(store.large), String::new(), STORE_BLOCKS.to_owned()),
     };
     [STORE_PLAYER, STORE_QUEUE, &order, &memory, &sample_store(&ports, &inside, store.permutes)].join("\n")
+}
+
+/// The module `store_rows`, in block memories of 16 kbit (four of 4 kbit give the same shapes), or in those of 256 kbit, which have one shape.
+fn rows(large: bool) -> String {
+    let (bits, deepest, least) = if large { (18, 14, 16) } else { (14, 14, 1) };
+    let constants = [("LOG2_BLOCK", bits), ("LOG2_DEEPEST", deepest), ("LEAST", least)];
+    let constants = constants.map(|(name, value)| format!("    localparam {name} = {value};"));
+    let text = STORE_ROWS.replace("//CONSTANTS", &constants.join("\n"));
+    if large { text.replace("ram_style = \"block\"", "ram_style = \"huge\"") } else { text }
 }
 
 /// The module `store_order`.

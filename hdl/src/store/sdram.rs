@@ -202,7 +202,7 @@ pub(crate) fn declarations(ports: &[Port]) -> String {
 pub fn simulated<'a>(design: impl Into<Design<'a>>, sdram: &Sdram) -> Rtl {
     let design = design.into();
     let machine = design.machine();
-    let stored = stored(design, &Store { rows: sdram.rows(machine), permutes: true, sdram: Some(sdram) });
+    let stored = stored(design, &Store { sdram: Some(sdram), ..Store::of_rows(sdram.rows(machine)) });
     let ports = Rtl::grid_ports(machine.stream_words() * machine.word(), machine.word());
     let (module, instance) = sdram.simulation().expect("there is a model");
     let top = format!(

@@ -419,6 +419,27 @@ fn the_store_lints_clean() {
     }
 }
 
+/// Memories of 256 kbit have one shape, so a store in them consists of banks of 16,384 rows, one after the other: the last batches lie in the second one,
+/// whose rows are those that the model has.
+#[test]
+fn large_memories_keep_the_rows_of_small_ones() {
+    let climb = climb(&spec(1, 1, 8, 1), 5, &TRAINING);
+    let machine = &climb.image().machine;
+    let run = climb.first_steps(5);
+    let rows = SampleSet::new(climb.image(), run.steps).unwrap().rows() / 5;
+    let steps: Vec<_> = run.steps.iter().cycle().take((1 << 14) / rows + 5).cloned().collect();
+    let set = SampleSet::new(climb.image(), &steps).unwrap();
+    let store = Store { large: true, ..Store::of_rows(1 << 15) };
+    assert!(set.rows() > 1 << 14);
+    let rtl = hdl::store::stored(machine, &store);
+    let library = Library::build(&rtl, &verilator::Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let mut both = Lockstep::new(model(machine, store.rows), GridDevice::new(&library, machine));
+    let mut driver = Driver::new(&mut both, climb.image().clone(), Stalls::none());
+    let (key, load_model) = (None, run.load_model);
+    driver.play(&set, Play { epochs: 1, key, load_model, emit_model: true, goes_on: &mut |_| true }).unwrap();
+    assert!(both.mismatch().is_none(), "{}", both.mismatch().unwrap());
+}
+
 /// Nothing to send, nothing to keep.
 #[test]
 fn an_image_without_input_has_no_set() {

@@ -20,6 +20,8 @@ pub struct Store {
     pub rows: u32,
     /// Whether they lie in the board's SDRAM, else in block memories.
     pub in_sdram: bool,
+    /// Whether those are large ones, of 256 kbit.
+    pub large: bool,
     /// Whether it can play the batches of an epoch in an order of its own.
     pub permutes: bool,
 }
@@ -36,8 +38,8 @@ pub struct StoreNeeds {
 impl Store {
     /// The hardware, with an SDRAM if its rows are there.
     pub fn hardware<'a>(&self, sdram: Option<&'a hdl::store::Sdram>) -> Option<hdl::store::Store<'a>> {
-        let Store { rows, permutes, .. } = *self;
-        (rows > 0).then_some(hdl::store::Store { rows, permutes, sdram })
+        let Store { rows, permutes, large, .. } = *self;
+        (rows > 0).then_some(hdl::store::Store { rows, permutes, sdram, large })
     }
 
     /// For people.
@@ -69,14 +71,20 @@ impl Project {
         let in_sdram = facts.sdram.as_ref().map(|sdram| Store {
             rows: 1 << (sdram.address_bits() - row_in_words(machine, sdram.data_bits).1),
             in_sdram: true,
+            large: false,
             permutes,
         });
         let clock = self.board.clock_mhz;
         let has_clock =
             facts.sdram.as_ref().is_some_and(|sdram| (sdram.clock_mhz[0]..=sdram.clock_mhz[1]).contains(&clock));
         let (family, microcode) = (facts.device.family(), self.config.build.microcode);
-        let blocks =
-            || facts.io.as_ref().map_or(0, |_| resources::store_rows(machine, family, &facts.resources, microcode));
+        let blocks = || {
+            let large = resources::large_store_rows(machine, &facts.resources);
+            let small = || resources::store_rows(machine, family, &facts.resources, microcode);
+            let rows = if large > 0 { large } else { small() };
+            let rows = facts.io.as_ref().map_or(0, |_| rows);
+            Store { rows, in_sdram: false, large: large > 0, permutes }
+        };
         match (asked, in_sdram) {
             (StoreOption::None, _) => Ok(Store::default()),
             (StoreOption::Sdram, None) => {
@@ -91,21 +99,21 @@ impl Project {
             (StoreOption::Sdram, Some(store)) => Ok(store),
             (StoreOption::Auto, Some(store))
                 if has_clock
-                    && needed.is_some_and(|rows| rows > u64::from(blocks()) && rows <= u64::from(store.rows)) =>
+                    && needed.is_some_and(|rows| rows > u64::from(blocks().rows) && rows <= u64::from(store.rows)) =>
             {
                 Ok(store)
             }
-            (StoreOption::Auto, _) => Ok(Store { rows: blocks(), in_sdram: false, permutes }),
+            (StoreOption::Auto, _) => Ok(blocks()),
             (StoreOption::Bram, _) => match (blocks(), &facts.io) {
-                (0, Some(_)) => Err(refused(
+                (Store { rows: 0, .. }, Some(_)) => Err(refused(
                     format!("{} has no room for a sample store beside {machine}", facts.title),
                     "a smaller grid or shallower memories leave block memories over; `store = \"auto\"` goes without",
                 )),
-                (0, None) => Err(refused(
+                (Store { rows: 0, .. }, None) => Err(refused(
                     format!("{} has no serial port that could fill a sample store", facts.title),
                     "`store = \"auto\"` goes without",
                 )),
-                (rows, _) => Ok(Store { rows, in_sdram: false, permutes }),
+                (store, _) => Ok(store),
             },
         }
     }
