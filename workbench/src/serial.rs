@@ -61,8 +61,6 @@ pub struct AttachedBoard {
     image: u32,
     /// Rows of its sample store; 0: there is none.
     store_rows: u32,
-    /// Whether that plays the batches of an epoch in an order of its own.
-    permutes: bool,
     grid: Shared<LinkedGrid<AnyWire>>,
     /// What keeps its line from being quick.
     slow: Option<String>,
@@ -161,12 +159,12 @@ impl AttachedBoard {
 
     fn attach(name: &str, wire: AnyWire, patience: Patience) -> Result<AttachedBoard, LinkError> {
         let mut link = Link::open(wire, patience)?;
-        let values = link.read(&[registers::IMAGE, store::ROWS, store::PERMUTES])?;
-        let (image, store_rows, permutes) = (values[0], values[1], values[2] == 1);
+        let values = link.read(&[registers::IMAGE, store::ROWS])?;
+        let (image, store_rows) = (values[0], values[1]);
         let machine = link.machine().clone();
         let grid = Shared::new(LinkedGrid::new(link));
         let name = name.to_owned();
-        Ok(AttachedBoard { name, machine, image, store_rows, permutes, grid, slow: None, spent: None })
+        Ok(AttachedBoard { name, machine, image, store_rows, grid, slow: None, spent: None })
     }
 
     /// What the line has spent so far, if it is simulated.
@@ -196,7 +194,7 @@ impl AttachedBoard {
 
     /// Whether its sample store plays the batches of an epoch in an order of its own.
     pub fn permutes(&self) -> bool {
-        self.permutes
+        self.grid().control_read(store::PERMUTES) == 1
     }
 
     /// Whether it can run this image: programs are loaded, or it is the one that is part of the board's grid.
