@@ -17,7 +17,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use workbench::Project;
-use workbench::project::Store;
+use workbench::project::store::{Store, StoreNeeds};
 use workbench::resources::{self, Estimate};
 use workbench::sdram::{self, Place};
 use workbench::writing::Files;
@@ -47,7 +47,7 @@ fn machine(_: &mut SchemaGenerator) -> Schema {
 /// Cells of one kind.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Cells {
-    /// LUT, FF, DSP or BRAM.
+    /// LUT, FF, DSP, BRAM or SPRAM.
     name: &'static str,
     /// What the netlist has.
     used: u64,
@@ -67,8 +67,8 @@ pub struct Hardware<'a> {
     pub flow: Option<OpenFlow>,
     /// Where everything is made.
     pub folder: PathBuf,
-    /// Rows of a sample store that the training takes, where it is known.
-    pub needed_rows: Option<u64>,
+    /// What the training asks of a sample store.
+    pub needs: StoreNeeds,
 }
 
 impl<'a> Hardware<'a> {
@@ -96,7 +96,7 @@ impl<'a> Hardware<'a> {
         };
         let folder = out.join("fpga");
         let flow = OpenFlow::of(facts, project.board.clock_mhz);
-        Ok(Hardware { project, facts, flow, folder, needed_rows: None })
+        Ok(Hardware { project, facts, flow, folder, needs: StoreNeeds::default() })
     }
 
     /// The design: the grid in the shell of its board; the grid alone where the shell is the vendor tool's business.
@@ -122,8 +122,7 @@ impl<'a> Hardware<'a> {
             leds: io.leds,
             lit_by_one: io.leds_lit == 1,
             pressed_is_one: io.button_pressed == 1,
-            store_rows: store.rows,
-            sdram: sdram.as_ref(),
+            store: store.hardware(sdram.as_ref()),
         };
         shell::board_with(design, &board, leaves).map_err(|error| self.about_the_board(error.to_string()))
     }
@@ -133,7 +132,7 @@ impl<'a> Hardware<'a> {
     /// # Errors
     /// As [`Project::store`].
     pub fn store(&self, machine: &Machine) -> Result<Store, Failure> {
-        self.project.store(machine, self.needed_rows)
+        self.project.store(machine, self.needs)
     }
 
     /// The places of all pins.
@@ -195,19 +194,22 @@ impl<'a> Hardware<'a> {
     /// What a netlist takes of the device: name, used, available.
     pub fn taken(&self, netlist: &Netlist) -> Vec<(&'static str, u64, u64)> {
         let (cells, has) = (netlist.cells, self.facts.resources);
-        vec![
+        let mut taken = vec![
             ("LUT", cells.lut, has.lut),
             ("FF", cells.ff, has.ff),
             ("DSP", cells.dsp, has.dsp),
             ("BRAM", cells.bram, has.bram),
-        ]
+        ];
+        taken.extend((has.spram > 0).then_some(("SPRAM", cells.spram, has.spram)));
+        taken
     }
 
     /// A synthesised netlist against its device, for people and for programs.
     pub fn synthesis_report(&self, design: hdl::Design<'_>, netlist: &Netlist) -> (String, Synthesis) {
         let (machine, taken) = (design.machine(), self.taken(netlist));
         let Estimate { lut, ff, dsp, bram } = resources::estimate(design, Some(self.facts.device.family()));
-        let estimated = [lut, ff, dsp, bram];
+        // A grid takes no large memory.
+        let estimated = [lut, ff, dsp, bram, 0];
         let mut text = format!(
             "{machine}, accumulator {} bits, on {} ({})\nalignments {}; shifts {}; shifts of roots {}\n\ncells       used  available            estimated\n",
             machine.accumulator(),

@@ -59,8 +59,12 @@ impl Progress for TrainingTalk<'_> {
                     self.talk.detail(format!("{engine}: epoch {epoch} of {epochs}, loss {loss:.5}"));
                 }
             }
-            bar.inc(1);
+            bar.set_position(epoch as u64);
         });
+    }
+
+    fn played(&self, _: &str, epochs: usize) {
+        self.with_bar(|bar| bar.set_position(epochs as u64));
     }
 
     fn ends(&self, _: &str) {

@@ -6,17 +6,21 @@ mod tool;
 use arch::Machine;
 use arch::link::Size;
 use arch::machine::MachineSpec;
+use arch::tools::Toolbox;
 use hdl::shell;
+use hdl::store::Store;
 use serialport::{SerialPort, TTYPort};
 use sim::verilator::{BoardDevice, Library, Options};
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tool::{Ran, run};
+use workbench::sdram::{Place, controller};
 
 /// Clock cycles of one bit.
 const DIVISOR: u32 = 4;
@@ -105,8 +109,7 @@ fn facts() -> shell::Board<'static> {
         leds: 3,
         lit_by_one: true,
         pressed_is_one: true,
-        store_rows: 0,
-        sdram: None,
+        store: None,
     }
 }
 
@@ -224,7 +227,8 @@ fn a_board_keeps_its_samples() {
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path(), GRID);
     let trained = |store_rows: u32, epochs: &str| {
-        let bench = Bench::of(Line::Good, Some(library_of(&shell::Board { store_rows, ..facts() })));
+        let store = Some(Store::of_rows(store_rows)).filter(|store| store.rows > 0);
+        let bench = Bench::of(Line::Good, Some(library_of(&shell::Board { store, ..facts() })));
         let settings = ["--order", "store", "--epochs", epochs, "--limit", "100", "--format", "json"];
         let data = ["programs/logistic.t", "--data", "examples/breast_cancer.csv"];
         let ran = run(&[&["run", "--port", &bench.name, "--config", &config][..], &data, &settings].concat());
@@ -249,16 +253,123 @@ fn a_board_keeps_its_samples() {
     assert!(said.contains(too_small), "{said}");
 }
 
+/// A set that is larger than the store goes through it in parts, packed: fewer bytes, the same words, whatever the order is. A label of a network is one
+/// word, which a beat repeats for all engines: five of them lie in a row of eight.
+#[test]
+fn a_larger_set_goes_through_the_store_in_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), "pus = 4\npes_per_pu = 4\nword = 16\nstream_words = 8");
+    let four = Some(4);
+    let (word, stream_words) = (Some(16), Some(8));
+    let grid = MachineSpec { pus: four, pes_per_pu: four, word, stream_words, ..MachineSpec::default() };
+    let grid = Machine::try_from(grid).unwrap();
+    let row = |n: usize| {
+        format!("{},{}\n", (0..7).map(|i| ((3 * n + i * i) % 11).to_string() + ",").collect::<String>(), n % 5)
+    };
+    let text: String = (0..60).map(row).map(|row| row.replace(",,", ",")).collect();
+    let data = folder.path().join("data.csv");
+    fs::write(&data, "a,b,c,d,e,f,g,class\n".to_owned() + &text).unwrap();
+    let data = data.display().to_string();
+    let trained = |store_rows: u32, order: &str| {
+        let store = Some(Store::of_rows(store_rows)).filter(|store| store.rows > 0);
+        let rtl = shell::board(&grid, &shell::Board { store, ..facts() }).unwrap();
+        let library = Library::build(&rtl, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        let bench = Bench::of(Line::Good, Some(library));
+        let network = ["programs/backpropagation.t", "--set", "l2=6", "--data", &data];
+        let settings = ["--epochs", "2", "--limit", "40", "--order", order, "--format", "json"];
+        let ran = run(&[&["run", "--port", &bench.name, "--config", &config][..], &network, &settings].concat());
+        assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+        let board = ran.json();
+        assert_eq!(board["words_differing"], 0, "{board}");
+        (board["train"]["board"].clone(), bench.sent.load(Ordering::Relaxed), ran.stderr)
+    };
+    for order in ["store", "permuted", "shuffled"] {
+        let (sent, bytes_sent, _) = trained(0, order);
+        let (parts, bytes_of_parts, said) = trained(50, order);
+        assert_eq!(parts, sent, "{order}");
+        // In each of two epochs, 40 samples take at least one row less than beats, of 16 bytes, with all that is asked between two parts.
+        assert!(bytes_of_parts + 2 * 40 * 16 < bytes_sent, "{order}: {bytes_of_parts} of {bytes_sent}");
+        assert!(order == "shuffled" || said.contains("parts through the store"), "{said}");
+    }
+}
+
+/// Each epoch has an order of its own, which the board computes: the words are those of all other engines, and samples are sent once. A board that was
+/// made without that is sent them in every epoch, and gives the same.
+#[test]
+fn a_board_permutes_its_batches() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), GRID);
+    let training = ["programs/logistic.t", "--data", "examples/breast_cancer.csv", "--epochs", "3", "--limit", "60"];
+    let order = ["--order", "permuted", "--config", &config, "--format", "json"];
+    let rtl = run(&[&["train", "--engine", "rtl"], &training[..], &order].concat());
+    assert_eq!(rtl.code, 0, "{}\n{}", rtl.stdout, rtl.stderr);
+    let rtl = rtl.json();
+    assert_eq!(rtl["words_differing"], 0, "{rtl}");
+    let trained = |permutes: bool| {
+        let store = Some(Store { permutes, ..Store::of_rows(512) });
+        let bench = Bench::of(Line::Good, Some(library_of(&shell::Board { store, ..facts() })));
+        let ran = run(&[&["run", "--port", &bench.name], &training[..], &order].concat());
+        assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+        let board = ran.json();
+        assert_eq!(board["words_differing"], 0, "{board}");
+        assert_eq!((&board["train"]["board"], &board["test"]["board"]), (&rtl["train"]["rtl"], &rtl["test"]["rtl"]));
+        (bench.sent.load(Ordering::Relaxed), ran.stderr)
+    };
+    let (kept, said) = trained(true);
+    assert!(!said.contains("sample store"), "{said}");
+    let (sent, said) = trained(false);
+    assert!(said.contains("the board's sample store plays in one order only"), "{said}");
+    // An epoch of 60 samples has 60 x 5 beats of 8 words of 2 bytes.
+    assert!(kept + 60 * 5 * 16 < sent, "{kept} of {sent}");
+}
+
+/// Ctrl-C while the board plays: it stops after its epoch, and what is resumed gives the weights of a training that was never interrupted.
+#[test]
+fn a_board_stops_after_an_epoch() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), GRID);
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let training = ["programs/logistic.t", "--data", "examples/breast_cancer.csv", "--epochs", "400", "--limit", "40"];
+    let order = ["--order", "permuted", "--config", &config, "--format", "json"];
+    let library = library_of(&shell::Board { store: Some(Store::of_rows(512)), ..facts() });
+    let bench = Bench::of(Line::Good, Some(library));
+    let port = ["run", "--port", &bench.name, "--checkpoint-every", "400"];
+    let kept = path("kept.json");
+    let mut first = Command::new(env!("CARGO_BIN_EXE_tabla-gen"));
+    first.args(port).args(training).args(order).args(["--checkpoint", &kept]);
+    let mut child = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // Rows of 40 samples, program and weights are about 6,000 bytes; then it only asks how far the board is.
+    let begun = Instant::now();
+    while bench.sent.load(Ordering::Relaxed) < 9_000 {
+        assert!(begun.elapsed() < Duration::from_mins(2) && child.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let checkpoint: serde_json::Value = serde_json::from_str(&fs::read_to_string(&kept).unwrap()).unwrap();
+    let done = checkpoint["lower"]["epochs"].as_u64().unwrap();
+    assert!((1..400).contains(&done), "{done} epochs");
+    let resumed = run(&[&port[..], &training, &order, &["--resume", &kept, "--save", &path("board.json")]].concat());
+    assert_eq!(resumed.code, 0, "{}\n{}", resumed.stdout, resumed.stderr);
+    let array = run(&[&["train"], &training[..], &order, &["--save", &path("array.json")]].concat());
+    assert_eq!(array.code, 0, "{}", array.stderr);
+    let model = |name: &str| -> serde_json::Value {
+        serde_json::from_str::<serde_json::Value>(&fs::read_to_string(path(name)).unwrap()).unwrap()["model"].clone()
+    };
+    assert_eq!(model("board.json"), model("array.json"));
+}
+
 /// The port `simulated` is the board of the configuration, whose time is counted at its clock and rate.
 #[test]
 fn a_board_that_is_not_there() {
     let folder = tempfile::tempdir().unwrap();
-    let simulated = |machine: &str, epochs: &str| {
+    let ordered = |machine: &str, epochs: &str, order: &str| {
         let config = config(folder.path(), machine);
-        let settings = ["--order", "store", "--epochs", epochs, "--limit", "100", "--format", "json"];
+        let settings = ["--order", order, "--epochs", epochs, "--limit", "100", "--format", "json"];
         let data = ["programs/logistic.t", "--data", "examples/breast_cancer.csv"];
         run(&[&["run", "--port", "simulated", "--config", &config][..], &data, &settings].concat())
     };
+    let simulated = |machine: &str, epochs: &str| ordered(machine, epochs, "store");
     let board = |name: &str, store: &str| {
         format!("pus = 1\npes_per_pu = 2\n\n[board]\nname = \"{name}\"\nclock_mhz = 60.0\nstore = \"{store}\"")
     };
@@ -279,12 +390,18 @@ fn a_board_that_is_not_there() {
     assert!((upload..1.3 * upload).contains(&seconds), "{seconds} against {upload}");
     assert!(number(&kept, "seconds") > seconds && number(&kept, "samples_per_second") > 100_000.0, "{kept}");
 
+    // The place of the next batch is there before it is wanted.
+    let permuted = system(ordered(&board("tangnano20k", "bram"), "3", "permuted"));
+    assert_eq!(permuted["bound_by"], "grid");
+    let pace = |system: &serde_json::Value| number(system, "samples_per_second");
+    assert!(pace(&permuted) > 0.95 * pace(&kept), "{permuted} beside {kept}");
+
     let sent = system(simulated(&board("tangnano20k", "none"), "1"));
     assert_eq!((&sent["upload_seconds"], &sent["bound_by"]), (&0.0.into(), &"link".into()));
     assert!(number(&sent, "samples_per_second") < 100.0 / upload, "{sent}");
 
     let refused = simulated(&board("zcu102", "bram"), "1");
-    assert_ne!(refused.code, 0);
+    assert_eq!(refused.code, 1);
     assert!(refused.stdout.contains("no serial port that could fill a sample store"), "{}", refused.stdout);
 }
 
@@ -353,6 +470,22 @@ fn what_a_wrong_board_trains_is_not_saved() {
     assert_eq!(kept["lower"], serde_json::Value::Null, "golden's epochs are kept, those of the board are not");
 }
 
+/// An SDRAM in which a bit is stuck: nothing is trained on, and the word is named.
+#[test]
+fn a_board_whose_memory_failed_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), GRID);
+    let board = toml::from_str(include_str!("../fpga/boards/ulx3s-85f.toml")).unwrap();
+    let sdram = controller(&board, 100_000_000, Place::Simulated { stuck: Some(0x321) }, &Toolbox::default());
+    let sdram = sdram.unwrap_or_else(|error| panic!("{error}"));
+    let store = Store { sdram: Some(&sdram), ..Store::of_rows(sdram.rows(&machine())) };
+    let bench = Bench::of(Line::Good, Some(library_of(&shell::Board { store: Some(store), ..facts() })));
+    let ran = on_board(&bench, &config, &[]);
+    assert_eq!(ran.code, 6, "{}\n{}", ran.stdout, ran.stderr);
+    let words = "the board's SDRAM failed its test after power-on: the word at 0x321 was read otherwise than written";
+    assert!(ran.stderr.contains(words), "{}", ran.stderr);
+}
+
 #[test]
 fn what_goes_wrong_with_a_board_is_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -369,6 +502,14 @@ fn what_goes_wrong_with_a_board_is_told() {
     told(&on_board(&Bench::new(Line::Noisy(3)), &right, &[]), "damaged bytes (is the rate right?)");
     let missing = run(&[&["run", "--port", "/dev/no-such-port"][..], &TRAINING, &["text"]].concat());
     told(&missing, "/dev/no-such-port: cannot open: No such file or directory");
+    // A port belongs to one program at a time.
+    let bench = Bench::new(Line::Good);
+    let first = TTYPort::open(&serialport::new(&bench.name, 1_000_000)).unwrap();
+    told(&on_board(&bench, &right, &[]), "cannot open: another program uses it");
+    drop(first);
+    assert_eq!(on_board(&bench, &right, &[]).code, 0);
+    let stored = config(folder.path(), &format!("{GRID}\n\n[board]\nname = \"tangnano20k\"\nstore = \"bram\""));
+    told(&on_board(&bench, &stored, &[]), "asks for a sample store, the bitstream on the board has none");
     let wrong = config(folder.path(), "pus = 4\npes_per_pu = 2\nword = 16");
     let ran = on_board(&Bench::new(Line::Good), &wrong, &[]);
     told(&ran, "the board has another grid than");

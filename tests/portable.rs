@@ -6,6 +6,7 @@ use arch::rtl::{Rtl, modules};
 use arch::tools::Toolbox;
 use fpga::family::Family;
 use hdl::shell;
+use hdl::store::Store;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::fs;
@@ -169,7 +170,8 @@ fn shells_are_read_by_every_front_end() {
         designs.add_rtl(&format!("axi_{seed}"), &shell::axi(&machine));
         // The link without its board, whose clock comes from a cell of the device.
         designs.add(&format!("link_{seed}"), "host_link", &shell::link_modules(), "");
-        designs.add_rtl(&format!("store_{seed}"), &hdl::store::stored(&machine, 1000));
+        let store = Store { permutes: seed == 1, ..Store::of_rows(1000) };
+        designs.add_rtl(&format!("store_{seed}"), &hdl::store::stored(&machine, &store));
     }
     // Blocks of devices, with the models that simulate them.
     let machine = Machine::grid(2, 2, 16).unwrap();

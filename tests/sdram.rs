@@ -4,6 +4,7 @@
 mod tool;
 
 use arch::machine::MachineSpec;
+use arch::store::order::{Permutation, key_of_epoch};
 use arch::store::{self, Mode, State};
 use arch::tools::Toolbox;
 use arch::{Machine, registers};
@@ -12,7 +13,7 @@ use compiler::language::{self, Language};
 use fpga::board::Board;
 use hdl::store::{Model, Sdram};
 use sim::array::Array;
-use sim::driver::played::SampleSet;
+use sim::driver::played::{Play, SampleSet};
 use sim::driver::{Driver, Outcome, Run};
 use sim::grid::{Grid, Stalls};
 use sim::ladder::{Climb, Values};
@@ -20,7 +21,7 @@ use sim::verilator::{self, GridDevice, Library};
 use std::sync::OnceLock;
 use workbench::sdram::{Place, controller};
 
-const EPOCHS: usize = 3;
+const EPOCHS: u32 = 3;
 const BATCHES: usize = 40;
 /// Control-port reads within which the memory is started and tested.
 const PATIENCE: usize = 100_000;
@@ -75,19 +76,32 @@ fn good(machine: &Machine) -> GridDevice {
 
 /// All epochs, sent one after the other to the array.
 fn sent(climb: &Climb, batches: usize) -> Outcome {
+    sent_in_order(climb, batches, None)
+}
+
+fn sent_in_order(climb: &Climb, batches: usize, key: Option<u32>) -> Outcome {
     let run = climb.first_steps(batches);
-    let steps: Vec<_> = (0..EPOCHS).flat_map(|_| run.steps.to_vec()).collect();
+    let order = |epoch: u32| -> Vec<usize> {
+        let order = key.map(|key| Permutation::new(batches as u32, key_of_epoch(key, epoch)));
+        (0..batches as u32).map(|n| order.map_or(n, |order| order.place(n)) as usize).collect()
+    };
+    let steps: Vec<_> = (0..EPOCHS).flat_map(order).map(|batch| run.steps[batch].clone()).collect();
     let mut driver = Driver::new(Array::new(&climb.image().machine), climb.image().clone(), Stalls::none());
     driver.run(Run { steps: &steps, emit_model: true, ..run }).unwrap()
 }
 
 /// The same from a store.
 fn played<G: Grid>(climb: &Climb, batches: usize, grid: G, stalls: Stalls) -> Outcome {
+    played_in_order(climb, batches, grid, (stalls, None))
+}
+
+fn played_in_order<G: Grid>(climb: &Climb, batches: usize, grid: G, (stalls, key): (Stalls, Option<u32>)) -> Outcome {
     let run = climb.first_steps(batches);
     let set = SampleSet::new(climb.image(), run.steps).unwrap();
     assert!(set.rows() >= 3 * batches, "a record takes several rows: {}", set.rows());
     let mut driver = Driver::new(grid, climb.image().clone(), stalls);
-    driver.play(&set, EPOCHS as u32, run.load_model, true).unwrap()
+    let play = Play { epochs: EPOCHS, key, load_model: run.load_model, emit_model: true, goes_on: &mut |_| true };
+    driver.play(&set, play).unwrap().0
 }
 
 /// Several epochs, with and without stalls, sets that are longer than what is on its way at a time and one that is shorter.
@@ -103,6 +117,10 @@ fn weights_are_those_of_the_array() {
         for stalls in [Stalls::none(), Stalls::seeded(5, 30, 40)] {
             assert_eq!(played(&climb, batches, &mut grid, stalls).model, expected.model, "{batches}");
         }
+        // Rows that lie anywhere are asked for as early.
+        let key = Some(77);
+        let permuted = played_in_order(&climb, batches, &mut grid, (Stalls::none(), key));
+        assert_eq!(permuted.model, sent_in_order(&climb, batches, key).model, "{batches} permuted");
     }
 }
 

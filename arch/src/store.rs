@@ -6,6 +6,8 @@
 //!
 //! Hardware, its model, the host and docs/store.md read this one table.
 
+pub mod order;
+
 use crate::image::{Feed, Image};
 use crate::machine::Machine;
 
@@ -22,7 +24,7 @@ pub const RECORDS: u32 = ROWS + 2;
 pub const EPOCHS: u32 = ROWS + 3;
 /// Read only: batches of this epoch whose last beat has not been read yet.
 pub const RECORDS_LEFT: u32 = ROWS + 4;
-/// Read only: epochs whose last beat has not been read yet.
+/// Epochs whose last beat has not been read yet. Written, with whatever word: the present epoch is the last one that is played.
 pub const EPOCHS_LEFT: u32 = ROWS + 5;
 /// What the host calls the contents; 0 after power-on and from the beginning of a fill on, and kept over resets.
 pub const TAG: u32 = ROWS + 6;
@@ -32,6 +34,12 @@ pub const ROW: u32 = ROWS + 7;
 pub const STATUS: u32 = ROWS + 8;
 /// Read only: the address of the first word of the memory that was wrong when it was tested.
 pub const WRONG: u32 = ROWS + 9;
+/// The key of the order of the first epoch; only where batches can be permuted.
+pub const KEY: u32 = ROWS + 10;
+/// Rows of a batch; only there, too.
+pub const BATCH_ROWS: u32 = ROWS + 11;
+/// Read only: 1 where batches can be permuted.
+pub const PERMUTES: u32 = ROWS + 12;
 /// First entry of the pattern, write only.
 pub const PATTERN: u32 = ROWS + 0x100;
 
@@ -56,14 +64,21 @@ pub enum Mode {
     Fill = 1,
     /// The rows become the grid's beats, epoch after epoch; then `Pass`.
     Play = 2,
+    /// The same, with the batches of each epoch in an order of its own.
+    Permuted = 3,
 }
 
 impl Mode {
     /// All of them, with name and meaning: the table of docs/store.md.
-    pub const ALL: [(Mode, &'static str, &'static str); 3] = [
+    pub const ALL: [(Mode, &'static str, &'static str); 4] = [
         (Mode::Pass, "PASS", "the host's beats go to the grid"),
         (Mode::Fill, "FILL", "the host's beats become rows, from row 0 on; full rows take no more"),
         (Mode::Play, "PLAY", "the rows become the grid's beats, `EPOCHS` times `RECORDS` batches; then PASS"),
+        (
+            Mode::Permuted,
+            "PERMUTED",
+            "as PLAY, and read as PLAY, with the batches of each epoch in an order of its own; PASS where that cannot be",
+        ),
     ];
 }
 
@@ -93,7 +108,7 @@ impl State {
 }
 
 /// The registers, with name, access and meaning: the table of docs/store.md.
-pub const REGISTERS: [(u32, &str, &str, &str); 11] = [
+pub const REGISTERS: [(u32, &str, &str, &str); 14] = [
     (ROWS, "ROWS", "read", "rows of the store, each as wide as a beat; 0 where there is none"),
     (
         MODE,
@@ -104,7 +119,12 @@ pub const REGISTERS: [(u32, &str, &str, &str); 11] = [
     (RECORDS, "RECORDS", "read, write", "batches of an epoch, at least 1"),
     (EPOCHS, "EPOCHS", "read, write", "epochs to play, at least 1"),
     (RECORDS_LEFT, "RECORDS_LEFT", "read", "batches of this epoch whose last beat has not been read"),
-    (EPOCHS_LEFT, "EPOCHS_LEFT", "read", "epochs whose last beat has not been read"),
+    (
+        EPOCHS_LEFT,
+        "EPOCHS_LEFT",
+        "read, write",
+        "epochs whose last beat has not been read; whatever is written, the present epoch becomes the last one",
+    ),
     (
         TAG,
         "TAG",
@@ -114,6 +134,9 @@ pub const REGISTERS: [(u32, &str, &str, &str); 11] = [
     (ROW, "ROW", "read", "the row that is filled or read next"),
     (STATUS, "STATUS", "read", "how the memory is"),
     (WRONG, "WRONG", "read", "of an SDRAM that failed: the address of the first wrong word"),
+    (KEY, "KEY", "read, write", "of PERMUTED: the key of the first epoch's order"),
+    (BATCH_ROWS, "BATCH_ROWS", "read, write", "of PERMUTED: rows of a batch"),
+    (PERMUTES, "PERMUTES", "read", "1 where there is PERMUTED, otherwise 0"),
     (
         PATTERN,
         "PATTERN",

@@ -247,6 +247,9 @@ pub struct Resources {
     pub dsp: u64,
     /// Block memories: 18 kbit each, 4 kbit on `iCE40`.
     pub bram: u64,
+    /// Large memories beside them, which only a sample store is put into: 256 kbit each, 16,384 words of 16 bits.
+    #[serde(default)]
+    pub spram: u64,
 }
 
 /// What is at the pins.

@@ -30,6 +30,8 @@ pub struct Cells {
     pub dsp: u64,
     /// Block RAMs: 18 kbit each, 4 kbit on `iCE40`.
     pub bram: u64,
+    /// Large memories: 256 kbit each.
+    pub spram: u64,
 }
 
 /// A finished synthesis.
@@ -213,6 +215,7 @@ fn count(types: &BTreeMap<String, u64>, family: Family) -> Cells {
             ff: sum.ff + cost.ff * number,
             dsp: sum.dsp + cost.dsp * number,
             bram: sum.bram + cost.bram * number,
+            spram: sum.spram + cost.spram * number,
         }
     })
 }
@@ -226,15 +229,15 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Y
 mod tests {
     use super::*;
 
-    /// Three flip-flops of two kinds, five tables, two multipliers, four memories, and carries that cost nothing.
+    /// Three flip-flops of two kinds, five tables, two multipliers, four memories and two large ones, and carries that cost nothing.
     #[test]
     fn cells_of_a_netlist_are_added_up() {
         let statistics = r#"{"design": {"num_cells_by_type": {"SB_DFF": 1, "SB_DFFESR": 2, "SB_LUT4": 5, "SB_MAC16": 2,
-            "SB_RAM40_4K": 3, "SB_RAM40_4KNR": 1, "SB_CARRY": 9}}}"#;
+            "SB_RAM40_4K": 3, "SB_RAM40_4KNR": 1, "SB_SPRAM256KA": 2, "SB_CARRY": 9}}}"#;
         let types = cell_types(statistics).unwrap();
-        assert_eq!((types.len(), types["SB_DFFESR"]), (7, 2));
+        assert_eq!((types.len(), types["SB_DFFESR"]), (8, 2));
         let cells = count(&types, Family::named("ice40").unwrap());
-        assert_eq!(cells, Cells { lut: 5, ff: 3, dsp: 2, bram: 4 });
+        assert_eq!(cells, Cells { lut: 5, ff: 3, dsp: 2, bram: 4, spram: 2 });
         assert_eq!(cell_types("{}"), None);
         assert_eq!(cell_types(r#"{"design": {"num_cells_by_type": {"SB_DFF": -1}}}"#), None);
     }

@@ -13,7 +13,7 @@ mod pll;
 pub use axi::{AXI_TOP, axi, axi_modules, axi_shell};
 
 use crate::datapath::multiplier;
-use crate::store::{STORED_TOP, Sdram};
+use crate::store::{STORED_TOP, Sdram, Store};
 use crate::{Design, Leaves, TOP};
 use arch::device::Pll;
 use arch::link::{self, Command, Item, Size, Status};
@@ -50,10 +50,8 @@ pub struct Board<'a> {
     pub lit_by_one: bool,
     /// Whether the button gives a 1 while it is pressed.
     pub pressed_is_one: bool,
-    /// Rows of the sample store before the grid; 0: there is none.
-    pub store_rows: u32,
-    /// Where its rows are, if not in block memory.
-    pub sdram: Option<&'a Sdram>,
+    /// The sample store before the grid.
+    pub store: Option<Store<'a>>,
 }
 
 /// Why a board has no top.
@@ -106,9 +104,14 @@ impl Board<'_> {
         Ok(pll::setting(self.pll, self.pin_hz, self.grid_hz)?.hz)
     }
 
+    /// The SDRAM that its store is in.
+    fn sdram(&self) -> Option<&Sdram> {
+        self.store.as_ref().and_then(|store| store.sdram)
+    }
+
     /// Pins of an SDRAM that is outside.
     fn sdram_pins(&self) -> Vec<Port> {
-        self.sdram.filter(|sdram| sdram.model.is_none()).map(Sdram::pins).unwrap_or_default()
+        self.sdram().filter(|sdram| sdram.model.is_none()).map(Sdram::pins).unwrap_or_default()
     }
 
     /// Clock cycles of one bit on the serial line.
@@ -146,11 +149,11 @@ pub fn board_with<'a>(design: impl Into<Design<'a>>, board: &Board<'_>, leaves: 
         port("uart_tx", Direction::Output, 1),
         port("led", Direction::Output, board.leds.max(1)),
     ];
-    let grid = match board.store_rows {
-        0 => crate::elaborate_with(design, leaves),
-        rows => crate::store::stored_with(design, rows, board.sdram, leaves),
+    let grid = match &board.store {
+        None => crate::elaborate_with(design, leaves),
+        Some(store) => crate::store::stored_with(design, store, leaves),
     };
-    let model = board.sdram.and_then(Sdram::simulation).map(|(module, _)| module + "\n").unwrap_or_default();
+    let model = board.sdram().and_then(Sdram::simulation).map(|(module, _)| module + "\n").unwrap_or_default();
     ports.extend(board.sdram_pins());
     Ok(Rtl { top: BOARD_TOP.to_owned(), verilog: [grid.verilog, link_modules(), model + &top].join("\n"), ports })
 }
@@ -245,11 +248,11 @@ fn board_text(machine: &Machine, board: &Board<'_>) -> Result<String, ShellError
     let lit = if board.lit_by_one { "" } else { "~" };
     let pressed = if board.pressed_is_one { "button" } else { "!button" };
     let (last, address) = (word - 1, registers::ADDRESS_BITS - 1);
-    let grid = if board.store_rows > 0 { STORED_TOP } else { TOP };
+    let grid = if board.store.is_some() { STORED_TOP } else { TOP };
     let pins = crate::store::declarations(&board.sdram_pins());
-    let model = board.sdram.and_then(Sdram::simulation).map(|(_, instance)| instance).unwrap_or_default();
+    let model = board.sdram().and_then(Sdram::simulation).map(|(_, instance)| instance).unwrap_or_default();
     let connected = board
-        .sdram
+        .sdram()
         .map(|sdram| format!("        .power_on(reset),\n{},\n", crate::store::connected(sdram.pins())))
         .unwrap_or_default();
     Ok(format!(

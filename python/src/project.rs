@@ -93,7 +93,12 @@ impl Asked {
     fn choices(&self, py: Python<'_>) -> PyResult<Choices> {
         use sim::train::settings::{Order, Reduction};
         let reductions = [("mean", Reduction::Mean), ("sum", Reduction::Sum)];
-        let orders = [("rows", Order::Rows), ("shuffled", Order::Shuffled), ("store", Order::Store)];
+        let orders = [
+            ("rows", Order::Rows),
+            ("shuffled", Order::Shuffled),
+            ("store", Order::Store),
+            ("permuted", Order::Permuted),
+        ];
         let reduction =
             self.reduction.as_deref().map(|name| named(py, "the reduction", name, &reductions)).transpose()?;
         let order = self.order.as_deref().map(|name| named(py, "the order", name, &orders)).transpose()?;

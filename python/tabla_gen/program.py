@@ -177,7 +177,7 @@ class Program:
             Samples per update.
         reduction : {"mean", "sum"}
             What a batch does with the gradients of its samples.
-        order : {"rows", "shuffled", "store"}
+        order : {"rows", "shuffled", "store", "permuted"}
             The order of the samples: as they are; drawn anew for each epoch; drawn once.
         seed : int
             Of split, order and initial weights.

@@ -138,6 +138,11 @@ impl<G: Grid> Driver<G> {
             let expected = raw.len();
             return Err(Stuck(format!("{} words came out after all {expected} expected words", more.len())));
         }
+        Ok(self.result(steps, emit_model, raw))
+    }
+
+    /// What a run of so many batches gave, by its words and the registers of the grid.
+    fn result(&mut self, steps: usize, emit_model: bool, raw: Vec<i64>) -> Outcome {
         let mut outcome = Outcome { raw, ..Outcome::default() };
         outcome.saturated = self.grid.control_read(registers::CONTROL) & registers::SATURATED != 0;
         outcome.cycles = u64::from(self.grid.control_read(registers::CYCLES_LOW))
@@ -150,7 +155,7 @@ impl<G: Grid> Driver<G> {
         if emit_model {
             outcome.model = unpack(&self.image, &self.image.model_out, &mut words);
         }
-        Ok(outcome)
+        outcome
     }
 
     /// Begin a run and go away in the middle of it, after so many cycles.

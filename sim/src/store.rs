@@ -6,10 +6,13 @@
 //! It is a grid itself: what drives a grid drives it, and it stands before the array or before any other grid. The one thing it does not do as
 //! hardware does: while a register of the grid is read or written, no beat goes from the store to the grid.
 
+mod places;
+
 use crate::grid::{CycleResult, Grid};
 use arch::registers::{ABORT, CONTROL};
 use arch::store::{self, BEATS_BITS, COUNT_BITS, Mode, PATTERN_ENTRIES, QUEUE, REGION, WIDTH_BITS};
 use arch::timing;
+use places::Places;
 use std::collections::VecDeque;
 
 /// A grid and its store.
@@ -21,6 +24,9 @@ pub struct Stored<G> {
     records: u32,
     epochs: u32,
     tag: u32,
+    /// Of an order of its own in each epoch.
+    key: u32,
+    batch_rows: u32,
     /// A register's address and what is written to it in the next cycle.
     written: Option<(u32, u32)>,
     player: Player,
@@ -39,6 +45,8 @@ impl<G: Grid> Stored<G> {
             records: 0,
             epochs: 0,
             tag: 0,
+            key: 0,
+            batch_rows: 0,
             written: None,
             player: Player::new(lanes),
             stages: Default::default(),
@@ -83,7 +91,7 @@ impl<G: Grid> Stored<G> {
     /// The end of a cycle: the registers of the store take their next values.
     fn advance(&mut self, fill: Option<&[i64]>, taken: bool) {
         let may = self.on_their_way() < QUEUE;
-        let issued = self.player.advance(self.mode == Mode::Play, may, self.records);
+        let issued = self.player.advance(self.mode == Mode::Play, may, self.records, self.batch_rows as usize);
         if taken {
             self.queue.pop_front();
         }
@@ -119,19 +127,21 @@ impl<G: Grid> Stored<G> {
         let count = data & ((1 << COUNT_BITS) - 1);
         match address {
             store::MODE => {
-                self.mode = Mode::ALL
-                    .map(|(mode, ..)| mode)
-                    .into_iter()
-                    .find(|mode| *mode as u32 == data & 3)
-                    .unwrap_or(Mode::Pass);
+                let modes = Mode::ALL.map(|(mode, ..)| mode);
+                let asked = modes.into_iter().find(|mode| *mode as u32 == data & 3).expect("two bits name a mode");
+                self.mode = if asked == Mode::Permuted { Mode::Play } else { asked };
                 if self.mode == Mode::Fill {
                     self.tag = 0;
                 }
-                self.player.restart(self.records, self.epochs);
+                self.player.restart(self.records, self.epochs, asked == Mode::Permuted);
+                self.player.places.restart(self.records, self.key);
             }
             store::RECORDS => self.records = count,
             store::EPOCHS => self.epochs = count,
+            store::EPOCHS_LEFT => self.player.final_epoch = true,
             store::TAG => self.tag = data,
+            store::KEY => self.key = data,
+            store::BATCH_ROWS => self.batch_rows = data & (self.rows.len().next_power_of_two().max(2) as u32 - 1),
             _ if address & store::PATTERN == store::PATTERN => {
                 self.player.pattern[address as usize % PATTERN_ENTRIES] = data;
             }
@@ -150,6 +160,9 @@ impl<G: Grid> Stored<G> {
             store::EPOCHS_LEFT => self.player.epochs_left,
             store::TAG => self.tag,
             store::ROW => self.player.row as u32,
+            store::KEY => self.key,
+            store::BATCH_ROWS => self.batch_rows,
+            store::PERMUTES => 1,
             _ => 0,
         }
     }
@@ -209,8 +222,20 @@ struct Issued {
     width: u32,
     /// Its words stand in the other lanes, too.
     repeated: bool,
-    /// It is the last one of all epochs.
+    /// It is the last one of its batch, and of all epochs.
+    ends_record: bool,
     ended: bool,
+}
+
+/// Where a batch begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Batch {
+    /// Behind the one before.
+    Follows,
+    /// Where its order says, which has not been said yet.
+    Waits,
+    /// Where that has been said.
+    Placed,
 }
 
 /// Which words of which row are the next beat.
@@ -229,6 +254,10 @@ struct Player {
     lane: usize,
     records_left: u32,
     epochs_left: u32,
+    /// It is the last one, however many are left.
+    final_epoch: bool,
+    batch: Batch,
+    places: Places,
 }
 
 impl Player {
@@ -246,21 +275,36 @@ impl Player {
             lane: 0,
             records_left: 0,
             epochs_left: 0,
+            final_epoch: false,
+            batch: Batch::Follows,
+            places: Places::default(),
         }
     }
 
-    fn restart(&mut self, records: u32, epochs: u32) {
+    fn restart(&mut self, records: u32, epochs: u32, permuted: bool) {
+        self.final_epoch = epochs == 1;
+        self.batch = if permuted { Batch::Waits } else { Batch::Follows };
         (self.row, self.lane, self.entry, self.fetching, self.beats_left) = (0, 0, 0, 1, 0);
         (self.records_left, self.epochs_left) = (records, epochs);
     }
 
     /// One cycle; the beat that begins its way in it.
-    fn advance(&mut self, playing: bool, may: bool, records: u32) -> Option<Issued> {
+    fn advance(&mut self, playing: bool, may: bool, records: u32, batch_rows: usize) -> Option<Issued> {
         if !playing {
             self.fetching = 0;
+            self.places.cycle(false, batch_rows);
             return None;
         }
-        let issued = (self.beats_left > 0 && may).then(|| self.issue(records));
+        let waits = self.batch == Batch::Waits;
+        let issued = (self.beats_left > 0 && !waits && may).then(|| self.issue(records));
+        let ends = issued.as_ref().is_some_and(|issued| issued.ends_record);
+        let wanted = waits || self.batch == Batch::Placed && ends;
+        let take = wanted && self.places.there;
+        if wanted {
+            self.row = self.places.row;
+            self.batch = if take { Batch::Placed } else { Batch::Waits };
+        }
+        self.places.cycle(take, batch_rows);
         if self.fetching > 0 {
             self.fetching -= 1;
         } else if self.beats_left == 0 {
@@ -276,8 +320,8 @@ impl Player {
     }
 
     fn issue(&mut self, records: u32) -> Issued {
-        let mut issued =
-            Issued { row: self.row, lane: self.lane, width: self.width, repeated: self.repeated, ended: false };
+        let Player { row, lane, width, repeated, .. } = *self;
+        let mut issued = Issued { row, lane, width, repeated, ends_record: false, ended: false };
         self.beats_left -= 1;
         let words = 1 << self.width;
         self.lane += words;
@@ -286,11 +330,13 @@ impl Player {
         }
         (self.row, self.lane) = (self.row + 1, 0);
         if self.beats_left == 0 && self.final_entry {
+            issued.ends_record = true;
             self.records_left = self.records_left.wrapping_sub(1);
             if self.records_left == 0 {
                 (self.row, self.records_left) = (0, records);
+                issued.ended = self.final_epoch;
                 self.epochs_left = self.epochs_left.wrapping_sub(1);
-                issued.ended = self.epochs_left == 0;
+                self.final_epoch = self.epochs_left == 1;
             }
         }
         issued

@@ -21,8 +21,8 @@ use sim::train::settings::{Order, Reduction};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use values::{
-    WORLD, parse_gaussian, parse_jobs, parse_key, parse_range, parse_ranks, parse_separator, parse_setting,
-    parse_split, parse_timeout,
+    WORLD, parse_epochs, parse_gaussian, parse_jobs, parse_key, parse_range, parse_ranks, parse_separator,
+    parse_setting, parse_split, parse_timeout,
 };
 use workbench::{Choices, Failure};
 
@@ -324,6 +324,9 @@ pub struct Train {
     /// Write a checkpoint after every epoch
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub checkpoint: Option<PathBuf>,
+    /// On a board that trains from its sample store: so many epochs with one start, then a checkpoint; Ctrl-C ends them earlier
+    #[arg(long, value_name = "EPOCHS", default_value_t = 1, value_parser = parse_epochs)]
+    pub checkpoint_every: usize,
     /// Go on with the training of a checkpoint, and keep it up to date; the other arguments are the same as before
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,

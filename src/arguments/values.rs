@@ -11,6 +11,10 @@ pub(super) fn parse_jobs(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|jobs| (1..=1024).contains(jobs)).ok_or_else(|| "between 1 and 1024".to_owned())
 }
 
+pub(super) fn parse_epochs(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&epochs| epochs > 0).ok_or_else(|| "at least 1".to_owned())
+}
+
 pub(super) fn parse_setting(text: &str) -> Result<(String, f64), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
     let value = value.trim().parse::<f64>().map_err(|_| format!("`{value}` is not a number"))?;
@@ -73,6 +77,8 @@ pub enum OrderName {
     Shuffled,
     /// Drawn once, the same in every epoch
     Store,
+    /// Drawn once, in batches that have another order in every epoch; a board with a sample store computes it
+    Permuted,
 }
 
 impl From<OrderName> for Order {
@@ -81,6 +87,7 @@ impl From<OrderName> for Order {
             OrderName::Rows => Order::Rows,
             OrderName::Shuffled => Order::Shuffled,
             OrderName::Store => Order::Store,
+            OrderName::Permuted => Order::Permuted,
         }
     }
 }

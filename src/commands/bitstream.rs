@@ -31,7 +31,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     let out = project.out_folder(global.out.as_deref());
     let mut hardware = Hardware::new(&project, &out)?;
     let built = build::everything(&project, target, talk)?;
-    hardware.needed_rows = built.needed_rows;
+    hardware.needs = built.needs;
     let Built { files, .. } = &built;
     let Some(flow) = &hardware.flow else {
         files.publish(&out, Earlier::Removed)?;

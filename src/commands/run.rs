@@ -165,10 +165,10 @@ fn simulated(project: Project, options: &Run, baud: Option<u32>, talk: &Talk) ->
     let design = training.design(&training.ranges(&())?, &())?;
     design.check_room(&training.project)?;
     let machine = &design.images.machine;
-    let store = training.project.store(machine, system::rows(&design))?;
+    let store = training.project.store(machine, system::store_needs(&design))?;
     let (_, playing) = system::from_store(&training.project, &design, store)?;
     let link_size = system::link_size(&training.project);
-    let facts = Facts { clock_hz, baud: baud.unwrap_or(BAUD), link_size, store_rows: store.rows, playing };
+    let facts = Facts { clock_hz, baud: baud.unwrap_or(BAUD), link_size, store, playing };
     let sdram = system::simulated_sdram(&training.project, store.in_sdram)?;
     let (mhz, baud) = (training.project.board.clock_mhz, facts.baud);
     talk.say(format!("simulates {machine} at {mhz} MHz behind {baud} bits per second, with {}", store.text()));

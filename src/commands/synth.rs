@@ -24,7 +24,7 @@ pub fn run(global: &Global, target: &Target, talk: &Talk) -> Result<(), Failure>
     let project = subject::project(global, target.program.as_deref(), &target.entry)?;
     let mut hardware = Hardware::new(&project, &project.out_folder(global.out.as_deref()))?;
     let built = build::everything(&project, target, talk)?;
-    hardware.needed_rows = built.needed_rows;
+    hardware.needs = built.needs;
     let netlist = hardware.synthesise(built.design(), talk)?;
     hardware.add_flow(&built.machine, fpga::flow::SEEDS[0])?;
     let (text, document) = hardware.synthesis_report(built.design(), &netlist);

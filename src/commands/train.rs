@@ -65,7 +65,13 @@ impl With<'_> {
 fn train_with(global: &Global, options: &Train, with: With<'_>, talk: &Talk) -> Result<(), Failure> {
     let training = with.agree(begun(global, options, with, talk))?;
     let rung = if with.board.is_some() { Rung::Board } else { options.engine.into() };
-    let how = How { stalls: options.stalls, board: with.board, ranks: with.world, ..How::on(rung) };
+    let how = How {
+        stalls: options.stalls,
+        board: with.board,
+        ranks: with.world,
+        checkpoint_every: options.checkpoint_every,
+        ..How::on(rung)
+    };
     let outcome = trained(&training, &how, options, talk)?;
     // A rank whose engine differs from the others is no rank whose weights are kept.
     let failed = with.agree(failure(&outcome, options).map_or(Ok(()), Err)).err();

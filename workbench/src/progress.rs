@@ -41,6 +41,11 @@ pub trait Progress: Sync {
         let _ = (engine, epoch, loss);
     }
 
+    /// A board that trains from its sample store has done so many epochs of it.
+    fn played(&self, engine: &str, epochs: usize) {
+        let _ = (engine, epochs);
+    }
+
     /// The training on an engine is over.
     fn ends(&self, engine: &str) {
         let _ = engine;
@@ -93,12 +98,16 @@ pub enum Note {
     },
     /// The board has a sample store, which cannot play an order that is drawn anew.
     StoreIdle,
+    /// The board has a sample store, which plays batches in the order in which they lie there, and in no other.
+    StoreInOrder,
     /// The board has a sample store, which does not hold an epoch.
     StoreTooSmall {
         /// Rows of an epoch.
         needed: u64,
         /// Rows of the store.
         has: u32,
+        /// In how many parts they go through the store, which is shorter than sending beats; 0: they do not.
+        parts: u64,
     },
     /// The generated Verilog is made a simulator.
     Simulates(Machine),
@@ -122,12 +131,20 @@ impl fmt::Display for Note {
             }
             Note::StoreIdle => write!(
                 f,
-                "order = \"shuffled\" sends all samples in every epoch; with --order store the board keeps them"
+                "order = \"shuffled\" sends all samples in every epoch; with --order store or permuted the board keeps them"
             ),
-            Note::StoreTooSmall { needed, has } => write!(
+            Note::StoreInOrder => write!(
                 f,
-                "the samples take {needed} rows, the board's sample store has {has}: they are sent in every epoch"
+                "the board's sample store plays in one order only: order = \"permuted\" sends all samples in every epoch; a bitstream that was \
+                 made with it keeps them"
             ),
+            Note::StoreTooSmall { needed, has, parts } => {
+                write!(
+                    f,
+                    "the samples take {needed} rows, the board's sample store has {has}: they are sent in every epoch"
+                )?;
+                if *parts > 0 { write!(f, ", in {parts} parts through the store") } else { Ok(()) }
+            }
             Note::Simulates(machine) => write!(f, "simulating the Verilog of {machine}"),
         }
     }

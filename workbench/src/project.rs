@@ -8,6 +8,7 @@
 //! | [`settings`] | the `[train]` table beside a program |
 //! | [`recipe`] | what of these a model keeps, so that it predicts without them |
 //! | [`plan`] | batch, order, seeds, epochs, constants: who decides them |
+//! | [`store`] | the sample store beside a grid |
 //! | [`resident`] | inputs of a function that stay in the grid: who decides them |
 
 pub mod board;
@@ -18,9 +19,10 @@ pub mod recipe;
 pub mod resident;
 pub mod sdram;
 pub mod settings;
+pub mod store;
 
 use crate::board::ChosenBoard;
-use crate::config::{Config, StoreOption, value_span};
+use crate::config::Config;
 use crate::failure::{Failure, Source};
 use crate::fit::Wanted;
 use crate::imported::{self, Imported};
@@ -28,10 +30,9 @@ use crate::plan::{Choices, Plan};
 use crate::progress::Progress;
 use crate::recipe::Recipe;
 use crate::room::Room;
-use crate::{resources, serial};
+use crate::serial;
 use arch::Machine;
 use arch::machine::MachineSpec;
-use arch::store::row_in_words;
 use compiler::derived::training::Training;
 use compiler::fixed::Numbers;
 use compiler::language::{self, Language, Options};
@@ -40,26 +41,6 @@ use compiler::tensor::Program;
 use serde_json::Value;
 use sim::train::settings::Settings;
 use std::path::{Path, PathBuf};
-
-/// A sample store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Store {
-    /// Rows, each as wide as a beat; 0: there is none.
-    pub rows: u32,
-    /// Whether they lie in the board's SDRAM, else in block memories.
-    pub in_sdram: bool,
-}
-
-impl Store {
-    /// For people.
-    pub fn text(&self) -> String {
-        match (self.rows, self.in_sdram) {
-            (0, _) => "no sample store".to_owned(),
-            (rows, true) => format!("a sample store of {rows} rows in its SDRAM"),
-            (rows, false) => format!("a sample store of {rows} rows"),
-        }
-    }
-}
 
 /// What everything begins with.
 #[derive(Debug, Clone)]
@@ -368,63 +349,6 @@ impl Project {
             &mut spec.program_depth,
         ] {
             *depth = None;
-        }
-    }
-
-    /// The sample store that the configuration asks for beside this grid, for a training of so many rows where that is known.
-    ///
-    /// # Errors
-    /// It asks for one where there is no room, or no serial port that would fill it, or no SDRAM.
-    pub fn store(&self, machine: &Machine, needed: Option<u64>) -> Result<Store, Failure> {
-        let asked = self.config.board.store;
-        let (Some(facts), Some((_, source))) = (self.board.facts(), &self.config_source) else {
-            return Ok(Store::default());
-        };
-        let refused = |message: String, help: &str| {
-            let span = value_span(&source.text, &["board", "store"]).unwrap_or_default();
-            let diagnostic = arch::Diagnostic::new(arch::Code::Config, span, message).with_help(help);
-            Failure::about(source, vec![diagnostic])
-        };
-        let in_sdram = facts.sdram.as_ref().map(|sdram| Store {
-            rows: 1 << (sdram.address_bits() - row_in_words(machine, sdram.data_bits).1),
-            in_sdram: true,
-        });
-        let clock = self.board.clock_mhz;
-        let has_clock =
-            facts.sdram.as_ref().is_some_and(|sdram| (sdram.clock_mhz[0]..=sdram.clock_mhz[1]).contains(&clock));
-        let (family, microcode) = (facts.device.family(), self.config.build.microcode);
-        let blocks =
-            || facts.io.as_ref().map_or(0, |_| resources::store_rows(machine, family, &facts.resources, microcode));
-        match (asked, in_sdram) {
-            (StoreOption::None, _) => Ok(Store::default()),
-            (StoreOption::Sdram, None) => {
-                let help = "`store = \"bram\"` takes block memories; `[sdram]` in the board's file describes an SDRAM of single data rate";
-                Err(refused(format!("{} has no SDRAM", facts.title), help))
-            }
-            (StoreOption::Sdram, Some(_)) if !has_clock => {
-                let [least, most] = facts.sdram.as_ref().map_or([0.0; 2], |sdram| sdram.clock_mhz);
-                let message = format!("the SDRAM of {} works at {least} to {most} MHz, not at {clock}", facts.title);
-                Err(refused(message, "`clock_mhz` in [board] is the clock of grid and SDRAM"))
-            }
-            (StoreOption::Sdram, Some(store)) => Ok(store),
-            (StoreOption::Auto, Some(store))
-                if has_clock
-                    && needed.is_some_and(|rows| rows > u64::from(blocks()) && rows <= u64::from(store.rows)) =>
-            {
-                Ok(store)
-            }
-            (StoreOption::Auto, _) => Ok(Store { rows: blocks(), in_sdram: false }),
-            (StoreOption::Bram, _) => match (blocks(), &facts.io) {
-                (0, Some(_)) => Err(refused(
-                    format!("{} has no room for a sample store beside {machine}", facts.title),
-                    "a smaller grid or shallower memories leave block memories over; `store = \"auto\"` goes without",
-                )),
-                (0, None) => Err(refused(
-                    format!("{} has no serial port that could fill a sample store", facts.title),
-                    "`store = \"auto\"` goes without",
-                )),
-                (rows, _) => Ok(Store { rows, in_sdram: false }),
-            },
         }
     }
 

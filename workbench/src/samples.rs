@@ -14,6 +14,7 @@ use crate::plan::{Choices, Plan};
 use crate::progress::{Note, Progress};
 use crate::project::Project;
 use crate::project::library;
+use arch::store::order::INDEX_BITS;
 use arch::{Code, Diagnostic};
 use compiler::derived::losses::Loss;
 use compiler::derived::optimisers::{RATE, is_added};
@@ -209,7 +210,7 @@ impl Samples {
         let Plan { split: part, schedule: Schedule { order, seed, .. } } = self.plan;
         let mut parts = match order {
             Order::Rows => split::split_in_order(rows.features.len(), part),
-            Order::Shuffled | Order::Store => split::split(rows.features.len(), part, seed),
+            Order::Shuffled | Order::Store | Order::Permuted => split::split(rows.features.len(), part, seed),
         };
         let count = parts.train.len();
         let held = ((count as f64 * self.settings.validation) as usize).min(count.saturating_sub(1));
@@ -306,6 +307,11 @@ impl Samples {
             return Err(Failure::Usage(format!(
                 "a batch of {batch} is more than the {count} samples of the training part"
             )));
+        }
+        if schedule.order == Order::Permuted && count / batch > 1 << INDEX_BITS {
+            let message =
+                format!("order = \"permuted\" has at most {} batches, here are {}", 1 << INDEX_BITS, count / batch);
+            return Err(Failure::Usage(message));
         }
         if !self.signature.sequence.is_empty() && schedule.order != Order::Rows {
             let message = "`sequence` in [train] carries states from row to row, so the rows stay in their order: order = \"rows\"";

@@ -4,7 +4,7 @@
 //! --port /dev/ttyUSB0 ──▶ Port (bytes) ──▶ Link (requests) ──▶ LinkedGrid ──▶ engines, which take turns
 //! ```
 
-use crate::config::Config;
+use crate::config::{Config, StoreOption};
 use crate::failure::{Failure, Source};
 use crate::progress::Cancel;
 use crate::simulated::{SimulatedLine, Spent};
@@ -18,28 +18,31 @@ use sim::link::{Link, LinkError, LinkedGrid, Patience, Shared, Wire};
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A serial port as a line.
 pub struct Port {
-    port: Box<dyn SerialPort>,
+    line: Box<dyn SerialPort>,
     cancel: Cancel,
+    /// Nobody has answered yet. Later it is the training that ends, after its epoch, not the line.
+    opening: Arc<AtomicBool>,
 }
 
 impl Wire for Port {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         // Not flushed: that would wait until all of it has left, and the line would be silent before the next request.
-        self.port.write_all(bytes)
+        self.line.write_all(bytes)
     }
 
     fn receive(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize> {
-        if self.cancel.is_asked() {
+        if self.opening.load(Ordering::Relaxed) && self.cancel.is_asked() {
             return Err(io::Error::other("interrupted"));
         }
         // A timeout of 0 would mean for ever on some systems.
-        self.port.set_timeout(patience.max(Duration::from_millis(1)))?;
-        match self.port.read(buffer) {
+        self.line.set_timeout(patience.max(Duration::from_millis(1)))?;
+        match self.line.read(buffer) {
             Ok(0) => Err(io::Error::from(ErrorKind::BrokenPipe)),
             Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::Interrupted) => Ok(0),
             result => result,
@@ -92,15 +95,22 @@ impl AttachedBoard {
         let slow = ask_for_low_latency(&address.port);
         let failed = |message: String| Failure::File(format!("{name}: {message}"));
         let port = serialport::new(address.port.to_string_lossy(), address.baud).open();
-        let port = port.map_err(|error| failed(format!("cannot open: {error}{}", known_ports())))?;
+        let port = port.map_err(|error| {
+            // What the port is locked by, is there.
+            let taken = error.kind() == serialport::ErrorKind::NoDevice && address.port.exists();
+            let why = if taken { "another program uses it".to_owned() } else { format!("{error}{}", known_ports()) };
+            failed(format!("cannot open: {why}"))
+        })?;
         port.clear(ClearBuffer::All).map_err(|error| failed(error.to_string()))?;
         let patience = Patience { progress: address.patience, ..Patience::default() };
         let link_failed = |error: LinkError| {
             if cancel.is_asked() { Failure::Interrupted } else { failed(error.to_string()) }
         };
-        let board = AttachedBoard::attach(&name, Box::new(Port { port, cancel: cancel.clone() }), patience);
-        let board = board.map_err(link_failed)?;
+        let opening = Arc::new(AtomicBool::new(true));
+        let port = Port { line: port, cancel: cancel.clone(), opening: Arc::clone(&opening) };
+        let board = AttachedBoard::attach(&name, Box::new(port), patience).map_err(link_failed)?;
         board.check_store(patience.progress)?;
+        opening.store(false, Ordering::Relaxed);
         Ok(AttachedBoard { slow, ..board })
     }
 
@@ -153,7 +163,8 @@ impl AttachedBoard {
         let (image, store_rows) = (values[0], values[1]);
         let machine = link.machine().clone();
         let grid = Shared::new(LinkedGrid::new(link));
-        Ok(AttachedBoard { name: name.to_owned(), machine, image, store_rows, grid, slow: None, spent: None })
+        let name = name.to_owned();
+        Ok(AttachedBoard { name, machine, image, store_rows, grid, slow: None, spent: None })
     }
 
     /// What the line has spent so far, if it is simulated.
@@ -179,6 +190,11 @@ impl AttachedBoard {
     /// Rows of its sample store, each as wide as a beat; 0: there is none.
     pub fn store_rows(&self) -> u32 {
         self.store_rows
+    }
+
+    /// Whether its sample store plays the batches of an epoch in an order of its own.
+    pub fn permutes(&self) -> bool {
+        self.grid().control_read(store::PERMUTES) == 1
     }
 
     /// Whether it can run this image: programs are loaded, or it is the one that is part of the board's grid.
@@ -220,10 +236,19 @@ impl AttachedBoard {
     pub fn check_config(&self, config: &Config, source: Option<&(PathBuf, Source)>) -> Result<(), Failure> {
         let there = MachineSpec::from(self.machine.clone());
         let differences = differences(&config.spec.seen(), &MachineSpec::from(config.machine.clone()), &there);
+        let name = || source.map_or("the config".to_owned(), |(path, _)| path.display().to_string());
+        let asks = matches!(config.board.store, StoreOption::Bram | StoreOption::Sdram);
+        if differences.is_empty() && asks && self.store_rows == 0 {
+            return Err(Failure::File(format!(
+                "{}: {} asks for a sample store, the bitstream on the board has none; make it anew with this config, or `store = \"auto\"` goes without",
+                self.name,
+                name()
+            )));
+        }
         if differences.is_empty() {
             return Ok(());
         }
-        let config = source.map_or("the config".to_owned(), |(path, _)| path.display().to_string());
+        let config = name();
         Err(Failure::File(format!(
             "{}: the board has another grid than {config}: {}; load the bitstream of this config, or name the config of the bitstream",
             self.name,

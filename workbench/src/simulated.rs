@@ -9,6 +9,7 @@
 //! to the count. While the grid trains from its store those cycles are simulated, too, since the grid works in them.
 
 use crate::failure::Failure;
+use crate::project::store::Store;
 use arch::link::{LEAST_DIVISOR, Size};
 use hdl::store::Sdram;
 use hdl::{Design, shell};
@@ -31,8 +32,8 @@ pub struct Facts {
     pub baud: u32,
     /// How much its host link keeps.
     pub link_size: Size,
-    /// Rows of the sample store; 0: there is none.
-    pub store_rows: u32,
+    /// Its sample store.
+    pub store: Store,
     /// What keeps a training from its store from being faster.
     pub playing: Bound,
 }
@@ -108,8 +109,9 @@ impl System {
     /// Of what was spent at a clock.
     pub fn new(spent: Spent, clock_hz: u64, samples: u64, epochs: usize, comparison: &Comparison) -> System {
         let seconds = |cycles: u64| cycles as f64 / clock_hz as f64;
-        let bound_by = if spent.play > 0 { spent.playing } else { Bound::Link };
-        let sustained = if spent.play > 0 { spent.play } else { spent.all };
+        let stays = spent.play > 0 && spent.playing != Bound::Link;
+        let bound_by = if stays { spent.playing } else { Bound::Link };
+        let sustained = if stays { spent.play } else { spent.all };
         System {
             samples,
             epochs,
@@ -193,8 +195,7 @@ impl SimulatedLine {
             leds: 3,
             lit_by_one: true,
             pressed_is_one: true,
-            store_rows: facts.store_rows,
-            sdram,
+            store: facts.store.hardware(sdram),
         };
         let rtl = shell::board(design, &board).map_err(|error| Failure::Usage(error.to_string()))?;
         let device = BoardDevice::new(&Library::build(&rtl, &Options::default())?, LEAST_DIVISOR, true);

@@ -20,7 +20,7 @@ use crate::engines::Rung;
 use crate::failure::Failure;
 use crate::library;
 use crate::progress::Progress;
-use crate::project::Store;
+use crate::project::store::{Store, StoreNeeds};
 use crate::project::{Project, Request};
 use crate::resources;
 use crate::samples::{self, Choice, Samples};
@@ -38,6 +38,7 @@ use compiler::language::Options;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim::data::file::Reading;
+use sim::train::Schedule;
 use sim::train::engine::Comparison;
 use sim::train::metrics::Metrics;
 use sim::train::settings::Order;
@@ -300,7 +301,7 @@ pub fn measure(
     if row.refused.is_some() {
         return Ok(row);
     }
-    let store = training.project.store(machine, rows(&design))?;
+    let store = training.project.store(machine, store_needs(&design))?;
     (row.store_rows, row.store_in_sdram) = (store.rows, store.in_sdram);
     let (system, way) = whole(&training, &design, store, progress)?;
     let target = target(&training)?;
@@ -344,10 +345,10 @@ fn whole(
         return Ok((System::streamed(cycles, bound_by, clock_hz, samples, schedule.epochs), Way::Computed));
     };
     let (_, playing) = from_store(project, design, store)?;
-    let facts = Facts { clock_hz, baud: serial.baud, link_size: link_size(project), store_rows: store.rows, playing };
+    let facts = Facts { clock_hz, baud: serial.baud, link_size: link_size(project), store, playing };
     let machine = &design.images.machine;
-    if rows(design).is_some_and(|rows| rows <= u64::from(store.rows)) {
-        let (spent, comparison) = simulate(training, machine, facts, store.in_sdram, false, progress)?;
+    if stay(design, store) {
+        let (spent, comparison) = simulate(training, machine, facts, false, progress)?;
         let all = spent.last().copied().unwrap_or_default();
         return Ok((System::new(all, clock_hz, samples, schedule.epochs, &comparison), Way::Simulated));
     }
@@ -355,8 +356,10 @@ fn whole(
     let sent = SENT.div_ceil(schedule.batch).max(2);
     part.samples.train.truncate(sent * schedule.batch);
     part.schedule.epochs = 2;
-    let machine = part.design(&part.ranges(&())?, &())?.images.machine;
-    let (spent, comparison) = simulate(&part, &machine, facts, store.in_sdram, true, progress)?;
+    let less = part.design(&part.ranges(&())?, &())?;
+    // The part does not stay either.
+    let store = Store { rows: store.rows.min(rows(&less).unwrap_or(0) as u32 / 2), ..store };
+    let (spent, comparison) = simulate(&part, &less.images.machine, Facts { store, ..facts }, true, progress)?;
     let share = batches as f64 / (part.samples.train.len() / schedule.batch) as f64;
     let all = Spent::extrapolated(spent[0], spent[1], share, schedule.epochs);
     Ok((System::new(all, clock_hz, samples, schedule.epochs, &comparison), Way::Extrapolated))
@@ -390,14 +393,16 @@ pub fn expected(project: &Project, design: &Design) -> Result<(f64, Bound), Fail
     let (cycles, bound_by) = streamed(design)?;
     let Some(serial) = &facts.io else { return Ok((clock_hz / cycles, bound_by)) };
     let image = image(design);
-    let needed = rows(design);
-    let store = project.store(&image.machine, needed)?;
+    let store = project.store(&image.machine, store_needs(design))?;
     let grid = clock_hz / design.pace()?.cycles_per_sample;
-    if needed.is_some_and(|rows| rows <= u64::from(store.rows)) {
+    if stay(design, store) {
         let (cycles, bound_by) = from_store(project, design, store)?;
         return Ok((clock_hz / cycles, bound_by));
     }
     let beats: u64 = image.step_in.iter().map(Feed::beats).sum();
+    // Rows are packed: through a store that holds a batch they are sent instead, where that is shorter.
+    let packed = Pattern::of(image).map(|pattern| pattern.rows()).filter(|&rows| rows <= u64::from(store.rows));
+    let beats = packed.map_or(beats, |rows| rows.min(beats));
     let bytes = beats * u64::from(image.machine.stream_words() * image.machine.word().div_ceil(8));
     let line = f64::from(serial.baud) / (BITS_OF_A_BYTE * bytes as f64 / design.schedule.batch as f64);
     Ok(if grid <= line { (grid, Bound::Grid) } else { (line, Bound::Link) })
@@ -409,12 +414,28 @@ pub fn rows(design: &Design) -> Option<u64> {
     Pattern::of(image(design)).map(|pattern| pattern.rows() * batches as u64)
 }
 
-/// Cycles of a sample that comes from the store, and what bounds them. Block memory gives a beat in every cycle.
+/// What a training asks of a store.
+pub fn store_needs(design: &Design) -> StoreNeeds {
+    StoreNeeds { rows: rows(design), permutes: design.schedule.order == Order::Permuted }
+}
+
+/// Whether the samples of a training stay in a store: they fit, and every epoch has the same.
+fn stay(design: &Design, store: Store) -> bool {
+    let Schedule { order, rate, .. } = design.schedule;
+    let again = order != Order::Shuffled && rate.is_none() && design.lowered.rest.is_none();
+    again && rows(design).is_some_and(|rows| rows <= u64::from(store.rows))
+}
+
+/// Cycles of a sample that comes from the store, and what bounds them. Block memory gives a beat in every cycle. What does not stay there is bound
+/// by the link.
 ///
 /// # Errors
 /// A bug: the array gets stuck.
 pub fn from_store(project: &Project, design: &Design, store: Store) -> Result<(f64, Bound), Failure> {
     let grid = design.pace()?.cycles_per_sample;
+    if !stay(design, store) {
+        return Ok((grid, Bound::Link));
+    }
     let sdram = project.board.facts().and_then(|facts| facts.sdram.as_ref()).filter(|_| store.in_sdram);
     let (Some(sdram), Some(pattern)) = (sdram, Pattern::of(image(design))) else { return Ok((grid, Bound::Grid)) };
     let words = pattern.rows() * u64::from(row_in_words(&design.images.machine, sdram.data_bits).0);
@@ -445,11 +466,10 @@ fn simulate(
     training: &Training,
     machine: &Machine,
     facts: Facts,
-    in_sdram: bool,
     by_epoch: bool,
     progress: &dyn Progress,
 ) -> Result<(Vec<Spent>, Comparison), Failure> {
-    let sdram = simulated_sdram(&training.project, in_sdram)?;
+    let sdram = simulated_sdram(&training.project, facts.store.in_sdram)?;
     let board = AttachedBoard::simulated(SimulatedLine::build(machine, facts, sdram.as_ref())?)?;
     let mut project = training.project.clone();
     project.adopt(&board)?;

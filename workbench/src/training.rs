@@ -29,7 +29,7 @@ use sim::train::engine::{Comparison, Engine, EngineError, Model, Step};
 use sim::train::metrics::{Confusion, Metrics};
 use sim::train::ranks::Communicator;
 use sim::train::rate::Shape;
-use sim::train::{Engines, Schedule, Trained, initial_model, predict, predict_on, resume};
+use sim::train::{Engines, Looks, Schedule, Trained, initial_model, predict, predict_on, resume};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -63,6 +63,8 @@ pub struct How<'a> {
     pub board: Option<&'a AttachedBoard>,
     /// Whether the weights of every epoch are judged.
     pub curves: bool,
+    /// Epochs from one checkpoint to the next where a board plays them from its store.
+    pub checkpoint_every: usize,
     /// The ranks that share the batches, of which this is one.
     pub ranks: Option<&'a Rc<dyn Communicator>>,
 }
@@ -70,7 +72,7 @@ pub struct How<'a> {
 impl How<'_> {
     /// Down to this rung, and nothing else.
     pub fn on(rung: Rung) -> Self {
-        How { rung, stalls: None, board: None, curves: false, ranks: None }
+        How { rung, stalls: None, board: None, curves: false, checkpoint_every: 1, ranks: None }
     }
 }
 
@@ -324,9 +326,9 @@ impl Training {
         patience.zip(best).is_some_and(|(patience, best)| epochs - best.epoch >= patience)
     }
 
-    /// Whether the weights of every epoch are judged or kept.
-    fn looks(&self, how: &How<'_>, progress: &dyn Progress) -> bool {
-        how.curves || progress.wants_checkpoints() || !self.samples.validation.is_empty()
+    /// Whether the weights of every epoch are judged.
+    fn judges(&self, how: &How<'_>) -> bool {
+        how.curves || !self.samples.validation.is_empty()
     }
 
     /// The weights, with sequences where they begin.
@@ -431,11 +433,20 @@ impl Training {
         };
         // A board plays as many epochs from its store as nobody wants to see the weights of.
         let plays = !golden && how.board.is_some_and(|board| board.store_rows() > 0);
-        let every = if plays && !self.looks(how, progress) { schedule.epochs } else { 1 };
+        let every = match (plays && !self.judges(how), progress.wants_checkpoints()) {
+            (false, _) => 1,
+            (true, true) => how.checkpoint_every.max(1),
+            (true, false) => schedule.epochs,
+        };
         let trained = if self.is_over(before.best.as_ref(), before.epochs) {
             Ok(start)
         } else {
-            resume(engines, &samples.train, schedule, before.epochs, start, every, &mut after_epoch)
+            let mut goes_on = |done: usize| {
+                progress.played(name, done);
+                !progress.cancelled()
+            };
+            let looks = &mut Looks { every, goes_on: &mut goes_on };
+            resume(engines, &samples.train, schedule, (before.epochs, start), looks, &mut after_epoch)
         };
         let spent = how.board.filter(|_| !golden).and_then(AttachedBoard::spent);
         progress.ends(name);

@@ -53,10 +53,11 @@ module sample_store #(
     initial tag = 32'd0;
     wire begins = write && written == MODE[15:0];
     wire ended;
+//ORDER
     always @(posedge clock) begin
         if (ended) mode <= PASS;
         if (begins) begin
-            mode <= data_written[1:0] == 2'd3 ? PASS : data_written[1:0];
+            mode <= mode_written;
             if (data_written[1:0] == FILL) tag <= 32'd0;
         end
         if (write && written == RECORDS[15:0]) records <= data_written[23:0];
@@ -76,7 +77,8 @@ module sample_store #(
     wire [23:0] records_left, epochs_left;
     store_player #(.LANES(LANES), .ADDRESS(ADDRESS + 1)) player (
         .clock(clock), .restart(begins), .filled(fill), .playing(mode == PLAY), .may(may),
-        .records(records), .epochs(epochs),
+        .stop(write && written == EPOCHS_LEFT[15:0]), .records(records), .epochs(epochs),
+//PLACES
         .pattern_write(write && written[8]), .pattern_entry(written[5:0]), .pattern_data(data_written[20:0]),
         .issue(issue), .ended(ended), .row(row), .lane(lane), .shape(shape),
         .records_left(records_left), .epochs_left(epochs_left)
@@ -112,6 +114,7 @@ module sample_store #(
             ROW: value = {{(31 - ADDRESS){1'b0}}, row};
             STATUS: value = {30'd0, status};
             WRONG: value = wrong;
+//ANSWERS
             default: value = 32'd0;
         endcase
     always @(posedge clock) begin

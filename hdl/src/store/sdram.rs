@@ -4,8 +4,8 @@
 //!
 //! Nothing here knows `LiteDRAM` but by what its generator says: [`Sdram::core`] is its text, [`Sdram::writes`] how it is started.
 
-use super::{STORED_TOP, states, stored_with};
-use crate::{Design, Leaves};
+use super::{STORED_TOP, Store, states, stored};
+use crate::Design;
 use arch::Machine;
 use arch::rtl::{Direction, Port, Rtl};
 use arch::store::row_in_words;
@@ -195,14 +195,14 @@ pub(crate) fn declarations(ports: &[Port]) -> String {
     ports.iter().map(line).collect()
 }
 
-/// A grid with a store in an SDRAM and the model of that, with the ports of a grid. Its reset is that of the memory, too.
+/// A grid with a store in an SDRAM, which permutes batches, and the model of that, with the ports of a grid. Its reset is that of the memory, too.
 ///
 /// # Panics
 /// There is no model.
 pub fn simulated<'a>(design: impl Into<Design<'a>>, sdram: &Sdram) -> Rtl {
     let design = design.into();
     let machine = design.machine();
-    let stored = stored_with(design, sdram.rows(machine), Some(sdram), Leaves::GENERIC);
+    let stored = stored(design, &Store { sdram: Some(sdram), ..Store::of_rows(sdram.rows(machine)) });
     let ports = Rtl::grid_ports(machine.stream_words() * machine.word(), machine.word());
     let (module, instance) = sdram.simulation().expect("there is a model");
     let top = format!(

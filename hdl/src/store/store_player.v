@@ -10,11 +10,16 @@ module store_player #(
     input  wire               filled,        // a row has been written: go on to the next
     input  wire               playing,
     input  wire               may,           // there is room for a beat
+    input  wire               stop,          // the present epoch is the last one
     input  wire [23:0]        records,
     input  wire [23:0]        epochs,
     input  wire               pattern_write,
     input  wire [5:0]         pattern_entry,
     input  wire [20:0]        pattern_data,
+    input  wire               permute,       // with `restart`: batches begin where they are told, otherwise one behind the other
+    input  wire [ADDRESS-1:0] place,         // of the next batch
+    input  wire               place_there,
+    output wire               place_taken,
     output wire               issue,         // a beat begins its way
     output wire               ended,         // it is the last one
     output reg  [ADDRESS-1:0] row,
@@ -30,6 +35,7 @@ module store_player #(
     reg [20:0] fetched;
     reg [5:0] entry;
     reg there;                       // `fetched` is the entry
+    reg permuted, placed;            // `row` is that of the batch
     always @(posedge clock) begin
         if (pattern_write) pattern[pattern_entry] <= pattern_data;
         fetched <= pattern[entry];
@@ -37,7 +43,7 @@ module store_player #(
 
     reg some, final_beat, final_entry;       // of the current entry: beats are left, one is left; it is the last entry
     reg [15:0] beats_left;
-    assign issue = playing && some && may;
+    assign issue = playing && some && placed && may;
     wire take = playing && there && (!some || issue && final_beat);
 
     reg final_in_row;                // no other beat of this width fits into the row
@@ -49,6 +55,8 @@ module store_player #(
     reg final_record, final_epoch;
     wire epoch_ends = record_ends && final_record;
     assign ended = issue && epoch_ends && final_epoch;
+    wire place_wanted = permuted && (!placed || issue && record_ends);
+    assign place_taken = playing && place_wanted && place_there;
 
     always @(posedge clock) begin
         there <= !take;
@@ -77,9 +85,16 @@ module store_player #(
             some <= 1'b1;
             entry <= fetched[20] ? 6'd0 : entry + 6'd1;
         end
+        if (playing && place_wanted) begin
+            row <= place;
+            placed <= place_there;
+        end
+        if (stop) final_epoch <= 1'b1;
         if (filled) row <= row + 1'b1;
         if (restart) begin
             row <= {ADDRESS{1'b0}};
+            permuted <= permute;
+            placed <= !permute;
             lane <= 7'd0;
             entry <= 6'd0;
             there <= 1'b0;

@@ -16,7 +16,7 @@ module store_rows #(
     input  wire [BITS-1:0]    data,
     output reg  [BITS-1:0]    value  // the row of two cycles before, unless a row was written then
 );
-    localparam LOG2_BLOCK = 14;      // a block memory of 16 kbit; four of 4 kbit give the same shapes
+//CONSTANTS
     localparam [ADDRESS:0] ALL = ROWS[ADDRESS:0];
 
     wire [BITS*(ADDRESS+1)-1:0] values;      // of each bank
@@ -24,7 +24,7 @@ module store_rows #(
     generate
         for (b = 0; b <= ADDRESS; b = b + 1) begin : banks
             if (ALL[b]) begin : bank
-                localparam WIDTH = b >= LOG2_BLOCK ? 1 : 1 << (LOG2_BLOCK - b);
+                localparam WIDTH = b >= LOG2_DEEPEST ? LEAST : 1 << (LOG2_BLOCK - b);
                 localparam AT = b == 0 ? 1 : b;
                 // Its rows begin where those of larger banks end.
                 localparam [ADDRESS:0] FIRST = (ALL >> (b + 1)) << 1;

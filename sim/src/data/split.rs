@@ -23,6 +23,7 @@ pub(crate) fn generator(seed: u64, purpose: u64) -> ChaCha8Rng {
 pub(crate) mod purpose {
     pub(crate) const SPLIT: u64 = 0;
     pub(crate) const WEIGHTS: u64 = 1;
+    pub(crate) const ORDER: u64 = 2;
     pub(crate) const EPOCH: u64 = 1 << 32;
 }
 
@@ -60,6 +61,11 @@ fn cut(mut order: Vec<usize>, fraction: f64) -> Split {
     let count = (libm::rint(rows as f64 * fraction.clamp(0.0, 1.0)) as usize).clamp(rows.min(1), rows);
     let test = order.split_off(count);
     Split { train: order, test }
+}
+
+/// The key of the orders of batches that a store plays ([`arch::store::order`]).
+pub fn order_key(seed: u64) -> u32 {
+    (generator(seed, purpose::ORDER).next_u64() >> 32) as u32
 }
 
 /// The order of the samples in one epoch: as they are, or shuffled anew in each epoch.

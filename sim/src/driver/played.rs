@@ -5,8 +5,8 @@
 
 use super::{Beats, Driver, Outcome, Run, Stuck, Words, exchange, start};
 use crate::grid::Grid;
-use arch::Image;
 use arch::store::{self, COUNT_BITS, Mode, Pattern};
+use arch::{Image, registers};
 
 /// The batches of an epoch as a store holds them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,10 +34,34 @@ impl SampleSet {
         Some(SampleSet { pattern, rows, records, tag })
     }
 
+    /// Whether it is shorter than the beats that it becomes: what is sent through the store takes less of the line.
+    pub fn is_packed(&self) -> bool {
+        self.pattern.rows() < self.pattern.beats()
+    }
+
+    /// Batches that fit into so many rows.
+    pub fn batches_in(&self, rows: usize) -> usize {
+        rows / self.pattern.rows().max(1) as usize
+    }
+
     /// Rows it takes.
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
+}
+
+/// How a set is played.
+pub struct Play<'a> {
+    /// Epochs, at least one.
+    pub epochs: u32,
+    /// The key of the first epoch's order, if each has one of its own.
+    pub key: Option<u32>,
+    /// Load these weights first.
+    pub load_model: Option<&'a Words>,
+    /// Send the weights at the end.
+    pub emit_model: bool,
+    /// Told again and again how many epochs are done; the present one is the last one when this says so.
+    pub goes_on: &'a mut dyn FnMut(u32) -> bool,
 }
 
 /// FNV-1a over words, lowest byte first.
@@ -52,18 +76,18 @@ impl<G: Grid> Driver<G> {
         self.grid.control_read(store::ROWS) as usize
     }
 
-    /// Train on `set` for so many epochs with one start; the store has room for it. It is sent if the store holds something else.
-    /// The steps of the outcome are those of all epochs.
+    /// Whether the store can play the batches of each epoch in an order of its own.
+    pub fn store_permutes(&mut self) -> bool {
+        self.grid.control_read(store::PERMUTES) == 1
+    }
+
+    /// Train on `set` with one start; the store has room for it. It is sent if the store holds something else. The steps of the outcome are those
+    /// of all epochs that were played, whose number is the second value.
     ///
     /// # Errors
     /// As [`Driver::run`].
-    pub fn play(
-        &mut self,
-        set: &SampleSet,
-        epochs: u32,
-        load_model: Option<&Words>,
-        emit_model: bool,
-    ) -> Result<Outcome, Stuck> {
+    pub fn play(&mut self, set: &SampleSet, play: Play<'_>) -> Result<(Outcome, u32), Stuck> {
+        let Play { epochs, key, load_model, emit_model, goes_on } = play;
         self.check()?;
         if self.grid.control_read(store::TAG) != set.tag {
             self.fill(set)?;
@@ -71,18 +95,38 @@ impl<G: Grid> Driver<G> {
         if load_model.is_some() {
             self.run(Run { load_model, steps: &[], emit_model: false })?;
         }
-        for (register, value) in
-            [(store::RECORDS, set.records), (store::EPOCHS, epochs), (store::MODE, Mode::Play as u32)]
-        {
+        let order = key.map(|key| [(store::KEY, key), (store::BATCH_ROWS, set.rows.len() as u32 / set.records)]);
+        let mode = if order.is_some() { Mode::Permuted } else { Mode::Play };
+        let more = [(store::RECORDS, set.records), (store::EPOCHS, epochs), (store::MODE, mode as u32)];
+        for (register, value) in order.into_iter().flatten().chain(more) {
             self.grid.control_write(register, value);
         }
-        let steps = set.records * epochs;
-        start(&mut self.grid, steps * self.image.tiles, 0, emit_model);
+        start(&mut self.grid, set.records * epochs * self.image.tiles, 0, emit_model);
         let mut raw = Vec::new();
-        self.watch(&mut raw)?;
-        let (expected, patience) = (self.expected(steps as usize, emit_model), self.patience());
+        let played = self.watch(epochs, goes_on, &mut raw)?;
+        let (stopped, steps) = (played < epochs, (set.records * played) as usize);
+        let (expected, patience) = (self.expected(steps, emit_model && !stopped), self.patience());
         exchange(&mut self.grid, &mut self.streams, &mut || None, expected, patience, &mut raw)?;
-        self.conclude(steps as usize, emit_model, raw)
+        let outcome =
+            if stopped { self.leave(steps, emit_model, raw)? } else { self.conclude(steps, emit_model, raw)? };
+        Ok((outcome, played))
+    }
+
+    /// The end of a run that waits for more steps than the store has played: it is aborted when its last step is over, and the weights are taken from
+    /// the pads (docs/machine.md, section 6).
+    fn leave(&mut self, steps: usize, emit_model: bool, raw: Vec<i64>) -> Result<Outcome, Stuck> {
+        let begun = self.grid.control_read(registers::CYCLES_LOW);
+        let over = self.patience() as u32;
+        while self.grid.control_read(registers::CYCLES_LOW).wrapping_sub(begun) < over && self.grid.failure().is_none()
+        {
+        }
+        let stopped = self.result(steps, false, raw);
+        self.grid.control_write(registers::CONTROL, registers::ABORT);
+        // It is at rest when that has been read.
+        self.grid.control_read(registers::CONTROL);
+        let weights = Run { load_model: None, steps: &[], emit_model };
+        let model = if emit_model { self.run(weights)? } else { Outcome::default() };
+        Ok(Outcome { raw: [stopped.raw, model.raw].concat(), model: model.model, ..stopped })
     }
 
     /// Send a set.
@@ -103,14 +147,18 @@ impl<G: Grid> Driver<G> {
         Ok(())
     }
 
-    /// Wait until the store has played all beats.
-    fn watch(&mut self, raw: &mut Vec<i64>) -> Result<(), Stuck> {
-        let (mut idle, mut seen) = (0, None);
+    /// Wait until the store has played all beats; of how many epochs.
+    fn watch(&mut self, epochs: u32, goes_on: &mut dyn FnMut(u32) -> bool, raw: &mut Vec<i64>) -> Result<u32, Stuck> {
+        let (mut idle, mut seen, mut stops) = (0, None, false);
         while self.grid.control_read(store::MODE) != Mode::Pass as u32 {
             let now = [store::EPOCHS_LEFT, store::RECORDS_LEFT].map(|register| self.grid.control_read(register));
             let words = self.streams.cycle(&mut self.grid).output;
             idle = if !words.is_empty() || seen != Some(now) { 0 } else { idle + 1 };
             seen = Some(now);
+            if !goes_on(epochs.saturating_sub(now[0])) && !stops {
+                self.grid.control_write(store::EPOCHS_LEFT, 0);
+                stops = true;
+            }
             raw.extend(words);
             if idle > self.patience() {
                 return Err(Stuck(format!(
@@ -119,6 +167,6 @@ impl<G: Grid> Driver<G> {
                 )));
             }
         }
-        Ok(())
+        Ok(if stops { epochs.saturating_sub(self.grid.control_read(store::EPOCHS_LEFT)) } else { epochs })
     }
 }

@@ -166,7 +166,9 @@ impl<W: Wire> Grid for LinkedGrid<W> {
             }
             match (address, data) {
                 (store::MODE, data) if data == Mode::Fill as u32 => grid.link.phase(Phase::Upload)?,
-                (store::MODE, data) if data == Mode::Play as u32 => grid.link.phase(Phase::Play)?,
+                (store::MODE, data) if data == Mode::Play as u32 || data == Mode::Permuted as u32 => {
+                    grid.link.phase(Phase::Play)?;
+                }
                 (store::TAG, _) => grid.link.phase(Phase::Talk)?,
                 _ => {}
             }

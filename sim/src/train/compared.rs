@@ -8,7 +8,7 @@
 //! go in one stream, which gives the cycle count that counts.
 
 use crate::clipped::Clipped;
-use crate::train::engine::{Comparison, Engine, EngineError, Model, Run, Step};
+use crate::train::engine::{Comparison, Engine, EngineError, Epochs, GoesOn, Model, Run, Step, one_by_one};
 
 /// Two engines side by side; answers as the lower one does.
 pub struct Compared {
@@ -50,6 +50,12 @@ impl Compared {
     ) -> Result<Run, EngineError> {
         let reference = go(self.reference.as_mut())?;
         let run = go(self.lower.as_mut())?;
+        self.compare(first, count, &reference, &run);
+        Ok(run)
+    }
+
+    /// Compare what both did, and the weights that they have now.
+    fn compare(&mut self, first: u64, count: u64, reference: &Run, run: &Run) {
         let tensor = self.prediction.clone();
         for (n, (found, expected)) in run.predictions.iter().zip(&reference.predictions).enumerate() {
             self.comparison.words_of(&tensor, first + n as u64, found, expected);
@@ -68,7 +74,6 @@ impl Compared {
                 format!("steps {first} to {last} took {found} cycles instead of {expected} ({})", self.comparison.with)
             });
         }
-        Ok(run)
     }
 }
 
@@ -93,17 +98,22 @@ impl Engine for Compared {
         self.both(first, steps.len() as u64, &|engine| engine.run(steps))
     }
 
-    fn run_epochs(&mut self, steps: &[Step], epochs: usize) -> Result<Run, EngineError> {
+    /// The lower engine says how many epochs there are; the reference does as many.
+    fn run_epochs(
+        &mut self,
+        steps: &[Step],
+        epochs: Epochs,
+        goes_on: &mut GoesOn<'_>,
+    ) -> Result<(Run, usize), EngineError> {
         if self.every_update {
-            let mut all = Run::default();
-            for _ in 0..epochs {
-                all.add(self.run(steps)?);
-            }
-            return Ok(all);
+            return one_by_one(epochs, goes_on, |epoch| self.run(&epochs.steps(epoch, steps)));
         }
-        let (first, count) = (self.steps_done, (steps.len() * epochs) as u64);
+        let (run, done) = self.lower.run_epochs(steps, epochs, goes_on)?;
+        let (reference, _) = self.reference.run_epochs(steps, Epochs { count: done, ..epochs }, &mut |_| true)?;
+        let count = (steps.len() * done) as u64;
+        self.compare(self.steps_done, count, &reference, &run);
         self.steps_done += count;
-        self.both(first, count, &|engine| engine.run_epochs(steps, epochs))
+        Ok((run, done))
     }
 
     fn model(&self) -> Model {

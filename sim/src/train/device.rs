@@ -1,11 +1,11 @@
 //! A clocked grid as an engine: words in, words out, cycles counted.
 
 use crate::array::Array;
-use crate::driver::played::SampleSet;
+use crate::driver::played::{Play, SampleSet};
 use crate::driver::shares::Share;
 use crate::driver::{Driver, Outcome, Run as DriverRun, Stuck, Words};
 use crate::grid::{Grid, Stalls};
-use crate::train::engine::{Engine, EngineError, Model, Run, Signature, Step};
+use crate::train::engine::{Engine, EngineError, Epochs, GoesOn, Model, Run, Signature, Step, one_by_one};
 use arch::Image;
 use arch::number::{quantise, to_f64};
 use arch::store::COUNT_BITS;
@@ -79,23 +79,30 @@ impl<G: Grid> Engine for Device<G> {
         self.finished(outcome)
     }
 
-    fn run_epochs(&mut self, steps: &[Step], epochs: usize) -> Result<Run, EngineError> {
+    fn run_epochs(
+        &mut self,
+        steps: &[Step],
+        epochs: Epochs,
+        goes_on: &mut GoesOn<'_>,
+    ) -> Result<(Run, usize), EngineError> {
         let rows = self.driver.store_rows();
-        let pack = || steps.iter().map(|step| self.pack(step)).collect::<Vec<Words>>();
-        let set = if rows > 0 { SampleSet::new(self.driver.image(), &pack()) } else { None };
-        let counts = steps.len() as u64 * epochs as u64 * u64::from(self.driver.image().tiles) <= u32::MAX.into()
-            && epochs < 1 << COUNT_BITS;
-        let Some(set) = set.filter(|set| set.rows() <= rows && counts) else {
-            let mut all = Run::default();
-            for _ in 0..epochs {
-                all.add(self.run(steps)?);
-            }
-            return Ok(all);
+        let pack = |steps: &[Step]| steps.iter().map(|step| self.pack(step)).collect::<Vec<Words>>();
+        let set = if rows > 0 { SampleSet::new(self.driver.image(), &pack(steps)) } else { None };
+        let Some(set) = set.filter(|set| set.batches_in(rows) > 0) else {
+            return one_by_one(epochs, goes_on, |epoch| self.run(&epochs.steps(epoch, steps)));
         };
-        self.stale |= self.driver.take_over();
-        let emit_model = self.emits_model();
-        let outcome = self.driver.play(&set, epochs as u32, self.stale.then_some(&self.model), emit_model);
-        self.finished(outcome)
+        let counts = steps.len() as u64 * epochs.count as u64 * u64::from(self.driver.image().tiles) <= u32::MAX.into()
+            && epochs.count < 1 << COUNT_BITS;
+        let stays = epochs.again && (epochs.key.is_none() || self.driver.store_permutes());
+        if stays && counts && set.rows() <= rows {
+            return self.play(&set, epochs, true, goes_on);
+        }
+        // What does not stay is sent in every epoch, through the store if it is shorter there.
+        let most = set.batches_in(rows);
+        one_by_one(epochs, goes_on, |epoch| {
+            let steps = epochs.steps(epoch, steps);
+            if set.is_packed() { self.run_in_parts(&steps, most) } else { self.run(&steps) }
+        })
     }
 
     fn model(&self) -> Model {
@@ -135,6 +142,37 @@ impl Device<Array> {
 }
 
 impl<G: Grid> Device<G> {
+    /// Play a set from the store, and take the weights if they are `wanted`.
+    fn play(
+        &mut self,
+        set: &SampleSet,
+        epochs: Epochs,
+        wanted: bool,
+        goes_on: &mut GoesOn<'_>,
+    ) -> Result<(Run, usize), EngineError> {
+        self.stale |= self.driver.take_over();
+        let emit_model = wanted && self.emits_model();
+        let load_model = self.stale.then_some(&self.model);
+        let goes_on = &mut |done: u32| goes_on(done as usize);
+        let Epochs { count, key, .. } = epochs;
+        let play = Play { epochs: count as u32, key, load_model, emit_model, goes_on };
+        let (outcome, done) = self.driver.play(set, play).map_or_else(|stuck| (Err(stuck), 0), |(o, n)| (Ok(o), n));
+        Ok((self.finished(outcome)?, done as usize))
+    }
+
+    /// Fill the store with at most so many batches and play them, until all have been played once. The weights stay on the grid.
+    fn run_in_parts(&mut self, steps: &[Step], most: usize) -> Result<Run, EngineError> {
+        let mut all = Run::default();
+        let once = Epochs { count: 1, key: None, again: false };
+        for (n, part) in steps.chunks(most).enumerate() {
+            let words: Vec<Words> = part.iter().map(|step| self.pack(step)).collect();
+            let set = SampleSet::new(self.driver.image(), &words).expect("a part of a set is a set");
+            let last = (n + 1) * most >= steps.len();
+            all.add(self.play(&set, once, last, &mut |_| true)?.0);
+        }
+        Ok(all)
+    }
+
     /// The weights are these.
     fn keep(&mut self, model: &Words) {
         for (tensor, words) in model.iter().enumerate() {

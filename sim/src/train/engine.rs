@@ -1,9 +1,11 @@
 //! Something that runs a training step on samples: the reals, fixed-point words, the array, the RTL.
 
 use crate::clipped::Clipped;
+use arch::store::order::{Permutation, key_of_epoch};
 use compiler::ranges::Ranges;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Weights by tensor name, row-major.
@@ -126,6 +128,29 @@ impl Comparison {
     }
 }
 
+/// Epochs of the same steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Epochs {
+    /// How many.
+    pub count: usize,
+    /// The key of the first one's order, if each has one of its own ([`arch::store::order`]).
+    pub key: Option<u32>,
+    /// Whether the same steps come again, in these epochs or in later ones.
+    pub again: bool,
+}
+
+impl Epochs {
+    /// The steps of an epoch, the first of which is 0, in its order.
+    pub fn steps<'a>(&self, epoch: usize, steps: &'a [Step]) -> Cow<'a, [Step]> {
+        let Some(key) = self.key else { return Cow::Borrowed(steps) };
+        let (count, key) = (steps.len() as u32, key_of_epoch(key, epoch as u32));
+        Cow::Owned((0..count).map(|n| steps[Permutation::new(count, key).place(n) as usize].clone()).collect())
+    }
+}
+
+/// Told how many epochs are done, while they are; whether to go on with the next one.
+pub type GoesOn<'a> = dyn FnMut(usize) -> bool + 'a;
+
 /// Why an engine stopped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
@@ -143,6 +168,21 @@ pub enum EngineError {
     Device(String),
 }
 
+/// Run epochs, each with a start of its own.
+pub(super) fn one_by_one(
+    epochs: Epochs,
+    goes_on: &mut GoesOn<'_>,
+    mut run: impl FnMut(usize) -> Result<Run, EngineError>,
+) -> Result<(Run, usize), EngineError> {
+    let mut all = Run::default();
+    let mut done = 0;
+    while done < epochs.count && (done == 0 || goes_on(done)) {
+        all.add(run(done)?);
+        done += 1;
+    }
+    Ok((all, done))
+}
+
 /// One program on one engine.
 pub trait Engine {
     /// Give it these weights.
@@ -154,16 +194,18 @@ pub trait Engine {
     /// When it cannot go on.
     fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError>;
 
-    /// Run these steps, one epoch after the other. An engine with a sample store is sent them once.
+    /// Run these steps, one epoch after the other, until `goes_on` ends it; how many epochs that was. An engine with a sample store is
+    /// sent them once.
     ///
     /// # Errors
     /// When it cannot go on.
-    fn run_epochs(&mut self, steps: &[Step], epochs: usize) -> Result<Run, EngineError> {
-        let mut all = Run::default();
-        for _ in 0..epochs {
-            all.add(self.run(steps)?);
-        }
-        Ok(all)
+    fn run_epochs(
+        &mut self,
+        steps: &[Step],
+        epochs: Epochs,
+        goes_on: &mut GoesOn<'_>,
+    ) -> Result<(Run, usize), EngineError> {
+        one_by_one(epochs, goes_on, |epoch| self.run(&epochs.steps(epoch, steps)))
     }
 
     /// The weights it has now.

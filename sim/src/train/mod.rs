@@ -26,8 +26,9 @@ pub mod reals;
 pub mod settings;
 pub mod words;
 
-use crate::data::split::{epoch_order, generator, purpose, unit};
-use engine::{Comparison, Engine, EngineError, Model, Run, Signature, Step};
+use crate::data::split::{epoch_order, generator, order_key, purpose, unit};
+use arch::store::order::key_of_epoch;
+use engine::{Comparison, Engine, EngineError, Epochs, GoesOn, Model, Run, Signature, Step};
 use rate::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,11 +124,18 @@ pub fn train(
     after_epoch: &mut AfterEpoch<'_>,
 ) -> Result<Trained, EngineError> {
     let trained = Trained { model: start.clone(), ..Trained::default() };
-    resume(engines, steps, schedule, 0, trained, 1, after_epoch)
+    resume(engines, steps, schedule, (0, trained), &mut Looks { every: 1, goes_on: &mut |_| true }, after_epoch)
 }
 
-/// Go on with a training of which `done` epochs have given `trained`: the same words as without the break. Where every epoch sends the
-/// same steps, the weights are looked at after every so many epochs, and after the last one; otherwise after each.
+/// How often somebody looks at a training.
+pub struct Looks<'a> {
+    /// At its weights, after every so many epochs, and after the last one. At least 1; where epochs have different steps, after each.
+    pub every: usize,
+    /// At how many of those are done, where an engine can say; the training ends after the present epoch when this says so.
+    pub goes_on: &'a mut GoesOn<'a>,
+}
+
+/// Go on with a training of which `done` epochs have given `trained`: the same words as without the break.
 ///
 /// # Errors
 /// What an engine or `after_epoch` reports.
@@ -135,16 +143,18 @@ pub fn resume(
     engines: &mut Engines,
     steps: &[Step],
     schedule: &Schedule,
-    done: usize,
-    mut trained: Trained,
-    every: usize,
+    (done, mut trained): (usize, Trained),
+    looks: &mut Looks<'_>,
     after_epoch: &mut AfterEpoch<'_>,
 ) -> Result<Trained, EngineError> {
     engines.full.load(&trained.model);
-    let again = schedule.order != Order::Shuffled && schedule.rate.is_none() && engines.rest.is_none();
+    let shuffled = schedule.order == Order::Shuffled;
+    let key = (schedule.order == Order::Permuted).then(|| order_key(schedule.seed));
+    // What is the same in every epoch but for the order of the batches may be sent once.
+    let again = !shuffled && schedule.rate.is_none() && engines.rest.is_none();
     let mut epoch = done;
     while epoch < schedule.epochs {
-        let order = epoch_order(steps.len(), schedule.order == Order::Shuffled, schedule.seed, epoch);
+        let order = epoch_order(steps.len(), shuffled, schedule.seed, epoch);
         let (full, rest) = order.split_at(order.len() - schedule.left_over(order.len()));
         let mut batches: Vec<Step> = full.chunks(schedule.batch).map(|batch| gather(steps, batch)).collect();
         let per_epoch = order.len().div_ceil(schedule.batch);
@@ -153,10 +163,17 @@ pub fn resume(
                 field.fill(rate.at(epoch * per_epoch + number, per_epoch, schedule.epochs));
             }
         };
-        batches.iter_mut().enumerate().for_each(|(number, batch)| pace(batch, number));
-        let epochs = if again { every.min(schedule.epochs - epoch) } else { 1 };
+        let count = if again { looks.every.min(schedule.epochs - epoch) } else { 1 };
+        let mut all = Epochs { count, key: key.map(|key| key_of_epoch(key, epoch as u32)), again };
+        let mut epochs = 1;
+        if !again {
+            batches = all.steps(0, &batches).into_owned();
+            all.key = None;
+            batches.iter_mut().enumerate().for_each(|(number, batch)| pace(batch, number));
+        }
         if !batches.is_empty() {
-            let run = if again { engines.full.run_epochs(&batches, epochs)? } else { engines.full.run(&batches)? };
+            let (run, done) = engines.full.run_epochs(&batches, all, &mut |done| (looks.goes_on)(epoch + done))?;
+            epochs = done;
             advance(&mut trained, engines.full.as_ref(), &run);
         }
         trained.samples += (epochs * full.len()) as u64;
@@ -317,7 +334,7 @@ mod tests {
     #[test]
     fn epochs_differ_in_their_order_where_they_are_shuffled() {
         let steps: Vec<Step> = (0..20).map(|n| vec![vec![f64::from(n)]]).collect();
-        for (order, orders) in [(Order::Shuffled, 9), (Order::Rows, 1)] {
+        for (order, orders) in [(Order::Shuffled, 9), (Order::Permuted, 9), (Order::Rows, 1)] {
             let seen = Rc::new(RefCell::new(Vec::new()));
             let recorder = || Box::new(Recorder(Rc::clone(&seen)));
             let mut engines = Engines { full: recorder(), rest: None, predict: recorder() };
@@ -336,6 +353,29 @@ mod tests {
                 seen.iter().map(|run| run.iter().map(|sample| sample.to_bits()).collect()).collect();
             assert_eq!(different.len(), orders, "{order:?}");
         }
+    }
+
+    /// A training that is resumed has the orders that it would have had, whether a start is an epoch or many; a batch stays together.
+    #[test]
+    fn orders_go_on_where_they_were() {
+        let steps: Vec<Step> = (0..21).map(|n| vec![vec![f64::from(n)]]).collect();
+        let trained = |done: usize, every: usize| {
+            let seen = Rc::new(RefCell::new(Vec::new()));
+            let recorder = || Box::new(Recorder(Rc::clone(&seen)));
+            let mut engines = Engines { full: recorder(), rest: None, predict: recorder() };
+            let (reduction, order) = (Reduction::Mean, Order::Permuted);
+            let schedule = Schedule { epochs: 6, batch: 2, reduction, order, seed: 3, rate: None };
+            let looks = &mut Looks { every, goes_on: &mut |_| true };
+            let begun = (done, Trained::default());
+            resume(&mut engines, &steps, &schedule, begun, looks, &mut |_, _, _| Ok(ControlFlow::Continue(())))
+                .unwrap();
+            seen.take()
+        };
+        let all = trained(0, 1);
+        assert_eq!((all.len(), all[0].len()), (6, 10));
+        assert_eq!(trained(0, 6), all);
+        assert_eq!(trained(2, 3), all[2..]);
+        assert!(all.iter().flatten().all(|&first| first % 2.0 == 0.0 && first < 20.0), "{all:?}");
     }
 
     #[test]

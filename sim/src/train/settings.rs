@@ -210,6 +210,8 @@ pub enum Order {
     /// Rows that train are drawn once, and have the same order in every epoch, as in a store that is read again and again.
     #[default]
     Store,
+    /// Rows that train are drawn once, and their batches have another order in every epoch, which a store computes by itself.
+    Permuted,
 }
 
 /// How gradients change weights.

@@ -38,8 +38,7 @@ fn facts() -> shell::Board<'static> {
         leds: 4,
         lit_by_one: true,
         pressed_is_one: true,
-        store_rows: 0,
-        sdram: None,
+        store: None,
     }
 }
 

@@ -4,13 +4,15 @@ use crate::logistic::{ALL, climb};
 use crate::{made_up, tiles};
 use arch::link::{self, Command, Size};
 use arch::machine::{Machine, MachineSpec};
-use arch::store::{self, Mode, Pattern};
+use arch::store::order::{Permutation, key_of_epoch};
+use arch::store::{self, BEATS_BITS, Mode, Pattern, WIDTH_BITS};
 use arch::tools::Toolbox;
 use arch::{Image, registers};
 use compiler::canonical::{Batch, Keep, Options, Reduction};
 use hdl::shell;
+use hdl::store::Store;
 use sim::array::Array;
-use sim::driver::played::SampleSet;
+use sim::driver::played::{Play, SampleSet};
 use sim::driver::{Driver, Outcome, Run};
 use sim::grid::{CycleResult, Grid, Lockstep, Stalls};
 use sim::ladder::Climb;
@@ -21,7 +23,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-const EPOCHS: usize = 3;
+const EPOCHS: u32 = 3;
 const ROWS: u32 = 100;
 
 /// Weights at the end and nothing else, as in a training.
@@ -42,26 +44,49 @@ fn model(machine: &Machine, rows: u32) -> Stored<Array> {
 }
 
 fn hardware(machine: &Machine, rows: u32) -> GridDevice {
-    let rtl = hdl::store::stored(machine, rows);
+    let rtl = hdl::store::stored(machine, &Store::of_rows(rows));
     let library = Library::build(&rtl, &verilator::Options::default()).unwrap_or_else(|error| panic!("{error}"));
     GridDevice::new(&library, machine)
 }
 
+/// The key of orders of their own, and none.
+const KEYS: [Option<u32>; 2] = [None, Some(0x3141_5926)];
+
 /// All epochs, sent one after the other to a grid without a store.
-fn sent(climb: &Climb, batches: usize) -> Outcome {
+fn sent_in_order(climb: &Climb, batches: usize, epochs: u32, key: Option<u32>) -> Outcome {
     let run = climb.first_steps(batches);
-    let steps: Vec<_> = (0..EPOCHS).flat_map(|_| run.steps.to_vec()).collect();
+    let order = |epoch: u32| -> Vec<usize> {
+        let Some(key) = key else { return (0..batches).collect() };
+        let order = Permutation::new(batches as u32, key_of_epoch(key, epoch));
+        (0..batches as u32).map(|n| order.place(n) as usize).collect()
+    };
+    let steps: Vec<_> = (0..epochs).flat_map(order).map(|batch| run.steps[batch].clone()).collect();
     let mut driver = Driver::new(Array::new(&climb.image().machine), climb.image().clone(), Stalls::none());
     driver.run(Run { steps: &steps, emit_model: true, ..run }).unwrap()
 }
 
-/// The same from a store.
-fn played<G: Grid>(climb: &Climb, batches: usize, grid: G, stalls: Stalls) -> Outcome {
+fn sent(climb: &Climb, batches: usize) -> Outcome {
+    sent_in_order(climb, batches, EPOCHS, None)
+}
+
+/// The same from a store; `goes_on` may end it.
+fn played_while<G: Grid>(
+    climb: &Climb,
+    (batches, epochs): (usize, u32),
+    key: Option<u32>,
+    (grid, stalls): (G, Stalls),
+    goes_on: &mut dyn FnMut(u32) -> bool,
+) -> (Outcome, u32) {
     let run = climb.first_steps(batches);
     let set = SampleSet::new(climb.image(), run.steps).unwrap();
     let mut driver = Driver::new(grid, climb.image().clone(), stalls);
     assert!(set.rows() <= driver.store_rows());
-    driver.play(&set, EPOCHS as u32, run.load_model, true).unwrap()
+    let play = Play { epochs, key, load_model: run.load_model, emit_model: true, goes_on };
+    driver.play(&set, play).unwrap()
+}
+
+fn played<G: Grid>(climb: &Climb, batches: usize, grid: G, stalls: Stalls) -> Outcome {
+    played_while(climb, (batches, EPOCHS), None, (grid, stalls), &mut |_| true).0
 }
 
 /// Grids with beats of eight words, of six, which is no power of two, and of one; with and without words after each step.
@@ -80,12 +105,13 @@ fn hardware_and_model_play_alike() {
 /// The hardware against its model, from the store, and what comes out against the same batches sent.
 fn plays_alike(climb: &Climb, batches: usize) {
     let machine = &climb.image().machine;
-    let expected = sent(climb, batches);
-    for stalls in [Stalls::none(), Stalls::seeded(5, 30, 40)] {
+    for (key, stalls) in KEYS.into_iter().flat_map(|key| [Stalls::none(), Stalls::seeded(5, 30, 40)].map(|s| (key, s)))
+    {
+        let expected = sent_in_order(climb, batches, EPOCHS, key);
         let mut both = Lockstep::new(model(machine, ROWS), hardware(machine, ROWS));
-        let outcome = played(climb, batches, &mut both, stalls);
+        let (outcome, _) = played_while(climb, (batches, EPOCHS), key, (&mut both, stalls), &mut |_| true);
         assert!(both.mismatch().is_none(), "{machine}: {}", both.mismatch().unwrap());
-        assert_eq!((outcome.raw, outcome.model), (expected.raw.clone(), expected.model.clone()), "{machine}");
+        assert_eq!((outcome.raw, outcome.model), (expected.raw, expected.model), "{machine}, key {key:x?}");
     }
 }
 
@@ -101,6 +127,92 @@ fn words_of_several_lanes_are_played_to_all_of_them() {
     plays_alike(&climb, batches);
 }
 
+/// A training that is told to stop ends with the epoch that is played; the weights are those of as many epochs, and the next training finds its
+/// samples. The orders of its epochs go on where they were.
+#[test]
+fn a_training_stops_after_an_epoch() {
+    for (options, batches) in [(&TRAINING, 7), (&ALL, 5)] {
+        let climb = climb(&spec(2, 4, 16, 8), batches, options);
+        let machine = &climb.image().machine;
+        let mut both = Lockstep::new(model(machine, ROWS), hardware(machine, ROWS));
+        for key in KEYS {
+            let (mut heard, mut stops) = (Vec::new(), false);
+            let mut after_two = |done: u32| {
+                heard.push(done);
+                stops |= done >= 2;
+                !stops
+            };
+            let (outcome, epochs) =
+                played_while(&climb, (batches, 1000), key, (&mut both, Stalls::none()), &mut after_two);
+            assert!((3..6).contains(&epochs), "{epochs}");
+            assert!(heard.is_sorted() && heard[0] == 0 && heard.contains(&1), "{heard:?}");
+            let expected = sent_in_order(&climb, batches, epochs, key);
+            assert_eq!((outcome.raw, outcome.model), (expected.raw, expected.model), "key {key:x?}");
+            assert_eq!(both.control_read(registers::CONTROL) & registers::BUSY, 0);
+        }
+        assert_eq!(played(&climb, batches, &mut both, Stalls::none()).model, sent(&climb, batches).model);
+        assert!(both.mismatch().is_none(), "{}", both.mismatch().unwrap());
+    }
+}
+
+/// One batch has one order; of many, those are found whose number needs another way through the network. A batch has one row or many, and the place
+/// after each is asked for as late as it is or earlier.
+#[test]
+fn batches_begin_where_their_order_says() {
+    let machine = Machine::try_from(spec(1, 2, 16, 2)).unwrap();
+    let (rows, epochs, key) = (1100, 3, 0xfeed_beef);
+    let mut both = Lockstep::new(model(&machine, rows), hardware(&machine, rows));
+    both.control_write(store::MODE, Mode::Fill as u32);
+    let mut filled = 0;
+    while filled < rows {
+        filled += u32::from(both.cycle(Some(&[i64::from(filled), 0]), true).input_taken);
+    }
+    for (records, batch_rows) in [(1, 1), (1, 3), (2, 2), (3, 5), (33, 1), (64, 17), (65, 16), (1100, 1), (5, 220)] {
+        // A grid without a program takes nothing: what is played is read by the row that comes next.
+        for (register, value) in [
+            (store::PATTERN, batch_rows | 1 << BEATS_BITS | 1 << (BEATS_BITS + WIDTH_BITS + 1)),
+            (store::RECORDS, records),
+            (store::EPOCHS, epochs),
+            (store::KEY, key),
+            (store::BATCH_ROWS, batch_rows),
+            (store::MODE, Mode::Permuted as u32),
+        ] {
+            both.control_write(register, value);
+        }
+        assert_eq!(both.control_read(store::MODE), Mode::Play as u32);
+        assert_eq!(
+            [store::KEY, store::BATCH_ROWS, store::PERMUTES].map(|at| both.control_read(at)),
+            [key, batch_rows, 1]
+        );
+        for _ in 0..100 {
+            both.cycle(None, true);
+        }
+        // The queue holds eight beats, each of them a row; of shorter batches both say the same.
+        if batch_rows > 8 {
+            let first = Permutation::new(records, key).place(0) * batch_rows;
+            assert_eq!(both.control_read(store::ROW), first + 8, "{records} of {batch_rows}");
+        }
+        both.control_write(registers::CONTROL, registers::ABORT);
+    }
+    assert!(both.mismatch().is_none(), "{}", both.mismatch().unwrap());
+}
+
+/// A store that was made without that plays in one order, and says so.
+#[test]
+fn a_store_may_have_one_order_only() {
+    let machine = Machine::try_from(spec(1, 2, 16, 2)).unwrap();
+    let rtl = hdl::store::stored(&machine, &Store { permutes: false, ..Store::of_rows(3) });
+    assert!(!rtl.verilog.contains("store_order"));
+    let library = Library::build(&rtl, &verilator::Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let mut grid = GridDevice::new(&library, &machine);
+    for (register, value) in
+        [(store::RECORDS, 1), (store::EPOCHS, 1), (store::KEY, 5), (store::MODE, Mode::Permuted as u32)]
+    {
+        grid.control_write(register, value);
+    }
+    assert_eq!([store::MODE, store::KEY, store::PERMUTES].map(|at| grid.control_read(at)), [Mode::Pass as u32, 0, 0]);
+}
+
 /// What is loaded and what came out has to be the same, too, where a batch has several samples, whose words lie packed.
 #[test]
 fn batches_are_records() {
@@ -114,7 +226,8 @@ fn batches_are_records() {
 /// The grid is fed as fast as it takes: a run from the store is no longer than one whose beats are always there.
 #[test]
 fn the_grid_never_waits_for_the_store() {
-    for (spec, batches) in [(spec(2, 4, 16, 8), 7), (spec(1, 2, 16, 1), 2)] {
+    let shapes = [(spec(2, 4, 16, 8), 7), (spec(1, 2, 16, 1), 2)];
+    for ((spec, batches), key) in shapes.into_iter().flat_map(|shape| KEYS.map(|key| (shape.clone(), key))) {
         let climb = climb(&spec, batches, &TRAINING);
         let machine = &climb.image().machine;
         let run = climb.first_steps(batches);
@@ -122,9 +235,11 @@ fn the_grid_never_waits_for_the_store() {
         let mut driver = Driver::new(Array::new(machine), climb.image().clone(), Stalls::none());
         driver.run(Run { steps: &[], emit_model: false, ..run }).unwrap();
         let expected = driver.run(Run { load_model: None, steps: &steps, emit_model: true }).unwrap();
-        let outcome = played(&climb, batches, model(machine, ROWS), Stalls::none());
-        // While it is asked for its state, no word leaves.
-        assert!(outcome.cycles <= expected.cycles + 8, "{machine}: {} of {}", outcome.cycles, expected.cycles);
+        let stored = (model(machine, ROWS), Stalls::none());
+        let (outcome, _) = played_while(&climb, (batches, EPOCHS), key, stored, &mut |_| true);
+        // While it is asked for its state, no word leaves. The first place of an order takes the network once or twice, and its product.
+        let more = 8 + if key.is_some() { 2 * 7 + 5 } else { 0 };
+        assert!(outcome.cycles <= expected.cycles + more, "{machine}: {} of {}", outcome.cycles, expected.cycles);
     }
 }
 
@@ -178,8 +293,6 @@ fn a_full_store_takes_no_more() {
     both.control_write(store::MODE, Mode::Fill as u32);
     let taken = (0..10).filter(|&n| both.cycle(Some(&[n, -n]), true).input_taken).count();
     assert_eq!((taken, both.control_read(store::ROW), both.control_read(store::ROWS)), (3, 3, 3));
-    both.control_write(store::MODE, 3);
-    assert_eq!(both.control_read(store::MODE), Mode::Pass as u32, "there is no such mode");
     assert!(both.mismatch().is_none(), "{}", both.mismatch().unwrap());
 }
 
@@ -287,7 +400,7 @@ fn the_store_lints_clean() {
         [(spec(2, 4, 16, 8), 1000), (spec(2, 3, 24, 6), 256), (spec(1, 1, 8, 1), 300), (spec(1, 2, 32, 2), 2048)]
     {
         let machine = Machine::try_from(spec).unwrap();
-        let facts = shell::Board {
+        let facts = |store| shell::Board {
             pll: None,
             pin_hz: 4_000_000,
             grid_hz: 4_000_000,
@@ -296,13 +409,35 @@ fn the_store_lints_clean() {
             leds: 3,
             lit_by_one: true,
             pressed_is_one: true,
-            store_rows: rows,
-            sdram: None,
+            store: Some(store),
         };
-        for rtl in [hdl::store::stored(&machine, rows), shell::board(&machine, &facts).unwrap()] {
+        for permutes in [false, true] {
+            let store = Store { permutes, ..Store::of_rows(rows) };
+            let rtl = shell::board(&machine, &facts(store)).unwrap();
             verilator::lint(&rtl, hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{error}"));
         }
     }
+}
+
+/// Memories of 256 kbit have one shape, so a store in them consists of banks of 16,384 rows, one after the other: the last batches lie in the second one,
+/// whose rows are those that the model has.
+#[test]
+fn large_memories_keep_the_rows_of_small_ones() {
+    let climb = climb(&spec(1, 1, 8, 1), 5, &TRAINING);
+    let machine = &climb.image().machine;
+    let run = climb.first_steps(5);
+    let rows = SampleSet::new(climb.image(), run.steps).unwrap().rows() / 5;
+    let steps: Vec<_> = run.steps.iter().cycle().take((1 << 14) / rows + 5).cloned().collect();
+    let set = SampleSet::new(climb.image(), &steps).unwrap();
+    let store = Store { large: true, ..Store::of_rows(1 << 15) };
+    assert!(set.rows() > 1 << 14);
+    let rtl = hdl::store::stored(machine, &store);
+    let library = Library::build(&rtl, &verilator::Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let mut both = Lockstep::new(model(machine, store.rows), GridDevice::new(&library, machine));
+    let mut driver = Driver::new(&mut both, climb.image().clone(), Stalls::none());
+    let (key, load_model) = (None, run.load_model);
+    driver.play(&set, Play { epochs: 1, key, load_model, emit_model: true, goes_on: &mut |_| true }).unwrap();
+    assert!(both.mismatch().is_none(), "{}", both.mismatch().unwrap());
 }
 
 /// Nothing to send, nothing to keep.

@@ -26,6 +26,7 @@ use crate::failure::Failure;
 use crate::functions::Function;
 use crate::progress::Progress;
 use crate::project::Project;
+use crate::project::store::StoreNeeds;
 use crate::report::Report;
 use crate::report::fates::Fates;
 use crate::subject::Subject;
@@ -55,8 +56,8 @@ pub struct Built {
     pub files: Files,
     /// What it costs.
     pub report: Report,
-    /// Rows of a sample store that the training takes; not for samples that are made up.
-    pub needed_rows: Option<u64>,
+    /// What the training asks of a sample store; rows not for samples that are made up.
+    pub needs: StoreNeeds,
 }
 
 impl Built {
@@ -102,8 +103,9 @@ fn training(project: &Project, design: &Design, progress: &dyn Progress) -> Resu
         add("train_rest", rest, program);
     }
     add("predict", &design.images.predict, &design.lowered.predict);
-    let needed_rows = system::rows(design).filter(|_| !design.samples.are_made_up());
-    Ok(Built { needed_rows, ..complete(project, &compiled.image, report, files)? })
+    let needs = system::store_needs(design);
+    let needs = StoreNeeds { rows: needs.rows.filter(|_| !design.samples.are_made_up()), ..needs };
+    Ok(Built { needs, ..complete(project, &compiled.image, report, files)? })
 }
 
 /// Stop where the caller does not wait any more.
@@ -169,7 +171,7 @@ fn complete(project: &Project, image: &Image, report: Report, mut files: Files) 
         "LICENCE.txt",
         format!("{LICENCE}\nThis holds for every file in this folder but {own}, which is your own.\n"),
     );
-    Ok(Built { machine: machine.clone(), fixed, source, files, report, needed_rows: None })
+    Ok(Built { machine: machine.clone(), fixed, source, files, report, needs: StoreNeeds::default() })
 }
 
 /// Microcode and layout of one image.

@@ -265,6 +265,16 @@ pub fn store_rows(machine: &Machine, family: Family, has: &Resources, microcode:
     rows.filter(|rows| rows.count_ones() <= MOST_BANKS).take_while(fits).last().unwrap_or(0)
 }
 
+/// Rows of the sample store that the large memories of a device hold.
+pub fn large_store_rows(machine: &Machine, has: &Resources) -> u32 {
+    let slices = (machine.word() * machine.stream_words()).div_ceil(LARGE.0);
+    let banks = (0..=has.spram as u32 / slices).rev().find(|banks| banks.count_ones() <= MOST_BANKS);
+    banks.unwrap_or(0) * LARGE.1
+}
+
+/// Bits of a word of a large memory, and words.
+const LARGE: (u32, u32) = (16, 1 << 14);
+
 /// Block memories of a store, cut as in `store_rows.v`: a bank for each bit of the number of rows, in slices of 16 kbit.
 fn store_blocks(memories: &Memories, rows: u32, bits: u32) -> u64 {
     let bank = |log2: u32| {
@@ -351,7 +361,7 @@ mod tests {
     #[test]
     fn what_is_too_much_is_counted() {
         let ecp5 = Family::named("ecp5").unwrap();
-        let has = Resources { lut: 24_288, ff: 24_288, dsp: 28, bram: 56 };
+        let has = Resources { lut: 24_288, ff: 24_288, dsp: 28, bram: 56, spram: 0 };
         let sixteen = machine([1, 16, 16, 40, 256, 256, 16, 32, 512, 16]);
         assert!(lacks(&sixteen, ecp5, &has, Microcode::Ram).is_empty());
         let sixty_four = machine([8, 8, 16, 40, 256, 256, 16, 32, 512, 16]);
@@ -366,10 +376,24 @@ mod tests {
         let grid = machine([8, 8, 16, 36, 16, 16, 16, 16, 512, 32]);
         let rows = |bram: u64| {
             let taken = estimate(&grid, Some(ecp5)).bram;
-            let has = Resources { lut: 83_640, ff: 83_640, dsp: 156, bram: taken + bram };
+            let has = Resources { lut: 83_640, ff: 83_640, dsp: 156, bram: taken + bram, spram: 0 };
             store_rows(&grid, ecp5, &has, Microcode::Ram)
         };
         assert_eq!((rows(0), rows(160)), (0, 8192 + 1024));
+    }
+
+    /// By hand, of memories of 16 bits: rows of one word take one for each 16,384, rows of three words three.
+    #[test]
+    fn large_memories_hold_a_store() {
+        let rows = |lanes: u32, spram: u64| {
+            let lanes = Some(lanes);
+            let (pus, word) = (Some(1), Some(16));
+            let spec = MachineSpec { pus, pes_per_pu: lanes, word, stream_words: lanes, ..MachineSpec::default() };
+            let has = Resources { lut: 5280, ff: 5280, dsp: 8, bram: 30, spram };
+            large_store_rows(&Machine::try_from(spec).unwrap(), &has)
+        };
+        assert_eq!([rows(1, 0), rows(1, 1), rows(1, 3), rows(1, 4)], [0, 16_384, 49_152, 65_536]);
+        assert_eq!([rows(3, 2), rows(3, 4), rows(2, 4)], [0, 16_384, 32_768]);
     }
 
     /// Grids in `configs/` fit their boards, by estimate.

@@ -352,8 +352,14 @@ fn unkept(board: &AttachedBoard, image: &Image, samples: &Samples, batch: usize)
     if has > 0 && samples.plan.schedule.order == Order::Shuffled {
         return Some(Note::StoreIdle);
     }
-    let needed = Pattern::of(image)?.rows() * (samples.train.len() / batch) as u64;
-    (has > 0 && needed > u64::from(has)).then_some(Note::StoreTooSmall { needed, has })
+    if has > 0 && samples.plan.schedule.order == Order::Permuted && !board.permutes() {
+        return Some(Note::StoreInOrder);
+    }
+    let (pattern, batches) = (Pattern::of(image)?, (samples.train.len() / batch) as u64);
+    let needed = pattern.rows() * batches;
+    let fit = u64::from(has) / pattern.rows().max(1);
+    let parts = if fit > 0 && pattern.rows() < pattern.beats() { batches.div_ceil(fit) } else { 0 };
+    (has > 0 && needed > u64::from(has)).then_some(Note::StoreTooSmall { needed, has, parts })
 }
 
 /// Which program of a training.

@@ -6,6 +6,7 @@ use arch::link::{self, FLAG, Size};
 use arch::machine::Machine;
 use arch::registers;
 use hdl::shell;
+use hdl::store::Store;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
@@ -264,7 +265,7 @@ fn most_of_the_line_is_useful() {
     }
     let machine = Machine::try_from(spec(1, 4, 16)).unwrap();
     for link_size in [Size::LEAST, Size::USUAL] {
-        let board = hardware_of(&machine, &shell::Board { store_rows: 20_000, link_size, ..facts() });
+        let board = hardware_of(&machine, &shell::Board { store: Some(Store::of_rows(20_000)), link_size, ..facts() });
         let cycles = Rc::default();
         // The first question of a session waits for nothing to come.
         let mut pins = Pins(board);
