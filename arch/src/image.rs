@@ -76,6 +76,26 @@ pub struct Image {
     pub tensors: Vec<StreamTensor>,
 }
 
+/// The control writes that load instructions of a stream, from a number on.
+///
+/// # Panics
+/// When an instruction does not fit its machine: the compiler has checked that.
+pub(crate) fn program_writes<'a, I: Instruction + 'a>(
+    machine: &Machine,
+    region: Region,
+    first: usize,
+    instructions: impl IntoIterator<Item = &'a I>,
+) -> Vec<(u32, u32)> {
+    let mut writes = Vec::new();
+    for (n, instruction) in (first..).zip(instructions) {
+        let chunks =
+            instruction.encode(machine).unwrap_or_else(|error| panic!("instruction {n} of {region:?}: {error}"));
+        let base = region.base() + n as u32 * registers::INSTRUCTION_CHUNKS;
+        writes.extend(chunks.into_iter().enumerate().map(|(k, chunk)| (base + k as u32, chunk)));
+    }
+    writes
+}
+
 impl Image {
     /// Every control write that loads it, in order.
     ///
@@ -88,13 +108,7 @@ impl Image {
             region: Region,
             instructions: &[Annotated<I>],
         ) {
-            for (n, instruction) in instructions.iter().enumerate() {
-                let chunks = instruction
-                    .encode(machine)
-                    .unwrap_or_else(|error| panic!("instruction {n} of {region:?}: {error}"));
-                let base = region.base() + n as u32 * registers::INSTRUCTION_CHUNKS;
-                writes.extend(chunks.into_iter().enumerate().map(|(k, chunk)| (base + k as u32, chunk)));
-            }
+            writes.extend(program_writes(machine, region, 0, instructions.iter().map(|at| &at.instruction)));
         }
         let machine = &self.machine;
         let mut writes = Vec::new();

@@ -431,6 +431,8 @@ pub struct LoadInstruction {
     pub counts: [u32; LEVELS],
     /// `Model` or `Data`.
     pub pad: Pad,
+    /// Parts of sums instead, one with each iteration of the innermost loop: `destination` is in the gradient pad.
+    pub gradient: bool,
     /// Where in that pad.
     pub destination: Address,
     /// PE p takes lane `p mod S` instead of lane 0.

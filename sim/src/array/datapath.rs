@@ -5,6 +5,7 @@
 //! What a word is, and what is done with two of them, is left to [`Values`].
 
 mod ahead;
+mod exchange;
 mod leaving;
 mod parked;
 mod seen;
@@ -75,6 +76,8 @@ struct TreeSums<S> {
     rows: Vec<S>,
     combine: Combine,
     emit: bool,
+    /// They are sums of a batch, which leave in parts.
+    leaves: bool,
     /// The alu instruction.
     of: usize,
 }
@@ -94,6 +97,10 @@ struct Lanes<V: Values> {
     gradients: Vec<V::Sum>,
     /// Sums on their way there: when they land, and where.
     parking: VecDeque<(u64, usize, Vec<V::Sum>)>,
+    /// Parts of sums that have come back: beats, the last one behind.
+    parts: VecDeque<Vec<V::Word>>,
+    /// Which part of a sum leaves next.
+    part: u32,
     /// Beats on their way from the sequencer, one slot per distribution stage.
     waiting: VecDeque<(Beats, Option<Vec<V::Word>>)>,
     landings: VecDeque<Landing<V::Word>>,
@@ -183,6 +190,8 @@ impl<V: Values> Lanes<V> {
             accumulators: values.unwritten_sums(pes),
             gradients: values.unwritten_sums(machine.gradient_depth() as usize * pes),
             parking: VecDeque::new(),
+            parts: VecDeque::new(),
+            part: 0,
             waiting: VecDeque::new(),
             landings: VecDeque::new(),
             spare: Vec::new(),
@@ -291,11 +300,18 @@ impl<V: Values> Lanes<V> {
         }
         self.mask(&i.mask, &i.counts, counters);
         self.see_operands(beat, bank);
+        let leaves = self.leaves(i);
         let Lanes { values, pads, accumulators, gradients, taken, .. } = self;
         let words = |pad: Pad| &pads[pad as usize][places[pad as usize]..][..pes];
-        if let (true, Some(from), false) = (first, parked, beats.first_tile) {
-            // A sum that goes on does so in every PE, whatever the mask of this beat.
+        if let (true, Some(from), true) = (first, parked, leaves || !beats.first_tile) {
+            // A sum that goes on does so in every PE, whatever the mask of this beat; one that leaves, in those that it admits.
             accumulators.clone_from_slice(&gradients[from..from + pes]);
+            if leaves {
+                let nothing = values.nothing(Combine::Add);
+                for (sum, _) in accumulators.iter_mut().zip(&*taken).filter(|&(_, &taken)| !taken) {
+                    sum.clone_from(&nothing);
+                }
+            }
         } else if first {
             let nothing = values.nothing(i.combine);
             match i.c {
@@ -336,7 +352,7 @@ impl<V: Values> Lanes<V> {
         }
         self.see_sums();
         if last {
-            if let (Some(from), false) = (parked, beats.last_tile) {
+            if let (Some(from), false) = (parked, leaves || beats.last_tile) {
                 self.parking.push_back((self.now + timing::PARK_WRITE, from, self.accumulators.clone()));
             }
             self.finish(beat, beats.last_tile);
@@ -441,6 +457,9 @@ impl<V: Values> Lanes<V> {
         let some = self.picked(&i.mask, &beat.counters);
         let some = some.start.max(group.start)..some.end.min(group.end);
         self.mask_some(&i.mask, &i.counts, &beat.counters, some.clone());
+        if i.gradient {
+            return self.join_parts(beat, input, some);
+        }
         let bank = if i.pad == Pad::Data { (beats.load_bank * self.machine.data_depth()) as usize } else { 0 };
         let from = (bank + at(&i.destination, &beat.counters, self.depth(i.pad))) * self.pes;
         if let (Some(unit), true, Pad::Data) = (&mut self.unit, i.scalar, i.pad) {
@@ -512,7 +531,12 @@ impl<V: Values> Datapath for Lanes<V> {
             for lane in 0..lanes {
                 let rows: Vec<V::Sum> = sums.rows.iter().skip(lane).step_by(lanes).cloned().collect();
                 let sum = joined(&mut self.values, sums.combine, &rows);
-                self.fifo.push_back(self.values.low(&sum));
+                let lsb = self.part * self.machine.word();
+                let word = if sums.leaves { self.values.part(&sum, lsb) } else { self.values.low(&sum) };
+                self.fifo.push_back(word);
+            }
+            if sums.leaves {
+                self.part = (self.part + 1) % self.machine.parts_of_sum();
             }
         }
         while self.trees.front().is_some_and(|s| s.row_cycle + levels <= self.now) {
@@ -557,6 +581,7 @@ impl<V: Values> Datapath for Lanes<V> {
         self.landings.clear();
         self.fresh.clear();
         self.parking.clear();
+        self.part = 0;
         self.trees.clear();
         self.row_bus.clear();
         self.global_bus.clear();
