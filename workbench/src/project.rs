@@ -90,6 +90,8 @@ pub struct Project {
     resident_asked: Option<Vec<String>>,
     /// The grid that is there already, if programs are for one.
     there: Option<Machine>,
+    /// How many boards share its batches.
+    pub divided: Option<u32>,
     /// Means that are left out, to see what they bring; of a function only.
     without: Without,
 }
@@ -295,6 +297,7 @@ impl Project {
             trained: None,
             resident_asked,
             there,
+            divided: None,
             without: Without::NOTHING,
         })
     }

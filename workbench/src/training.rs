@@ -61,6 +61,8 @@ pub struct How<'a> {
     pub stalls: Option<u64>,
     /// The board, if that is the engine.
     pub board: Option<&'a AttachedBoard>,
+    /// One for each rank, if ranks are threads of this process.
+    pub boards: &'a [AttachedBoard],
     /// Whether the weights of every epoch are judged.
     pub curves: bool,
     /// The ranks that share the batches, of which this is one.
@@ -70,7 +72,7 @@ pub struct How<'a> {
 impl How<'_> {
     /// Down to this rung, and nothing else.
     pub fn on(rung: Rung) -> Self {
-        How { rung, stalls: None, board: None, curves: false, ranks: None }
+        How { rung, stalls: None, board: None, boards: &[], curves: false, ranks: None }
     }
 }
 
