@@ -227,7 +227,8 @@ fn boards_share_batches() {
     let config = config(folder.path(), &format!("{GRID}\n{more}"));
     let spec = MachineSpec { partial_sums: Some(true), gradient_depth: Some(64), ..machine().into() };
     let rtl = shell::board(&Machine::try_from(spec).unwrap(), &facts()).unwrap();
-    let board = |line| Bench::of(line, Some(Library::build(&rtl, &Options::default()).unwrap_or_else(|e| panic!("{e}"))));
+    let board =
+        |line| Bench::of(line, Some(Library::build(&rtl, &Options::default()).unwrap_or_else(|e| panic!("{e}"))));
     let path = |name: &str| folder.path().join(name).display().to_string();
     let (model, checkpoint) = (path("m.json"), path("c.json"));
     let data = ["programs/logistic.t", "--data", "examples/breast_cancer.csv", "--limit", "100", "--batch", "24"];
@@ -256,7 +257,11 @@ fn boards_share_batches() {
     let (first, second) = (board(Line::Good), board(Line::Unplugged(half)));
     let lost = on(&[&first, &second], &["--checkpoint", &checkpoint]);
     assert_eq!(lost.code, 6, "{}\n{}", lost.stdout, lost.stderr);
-    assert!(lost.stderr.contains(&format!("rank 1: {}", second.name)) || lost.stderr.contains("rank 1: "), "{}", lost.stderr);
+    assert!(
+        lost.stderr.contains(&format!("rank 1: {}", second.name)) || lost.stderr.contains("rank 1: "),
+        "{}",
+        lost.stderr
+    );
     let errors = lost.stderr.lines().filter(|line| line.starts_with("error")).count();
     assert_eq!(errors, 1, "{}", lost.stderr);
     let kept: serde_json::Value = serde_json::from_str(&fs::read_to_string(&checkpoint).unwrap()).unwrap();

@@ -214,7 +214,8 @@ mod tests {
             // 1 + 2 * 2 is the last address.
             assert_eq!((exchange.words, exchange.sums()), (6, 72));
             assert_eq!(u32::try_from(exchange.alu.len()), Ok(instructions(&image.machine)[0]));
-            let sums: Vec<i128> = (0..72i128).map(|n| wrap(0x1234_5678_9abc_def0_1357 * (n - 30), accumulator)).collect();
+            let sums: Vec<i128> =
+                (0..72i128).map(|n| wrap(0x1234_5678_9abc_def0_1357 * (n - 30), accumulator)).collect();
             let part = |sum: i128, k: u32| wrap(sum >> (16 * k), 16) as i64;
             let mut out = Vec::new();
             for alu in &exchange.alu {

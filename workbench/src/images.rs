@@ -158,7 +158,8 @@ impl Images {
         // A machine that hands out sums keeps some, also where nobody else has a part of the batch.
         let hands_out = (project.spec().partial_sums == Some(true)).then_some(1);
         let divides = |program: &fixed::Program| shares::shares(program).is_ok();
-        let machines = machines.or(project.divided).or(hands_out).filter(|_| lowered.full.as_ref().is_some_and(divides));
+        let machines =
+            machines.or(project.divided).or(hands_out).filter(|_| lowered.full.as_ref().is_some_and(divides));
         let programs: Vec<&fixed::Program> =
             lowered.full.iter().chain(&lowered.rest).chain([&lowered.predict]).collect();
         let Fitted { machine, compiled } = fitted(project, &programs, &Wanted { machines, ..project.wanted() })?;

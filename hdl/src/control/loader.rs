@@ -3,8 +3,8 @@
 //!     in_valid & in_ready ──▶ loops ──▶ register ──▶ beat ──▶ write after two more registers
 
 use crate::beats::{
-    Advance, CHUNK_BITS, ForScalar, INSTRUCTION_CHUNK_BITS, LoadBeat, LoadFields, LoadPacing, LoopCounters,
-    LoopEnds, MaskBeat, PartBeat, PartField, Widths,
+    Advance, CHUNK_BITS, ForScalar, INSTRUCTION_CHUNK_BITS, LoadBeat, LoadFields, LoadPacing, LoopCounters, LoopEnds,
+    MaskBeat, PartBeat, PartField, Widths,
 };
 use crate::control::loops::{LoopNest, Places};
 use crate::control::microcode::ProgramMemory;

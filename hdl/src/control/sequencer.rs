@@ -3,8 +3,8 @@
 //!     control port ──▶ registers ──▶ run ──starts──▶ streams ──▶ register ──▶ PUs, heads, global root
 
 use crate::beats::{
-    AluBeat, CHUNK_BITS, ForScalar, FunctionBeat, INSTRUCTION_CHUNK_BITS, LoadBeat, MaskBeat, MoveBeat, PartBeat, RootBeat,
-    TableWrite, TileBeat, Widths,
+    AluBeat, CHUNK_BITS, ForScalar, FunctionBeat, INSTRUCTION_CHUNK_BITS, LoadBeat, MaskBeat, MoveBeat, PartBeat,
+    RootBeat, TableWrite, TileBeat, Widths,
 };
 use crate::control::halt::HaltControl;
 use crate::control::loader::Loader;

@@ -94,7 +94,8 @@ impl Logic for JoinedParts {
     }
     fn hdl(&self) -> Verilog {
         let (word, before, bits) = (self.word.width(), self.before(), self.joined.width());
-        let shifted = if before > word { format!("{{word, earlier[{}:{word}]}}", before - 1) } else { "word".to_owned() };
+        let shifted =
+            if before > word { format!("{{word, earlier[{}:{word}]}}", before - 1) } else { "word".to_owned() };
         let unused = if before + word > bits {
             format!("\nwire unused_high = &{{1'b0, word[{}:{}]}};", word - 1, bits - before)
         } else {
@@ -300,11 +301,7 @@ pub(crate) struct PartSelect {
 
 impl PartSelect {
     pub(crate) fn new(parts: u32, word: u32, accumulator: u32) -> Self {
-        PartSelect {
-            part: Wide::new(part_bits(parts)),
-            sum: Wide::signed(accumulator),
-            word: Wide::new(word),
-        }
+        PartSelect { part: Wide::new(part_bits(parts)), sum: Wide::signed(accumulator), word: Wide::new(word) }
     }
 }
 

@@ -122,7 +122,8 @@ fn arrays_exchange_sums_through_their_streams() {
             assert_eq!(*model, trial.expected, "program {number}, {splits:?}:\n{}", trial.case.text);
         }
         trained += 1;
-        empty += splits.iter().flatten().zip(splits.iter().flatten().skip(1)).filter(|(one, other)| one == other).count();
+        empty +=
+            splits.iter().flatten().zip(splits.iter().flatten().skip(1)).filter(|(one, other)| one == other).count();
     }
     println!("{trained} trainings, {empty} empty shares");
     assert!(trained >= 8 && empty >= 4, "{trained}, {empty}");
