@@ -1,5 +1,7 @@
 //! What is loaded into a grid: programs, tables, entries, and how the host packs and unpacks the streams.
 
+pub mod sums;
+
 use crate::amounts::Amounts;
 use crate::function::FunctionTable;
 use crate::isa::{
@@ -80,7 +82,7 @@ pub struct Image {
 ///
 /// # Panics
 /// When an instruction does not fit its machine: the compiler has checked that.
-pub(crate) fn program_writes<'a, I: Instruction + 'a>(
+fn program_writes<'a, I: Instruction + 'a>(
     machine: &Machine,
     region: Region,
     first: usize,

@@ -426,6 +426,7 @@ pub struct MoveInstruction {
 
 /// One vector instruction of the load stream: write transfers of the input stream into pads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(clippy::struct_excessive_bools, reason = "they are bits of the microcode word")]
 pub struct LoadInstruction {
     /// Loop counts, outermost first.
     pub counts: [u32; LEVELS],

@@ -15,7 +15,6 @@
 //! | [`store`] | the sample store of a board, and how samples lie in it |
 //! | [`image`] | what is loaded into a grid: programs, tables, stream layout |
 //! | [`rtl`] | generated hardware text and its ports |
-//! | [`sums`] | how sums of a batch leave a grid and come back |
 //! | [`tools`] | where the external tools are |
 //! | [`children`] | those of them that are running |
 //! | [`diagnostic`] | what the user did wrong, and where |
@@ -39,7 +38,6 @@ pub mod private;
 pub mod registers;
 pub mod rtl;
 pub mod store;
-pub mod sums;
 pub mod timing;
 pub mod tools;
 

@@ -362,14 +362,9 @@ impl Project {
 
     /// Let the program decide all depths that it can decide, whatever the configuration says of them.
     pub fn fit_memories(&mut self) {
-        let spec = &mut self.config.spec;
-        for depth in [
-            &mut spec.model_depth,
-            &mut spec.data_depth,
-            &mut spec.temporary_depth,
-            &mut spec.gradient_depth,
-            &mut spec.program_depth,
-        ] {
+        let MachineSpec { model_depth, data_depth, temporary_depth, gradient_depth, program_depth, .. } =
+            &mut self.config.spec;
+        for depth in [model_depth, data_depth, temporary_depth, gradient_depth, program_depth] {
             *depth = None;
         }
     }

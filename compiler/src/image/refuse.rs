@@ -95,7 +95,7 @@ pub(crate) fn too_large(machine: &Machine, available: Words, needed: Words) -> R
 
 /// Instructions of each stream, with those that let sums out and back where batches are divided.
 fn lengths(image: &Image) -> [(&'static str, usize); 5] {
-    let [out, back] = if image.tiles > 1 { arch::sums::instructions(&image.machine) } else { [0, 0] };
+    let [out, back] = if image.tiles > 1 { arch::image::sums::instructions(&image.machine) } else { [0, 0] };
     [
         ("alu", image.alu.len() + out as usize),
         ("root", image.root.len()),

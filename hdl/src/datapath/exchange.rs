@@ -318,12 +318,13 @@ impl Logic for PartSelect {
         let spare = parts * word - bits;
         let wide = if spare > 0 { format!("{{{{{spare}{{sum[{}]}}}}, sum}}", bits - 1) } else { "sum".to_owned() };
         let of = |k: u32| format!("wide[{}:{}]", (k + 1) * word - 1, k * word);
-        let further: String = (1..parts).map(|k| format!("part == {number}'d{k} ? {} : ", of(k))).collect();
+        let further: Vec<String> = (1..parts).map(|k| format!("part == {number}'d{k} ? {} : ", of(k))).collect();
         Verilog::Custom(format!(
             "// part_select: the part of a sum that leaves.
 wire [{}:0] wide = {wide};
-assign word = {further}{};",
+assign word = {}{};",
             parts * word - 1,
+            further.concat(),
             of(0)
         ))
     }

@@ -22,6 +22,7 @@ use arch::isa::{
 use arch::machine::{Machine, MachineSpec};
 use arch::number::wrap;
 use arch::timing::{self, Unit};
+use exchange::hide;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -97,9 +98,8 @@ struct Lanes<V: Values> {
     gradients: Vec<V::Sum>,
     /// Sums on their way there: when they land, and where.
     parking: VecDeque<(u64, usize, Vec<V::Sum>)>,
-    /// Parts of sums that have come back: beats, the last one behind.
+    /// Parts of sums that have come back, the last one behind; and which part leaves next.
     parts: VecDeque<Vec<V::Word>>,
-    /// Which part of a sum leaves next.
     part: u32,
     /// Beats on their way from the sequencer, one slot per distribution stage.
     waiting: VecDeque<(Beats, Option<Vec<V::Word>>)>,
@@ -307,10 +307,7 @@ impl<V: Values> Lanes<V> {
             // A sum that goes on does so in every PE, whatever the mask of this beat; one that leaves, in those that it admits.
             accumulators.clone_from_slice(&gradients[from..from + pes]);
             if leaves {
-                let nothing = values.nothing(Combine::Add);
-                for (sum, _) in accumulators.iter_mut().zip(&*taken).filter(|&(_, &taken)| !taken) {
-                    sum.clone_from(&nothing);
-                }
+                hide(values, accumulators, taken);
             }
         } else if first {
             let nothing = values.nothing(i.combine);
@@ -525,20 +522,7 @@ impl<V: Values> Datapath for Lanes<V> {
         self.see_results();
         self.land();
         let levels = u64::from(self.machine.global_levels());
-        let lane_levels = u64::from(self.machine.lane_levels());
-        if let Some(sums) = self.trees.iter().find(|sums| sums.emit && sums.row_cycle + lane_levels == self.now) {
-            let lanes = self.machine.output_words() as usize;
-            for lane in 0..lanes {
-                let rows: Vec<V::Sum> = sums.rows.iter().skip(lane).step_by(lanes).cloned().collect();
-                let sum = joined(&mut self.values, sums.combine, &rows);
-                let lsb = self.part * self.machine.word();
-                let word = if sums.leaves { self.values.part(&sum, lsb) } else { self.values.low(&sum) };
-                self.fifo.push_back(word);
-            }
-            if sums.leaves {
-                self.part = (self.part + 1) % self.machine.parts_of_sum();
-            }
-        }
+        self.send_beat();
         while self.trees.front().is_some_and(|s| s.row_cycle + levels <= self.now) {
             self.trees.pop_front();
         }

@@ -10,8 +10,8 @@
 
 use super::{Beats, Driver, Outcome, Run, Stuck, Words, exchange, start};
 use crate::grid::Grid;
+use arch::image::sums::{self, Exchange};
 use arch::registers::{self, ENTRY_EMIT_MODEL, ENTRY_ENABLE, ENTRY_LOAD_MODEL, TILES};
-use arch::sums::{self, Exchange};
 use std::ops::Range;
 
 /// Which tiles of a batch run, and what goes in before and out behind them.

@@ -79,7 +79,9 @@ fn train<G: Grid>(trial: &Trial, splits: &[Vec<u32>], mut new: impl FnMut() -> G
         })
         .collect();
     let mut made = Made { sums: Vec::new(), cycles: Vec::new(), models: Vec::new() };
-    grids.iter_mut().for_each(|grid| grid.load(&trial.start));
+    for grid in &mut grids {
+        grid.load(&trial.start);
+    }
     for (number, (batch, ends)) in trial.steps.iter().zip(splits).enumerate() {
         let mut totals: Vec<i128> = Vec::new();
         let mut from = 0;

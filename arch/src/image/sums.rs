@@ -8,7 +8,7 @@
 //!
 //! A part has the bits of a word. Sums stand address by address, all PEs side by side.
 
-use crate::image::{Image, program_writes};
+use super::{Image, program_writes};
 use crate::isa::{Address, AluInstruction, Instruction, LEVELS, LoadInstruction, Mask, Start, Tiles};
 use crate::machine::Machine;
 use crate::number::wrap;
