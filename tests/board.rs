@@ -221,6 +221,64 @@ fn a_function_runs_on_a_board() {
     told(&["programs/linear.t", "--data", "x.csv", "--inputs", "in.json"], "cannot be used with");
 }
 
+/// Two boards share every batch: the weights of one process. When one of them is unplugged, the error says which, the epochs before are kept, and one
+/// board alone goes on with the same bits.
+#[test]
+fn boards_share_batches() {
+    let folder = tempfile::tempdir().unwrap();
+    let more = "partial_sums = true\ngradient_depth = 64";
+    let config = config(folder.path(), &format!("{GRID}\n{more}"));
+    let spec = MachineSpec { partial_sums: Some(true), gradient_depth: Some(64), ..machine().into() };
+    let rtl = shell::board(&Machine::try_from(spec).unwrap(), &facts()).unwrap();
+    let board =
+        |line| Bench::of(line, Some(Library::build(&rtl, &Options::default()).unwrap_or_else(|e| panic!("{e}"))));
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (model, checkpoint) = (path("m.json"), path("c.json"));
+    let data = ["programs/logistic.t", "--data", "examples/breast_cancer.csv", "--limit", "100", "--batch", "24"];
+    let settings = ["--epochs", "4", "--config", &config, "--format", "json"];
+    let weights = || {
+        let model: serde_json::Value = serde_json::from_str(&fs::read_to_string(&model).unwrap()).unwrap();
+        model["model"].clone()
+    };
+    let on = |boards: &[&Bench], more: &[&str]| {
+        let ports = boards.iter().map(|board| board.name.as_str()).collect::<Vec<_>>().join(",");
+        let ranks = format!("--ranks={}", boards.len());
+        run(&[&["run", "--port", &ports, &ranks][..], &data, &settings, more].concat())
+    };
+    let alone = run(&[&["train", "--engine", "fixed", "--save", &model][..], &data, &settings].concat());
+    assert_eq!(alone.code, 0, "{}", alone.stderr);
+    let expected = weights();
+    let (first, second) = (board(Line::Good), board(Line::Good));
+    let ran = on(&[&first, &second], &["--save", &model]);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+    let result = ran.json();
+    tool::schema::holds(&result, "run");
+    assert_eq!(result["words_differing"], 0, "{result}");
+    assert_eq!(weights(), expected);
+    // What goes out in predictions at the end is small beside four epochs.
+    let half = second.sent.load(Ordering::Relaxed) / 2;
+    let (first, second) = (board(Line::Good), board(Line::Unplugged(half)));
+    let lost = on(&[&first, &second], &["--checkpoint", &checkpoint]);
+    assert_eq!(lost.code, 6, "{}\n{}", lost.stdout, lost.stderr);
+    assert!(
+        lost.stderr.contains(&format!("rank 1: {}", second.name)) || lost.stderr.contains("rank 1: "),
+        "{}",
+        lost.stderr
+    );
+    let errors = lost.stderr.lines().filter(|line| line.starts_with("error")).count();
+    assert_eq!(errors, 1, "{}", lost.stderr);
+    let kept: serde_json::Value = serde_json::from_str(&fs::read_to_string(&checkpoint).unwrap()).unwrap();
+    let epochs = kept["lower"]["epochs"].as_u64().unwrap();
+    assert!((1..4).contains(&epochs), "{epochs} epochs are kept");
+    let goes_on = on(&[&board(Line::Good)], &["--resume", &checkpoint, "--save", &model]);
+    assert_eq!(goes_on.code, 0, "{}\n{}", goes_on.stdout, goes_on.stderr);
+    assert_eq!(weights(), expected);
+    // A board with another grid.
+    let other = on(&[&board(Line::Good), &Bench::new(Line::Good)], &[]);
+    assert_eq!(other.code, 6, "{}\n{}", other.stdout, other.stderr);
+    assert!(other.stderr.contains("the board has another grid"), "{}", other.stderr);
+}
+
 /// A board with a store is sent its samples once, however many epochs there are, and gives the words of one without.
 #[test]
 fn a_board_keeps_its_samples() {

@@ -72,6 +72,37 @@ fn every_number_of_ranks_gives_the_same() {
     }
 }
 
+/// Two programs in batches of 256: fixed point on 1, 2 and 3 ranks, arrays and Verilog whose sums leave through their streams, and two boards behind
+/// their links have the same weights, those of one process without ranks.
+#[test]
+fn grids_that_hand_out_sums_give_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let logistic = ["programs/logistic.t", "--data", "examples/breast_cancer.csv", "--limit", "330"];
+    // A network with 5 hidden units, so that little goes over the lines.
+    let digits = ["programs/backpropagation.t", "--data", "examples/digits.csv", "--limit", "330", "--set", "l2=6"];
+    for (name, program) in [("logistic", &logistic[..]), ("digits", &digits)] {
+        let trained = |command: &str, more: &[&str]| {
+            let model = folder.path().join("model.json").display().to_string();
+            let settings = ["--batch", "256", "--epochs", "2", "--format", "json", "--save", &model];
+            let grid = ["--machine", "pus=4", "--machine", "pes_per_pu=4"];
+            let ran = done(&[&[command][..], program, &settings, &grid, more].concat()).json();
+            assert_eq!(ran["words_differing"].as_u64().unwrap_or(0), 0, "{name} {more:?}");
+            let model: Value = serde_json::from_str(&fs::read_to_string(model).unwrap()).unwrap();
+            model["model"].clone()
+        };
+        let expected = trained("train", &["--engine", "fixed"]);
+        for ranks in ["--ranks=1", "--ranks=2", "--ranks=3"] {
+            assert_eq!(trained("train", &["--engine", "fixed", ranks]), expected, "{name} {ranks}");
+            let sums = ["--engine", "array", "--machine", "partial_sums=true", ranks];
+            assert_eq!(trained("train", &sums), expected, "{name} {ranks}");
+        }
+        let rtl = ["--engine", "rtl", "--machine", "partial_sums=true", "--ranks=2"];
+        assert_eq!(trained("train", &rtl), expected, "{name} rtl");
+        let boards = ["--machine", "partial_sums=true", "--ranks=2", "--port", "simulated,simulated"];
+        assert_eq!(trained("run", &boards), expected, "{name} on boards");
+    }
+}
+
 const LINE: &str = "mu = 0.1; model_input x[2]; model_output y; model w[2]; gradient g[2] -> w; iterator i[0:2];
                     h = sum[i](w[i] * x[i]); d = h - y; g[i] = d * x[i];";
 
@@ -189,7 +220,7 @@ fn what_ranks_cannot_do_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let batch = with(CANCER, &["--batch", "16", "--ranks=2", "--engine"]);
     fails(&with(&batch, &["golden"]), 2, &["sums of real numbers depend on their order"]);
-    fails(&with(&batch, &["rtl"]), 2, &["the hardware does not hand out the sums of a batch yet"]);
+    fails(&with(&batch, &["rtl"]), 2, &["its grid does not hand out the sums of a batch", "partial_sums = true"]);
     fails(&with(CANCER, &["--ranks=2", "--engine", "fixed"]), 2, &["--batch N"]);
     fails(&with(CANCER, &["--ranks=0"]), 2, &["between 1 and 256"]);
     // Tests are built without MPI; where the flag stands does not matter.
@@ -197,11 +228,11 @@ fn what_ranks_cannot_do_is_refused() {
         fails(&flag, 2, &["this build is without MPI", "scripts/setup --mpi", "cargo build --features mpi"]);
     }
     fails(&with(&["report"], &with(&CANCER[1..], &["--ranks=2"])), 2, &["a report is about one machine"]);
-    fails(
-        &with(&["run"], &with(&CANCER[1..], &["--ranks=2", "--port", "simulated"])),
-        2,
-        &["ranks do not run on boards"],
-    );
+    let boards = with(&["run"], &with(&CANCER[1..], &["--batch", "16", "--ranks=2", "--limit", "40", "--port"]));
+    fails(&with(&boards, &["simulated"]), 2, &["2 ranks need a port each, --port PORT,PORT,...; 1 given"]);
+    fails(&with(&boards, &["simulated,simulated"]), 2, &["its grid does not hand out the sums of a batch"]);
+    let config = file(folder.path(), "rom.toml", "[machine]\npartial_sums = true\n[build]\nmicrocode = \"rom\"\n");
+    fails(&with(&boards, &["simulated,simulated", "--config", &config]), 2, &["microcode = \"ram\""]);
     let flat = with(&batch, &["array", "--machine", "gradient_depth=0"]);
     let ran = run(&flat);
     assert_eq!(ran.code, 1, "{}", ran.stdout);

@@ -161,7 +161,7 @@ pub const REGISTERS: [AxiRegister; 20] = {
             "widths",
             Read,
             Grid(registers::WIDTHS),
-            "1 if pads have output registers (31), word in bits 30..16, accumulator in bits 15..0",
+            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), word in bits 29..16, accumulator in bits 15..0",
         ),
         row(
             0x38,

@@ -1,5 +1,7 @@
 //! What is loaded into a grid: programs, tables, entries, and how the host packs and unpacks the streams.
 
+pub mod sums;
+
 use crate::amounts::Amounts;
 use crate::function::FunctionTable;
 use crate::isa::{
@@ -76,6 +78,26 @@ pub struct Image {
     pub tensors: Vec<StreamTensor>,
 }
 
+/// The control writes that load instructions of a stream, from a number on.
+///
+/// # Panics
+/// When an instruction does not fit its machine: the compiler has checked that.
+fn program_writes<'a, I: Instruction + 'a>(
+    machine: &Machine,
+    region: Region,
+    first: usize,
+    instructions: impl IntoIterator<Item = &'a I>,
+) -> Vec<(u32, u32)> {
+    let mut writes = Vec::new();
+    for (n, instruction) in (first..).zip(instructions) {
+        let chunks =
+            instruction.encode(machine).unwrap_or_else(|error| panic!("instruction {n} of {region:?}: {error}"));
+        let base = region.base() + n as u32 * registers::INSTRUCTION_CHUNKS;
+        writes.extend(chunks.into_iter().enumerate().map(|(k, chunk)| (base + k as u32, chunk)));
+    }
+    writes
+}
+
 impl Image {
     /// Every control write that loads it, in order.
     ///
@@ -88,13 +110,7 @@ impl Image {
             region: Region,
             instructions: &[Annotated<I>],
         ) {
-            for (n, instruction) in instructions.iter().enumerate() {
-                let chunks = instruction
-                    .encode(machine)
-                    .unwrap_or_else(|error| panic!("instruction {n} of {region:?}: {error}"));
-                let base = region.base() + n as u32 * registers::INSTRUCTION_CHUNKS;
-                writes.extend(chunks.into_iter().enumerate().map(|(k, chunk)| (base + k as u32, chunk)));
-            }
+            writes.extend(program_writes(machine, region, 0, instructions.iter().map(|at| &at.instruction)));
         }
         let machine = &self.machine;
         let mut writes = Vec::new();

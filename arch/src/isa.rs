@@ -426,11 +426,14 @@ pub struct MoveInstruction {
 
 /// One vector instruction of the load stream: write transfers of the input stream into pads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(clippy::struct_excessive_bools, reason = "they are bits of the microcode word")]
 pub struct LoadInstruction {
     /// Loop counts, outermost first.
     pub counts: [u32; LEVELS],
     /// `Model` or `Data`.
     pub pad: Pad,
+    /// Parts of sums instead, one with each iteration of the innermost loop: `destination` is in the gradient pad.
+    pub gradient: bool,
     /// Where in that pad.
     pub destination: Address,
     /// PE p takes lane `p mod S` instead of lane 0.

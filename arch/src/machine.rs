@@ -58,6 +58,16 @@ impl Machine {
         Ok(())
     }
 
+    /// Whether sums of a batch leave the grid unrounded, and come back (docs/machine.md, section 10).
+    pub fn hands_out_sums(&self) -> bool {
+        self.partial_sums && self.gradient_depth > 0
+    }
+
+    /// Words of the streams that one accumulator takes.
+    pub fn parts_of_sum(&self) -> u32 {
+        self.accumulator.div_ceil(self.word)
+    }
+
     /// Levels of a row tree: `ceil(log2(pes_per_pu))`, at least 1.
     pub fn row_levels(&self) -> u32 {
         ceil_log2(u64::from(self.pes_per_pu)).max(1)

@@ -57,7 +57,7 @@ pub const INSTRUCTION_CHUNKS: u32 = 32;
 /// Chunks (32 bits) reserved per table entry.
 pub const ENTRY_CHUNKS: u32 = 4;
 
-/// Write: bit 0 start, bit 1 load the model first, bit 2 emit the model at the end, bit 3 abort.
+/// Write: bit 0 start, bit 1 load the model first, bit 2 emit the model at the end, bit 3 abort, bit 4 go on with the batch.
 /// Read: bit 0 busy, bit 1 done (until the next start), bit 2 saturated (until the next start).
 pub const CONTROL: u32 = 0x00;
 /// Steps of a run.
@@ -90,10 +90,12 @@ pub const ENTRY_STEP_SCALAR: u32 = 0x0d;
 pub const IDENTITY: u32 = 0x10;
 /// Read only: pus in bits 31..16, `pes_per_pu` in bits 15..0.
 pub const GRID: u32 = 0x11;
-/// Read only: word in bits 31..16, accumulator in bits 15..0.
+/// Read only: word in bits 29..16, accumulator in bits 15..0.
 pub const WIDTHS: u32 = 0x12;
 /// Bit of [`WIDTHS`] that says whether pads have output registers.
 pub const PAD_REGISTER_BIT: u32 = 31;
+/// Bit of [`WIDTHS`] that says whether sums of a batch leave and come back.
+pub const PARTIAL_SUMS_BIT: u32 = 30;
 
 /// Read only: log2 of the depths: model in bits 7..0, data in 15..8, temporary in 23..16, program in 31..24.
 pub const DEPTHS: u32 = 0x13;
@@ -124,6 +126,8 @@ pub const START_LOAD_MODEL: u32 = 2;
 pub const START_EMIT_MODEL: u32 = 4;
 /// Bit 3 of [`CONTROL`], written.
 pub const ABORT: u32 = 8;
+/// Bit 4 of [`CONTROL`], written: the first step is no first tile. Only on grids that hand out sums.
+pub const START_GO_ON: u32 = 16;
 /// Bit 0 of [`CONTROL`], read.
 pub const BUSY: u32 = 1;
 /// Bit 1 of [`CONTROL`], read.
@@ -167,7 +171,7 @@ pub const REGISTERS: &[Register] = {
             CONTROL,
             "control",
             ReadWrite,
-            "write: bit 0 start, bit 1 load the model first, bit 2 emit the model at the end, bit 3 abort; read: bit 0 busy, bit 1 done, bit 2 saturated",
+            "write: bit 0 start, bit 1 load the model first, bit 2 emit the model at the end, bit 3 abort, bit 4 go on with the batch; read: bit 0 busy, bit 1 done, bit 2 saturated",
         ),
         register(STEPS, "steps", ReadWrite, "steps of a run"),
         register(CYCLES_LOW, "cycles_low", Read, "cycles of the run, low half"),
@@ -193,7 +197,7 @@ pub const REGISTERS: &[Register] = {
             WIDTHS,
             "widths",
             Read,
-            "1 if pads have output registers (31), word in bits 30..16, accumulator in bits 15..0",
+            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), word in bits 29..16, accumulator in bits 15..0",
         ),
         register(
             DEPTHS,
@@ -246,7 +250,12 @@ pub fn description(machine: &Machine) -> [(u32, u32); DESCRIPTION.len()] {
     let value = |number: u32| match number {
         IDENTITY => IDENTITY_VALUE,
         GRID => machine.pus() << 16 | machine.pes_per_pu(),
-        WIDTHS => u32::from(machine.pad_register()) << PAD_REGISTER_BIT | machine.word() << 16 | machine.accumulator(),
+        WIDTHS => {
+            u32::from(machine.pad_register()) << PAD_REGISTER_BIT
+                | u32::from(machine.partial_sums()) << PARTIAL_SUMS_BIT
+                | machine.word() << 16
+                | machine.accumulator()
+        }
         DEPTHS => depths.iter().rev().fold(0, |value, &depth| value << 8 | log2(depth)),
         STREAMS => {
             machine.stream_words()
@@ -275,7 +284,8 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
     }
     let halves = |value: u32| (Some(value >> 16), Some(value & 0xffff));
     let log2 = |register: u32, byte: u32| Some(1u32.checked_shl(register >> (8 * byte) & 0xff).unwrap_or(0));
-    let (widths, pad_register) = (read(WIDTHS) & !(1 << PAD_REGISTER_BIT), read(WIDTHS) >> PAD_REGISTER_BIT == 1);
+    let has = |bit: u32| Some(read(WIDTHS) >> bit & 1 == 1);
+    let widths = read(WIDTHS) & !(1 << PAD_REGISTER_BIT | 1 << PARTIAL_SUMS_BIT);
     let ((pus, pes_per_pu), (word, accumulator)) = (halves(read(GRID)), halves(widths));
     let (depths, streams) = (read(DEPTHS), read(STREAMS));
     let amounts = |[low, high]: [u32; 2]| Amounts::from_bits(u64::from(read(low)) | u64::from(read(high)) << 32);
@@ -295,7 +305,8 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
         divider: Some(streams >> 24 & 1 == 1),
         extremes: Some(streams >> 25 & 1 == 1),
         scalar: Some(streams >> 26 & 1 == 1),
-        pad_register: Some(pad_register),
+        pad_register: has(PAD_REGISTER_BIT),
+        partial_sums: has(PARTIAL_SUMS_BIT),
         gradient_depth: Some(1u32 << (streams >> GRADIENT_LSB)).filter(|&depth| depth > 1).or(Some(0)),
         alignments: Some(amounts(ALIGNMENTS)?),
         shifts: Some(amounts(SHIFTS)?),
@@ -349,6 +360,7 @@ mod tests {
                 extremes: Some(table_entries == 64),
                 scalar: Some(table_entries == 0),
                 gradient_depth: Some(table_entries << 6),
+                partial_sums: Some(table_entries == 1024),
                 shifts: Amounts::of([0, 31, 32, 63]),
                 root_shifts: Amounts::of([table_entries >> 5]),
                 ..MachineSpec::default()

@@ -127,6 +127,22 @@ bundle! {
 }
 
 bundle! {
+    /// Whether words are parts of sums: of loads, on grids that hand out sums.
+    PartField {
+        bits: gradient;
+        words: ;
+    }
+}
+
+bundle! {
+    /// A part of a sum on its way into a gradient pad: it is one, it is the last one; where the sum goes.
+    PartBeat {
+        bits: part, whole;
+        words: address;
+    }
+}
+
+bundle! {
     /// Which loops are at their first and last iteration in this beat.
     LoopEnds {
         bits: first0, first1, first2, first3, last0, last1, last2, last3;
@@ -249,6 +265,10 @@ pub(crate) struct Widths {
     pub(crate) gradients: usize,
     /// Their address bits.
     pub(crate) gradient: u32,
+    /// Ways of sums out of the gradient pads and back, and everything that belongs to them: 0 or 1.
+    pub(crate) exchanges: usize,
+    /// Words that one sum takes on this way.
+    pub(crate) parts: u32,
     /// Scalar units, and everything that belongs to them: 0 or 1.
     pub(crate) scalars: usize,
     /// Words from which a pad is asked to be of block memories; 0: nothing is asked.
@@ -295,6 +315,8 @@ impl Widths {
             extremes: machine.extremes(),
             gradients: (machine.gradient_depth() > 0).into(),
             gradient: gradient_bits(machine),
+            exchanges: machine.hands_out_sums().into(),
+            parts: machine.parts_of_sum(),
             scalars: machine.scalar().into(),
             model: alu.field("model_base").bits,
             data: alu.field("data_base").bits + 1,
@@ -331,6 +353,7 @@ impl Widths {
             dividers: 0,
             gradients: 0,
             gradient: 0,
+            exchanges: 0,
             scalars: 0,
             model: 1,
             columns: 1,

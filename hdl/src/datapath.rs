@@ -12,8 +12,10 @@
 //! | `shift` `listed` `narrow` | shifters by any amount, by a few amounts, and what makes a word of a sum |
 //! | `mask` | which PEs a beat admits |
 //! | `tiles` | sums that wait for the next tile of a batch |
+//! | `exchange` | such sums on their way out of the grid and back |
 
 pub(crate) mod arithmetic;
+pub(crate) mod exchange;
 pub(crate) mod listed;
 pub(crate) mod mask;
 pub(crate) mod memory;

@@ -10,7 +10,7 @@
 //! plain text, joins them to the port `in_data` of [`arch::rtl::Rtl::grid_ports`], and those of the output beat to `out_data`.
 
 use crate::beats::{
-    AluBeat, CHUNK_BITS, ForScalar, FunctionBeat, LoadBeat, MoveBeat, RootBeat, TableWrite, TileBeat, Widths,
+    AluBeat, CHUNK_BITS, ForScalar, FunctionBeat, LoadBeat, MoveBeat, PartBeat, RootBeat, TableWrite, TileBeat, Widths,
 };
 use crate::control::output::Output;
 use crate::control::sequencer::Sequencer;
@@ -85,6 +85,8 @@ pub(crate) struct Grid {
     alu_halfway: Stage<AluBeat<In>, AluBeat<Out>>,
     alu_mask_halfway: Vec<Register>,
     tiles_halfway: Vec<Stage<TileBeat<In>, TileBeat<Out>>>,
+    leaves_halfway: Vec<Flag>,
+    parts_halfway: Vec<Stage<PartBeat<In>, PartBeat<Out>>>,
     move_halfway: Stage<MoveBeat<In>, MoveBeat<Out>>,
     move_mask_halfway: Vec<Register>,
     load_halfway: Stage<LoadBeat<In>, LoadBeat<Out>>,
@@ -130,7 +132,7 @@ impl Grid {
         let for_scalar_stage = |_| Stage::new(ForScalar::new(&beat), ForScalar::new(&beat));
         let row_registers = || (0..rows).map(|_| Register::new(widths.columns)).collect();
         let (moves, parked) = (|_: &str| widths.temporary, |_: &str| widths.gradient);
-        let (scalars, alone) = (0..widths.scalars, widths.alone());
+        let (scalars, alone, exchanges) = (0..widths.scalars, widths.alone(), 0..widths.exchanges);
         let of_unit = |name: &str| alone.beat(name);
         Grid {
             clock: Signal::default(),
@@ -163,6 +165,8 @@ impl Grid {
             tiles_halfway: (0..widths.gradients)
                 .map(|_| Stage::new(TileBeat::new(&parked), TileBeat::new(&parked)))
                 .collect(),
+            leaves_halfway: exchanges.clone().map(|_| Flag::new()).collect(),
+            parts_halfway: exchanges.map(|_| Stage::new(PartBeat::new(&parked), PartBeat::new(&parked))).collect(),
             move_halfway: Stage::new(MoveBeat::new(&moves), MoveBeat::new(&moves)),
             move_mask_halfway: row_registers(),
             load_halfway: Stage::new(LoadBeat::new(&beat), LoadBeat::new(&beat)),
@@ -186,7 +190,7 @@ impl Grid {
             function_now: (0..functions).map(|_| function_stage()).collect(),
             global_root: RootUnit::new(widths, functions),
             saturation: AnyOf::new(rows + widths.scalars as u32),
-            queue: Output::new(ceil_log2(machine.output_fifo().into()), widths.word, outputs, emission),
+            queue: Output::new(ceil_log2(machine.output_fifo().into()), widths, outputs, emission),
             scalar_units: (0..widths.scalars).map(|_| ScalarUnit::new(widths)).collect(),
             scalar_joins: (0..widths.scalars).map(|_| RootJoin::new(widths.word)).collect(),
             _wiring: Wiring::default(),
@@ -298,6 +302,17 @@ impl Grid {
                 tiles_halfway[t].d = sequencer.tiles[t];
             );
         }
+        for x in 0..self.leaves_halfway.len() {
+            wires!(self, wiring;
+                queue.leaves[x] = sequencer.leaves[x];
+                leaves_halfway[x].clock = clock;
+                leaves_halfway[x].reset = sequencer.halt;
+                leaves_halfway[x].d = sequencer.leaves[x];
+                parts_halfway[x].clock = clock;
+                parts_halfway[x].reset = sequencer.halt;
+                parts_halfway[x].d = sequencer.sum_parts[x];
+            );
+        }
         for f in 0..self.function_halfway.len() {
             wires!(self, wiring;
                 function_halfway[f].clock = clock;
@@ -396,6 +411,12 @@ impl Grid {
         }
         for t in 0..self.tiles_halfway.len() {
             wires!(self, wiring; pus[r].tiles[t] = tiles_halfway[t].q;);
+        }
+        for x in 0..self.leaves_halfway.len() {
+            wires!(self, wiring;
+                pus[r].leaves[x] = leaves_halfway[x].q;
+                pus[r].parts[x] = parts_halfway[x].q;
+            );
         }
         for f in 0..self.function_now.len() {
             wires!(self, wiring;

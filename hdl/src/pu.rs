@@ -6,7 +6,7 @@
 //!
 //! The row's number is known outside only: masks arrive as one bit per PE, so all PUs are one module.
 
-use crate::beats::{AluBeat, FunctionBeat, LoadBeat, MoveBeat, RootBeat, TableWrite, TileBeat, Widths};
+use crate::beats::{AluBeat, FunctionBeat, LoadBeat, MoveBeat, PartBeat, RootBeat, TableWrite, TileBeat, Widths};
 use crate::control::pipeline::{ControlPipeline, wire_read_addresses};
 use crate::control::write_address::WriteAddress;
 use crate::datapath::pe::{BusWrite, ProcessingEngine, pe_width};
@@ -108,6 +108,9 @@ pub(crate) struct ProcessingUnit {
     pub(crate) alu_mask: Wide<In>,
     /// One if there are gradient pads.
     pub(crate) tiles: Vec<TileBeat<In>>,
+    /// Whether the beat sends a sum, and a part of one that comes back. One each if there is a way for sums.
+    pub(crate) leaves: Vec<Signal<In, Bit>>,
+    pub(crate) parts: Vec<PartBeat<In>>,
     pub(crate) moves: MoveBeat<In>,
     pub(crate) move_mask: Wide<In>,
     pub(crate) load: LoadBeat<In>,
@@ -131,6 +134,9 @@ pub(crate) struct ProcessingUnit {
     alu_mask_now: Register,
     tiles_now: Vec<Stage<TileBeat<In>, TileBeat<Out>>>,
     parking: Vec<ParkPipeline>,
+    leaves_now: Vec<Flag>,
+    leaves_t1: Vec<Flag>,
+    parts_now: Vec<Stage<PartBeat<In>, PartBeat<Out>>>,
     /// One on machines with extremes.
     resumed: Vec<ResumedStart>,
     move_t0_now: Flag,
@@ -166,13 +172,15 @@ impl ProcessingUnit {
         let columns = widths.columns;
         let function_stage = || Stage::new(FunctionBeat::new(&beat), FunctionBeat::new(&beat));
         let parked = |_: &str| widths.gradient;
-        let tiles = 0..widths.gradients;
+        let (tiles, exchanges) = (0..widths.gradients, 0..widths.exchanges);
         ProcessingUnit {
             clock: Signal::default(),
             reset: Signal::default(),
             alu: AluBeat::new(&beat),
             alu_mask: Wide::new(columns),
             tiles: tiles.clone().map(|_| TileBeat::new(&parked)).collect(),
+            leaves: exchanges.clone().map(|_| Signal::default()).collect(),
+            parts: exchanges.clone().map(|_| PartBeat::new(&parked)).collect(),
             moves: MoveBeat::new(&moves),
             move_mask: Wide::new(columns),
             load: LoadBeat::new(&load),
@@ -191,6 +199,9 @@ impl ProcessingUnit {
             alu_mask_now: Register::new(columns),
             tiles_now: tiles.clone().map(|_| Stage::new(TileBeat::new(&parked), TileBeat::new(&parked))).collect(),
             parking: tiles.clone().map(|_| ParkPipeline::new(widths)).collect(),
+            leaves_now: exchanges.clone().map(|_| Flag::new()).collect(),
+            leaves_t1: exchanges.clone().map(|_| Flag::new()).collect(),
+            parts_now: exchanges.map(|_| Stage::new(PartBeat::new(&parked), PartBeat::new(&parked))).collect(),
             resumed: tiles.filter(|_| widths.extremes).map(|_| ResumedStart::new()).collect(),
             move_t0_now: Flag::new(),
             move_t1_now: Flag::new(),
@@ -318,6 +329,25 @@ impl ProcessingUnit {
             }
             for c in 0..columns {
                 wires!(self, wiring; pes[c].park[t] = parking[t].control;);
+            }
+        }
+        for x in 0..self.leaves.len() {
+            wires!(self, wiring;
+                leaves_now[x].clock = clock;
+                leaves_now[x].reset = reset_now.q bit 0;
+                leaves_now[x].d = leaves[x];
+                leaves_t1[x].clock = clock;
+                leaves_t1[x].reset = reset_now.q bit 0;
+                leaves_t1[x].d = leaves_now[x].q;
+                parts_now[x].clock = clock;
+                parts_now[x].reset = reset_now.q bit 0;
+                parts_now[x].d = parts[x];
+            );
+            for c in 0..columns {
+                wires!(self, wiring;
+                    pes[c].leaves[x] = leaves_t1[x].q;
+                    pes[c].parts[x] = parts_now[x].q;
+                );
             }
         }
         for c in 0..columns {

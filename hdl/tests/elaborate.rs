@@ -63,6 +63,33 @@ fn smallest_and_largest_machines() {
     }
 }
 
+/// What lets sums out is in no other grid: without it, or without the pads that they wait in, the text is the same.
+#[test]
+fn sums_leave_where_that_is_asked_for() {
+    let of = |partial_sums, gradient_depth| {
+        let spec = MachineSpec { partial_sums, gradient_depth: Some(gradient_depth), ..MachineSpec::default() };
+        hdl::elaborate(&Machine::try_from(spec).expect("a valid grid")).verilog
+    };
+    let parts = [
+        "leaving_sum",
+        "joined_parts",
+        "sum_port",
+        "sum_gate",
+        "part_decode",
+        "part_counter",
+        "part_select",
+        "batch_goes_on",
+    ];
+    let (without, with) = (of(None, 64), of(Some(true), 64));
+    assert_eq!(without, of(Some(false), 64));
+    assert!(!parts.iter().any(|part| without.contains(part)));
+    assert!(parts.iter().all(|part| modules(&with).contains(part)), "{:?}", modules(&with));
+    // Alone the bit of `widths` says that it was asked for.
+    let (flat, flat_with) = (of(None, 0), of(Some(true), 0));
+    assert_eq!(modules(&flat), modules(&flat_with));
+    assert_eq!(flat.lines().zip(flat_with.lines()).filter(|(one, other)| one != other).count(), 1);
+}
+
 /// A machine with every part: each port of each module says what it carries.
 #[test]
 fn every_port_says_what_it_carries() {
@@ -76,8 +103,9 @@ fn every_port_says_what_it_carries() {
         ..MachineSpec::default()
     };
     let few = arch::amounts::Amounts::of([0, 4, 9]);
+    let sums = MachineSpec { partial_sums: Some(true), output_words: None, ..spec.clone() };
     let listed = MachineSpec { alignments: few, shifts: few, root_shifts: few, ..spec.clone() };
-    for spec in [spec, listed, MachineSpec { pus: Some(1), pes_per_pu: Some(1), ..MachineSpec::default() }] {
+    for spec in [spec, sums, listed, MachineSpec { pus: Some(1), pes_per_pu: Some(1), ..MachineSpec::default() }] {
         let text = hdl::elaborate(&Machine::try_from(spec).expect("a valid grid")).verilog;
         let is_port = |line: &&str| line.starts_with("    input  wire ") || line.starts_with("    output ");
         let silent: std::collections::BTreeSet<&str> =

@@ -60,6 +60,8 @@ pub struct Driver<G: Grid> {
     grid: G,
     /// Another program is part of the grid.
     refused: Option<Stuck>,
+    /// How the sums of a batch leave and come back, while batches are divided.
+    way: Option<shares::Way>,
 }
 
 impl<G: Grid> Driver<G> {
@@ -70,7 +72,7 @@ impl<G: Grid> Driver<G> {
     pub fn new(mut grid: G, image: Image, stalls: Stalls) -> Driver<G> {
         grid.take_over();
         let refused = load_image(&mut grid, &image).err();
-        Driver { image, streams: Host::new(stalls), grid, refused }
+        Driver { image, streams: Host::new(stalls), grid, refused, way: None }
     }
 
     /// The image that is loaded.
@@ -86,6 +88,7 @@ impl<G: Grid> Driver<G> {
         assert_eq!(image.machine, self.image.machine, "the image is for another machine");
         self.refused = load_image(&mut self.grid, &image).err();
         self.image = image;
+        self.way = None;
     }
 
     /// Why the grid is dead, if it is.
@@ -98,6 +101,7 @@ impl<G: Grid> Driver<G> {
         let lost = self.grid.take_over();
         if lost {
             self.refused = load_image(&mut self.grid, &self.image).err();
+            self.way = None;
         }
         lost
     }
@@ -108,6 +112,9 @@ impl<G: Grid> Driver<G> {
     /// When the grid stops taking input, giving output or becoming done, or can only run another program.
     pub fn run(&mut self, run: Run<'_>) -> Result<Outcome, Stuck> {
         self.check()?;
+        if !run.steps.is_empty() {
+            self.close_way();
+        }
         let (steps, emit_model) = (run.steps.len(), run.emit_model);
         let (expected, patience) = (self.expected(steps, emit_model), self.patience());
         let mut beats = Beats::new(&self.image, &run);

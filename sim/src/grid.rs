@@ -55,6 +55,11 @@ pub trait Grid {
     fn take_over(&mut self) -> bool {
         false
     }
+
+    /// The array that it is, whose sums can be taken without a way for them, if it is one.
+    fn array(&mut self) -> Option<&mut crate::array::Array> {
+        None
+    }
 }
 
 impl<G: Grid + ?Sized> Grid for Box<G> {
@@ -77,6 +82,10 @@ impl<G: Grid + ?Sized> Grid for Box<G> {
     fn take_over(&mut self) -> bool {
         (**self).take_over()
     }
+
+    fn array(&mut self) -> Option<&mut crate::array::Array> {
+        (**self).array()
+    }
 }
 
 impl<G: Grid + ?Sized> Grid for &mut G {
@@ -98,5 +107,9 @@ impl<G: Grid + ?Sized> Grid for &mut G {
 
     fn take_over(&mut self) -> bool {
         (**self).take_over()
+    }
+
+    fn array(&mut self) -> Option<&mut crate::array::Array> {
+        (**self).array()
     }
 }

@@ -402,7 +402,8 @@ pub struct Run {
 /// A board behind a serial port.
 #[derive(Debug, Args)]
 pub struct Serial {
-    /// Serial port of the board, such as /dev/ttyUSB0; `simulated` runs the Verilog of the config's board under Verilator
+    /// Serial port of the board, such as /dev/ttyUSB0; `simulated` runs the Verilog of the config's board under Verilator; with --ranks a port for
+    /// each rank, separated by commas
     #[arg(long, value_name = "DEVICE")]
     pub port: PathBuf,
     /// Bits per second; default: those of the config's board, or 1000000

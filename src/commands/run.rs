@@ -1,24 +1,26 @@
 //! `run`: train on a board through its serial port, with the array beside it; or run a function there on its records. The port `simulated` is
 //! the Verilog of the board that `bitstream` would make, under Verilator.
 
-use crate::arguments::{EngineName, Entry, Format, Global, Run};
+use crate::arguments::{EngineName, Entry, Format, Global, Ranks, Run};
 use crate::commands::eval::{self, Elements};
 use crate::commands::train;
 use crate::interrupt;
 use crate::output::{self, Talk};
 use crate::render;
 use crate::subject;
+use crate::world;
 use arch::Diagnostic;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sim::distance::{Accuracy, Distance};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use workbench::config::Microcode;
 use workbench::documents::Document;
 use workbench::functions::is_function;
+use workbench::ranks::agree;
 use workbench::report::figures;
 use workbench::saturation::{self, Saturation, Unit};
 use workbench::serial::{Address, AttachedBoard, BAUD, SIMULATED};
@@ -51,11 +53,6 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
     if options.train.engine != EngineName::Array || options.train.stalls.is_some() {
         return Err(Failure::Usage("`run` uses the board: --engine and --stalls are for `train` and `sim`".to_owned()));
     }
-    if options.train.ranks.is_some() {
-        let says =
-            "ranks do not run on boards: the hardware does not hand out the sums of a batch yet; `train --ranks`";
-        return Err(Failure::Usage(says.to_owned()));
-    }
     // What is wrong with the arguments is said before a port is opened; the config knows the rate of its board.
     let entry = Entry {
         function: options.function.clone(),
@@ -71,20 +68,35 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
     }
     let baud = project.board.facts().and_then(|facts| facts.io.as_ref()).map(|io| io.baud);
     let baud = options.serial.baud.or(baud);
+    if let Some(ranks) = options.train.ranks {
+        if is_function {
+            return Err(Failure::Usage("ranks share the batches of a training; a function has none".to_owned()));
+        }
+        return on_ranks(global, options, ranks, (project, baud), talk);
+    }
     if options.serial.port == Path::new(SIMULATED) {
         if is_function {
             let says = "a board is simulated for trainings; `sim` runs functions on the Verilog of their grid";
             return Err(Failure::Usage(says.to_owned()));
         }
-        let board = simulated(project, options, baud, talk)?;
+        let board = simulated(project, options, baud, 1, talk)?.remove(0);
         talk.say(format!("{}: a grid of {}", board.name(), board.machine()));
         return train::train_on(global, &options.train, &board, talk);
     }
-    let address = Address {
-        port: options.serial.port.clone(),
-        baud: baud.unwrap_or(BAUD),
-        patience: Duration::from_secs_f64(options.serial.timeout),
+    let board = open(options, options.serial.port.clone(), baud, talk)?;
+    let ran = if is_function {
+        function(global, options, project, &board, talk)
+    } else {
+        train::train_on(global, &options.train, &board, talk)
     };
+    // Ctrl-C while the board was waited for shows as a failure of the port.
+    ran.map_err(|failure| if interrupt::requested() { Failure::Interrupted } else { failure })
+}
+
+/// The board behind a port.
+fn open(options: &Run, port: PathBuf, baud: Option<u32>, talk: &Talk) -> Result<AttachedBoard, Failure> {
+    let patience = Duration::from_secs_f64(options.serial.timeout);
+    let address = Address { port, baud: baud.unwrap_or(BAUD), patience };
     interrupt::set_cooperative(true);
     let board = AttachedBoard::open(&address, interrupt::cancel());
     interrupt::set_cooperative(false);
@@ -93,13 +105,59 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
     if let Some(slow) = board.slow() {
         talk.say(format!("{}: {slow}", board.name()));
     }
-    let ran = if is_function {
-        function(global, options, project, &board, talk)
-    } else {
-        train::train_on(global, &options.train, &board, talk)
+    Ok(board)
+}
+
+/// A training whose ranks have a board each: of threads all of them, of processes the one with its number.
+fn on_ranks(
+    global: &Global,
+    options: &Run,
+    ranks: Ranks,
+    (project, baud): (Project, Option<u32>),
+    talk: &Talk,
+) -> Result<(), Failure> {
+    let list = options.serial.port.to_string_lossy().into_owned();
+    let ports: Vec<&str> = list.split(',').collect();
+    let enough = |ranks: usize| {
+        let given = ports.len();
+        let says = format!("{ranks} ranks need a port each, --port PORT,PORT,...; {given} given");
+        if given == ranks { Ok(()) } else { Err(Failure::Usage(says)) }
     };
-    // Ctrl-C while the board was waited for shows as a failure of the port.
-    ran.map_err(|failure| if interrupt::requested() { Failure::Interrupted } else { failure })
+    match ranks {
+        Ranks::Threads(count) => {
+            enough(count)?;
+            let boards = attach(project, options, &ports, (baud, count), talk)?;
+            train::train_on_all(global, &options.train, &boards, talk)
+        }
+        Ranks::World => {
+            let patience = Duration::from_secs_f64(options.train.rank_timeout);
+            world::run(patience, talk, |all, talk| {
+                let count = all.ranks();
+                let own = enough(count)
+                    .and_then(|()| attach(project, options, &ports[all.rank()..][..1], (baud, count), talk));
+                train::train_in_world(global, &options.train, &agree(all.as_ref(), own)?[0], all, talk)
+            })
+        }
+    }
+}
+
+/// Boards of ranks, of which there are so many.
+fn attach(
+    mut project: Project,
+    options: &Run,
+    ports: &[&str],
+    (baud, ranks): (Option<u32>, usize),
+    talk: &Talk,
+) -> Result<Vec<AttachedBoard>, Failure> {
+    project.divided = Some(ranks as u32);
+    let count = ports.iter().filter(|&&port| port == SIMULATED).count();
+    let simulated = if count > 0 { simulated(project, options, baud, count, talk)? } else { Vec::new() };
+    let mut simulated = simulated.into_iter();
+    let board = |&port: &&str| match port {
+        SIMULATED => Ok(simulated.next().expect("one for each such port")),
+        _ => open(options, PathBuf::from(port), baud, talk),
+    };
+    ports.iter().map(board).collect()
 }
 
 /// A function on all of its records, once.
@@ -157,8 +215,14 @@ fn function(
     failed.map_or(Ok(()), Err)
 }
 
-/// The board that a bitstream of this project would make of its device.
-fn simulated(project: Project, options: &Run, baud: Option<u32>, talk: &Talk) -> Result<AttachedBoard, Failure> {
+/// So many of the board that a bitstream of this project would make of its device.
+fn simulated(
+    project: Project,
+    options: &Run,
+    baud: Option<u32>,
+    count: usize,
+    talk: &Talk,
+) -> Result<Vec<AttachedBoard>, Failure> {
     let clock_hz = (project.board.clock_mhz * 1e6).round() as u64;
     let microcode = project.config.build.microcode;
     let training = train::prepared(project, &options.train, talk)?;
@@ -173,9 +237,12 @@ fn simulated(project: Project, options: &Run, baud: Option<u32>, talk: &Talk) ->
     let (mhz, baud) = (training.project.board.clock_mhz, facts.baud);
     talk.say(format!("simulates {machine} at {mhz} MHz behind {baud} bits per second, with {}", store.text()));
     let fixed = design.images.full.as_ref().filter(|_| microcode == Microcode::Rom);
-    let line = match fixed {
-        Some(compiled) => SimulatedLine::build(&compiled.image, facts, sdram.as_ref()),
-        None => SimulatedLine::build(machine, facts, sdram.as_ref()),
+    let board = |_| {
+        let line = match fixed {
+            Some(compiled) => SimulatedLine::build(&compiled.image, facts, sdram.as_ref()),
+            None => SimulatedLine::build(machine, facts, sdram.as_ref()),
+        };
+        AttachedBoard::simulated(line?)
     };
-    AttachedBoard::simulated(line?)
+    (0..count).map(board).collect()
 }

@@ -40,10 +40,28 @@ pub fn train_on(global: &Global, options: &Train, board: &AttachedBoard, talk: &
     train_with(global, options, With { board: Some(board), ..With::default() }, talk)
 }
 
+/// The same, on a board for each rank, all threads of this process.
+pub fn train_on_all(global: &Global, options: &Train, boards: &[AttachedBoard], talk: &Talk) -> Result<(), Failure> {
+    train_with(global, options, With { boards, ..With::default() }, talk)
+}
+
+/// The same, on the board of this rank of several processes.
+pub fn train_in_world(
+    global: &Global,
+    options: &Train,
+    board: &AttachedBoard,
+    world: &Rc<dyn Communicator>,
+    talk: &Talk,
+) -> Result<(), Failure> {
+    train_with(global, options, With { board: Some(board), world: Some(world), ..With::default() }, talk)
+}
+
 /// What takes part in a training beside this process.
 #[derive(Clone, Copy, Default)]
 struct With<'a> {
     board: Option<&'a AttachedBoard>,
+    /// One for each thread.
+    boards: &'a [AttachedBoard],
     /// Other processes; the first of them speaks and writes.
     world: Option<&'a Rc<dyn Communicator>>,
 }
@@ -64,10 +82,12 @@ impl With<'_> {
 
 fn train_with(global: &Global, options: &Train, with: With<'_>, talk: &Talk) -> Result<(), Failure> {
     let training = with.agree(begun(global, options, with, talk))?;
-    let rung = if with.board.is_some() { Rung::Board } else { options.engine.into() };
+    let on_boards = with.board.is_some() || !with.boards.is_empty();
+    let rung = if on_boards { Rung::Board } else { options.engine.into() };
     let how = How {
         stalls: options.stalls,
         board: with.board,
+        boards: with.boards,
         ranks: with.world,
         checkpoint_every: options.checkpoint_every,
         ..How::on(rung)
@@ -90,8 +110,12 @@ fn begun(global: &Global, options: &Train, with: With<'_>, talk: &Talk) -> Resul
         writing::check_writable(path)?;
     }
     let mut project = subject::project(global, options.program.as_deref(), &options.limits().into())?;
-    if let Some(board) = with.board {
+    for board in with.board.into_iter().chain(with.boards) {
         project.adopt(board)?;
+    }
+    if let Some(other) = with.boards.iter().find(|board| board.machine() != with.boards[0].machine()) {
+        let (port, first) = (other.name(), with.boards[0].name());
+        return Err(Failure::File(format!("{port}: the board has another grid than that of rank 0 ({first})")));
     }
     prepared(project, options, talk)
 }
@@ -170,7 +194,7 @@ pub fn prepared(project: Project, options: &Train, talk: &Talk) -> Result<Traini
 /// As [`Training::run`]; the checkpoint is of another training.
 pub fn trained(training: &Training, how: &How<'_>, options: &Train, talk: &Talk) -> Result<Outcome, Failure> {
     let weights = &training.samples.signature.model;
-    let with = With { board: how.board, world: how.ranks };
+    let with = With { board: how.board, boards: how.boards, world: how.ranks };
     let begun = options.resume.as_deref();
     let begun = begun.map(|path| Checkpoint::load(path, &training.identity(how), weights)).transpose();
     let begun = with.agree(begun)?;

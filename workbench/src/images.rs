@@ -19,6 +19,7 @@ use arch::{Code, Diagnostic, Machine, Span};
 use compiler::fixed::{self, NumberReport, Role};
 use compiler::image::Refusal;
 use compiler::language::nearest;
+use compiler::placed::shares;
 use compiler::search::{self, Compiled};
 use compiler::tensor;
 use std::collections::BTreeMap;
@@ -154,6 +155,11 @@ impl Images {
     /// # Errors
     /// The program does not fit (with the smallest machine that would do), or the machine cannot do it.
     pub fn compile(project: &Project, lowered: &Lowered, machines: Option<u32>) -> Result<Images, Failure> {
+        // A machine that hands out sums keeps some, also where nobody else has a part of the batch.
+        let hands_out = (project.spec().partial_sums == Some(true)).then_some(1);
+        let divides = |program: &fixed::Program| shares::shares(program).is_ok();
+        let machines =
+            machines.or(project.divided).or(hands_out).filter(|_| lowered.full.as_ref().is_some_and(divides));
         let programs: Vec<&fixed::Program> =
             lowered.full.iter().chain(&lowered.rest).chain([&lowered.predict]).collect();
         let Fitted { machine, compiled } = fitted(project, &programs, &Wanted { machines, ..project.wanted() })?;

@@ -71,6 +71,8 @@ pub struct Project {
     resident_asked: Option<Vec<String>>,
     /// The grid that is there already, if programs are for one.
     there: Option<Machine>,
+    /// How many boards share its batches.
+    pub divided: Option<u32>,
     /// Means that are left out, to see what they bring; of a function only.
     without: Without,
 }
@@ -276,6 +278,7 @@ impl Project {
             trained: None,
             resident_asked,
             there,
+            divided: None,
             without: Without::NOTHING,
         })
     }
@@ -340,14 +343,9 @@ impl Project {
 
     /// Let the program decide all depths that it can decide, whatever the configuration says of them.
     pub fn fit_memories(&mut self) {
-        let spec = &mut self.config.spec;
-        for depth in [
-            &mut spec.model_depth,
-            &mut spec.data_depth,
-            &mut spec.temporary_depth,
-            &mut spec.gradient_depth,
-            &mut spec.program_depth,
-        ] {
+        let MachineSpec { model_depth, data_depth, temporary_depth, gradient_depth, program_depth, .. } =
+            &mut self.config.spec;
+        for depth in [model_depth, data_depth, temporary_depth, gradient_depth, program_depth] {
             *depth = None;
         }
     }

@@ -61,6 +61,8 @@ pub struct How<'a> {
     pub stalls: Option<u64>,
     /// The board, if that is the engine.
     pub board: Option<&'a AttachedBoard>,
+    /// One for each rank, if ranks are threads of this process.
+    pub boards: &'a [AttachedBoard],
     /// Whether the weights of every epoch are judged.
     pub curves: bool,
     /// Epochs from one checkpoint to the next where a board plays them from its store.
@@ -72,7 +74,7 @@ pub struct How<'a> {
 impl How<'_> {
     /// Down to this rung, and nothing else.
     pub fn on(rung: Rung) -> Self {
-        How { rung, stalls: None, board: None, curves: false, checkpoint_every: 1, ranks: None }
+        How { rung, stalls: None, board: None, boards: &[], curves: false, checkpoint_every: 1, ranks: None }
     }
 }
 

@@ -70,6 +70,15 @@ fn late(walk: &mut dyn WalkFields, machine: &Machine, late: &mut bool) {
     }
 }
 
+/// Whether words are parts of sums; nowhere where sums do not come back.
+fn parts(walk: &mut dyn WalkFields, machine: &Machine, gradient: &mut bool) {
+    if machine.hands_out_sums() {
+        walk.flag("gradient", gradient);
+    } else {
+        walk.absent("gradient", u32::from(*gradient));
+    }
+}
+
 /// Whether the scalar unit takes the word, too; nowhere where there is none.
 fn for_scalar(walk: &mut dyn WalkFields, machine: &Machine, scalar: &mut bool) {
     if machine.scalar() {
@@ -318,6 +327,7 @@ impl Instruction for LoadInstruction {
         LoadInstruction {
             counts: [1; LEVELS],
             pad: Pad::Model,
+            gradient: false,
             destination: Address::default(),
             scatter: false,
             pick_group: NO_LEVEL,
@@ -333,12 +343,14 @@ impl Instruction for LoadInstruction {
         let mut data = self.pad == Pad::Data;
         walk.flag("data", &mut data);
         self.pad = if data { Pad::Data } else { Pad::Model };
-        let bits = pad_bits(machine, Pad::Model).max(pad_bits(machine, Pad::Data));
+        let sums = if machine.hands_out_sums() { gradient_bits(machine) } else { 0 };
+        let bits = pad_bits(machine, Pad::Model).max(pad_bits(machine, Pad::Data)).max(sums);
         walk.address("destination", bits, &self.counts, &mut self.destination);
         walk.flag("scatter", &mut self.scatter);
         level(walk, "pick_group", &mut self.pick_group);
         mask(walk, machine, &mut self.mask);
         for_scalar(walk, machine, &mut self.scalar);
+        parts(walk, machine, &mut self.gradient);
     }
 }
 

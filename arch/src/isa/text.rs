@@ -189,7 +189,8 @@ impl Display for LoadInstruction {
         f.write_str("load  ")?;
         loops(f, &self.counts)?;
         let lanes = if self.scatter { "lanes" } else { "lane 0" };
-        write!(f, "  {}[{}] = {lanes}", self.pad, self.destination)?;
+        let pad = if self.gradient { "gradient".to_owned() } else { self.pad.to_string() };
+        write!(f, "  {pad}[{}] = {lanes}", self.destination)?;
         if self.pick_group != NO_LEVEL {
             write!(f, "  group k{}", self.pick_group)?;
         }

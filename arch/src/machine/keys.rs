@@ -142,6 +142,8 @@ machine_keys! {
     temporary_depth: u32 = Rule::depth(64, 2..=1 << 16).by_default("as needed");
     /// Words, as wide as the accumulator, of the gradient scratchpad per PE, in which sums over a batch wait between its tiles.
     gradient_depth: u32 = Rule::depth(0, 2..=1 << 16).or_zero("batches are not cut").by_default("as needed");
+    /// A way out of the gradient scratchpads and back, for boards that share every batch.
+    partial_sums: bool = Rule::any(false);
     /// Words of a scratchpad from which synthesis is told to make it of block memories, and below which of look-up tables.
     block_depth: u32 = Rule::number(0, 1..=1 << 17).or_zero("synthesis decides").unseen();
     /// An output register behind each scratchpad, so that block memories do not decide the clock: what is written can be read a cycle later.

@@ -187,6 +187,7 @@ fn load(load: &Load, home: Home, scalar: bool, machine: &Machine) -> LoadInstruc
     LoadInstruction {
         counts: counts(&load.loops),
         pad: home.pad,
+        gradient: false,
         destination: address(&load.write, home),
         scatter: load.scatter,
         pick_group: load.group.map_or(NO_LEVEL, |level| (base + level) as u8),

@@ -93,17 +93,27 @@ pub(crate) fn too_large(machine: &Machine, available: Words, needed: Words) -> R
     Refusal::too_large(Diagnostic::global(Code::Backend, message).with_help(depths), needed)
 }
 
+/// Instructions of each stream, with those that let sums out and back where batches are divided.
+fn lengths(image: &Image) -> [(&'static str, usize); 5] {
+    let [out, back] = if image.tiles > 1 { arch::image::sums::instructions(&image.machine) } else { [0, 0] };
+    [
+        ("alu", image.alu.len() + out as usize),
+        ("root", image.root.len()),
+        ("move", image.moves.len()),
+        ("load", image.load.len() + back as usize),
+        ("scalar", image.scalar.len()),
+    ]
+}
+
+/// Instructions of the longest program.
+pub(crate) fn longest(image: &Image) -> usize {
+    lengths(image).into_iter().map(|(_, length)| length).max().unwrap_or(0)
+}
+
 /// Instructions must fit program memories and fields, tables their memory.
 pub(crate) fn check_programs(image: &Image) -> Result<(), Refusal> {
     let depth = image.machine.program_depth();
-    let streams = [
-        ("alu", image.alu.len()),
-        ("root", image.root.len()),
-        ("move", image.moves.len()),
-        ("load", image.load.len()),
-        ("scalar", image.scalar.len()),
-    ];
-    for (name, instructions) in streams {
+    for (name, instructions) in lengths(image) {
         if instructions > depth as usize {
             let message =
                 format!("the {name} program has {instructions} instructions, the machine has room for {depth}");

@@ -4,7 +4,7 @@ use super::Compiled;
 use super::limits::{Beyond, Limits, OnBoard};
 use super::{Choice, Found, divided, search};
 use crate::fixed::Program;
-use crate::image::refuse::{Refusal, needs_divider, needs_extremes};
+use crate::image::refuse::{Refusal, longest, needs_divider, needs_extremes};
 use crate::means::Without;
 use crate::scheduled::Words;
 use arch::machine::{Machine, MachineSpec};
@@ -94,8 +94,7 @@ fn compile_within(
         // Also where no sum waits: tiles are counted only where there are pads for them.
         used.gradient = used.gradient.max(1);
     }
-    let instructions = [image.alu.len(), image.root.len(), image.moves.len(), image.load.len(), image.scalar.len()];
-    let longest = instructions.into_iter().max().unwrap_or(0) as u32;
+    let longest = longest(&image) as u32;
     let fitted = fitted(spec, &roomy, used, longest, !image.scalar.is_empty());
     // Nothing differs but depths, and a scalar unit that is not used: what was found is what would be found.
     let image = found.image(&machine(fitted)?)?;

@@ -3,12 +3,13 @@
 //!     in_valid & in_ready ──▶ loops ──▶ register ──▶ beat ──▶ write after two more registers
 
 use crate::beats::{
-    Advance, CHUNK_BITS, ForScalar, INSTRUCTION_CHUNK_BITS, LateField, LoadBeat, LoadFields, LoadPacing, LoopCounters,
-    LoopEnds, MaskBeat, Widths,
+    Advance, CHUNK_BITS, ForScalar, INSTRUCTION_CHUNK_BITS, LoadBeat, LoadFields, LoadPacing, LoopCounters, LoopEnds,
+    MaskBeat, PartBeat, PartField, Widths,
 };
 use crate::control::loops::{LoopNest, Places};
 use crate::control::microcode::ProgramMemory;
 use crate::control::stream::{AddressGenerator, BankAddress, wire_destination, wire_loops, wire_program};
+use crate::datapath::exchange::PartDecode;
 use crate::datapath::mask::{LevelPick, MaskUnit, wire_mask};
 use crate::rtl::register::{Flag, Register, Stage};
 use crate::rtl::signal::{Number, Wide};
@@ -327,11 +328,15 @@ pub(crate) struct Loader {
     pub(crate) picked_group: Wide<Out>,
     /// One if there is a scalar unit.
     pub(crate) for_scalar: Vec<ForScalar<Out>>,
-    microcode: ProgramMemory<LoadPacing<Out>, LoadFields<Out>, LateField<Out>>,
+    /// One if there is a way for sums.
+    pub(crate) parts: Vec<PartBeat<Out>>,
+    microcode: ProgramMemory<LoadPacing<Out>, LoadFields<Out>, PartField<Out>>,
     control: LoadControl,
     loops: LoopNest,
     work: Stage<LoadFields<In>, LoadFields<Out>>,
     scalar_work: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
+    part_work: Vec<Stage<PartField<In>, PartField<Out>>>,
+    part_decode: Vec<PartDecode>,
     ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
     places: Places,
     counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
@@ -350,7 +355,7 @@ impl Loader {
         let field = |name: &str| widths.load.field(name).bits;
         let beat = |name: &str| widths.beat(name);
         let place = |_: &str| widths.place();
-        let scalars = 0..widths.scalars;
+        let (scalars, exchanges) = (0..widths.scalars, 0..widths.exchanges);
         Loader {
             clock: Signal::default(),
             reset: Signal::default(),
@@ -378,6 +383,7 @@ impl Loader {
             pick_group: Signal::default(),
             picked_group: Wide::new(widths.place()),
             for_scalar: scalars.clone().map(|_| ForScalar::new(&beat)).collect(),
+            parts: exchanges.clone().map(|_| PartBeat::new(&|_| widths.gradient)).collect(),
             microcode: ProgramMemory::new(
                 "load",
                 Region::Load,
@@ -385,12 +391,14 @@ impl Loader {
                 &widths.load,
                 [LoadPacing::new(&field), LoadPacing::new(&field)],
                 LoadFields::new(&field),
-                None,
+                (widths.exchanges > 0).then(|| PartField::new(&field)),
             ),
             control: LoadControl::new(widths),
             loops: LoopNest::new(widths),
             work: Stage::new(LoadFields::new(&field), LoadFields::new(&field)),
             scalar_work: scalars.map(|_| Stage::new(ForScalar::new(&beat), ForScalar::new(&beat))).collect(),
+            part_work: exchanges.clone().map(|_| Stage::new(PartField::new(&field), PartField::new(&field))).collect(),
+            part_decode: exchanges.map(|_| PartDecode::new()).collect(),
             ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
             places: Places::new(widths),
             counters: Stage::new(LoopCounters::new(&place), LoopCounters::new(&place)),
@@ -446,8 +454,31 @@ impl Loader {
             picked_group = group.counter;
             decode.transfer = advance.q.step;
             decode.data = work.q.data;
-            beat.write_model = decode.write_model;
-            beat.write_data = decode.write_data;
+        );
+        if self.part_decode.is_empty() {
+            wires!(self, wiring;
+                beat.write_model = decode.write_model;
+                beat.write_data = decode.write_data;
+            );
+        }
+        for x in 0..self.part_decode.len() {
+            wires!(self, wiring;
+                part_work[x].clock = clock;
+                part_work[x].reset = reset;
+                part_work[x].d = microcode.tiles[x];
+                part_decode[x].transfer = advance.q.step;
+                part_decode[x].gradient = part_work[x].q.gradient;
+                part_decode[x].last = ends.q.last3;
+                part_decode[x].write_model = decode.write_model;
+                part_decode[x].write_data = decode.write_data;
+                beat.write_model = part_decode[x].give_model;
+                beat.write_data = part_decode[x].give_data;
+                parts[x].part = part_decode[x].part;
+                parts[x].whole = part_decode[x].whole;
+                parts[x].address = destination.address;
+            );
+        }
+        wires!(self, wiring;
             beat.model_address = destination.address;
             beat.data_address = data_bank.address;
         );

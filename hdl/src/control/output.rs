@@ -4,6 +4,8 @@
 //!
 //! A beat has a word in each lane, and each lane a memory of its own; pointers and credits are those of all.
 
+use crate::beats::Widths;
+use crate::datapath::exchange::{PartCounter, PartSelect};
 use crate::rtl::register::{Flag, FlagDelay, Register};
 use crate::rtl::signal::{Number, Wide};
 use crate::rtl::wiring::{Wiring, comment, structural, wires};
@@ -159,6 +161,8 @@ pub(crate) struct Output {
     pub(crate) reset: Signal<In, Bit>,
     /// An emitting beat is issued.
     pub(crate) emitted: Signal<In, Bit>,
+    /// A beat that was issued two cycles ago sends a sum. One if there is a way for sums: words are whole sums then.
+    pub(crate) leaves: Vec<Signal<In, Bit>>,
     pub(crate) word: Wide<In>,
     /// Of the lanes after the first.
     pub(crate) further: Vec<Wide<In>>,
@@ -169,6 +173,10 @@ pub(crate) struct Output {
     pub(crate) credit: Signal<Out, Bit>,
     pub(crate) all_credits: Signal<Out, Bit>,
     on_its_way: FlagDelay,
+    sums_on_their_way: Vec<FlagDelay>,
+    counters: Vec<PartCounter>,
+    /// One for each lane.
+    selects: Vec<PartSelect>,
     control: QueueControl,
     memory: QueueMemory,
     memories: Vec<QueueMemory>,
@@ -177,13 +185,17 @@ pub(crate) struct Output {
 
 impl Output {
     /// `2^address_bits` beats of so many lanes; they arrive `cycles` after they were issued.
-    pub(crate) fn new(address_bits: u32, word: u32, lanes: u32, cycles: u32) -> Self {
+    pub(crate) fn new(address_bits: u32, widths: &Widths, lanes: u32, cycles: u32) -> Self {
+        let (word, exchanges) = (widths.word, 0..widths.exchanges);
+        let taken = if exchanges.is_empty() { word } else { widths.accumulator };
+        let select = |_| PartSelect::new(widths.parts, word, widths.accumulator);
         Output {
             clock: Signal::default(),
             reset: Signal::default(),
             emitted: Signal::default(),
-            word: Wide::new(word),
-            further: (1..lanes).map(|_| Wide::new(word)).collect(),
+            leaves: exchanges.clone().map(|_| Signal::default()).collect(),
+            word: Wide::new(taken),
+            further: (1..lanes).map(|_| Wide::new(taken)).collect(),
             out_data: Wide::new(word),
             out_further: (1..lanes).map(|_| Wide::new(word)).collect(),
             out_valid: Signal::default(),
@@ -191,6 +203,9 @@ impl Output {
             credit: Signal::default(),
             all_credits: Signal::default(),
             on_its_way: FlagDelay::new(cycles),
+            sums_on_their_way: exchanges.clone().map(|_| FlagDelay::new(cycles - 2)).collect(),
+            counters: exchanges.clone().map(|_| PartCounter::new(widths.parts)).collect(),
+            selects: exchanges.flat_map(|_| (0..lanes).map(select)).collect(),
             control: QueueControl::new(address_bits),
             memory: QueueMemory::new(address_bits, word),
             memories: (1..lanes).map(|_| QueueMemory::new(address_bits, word)).collect(),
@@ -211,19 +226,50 @@ impl Output {
             memory.clock = clock;
             memory.write = on_its_way.q;
             memory.write_address = control.write_address;
-            memory.write_data = word;
+        );
+        if self.selects.is_empty() {
+            wires!(self, wiring; memory.write_data = word;);
+        } else {
+            wires!(self, wiring;
+                selects[0].sum = word;
+                memory.write_data = selects[0].word;
+            );
+        }
+        wires!(self, wiring;
             memory.read_address = control.read_address;
             out_data = memory.read_data;
             out_valid = control.out_valid;
             credit = control.credit;
             all_credits = control.all_credits;
         );
+        for x in 0..self.leaves.len() {
+            wires!(self, wiring;
+                sums_on_their_way[x].clock = clock;
+                sums_on_their_way[x].reset = reset;
+                sums_on_their_way[x].d = leaves[x];
+                counters[x].clock = clock;
+                counters[x].reset = reset;
+                counters[x].shown = sums_on_their_way[x].q;
+            );
+            for l in 0..self.selects.len() {
+                wires!(self, wiring; selects[l].part = counters[x].part;);
+            }
+        }
         for l in 0..self.memories.len() {
             wires!(self, wiring;
                 memories[l].clock = clock;
                 memories[l].write = on_its_way.q;
                 memories[l].write_address = control.write_address;
-                memories[l].write_data = further[l];
+            );
+            if self.selects.is_empty() {
+                wires!(self, wiring; memories[l].write_data = further[l];);
+            } else {
+                wires!(self, wiring;
+                    selects[l + 1].sum = further[l];
+                    memories[l].write_data = selects[l + 1].word;
+                );
+            }
+            wires!(self, wiring;
                 memories[l].read_address = control.read_address;
                 out_further[l] = memories[l].read_data;
             );

@@ -3,8 +3,8 @@
 //!     control port ──▶ registers ──▶ run ──starts──▶ streams ──▶ register ──▶ PUs, heads, global root
 
 use crate::beats::{
-    AluBeat, CHUNK_BITS, ForScalar, FunctionBeat, INSTRUCTION_CHUNK_BITS, LoadBeat, MaskBeat, MoveBeat, RootBeat,
-    TableWrite, TileBeat, Widths,
+    AluBeat, CHUNK_BITS, ForScalar, FunctionBeat, INSTRUCTION_CHUNK_BITS, LoadBeat, MaskBeat, MoveBeat, PartBeat,
+    RootBeat, TableWrite, TileBeat, Widths,
 };
 use crate::control::halt::HaltControl;
 use crate::control::loader::Loader;
@@ -13,7 +13,7 @@ use crate::control::root_stream::RootStream;
 use crate::control::run::RunControl;
 use crate::control::scalar_stream::{ScalarRegister, ScalarStream};
 use crate::control::streams::{AluStream, MoveStream};
-use crate::control::tile_steps::{TileCounter, TileRegister};
+use crate::control::tile_steps::{BatchGoesOn, TileCounter, TileRegister};
 use crate::rtl::register::{Flag, Register, Stage};
 use crate::rtl::signal::{Number, Wide};
 use crate::rtl::wiring::{Wiring, structural, wires};
@@ -23,6 +23,9 @@ use rust_hdl::prelude::*;
 
 /// Bit of an entry register that enables it.
 const ENABLE: usize = arch::registers::ENTRY_ENABLE.trailing_zeros() as usize;
+
+/// Bit of a start that goes on with a batch.
+const GO_ON: usize = arch::registers::START_GO_ON.trailing_zeros() as usize;
 
 #[derive(LogicBlock)]
 pub(crate) struct Sequencer {
@@ -45,6 +48,9 @@ pub(crate) struct Sequencer {
     pub(crate) alu_mask: MaskBeat<Out>,
     /// One if there are gradient pads.
     pub(crate) tiles: Vec<TileBeat<Out>>,
+    /// Whether the alu beat sends a sum, and a part of one that comes back. One each if there is a way for sums.
+    pub(crate) leaves: Vec<Signal<Out, Bit>>,
+    pub(crate) sum_parts: Vec<PartBeat<Out>>,
     pub(crate) moves: MoveBeat<Out>,
     pub(crate) move_mask: MaskBeat<Out>,
     pub(crate) load: LoadBeat<Out>,
@@ -70,6 +76,9 @@ pub(crate) struct Sequencer {
     /// What is read of that register where there is none.
     no_tiles: Vec<Number>,
     tile_counters: Vec<TileCounter>,
+    goes_on: Vec<BatchGoesOn>,
+    leaves_next: Vec<Flag>,
+    parts_next: Vec<Stage<PartBeat<In>, PartBeat<Out>>>,
     /// What is written into programs, a cycle later: decoding an address and reaching a memory are a cycle each.
     program_index: Register,
     program_chunk: Register,
@@ -115,7 +124,7 @@ impl Sequencer {
         let function_stage = || Stage::new(FunctionBeat::new(&beat), FunctionBeat::new(&beat));
         let table_stage = || Stage::new(TableWrite::new(&beat), TableWrite::new(&beat));
         let parked = |_: &str| widths.gradient;
-        let tiles = 0..widths.gradients;
+        let (tiles, exchanges) = (0..widths.gradients, 0..widths.exchanges);
         let (scalars, alone) = (0..widths.scalars, widths.alone());
         let of_unit = |name: &str| alone.beat(name);
         let for_scalar_stage = |_| Stage::new(ForScalar::new(&beat), ForScalar::new(&beat));
@@ -136,6 +145,8 @@ impl Sequencer {
             alu: AluBeat::new(&beat),
             alu_mask: MaskBeat::new(&beat),
             tiles: tiles.clone().map(|_| TileBeat::new(&parked)).collect(),
+            leaves: exchanges.clone().map(|_| Signal::default()).collect(),
+            sum_parts: exchanges.clone().map(|_| PartBeat::new(&parked)).collect(),
             moves: MoveBeat::new(&moves),
             move_mask: MaskBeat::new(&beat),
             load: LoadBeat::new(&beat),
@@ -158,6 +169,9 @@ impl Sequencer {
             tile_registers: tiles.clone().map(|_| TileRegister::new(widths)).collect(),
             no_tiles: (widths.gradients..1).map(|_| Number::new(0, CHUNK_BITS)).collect(),
             tile_counters: tiles.clone().map(|_| TileCounter::new()).collect(),
+            goes_on: exchanges.clone().map(|_| BatchGoesOn::new()).collect(),
+            leaves_next: exchanges.clone().map(|_| Flag::new()).collect(),
+            parts_next: exchanges.map(|_| Stage::new(PartBeat::new(&parked), PartBeat::new(&parked))).collect(),
             program_index: Register::new(widths.index),
             program_chunk: Register::new(INSTRUCTION_CHUNK_BITS),
             program_data: Register::new(CHUNK_BITS),
@@ -424,12 +438,36 @@ impl Sequencer {
                 tile_registers[t].address = control_address;
                 tile_registers[t].data = control_data;
                 registers.tiles = tile_registers[t].tiles;
-                alu_stream.tile[t] = tile_counters[t].flags;
+            );
+            if self.goes_on.is_empty() {
+                wires!(self, wiring; alu_stream.tile[t] = tile_counters[t].flags;);
+            } else {
+                wires!(self, wiring; alu_stream.tile[t] = goes_on[t].given;);
+            }
+            wires!(self, wiring;
                 move_stream.last_tile[t] = tile_counters[t].flags.last;
                 tiles_next[t].clock = clock;
                 tiles_next[t].reset = halting.halt;
                 tiles_next[t].d = alu_stream.tile_beat[t];
                 tiles[t] = tiles_next[t].q;
+            );
+        }
+        for x in 0..self.goes_on.len() {
+            wires!(self, wiring;
+                goes_on[x].clock = clock;
+                goes_on[x].reset = halting.halt;
+                goes_on[x].started = run.started;
+                goes_on[x].asked = program_data.q bit GO_ON;
+                goes_on[x].stepped = run.bank_free;
+                goes_on[x].flags = tile_counters[x].flags;
+                leaves_next[x].clock = clock;
+                leaves_next[x].reset = halting.halt;
+                leaves_next[x].d = alu_stream.leaves[x];
+                leaves[x] = leaves_next[x].q;
+                parts_next[x].clock = clock;
+                parts_next[x].reset = halting.halt;
+                parts_next[x].d = loader.parts[x];
+                sum_parts[x] = parts_next[x].q;
             );
         }
         for f in 0..self.function.len() {

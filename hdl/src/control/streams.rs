@@ -15,6 +15,7 @@ use crate::control::stream::{
     wire_reads,
 };
 use crate::control::tile_steps::{LateGate, TileGate};
+use crate::datapath::exchange::SumGate;
 use crate::datapath::mask::{MaskUnit, wire_mask};
 use crate::rtl::register::{Flag, Stage};
 use crate::rtl::signal::{Number, Wide};
@@ -150,11 +151,15 @@ pub(crate) struct AluStream {
     pub(crate) beat: AluBeat<Out>,
     pub(crate) mask_beat: MaskBeat<Out>,
     pub(crate) tile_beat: Vec<TileBeat<Out>>,
+    /// The beat sends a sum. One if there is a way for sums.
+    pub(crate) leaves: Vec<Signal<Out, Bit>>,
     microcode: ProgramMemory<AluPacing<Out>, AluFields<Out>, TileFields<Out>>,
     work: Stage<AluFields<In>, AluFields<Out>>,
     tile_work: Vec<Stage<TileFields<In>, TileFields<Out>>>,
     tile_now: Vec<Stage<TileFlags<In>, TileFlags<Out>>>,
     tile_gates: Vec<TileGate>,
+    emitted_now: Vec<Flag>,
+    sum_gates: Vec<SumGate>,
     parks: Vec<AddressGenerator>,
     ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
     places: Places,
@@ -180,7 +185,7 @@ impl AluStream {
         let field = |name: &str| widths.alu.field(name).bits;
         let beat = |name: &str| widths.beat(name);
         let place = |_: &str| widths.place();
-        let tiles = 0..widths.gradients;
+        let (tiles, exchanges) = (0..widths.gradients, 0..widths.exchanges);
         let tile_work = |_| Stage::new(TileFields::new(&field), TileFields::new(&field));
         AluStream {
             clock: Signal::default(),
@@ -200,6 +205,7 @@ impl AluStream {
             beat: AluBeat::new(&|name| widths.beat(name)),
             mask_beat: MaskBeat::new(&|name| widths.beat(name)),
             tile_beat: tiles.clone().map(|_| TileBeat::new(&|_| widths.gradient)).collect(),
+            leaves: exchanges.clone().map(|_| Signal::default()).collect(),
             microcode: ProgramMemory::new(
                 "alu",
                 Region::Alu,
@@ -213,6 +219,8 @@ impl AluStream {
             tile_work: tiles.clone().map(tile_work).collect(),
             tile_now: tiles.clone().map(|_| Stage::new(TileFlags::new(&beat), TileFlags::new(&beat))).collect(),
             tile_gates: tiles.clone().map(|_| TileGate::new()).collect(),
+            emitted_now: exchanges.clone().map(|_| Flag::new()).collect(),
+            sum_gates: exchanges.map(|_| SumGate::new()).collect(),
             parks: tiles.map(|_| AddressGenerator::new(widths.gradient)).collect(),
             ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
             places: Places::new(widths),
@@ -309,10 +317,27 @@ impl AluStream {
             parks[t].delta1 = tile_work[t].q.park_delta1;
             parks[t].delta2 = tile_work[t].q.park_delta2;
             parks[t].delta3 = tile_work[t].q.park_delta3;
-            tile_beat[t].resume = tile_gates[t].resume;
-            tile_beat[t].keep = tile_gates[t].keep;
-            tile_beat[t].address = parks[t].address;
         );
+        if self.sum_gates.is_empty() {
+            wires!(self, wiring;
+                tile_beat[t].resume = tile_gates[t].resume;
+                tile_beat[t].keep = tile_gates[t].keep;
+            );
+        } else {
+            wires!(self, wiring;
+                emitted_now[t].clock = clock;
+                emitted_now[t].reset = reset;
+                emitted_now[t].d = emission.emitted;
+                sum_gates[t].emits = emitted_now[t].q;
+                sum_gates[t].park = tile_work[t].q.park;
+                sum_gates[t].resume = tile_gates[t].resume;
+                sum_gates[t].keep = tile_gates[t].keep;
+                leaves[t] = sum_gates[t].leaves;
+                tile_beat[t].resume = sum_gates[t].give_resume;
+                tile_beat[t].keep = sum_gates[t].give_keep;
+            );
+        }
+        wires!(self, wiring; tile_beat[t].address = parks[t].address;);
     }
 }
 structural!(AluStream, "alu_stream: microcode to beats of the PEs.");

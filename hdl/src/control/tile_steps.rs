@@ -122,6 +122,50 @@ impl Logic for TileCounter {
     }
 }
 
+/// A run that goes on with a batch has no first tile before the batch after it. Only grids that hand out sums have such runs.
+#[derive(LogicBlock)]
+pub(crate) struct BatchGoesOn {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    pub(crate) started: Signal<In, Bit>,
+    /// With the start.
+    pub(crate) asked: Signal<In, Bit>,
+    pub(crate) stepped: Signal<In, Bit>,
+    pub(crate) flags: TileFlags<In>,
+    pub(crate) given: TileFlags<Out>,
+    on: Flag,
+}
+
+impl BatchGoesOn {
+    pub(crate) fn new() -> Self {
+        BatchGoesOn {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            started: Signal::default(),
+            asked: Signal::default(),
+            stepped: Signal::default(),
+            flags: TileFlags::new(&|_| 1),
+            given: TileFlags::new(&|_| 1),
+            on: Flag::new(),
+        }
+    }
+}
+
+impl Logic for BatchGoesOn {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("batch_goes_on: the first step of a run that goes on with a batch is no first tile.");
+        clock!(self, clock, on);
+        self.on.reset.next = self.reset.val();
+        self.given.first.next = self.flags.first.val() && !self.on.q.val();
+        self.given.last.next = self.flags.last.val();
+        self.on.d.next = self.on.q.val() && !self.stepped.val();
+        if self.started.val() {
+            self.on.d.next = self.asked.val();
+        }
+    }
+}
+
 /// What a beat of the alu stream does in this tile.
 #[derive(LogicBlock)]
 pub(crate) struct TileGate {

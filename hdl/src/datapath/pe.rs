@@ -13,7 +13,8 @@
 //! No instruction memory, no decoder, no number of its own: all PEs are one module. Control comes staged from the PU's
 //! [`crate::control::pipeline`]; a field name ends with the cycle in which it is used.
 
-use crate::beats::Widths;
+use crate::beats::{PartBeat, Widths};
+use crate::datapath::exchange::{JoinedParts, LeavingSum, SumPort};
 use crate::datapath::memory::Scratchpad;
 use crate::datapath::multiply_add::MultiplyAdd;
 use crate::datapath::narrow::Narrow;
@@ -303,6 +304,12 @@ pub(crate) struct ProcessingEngine {
     t1: Scratchpad,
     gradient: Vec<Scratchpad>,
     start_select: Vec<StartSelect>,
+    /// Parts of a sum that comes back, and the last beat of one that leaves. One each if sums do.
+    pub(crate) parts: Vec<PartBeat<In>>,
+    pub(crate) leaves: Vec<Signal<In, Bit>>,
+    leaving: Vec<LeavingSum>,
+    joining: Vec<JoinedParts>,
+    gradient_port: Vec<SumPort>,
     select: OperandSelect,
     aligner: Align,
     multiply_add: MultiplyAdd,
@@ -322,7 +329,7 @@ impl ProcessingEngine {
         let pad = |bits: u32, word: u32| {
             Scratchpad::new(bits, word).in_blocks_from(widths.block_depth).with_register(widths.pad_register)
         };
-        let gradients = 0..widths.gradients;
+        let (gradients, exchanges) = (0..widths.gradients, 0..widths.exchanges);
         ProcessingEngine {
             clock: Signal::default(),
             control: PeControl::new(&|name| pe_width(widths, name)),
@@ -347,6 +354,11 @@ impl ProcessingEngine {
             t1: pad(widths.temporary, word),
             gradient: gradients.clone().map(|_| pad(widths.gradient, accumulator)).collect(),
             start_select: gradients.map(|_| StartSelect::new(accumulator)).collect(),
+            parts: exchanges.clone().map(|_| PartBeat::new(&|_| widths.gradient)).collect(),
+            leaves: exchanges.clone().map(|_| Signal::default()).collect(),
+            leaving: exchanges.clone().map(|_| LeavingSum::new(accumulator)).collect(),
+            joining: exchanges.clone().map(|_| JoinedParts::new(word, accumulator)).collect(),
+            gradient_port: exchanges.map(|_| SumPort::new(widths.gradient, accumulator)).collect(),
             select: OperandSelect::new(widths),
             aligner: Align::new(word, accumulator, widths.alignments),
             multiply_add: MultiplyAdd::new(word, accumulator, widths.extremes, widths.leaves),
@@ -468,15 +480,49 @@ impl ProcessingEngine {
             wires!(self, wiring;
                 gradient[g].clock = clock;
                 gradient[g].read_address = park[g].read_address_t1;
-                gradient[g].write = park[g].write_t4;
-                gradient[g].write_address = park[g].write_address_t4;
-                gradient[g].write_data = multiply_add.sum;
-                start_select[g].resume = park[g].resume_t2;
-                start_select[g].parked = gradient[g].read_data;
+            );
+            if self.leaving.is_empty() {
+                wires!(self, wiring;
+                    gradient[g].write = park[g].write_t4;
+                    gradient[g].write_address = park[g].write_address_t4;
+                    gradient[g].write_data = multiply_add.sum;
+                    start_select[g].resume = park[g].resume_t2;
+                    start_select[g].parked = gradient[g].read_data;
+                );
+            } else {
+                self.wire_exchange(wiring, g);
+            }
+            wires!(self, wiring;
                 start_select[g].aligned = aligner.aligned;
                 multiply_add.start = start_select[g].start;
             );
         }
+    }
+}
+impl ProcessingEngine {
+    /// The way of sums out of the gradient pad and back.
+    fn wire_exchange(&mut self, wiring: &mut Wiring, g: usize) {
+        wires!(self, wiring;
+            leaving[g].clock = clock;
+            leaving[g].leaves = leaves[g];
+            leaving[g].admitted = admitted_t1.q;
+            leaving[g].parked = gradient[g].read_data;
+            start_select[g].resume = park[g].resume_t2;
+            start_select[g].parked = leaving[g].shown;
+            joining[g].clock = clock;
+            joining[g].part = parts[g].part;
+            joining[g].word = load_word;
+            gradient_port[g].park = park[g].write_t4;
+            gradient_port[g].park_address = park[g].write_address_t4;
+            gradient_port[g].sum = multiply_add.sum;
+            gradient_port[g].whole = parts[g].whole;
+            gradient_port[g].whole_address = parts[g].address;
+            gradient_port[g].admitted = load_admitted;
+            gradient_port[g].joined = joining[g].joined;
+            gradient[g].write = gradient_port[g].write;
+            gradient[g].write_address = gradient_port[g].address;
+            gradient[g].write_data = gradient_port[g].data;
+        );
     }
 }
 structural!(ProcessingEngine, "processing_engine: four pads and c + a*b; row and column are decided outside.");

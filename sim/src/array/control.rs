@@ -58,5 +58,7 @@ impl Values for Control {
 
     fn low(&mut self, (): &()) {}
 
+    fn part(&mut self, (): &(), _: u32) {}
+
     fn either(&mut self, (): (), (): ()) {}
 }

@@ -5,6 +5,7 @@
 //! What a word is, and what is done with two of them, is left to [`Values`].
 
 mod ahead;
+mod exchange;
 mod leaving;
 mod parked;
 mod seen;
@@ -21,6 +22,7 @@ use arch::isa::{
 use arch::machine::{Machine, MachineSpec};
 use arch::number::wrap;
 use arch::timing::{self, Unit};
+use exchange::hide;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -75,6 +77,8 @@ struct TreeSums<S> {
     rows: Vec<S>,
     combine: Combine,
     emit: bool,
+    /// They are sums of a batch, which leave in parts.
+    leaves: bool,
     /// The alu instruction.
     of: usize,
 }
@@ -94,6 +98,9 @@ struct Lanes<V: Values> {
     gradients: Vec<V::Sum>,
     /// Sums on their way there: when they land, and where.
     parking: VecDeque<(u64, usize, Vec<V::Sum>)>,
+    /// Parts of sums that have come back, the last one behind; and which part leaves next.
+    parts: VecDeque<Vec<V::Word>>,
+    part: u32,
     /// Beats on their way from the sequencer, one slot per distribution stage.
     waiting: VecDeque<(Beats, Option<Vec<V::Word>>)>,
     landings: VecDeque<Landing<V::Word>>,
@@ -183,6 +190,8 @@ impl<V: Values> Lanes<V> {
             accumulators: values.unwritten_sums(pes),
             gradients: values.unwritten_sums(machine.gradient_depth() as usize * pes),
             parking: VecDeque::new(),
+            parts: VecDeque::new(),
+            part: 0,
             waiting: VecDeque::new(),
             landings: VecDeque::new(),
             spare: Vec::new(),
@@ -291,11 +300,15 @@ impl<V: Values> Lanes<V> {
         }
         self.mask(&i.mask, &i.counts, counters);
         self.see_operands(beat, bank);
+        let leaves = self.leaves(i);
         let Lanes { values, pads, accumulators, gradients, taken, .. } = self;
         let words = |pad: Pad| &pads[pad as usize][places[pad as usize]..][..pes];
-        if let (true, Some(from), false) = (first, parked, beats.first_tile) {
-            // A sum that goes on does so in every PE, whatever the mask of this beat.
+        if let (true, Some(from), true) = (first, parked, leaves || !beats.first_tile) {
+            // A sum that goes on does so in every PE, whatever the mask of this beat; one that leaves, in those that it admits.
             accumulators.clone_from_slice(&gradients[from..from + pes]);
+            if leaves {
+                hide(values, accumulators, taken);
+            }
         } else if first {
             let nothing = values.nothing(i.combine);
             match i.c {
@@ -336,7 +349,7 @@ impl<V: Values> Lanes<V> {
         }
         self.see_sums();
         if last {
-            if let (Some(from), false) = (parked, beats.last_tile) {
+            if let (Some(from), false) = (parked, leaves || beats.last_tile) {
                 self.parking.push_back((self.now + timing::PARK_WRITE, from, self.accumulators.clone()));
             }
             self.finish(beat, beats.last_tile);
@@ -441,6 +454,9 @@ impl<V: Values> Lanes<V> {
         let some = self.picked(&i.mask, &beat.counters);
         let some = some.start.max(group.start)..some.end.min(group.end);
         self.mask_some(&i.mask, &i.counts, &beat.counters, some.clone());
+        if i.gradient {
+            return self.join_parts(beat, input, some);
+        }
         let bank = if i.pad == Pad::Data { (beats.load_bank * self.machine.data_depth()) as usize } else { 0 };
         let from = (bank + at(&i.destination, &beat.counters, self.depth(i.pad))) * self.pes;
         if let (Some(unit), true, Pad::Data) = (&mut self.unit, i.scalar, i.pad) {
@@ -506,15 +522,7 @@ impl<V: Values> Datapath for Lanes<V> {
         self.see_results();
         self.land();
         let levels = u64::from(self.machine.global_levels());
-        let lane_levels = u64::from(self.machine.lane_levels());
-        if let Some(sums) = self.trees.iter().find(|sums| sums.emit && sums.row_cycle + lane_levels == self.now) {
-            let lanes = self.machine.output_words() as usize;
-            for lane in 0..lanes {
-                let rows: Vec<V::Sum> = sums.rows.iter().skip(lane).step_by(lanes).cloned().collect();
-                let sum = joined(&mut self.values, sums.combine, &rows);
-                self.fifo.push_back(self.values.low(&sum));
-            }
-        }
+        self.send_beat();
         while self.trees.front().is_some_and(|s| s.row_cycle + levels <= self.now) {
             self.trees.pop_front();
         }
@@ -557,6 +565,7 @@ impl<V: Values> Datapath for Lanes<V> {
         self.landings.clear();
         self.fresh.clear();
         self.parking.clear();
+        self.part = 0;
         self.trees.clear();
         self.row_bus.clear();
         self.global_bus.clear();

@@ -212,4 +212,8 @@ impl Grid for Array {
     fn cycle(&mut self, input: Option<&[i64]>, output_ready: bool) -> CycleResult {
         self.advance(input, output_ready)
     }
+
+    fn array(&mut self) -> Option<&mut Array> {
+        Some(self)
+    }
 }

@@ -172,6 +172,10 @@ impl<A: Sum> Values for Numbers<A> {
         wrap(sum.exact(self.accumulator), self.word) as i64
     }
 
+    fn part(&mut self, sum: &A, lsb: u32) -> i64 {
+        wrap(sum.exact(self.accumulator) >> lsb, self.word) as i64
+    }
+
     fn either(&mut self, one: i64, other: i64) -> i64 {
         one | other
     }

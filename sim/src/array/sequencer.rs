@@ -249,7 +249,8 @@ impl Sequencer {
         self.steps_left = self.register(registers::STEPS);
         self.bank = 0;
         self.begin_batch();
-        self.first_tile = !std::mem::take(&mut self.goes_on);
+        let asked = self.machine.hands_out_sums() && flags & registers::START_GO_ON != 0;
+        self.first_tile = !std::mem::take(&mut self.goes_on) && !asked;
         self.cycles = 0;
         self.state = RunState::Prime;
         self.pending_model = load_model && self.enabled(registers::ENTRY_LOAD_MODEL);

@@ -76,6 +76,10 @@ pub(crate) trait Values: Clone + std::fmt::Debug + 'static {
     fn root(&mut self, sum: &Self::Sum, root: &RootInstruction, tables: &[(i64, i64)]) -> (Self::Word, bool);
     /// The low bits of a sum: what leaves the grid.
     fn low(&mut self, sum: &Self::Sum) -> Self::Word;
+    /// The bits of a sum from `lsb` on, as many as a word has: what leaves the grid of a sum of a batch.
+    fn part(&mut self, _: &Self::Sum, _lsb: u32) -> Self::Word {
+        unreachable!("only numbers leave in parts")
+    }
     /// What a register holds that two words reach in one cycle.
     fn either(&mut self, one: Self::Word, other: Self::Word) -> Self::Word;
 

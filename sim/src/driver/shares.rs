@@ -4,12 +4,14 @@
 //!     grid 1    tiles 3, 4, 5 ──▶ sums ─┴─▶ added modulo 2^A ──┴─▶ totals ──▶ tile 6 ──▶ the same weights
 //!
 //! Every grid does the last tile itself: what follows from the sums is computed in a step that also takes samples (docs/machine.md, section 8).
-//! The grid that has tile 0 begins the batch, with the starts of its sums; the others go on with sums of 0.
+//! The grid that has tile 0 begins the batch, with the starts of its sums; in the others nothing may start.
+//!
+//! Sums take the streams of a grid that hands them out (section 10). Of a simulated array without that way they are taken as they are.
 
 use super::{Beats, Driver, Outcome, Run, Stuck, Words, exchange, start};
-use crate::array::Array;
 use crate::grid::Grid;
-use arch::registers;
+use arch::image::sums::{self, Exchange};
+use arch::registers::{self, ENTRY_EMIT_MODEL, ENTRY_ENABLE, ENTRY_LOAD_MODEL, TILES};
 use std::ops::Range;
 
 /// Which tiles of a batch run, and what goes in before and out behind them.
@@ -25,38 +27,108 @@ pub struct Share<'a> {
     pub emit_model: bool,
 }
 
-impl Driver<Array> {
+/// The way of sums that is loaded.
+pub(super) struct Way {
+    exchange: Exchange,
+    /// Sums begin with their starts, as in the image.
+    starts: bool,
+}
+
+impl<G: Grid> Driver<G> {
     /// The tiles of a batch before its last one, and what they sum up to.
     ///
     /// # Errors
     /// As [`Driver::run`].
+    ///
+    /// # Panics
+    /// The grid neither hands out sums nor is an array.
     pub fn share(&mut self, share: &Share<'_>) -> Result<(Vec<i128>, Outcome), Stuck> {
-        let zeros = vec![0; self.grid.sums().len()];
+        self.open_way()?;
         if share.tiles.is_empty() {
             // Weights are loaded all the same, so that the last tile takes equally long in all grids.
             let run = Run { load_model: share.load_model, steps: &[], emit_model: false };
             let outcome = if share.load_model.is_some() { self.run(run)? } else { Outcome::default() };
-            return Ok((zeros, outcome));
-        }
-        if share.tiles.start > 0 {
-            self.grid.go_on_with(&zeros);
+            return Ok((vec![0; self.sums()], outcome));
         }
         // As many tiles as there are never end before the last one.
-        let outcome = self.run_tiles(share, self.image.tiles)?;
-        Ok((self.grid.sums(), outcome))
+        let left = self.image.tiles;
+        let Some(way) = &mut self.way else {
+            if share.tiles.start > 0 {
+                let zeros = vec![0; self.sums()];
+                self.array().go_on_with(&zeros);
+            }
+            let outcome = self.run_tiles(share, left, None)?;
+            return Ok((self.array().sums(), outcome));
+        };
+        let starts = share.tiles.start == 0;
+        if way.starts != starts {
+            way.starts = starts;
+            self.write(sums::starts(&self.image, starts));
+        }
+        let outcome = self.run_tiles(share, left, None)?;
+        let sums = self.way.as_ref().expect("it is open").exchange.read(&outcome.raw);
+        Ok((sums, outcome))
     }
 
     /// The last tile of a batch, which has these sums without it.
     ///
     /// # Errors
     /// As [`Driver::run`].
+    ///
+    /// # Panics
+    /// As [`Driver::share`].
     pub fn conclude_with(&mut self, totals: &[i128], share: &Share<'_>) -> Result<Outcome, Stuck> {
-        self.grid.go_on_with(totals);
-        self.run_tiles(share, 1)
+        self.open_way()?;
+        if self.way.is_none() {
+            self.array().go_on_with(totals);
+            return self.run_tiles(share, 1, None);
+        }
+        // Totals come where weights would.
+        if share.load_model.is_some() {
+            self.run(Run { load_model: share.load_model, steps: &[], emit_model: false })?;
+        }
+        self.run_tiles(&Share { load_model: None, ..share.clone() }, 1, Some(totals))
     }
 
-    /// Run tiles of a batch that has so many from the first of them on.
-    fn run_tiles(&mut self, share: &Share<'_>, left: u32) -> Result<Outcome, Stuck> {
+    /// How many sums leave.
+    fn sums(&mut self) -> usize {
+        match &self.way {
+            Some(way) => way.exchange.sums(),
+            None => self.array().sums().len(),
+        }
+    }
+
+    fn array(&mut self) -> &mut crate::array::Array {
+        self.grid.array().expect("a grid that keeps its sums to itself is an array")
+    }
+
+    fn write(&mut self, writes: Vec<(u32, u32)>) {
+        for (address, data) in writes {
+            self.grid.control_write(address, data);
+        }
+    }
+
+    /// Load the instructions that let sums out and back, once.
+    fn open_way(&mut self) -> Result<(), Stuck> {
+        self.check()?;
+        if self.way.is_none()
+            && let Some(exchange) = Exchange::of(&self.image)
+        {
+            self.write(exchange.control_writes());
+            self.way = Some(Way { exchange, starts: true });
+        }
+        Ok(())
+    }
+
+    /// An image whose sums begin as it says, for a run that is not divided.
+    pub(super) fn close_way(&mut self) {
+        if self.way.take().is_some_and(|way| !way.starts) {
+            self.write(sums::starts(&self.image, true));
+        }
+    }
+
+    /// Run tiles of a batch that has so many from the first of them on; with `totals`, the tiles that end it.
+    fn run_tiles(&mut self, share: &Share<'_>, left: u32, totals: Option<&[i128]>) -> Result<Outcome, Stuck> {
         self.check()?;
         let (image, patience) = (&self.image, self.patience());
         let mut beats = Beats::new(image, &Run { load_model: share.load_model, steps: &[], emit_model: false });
@@ -65,14 +137,33 @@ impl Driver<Array> {
             let tiles = share.tiles.start as usize * of_tile..share.tiles.end as usize * of_tile;
             beats.phases.push((&image.step_in[tiles], share.batch));
         }
-        let expected = self.expected(0, share.emit_model);
+        let (mut before, mut expected) = (Vec::new(), self.expected(0, share.emit_model));
+        let mut flags = if share.load_model.is_some() { registers::START_LOAD_MODEL } else { 0 };
+        let leave = self.way.as_ref().filter(|_| totals.is_none());
+        if let (Some(way), Some(totals)) = (&self.way, totals) {
+            before = (0..way.exchange.beats_back()).map(|number| way.exchange.beat(totals, number)).collect();
+            flags |= registers::START_LOAD_MODEL | registers::START_GO_ON;
+            self.grid.control_write(ENTRY_LOAD_MODEL, way.exchange.back_entry());
+        }
+        if let Some(way) = leave {
+            expected = way.exchange.words_out();
+            self.grid.control_write(ENTRY_EMIT_MODEL, way.exchange.out_entry());
+        }
+        let emits = share.emit_model || leave.is_some();
+        self.grid.control_write(TILES, left);
+        start(&mut self.grid, share.tiles.len() as u32, flags, emits);
+        let mut before = before.into_iter();
         let mut raw = Vec::new();
-        let flags = if share.load_model.is_some() { registers::START_LOAD_MODEL } else { 0 };
-        self.grid.control_write(registers::TILES, left);
-        start(&mut self.grid, share.tiles.len() as u32, flags, share.emit_model);
-        exchange(&mut self.grid, &mut self.streams, &mut || beats.next(), expected, patience, &mut raw)?;
+        let mut next = || before.next().or_else(|| beats.next());
+        exchange(&mut self.grid, &mut self.streams, &mut next, expected, patience, &mut raw)?;
         let outcome = self.conclude(0, share.emit_model, raw);
-        self.grid.control_write(registers::TILES, self.image.tiles);
+        self.grid.control_write(TILES, self.image.tiles);
+        if self.way.is_some() {
+            let entries = &self.image.entries;
+            for (register, entry) in [(ENTRY_LOAD_MODEL, entries.load_model), (ENTRY_EMIT_MODEL, entries.emit_model)] {
+                self.grid.control_write(register, entry.map_or(0, |number| ENTRY_ENABLE | number));
+            }
+        }
         outcome
     }
 }

@@ -1,6 +1,5 @@
 //! A clocked grid as an engine: words in, words out, cycles counted.
 
-use crate::array::Array;
 use crate::driver::played::{Play, SampleSet};
 use crate::driver::shares::Share;
 use crate::driver::{Driver, Outcome, Run as DriverRun, Stuck, Words};
@@ -111,7 +110,7 @@ impl<G: Grid> Engine for Device<G> {
     }
 }
 
-impl Device<Array> {
+impl<G: Grid> Device<G> {
     /// The image that it runs.
     pub(super) fn image(&self) -> &Image {
         self.driver.image()
@@ -120,6 +119,7 @@ impl Device<Array> {
     /// Some of the tiles of a batch before its last one, and their sums.
     pub(super) fn share(&mut self, batch: &Step, tiles: Range<u32>) -> Result<(Vec<i128>, Outcome), Stuck> {
         let batch = self.pack(batch);
+        self.stale |= self.driver.take_over();
         let load_model = self.stale.then_some(&self.model);
         let shared = self.driver.share(&Share { load_model, batch: &batch, tiles, emit_model: false })?;
         self.stale = false;
@@ -142,6 +142,11 @@ impl Device<Array> {
 }
 
 impl<G: Grid> Device<G> {
+    /// Why the grid is dead, if it is.
+    pub(super) fn failure(&self) -> Option<String> {
+        self.driver.failure()
+    }
+
     /// Play a set from the store, and take the weights if they are `wanted`.
     fn play(
         &mut self,

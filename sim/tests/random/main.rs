@@ -11,4 +11,5 @@ mod made_up;
 mod plain;
 mod programs;
 mod shares;
+mod sums;
 mod texts;

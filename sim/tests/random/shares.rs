@@ -26,16 +26,16 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// A program that trains, in fixed-point form for a batch, with weights and samples.
-struct Case {
-    text: String,
-    fixed: Program,
+pub(crate) struct Case {
+    pub(crate) text: String,
+    pub(crate) fixed: Program,
     shares: Shares,
-    model: Values,
-    samples: Vec<Values>,
+    pub(crate) model: Values,
+    pub(crate) samples: Vec<Values>,
 }
 
 /// The program of a tape, if its batch can be divided.
-fn case(tape: &[u16], samples: usize, reduction: Reduction) -> Option<Case> {
+pub(crate) fn case(tape: &[u16], samples: usize, reduction: Reduction) -> Option<Case> {
     let program = generator::program(tape);
     let (parsed, _) = language::parse(Language::Tabla, &program.text, &language::Options::default()).ok()?;
     let known = program.samples.len();
@@ -131,7 +131,7 @@ proptest! {
     }
 }
 
-fn signature(case: &Case) -> Signature {
+pub(crate) fn signature(case: &Case) -> Signature {
     let shape =
         |name: &str| case.fixed.tensors.iter().find(|tensor| tensor.name == name).expect("it exists").shape.clone();
     let field = |(_, name): (TensorId, String)| Field { shape: shape(&name)[1..].to_vec(), name };

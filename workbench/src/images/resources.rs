@@ -58,6 +58,10 @@ fn shifted_ff(block: &Shifted, machine: &Machine, shifters: &[Shifter]) -> f64 {
 const RESUME: Block = Block { lut: Linear::new(0.0, 1.0, 0.0), ff: Linear::new(0.0, 0.0, 0.0) };
 const TILES: Block = Block { lut: Linear::new(0.0, 0.0, 200.0), ff: Linear::new(0.0, 0.0, 150.0) };
 
+/// The way of sums out of a gradient pad and back, in a PE; and what sequencer and output have for it.
+const EXCHANGE: Block = Block { lut: Linear::new(0.0, 1.0, 6.0), ff: Linear::new(-1.0, 1.0, 2.0) };
+const EXCHANGES: Block = Block { lut: Linear::new(0.0, 0.0, 110.0), ff: Linear::new(0.0, 0.0, 70.0) };
+
 /// What a scalar unit has beside a PE and its program: stream, registers of its beats, gates.
 const SCALAR: Block = Block { lut: Linear::new(1.0, 0.0, 630.0), ff: Linear::new(4.0, 0.0, 980.0) };
 
@@ -203,6 +207,8 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
     let in_root = [(machine.root_shifts(), word + 2)];
     let tiles = |part: fn(&Block) -> &Linear| {
         let cells = pes as f64 * part(&RESUME).of(machine) + part(&TILES).of(machine);
+        let exchange = pes as f64 * part(&EXCHANGE).of(machine) + part(&EXCHANGES).of(machine);
+        let cells = if machine.hands_out_sums() { cells + exchange } else { cells };
         if machine.gradient_depth() > 0 { cells } else { 0.0 }
     };
     let of = |pe: f64, root: f64, part: fn(&Block) -> &Linear| {

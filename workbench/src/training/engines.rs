@@ -451,7 +451,15 @@ impl<'a> EngineMaker<'a> {
         let words = Box::new(DividedWords::new(shares, signature));
         let Some(images) = self.images else { return words };
         let array = DividedDevice::new(self.device(Array::new(&images.machine), Which::Full, signature));
-        Box::new(Checked::new(Box::new(array), words, "fixed"))
+        let array = Box::new(Checked::new(Box::new(array), words, "fixed"));
+        let lower: Box<dyn Divides> = if let Some(board) = self.board {
+            Box::new(DividedDevice::new(self.device_with(board.grid(), Which::Full, signature, Stalls::none())))
+        } else if let Some(simulator) = &self.simulator {
+            Box::new(DividedDevice::new(self.device(simulator.device(&images.machine), Which::Full, signature)))
+        } else {
+            return array;
+        };
+        Box::new(Checked::new(lower, array, "array"))
     }
 
     /// An engine of this kind.

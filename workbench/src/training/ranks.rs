@@ -5,6 +5,7 @@
 //! ```
 
 use crate::checkpoint::Checkpoint;
+use crate::config::Microcode;
 use crate::engines::Rung;
 use crate::failure::Failure;
 use crate::images::{Images, Lowered};
@@ -13,7 +14,7 @@ use crate::training::{How, Outcome, Training};
 use arch::{Code, Diagnostic};
 use sha2::{Digest, Sha256};
 use sim::train::ranks::Communicator;
-use sim::train::ranks::threads::{Thread, threads};
+use sim::train::ranks::threads::{LOST, Thread, threads};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::thread::ScopedJoinHandle;
@@ -84,10 +85,14 @@ fn possible(training: &Training, how: &How<'_>) -> Result<(), Failure> {
     let refused = |why: &str| Err(Failure::Usage(format!("ranks do not run on {}: {why}", how.rung.as_str())));
     match how.rung {
         Rung::Golden => return refused("sums of real numbers depend on their order; use --engine fixed or array"),
-        Rung::Rtl | Rung::Board => {
-            return refused("the hardware does not hand out the sums of a batch yet; use --engine fixed or array");
+        Rung::Rtl | Rung::Board if training.project.spec().partial_sums != Some(true) => {
+            let says = "its grid does not hand out the sums of a batch; `partial_sums = true` in the [machine] table makes one that does";
+            return refused(says);
         }
-        Rung::Fixed | Rung::Array => {}
+        Rung::Board if training.project.config.build.microcode == Microcode::Rom => {
+            return refused("what lets sums out is loaded beside the program; `microcode = \"ram\"` in [build]");
+        }
+        Rung::Fixed | Rung::Array | Rung::Rtl | Rung::Board => {}
     }
     if training.schedule.batch < 2 {
         return Err(Failure::Usage(
@@ -128,11 +133,11 @@ pub fn on_threads(
     begun: Option<&Checkpoint>,
     progress: &dyn Progress,
 ) -> Result<Outcome, Failure> {
-    // A board stays with its thread, and ranks have none.
-    let (rung, stalls, curves) = (how.rung, how.stalls, how.curves);
+    let (rung, stalls, curves, boards) = (how.rung, how.stalls, how.curves, how.boards);
     let one = |rank: Thread, progress: &dyn Progress| {
+        let board = boards.get(rank.rank());
         let all: Rc<dyn Communicator> = Rc::new(rank);
-        let how = How { stalls, curves, ranks: Some(&all), ..How::on(rung) };
+        let how = How { stalls, curves, board, ranks: Some(&all), ..How::on(rung) };
         training.run(&how, begun.cloned(), progress)
     };
     let (first, others) = std::thread::scope(|scope| {
@@ -148,9 +153,15 @@ pub fn on_threads(
         (first, others.into_iter().map(join).collect::<Vec<_>>())
     });
     // That another rank was lost says less than why it was.
-    let own = others.into_iter().find_map(|other| other.err().filter(|why| !matches!(why, Failure::File(_))));
+    let is_lost = |why: &Failure| matches!(why, Failure::File(said) if said.ends_with(LOST));
+    let named = |(number, why): (usize, Failure)| match why {
+        Failure::File(said) => Failure::File(format!("rank {number}: {said}")),
+        why => why,
+    };
+    let others = (1..).zip(others).filter_map(|(number, other)| Some((number, other.err()?)));
+    let own = others.filter(|(_, why)| !is_lost(why)).map(named).next();
     match (first, own) {
-        (Err(Failure::File(_)), Some(why)) => Err(why),
+        (Err(first), Some(why)) if is_lost(&first) => Err(why),
         (first, _) => first,
     }
 }

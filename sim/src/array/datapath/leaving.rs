@@ -64,7 +64,8 @@ impl<V: Values> Lanes<V> {
     fn send(&mut self, beat: &Beat<AluInstruction>, rows: Vec<V::Sum>) {
         let row_cycle = self.now + timing::alu_to_root(&self.machine, Unit::Row);
         let AluInstruction { combine, emit, .. } = beat.instruction;
-        self.trees.push_back(TreeSums { row_cycle, rows, combine, emit, of: beat.number });
+        let leaves = self.leaves(&beat.instruction);
+        self.trees.push_back(TreeSums { row_cycle, rows, combine, emit, leaves, of: beat.number });
     }
 
     /// The sums of a beat, when it was their last: into a pad, into the trees.

@@ -60,6 +60,8 @@ impl Divides for Checked {
     }
 
     fn comparison(&self) -> Option<Comparison> {
-        Some(self.comparison.clone())
+        let mut all = self.reference.comparison().unwrap_or_default();
+        all.add(&self.comparison);
+        Some(all)
     }
 }

@@ -1,27 +1,41 @@
-//! A rank with an array: some tiles of each batch, and its last one, which ends it.
+//! A rank with a grid: some tiles of each batch, and its last one, which ends it.
 
 use super::{Divides, Shared, limbs, part};
-use crate::array::Array;
 use crate::driver::{Outcome, Stuck};
+use crate::grid::Grid;
 use crate::train::device::Device;
 use crate::train::engine::{EngineError, Model, Run, Step};
+use std::ops::Range;
 
-/// An array that runs one image in two tiles or more.
-pub struct DividedDevice(Device<Array>);
+/// A grid that runs one image in two tiles or more.
+pub struct DividedDevice<G: Grid>(Device<G>);
 
-impl DividedDevice {
+impl<G: Grid> DividedDevice<G> {
     /// A device without predictions.
-    pub fn new(device: Device<Array>) -> DividedDevice {
+    pub fn new(device: Device<G>) -> DividedDevice<G> {
         assert!(device.image().tiles > 1, "a batch in one tile cannot be divided");
         DividedDevice(device)
     }
+
+    /// Some of the tiles of a batch before its last one: their sums, and what the run gave.
+    ///
+    /// # Errors
+    /// When it cannot go on.
+    pub fn tiles(&mut self, batch: &Step, tiles: Range<u32>) -> Result<(Vec<i128>, Outcome), EngineError> {
+        let shared = self.0.share(batch, tiles);
+        self.ended(shared)
+    }
+
+    /// What a run gave, or why it did not end.
+    fn ended<T>(&self, run: Result<T, Stuck>) -> Result<T, EngineError> {
+        match self.0.failure() {
+            Some(failure) => Err(EngineError::Device(failure)),
+            None => run.map_err(|stuck| EngineError::Stuck(stuck.to_string())),
+        }
+    }
 }
 
-fn stuck(stuck: &Stuck) -> EngineError {
-    EngineError::Stuck(stuck.to_string())
-}
-
-impl Divides for DividedDevice {
+impl<G: Grid> Divides for DividedDevice<G> {
     fn load(&mut self, model: &Model) {
         crate::train::engine::Engine::load(&mut self.0, model);
     }
@@ -30,14 +44,14 @@ impl Divides for DividedDevice {
         let image = self.0.image();
         let (tiles, accumulator) = (image.tiles as usize - 1, image.machine.accumulator());
         let own = part(tiles, rank, ranks);
-        let (sums, Outcome { cycles, saturated, .. }) =
-            self.0.share(batch, own.start as u32..own.end as u32).map_err(|why| stuck(&why))?;
+        let (sums, Outcome { cycles, saturated, .. }) = self.tiles(batch, own.start as u32..own.end as u32)?;
         Ok(Shared { words: limbs::split(&sums, accumulator), cycles: Some(cycles), saturated })
     }
 
     fn finish(&mut self, batch: &Step, totals: &[u64], last: bool) -> Result<Run, EngineError> {
         let totals = limbs::join(totals, self.0.image().machine.accumulator());
-        let Outcome { cycles, saturated, .. } = self.0.conclude(batch, &totals, last).map_err(|why| stuck(&why))?;
+        let concluded = self.0.conclude(batch, &totals, last);
+        let Outcome { cycles, saturated, .. } = self.ended(concluded)?;
         Ok(Run { predictions: Vec::new(), cycles: Some(cycles), saturated })
     }
 

@@ -9,6 +9,9 @@ use crate::train::engine::EngineError;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+/// What is said at the end of others that do not come: less than why they do not.
+pub const LOST: &str = "which has ended or hangs";
+
 /// One round of a meeting.
 #[derive(Debug, Default)]
 struct Round {
@@ -48,7 +51,7 @@ impl Thread {
         // Others may be silent because they have not come so far.
         let missing = if gone.is_empty() { (0..self.ranks).filter(silent).collect() } else { gone };
         let missing = missing.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-        EngineError::Device(format!("rank {} waits for rank {missing}, which has ended or hangs", self.rank))
+        EngineError::Device(format!("rank {} waits for rank {missing}, {LOST}", self.rank))
     }
 }
 

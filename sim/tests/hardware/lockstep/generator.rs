@@ -297,6 +297,7 @@ impl Generator<'_> {
         LoadInstruction {
             counts,
             pad,
+            gradient: false,
             destination: self.address(pad, &counts),
             scatter: self.random.chance(70),
             pick_group: if group { self.random.below(LEVELS as u32) as u8 } else { NO_LEVEL },
@@ -437,6 +438,7 @@ impl Generator<'_> {
         LoadInstruction {
             counts: [1, 1 << pad_bits(self.machine, pad), groups, 1],
             pad,
+            gradient: false,
             destination: Address { base: 0, strides: [0, 1, 0, 0] },
             scatter: true,
             pick_group: 2,
