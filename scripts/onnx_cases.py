@@ -138,6 +138,18 @@ def export(model, row):
     return to_onnx(model, row, options={"zipmap": False} if classifier else None)
 
 
+def of_size(model, size):
+    """The same network for a smaller image, for rungs that simulate every cycle."""
+    small = onnx.ModelProto()
+    small.CopyFrom(model)
+    for dimension in small.graph.input[0].type.tensor_type.shape.dim[2:]:
+        dimension.dim_value = size
+    for output in small.graph.output:
+        output.type.tensor_type.ClearField("shape")
+    del small.graph.value_info[:]
+    return small
+
+
 def write_models(path):
     """One file of cases, judged to 1e-4."""
     import onnxruntime
@@ -173,8 +185,9 @@ def write_models(path):
     models["mnist_cnn"] = (mnist, digit)
     for kind in ("nn_resize", "subpixel"):
         for file in sorted(glob.glob(f"{data}/bsd300x3-espcn/{kind}/*.onnx")):
-            super_resolution = onnx.load(file)
-            models[f"espcn_{kind}_{os.path.basename(file)[:-5]}"] = (super_resolution, random.random((1, 3, 8, 8), np.float32))
+            super_resolution, name = onnx.load(file), f"espcn_{kind}_{os.path.basename(file)[:-5]}"
+            models[name] = (super_resolution, random.random((1, 3, 8, 8), np.float32))
+            models[f"{name}_8x8"] = (of_size(super_resolution, 8), random.random((1, 3, 8, 8), np.float32))
     with open(path, "wb") as file:
         for name, (one, value) in sorted(models.items()):
             given = {data.name for data in one.graph.initializer}

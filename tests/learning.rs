@@ -242,3 +242,12 @@ fn an_optimiser_goes_on_where_it_was() {
         assert_ne!(broken_off, weight(&whole, "w"), "{optimiser}");
     }
 }
+
+/// The shipped convolutional network learns in words of 16 bits what it learns on real numbers; docs/accuracy.md has all of the data.
+#[test]
+fn a_convolutional_network_learns_digits() {
+    let limits = ["--limit", "600", "--epochs", "4", "--engine", "fixed"];
+    let document = trained("programs/lenet.tc", "examples/digits.csv", &limits);
+    let score = |engine: &str| document["train"][engine]["accuracy"].as_f64().unwrap();
+    assert!(score("fixed") > 0.95 && (score("fixed") - score("golden")).abs() < 0.02, "{document}");
+}

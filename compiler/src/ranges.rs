@@ -1,5 +1,16 @@
 //! What values a program's tensors take: measured in a golden run, or declared.
 
+/// From here on a value stands for an infinity: words have none, and no data come near it.
+const BEYOND: f64 = (1_u128 << 90) as f64;
+
+/// What takes the place of an infinity until formats are known. Sums with other values are still beyond them.
+pub(crate) const INSTEAD_OF_INFINITY: f64 = (1_u128 << 100) as f64;
+
+/// Whether a value stands for an infinity, or is none.
+pub fn is_beyond(value: f64) -> bool {
+    value.is_nan() || value.abs() >= BEYOND
+}
+
 /// Smallest and largest value seen or declared, per tensor of a program (by tensor number); `None` where nothing is known.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ranges {

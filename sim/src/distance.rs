@@ -18,7 +18,7 @@ use crate::ladder::Values;
 use arch::number::{to_f64, word_max, word_min};
 use arch::{Code, Diagnostic};
 use compiler::fixed::{self, Kind, NumberReport, Role};
-use compiler::ranges::Ranges;
+use compiler::ranges::{Ranges, is_beyond};
 use compiler::tensor::{Program, TensorId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ impl Extremes {
     /// Look at values beside golden's. What golden does not define, or is no number there, is left out.
     fn include(&mut self, found: &[Option<f64>], golden: &[Option<f64>]) {
         for (found, golden) in found.iter().zip(golden) {
-            if let (Some(found), Some(golden)) = (found, golden.filter(|golden| golden.is_finite())) {
+            if let (Some(found), Some(golden)) = (found, golden.filter(|&golden| !is_beyond(golden))) {
                 self.error = self.error.max((found - golden).abs());
                 self.value = self.value.max(golden.abs());
             }

@@ -19,7 +19,7 @@ use arch::{Code, Diagnostic, Machine};
 use compiler::canonical::{Options, canonicalise_without};
 use compiler::fixed::{self, NumberReport, Numbers};
 use compiler::means::Without;
-use compiler::ranges::Ranges;
+use compiler::ranges::{Ranges, is_beyond};
 use compiler::search::{Compiled, compile_elsewhere, compile_fitted_without};
 use compiler::tensor::{self, Role, TensorId};
 use std::collections::BTreeMap;
@@ -224,7 +224,7 @@ impl Climb {
                 let Some(real) = reals.get(&tensor.name) else { continue };
                 let words = fixed.words(id).to_vec();
                 for (&word, real) in words.iter().zip(real) {
-                    if let Some(real) = real.filter(|r| r.is_finite()) {
+                    if let Some(real) = real.filter(|&real| !is_beyond(real)) {
                         distance = distance.max((word as f64 - libm::ldexp(real, tensor.fraction)).abs());
                     }
                 }

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! A line per case: `pass NAME`, `refused NAME: why`, `wrong NAME: what`, `skipped NAME: why`. On `fixed` and `array` a case passes if its
-//! largest error is within 1 % of the largest value, and `array` says the same words as `fixed`. Each case is a process of its own, which is
+//! largest error is within 1 % of the largest value (where an infinity is wanted: beyond all other values), and `array` says the same words as
+//! `fixed`. Each case is a process of its own, which is
 //! ended after so many seconds: `late NAME`. scripts/onnx runs it.
 
 #[path = "../tests/run/mod.rs"]

@@ -21,6 +21,8 @@ const ON_THE_ARRAY: &[&str] = &[
     "test_scatternd_min",
     "test_bitshift_right_int8_negative_shift",
     "test_cast_INT4_to_FLOAT16",
+    // Nothing to reduce, and an infinity for it.
+    "test_reduce_log_sum_exp_empty_set_expanded",
 ];
 
 #[test]

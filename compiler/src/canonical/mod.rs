@@ -6,6 +6,8 @@
 //! | [`contents`] | what is input and result at once becomes two tensors |
 //! | [`update`] | gradient descent as nests, for one sample or a batch |
 //! | [`dead`] | removes what nobody asks for |
+//! | [`empty`] | removes what has no points or elements |
+//! | [`infinite`] | numbers beyond all others in the place of infinities |
 //! | [`sums::exponentials`] | sums of exponentials count exponents from the largest one |
 //! | [`indices`] | computed indices, equations between iterators and other conditions become boxes and affine indices |
 //! | [`boxes`] | conditions on iterators become bounds |
@@ -31,11 +33,13 @@ pub mod contents;
 pub mod dead;
 mod draft;
 pub mod duplicate;
+pub mod empty;
 pub(crate) mod expr;
 mod flow;
 pub mod fold;
 pub mod fuse;
 pub mod indices;
+pub mod infinite;
 pub mod logic;
 pub mod names;
 pub mod padding;

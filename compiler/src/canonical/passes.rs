@@ -2,7 +2,9 @@
 
 use super::indices::{conditions, constants, digits, dimensions, equations, gathers, overwritten};
 use super::sums::{chain, exponentials, rates};
-use super::{Options, align, boxes, contents, dead, duplicate, fold, fuse, logic, names, split, update};
+use super::{
+    Options, align, boxes, contents, dead, duplicate, empty, fold, fuse, infinite, logic, names, split, update,
+};
 use crate::means::Means;
 use crate::tensor::Program;
 use arch::Diagnostic;
@@ -75,6 +77,8 @@ pub const PASSES: &[Pass] = &[
         run: |program, options| Ok(update::lower_descents(program, options.batch)),
     },
     pass!(dead::remove_dead_nests, "nests that nothing depends on go"),
+    pass!(empty::remove_empty, "nests without points go, and names of what has no elements"),
+    pass!(infinite::replace_infinities, "infinities that are computed with become numbers beyond all others"),
     pass!(exponentials::shift_exponentials, "sums of exponentials count exponents from the largest one"),
     pass!(digits::split_digits, "iterators that an index divides become quotient and remainder"),
     pass!(gathers::expand_gathers, "computed indices become moved copies, or sums over a comparison with them"),

@@ -3,7 +3,7 @@
 use super::formats::{Formats, NumberReport, Numbers, Points, TensorNumbers};
 use super::refine::{Refinement, refine};
 use super::tables::{self, Choice, Use};
-use super::{Kind, Operand, Operation, Program, Role, SumBound, Tensor, quotients, verify};
+use super::{Kind, Operand, Operation, Program, Role, SumBound, Tensor, quotients, reach, verify};
 use crate::canonical::primitive::{self, Atom, Primitive};
 use crate::means::Means;
 use crate::ranges::Ranges;
@@ -27,6 +27,8 @@ pub fn lower(
     ranges: &Ranges,
     numbers: &Numbers,
 ) -> Result<(Program, NumberReport), Vec<Diagnostic>> {
+    let finite = reach::within_reach(program, ranges);
+    let (program, ranges) = finite.as_ref().map_or((program, ranges), |(program, ranges)| (program, ranges));
     // Where products have no room quotients have.
     let products = numbers.without.uses(Means::Quotients).then(|| quotients::as_products(program, ranges, numbers));
     let products = products.flatten().and_then(|(program, ranges)| lower_as_it_is(&program, &ranges, numbers).ok());

@@ -33,6 +33,7 @@
 mod formats;
 mod lower;
 mod quotients;
+mod reach;
 mod refine;
 mod tables;
 mod text;
