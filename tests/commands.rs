@@ -230,7 +230,7 @@ fn a_sweep_finds_the_best_machines() {
     let text = done(&sweep).stdout;
     assert!(text.contains("best") && text.contains(" LUT\n"), "{text}");
     // A sample that is sent takes longer than its computation; with a store the grid decides.
-    let board = |store: &str| {
+    let board = |store: &str, order: &str| {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("board.toml");
         let text = format!(
@@ -238,13 +238,15 @@ fn a_sweep_finds_the_best_machines() {
         );
         std::fs::write(&config, text).unwrap();
         let config = config.to_str().unwrap();
-        done(&["--config", config, "--format", "json", "explore", LOGISTIC, "--data", "examples/breast_cancer.csv"])
-            .json()["machines"][0]
-            .clone()
+        let data = ["--data", "examples/breast_cancer.csv", "--order", order];
+        let explore = ["--config", config, "--format", "json", "explore", LOGISTIC];
+        done(&[&explore[..], &data].concat()).json()["machines"][0].clone()
     };
-    let (sent, stored) = (board("none"), board("bram"));
+    let (sent, stored) = (board("none", "store"), board("bram", "store"));
     assert_eq!(sent["limited_by"], "link");
     assert_ne!(stored["limited_by"], "link");
+    // Samples that are drawn anew in every epoch are sent in every epoch.
+    assert_eq!(board("bram", "shuffled")["limited_by"], "link");
     // 30 features, the bias and the label, words of two bytes, ten bits each at 3,000,000 per second.
     assert_eq!(figure(&sent, "samples_per_second"), 3e6 / (32.0 * 2.0 * 10.0));
     assert!(figure(&stored, "samples_per_second") > 10.0 * figure(&sent, "samples_per_second"), "{stored}");

@@ -29,7 +29,9 @@ fn synthesise(name: &str, change: &[(&str, &str)]) -> Value {
 #[track_caller]
 fn is_near(result: &Value) {
     let cells = result["synthesis"]["cells"].as_array().unwrap();
-    assert_eq!(cells.len(), 4);
+    // An iCE40 UltraPlus has large memories, too.
+    let names: Vec<&str> = cells.iter().map(|cell| cell["name"].as_str().unwrap()).collect();
+    assert_eq!(names.iter().filter(|&&name| name != "SPRAM").collect::<Vec<_>>(), [&"LUT", &"FF", &"DSP", &"BRAM"]);
     for cell in cells {
         let percent = if matches!(cell["name"].as_str(), Some("DSP" | "BRAM")) { 10 } else { 20 };
         let (used, estimated) = (cell["used"].as_u64().unwrap(), cell["estimated"].as_u64().unwrap());
