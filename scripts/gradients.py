@@ -108,7 +108,9 @@ class Report:
         pairs = [(torch.zeros_like(given[w]) if g is None else g, found[names[w]]) for w, g in zip(weights, gradients)]
         if value:
             pairs.append((wanted.detach(), found[value]))
-        error = max(((a - b).abs().max() / (1 + a.abs().max())).item() for a, b in pairs)
+        # NaN is the largest error of all, which `max` does not know.
+        errors = [((a - b).abs().max() / a.abs().max().clamp(min=1)).item() for a, b in pairs]
+        error = next((error for error in errors if math.isnan(error)), max(errors))
         count = sum(a.numel() for a, _ in pairs)
         if not error <= MOST:
             self.wrong.append(f"{name}: {error}")

@@ -178,7 +178,8 @@ class Program:
         reduction : {"mean", "sum"}
             What a batch does with the gradients of its samples.
         order : {"rows", "shuffled", "store", "permuted"}
-            The order of the samples: as they are; drawn anew for each epoch; drawn once.
+            The order of the samples: as they are; drawn anew for each epoch; drawn once; drawn once, in
+            batches that have another order in every epoch.
         seed : int
             Of split, order and initial weights.
         split : float

@@ -84,13 +84,12 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
         return train::train_on(global, &options.train, &board, talk);
     }
     let board = open(options, options.serial.port.clone(), baud, talk)?;
-    let ran = if is_function {
-        function(global, options, project, &board, talk)
-    } else {
-        train::train_on(global, &options.train, &board, talk)
-    };
+    if !is_function {
+        return train::train_on(global, &options.train, &board, talk);
+    }
     // Ctrl-C while the board was waited for shows as a failure of the port.
-    ran.map_err(|failure| if interrupt::requested() { Failure::Interrupted } else { failure })
+    let interrupted = |failure| if interrupt::requested() { Failure::Interrupted } else { failure };
+    function(global, options, project, &board, talk).map_err(interrupted)
 }
 
 /// The board behind a port.

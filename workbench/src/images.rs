@@ -156,7 +156,8 @@ impl Images {
     /// The program does not fit (with the smallest machine that would do), or the machine cannot do it.
     pub fn compile(project: &Project, lowered: &Lowered, machines: Option<u32>) -> Result<Images, Failure> {
         // A machine that hands out sums keeps some, also where nobody else has a part of the batch.
-        let hands_out = (project.spec().partial_sums == Some(true)).then_some(1);
+        let spec = project.spec();
+        let hands_out = (spec.partial_sums == Some(true) && spec.gradient_depth != Some(0)).then_some(1);
         let divides = |program: &fixed::Program| shares::shares(program).is_ok();
         let machines =
             machines.or(project.divided).or(hands_out).filter(|_| lowered.full.as_ref().is_some_and(divides));

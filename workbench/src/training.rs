@@ -429,12 +429,14 @@ impl Training {
                 }
             }
             if progress.cancelled() {
-                return Err(EngineError::Interrupted);
+                // What differs is told as it is after the last epoch.
+                let agrees = sim::train::comparison(engines).as_ref().is_none_or(Comparison::agrees);
+                return if agrees { Err(EngineError::Interrupted) } else { Ok(ControlFlow::Break(())) };
             }
             Ok(if self.is_over(best.as_ref(), epoch + 1) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
         // A board plays as many epochs from its store as nobody wants to see the weights of.
-        let plays = !golden && how.board.is_some_and(|board| board.store_rows() > 0);
+        let plays = !golden && how.ranks.is_none() && how.board.is_some_and(|board| board.store_rows() > 0);
         let every = match (plays && !self.judges(how), progress.wants_checkpoints()) {
             (false, _) => 1,
             (true, true) => how.checkpoint_every.max(1),

@@ -28,6 +28,9 @@ pub fn lower(
     numbers: &Numbers,
 ) -> Result<(Program, NumberReport), Vec<Diagnostic>> {
     let finite = reach::within_reach(program, ranges);
+    if finite.is_some() {
+        reach::check_comparisons(program, ranges)?;
+    }
     let (program, ranges) = finite.as_ref().map_or((program, ranges), |(program, ranges)| (program, ranges));
     // Where products have no room quotients have.
     let products = numbers.without.uses(Means::Quotients).then(|| quotients::as_products(program, ranges, numbers));

@@ -7,7 +7,9 @@
 //! and what follows from it, clipped to the next one.
 
 use crate::ranges::{Ranges, is_beyond};
-use crate::tensor::{Node, Program, Role, Start};
+use crate::tensor::Binary::{Eq, Ge, Gt, Le, Lt, Ne};
+use crate::tensor::{Body, Nest, Node, Program, Role, Start};
+use arch::{Code, Diagnostic};
 
 /// An exponential of less is 0 in every word: `exp(-64)` is less than 2^-92.
 const LEAST: f64 = 64.0;
@@ -53,6 +55,35 @@ pub(super) fn within_reach(program: &Program, ranges: &Ranges) -> Option<(Progra
     Some((program, ranges))
 }
 
+/// What stands for an infinity is not one: added to another value it is another number, and no longer equal to the first.
+pub(super) fn check_comparisons(program: &Program, ranges: &Ranges) -> Result<(), Vec<Diagnostic>> {
+    let is_finite = |node: &Node| match node {
+        Node::Constant(_) | Node::Iterator(_) => true,
+        Node::Read { tensor, .. } | Node::Gather { tensor, .. } => {
+            ranges.tensors[tensor.0].is_some_and(|(low, high)| !is_beyond(low) && !is_beyond(high))
+        }
+        _ => false,
+    };
+    let is_infinite = |node: &Node| matches!(node, Node::Constant(value) if is_beyond(*value));
+    let compares = |body: &Body| {
+        body.nodes.iter().any(|node| {
+            let Node::Binary(Lt | Le | Gt | Ge | Eq | Ne, a, b) = node else { return false };
+            let (a, b) = (&body.nodes[a.0], &body.nodes[b.0]);
+            is_infinite(a) && !is_finite(b) || is_infinite(b) && !is_finite(a)
+        })
+    };
+    let refused = |nest: &Nest| {
+        Diagnostic::new(
+            Code::Backend,
+            nest.origin.span(),
+            "this compares with an infinity what may be one, and words have none",
+        )
+        .with_help("compare with a finite number, or compare before infinities are added")
+    };
+    let refused: Vec<Diagnostic> = program.nests.iter().filter(|nest| compares(&nest.body)).map(refused).collect();
+    if refused.is_empty() { Ok(()) } else { Err(refused) }
+}
+
 fn parameter(tensor: &crate::tensor::Tensor) -> &[f64] {
     match &tensor.role {
         Role::Parameter(values) => values,
@@ -86,6 +117,20 @@ mod tests {
         let (program, ranges) = within_reach(&program, &ranges).expect("there is an infinity");
         assert_eq!(ranges.tensors, [Some((-3.0, 40.0)), Some((-256.0, 40.0))]);
         assert!(program.to_string().contains("128"), "{program}");
+    }
+
+    /// `s - inf == -inf` is true for every `s`, `s - 128 == -128` only for 0.
+    #[test]
+    fn an_infinity_is_not_compared_with_what_may_be_one() {
+        let text = |compared: &str| {
+            format!(
+                "input s\ntemporary a\ntemporary c\n\na = s + -{INSTEAD_OF_INFINITY}\nc = {compared} <= -{INSTEAD_OF_INFINITY}\nname c = c\n"
+            )
+        };
+        let ranges = Ranges { tensors: vec![Some((-3.0, 40.0)), Some((-INSTEAD_OF_INFINITY, 40.0)), Some((0.0, 1.0))] };
+        let refused = check_comparisons(&program(&text("a")), &ranges).expect_err("a may be infinite");
+        assert_eq!(refused[0].code, Code::Backend);
+        check_comparisons(&program(&text("s")), &ranges).expect("s is finite");
     }
 
     #[test]

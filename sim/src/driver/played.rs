@@ -117,8 +117,14 @@ impl<G: Grid> Driver<G> {
     fn leave(&mut self, steps: usize, emit_model: bool, raw: Vec<i64>) -> Result<Outcome, Stuck> {
         let begun = self.grid.control_read(registers::CYCLES_LOW);
         let over = self.patience() as u32;
-        while self.grid.control_read(registers::CYCLES_LOW).wrapping_sub(begun) < over && self.grid.failure().is_none()
-        {
+        let (mut idle, mut last) = (0, begun);
+        while last.wrapping_sub(begun) < over && self.grid.failure().is_none() {
+            let now = self.grid.control_read(registers::CYCLES_LOW);
+            idle = if now == last { idle + 1 } else { 0 };
+            if idle > self.patience() {
+                return Err(Stuck("the cycles of a run that waits for a step are not counted".to_owned()));
+            }
+            last = now;
         }
         let stopped = self.result(steps, false, raw);
         self.grid.control_write(registers::CONTROL, registers::ABORT);

@@ -162,6 +162,7 @@ pub fn on_threads(
     let own = others.filter(|(_, why)| !is_lost(why)).map(named).next();
     match (first, own) {
         (Err(first), Some(why)) if is_lost(&first) => Err(why),
+        (Err(first), _) if !is_lost(&first) => Err(named((0, first))),
         (first, _) => first,
     }
 }
