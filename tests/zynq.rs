@@ -25,7 +25,7 @@ const TRAIN: &str =
 fn machine(stream_words: u32) -> MachineSpec {
     MachineSpec {
         pus: Some(2),
-        pes_per_pu: Some(4),
+        pes_per_pu: Some(u32::max(4, stream_words / 2)),
         word: Some(16),
         // Otherwise as narrow as the program allows, for a board.
         accumulator: Some(48),
@@ -172,6 +172,11 @@ impl Shell {
     }
 }
 
+/// Memory ports of 128 bits that bring so many words of 16 bits in a cycle.
+fn ports(stream_words: u32) -> u32 {
+    stream_words.div_ceil(8)
+}
+
 /// Run the driver in `out` on the array; its result.
 fn drive(out: &Path, stream_words: u32, values: &Value) -> Value {
     let machine = Machine::try_from(machine(stream_words)).unwrap();
@@ -180,7 +185,7 @@ fn drive(out: &Path, stream_words: u32, values: &Value) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/zynq/host.py");
     let mut child = Command::new(python)
         .args([script.as_os_str(), out.as_os_str()])
-        .arg(values.to_string())
+        .args([values.to_string(), ports(stream_words).to_string()])
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -200,7 +205,7 @@ fn drive(out: &Path, stream_words: u32, values: &Value) -> Value {
 
 #[test]
 fn the_python_driver_trains_as_the_array_does() {
-    for stream_words in [8, 1] {
+    for stream_words in [8, 1, 16, 32] {
         let folder = project(stream_words);
         let out = build(folder.path());
         let train = ["--config", "zynq.toml", "train", "--data", "data.csv", "--split", "1", "--save", "model.json"];
@@ -250,7 +255,7 @@ fn the_python_driver_keeps_what_is_resident() {
 
 #[test]
 fn the_c_header_compiles_and_works() {
-    let folder = project(8);
+    let folder = project(16);
     let out = build(folder.path());
     let program = r#"#include <stdlib.h>
 #include "tabla.h"
@@ -261,9 +266,9 @@ int main(void)
     if (base == NULL || tabla_is_there(base)) return 1;
     tabla_set(base, TABLA_ID, 0x54410001u);
     tabla_set(base, TABLA_VERSION, 2u);
-    tabla_set(base, TABLA_GRID, 0x20004u);
+    tabla_set(base, TABLA_GRID, 0x20008u);
     tabla_set(base, TABLA_WIDTHS, 0x100030u);
-    if (!tabla_is_there(base) || TABLA_STREAM_WORDS != 8u || TABLA_LANE_BITS != 16u) return 2;
+    if (!tabla_is_there(base) || TABLA_STREAM_WORDS != 16u || TABLA_LANE_BITS != 16u) return 2;
     tabla_load(base, writes, 2);
     if (tabla_get(base, 0x440000u) != 7u || tabla_get(base, 0x54000cu) != 9u) return 3;
     tabla_start(base, 5u, 1, 1, 6u);
@@ -278,6 +283,14 @@ int main(void)
     tabla_set(base, 0x4cu, 9u);
     uint32_t place;
     if (tabla_cause(base, &place) != 6u || place != 9u || tabla_get(base, 0x48u) != 0u) return 8;
+    /* Two transfers of 16 words from two ports: words 0 to 7 and 16 to 23, the others. */
+    static tabla_word words[32], part[16];
+    for (int n = 0; n < 32; n++) words[n] = (tabla_word)n;
+    if (TABLA_PORTS != 2u) return 9;
+    tabla_part(1u, words, 32, part);
+    if (part[0] != 8 || part[7] != 15 || part[8] != 24 || part[15] != 31) return 10;
+    tabla_part(0u, words, 32, part);
+    if (part[0] != 0 || part[7] != 7 || part[8] != 16) return 11;
     return tabla_is_done(base) && tabla_cycles(base) == 0x100000003u ? 0 : 6;
 }
 "#;
@@ -316,7 +329,14 @@ fn vivado(out: &Path, script: &str, findings: [&str; 6]) -> (String, bool) {
 
 #[test]
 fn the_script_of_vivado_runs_to_its_end() {
-    let folder = project(8);
+    for (stream_words, last) in [(8, 0), (32, 3)] {
+        let out = project(stream_words);
+        let (log, ended) = vivado(&build(out.path()), "vivado.tcl", GOOD);
+        assert!(ended, "{log}");
+        let port = |n: u32| log.contains(&format!("connect memory_{n}/M00_AXI ps/S_AXI_HP{n}_FPD"));
+        assert!(port(0) && port(last) && !port(last + 1) && log.contains("join/M_AXIS") == (last > 0), "{log}");
+    }
+    let folder = project(16);
     let out = build(folder.path());
     let (log, ended) = vivado(&out, "vivado.tcl", GOOD);
     assert!(ended, "{log}");
@@ -329,7 +349,10 @@ fn the_script_of_vivado_runs_to_its_end() {
         "create_bd_cell tabla_axi tabla_axi_0",
         "CONFIG.c_m_axis_mm2s_tdata_width 128",
         "FREQMHZ 200.000000",
-        "connect axi_dma_0/M_AXIS_MM2S tabla_axi_0/s_axis",
+        "connect axi_dma_0/M_AXIS_MM2S join/S00_AXIS",
+        "connect axi_dma_1/M_AXIS_MM2S join/S01_AXIS",
+        "connect join/M_AXIS tabla_axi_0/s_axis",
+        "connect memory_1/M00_AXI ps/S_AXI_HP1_FPD",
         "connect tabla_axi_0/run_done interrupts/In0",
         "set_property range 8M",
         "validate_bd_design",
@@ -349,7 +372,7 @@ fn the_script_of_vivado_runs_to_its_end() {
 /// Each gate by itself keeps a bitstream back.
 #[test]
 fn the_script_of_vivado_refuses_what_is_not_good() {
-    let folder = project(8);
+    let folder = project(16);
     let out = build(folder.path());
     for (finding, bad, said) in [
         ("SETUP", "-0.5", "setup is missed by 0.5 ns"),
@@ -369,10 +392,12 @@ fn the_script_of_vivado_refuses_what_is_not_good() {
     // Rules of the block design.
     let script = fs::read_to_string(out.join("vivado.tcl")).unwrap();
     for (right, wrong, said) in [
-        ("ps/saxihp0_fpd_aclk ", "", "ps/saxihp0_fpd_aclk is connected 0 times"),
-        ("CONFIG.NUM_MI 2", "CONFIG.NUM_MI 3", "control/M02_AXI is connected 0 times"),
-        ("CONFIG.c_m_axis_mm2s_tdata_width $input_bits", "CONFIG.c_m_axis_mm2s_tdata_width 64", "64 bits"),
-        ("memory/S01_AXI", "memory/S00_AXI", "connected"),
+        ("ps/saxihp${n}_fpd_aclk ", "", "ps/saxihp0_fpd_aclk is connected 0 times"),
+        ("CONFIG.NUM_MI [expr {$ports + 1}]", "CONFIG.NUM_MI 4", "control/M03_AXI is connected 0 times"),
+        ("CONFIG.c_m_axis_mm2s_tdata_width $port_bits", "CONFIG.c_m_axis_mm2s_tdata_width 64", "64 bits"),
+        ("memory_0/S01_AXI", "memory_0/S00_AXI", "connected"),
+        ("PSU__USE__S_AXI_GP$gp 1", "PSU__USE__S_AXI_GP2 1", "zynq_ultra_ps_e has no pin S_AXI_HP1_FPD"),
+        ("CONFIG.NUM_SI $ports", "CONFIG.NUM_SI 4", "join/S02_AXIS is connected 0 times"),
         ("tabla_axi_0/m_axis]", "tabla_axi_0/n_axis]", "tabla_axi has no pin n_axis"),
         ("\nassign_bd_address\n", "\n", "without addresses"),
     ] {

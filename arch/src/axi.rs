@@ -17,8 +17,10 @@ pub const ADDRESS_BITS: u32 = 23;
 pub const WINDOW: u32 = 1 << 22;
 /// Version of this map.
 pub const VERSION: u32 = 2;
-/// Most bits of one transfer of a stream: the width of the memory port behind the DMA.
-pub const MOST_TRANSFER_BITS: u32 = 128;
+/// Bits of a memory port, and of the DMA behind it.
+pub const PORT_BITS: u32 = 128;
+/// Most memory ports that feed the input: those of a Zynq UltraScale+ for high performance.
+pub const MOST_PORTS: u32 = 4;
 
 /// Bit 0 of `ctrl`: start a run.
 pub const CTRL_START: u32 = 1;
@@ -196,7 +198,7 @@ pub const REGISTERS: [AxiRegister; 20] = {
     ]
 };
 
-/// How the words of a beat travel over an AXI4-Stream.
+/// How the words of a beat travel over an AXI4-Stream. Parts of a transfer of the input may come from several memory ports, lane 0 from the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
     /// Bits of one word on the stream: 8, 16 or 32; a narrower word is in its low bits.
@@ -210,18 +212,23 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Of a grid: a transfer of the input is as wide as divides a beat and fits the memory port.
+    /// Of a grid: a transfer of the input is as wide as divides a beat and as memory ports can fill.
     pub fn of(machine: &Machine) -> Geometry {
         let lane = 8 * word_bytes(machine.word()) as u32;
         let beat = machine.stream_words();
         let divisor = 1 << beat.trailing_zeros();
-        let words = u32::min(divisor, MOST_TRANSFER_BITS / lane);
+        let words = u32::min(divisor, MOST_PORTS * PORT_BITS / lane);
         Geometry { lane, words, transfers: beat / words, outputs: machine.output_words() }
     }
 
     /// Bits of one transfer of the input.
     pub fn bits(&self) -> u32 {
         self.lane * self.words
+    }
+
+    /// Memory ports that fill a transfer of the input in a cycle, each an equal part of it.
+    pub fn ports(&self) -> u32 {
+        self.bits().div_ceil(PORT_BITS)
     }
 
     /// Bits of one transfer of the output.
@@ -318,7 +325,7 @@ those of the start.
 ## Streams
 
 `s_axis` carries the input: each word in 8, 16 or 32 bits, as few as hold it; a transfer has as many words as are a power of two, divide a
-beat and take at most 128 bits; lane 0 comes first, lowest. Packets (`tlast`) end with beats; what is missing of a beat, and unused bytes (`tkeep`), count as 0 and are
+beat and take at most 512 bits; lane 0 comes first, lowest. Where a transfer has more than 128 bits, each 128 may come from a memory port of their own. Packets (`tlast`) end with beats; what is missing of a beat, and unused bytes (`tkeep`), count as 0 and are
 told in `status`. `m_axis` carries a beat per transfer: as many words as `output_words` of the `[machine]` table says, lane 0 lowest, each sign-extended. The
 register `output_words` says after how many words, a multiple of those of a beat, its packets end.
 "
@@ -355,12 +362,15 @@ mod tests {
                 ..MachineSpec::default()
             };
             let geometry = Geometry::of(&Machine::try_from(spec).unwrap());
-            (geometry.lane, geometry.words, geometry.transfers)
+            (geometry.lane, geometry.words, geometry.transfers, geometry.ports())
         };
-        assert_eq!(geometry(16, 16, 16), (16, 8, 2));
-        assert_eq!(geometry(16, 24, 16), (32, 4, 4));
-        assert_eq!(geometry(5, 8, 5), (8, 1, 5));
-        assert_eq!(geometry(12, 9, 12), (16, 4, 3));
-        assert_eq!(geometry(2, 32, 1), (32, 1, 1));
+        assert_eq!(geometry(16, 16, 16), (16, 16, 1, 2));
+        assert_eq!(geometry(32, 16, 32), (16, 32, 1, 4));
+        assert_eq!(geometry(64, 16, 64), (16, 32, 2, 4));
+        assert_eq!(geometry(24, 16, 24), (16, 8, 3, 1));
+        assert_eq!(geometry(16, 24, 16), (32, 16, 1, 4));
+        assert_eq!(geometry(5, 8, 5), (8, 1, 5, 1));
+        assert_eq!(geometry(12, 9, 12), (16, 4, 3, 1));
+        assert_eq!(geometry(2, 32, 1), (32, 1, 1, 1));
     }
 }

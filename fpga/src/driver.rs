@@ -37,7 +37,7 @@ fn comment(what: &str) -> String {
 }
 
 /// Numbers of this grid and of the map that drivers use.
-fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 19] {
+fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 20] {
     let geometry = Geometry::of(machine);
     [
         ("IDENTITY_VALUE", registers::IDENTITY_VALUE, ""),
@@ -59,6 +59,7 @@ fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 19] {
         ("WORD_BITS", machine.word(), ""),
         ("LANE_BITS", geometry.lane, "bits of a word on the streams"),
         ("TRANSFER_WORDS", geometry.words, "words of one transfer of the input"),
+        ("PORTS", geometry.ports(), "memory ports that feed the input, each an equal part of every transfer"),
     ]
 }
 

@@ -2,13 +2,14 @@
 //!
 //!     PS ──HPM0──▶ SmartConnect ─┬─▶ tabla_axi (registers)          pl_clk0, reset ─▶ all
 //!                                └─▶ AXI DMA (registers)
-//!     PS ◀──HP0─── SmartConnect ◀── AXI DMA ──▶ s_axis  tabla_axi  m_axis ──▶ AXI DMA
+//!     PS ◀──HP0─── SmartConnect ◀── AXI DMA 0 ──┬─▶ s_axis  tabla_axi  m_axis ──▶ AXI DMA 0
+//!     PS ◀──HP1─── SmartConnect ◀── AXI DMA 1 ──┘   as many ports as fill a transfer in a cycle: one to four
 //!
 //! We have no Vivado. The script is generated for version 2022.1 and later, checked by a Tcl interpreter with stand-ins for the
 //! commands of Vivado, and gets the RTL rather than a netlist of yosys, which leaves the registers of DSP48E2 unused.
 
 use arch::Machine;
-use arch::axi::{ADDRESS_BITS, Geometry, MOST_TRANSFER_BITS};
+use arch::axi::{ADDRESS_BITS, Geometry, PORT_BITS};
 use arch::tools::Toolbox;
 use std::fmt::Write;
 use std::fs;
@@ -57,9 +58,10 @@ pub fn script(machine: &Machine, project: &Project<'_>) -> String {
     set("sources", format!("[list {}]", project.sources.iter().map(|name| word(name)).collect::<Vec<_>>().join(" ")));
     set("constraints", word(CONSTRAINTS));
     set("top", word(project.top));
-    set("input_bits", geometry.bits().to_string());
+    set("ports", geometry.ports().to_string());
+    set("port_bits", (geometry.bits() / geometry.ports()).to_string());
     set("output_bits", geometry.output_bits().to_string());
-    set("memory_bits", MOST_TRANSFER_BITS.to_string());
+    set("memory_bits", PORT_BITS.to_string());
     set("register_range", format!("{}M", (1u32 << ADDRESS_BITS) >> 20));
     TEMPLATE.replace("# SETTINGS\n", &settings)
 }

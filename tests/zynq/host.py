@@ -40,14 +40,29 @@ class Channel:
 
 
 class Send(Channel):
+    """Of all memory ports: a transfer of the stream is there when each has its part of it."""
+
     hangs = leaves_words = False
+    parts = {}
+
+    def __init__(self, port):
+        self.port = port
 
     def transfer(self, buffer):
         assert self.running and self.idle and buffer.dtype == tabla.LANE
-        beats = buffer.reshape(-1, tabla.STREAM_WORDS)
-        if self.hangs:
-            beats, self.idle = beats[: len(beats) // 2], False
-            Registers.stale = self.leaves_words
+        assert self.port not in Send.parts, "sent twice"
+        Send.parts[self.port] = buffer.copy()
+        if len(Send.parts) < len(dmas):
+            return
+        # Of a transfer of 128 bits from each port the first has the lowest lanes.
+        columns = [Send.parts[port].reshape(-1, 16 // buffer.itemsize) for port in sorted(Send.parts)] if len(dmas) > 1 else [buffer]
+        beats = np.concatenate(columns, axis=-1).reshape(-1, tabla.STREAM_WORDS)
+        Send.parts.clear()
+        if any(dma.sendchannel.hangs for dma in dmas):
+            beats = beats[: len(beats) // 2]
+            for dma in dmas:
+                dma.sendchannel.idle = False
+            Registers.stale = any(dma.sendchannel.leaves_words for dma in dmas)
         ask("send", *beats.reshape(-1).tolist())
 
     def wait(self):
@@ -65,13 +80,19 @@ class Receive(Channel):
 
 
 class Dma:
-    sendchannel, recvchannel = Send(), Receive()
-    resets = 0
+    """The first one receives, too."""
+
+    def __init__(self, port):
+        self.resets, self.sendchannel = 0, Send(port)
+        if port == 0:
+            self.recvchannel = Receive()
 
     def write(self, offset, value):
         assert (offset, value) == (0, 4), "the reset of both channels"
         self.resets += 1
-        self.sendchannel.running = self.recvchannel.running = False
+        self.sendchannel.running = False
+        if hasattr(self, "recvchannel"):
+            self.recvchannel.running = False
 
     def read(self, offset):
         return 0
@@ -89,12 +110,13 @@ def expect(error, call):
     raise AssertionError("no error")
 
 
-dma = Dma()
+dmas = [Dma(port) for port in range(int(sys.argv[3]))]
+dma = dmas[0]
 
 
 def run_function():
     """A function: what is resident is given once."""
-    driver = tabla.Accelerator(Registers(), dma, allocate, folder + "/function")
+    driver = tabla.Accelerator(Registers(), dmas, allocate, folder + "/function")
     first, more = values["records"]
     assert "needs a model: W, b" in expect(tabla.DriverError, lambda: driver.predict(first))
     outputs = driver.predict(first, values["model"])[0] + driver.predict(more)[0]
@@ -109,7 +131,8 @@ if "records" in values:
     run_function()
     sys.exit()
 
-driver = tabla.Accelerator(Registers(), dma, allocate, folder + "/train")
+assert "memory ports feed" in expect(tabla.DriverError, lambda: tabla.Accelerator(Registers(), [*dmas, dma], allocate, folder + "/train"))
+driver = tabla.Accelerator(Registers(), dmas, allocate, folder + "/train")
 steps = {name: np.array(rows) for name, rows in values["steps"].items()}
 expect(tabla.DriverError, lambda: driver.run(steps))
 expect(KeyError, lambda: driver.run({"x": steps["x"]}, values["model"]))
@@ -123,6 +146,7 @@ for stale in [False, True]:
     told = expect(tabla.DriverError, lambda: driver.run(steps, values["model"]))
     assert "it waits for its input to be taken" in told, told
     assert dma.resets - before == (2 if stale else 1), dma.resets
+    assert all(other.resets == dma.resets for other in dmas)
     dma.sendchannel.hangs, driver.timeout = False, 10.0
     assert "needs a model" in expect(tabla.DriverError, lambda: driver.run(steps))
 trained = driver.train(values["model"], steps, epochs=values["epochs"])

@@ -8,9 +8,9 @@
 
 # ---- pins of the cells: {buses that are masters} {slaves} {clocks} {resets} {other inputs} {outputs}
 set pins {
-    zynq_ultra_ps_e {{M_AXI_HPM0_FPD} {S_AXI_HP0_FPD} {maxihpm0_fpd_aclk saxihp0_fpd_aclk} {} {pl_ps_irq0} {pl_clk0 pl_resetn0}}
-    axi_dma {{M_AXIS_MM2S M_AXI_MM2S M_AXI_S2MM} {S_AXI_LITE S_AXIS_S2MM}
-        {s_axi_lite_aclk m_axi_mm2s_aclk m_axi_s2mm_aclk} {axi_resetn} {} {mm2s_introut s2mm_introut}}
+    zynq_ultra_ps_e {{M_AXI_HPM0_FPD} {} {maxihpm0_fpd_aclk} {} {pl_ps_irq0} {pl_clk0 pl_resetn0}}
+    axi_dma {{M_AXIS_MM2S M_AXI_MM2S} {S_AXI_LITE} {s_axi_lite_aclk m_axi_mm2s_aclk} {axi_resetn} {} {mm2s_introut}}
+    axis_combiner {{M_AXIS} {} {aclk} {aresetn} {} {}}
     smartconnect {{} {} {aclk} {aresetn} {} {}}
     proc_sys_reset {{} {} {slowest_sync_clk} {ext_reset_in} {} {peripheral_aresetn}}
     xlconcat {{} {} {} {} {} {dout}}
@@ -71,6 +71,20 @@ proc pins_of {cell} {
     lassign [dict get $::pins [kind $cell]] masters slaves clocks resets inputs outputs
     for {set n 0} {$n < [setting $cell NUM_SI 0]} {incr n} { lappend slaves [format S%02d_AXI $n] }
     for {set n 0} {$n < [setting $cell NUM_MI 0]} {incr n} { lappend masters [format M%02d_AXI $n] }
+    if {[kind $cell] eq "axis_combiner"} { set slaves [lmap slave $slaves { string cat $slave S }] }
+    # UG1085: the ports S_AXI_HP0 to HP3 are slaves 2 to 5 of the processor.
+    for {set n 0} {$n < 4} {incr n} {
+        if {[setting $cell PSU__USE__S_AXI_GP[expr {$n + 2}] 0]} {
+            lappend slaves S_AXI_HP${n}_FPD
+            lappend clocks saxihp${n}_fpd_aclk
+        }
+    }
+    if {[kind $cell] eq "axi_dma" && [setting $cell c_include_s2mm 1]} {
+        lappend masters M_AXI_S2MM
+        lappend slaves S_AXIS_S2MM
+        lappend clocks m_axi_s2mm_aclk
+        lappend outputs s2mm_introut
+    }
     for {set n 0} {$n < [setting $cell NUM_PORTS 0]} {incr n} { lappend inputs In$n }
     return [list $masters $slaves $clocks $resets $inputs $outputs]
 }
@@ -78,6 +92,10 @@ proc pin {name} {
     lassign [split $name /] cell port
     if {![dict exists $::cells $cell]} { error "no cell for pin $name" }
     if {$port ni [concat {*}[pins_of $cell]]} { error "[kind $cell] has no pin $port" }
+    return $name
+}
+proc get_bd_cells {name} {
+    if {![dict exists $::cells $name]} { error "no cell $name" }
     return $name
 }
 proc get_bd_intf_pins {name} { return [pin $name] }
@@ -97,9 +115,13 @@ proc assign_bd_address {} {
 # Bits of a stream.
 proc width {pin} {
     lassign $::env(WIDTHS) input output
-    switch -- $pin {
-        axi_dma_0/M_AXIS_MM2S { return [setting axi_dma_0 c_m_axis_mm2s_tdata_width 0] }
-        axi_dma_0/S_AXIS_S2MM { return [setting axi_dma_0 c_s_axis_s2mm_tdata_width 0] }
+    set cell [lindex [split $pin /] 0]
+    set part [expr {8 * [setting $cell TDATA_NUM_BYTES 0]}]
+    switch -glob -- $pin {
+        axi_dma_*/M_AXIS_MM2S { return [setting $cell c_m_axis_mm2s_tdata_width 0] }
+        axi_dma_0/S_AXIS_S2MM { return [setting $cell c_s_axis_s2mm_tdata_width 0] }
+        join/S*_AXIS { return $part }
+        join/M_AXIS { return [expr {$part * [setting $cell NUM_SI 0]}] }
         tabla_axi_0/s_axis { return $input }
         tabla_axi_0/m_axis { return $output }
         default { return "" }

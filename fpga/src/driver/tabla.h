@@ -39,6 +39,25 @@ static inline void tabla_load(volatile void *base, const struct tabla_write *wri
         tabla_set(base, TABLA_WINDOW + 4u * writes[n].address, writes[n].data);
 }
 
+#if TABLA_LANE_BITS == 8u
+typedef int8_t tabla_word;
+#elif TABLA_LANE_BITS == 16u
+typedef int16_t tabla_word;
+#else
+typedef int32_t tabla_word;
+#endif
+
+/* What the DMA of a memory port sends of an input of `count` words, whole transfers: TABLA_TRANSFER_WORDS / TABLA_PORTS words of each. Into
+   `part` go count / TABLA_PORTS words. Where TABLA_PORTS is 1 the input can be sent as it is. */
+static inline void tabla_part(uint32_t port, const tabla_word *words, size_t count, tabla_word *part)
+{
+    const size_t share = TABLA_TRANSFER_WORDS / TABLA_PORTS;
+
+    for (size_t at = port * share; at < count; at += TABLA_TRANSFER_WORDS)
+        for (size_t n = 0; n < share; n++)
+            *part++ = words[at + n];
+}
+
 /* Start a run of `steps` steps; a batch is as many as `tiles` in its layout.json says. Then send the input by DMA: what comes before the start is thrown away. The output's packet ends after `output_words`, a multiple of TABLA_BEAT_WORDS.
    With `load_model` the input begins with `model_in` of layout.json: weights, or the resident inputs of a function, and constants. Once is
    enough: they stay until another program is loaded or a run is aborted. */

@@ -174,14 +174,17 @@ class Layout:
 
 
 class Accelerator:
-    """One accelerator: its registers, its DMA, and the program it holds."""
+    """One accelerator: its registers, its DMAs, and the program it holds."""
 
-    def __init__(self, registers, dma, allocate, folder, timeout=10.0, watchdog=0):
-        """`registers` has read(offset) and write(offset, value); `dma` the same, sendchannel and recvchannel; `allocate` makes buffers.
+    def __init__(self, registers, dmas, allocate, folder, timeout=10.0, watchdog=0):
+        """`registers` has read(offset) and write(offset, value); each of the PORTS `dmas` the same and sendchannel, the first one
+        recvchannel; `allocate` makes buffers.
 
         A run that takes longer than `timeout` seconds, or moves no word for `watchdog` cycles (0: for ever), is aborted.
         """
-        self.registers, self.dma, self.allocate, self.timeout = registers, dma, allocate, timeout
+        self.registers, self.dmas, self.allocate, self.timeout = registers, dmas, allocate, timeout
+        if len(dmas) != PORTS:
+            raise DriverError("%d memory ports feed this accelerator, not %d" % (PORTS, len(dmas)))
         found = [registers.read(offset) for offset in (ID, VERSION, GRID, WIDTHS)]
         if found != [IDENTITY_VALUE, MAP_VERSION, GRID_VALUE, WIDTHS_VALUE]:
             raise DriverError("another accelerator is there: id, version, grid, widths are %s" % [hex(v) for v in found])
@@ -194,7 +197,8 @@ class Accelerator:
         import pynq
 
         overlay = pynq.Overlay(bitstream)
-        return cls(overlay.tabla_axi_0, overlay.axi_dma_0, pynq.allocate, folder)
+        dmas = [getattr(overlay, "axi_dma_%d" % port) for port in range(PORTS)]
+        return cls(overlay.tabla_axi_0, dmas, pynq.allocate, folder)
 
     def load(self, folder):
         """Load a program; the weights of the one before are lost."""
@@ -236,10 +240,14 @@ class Accelerator:
 
     def _exchange(self, words, expected, steps, load_model, emit_model):
         item = np.dtype(LANE).itemsize
-        if max(len(words), expected) * item > LARGEST_TRANSFER:
+        if max(len(words) // PORTS, expected) * item > LARGEST_TRANSFER:
             raise ValueError("more than a DMA transfer can hold: run fewer steps at once")
         receive = self.allocate(shape=(expected,), dtype=LANE) if expected else None
-        send = self.allocate(shape=(len(words),), dtype=LANE) if len(words) else None
+        # Each port has its own part of every transfer.
+        parts = words.reshape(-1, PORTS, TRANSFER_WORDS // PORTS)
+        sends = [self.allocate(shape=(len(words) // PORTS,), dtype=LANE) for _ in self.dmas] if len(words) else []
+        for port, send in enumerate(sends):
+            send[:] = parts[:, port].reshape(-1)
         self.registers.read(STATUS)
         self.registers.write(CAUSE, 0)
         self.registers.write(STEPS, steps * self.layout.tiles)
@@ -248,15 +256,15 @@ class Accelerator:
         deadline = time.monotonic() + self.timeout
         try:
             if receive is not None:
-                self.dma.recvchannel.transfer(receive)
+                self.dmas[0].recvchannel.transfer(receive)
             # Input that comes before the start would be thrown away.
             self.registers.write(CTRL, CTRL_START)
-            if send is not None:
-                send[:] = words
-                self.dma.sendchannel.transfer(send)
-                self._await_channel("its input to be taken", self.dma.sendchannel, deadline)
+            for dma, send in zip(self.dmas, sends):
+                dma.sendchannel.transfer(send)
+            for dma, _ in zip(self.dmas, sends):
+                self._await_channel("its input to be taken", dma.sendchannel, deadline)
             if receive is not None:
-                self._await_channel("its output", self.dma.recvchannel, deadline)
+                self._await_channel("its output", self.dmas[0].recvchannel, deadline)
             self._await("its end", lambda: self.registers.read(CTRL) & CTRL_DONE, deadline)
         except BaseException:
             self.abort()
@@ -284,16 +292,17 @@ class Accelerator:
         self._until("the accelerator does not stop", lambda: not self.registers.read(STOP), deadline)
         self._reset_dma(deadline)
         if self.registers.read(STATUS) & STATUS_OUTPUT_WAITS:
-            self.dma.recvchannel.transfer(self.allocate(shape=(STALE_WORDS,), dtype=LANE))
+            self.dmas[0].recvchannel.transfer(self.allocate(shape=(STALE_WORDS,), dtype=LANE))
             gone = lambda: not self.registers.read(STATUS) & STATUS_OUTPUT_WAITS
             self._until("the words of the aborted run do not leave", gone, deadline)
             self._reset_dma(deadline)
 
     def _reset_dma(self, deadline):
-        self.dma.write(DMA_CONTROL, DMA_RESET)
-        self._until("the DMA does not reset", lambda: not self.dma.read(DMA_CONTROL) & DMA_RESET, deadline)
-        for channel in (self.dma.sendchannel, self.dma.recvchannel):
-            channel.start()
+        for dma in self.dmas:
+            dma.write(DMA_CONTROL, DMA_RESET)
+            self._until("the DMA does not reset", lambda: not dma.read(DMA_CONTROL) & DMA_RESET, deadline)
+            dma.sendchannel.start()
+        self.dmas[0].recvchannel.start()
 
     def _until(self, complaint, over, deadline):
         while not over():

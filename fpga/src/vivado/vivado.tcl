@@ -29,66 +29,100 @@ set_property -dict [list \
     CONFIG.PSU__USE__M_AXI_GP0 1 \
     CONFIG.PSU__USE__M_AXI_GP1 0 \
     CONFIG.PSU__USE__M_AXI_GP2 0 \
-    CONFIG.PSU__USE__S_AXI_GP2 1 \
-    CONFIG.PSU__SAXIGP2__DATA_WIDTH $memory_bits \
     CONFIG.PSU__USE__IRQ0 1 \
     CONFIG.PSU__FPGA_PL0_ENABLE 1 \
     CONFIG.PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ $clock_mhz \
 ] $ps
+# S_AXI_HP0 is slave 2 of the processor's settings, and so on.
+for {set n 0} {$n < $ports} {incr n} {
+    set gp [expr {$n + 2}]
+    set_property -dict [list CONFIG.PSU__USE__S_AXI_GP$gp 1 CONFIG.PSU__SAXIGP${gp}__DATA_WIDTH $memory_bits] $ps
+}
 
 set accelerator [create_bd_cell -type module -reference $top tabla_axi_0]
 
-set dma [create_bd_cell -type ip -vlnv xilinx.com:ip:axi_dma axi_dma_0]
+set control [create_bd_cell -type ip -vlnv xilinx.com:ip:smartconnect control]
+set_property -dict [list CONFIG.NUM_SI 1 CONFIG.NUM_MI [expr {$ports + 1}]] $control
+# A DMA and a port of the memory for each part of a transfer of the input; the output goes back through the first of them.
+for {set n 0} {$n < $ports} {incr n} {
+    set dma [create_bd_cell -type ip -vlnv xilinx.com:ip:axi_dma axi_dma_$n]
+    set_property -dict [list \
+        CONFIG.c_include_sg 0 \
+        CONFIG.c_sg_length_width 26 \
+        CONFIG.c_include_mm2s_dre 1 \
+        CONFIG.c_mm2s_burst_size 64 \
+        CONFIG.c_m_axi_mm2s_data_width $memory_bits \
+        CONFIG.c_m_axis_mm2s_tdata_width $port_bits \
+        CONFIG.c_include_s2mm [expr {$n == 0}] \
+        CONFIG.c_addr_width 40 \
+    ] $dma
+    set memory [create_bd_cell -type ip -vlnv xilinx.com:ip:smartconnect memory_$n]
+    set_property -dict [list CONFIG.NUM_SI [expr {$n == 0 ? 2 : 1}] CONFIG.NUM_MI 1] $memory
+}
 set_property -dict [list \
-    CONFIG.c_include_sg 0 \
-    CONFIG.c_sg_length_width 26 \
-    CONFIG.c_include_mm2s_dre 1 \
     CONFIG.c_include_s2mm_dre 1 \
-    CONFIG.c_mm2s_burst_size 64 \
     CONFIG.c_s2mm_burst_size 64 \
-    CONFIG.c_m_axi_mm2s_data_width $memory_bits \
-    CONFIG.c_m_axis_mm2s_tdata_width $input_bits \
     CONFIG.c_m_axi_s2mm_data_width $memory_bits \
     CONFIG.c_s_axis_s2mm_tdata_width $output_bits \
-    CONFIG.c_addr_width 40 \
-] $dma
-
-set control [create_bd_cell -type ip -vlnv xilinx.com:ip:smartconnect control]
-set_property -dict [list CONFIG.NUM_SI 1 CONFIG.NUM_MI 2] $control
-set memory [create_bd_cell -type ip -vlnv xilinx.com:ip:smartconnect memory]
-set_property -dict [list CONFIG.NUM_SI 2 CONFIG.NUM_MI 1] $memory
+] [get_bd_cells axi_dma_0]
+# Part n of a transfer is that of DMA n; a transfer is there when all its parts are.
+if {$ports > 1} {
+    set join [create_bd_cell -type ip -vlnv xilinx.com:ip:axis_combiner join]
+    set_property -dict [list \
+        CONFIG.NUM_SI $ports CONFIG.TDATA_NUM_BYTES [expr {$port_bits / 8}] CONFIG.HAS_TKEEP 1 CONFIG.HAS_TLAST 1 \
+    ] $join
+}
 set reset [create_bd_cell -type ip -vlnv xilinx.com:ip:proc_sys_reset reset]
 set interrupts [create_bd_cell -type ip -vlnv xilinx.com:ip:xlconcat interrupts]
-set_property -dict [list CONFIG.NUM_PORTS 3] $interrupts
+set_property -dict [list CONFIG.NUM_PORTS [expr {$ports + 2}]] $interrupts
 
 # registers
 connect_bd_intf_net [get_bd_intf_pins ps/M_AXI_HPM0_FPD] [get_bd_intf_pins control/S00_AXI]
 connect_bd_intf_net [get_bd_intf_pins control/M00_AXI] [get_bd_intf_pins tabla_axi_0/s_axi]
-connect_bd_intf_net [get_bd_intf_pins control/M01_AXI] [get_bd_intf_pins axi_dma_0/S_AXI_LITE]
 # streams
-connect_bd_intf_net [get_bd_intf_pins axi_dma_0/M_AXIS_MM2S] [get_bd_intf_pins tabla_axi_0/s_axis]
+if {$ports > 1} {
+    connect_bd_intf_net [get_bd_intf_pins join/M_AXIS] [get_bd_intf_pins tabla_axi_0/s_axis]
+} else {
+    connect_bd_intf_net [get_bd_intf_pins axi_dma_0/M_AXIS_MM2S] [get_bd_intf_pins tabla_axi_0/s_axis]
+}
 connect_bd_intf_net [get_bd_intf_pins tabla_axi_0/m_axis] [get_bd_intf_pins axi_dma_0/S_AXIS_S2MM]
-# memory
-connect_bd_intf_net [get_bd_intf_pins axi_dma_0/M_AXI_MM2S] [get_bd_intf_pins memory/S00_AXI]
-connect_bd_intf_net [get_bd_intf_pins axi_dma_0/M_AXI_S2MM] [get_bd_intf_pins memory/S01_AXI]
-connect_bd_intf_net [get_bd_intf_pins memory/M00_AXI] [get_bd_intf_pins ps/S_AXI_HP0_FPD]
+# each DMA: registers, its part of the input, memory
+for {set n 0} {$n < $ports} {incr n} {
+    connect_bd_intf_net [get_bd_intf_pins control/[format M%02d_AXI [expr {$n + 1}]]] [get_bd_intf_pins axi_dma_$n/S_AXI_LITE]
+    if {$ports > 1} {
+        connect_bd_intf_net [get_bd_intf_pins axi_dma_$n/M_AXIS_MM2S] [get_bd_intf_pins join/[format S%02d_AXIS $n]]
+    }
+    connect_bd_intf_net [get_bd_intf_pins axi_dma_$n/M_AXI_MM2S] [get_bd_intf_pins memory_$n/S00_AXI]
+    connect_bd_intf_net [get_bd_intf_pins memory_$n/M00_AXI] [get_bd_intf_pins ps/S_AXI_HP${n}_FPD]
+}
+connect_bd_intf_net [get_bd_intf_pins axi_dma_0/M_AXI_S2MM] [get_bd_intf_pins memory_0/S01_AXI]
 
 # clock and reset: one domain
 set clocks [list \
-    ps/maxihpm0_fpd_aclk ps/saxihp0_fpd_aclk control/aclk memory/aclk reset/slowest_sync_clk tabla_axi_0/s_axi_aclk \
-    axi_dma_0/s_axi_lite_aclk axi_dma_0/m_axi_mm2s_aclk axi_dma_0/m_axi_s2mm_aclk]
+    ps/maxihpm0_fpd_aclk control/aclk reset/slowest_sync_clk tabla_axi_0/s_axi_aclk axi_dma_0/m_axi_s2mm_aclk]
+set resets [list control/aresetn tabla_axi_0/s_axi_aresetn]
+for {set n 0} {$n < $ports} {incr n} {
+    lappend clocks ps/saxihp${n}_fpd_aclk memory_$n/aclk axi_dma_$n/s_axi_lite_aclk axi_dma_$n/m_axi_mm2s_aclk
+    lappend resets memory_$n/aresetn axi_dma_$n/axi_resetn
+}
+if {$ports > 1} {
+    lappend clocks join/aclk
+    lappend resets join/aresetn
+}
 foreach pin $clocks {
     connect_bd_net [get_bd_pins ps/pl_clk0] [get_bd_pins $pin]
 }
 connect_bd_net [get_bd_pins ps/pl_resetn0] [get_bd_pins reset/ext_reset_in]
-foreach pin [list control/aresetn memory/aresetn tabla_axi_0/s_axi_aresetn axi_dma_0/axi_resetn] {
+foreach pin $resets {
     connect_bd_net [get_bd_pins reset/peripheral_aresetn] [get_bd_pins $pin]
 }
 
 # interrupts
 connect_bd_net [get_bd_pins tabla_axi_0/run_done] [get_bd_pins interrupts/In0]
-connect_bd_net [get_bd_pins axi_dma_0/mm2s_introut] [get_bd_pins interrupts/In1]
-connect_bd_net [get_bd_pins axi_dma_0/s2mm_introut] [get_bd_pins interrupts/In2]
+connect_bd_net [get_bd_pins axi_dma_0/s2mm_introut] [get_bd_pins interrupts/In1]
+for {set n 0} {$n < $ports} {incr n} {
+    connect_bd_net [get_bd_pins axi_dma_$n/mm2s_introut] [get_bd_pins interrupts/In[expr {$n + 2}]]
+}
 connect_bd_net [get_bd_pins interrupts/dout] [get_bd_pins ps/pl_ps_irq0]
 
 assign_bd_address

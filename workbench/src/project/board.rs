@@ -13,7 +13,7 @@ use crate::library::{self, BOARDS};
 use crate::resources;
 use crate::room::USUAL_SHIFTS;
 use arch::amounts::Amounts;
-use arch::axi::{Geometry, MOST_TRANSFER_BITS};
+use arch::axi::{Geometry, PORT_BITS};
 use arch::machine::{MOST_LINES, MachineSpec};
 use arch::{Code, Diagnostic, Machine};
 use compiler::language::nearest;
@@ -139,8 +139,8 @@ impl ChosenBoard {
         let (most, why) = if facts.io.is_some() {
             (1, "its serial line takes one word after the other".to_owned())
         } else {
-            let words = MOST_TRANSFER_BITS / lane;
-            (words, format!("its memory port takes {MOST_TRANSFER_BITS} bits at a time, {words} words of {lane}"))
+            let words = PORT_BITS / lane;
+            (words, format!("its memory port takes {PORT_BITS} bits at a time, {words} words of {lane}"))
         };
         let asked = machine.output_words();
         if asked <= most {

@@ -21,7 +21,7 @@ pub(crate) enum Response {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Transfer {
     pub words: Vec<i64>,
-    pub keep: u32,
+    pub keep: u64,
     pub last: bool,
 }
 
@@ -53,6 +53,8 @@ pub(crate) struct Bus {
     ar: VecDeque<u32>,
     /// Which of the channels offer, once they do, until they are taken.
     offering: [bool; 4],
+    /// Which memory ports have their part of the transfer that comes next.
+    parts: Vec<bool>,
     pub responses: VecDeque<Response>,
     pub reads: VecDeque<(Response, u32)>,
     pub input: VecDeque<Transfer>,
@@ -76,6 +78,7 @@ impl Bus {
             w: VecDeque::new(),
             ar: VecDeque::new(),
             offering: [false; 4],
+            parts: vec![false; Geometry::of(machine).ports() as usize],
             responses: VecDeque::new(),
             reads: VecDeque::new(),
             input: VecDeque::new(),
@@ -112,6 +115,7 @@ impl Bus {
         self.responses.clear();
         self.reads.clear();
         (self.offering, self.outstanding, self.held) = ([false; 4], [0; 3], Default::default());
+        self.parts.fill(false);
         for name in ["s_axi_awvalid", "s_axi_wvalid", "s_axi_arvalid", "s_axis_tvalid", "s_axi_aresetn"] {
             self.set(name, 0);
         }
@@ -170,7 +174,14 @@ impl Bus {
         let wanted = [!self.aw.is_empty(), !self.w.is_empty(), !self.ar.is_empty(), !self.input.is_empty()];
         for (channel, wanted) in wanted.into_iter().enumerate() {
             // What is offered stays offered.
-            self.offering[channel] = wanted && (self.offering[channel] || self.chance());
+            self.offering[channel] = wanted && (self.offering[channel] || channel != 3 && self.chance());
+        }
+        // A transfer of the input is there when every port has its part.
+        if wanted[3] && !self.offering[3] {
+            for port in 0..self.parts.len() {
+                self.parts[port] = self.parts[port] || self.chance();
+            }
+            self.offering[3] = self.parts.iter().all(|&there| there);
         }
         self.set("s_axi_awvalid", self.offering[0].into());
         self.set("s_axi_awaddr", self.aw.front().copied().unwrap_or(0).into());
@@ -189,7 +200,7 @@ impl Bus {
                 bits[n * lane / 32] |= (*word as u32 & mask) << (n * lane % 32);
             }
             self.device.set_words(self.library.port("s_axis_tdata").unwrap(), &bits);
-            self.set("s_axis_tkeep", keep.into());
+            self.set("s_axis_tkeep", keep);
             self.set("s_axis_tlast", last.into());
         }
         let ready = [self.chance(), self.chance(), self.output_ready && self.chance()];
@@ -217,6 +228,7 @@ impl Bus {
         }
         if taken(self, 3, "s_axis_tready") {
             self.offering[3] = false;
+            self.parts.fill(false);
             self.input.pop_front();
         }
         let response = |value| match value {
@@ -332,7 +344,7 @@ impl Grid for AxiGrid {
         if let Some(beat) = input
             && self.bus.input.is_empty()
         {
-            let keep = u32::MAX >> (32 - self.bus.geometry.bits() / 8);
+            let keep = u64::MAX >> (64 - self.bus.geometry.bits() / 8);
             let words = self.bus.geometry.words as usize;
             let transfer = |words: &[i64]| Transfer { words: words.to_vec(), keep, last: false };
             self.bus.input.extend(beat.chunks(words).map(transfer));
