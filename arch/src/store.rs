@@ -169,7 +169,7 @@ pub struct Entry {
     pub shape: Shape,
 }
 
-/// How the beats of one batch lie in rows.
+/// How the beats of one batch, or of the weights, lie in rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     /// Words of a row.
@@ -178,11 +178,21 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// The one of an image. `None`: its batches have no input, or too many beats.
+    /// The one of an image's batches. `None`: they have no input, or too many beats.
     pub fn of(image: &Image) -> Option<Pattern> {
         image.entries.step_load?;
+        Pattern::of_feeds(image, &image.step_in)
+    }
+
+    /// The one of an image's weights. `None`: it has none, or their beats change too often.
+    pub fn of_model(image: &Image) -> Option<Pattern> {
+        image.entries.load_model?;
+        Pattern::of_feeds(image, &image.model_in)
+    }
+
+    fn of_feeds(image: &Image, feeds: &[Feed]) -> Option<Pattern> {
         let lanes = image.machine.stream_words();
-        let shapes: Vec<Shape> = image.step_in.iter().flat_map(|feed| shapes(image, feed, lanes)).collect();
+        let shapes: Vec<Shape> = feeds.iter().flat_map(|feed| shapes(image, feed, lanes)).collect();
         let several = Pattern::from_shapes(lanes, shapes.iter().copied());
         // Words to spare are better than no pattern.
         let whole = Shape { width: lanes.next_power_of_two().ilog2(), repeated: false };

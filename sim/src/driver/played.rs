@@ -23,15 +23,22 @@ impl SampleSet {
     pub fn new(image: &Image, batches: &[Words]) -> Option<SampleSet> {
         let pattern = Pattern::of(image)?;
         let records = u32::try_from(batches.len()).ok().filter(|&records| records > 0 && records < 1 << COUNT_BITS)?;
-        let pack = |batch: &Words| {
-            let run = Run { load_model: None, steps: std::slice::from_ref(batch), emit_model: false };
-            let mut beats = Beats::new(image, &run);
-            pattern.pack(std::iter::from_fn(|| beats.next()))
-        };
-        let rows: Vec<Vec<i64>> = batches.iter().flat_map(pack).collect();
+        let batch = |batch| Run { load_model: None, steps: std::slice::from_ref(batch), emit_model: false };
+        let rows = batches.iter().flat_map(|words| packed(image, &pattern, &batch(words))).collect();
+        Some(SampleSet::of_rows(pattern, rows, records))
+    }
+
+    /// The weights, as one batch. `None`: they take no less of the line than as beats.
+    fn model(image: &Image, model: &Words) -> Option<SampleSet> {
+        let pattern = Pattern::of_model(image)?;
+        let rows = packed(image, &pattern, &Run { load_model: Some(model), steps: &[], emit_model: false });
+        Some(SampleSet::of_rows(pattern, rows, 1)).filter(SampleSet::is_packed)
+    }
+
+    fn of_rows(pattern: Pattern, rows: Vec<Vec<i64>>, records: u32) -> SampleSet {
         let words = rows.iter().flatten().map(|&word| word as u32);
         let tag = fnv(pattern.words().into_iter().chain([records]).chain(words)).max(1);
-        Some(SampleSet { pattern, rows, records, tag })
+        SampleSet { pattern, rows, records, tag }
     }
 
     /// Whether it is shorter than the beats that it becomes: what is sent through the store takes less of the line.
@@ -64,6 +71,12 @@ pub struct Play<'a> {
     pub goes_on: &'a mut dyn FnMut(u32) -> bool,
 }
 
+/// The beats of a run as rows.
+fn packed(image: &Image, pattern: &Pattern, run: &Run<'_>) -> Vec<Vec<i64>> {
+    let mut beats = Beats::new(image, run);
+    pattern.pack(std::iter::from_fn(|| beats.next()))
+}
+
 /// FNV-1a over words, lowest byte first.
 fn fnv(words: impl Iterator<Item = u32>) -> u32 {
     let bytes = words.flat_map(u32::to_le_bytes);
@@ -89,11 +102,12 @@ impl<G: Grid> Driver<G> {
     pub fn play(&mut self, set: &SampleSet, play: Play<'_>) -> Result<(Outcome, u32), Stuck> {
         let Play { epochs, key, load_model, emit_model, goes_on } = play;
         self.check()?;
-        if self.grid.control_read(store::TAG) != set.tag {
-            self.fill(set)?;
+        let sends = self.grid.control_read(store::TAG) != set.tag;
+        if let Some(model) = load_model {
+            self.bring(model, sends)?;
         }
-        if load_model.is_some() {
-            self.run(Run { load_model, steps: &[], emit_model: false })?;
+        if sends {
+            self.fill(set)?;
         }
         let order = key.map(|key| [(store::KEY, key), (store::BATCH_ROWS, set.rows.len() as u32 / set.records)]);
         let mode = if order.is_some() { Mode::Permuted } else { Mode::Play };
@@ -110,6 +124,24 @@ impl<G: Grid> Driver<G> {
         let outcome =
             if stopped { self.leave(steps, emit_model, raw)? } else { self.conclude(steps, emit_model, raw)? };
         Ok((outcome, played))
+    }
+
+    /// Bring the weights to the grid: packed, through the store, where nothing that is needed lies there and they fit.
+    fn bring(&mut self, model: &Words, through_store: bool) -> Result<(), Stuck> {
+        let packed = if through_store { SampleSet::model(&self.image, model) } else { None };
+        let Some(set) = packed.filter(|set| set.rows() <= self.store_rows()) else {
+            self.run(Run { load_model: Some(model), steps: &[], emit_model: false })?;
+            return Ok(());
+        };
+        self.fill(&set)?;
+        for (register, value) in [(store::RECORDS, 1), (store::EPOCHS, 1), (store::MODE, Mode::Play as u32)] {
+            self.grid.control_write(register, value);
+        }
+        start(&mut self.grid, 0, registers::START_LOAD_MODEL, false);
+        let mut raw = Vec::new();
+        self.watch(1, &mut |_| true, &mut raw)?;
+        self.conclude(0, false, raw)?;
+        Ok(())
     }
 
     /// The end of a run that waits for more steps than the store has played: it is aborted when its last step is over, and the weights are taken from

@@ -14,7 +14,7 @@ use hdl::store::Store;
 use sim::array::Array;
 use sim::driver::played::{Play, SampleSet};
 use sim::driver::{Driver, Outcome, Run};
-use sim::grid::{CycleResult, Grid, Lockstep, Stalls};
+use sim::grid::{CycleResult, Grid, Lockstep, Recorded, Stalls};
 use sim::ladder::Climb;
 use sim::link::{BoardModel, Link, LinkedGrid, Patience, Wire};
 use sim::store::Stored;
@@ -119,12 +119,18 @@ fn plays_alike(climb: &Climb, batches: usize) {
 #[test]
 fn words_of_several_lanes_are_played_to_all_of_them() {
     let batches = 3;
-    let program = tiles::program("backpropagation.t", &[("l1", 8), ("l2", 6), ("l3", 5)]);
+    let program = tiles::program("backpropagation.t", &[("l1", 8), ("l2", 33), ("l3", 3)]);
     let (weights, steps) = made_up::values(&program, 1, batches);
     let climb = Climb::new(&program, &TRAINING, &weights, &steps, &spec(4, 4, 16, 8)).unwrap();
     let pattern = Pattern::of(climb.image()).unwrap();
     assert!(pattern.entries().iter().any(|entry| entry.shape.repeated), "{pattern:?}");
     plays_alike(&climb, batches);
+    // Weights and samples take the line as rows, and the weights are fewer rows than beats.
+    let weights = Pattern::of_model(climb.image()).unwrap();
+    let mut recorded = Recorded::new(model(&climb.image().machine, ROWS));
+    played(&climb, batches, &mut recorded, Stalls::none());
+    assert_eq!(recorded.into_session().beats.len() as u64, weights.rows() + batches as u64 * pattern.rows());
+    assert!(weights.rows() < weights.beats(), "{weights:?}");
 }
 
 /// A training that is told to stop ends with the epoch that is played; the weights are those of as many epochs, and the next training finds its
