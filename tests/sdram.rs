@@ -49,8 +49,12 @@ fn climb() -> Climb {
 }
 
 fn sdram(stuck: Option<u32>) -> Sdram {
-    let board: Board = toml::from_str(include_str!("../fpga/boards/ulx3s-85f.toml")).unwrap();
-    controller(&board, 100_000_000, Place::Simulated { stuck }, &Toolbox::default())
+    sdram_of(include_str!("../fpga/boards/ulx3s-85f.toml"), 100_000_000, stuck)
+}
+
+fn sdram_of(board: &str, clock_hz: u64, stuck: Option<u32>) -> Sdram {
+    let board: Board = toml::from_str(board).unwrap();
+    controller(&board, clock_hz, Place::Simulated { stuck }, &Toolbox::default())
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -121,6 +125,24 @@ fn weights_are_those_of_the_array() {
         let key = Some(77);
         let permuted = played_in_order(&climb, batches, &mut grid, (Stalls::none(), key));
         assert_eq!(permuted.model, sent_in_order(&climb, batches, key).model, "{batches} permuted");
+    }
+}
+
+/// The memory in the package of a Tang Nano 20K: words of 32 bits, two of a row of four words; fewer rows and columns.
+#[test]
+fn words_of_32_bits() {
+    let climb = climb();
+    let machine = &climb.image().machine;
+    let sdram = sdram_of(include_str!("../fpga/boards/tangnano20k.toml"), 81_000_000, None);
+    let (mut grid, state) = started(machine, &library(machine, &sdram));
+    assert_eq!(
+        (state, grid.control_read(store::ROWS)),
+        (State::Ready as u32, 1 << 20),
+        "8 MB are 2^20 rows of 8 bytes"
+    );
+    let expected = sent(&climb, BATCHES);
+    for stalls in [Stalls::none(), Stalls::seeded(5, 30, 40)] {
+        assert_eq!(played(&climb, BATCHES, &mut grid, stalls).model, expected.model);
     }
 }
 
