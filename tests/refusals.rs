@@ -42,8 +42,9 @@ fn a_store_without_room_is_refused() {
     let depths = "pus = 1\npes_per_pu = 2\nmodel_depth = 16384\ndata_depth = 1024\ntemporary_depth = 1024";
     let board = "[board]\nname = \"tangnano20k\"\nclock_mhz = 60.0\nstore = \"bram\"\n";
     let config = file(folder.path(), "full.toml", &format!("[machine]\n{depths}\n{board}"));
+    let run = ["run", LOGISTIC, "--data", CANCER, "--limit", "20", "--epochs", "1", "--port", "simulated", "--config"];
     fails(
-        &["run", LOGISTIC, "--data", CANCER, "--limit", "20", "--port", "simulated", "--config", &config],
+        &[&run[..], &[&config]].concat(),
         1,
         &[
             "E-CONFIG",
