@@ -463,6 +463,29 @@ fn a_board_that_is_not_there() {
     assert!(refused.stdout.contains("no serial port that could fill a sample store"), "{}", refused.stdout);
 }
 
+/// Data beyond their limit are refused before a sample is sent: the checkpoint is the one that was there, and the board goes on from it.
+#[test]
+fn data_that_are_too_many_leave_board_and_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), GRID);
+    let (bench, checkpoint) = (Bench::new(Line::Good), folder.path().join("c.json").display().to_string());
+    let rows = fs::read_to_string(TRAINING[2]).unwrap();
+    fs::write(folder.path().join("large.csv"), rows.clone() + &rows.split_once('\n').unwrap().1.repeat(11)).unwrap();
+    let large = folder.path().join("large.csv").display().to_string();
+    let first = on_board(&bench, &config, &["--checkpoint", &checkpoint]);
+    assert_eq!(first.code, 0, "{}\n{}", first.stdout, first.stderr);
+    let (before, sent) = (fs::read(&checkpoint).unwrap(), bench.sent.load(Ordering::Relaxed));
+    let resume = ["--resume", &checkpoint];
+    let data = ["run", "--port", &bench.name, "--config", &config, TRAINING[0], "--data", &large, "--format", "json"];
+    let refused = run(&[&data[..], &["--limit", "data_mib=1"], &resume].concat());
+    assert!(refused.code == 1 && refused.stdout.contains("E-LIMIT"), "{}\n{}", refused.stdout, refused.stderr);
+    assert_eq!(fs::read(&checkpoint).unwrap(), before);
+    // What the host asks a board when it meets it.
+    assert!(bench.sent.load(Ordering::Relaxed) < sent + 1000, "samples were sent");
+    let again = on_board(&bench, &config, &resume);
+    assert_eq!((again.code, again.json()["train"].clone()), (0, first.json()["train"].clone()), "{}", again.stderr);
+}
+
 /// A grid whose program is part of it trains like the others, and refuses another program.
 #[test]
 fn a_board_with_a_fixed_program() {

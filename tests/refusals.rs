@@ -35,6 +35,26 @@ fn broken_toml_unknown_key_impossible_grid() {
     fails(&["--config", "no_such_config", LOGISTIC], 6, &["no_such_config", "built in are"]);
 }
 
+/// A store that was asked for, beside a grid whose memories leave no block memory over: nothing is simulated.
+#[test]
+fn a_store_without_room_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let depths = "pus = 1\npes_per_pu = 2\nmodel_depth = 16384\ndata_depth = 1024\ntemporary_depth = 1024";
+    let board = "[board]\nname = \"tangnano20k\"\nclock_mhz = 60.0\nstore = \"bram\"\n";
+    let config = file(folder.path(), "full.toml", &format!("[machine]\n{depths}\n{board}"));
+    let run = ["run", LOGISTIC, "--data", CANCER, "--limit", "20", "--epochs", "1", "--port", "simulated", "--config"];
+    fails(
+        &[&run[..], &[&config]].concat(),
+        1,
+        &[
+            "E-CONFIG",
+            "Tang Nano 20K has no room for a sample store beside 1 x 2 PEs",
+            "full.toml:10",
+            "store = \"auto\"",
+        ],
+    );
+}
+
 /// Dividend and divisor are two words in one sum, with a sign each: 2 * 16 + 2 bits. With 34 bits it is done.
 #[test]
 fn a_quotient_wants_a_wider_accumulator() {

@@ -1,8 +1,11 @@
 //! What `build` writes for Zynq: the driver trains as the array does, C compiles it, Tcl runs the script, and no name gets out of its place.
 
+#[path = "zynq/ranks.rs"]
+mod ranks;
+
 use arch::axi::{self, Behind, WINDOW};
 use arch::machine::MachineSpec;
-use arch::registers::{ABORT, BUSY, CONTROL, DONE, SATURATED};
+use arch::registers::{ABORT, BUSY, CONTROL, DONE, SATURATED, STEP_LENGTH};
 use arch::tools::Toolbox;
 use arch::{Machine, number};
 use serde_json::{Value, json};
@@ -13,6 +16,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 const PROGRAM: &str =
     "mu = 0.25; m = 6; model_input x[m]; model_output y; model w[m]; gradient g[m] -> w; iterator i[0:m];
@@ -40,10 +44,10 @@ fn machine(stream_words: u32) -> MachineSpec {
     }
 }
 
-fn config(stream_words: u32) -> String {
+fn config(machine: &MachineSpec) -> String {
     format!(
         "program = \"line.t\"\n[machine]\n{}[board]\nname = \"zcu102\"\n[numbers.fractions]\nx = 12\ny = 12\nw = 12\nh = 12\nd = 12\n",
-        toml::to_string(&machine(stream_words)).unwrap()
+        toml::to_string(machine).unwrap()
     )
 }
 
@@ -58,12 +62,20 @@ fn tool(folder: &Path, arguments: &[&str]) -> (i32, String) {
     (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
+/// Samples, the order in which `train` takes them, as the driver wants them.
+fn steps() -> Value {
+    let order = sim::data::split::split(rows().len(), 1.0, 1).train;
+    let rows: Vec<[f64; 7]> = order.into_iter().map(|row| rows()[row]).collect();
+    let x: Vec<&[f64]> = rows.iter().map(|row| &row[..6]).collect();
+    json!({ "x": x, "y": rows.iter().map(|row| row[6]).collect::<Vec<f64>>() })
+}
+
 fn project(stream_words: u32) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
     write("line.t", PROGRAM.to_owned());
     write("line.toml", TRAIN.to_owned());
-    write("zynq.toml", config(stream_words));
+    write("zynq.toml", config(&machine(stream_words)));
     let mut csv = "x0,x1,x2,x3,x4,x5,y\n".to_owned();
     for row in rows() {
         csv += &(row.map(|value| value.to_string()).join(",") + "\n");
@@ -83,11 +95,20 @@ struct Shell {
     array: Array,
     machine: Machine,
     flags: u32,
+    /// A program is loaded and has not been changed since.
+    loaded: bool,
     told: bool,
     output: VecDeque<i64>,
+    /// The ranks of which this is one, and how often they have added something.
+    world: Option<(Arc<ranks::World>, usize)>,
 }
 
 impl Shell {
+    fn new(machine: Machine, world: Option<Arc<ranks::World>>) -> Shell {
+        let (array, world) = (Array::new(&machine), world.map(|world| (world, 0)));
+        Shell { array, machine, flags: 0, loaded: false, told: true, output: VecDeque::new(), world }
+    }
+
     fn place(offset: u32) -> Result<&'static str, u32> {
         match axi::REGISTERS.iter().find(|register| register.offset == offset) {
             Some(register) => match register.behind {
@@ -116,7 +137,11 @@ impl Shell {
 
     fn write(&mut self, offset: u32, value: u32) {
         match Shell::place(offset) {
-            Err(number) => self.array.control_write(number, value),
+            Err(number) => {
+                // docs/registers.md, "A way out".
+                self.loaded = if number == STEP_LENGTH { value >= 2 } else { self.loaded && number >> 16 == 0 };
+                self.array.control_write(number, value);
+            }
             Ok("run_flags") => self.flags = value,
             Ok("output_words" | "watchdog" | "cause") => {}
             Ok("stop") => {
@@ -125,6 +150,7 @@ impl Shell {
                 self.output.clear();
             }
             Ok("ctrl") => {
+                assert!(self.loaded, "a start without a program is refused");
                 self.told = false;
                 self.array.control_write(CONTROL, value | self.flags << 1);
             }
@@ -142,6 +168,13 @@ impl Shell {
     fn answer(&mut self, line: &str) -> String {
         let mut words = line.split_whitespace();
         let command = words.next().unwrap();
+        if let Some((world, calls)) = &mut self.world
+            && ["add", "sums"].contains(&command)
+        {
+            let (Some(sums), true) = (world.answer(*calls, words), command == "sums") else { return "wait".to_owned() };
+            *calls += 1;
+            return sums;
+        }
         let numbers: Vec<i64> = words.map(|word| word.parse().unwrap()).collect();
         match command {
             "read" => self.read(numbers[0] as u32).to_string(),
@@ -170,37 +203,40 @@ impl Shell {
             _ => panic!("{line}"),
         }
     }
+
+    /// Answer the driver until it says what came of it; nothing if it ends without a word.
+    fn serve(&mut self, from: impl BufRead, mut to: impl Write) -> Option<Value> {
+        for line in from.lines() {
+            let line = line.ok()?;
+            if let Some(result) = line.strip_prefix("result ") {
+                return Some(serde_json::from_str(result).unwrap());
+            }
+            writeln!(to, "{}", self.answer(&line)).ok()?;
+        }
+        None
+    }
 }
 
-/// Memory ports of 128 bits that bring so many words of 16 bits in a cycle.
-fn ports(stream_words: u32) -> u32 {
-    stream_words.div_ceil(8)
+/// The driver in `out`, with these values.
+fn host(python: &Path, out: &Path, values: &Value) -> Command {
+    let mut command = Command::new(python);
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/zynq/host.py")).arg(out).arg(values.to_string());
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    command
+}
+
+fn python() -> PathBuf {
+    Toolbox::default().program("python3").unwrap_or_else(|missing| panic!("{missing}"))
 }
 
 /// Run the driver in `out` on the array; its result.
 fn drive(out: &Path, stream_words: u32, values: &Value) -> Value {
     let machine = Machine::try_from(machine(stream_words)).unwrap();
-    let mut shell = Shell { array: Array::new(&machine), machine, flags: 0, told: true, output: VecDeque::new() };
-    let python = Toolbox::default().program("python3").unwrap_or_else(|missing| panic!("{missing}"));
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/zynq/host.py");
-    let mut child = Command::new(python)
-        .args([script.as_os_str(), out.as_os_str()])
-        .args([values.to_string(), ports(stream_words).to_string()])
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let (mut to, from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-    for line in from.lines() {
-        let line = line.unwrap();
-        if let Some(result) = line.strip_prefix("result ") {
-            child.wait().unwrap();
-            return serde_json::from_str(result).unwrap();
-        }
-        writeln!(to, "{}", shell.answer(&line)).unwrap();
-    }
-    panic!("the driver failed: {}", child.wait().unwrap());
+    let mut child = host(&python(), out, values).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (to, from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    let result = Shell::new(machine, None).serve(from, to);
+    let status = child.wait().unwrap();
+    result.unwrap_or_else(|| panic!("the driver failed: {status}"))
 }
 
 #[test]
@@ -213,18 +249,14 @@ fn the_python_driver_trains_as_the_array_does() {
         assert_eq!(code, 0, "{said}");
         let expected: Value =
             serde_json::from_str(&fs::read_to_string(folder.path().join("model.json")).unwrap()).unwrap();
-        // `train` takes the rows in the order of its seed.
-        let order = sim::data::split::split(rows().len(), 1.0, 1).train;
-        let rows: Vec<[f64; 7]> = order.into_iter().map(|row| rows()[row]).collect();
-        let x: Vec<Vec<f64>> = rows.iter().map(|row| row[..6].to_vec()).collect();
-        let y: Vec<f64> = rows.iter().map(|row| row[6]).collect();
-        let values = json!({ "steps": { "x": x, "y": y }, "model": { "w": vec![0.0; 6] }, "epochs": 2 });
+        let values = json!({ "steps": steps(), "model": { "w": vec![0.0; 6] }, "epochs": 2 });
         let found = drive(&out, stream_words, &values);
         assert_eq!(found["model"], expected["model"]);
         let w: Vec<f64> = serde_json::from_value(found["model"]["w"].clone()).unwrap();
         assert!(w.iter().any(|&value| value != 0.0), "it learned something: {w:?}");
-        for (row, prediction) in rows.iter().zip(found["predictions"].as_array().unwrap()) {
-            let exact: f64 = row[..6].iter().zip(&w).map(|(x, w)| x * w).sum();
+        let x: Vec<Vec<f64>> = serde_json::from_value(values["steps"]["x"].clone()).unwrap();
+        for (row, prediction) in x.iter().zip(found["predictions"].as_array().unwrap()) {
+            let exact: f64 = row.iter().zip(&w).map(|(x, w)| x * w).sum();
             let prediction = prediction[0].as_f64().unwrap();
             assert!((prediction - exact).abs() <= 0.5 / 4096.0, "{prediction} for {exact}");
         }
@@ -425,7 +457,8 @@ fn hostile_names_stay_names() {
         let text = PROGRAM.replace("h = ", &format!("{word} = ")).replace("d = h", &format!("d = {word}"));
         fs::write(folder.path().join("line.t"), text).unwrap();
         fs::write(folder.path().join("line.toml"), TRAIN.replace("\"h\"", &format!("\"{word}\""))).unwrap();
-        let config = config(8).replace("h = 12\n", "").replace("\"zcu102\"", "\"evil board [exec touch hacked]\"");
+        let config =
+            config(&machine(8)).replace("h = 12\n", "").replace("\"zcu102\"", "\"evil board [exec touch hacked]\"");
         fs::write(folder.path().join("zynq.toml"), config).unwrap();
         let (code, said) =
             tool(folder.path(), &["--config", "zynq.toml", "build", "--data", "data.csv", "--out", "out"]);

@@ -31,6 +31,13 @@ pub const CTRL_IDLE: u32 = 4;
 /// Bit 3 of `ctrl`: as bit 1.
 pub const CTRL_READY: u32 = 8;
 
+/// Bit 0 of `run_flags`: load the model first. The bits are those of a start behind its lowest one.
+pub const RUN_LOAD_MODEL: u32 = registers::START_LOAD_MODEL >> 1;
+/// Bit 1 of `run_flags`: emit the model at the end.
+pub const RUN_EMIT_MODEL: u32 = registers::START_EMIT_MODEL >> 1;
+/// Bit 3 of `run_flags`: go on with the batch.
+pub const RUN_GO_ON: u32 = registers::START_GO_ON >> 1;
+
 /// Bit 0 of `stop`: end the run.
 pub const STOP_ABORT: u32 = 1;
 /// Bit 1 of `stop`: reset the grid and the registers of the shell.
@@ -143,7 +150,13 @@ pub const REGISTERS: [AxiRegister; 20] = {
         row(0x1c, "cycles", Read, Grid(registers::CYCLES_LOW), "cycles of the last run, low half"),
         row(0x20, "cycles_high", Read, Grid(registers::CYCLES_HIGH), "cycles of the last run, high half"),
         row(0x24, "steps", ReadWrite, Grid(registers::STEPS), "steps of a run"),
-        row(0x28, "run_flags", ReadWrite, Shell, "bit 0 load the model first, bit 1 emit the model at the end"),
+        row(
+            0x28,
+            "run_flags",
+            ReadWrite,
+            Shell,
+            "bit 0 load the model first, bit 1 emit the model at the end, bit 3 go on with the batch",
+        ),
         row(
             0x2c,
             "status",

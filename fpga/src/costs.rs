@@ -114,6 +114,9 @@ pub struct Costs {
     pub memories: Memories,
     /// Whether the widest program lies in block memories unless it is very shallow, because synthesis is told so.
     pub program_in_block_memory: bool,
+    /// Part of the flip-flops that take a logic cell of their own, since it has no other input for them than its table; 0 where it has one.
+    #[serde(default)]
+    pub lone_flip_flops: f64,
     /// Bytes of a payload of the host link of its boards, a power of two from 256 to 4096; 0: they have none. One block memory keeps two
     /// payloads, and another one as many words.
     pub host_link: u32,

@@ -37,8 +37,10 @@ fn comment(what: &str) -> String {
 }
 
 /// Numbers of this grid and of the map that drivers use.
-fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 20] {
+fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 23] {
     let geometry = Geometry::of(machine);
+    let described = registers::description(machine);
+    let described = |register| described.iter().find(|(number, _)| *number == register).map_or(0, |(_, value)| *value);
     [
         ("IDENTITY_VALUE", registers::IDENTITY_VALUE, ""),
         ("MAP_VERSION", axi::VERSION, ""),
@@ -48,12 +50,15 @@ fn facts(machine: &Machine) -> [(&'static str, u32, &'static str); 20] {
         ("CTRL_IDLE", axi::CTRL_IDLE, ""),
         ("STOP_ABORT", axi::STOP_ABORT, ""),
         ("STOP_RESET", axi::STOP_RESET, ""),
+        ("RUN_LOAD_MODEL", axi::RUN_LOAD_MODEL, "of `run_flags`"),
+        ("RUN_EMIT_MODEL", axi::RUN_EMIT_MODEL, "of `run_flags`"),
+        ("RUN_GO_ON", axi::RUN_GO_ON, "of `run_flags`: with the batch whose sums were put back"),
         ("STATUS_SATURATED", axi::STATUS_SATURATED, "of `status`: the last run clipped a result to its word"),
         ("STATUS_INPUT", axi::STATUS_INPUT, "of `status`: something is wrong with the input"),
         ("STATUS_OUTPUT_WAITS", axi::STATUS_OUTPUT_WAITS, "of `status`"),
         ("TABLES", Region::Tables.base(), "control address of the function tables"),
-        ("GRID_VALUE", machine.pus() << 16 | machine.pes_per_pu(), "of the grid this was generated for"),
-        ("WIDTHS_VALUE", machine.word() << 16 | machine.accumulator(), ""),
+        ("GRID_VALUE", described(registers::GRID), "of the grid this was generated for"),
+        ("WIDTHS_VALUE", described(registers::WIDTHS), ""),
         ("STREAM_WORDS", machine.stream_words(), "words of a beat of input"),
         ("BEAT_WORDS", machine.output_words(), "words of a beat of output"),
         ("WORD_BITS", machine.word(), ""),
@@ -86,6 +91,7 @@ pub fn python(machine: &Machine) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arch::machine::MachineSpec;
 
     /// Numbers of the register map and of this grid, in both drivers.
     #[test]
@@ -105,6 +111,11 @@ mod tests {
         }
         let widths = 16 * 0x10000 + machine.accumulator();
         assert!(header.contains(&format!("#define TABLA_WIDTHS_VALUE {widths:#x}u")), "{header}");
+        // Bits 31 and 30: docs/registers.md.
+        let spec = MachineSpec { pad_register: Some(true), partial_sums: Some(true), ..MachineSpec::default() };
+        let other = Machine::try_from(spec).unwrap();
+        let widths = 0xc000_0000 | other.word() << 16 | other.accumulator();
+        assert!(python(&other).contains(&format!("WIDTHS_VALUE = {widths:#x}\n")), "{widths:#x}");
         // Every cause has its number and its meaning; nothing of the templates is left open.
         for (cause, name, meaning, _) in Cause::ALL {
             assert!(header.contains(&format!("TABLA_CAUSE_{} {:#x}u", name.to_uppercase(), cause as u32)), "{header}");

@@ -1,6 +1,8 @@
-"""The generated driver on an accelerator that the test plays: each access is a line on stdout, each answer one on stdin."""
+"""The generated driver on an accelerator that the test plays: each access is a line on stdout, each answer one on stdin; of ranks on a socket."""
 
 import json
+import os
+import socket
 import sys
 import warnings
 
@@ -11,9 +13,12 @@ sys.path.insert(0, folder + "/driver")
 import tabla
 
 
+to, back = sys.stdout, sys.stdin
+
+
 def ask(*words):
-    print(*words, flush=True)
-    answer = sys.stdin.readline()
+    print(*words, file=to, flush=True)
+    answer = back.readline()
     if not answer:
         sys.exit("the accelerator is gone")
     return answer.split()
@@ -44,11 +49,15 @@ class Send(Channel):
 
     hangs = leaves_words = False
     parts = {}
+    # Which transfer hangs, and how many there were.
+    hanging, transfers = 0, 0
 
     def __init__(self, port):
         self.port = port
 
     def transfer(self, buffer):
+        self.transfers += 1
+        self.hangs |= self.transfers == self.hanging
         assert self.running and self.idle and buffer.dtype == tabla.LANE
         assert self.port not in Send.parts, "sent twice"
         Send.parts[self.port] = buffer.copy()
@@ -110,7 +119,8 @@ def expect(error, call):
     raise AssertionError("no error")
 
 
-dmas = [Dma(port) for port in range(int(sys.argv[3]))]
+# Memory ports of 16 bytes that bring a beat in a cycle.
+dmas = [Dma(port) for port in range(max(1, tabla.STREAM_WORDS * np.dtype(tabla.LANE).itemsize // 16))]
 dma = dmas[0]
 
 
@@ -126,6 +136,66 @@ def run_function():
     outputs += driver.predict(more, values["model"])[0]
     print("result", json.dumps([output["y"].tolist() for output in outputs]), flush=True)
 
+
+class World:
+    """What the driver uses of mpi4py's communicator, played by the test."""
+
+    def Get_rank(self):
+        return values["rank"]
+
+    def Get_size(self):
+        return len(values["sockets"])
+
+    def Iallreduce(self, send, receive):
+        assert send.dtype == receive.dtype == np.uint64 and send.shape == receive.shape
+        ask("add", *send.tolist())
+        self.receive = receive
+        return self
+
+    def Test(self):
+        sums = ask("sums")
+        if sums != ["wait"]:
+            self.receive[:] = [int(word) for word in sums]
+        return sums != ["wait"]
+
+    def Abort(self, code):
+        print("result", json.dumps({"aborted": code}), file=to, flush=True)
+        os._exit(code)
+
+
+def run_rank():
+    """One of several boards that share the batches: a process of MPI, or of a world that the test plays."""
+    global to, back
+    if "rank" in values:
+        world = World()
+    else:
+        from mpi4py import MPI
+
+        world = MPI.COMM_WORLD
+    rank = world.Get_rank()
+    line = socket.socket(socket.AF_UNIX)
+    line.connect(values["sockets"][rank])
+    to, back = line.makefile("w"), line.makefile("r")
+    driver = tabla.Accelerator(Registers(), dmas, allocate, folder + "/train")
+    steps = {name: np.array(rows) for name, rows in values["steps"].items()}
+    if values["strange"] == rank:
+        steps["y"] = steps["y"] + 1
+    if values["hanging"] and rank == 1:
+        dma.sendchannel.hanging, driver.timeout = values["hanging"], 0.5
+    give = lambda trained: {name: tensor.reshape(-1).tolist() for name, tensor in trained.items()}
+    try:
+        trained = driver.train(values["model"], steps, values["epochs"], ranks=world, patience=values["patience"])
+        # The same board alone, after that.
+        alone = driver.train(values["model"], steps, values["epochs"])
+        said = {"model": give(trained), "alone": give(alone)}
+    except tabla.DriverError as why:
+        said = {"error": str(why)}
+    print("result", json.dumps(said), file=to, flush=True)
+
+
+if "sockets" in values:
+    run_rank()
+    sys.exit()
 
 if "records" in values:
     run_function()

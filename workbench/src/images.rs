@@ -157,7 +157,8 @@ impl Images {
     pub fn compile(project: &Project, lowered: &Lowered, machines: Option<u32>) -> Result<Images, Failure> {
         // A machine that hands out sums keeps some, also where nobody else has a part of the batch.
         let spec = project.spec();
-        let hands_out = (spec.partial_sums == Some(true) && spec.gradient_depth != Some(0)).then_some(1);
+        let ranks = project.config.build.ranks.unwrap_or(1);
+        let hands_out = (spec.partial_sums == Some(true) && spec.gradient_depth != Some(0)).then_some(ranks);
         let divides = |program: &fixed::Program| shares::shares(program).is_ok();
         let machines =
             machines.or(project.divided).or(hands_out).filter(|_| lowered.full.as_ref().is_some_and(divides));

@@ -12,7 +12,7 @@ use super::{Image, program_writes};
 use crate::isa::{Address, AluInstruction, Instruction, LEVELS, LoadInstruction, Mask, Start, Tiles};
 use crate::machine::Machine;
 use crate::number::wrap;
-use crate::registers::{ENTRY_ENABLE, Region};
+use crate::registers::{ENTRY_ENABLE, Region, STEP_LENGTH};
 
 /// Cycles before the first sum leaves: the last of a run has reached its pad by then.
 const LANDED: u32 = 16;
@@ -27,6 +27,12 @@ pub struct Exchange {
     load: LoadInstruction,
     /// Where they begin: behind the instructions of the image.
     begin: [usize; 2],
+    loaded: (u32, u32),
+}
+
+/// The write that ends those into programs: behind AXI a program that was changed counts as loaded with it.
+fn loaded(image: &Image) -> (u32, u32) {
+    (STEP_LENGTH, image.step_length)
 }
 
 /// Instructions that the routines take in the alu program and in the load program.
@@ -77,13 +83,15 @@ impl Exchange {
             end: true,
             ..LoadInstruction::plain(machine)
         };
-        Some(Exchange { machine: machine.clone(), words, alu, load, begin: [image.alu.len(), image.load.len()] })
+        let begin = [image.alu.len(), image.load.len()];
+        Some(Exchange { machine: machine.clone(), words, alu, load, begin, loaded: loaded(image) })
     }
 
     /// The control writes that load both.
     pub fn control_writes(&self) -> Vec<(u32, u32)> {
         let mut writes = program_writes(&self.machine, Region::Alu, self.begin[0], self.alu.iter());
         writes.extend(program_writes(&self.machine, Region::Load, self.begin[1], [&self.load]));
+        writes.push(self.loaded);
         writes
     }
 
@@ -155,7 +163,7 @@ pub fn starts(image: &Image, with: bool) -> Vec<(u32, u32)> {
         let c = if with { alu.c } else { Start::Zero };
         program_writes(&image.machine, Region::Alu, number, [&AluInstruction { c, ..alu.instruction }])
     });
-    writes.collect()
+    writes.chain([loaded(image)]).collect()
 }
 
 #[cfg(test)]
@@ -247,7 +255,9 @@ mod tests {
     fn starts_go_and_come_back() {
         let image = image(1, 48);
         let (with, without) = (starts(&image, true), starts(&image, false));
-        assert_eq!(image.control_writes()[..with.len()], with);
+        let (last, programs) = with.split_last().unwrap();
+        assert_eq!(image.control_writes()[..programs.len()], *programs);
+        assert_eq!(*last, (STEP_LENGTH, 2), "behind AXI the program counts as loaded again");
         assert_eq!(with.iter().zip(&without).filter(|(one, other)| one != other).count(), 1, "the field c alone");
     }
 

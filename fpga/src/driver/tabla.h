@@ -64,7 +64,7 @@ static inline void tabla_part(uint32_t port, const tabla_word *words, size_t cou
 static inline void tabla_start(volatile void *base, uint32_t steps, int load_model, int emit_model, uint32_t output_words)
 {
     tabla_set(base, TABLA_STEPS, steps);
-    tabla_set(base, TABLA_RUN_FLAGS, (load_model ? 1u : 0u) | (emit_model ? 2u : 0u));
+    tabla_set(base, TABLA_RUN_FLAGS, (load_model ? TABLA_RUN_LOAD_MODEL : 0u) | (emit_model ? TABLA_RUN_EMIT_MODEL : 0u));
     tabla_set(base, TABLA_OUTPUT_WORDS, output_words);
     tabla_set(base, TABLA_CTRL, TABLA_CTRL_START);
 }

@@ -17,15 +17,22 @@ pub(super) enum Operation {
 
 /// Which results are defined: those of defined operands, and of a division that has a value.
 pub(super) fn definedness(operation: Operation, operands: [&[f64]; 3], known: [&[bool]; 3], out: &mut [bool]) {
+    // A loop for each operation: a jump that depends on it, element by element, took a fifth of a training's time.
+    fn place(out: &mut [bool], is_known: impl Fn(usize) -> bool) {
+        out.iter_mut().enumerate().for_each(|(n, out)| *out = is_known(n));
+    }
     let ([a, b, _], [known_a, known_b, known_c]) = (operands, known);
-    for n in 0..out.len() {
-        out[n] = match operation {
-            Operation::Unary(_) | Operation::Cast(_) => known_a[n],
-            Operation::Binary(Binary::DivControlled) => known_a[n] && known_b[n] && (b[n] != 0.0 || a[n] == 0.0),
-            Operation::Binary(_) => known_a[n] && known_b[n],
-            Operation::Select => known_a[n] && if a[n] == 0.0 { known_c[n] } else { known_b[n] },
-            Operation::Call(_) => known_a[n] && known_b[n] && known_c[n],
-        };
+    match operation {
+        Operation::Unary(_) | Operation::Cast(_) => out.copy_from_slice(&known_a[..out.len()]),
+        Operation::Binary(Binary::DivControlled) => {
+            place(out, |n| known_a[n] && known_b[n] && (b[n] != 0.0 || a[n] == 0.0));
+        }
+        Operation::Binary(_) => {
+            let both = known_a.iter().zip(known_b);
+            out.iter_mut().zip(both).for_each(|(out, (a, b))| *out = *a & *b);
+        }
+        Operation::Select => place(out, |n| known_a[n] && if a[n] == 0.0 { known_c[n] } else { known_b[n] }),
+        Operation::Call(_) => place(out, |n| known_a[n] && known_b[n] && known_c[n]),
     }
 }
 

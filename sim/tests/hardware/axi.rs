@@ -7,17 +7,20 @@ mod map;
 use crate::logistic::{ALL, climb};
 use arch::axi::{self, Geometry, WINDOW};
 use arch::machine::{Machine, MachineSpec};
+use arch::number::wrap;
 use arch::registers;
 use arch::tools::Toolbox;
 use bus::{AxiGrid, Bus, Response, Transfer};
-use compiler::canonical::{Batch, Keep, Options};
+use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::language::{self, Language};
 use hdl::shell;
 use map::Map;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
-use sim::grid::Stalls;
+use sim::driver::shares::Share;
+use sim::driver::{Driver, Run, Words};
+use sim::grid::{Grid, Stalls};
 use sim::ladder::{Climb, Values};
 use sim::verilator::{self, Library};
 
@@ -128,6 +131,52 @@ fn linear_784_comes_through_two_memory_ports_in_54_cycles() {
     });
     let per_sample = (cycles[1] - cycles[0]) as f64 / 16.0;
     assert!((49.0..=54.0).contains(&per_sample), "{per_sample} cycles per sample");
+}
+
+/// Grids that share one batch of a program: what leaves each of them, and the weights of each.
+fn share<G: Grid>(climb: &Climb, grids: Vec<G>) -> (Vec<Vec<i128>>, Vec<Words>) {
+    let (image, run) = (climb.image(), climb.first_steps(1));
+    let (last, count) = (image.tiles - 1, grids.len() as u32);
+    let mut drivers: Vec<_> = grids.into_iter().map(|grid| Driver::new(grid, image.clone(), Stalls::none())).collect();
+    let mut sums = Vec::new();
+    for (number, driver) in (0..).zip(&mut drivers) {
+        let tiles = number * last / count..(number + 1) * last / count;
+        let share = Share { load_model: run.load_model, batch: &run.steps[0], tiles, emit_model: false };
+        sums.push(driver.share(&share).unwrap().0);
+    }
+    let of_all = |n: usize| wrap(sums.iter().map(|sums| sums[n]).sum(), image.machine.accumulator());
+    let totals: Vec<i128> = (0..sums[0].len()).map(of_all).collect();
+    let finish = Share { load_model: None, batch: &run.steps[0], tiles: last..image.tiles, emit_model: true };
+    let models = drivers.iter_mut().map(|driver| driver.conclude_with(&totals, &finish).unwrap().model).collect();
+    (sums, models)
+}
+
+/// Two and three grids, sums of several words, one lane and two of the output: sums are those of arrays, weights those of one array with the whole batch.
+#[test]
+fn sums_leave_and_come_back_behind_axi() {
+    let batch = Batch { size: 40, reduction: Reduction::Mean };
+    let training = Options { keep: Keep::Training { predictions: Vec::new() }, batch };
+    for (grids, accumulator, lanes) in [(2, 48, 1), (3, 40, 2)] {
+        let spec = MachineSpec {
+            data_depth: Some(16),
+            accumulator: Some(accumulator),
+            output_words: Some(lanes),
+            partial_sums: Some(true),
+            ..spec(4, 16, 8)
+        };
+        let climb = climb(&spec, 1, &training);
+        let machine = &climb.image().machine;
+        assert!(climb.image().tiles > 3, "{} tiles", climb.image().tiles);
+        let run = Run { emit_model: true, ..climb.first_steps(1) };
+        let whole = Driver::new(Array::new(machine), climb.image().clone(), Stalls::none()).run(run).unwrap().model;
+        let arrays = share(&climb, (0..grids).map(|_| Array::new(machine)).collect());
+        let library = library(machine);
+        let shells = (0..grids).map(|seed| AxiGrid::new(Bus::new(machine, &library, seed, 30))).collect();
+        let shells = share(&climb, shells);
+        assert_eq!(shells.0, arrays.0, "{machine}");
+        assert!(shells.0.iter().all(|sums| sums.iter().any(|&sum| sum != 0)), "every grid has a part of the sums");
+        assert!(shells.1.iter().chain(&arrays.1).all(|model| *model == whole), "{machine}");
+    }
 }
 
 #[test]

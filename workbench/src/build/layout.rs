@@ -2,6 +2,8 @@
 
 use arch::Image;
 use arch::image::Feed;
+use arch::image::sums::{self, Exchange};
+use arch::registers;
 use compiler::fixed::{Program, Role};
 use compiler::tensor::TensorId;
 use schemars::JsonSchema;
@@ -39,6 +41,60 @@ pub struct Layout {
     step_out: Vec<Beats>,
     /// Beats of the model at the end.
     model_out: Vec<Beats>,
+    /// How the sums of a batch leave and come back; null where batches are not divided.
+    sums: Option<Sums>,
+}
+
+/// How the sums of a batch leave and come back, so that several grids share it (docs/machine.md, sections 8 and 10). All writes are address and
+/// data of the control port, in order, while the grid is idle. Sums leave PE by PE in each lane of the output, and come back group of lanes by
+/// group of lanes, every sum with its parts, the low one first.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Sums {
+    /// Bits of a sum; they are added modulo two to this power.
+    accumulator: u32,
+    /// Words of the streams that one sum takes.
+    parts: u32,
+    /// Sums of each PE.
+    words: u32,
+    /// Writes that load the routines which let sums out and back, once.
+    load: Vec<[u32; 2]>,
+    /// Writes after which sums begin with nothing: for a grid that does not have the first tile.
+    without_starts: Vec<[u32; 2]>,
+    /// Writes after which sums begin as the program says.
+    with_starts: Vec<[u32; 2]>,
+    /// Writes before a run of some tiles, none of them the last: sums leave at its end, as the model would.
+    leave: Vec<[u32; 2]>,
+    /// Writes before a run of the last tile, which goes on with the batch: totals come before it, as the model would.
+    come_back: Vec<[u32; 2]>,
+    /// Writes before other runs.
+    whole: Vec<[u32; 2]>,
+}
+
+impl Sums {
+    fn of(image: &Image) -> Option<Sums> {
+        let exchange = Exchange::of(image)?;
+        let pairs = |writes: Vec<(u32, u32)>| writes.into_iter().map(|(address, data)| [address, data]).collect();
+        let enabled = |entry: Option<u32>| entry.map_or(0, |number| registers::ENTRY_ENABLE | number);
+        let (model_in, model_out) = (enabled(image.entries.load_model), enabled(image.entries.emit_model));
+        let runs = |load, emit, tiles| {
+            pairs(vec![
+                (registers::ENTRY_LOAD_MODEL, load),
+                (registers::ENTRY_EMIT_MODEL, emit),
+                (registers::TILES, tiles),
+            ])
+        };
+        Some(Sums {
+            accumulator: image.machine.accumulator(),
+            parts: image.machine.parts_of_sum(),
+            words: exchange.sums() as u32 / image.machine.pes(),
+            load: pairs(exchange.control_writes()),
+            without_starts: pairs(sums::starts(image, false)),
+            with_starts: pairs(sums::starts(image, true)),
+            leave: runs(model_in, exchange.out_entry(), image.tiles),
+            come_back: runs(exchange.back_entry(), model_out, 1),
+            whole: runs(model_in, model_out, image.tiles),
+        })
+    }
 }
 
 /// Instruction numbers at which routines start; null where there is no such routine.
@@ -190,6 +246,7 @@ impl Layout {
             step_in: feeds(&image.step_in, lanes_in),
             step_out: feeds(&image.step_out, lanes_out),
             model_out: feeds(&image.model_out, lanes_out),
+            sums: Sums::of(image),
         }
     }
 }

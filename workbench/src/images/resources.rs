@@ -271,6 +271,20 @@ pub fn store_rows(machine: &Machine, family: Family, has: &Resources, microcode:
     rows.filter(|rows| rows.count_ones() <= MOST_BANKS).take_while(fits).last().unwrap_or(0)
 }
 
+/// Whether a device has logic for a sample store beside a grid.
+pub fn has_logic_for_store(machine: &Machine, family: Family, has: &Resources, of: Microcode, permutes: bool) -> bool {
+    let grid = estimate_of(machine, family, of);
+    let row = f64::from(machine.word() * machine.stream_words());
+    let [lut, ff] = [(STORE.0, grid.lut), (STORE.1, grid.ff)]
+        .map(|([each, fixed, order], grid)| grid as f64 + each * row + fixed + if permutes { order } else { 0.0 });
+    let lone = family.facts().estimate.lone_flip_flops;
+    lut + lone * ff <= has.lut as f64 && ff <= has.ff as f64
+}
+
+/// Look-up tables and flip-flops of a store for each bit of a row, and beside those; and of what permutes. On an ECP5 yosys makes of rows of 16, 32,
+/// 128, 256 and 512 bits 863, 864, 1,440, 2,337 and 3,329 tables, 426, 504, 894, 1,409 and 2,435 flip-flops; on an iCE40 fewer tables.
+const STORE: ([f64; 3], [f64; 3]) = ([5.3, 780.0, 500.0], [4.0, 380.0, 290.0]);
+
 /// Rows of the sample store that the large memories of a device hold.
 pub fn large_store_rows(machine: &Machine, has: &Resources) -> u32 {
     let slices = (machine.word() * machine.stream_words()).div_ceil(LARGE.0);
@@ -400,6 +414,23 @@ mod tests {
         };
         assert_eq!([rows(1, 0), rows(1, 1), rows(1, 3), rows(1, 4)], [0, 16_384, 49_152, 65_536]);
         assert_eq!([rows(3, 2), rows(3, 4), rows(2, 4)], [0, 16_384, 32_768]);
+    }
+
+    /// docs/store.md: beside two PEs of an iCEBreaker a store does not fit, beside one it does.
+    #[test]
+    fn a_store_takes_logic() {
+        let ice40 = Family::named("ice40").unwrap();
+        let has = Resources { lut: 5280, ff: 5280, dsp: 8, bram: 30, spram: 4 };
+        let fits = |pes: u32, temporary: u32, program: u32, permutes: bool| {
+            let stream_words = Some(1);
+            let grid = machine([1, pes, 16, 32, 64, 64, temporary, program, 256, 16]);
+            let amounts = Amounts::of([0, 14, 15, 16]);
+            let shifts = MachineSpec { alignments: amounts, shifts: amounts, root_shifts: amounts, ..grid.into() };
+            let grid = Machine::try_from(MachineSpec { stream_words, ..shifts }).unwrap();
+            has_logic_for_store(&grid, ice40, &has, Microcode::Rom, permutes)
+        };
+        assert_eq!([fits(2, 16, 32, false), fits(2, 16, 32, true)], [false, false]);
+        assert_eq!([fits(1, 32, 64, false), fits(1, 32, 64, true)], [true, true]);
     }
 
     /// Grids in `configs/` fit their boards, by estimate.

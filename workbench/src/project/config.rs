@@ -26,6 +26,8 @@ use toml::de::{DeTable, DeValue};
 
 /// No board here takes as much.
 const MOST_WATTS: f64 = 1000.0;
+/// Boards that share a batch, at most: as many as `--ranks=N` takes.
+const MOST_RANKS: u32 = 256;
 /// Clocks beyond that are typing errors.
 const FASTEST_MHZ: f64 = 10_000.0;
 
@@ -165,6 +167,8 @@ pub struct BuildOptions {
     /// Whether the program is loaded into the hardware or part of it.
     #[serde(default)]
     pub microcode: Microcode,
+    /// Boards that will share every batch, if their grid hands out its sums (docs/ranks.md): tiles are as large as is best for so many.
+    pub ranks: Option<u32>,
     /// Values of the program's constants.
     #[serde(default)]
     pub set: BTreeMap<String, f64>,
@@ -277,6 +281,9 @@ impl Config {
         }
         if let Some((key, message)) = plan::impossible(&(&file.build).into()) {
             return Err(wrong(&["build", key], message.to_owned()));
+        }
+        if file.build.ranks.is_some_and(|ranks| !(1..=MOST_RANKS).contains(&ranks)) {
+            return Err(wrong(&["build", "ranks"], format!("the number of ranks must lie between 1 and {MOST_RANKS}")));
         }
         if let Some((name, value)) = file.build.set.iter().find(|(_, value)| !value.is_finite()) {
             return Err(wrong(&["build", "set", name], format!("`{name}` is {value}, a constant is a finite number")));

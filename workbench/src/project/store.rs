@@ -85,6 +85,8 @@ impl Project {
             let rows = facts.io.as_ref().map_or(0, |_| rows);
             Store { rows, in_sdram: false, large: large > 0, permutes }
         };
+        // A store that nobody insists on may not cost the grid its place.
+        let has_logic = || resources::has_logic_for_store(machine, family, &facts.resources, microcode, permutes);
         match (asked, in_sdram) {
             (StoreOption::None, _) => Ok(Store::default()),
             (StoreOption::Sdram, None) => {
@@ -97,6 +99,7 @@ impl Project {
                 Err(refused(message, "`clock_mhz` in [board] is the clock of grid and SDRAM"))
             }
             (StoreOption::Sdram, Some(store)) => Ok(store),
+            (StoreOption::Auto, _) if !has_logic() => Ok(Store::default()),
             (StoreOption::Auto, Some(store))
                 if has_clock
                     && needed.is_some_and(|rows| rows > u64::from(blocks().rows) && rows <= u64::from(store.rows)) =>

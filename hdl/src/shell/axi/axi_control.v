@@ -83,7 +83,7 @@ module axi_control (
 
     reg running, done, saturated, loaded, narrow_seen, ragged_seen, stray_seen, gie;
     reg [2:0] ier, isr;
-    reg [1:0] run_flags;
+    reg [3:0] run_flags;             // bits 4 to 1 of a start; bit 2 would be an abort and is never set
     reg [2:0] grace;
     reg [READ_CYCLES-1:0] polls;     // in which of the last cycles the status was asked for
     wire polled = polls[READ_CYCLES-1]; // `control_read` is the status
@@ -102,7 +102,7 @@ module axi_control (
     wire start_there = accept && in_control && w[0] && !w[3];
     wire start_asked = start_here || start_there;
     assign started = start_asked && loaded && !running && !output_waits;
-    wire [1:0] flags = start_here ? run_flags : w[2:1];
+    wire [3:0] flags = start_here ? run_flags : {w[4], 1'b0, w[2:1]};
 
     wire abort_asked = accept && (shell && number == STOP && w[0] || in_control && w[3]);
     wire reset_asked = accept && shell && number == STOP && w[1];
@@ -110,7 +110,7 @@ module axi_control (
 
     assign control_write = started || stop_asked || accept && (window && !in_control || aliased);
     assign control_address = !(do_write || do_read) || started ? CONTROL : window ? place : aliased ? {15'd0, grid_register[4:0]} : CONTROL;
-    assign control_data = started ? {29'd0, flags, 1'b1} : stop_asked ? ABORT : w;
+    assign control_data = started ? {27'd0, flags, 1'b1} : stop_asked ? ABORT : w;
     wire ended = running && !stopping && grace == 3'd0 && polled && !control_read[0] && !output_waits;
     assign run_done = gie && isr != 3'd0;
 
@@ -149,7 +149,7 @@ module axi_control (
             IER: shell_value = {29'd0, ier};
             ISR: shell_value = {29'd0, isr};
             VERSION: shell_value = AXI_VERSION;
-            RUN_FLAGS: shell_value = {30'd0, run_flags};
+            RUN_FLAGS: shell_value = {28'd0, run_flags};
             STATUS: shell_value = {27'd0, output_waits, stray_seen, ragged_seen, narrow_seen, saturated};
             OUTPUT_WORDS: shell_value = output_words;
             WATCHDOG: shell_value = watchdog;
@@ -215,7 +215,7 @@ module axi_control (
         if (accept && shell) begin
             if (number == GIE) gie <= w[0];
             if (number == IER) ier <= w[2:0];
-            if (number == RUN_FLAGS) run_flags <= w[1:0];
+            if (number == RUN_FLAGS) run_flags <= {w[3], 1'b0, w[1:0]};
             if (number == OUTPUT_WORDS) output_words <= w;
             if (number == WATCHDOG) watchdog <= w;
             if (number == CAUSE) begin
@@ -255,7 +255,7 @@ module axi_control (
             {running, done, saturated, loaded, narrow_seen, ragged_seen, stray_seen, gie, stop_asked} <= 9'd0;
             polls <= {READ_CYCLES{1'b0}};
             {ier, isr, grace} <= 9'd0;
-            run_flags <= 2'd0;
+            run_flags <= 4'd0;
             {stop_left, cause} <= 8'd0;
             output_words <= 32'd0;
             watchdog <= 32'd0;

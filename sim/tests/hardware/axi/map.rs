@@ -36,7 +36,7 @@ const SHELL: [Front; 20] = [
     Front::Grid(0x02),
     Front::Grid(0x03),
     Front::Grid(0x01),
-    Front::Held(3),
+    Front::Held(11),
     Front::Constant(0),
     Front::Held(u32::MAX),
     Front::Grid(0x12),
