@@ -61,8 +61,9 @@ impl Built {
         }
     }
 
-    /// Schedule what ends a batch with the sums of all machines, if that is possible without samples and there is room for it.
-    pub(crate) fn conclude(&mut self, limits: Limits<'_>) {
+    /// Schedule what ends a batch of so many tiles with the sums of all machines, if that is possible without samples, shorter than their last
+    /// tile, and there is room for it.
+    pub(crate) fn conclude(&mut self, limits: Limits<'_>, tiles: u32, machines: u32) {
         let machine = limits.machine;
         let Some(jobs) = conclusion::conclusion(&self.jobs) else { return };
         let Ok(built) = arrange(&self.placed, jobs, cost::Cost::default(), limits) else { return };
@@ -83,10 +84,15 @@ impl Built {
         if limits.missing(words, instructions) > 0 {
             return;
         }
-        self.words = words;
         // What sends the weights afterwards waits for the results of the program's own last tile.
         let length = built.scheduled.landed(machine).max(built.scheduled.length);
+        let last_tile = self.cycles_divided(tiles, machines);
         self.conclusion = Some(scheduled::Program { length, tile_length: length, ..built.scheduled });
+        if self.cycles_divided(tiles, machines) < last_tile {
+            self.words = words;
+        } else {
+            self.conclusion = None;
+        }
     }
 
     /// Cycles of a batch.

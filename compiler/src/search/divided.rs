@@ -44,7 +44,7 @@ pub(super) fn search(program: &Program, limits: Limits<'_>, machines: u32) -> Re
         let tiled = tile::cut(program, size).expect("a batch that can be divided is cut");
         match search_as(&tiled, limits, Choice::Best) {
             Ok(mut found) => {
-                found.built.conclude(limits);
+                found.built.conclude(limits, batch / size, machines);
                 let exchange = exchange(machine, found.words().gradient);
                 let cycles = found.built.cycles_divided(batch / size, machines) + exchange;
                 if best.as_ref().is_some_and(|(least, _)| *least <= cycles) {
