@@ -11,6 +11,7 @@ use crate::isa::{
 use crate::machine::Machine;
 use crate::origin::Origin;
 use crate::registers::{self, Region};
+use crate::timing;
 use std::ops::{Deref, DerefMut, Range};
 
 /// An instruction, and what it is in the user's program.
@@ -63,6 +64,9 @@ pub struct Image {
     pub entries: Entries,
     /// Cycles of one step, from its start to the earliest start of the next.
     pub step_length: u32,
+    /// Cycles of a step that is not the last tile of its batch: what only counts in the last one is left out at its end. At most
+    /// [`Image::step_length`].
+    pub tile_length: u32,
     /// How the host packs the model: one feed per load instruction of `entries.load_model`, in order.
     pub model_in: Vec<Feed>,
     /// Steps that make one batch: its tiles, which run one after the other. Only on machines with gradient pads it is more than 1.
@@ -76,6 +80,11 @@ pub struct Image {
     pub model_out: Vec<Feed>,
     /// The tensors the streams carry.
     pub tensors: Vec<StreamTensor>,
+}
+
+/// What an entry register holds, if the instructions of its stream begin at a number.
+fn enabled(entry: Option<u32>, first: usize) -> u32 {
+    entry.map_or(0, |number| registers::ENTRY_ENABLE | (number + first as u32))
 }
 
 /// The control writes that load instructions of a stream, from a number on.
@@ -104,21 +113,8 @@ impl Image {
     /// # Panics
     /// When an instruction does not fit its machine: the compiler has checked that.
     pub fn control_writes(&self) -> Vec<(u32, u32)> {
-        fn program<I: Instruction>(
-            writes: &mut Vec<(u32, u32)>,
-            machine: &Machine,
-            region: Region,
-            instructions: &[Annotated<I>],
-        ) {
-            writes.extend(program_writes(machine, region, 0, instructions.iter().map(|at| &at.instruction)));
-        }
         let machine = &self.machine;
-        let mut writes = Vec::new();
-        program(&mut writes, machine, Region::Alu, &self.alu);
-        program(&mut writes, machine, Region::Root, &self.root);
-        program(&mut writes, machine, Region::Move, &self.moves);
-        program(&mut writes, machine, Region::Load, &self.load);
-        program(&mut writes, machine, Region::Scalar, &self.scalar);
+        let mut writes = self.programs_from([0; 5]);
         let width = machine.word() + 2;
         let low = |value: i64| (value as u128) & ((1u128 << width) - 1);
         for table in &self.tables {
@@ -129,26 +125,75 @@ impl Image {
             }
         }
         let entries = &self.entries;
-        let enabled = |entry: Option<u32>| entry.map_or(0, |number| registers::ENTRY_ENABLE | number);
-        for (register, entry) in [
-            (registers::ENTRY_STEP_ALU, entries.step_alu),
-            (registers::ENTRY_STEP_ROOT, entries.step_root),
-            (registers::ENTRY_STEP_MOVE, entries.step_move),
-            (registers::ENTRY_STEP_LOAD, entries.step_load),
-            (registers::ENTRY_EMIT_STEP, entries.emit_step),
-            (registers::ENTRY_EMIT_MODEL, entries.emit_model),
-            (registers::ENTRY_LOAD_MODEL, entries.load_model),
-        ] {
-            writes.push((register, enabled(entry)));
-        }
-        if machine.scalar() {
-            writes.push((registers::ENTRY_STEP_SCALAR, enabled(entries.step_scalar)));
-        }
-        writes.push((registers::STEP_LENGTH, self.step_length));
+        writes.extend(self.step_writes());
+        writes.push((registers::ENTRY_EMIT_MODEL, enabled(entries.emit_model, 0)));
+        writes.push((registers::ENTRY_LOAD_MODEL, enabled(entries.load_model, 0)));
         if machine.gradient_depth() > 0 {
             writes.push((registers::TILES, self.tiles));
         }
         writes
+    }
+
+    /// The control writes after which runs do its steps.
+    pub fn step_writes(&self) -> Vec<(u32, u32)> {
+        self.step_from([0; 5])
+    }
+
+    /// The control writes that load its programs behind those of another image, and behind what lets sums out and back ([`sums`]); and those
+    /// after which runs do its steps then.
+    ///
+    /// # Panics
+    /// As [`Image::control_writes`].
+    pub fn behind(&self, other: &Image) -> [Vec<(u32, u32)>; 2] {
+        let [out, back] = sums::instructions(&self.machine).map(|count| count as usize);
+        let first =
+            [other.alu.len() + out, other.root.len(), other.moves.len(), other.load.len() + back, other.scalar.len()];
+        [self.programs_from(first), self.step_from(first)]
+    }
+
+    /// The control writes that load its programs, the first instruction of alu, root, move, load and scalar stream under these numbers.
+    fn programs_from(&self, [alu, root, moves, load, scalar]: [usize; 5]) -> Vec<(u32, u32)> {
+        fn program<I: Instruction>(
+            machine: &Machine,
+            region: Region,
+            first: usize,
+            instructions: &[Annotated<I>],
+        ) -> Vec<(u32, u32)> {
+            program_writes(machine, region, first, instructions.iter().map(|at| &at.instruction))
+        }
+        let machine = &self.machine;
+        let mut writes = program(machine, Region::Alu, alu, &self.alu);
+        writes.extend(program(machine, Region::Root, root, &self.root));
+        writes.extend(program(machine, Region::Move, moves, &self.moves));
+        writes.extend(program(machine, Region::Load, load, &self.load));
+        writes.extend(program(machine, Region::Scalar, scalar, &self.scalar));
+        writes
+    }
+
+    /// The control writes after which runs do its steps, if its streams begin with these instructions.
+    fn step_from(&self, [alu, root, moves, load, scalar]: [usize; 5]) -> Vec<(u32, u32)> {
+        let entries = &self.entries;
+        let mut writes = vec![
+            (registers::ENTRY_STEP_ALU, enabled(entries.step_alu, alu)),
+            (registers::ENTRY_STEP_ROOT, enabled(entries.step_root, root)),
+            (registers::ENTRY_STEP_MOVE, enabled(entries.step_move, moves)),
+            (registers::ENTRY_STEP_LOAD, enabled(entries.step_load, load)),
+            (registers::ENTRY_EMIT_STEP, enabled(entries.emit_step, alu)),
+        ];
+        if self.machine.scalar() {
+            writes.push((registers::ENTRY_STEP_SCALAR, enabled(entries.step_scalar, scalar)));
+        }
+        if self.machine.gradient_depth() > 0 {
+            writes.push((registers::TILE_END, self.tile_end()));
+        }
+        writes.push((registers::STEP_LENGTH, self.step_length));
+        writes
+    }
+
+    /// What [`registers::TILE_END`] holds.
+    fn tile_end(&self) -> u32 {
+        let rest = self.step_length - self.tile_length.min(self.step_length);
+        if self.tiles > 1 && rest > 0 { rest + timing::TILE_END as u32 } else { 0 }
     }
 
     /// A number that tells images apart (FNV-1a over [`Image::control_writes`]): what a grid with a fixed program shows in

@@ -86,6 +86,9 @@ pub const ENTRY_LOAD_MODEL: u32 = 0x0b;
 pub const TILES: u32 = 0x0c;
 /// Entry of the step in the scalar program. Only on grids with a scalar unit.
 pub const ENTRY_STEP_SCALAR: u32 = 0x0d;
+/// What is left of a step, and [`crate::timing::TILE_END`] cycles, when a tile that is not the last one of its batch ends; 0: it does
+/// not end before the others. Only on grids with gradient pads.
+pub const TILE_END: u32 = 0x0e;
 /// Read only: [`IDENTITY_VALUE`].
 pub const IDENTITY: u32 = 0x10;
 /// Read only: pus in bits 31..16, `pes_per_pu` in bits 15..0.
@@ -190,6 +193,12 @@ pub const REGISTERS: &[Register] = {
             "entry_step_scalar",
             ReadWrite,
             "where the step starts in the scalar program; only with a scalar unit",
+        ),
+        register(
+            TILE_END,
+            "tile_end",
+            ReadWrite,
+            "cycles of a step that only the last tile of a batch has, and 3; 0: all tiles are equally long; only with gradient pads",
         ),
         register(IDENTITY, "identity", Read, "0x54410001"),
         register(GRID, "grid", Read, "pus in bits 31..16, pes_per_pu in bits 15..0"),
@@ -324,7 +333,7 @@ mod tests {
     #[test]
     fn the_table_is_in_order_and_complete() {
         assert!(REGISTERS.windows(2).all(|pair| pair[0].number < pair[1].number));
-        assert_eq!(REGISTERS.len(), 26);
+        assert_eq!(REGISTERS.len(), 27);
         assert!(
             REGISTERS.iter().find(|r| r.number == IDENTITY).unwrap().meaning.contains(&format!("{IDENTITY_VALUE:#x}"))
         );
@@ -387,6 +396,7 @@ mod tests {
             (ENTRY_LOAD_MODEL, "entry_load_model"),
             (TILES, "tiles"),
             (ENTRY_STEP_SCALAR, "entry_step_scalar"),
+            (TILE_END, "tile_end"),
             (IDENTITY, "identity"),
             (GRID, "grid"),
             (WIDTHS, "widths"),

@@ -46,6 +46,11 @@ pub fn move_to_alu(machine: &Machine) -> u64 {
     1 + read_ahead(machine)
 }
 
+/// Cycles from a stream's last beat to the first one that may follow in the next step, and so from the cycle in which the timer shows
+/// [`crate::registers::TILE_END`] to the end of a tile: the beat, one cycle of a stream that is idle, and one in which it has its first
+/// instruction again.
+pub const TILE_END: u64 = 3;
+
 /// Cycles from the transfer of a beat of the input stream to the cycle in which it is at the pads' write ports.
 pub const LOAD_WRITE: u64 = DISTRIBUTION;
 

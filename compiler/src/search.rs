@@ -43,6 +43,8 @@ pub struct Compiled {
     pub used: Words,
     /// Samples of a tile, where the batch runs in tiles ([`Image::tiles`] of them).
     pub tile: Option<u32>,
+    /// What ends a batch whose sums are all in the gradient pads, where several machines share batches: a step without input.
+    pub conclusion: Option<Image>,
     /// What else was scheduled, best first; the one that was chosen is the first.
     pub alternatives: Vec<Alternative>,
     /// What the stages before the image were.
@@ -67,10 +69,13 @@ impl Compiled {
     /// When the machine lacks a shift that the image uses.
     #[must_use]
     pub fn on(self, machine: &Machine) -> Compiled {
-        let image = Image { machine: machine.clone(), ..self.image };
-        refuse::check_shifts(&image).expect("the machine has every shift that the image uses");
-        image::verify(&image);
-        Compiled { image, ..self }
+        let on = |image: Image| {
+            let image = Image { machine: machine.clone(), ..image };
+            refuse::check_shifts(&image).expect("the machine has every shift that the image uses");
+            image::verify(&image);
+            image
+        };
+        Compiled { image: on(self.image), conclusion: self.conclusion.map(on), ..self }
     }
 }
 
@@ -151,14 +156,25 @@ impl Found {
         Ok(image)
     }
 
+    /// Instructions of a stream that come behind those of the image, at most.
+    pub(crate) fn instructions_behind(&self) -> usize {
+        self.built.conclusion.as_ref().map_or(0, |conclusion| conclusion.jobs().len())
+    }
+
     /// Cycles of all its tiles.
     fn cycles_of_batch(&self) -> u64 {
-        self.built.cycles * self.built.placed.tile.map_or(1, |tile| u64::from(tile.count))
+        self.built.cycles_of_batch()
     }
 
     /// Everything about an image of it. Its stages are verified here.
     pub(crate) fn compiled(mut self, image: Image) -> Compiled {
-        let Built { placed, jobs, scheduled, .. } = &self.built;
+        let Built { placed, jobs, scheduled, conclusion, .. } = &self.built;
+        let conclusion = conclusion.as_ref().map(|conclusion| {
+            scheduled::verify(conclusion, &image.machine);
+            let conclusion = encode::step(conclusion, &image.machine);
+            image::verify(&conclusion);
+            conclusion
+        });
         placed::verify(placed, &image.machine);
         jobs::verify(jobs, &image.machine);
         scheduled::verify(scheduled, &image.machine);
@@ -171,6 +187,7 @@ impl Found {
             steps: steps::steps(&scheduled, &image.machine),
             used: words,
             tile: placed.tile.map(|tile| tile.samples),
+            conclusion,
             alternatives: self.alternatives,
             image,
             stages: Stages { placed, jobs, scheduled },

@@ -1,6 +1,7 @@
 //! A schedule that is wrong is noticed, whatever is wrong with it: the verifier is the last to look at an image.
 
 use arch::image::Image;
+use arch::isa::Tiles;
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction, canonicalise};
 use compiler::fixed::{self, Numbers};
@@ -31,9 +32,6 @@ fn of(name: &str, set: &[(&str, f64)], size: u32, grid: (u32, u32), scalar: Opti
 }
 
 fn lowered(program: &Program, options: &Options, grid: (u32, u32), scalar: Option<bool>) -> Compiled {
-    let canonical = canonicalise(program, options).expect("it can be batched");
-    let ranges = Ranges { tensors: vec![Some((-1.0, 1.0)); canonical.tensors.len()] };
-    let (lowered, _) = fixed::lower(&canonical, &ranges, &Numbers::of_width(16)).expect("numbers fit");
     let spec = MachineSpec {
         pus: Some(grid.0),
         pes_per_pu: Some(grid.1),
@@ -41,7 +39,14 @@ fn lowered(program: &Program, options: &Options, grid: (u32, u32), scalar: Optio
         scalar,
         ..MachineSpec::default()
     };
-    compile_fitted(&lowered, &spec).expect("it fits")
+    on(program, options, &spec)
+}
+
+fn on(program: &Program, options: &Options, spec: &MachineSpec) -> Compiled {
+    let canonical = canonicalise(program, options).expect("it can be batched");
+    let ranges = Ranges { tensors: vec![Some((-1.0, 1.0)); canonical.tensors.len()] };
+    let (lowered, _) = fixed::lower(&canonical, &ranges, &Numbers::of_width(16)).expect("numbers fit");
+    compile_fitted(&lowered, spec).expect("it fits")
 }
 
 /// What the verifier says of an image with a fault in it; `None`: nothing.
@@ -107,6 +112,31 @@ fn faults(compiled: &Compiled) -> usize {
         });
     }
     waiting.len()
+}
+
+/// Tiles end before the update, and before nothing else: one that ends earlier is noticed, and so is one that leaves out what is not late.
+#[test]
+fn a_tile_that_ends_too_early_is_noticed() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs/backpropagation.t");
+    let text = std::fs::read_to_string(path).expect("a program");
+    let (program, _) = language::parse(Language::Tabla, &text, &language::Options::default()).expect("a good program");
+    let batch = Batch { size: 64, reduction: Reduction::Mean };
+    let spec = MachineSpec { pus: Some(2), pes_per_pu: Some(4), data_depth: Some(128), ..MachineSpec::default() };
+    let compiled = on(&program, &Options { keep: Keep::Training { predictions: Vec::new() }, batch }, &spec);
+    let image = &compiled.image;
+    assert!(image.tiles > 1 && image.tile_length < image.step_length, "{} {}", image.tiles, image.tile_length);
+    let first_update = compiled.steps.iter().filter(|step| step.what.starts_with('w')).map(|step| step.start).min();
+    assert!(u64::from(image.tile_length) <= first_update.expect("weights change") + 16, "the update is left out");
+    for cycles in [1, 2, 10, image.tile_length / 2] {
+        let said = complaint(image, |image| image.tile_length -= cycles);
+        assert!(said.is_some(), "{cycles} cycles less go unnoticed");
+    }
+    assert_eq!(complaint(image, |image| image.tile_length += 20), None, "one that ends later is right");
+    // What is late and cut off is needed in every tile now.
+    for number in (0..image.alu.len()).filter(|&number| image.alu[number].tiles == Tiles::Last) {
+        let said = complaint(image, |image| image.alu[number].tiles = Tiles::Every);
+        assert!(said.is_some(), "instruction {number} is cut off unnoticed");
+    }
 }
 
 /// A long vector in a batch: what the scalar unit sends goes between the results of the global root.

@@ -62,6 +62,8 @@ pub struct Driver<G: Grid> {
     refused: Option<Stuck>,
     /// How the sums of a batch leave and come back, while batches are divided.
     way: Option<shares::Way>,
+    /// What ends batches that are divided.
+    conclusion: Option<shares::Conclusion>,
 }
 
 impl<G: Grid> Driver<G> {
@@ -72,7 +74,7 @@ impl<G: Grid> Driver<G> {
     pub fn new(mut grid: G, image: Image, stalls: Stalls) -> Driver<G> {
         grid.take_over();
         let refused = load_image(&mut grid, &image).err();
-        Driver { image, streams: Host::new(stalls), grid, refused, way: None }
+        Driver { image, streams: Host::new(stalls), grid, refused, way: None, conclusion: None }
     }
 
     /// The image that is loaded.
@@ -88,7 +90,7 @@ impl<G: Grid> Driver<G> {
         assert_eq!(image.machine, self.image.machine, "the image is for another machine");
         self.refused = load_image(&mut self.grid, &image).err();
         self.image = image;
-        self.way = None;
+        (self.way, self.conclusion) = (None, None);
     }
 
     /// Why the grid is dead, if it is.
@@ -102,6 +104,7 @@ impl<G: Grid> Driver<G> {
         if lost {
             self.refused = load_image(&mut self.grid, &self.image).err();
             self.way = None;
+            self.conclusion.iter_mut().for_each(|conclusion| conclusion.loaded = false);
         }
         lost
     }

@@ -204,6 +204,7 @@ mod tests {
             tables: Vec::new(),
             entries: Entries::default(),
             step_length: 2,
+            tile_length: 2,
             model_in: Vec::new(),
             tiles: 3,
             step_in: Vec::new(),

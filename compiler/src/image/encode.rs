@@ -197,8 +197,8 @@ fn load(load: &Load, home: Home, scalar: bool, machine: &Machine) -> LoadInstruc
     }
 }
 
-/// Make the image.
-pub(crate) fn encode(program: &Program, machine: &Machine, without: Without) -> Image {
+/// Make an image of the step alone: nothing is loaded, nothing sent.
+pub(crate) fn step(program: &Program, machine: &Machine) -> Image {
     let homes = &program.homes;
     let mut alu_track = Track { instructions: Vec::new(), next: 0 };
     let mut root_track = Track { instructions: Vec::new(), next: 0 };
@@ -239,6 +239,7 @@ pub(crate) fn encode(program: &Program, machine: &Machine, without: Without) -> 
         tables: program.step.tables.clone(),
         entries: Entries::default(),
         step_length: program.length as u32,
+        tile_length: program.tile_length as u32,
         tiles: program.step.tile.map_or(1, |tile| tile.count),
         model_in: Vec::new(),
         step_in: Vec::new(),
@@ -262,6 +263,12 @@ pub(crate) fn encode(program: &Program, machine: &Machine, without: Without) -> 
         last.alu.end = true;
         image.entries.step_scalar = Some(0);
     }
+    image
+}
+
+/// Make the image.
+pub(crate) fn encode(program: &Program, machine: &Machine, without: Without) -> Image {
+    let mut image = step(program, machine);
     let streamed = |wanted: &dyn Fn(&Role) -> bool| -> Vec<StorageId> {
         let wanted = program.storages().iter().enumerate().filter(|(_, storage)| wanted(&storage.role));
         wanted.map(|(number, _)| StorageId(number)).collect()
@@ -274,7 +281,7 @@ pub(crate) fn encode(program: &Program, machine: &Machine, without: Without) -> 
     let tile = program.step.tile;
     (image.entries.step_load, image.step_in) = load_routine(&mut image, program, &inputs, tile, without);
     // Emission waits until the last results of the step have landed.
-    let wait = program.landed(machine).saturating_sub(program.length) as u32;
+    let wait = program.lands_late(machine) as u32;
     (image.entries.emit_step, image.step_out) = emit_routine(&mut image, program, &outputs, wait, tile);
     (image.entries.emit_model, image.model_out) = emit_routine(&mut image, program, &states, wait, None);
     image

@@ -16,7 +16,8 @@
 //! 7. A root begins a quotient only when it has finished the one before.
 //! 8. A word of the gradient pad belongs to one sum of the step, has one address in all its beats, and is there when the next tile reads it.
 //!    What a late instruction gives the trees is written late.
-//! 9. All streams are idle, and have fetched their first instruction again, when the next step starts.
+//! 9. All streams are idle, and have fetched their first instruction again, when the next step starts; after a tile that is not the last one
+//!    of its batch, what is cut off counts in the last one only.
 //! 10. What the scalar unit sends is taken by one move beat, and meets no result of the global root. The unit reads only words that it
 //!     has: of inputs that are loaded to it, or that it or the bus has written there.
 //!

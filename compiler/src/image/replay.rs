@@ -1,7 +1,8 @@
 //! The replay of an image: two steps, word by word, held to laws 3 to 10 of [`super`].
 //!
 //! The second step starts as soon as the first one's length allows: what the first has still on its way
-//! must not trouble the second. Every beat of every stream is looked at once, in the order of time, so the work grows with the length
+//! must not trouble the second. Where a tile that is not the last one of its batch is shorter than a step, this is done again with a first step
+//! that ends there: what counts in the last tile only is cut off and writes nothing, anything else is not. Every beat of every stream is looked at once, in the order of time, so the work grows with the length
 //! of the step and nothing is left out. The scheduler counts with boxes of words ([`crate::scheduled::trace`]), the replay with words: neither
 //! believes the other. The streams of PEs and scalar unit run beside each other; which of their instructions comes first in the order of the
 //! program is given ([`Image::follows`]).
@@ -136,6 +137,32 @@ impl Lanes<'_> {
     }
 }
 
+/// Two steps that follow each other.
+#[derive(Debug, Clone, Copy)]
+struct Two {
+    /// Cycle in which the second one starts.
+    second: u64,
+    /// The first one is a tile before the last one and ends early.
+    tile: bool,
+}
+
+impl Two {
+    /// The first cycle in which nothing is issued in the first step any more.
+    fn end(self) -> u64 {
+        if self.tile { (self.second + 1).saturating_sub(timing::TILE_END) } else { u64::MAX }
+    }
+
+    /// For each step: where it starts, how many instructions of the program come before, and in which cycle its streams stop.
+    fn steps(self, instructions: u32) -> [(u64, u32, u64); 2] {
+        [(0, 0, self.end()), (self.second, instructions, u64::MAX)]
+    }
+
+    /// Whether this step writes what counts in the last tile only.
+    fn is_last(self, step: usize) -> bool {
+        step > 0 || !self.tile
+    }
+}
+
 /// A word that is written: by which instruction's result, when, in which PEs, and whether in the scalar unit.
 #[derive(Debug, Clone, Copy)]
 struct Write<'a> {
@@ -150,6 +177,8 @@ struct Write<'a> {
 /// A result on its way to the buses: when a move beat takes it, from where, whose it is, and whether it counts in the last tile only.
 #[derive(Debug, Clone, Copy)]
 struct Arrival {
+    /// Of which step.
+    step: usize,
     cycle: u64,
     source: Unit,
     job: u32,
@@ -204,23 +233,25 @@ impl Streams {
     }
 
     /// Beats of the PEs and of the scalar unit in two steps, in the order of time.
-    fn beats(&self, length: u64) -> impl Iterator<Item = Beat<'_>> {
-        let steps = [(0, 0), (length, self.instructions())];
+    fn beats(&self, two: Two) -> impl Iterator<Item = Beat<'_>> {
+        let steps = two.steps(self.instructions());
         let beat = |cycle, job, instruction, counters, scalar| Beat { cycle, job, instruction, counters, scalar };
         let mut alu = steps
             .into_iter()
-            .flat_map(move |(from, job)| {
+            .flat_map(move |(from, job, end)| {
                 self.alu.iter().flat_map(move |(first, number, instruction)| {
                     let beats = Beats::new(from + first, instruction.interval, instruction.counts);
+                    let beats = beats.take_while(move |(cycle, _)| *cycle < end);
                     beats.map(move |(cycle, counters)| beat(cycle, job + number, instruction, counters, false))
                 })
             })
             .peekable();
         let mut scalar = steps
             .into_iter()
-            .flat_map(move |(from, job)| {
+            .flat_map(move |(from, job, end)| {
                 self.scalar.iter().flat_map(move |(first, number, instruction)| {
                     let beats = Beats::new(from + first, instruction.alu.interval, instruction.alu.counts);
+                    let beats = beats.take_while(move |(cycle, _)| *cycle < end);
                     beats.map(move |(cycle, counters)| beat(cycle, job + number, &instruction.alu, counters, true))
                 })
             })
@@ -229,44 +260,58 @@ impl Streams {
         std::iter::from_fn(move || if time(scalar.peek()) < time(alu.peek()) { scalar.next() } else { alu.next() })
     }
 
-    fn root_beats(&self, length: u64) -> impl Iterator<Item = (u64, &RootInstruction)> {
-        [0, length].into_iter().flat_map(move |from| {
-            self.root.iter().flat_map(move |(first, instruction)| {
+    /// Beats of the roots: step, cycle, instruction.
+    fn root_beats(&self, two: Two) -> impl Iterator<Item = (usize, u64, &RootInstruction)> {
+        two.steps(0).into_iter().enumerate().flat_map(move |(step, (from, _, end))| {
+            let beats = self.root.iter().flat_map(move |(first, instruction)| {
                 let cycle = move |beat| from + first + u64::from(beat) * u64::from(instruction.interval);
-                (0..instruction.count).map(move |beat| (cycle(beat), instruction))
-            })
+                (0..instruction.count).map(move |beat| (step, cycle(beat), instruction))
+            });
+            beats.take_while(move |(_, cycle, _)| *cycle < end)
         })
     }
 
-    fn move_beats(&self, length: u64) -> impl Iterator<Item = (u64, &MoveInstruction, [u32; LEVELS])> {
-        [0, length].into_iter().flat_map(move |from| {
-            self.moves.iter().flat_map(move |(first, instruction)| {
+    /// Beats of the bus writers: step, cycle, instruction, counters.
+    fn move_beats(&self, two: Two) -> impl Iterator<Item = (usize, u64, &MoveInstruction, [u32; LEVELS])> {
+        two.steps(0).into_iter().enumerate().flat_map(move |(step, (from, _, end))| {
+            let beats = self.moves.iter().flat_map(move |(first, instruction)| {
                 let beats = Beats::new(from + first, instruction.interval, instruction.counts);
-                beats.map(move |(cycle, counters)| (cycle, instruction, counters))
-            })
+                beats.map(move |(cycle, counters)| (step, cycle, instruction, counters))
+            });
+            beats.take_while(move |(_, cycle, _, _)| *cycle < end)
         })
     }
 
-    /// When an instruction of two steps gives a sum to the trees: cycle, place of the instruction, whether it is late.
-    fn sums(&self, length: u64) -> impl Iterator<Item = (u64, u32, bool)> {
-        let steps = [(0, 0), (length, self.instructions())];
-        steps.into_iter().flat_map(move |(from, job)| {
+    /// When an instruction of two steps gives a sum to the trees: step, cycle, place of the instruction, whether it is late.
+    fn sums(&self, two: Two) -> impl Iterator<Item = (usize, u64, u32, bool)> {
+        two.steps(self.instructions()).into_iter().enumerate().flat_map(move |(step, (from, job, end))| {
             let senders = self.alu.iter().filter(|(_, _, instruction)| instruction.tree);
-            senders.flat_map(move |(first, number, instruction)| {
+            let sums = senders.flat_map(move |(first, number, instruction)| {
                 let late = instruction.tiles != Tiles::Every;
-                results(instruction).map(move |cycle| (from + first + cycle, job + number, late))
-            })
+                results(instruction).map(move |cycle| (step, from + first + cycle, job + number, late))
+            });
+            sums.take_while(move |(_, cycle, _, _)| *cycle < end)
         })
     }
 
-    /// What the roots give to the buses, in order: each sum of the alu through the root beat that takes it.
-    fn of_roots(&self, machine: &Machine, length: u64, broken: &Broken) -> impl Iterator<Item = Arrival> {
-        let (mut sums, mut roots) = (self.sums(length), self.root_beats(length));
+    /// What the roots give to the buses, in order: each sum of the alu through the root beat that takes it. Of a tile that ends early no root
+    /// need take what is late.
+    fn of_roots(&self, machine: &Machine, two: Two, broken: &Broken) -> impl Iterator<Item = Arrival> {
+        let (mut sums, mut roots) = (self.sums(two), self.root_beats(two).peekable());
         // When each kind of root began its last quotient.
         let mut quotients = [None; 2];
         std::iter::from_fn(move || {
-            let (sum, root) = (sums.next(), roots.next());
-            let (Some((t, job, late)), Some((at, root))) = (sum, root) else {
+            let sum = loop {
+                let sum = sums.next();
+                let untaken = sum.is_some_and(|(step, _, _, late)| {
+                    late && !two.is_last(step) && roots.peek().is_none_or(|(of, _, _)| *of > step)
+                });
+                if !untaken {
+                    break sum;
+                }
+            };
+            let root = roots.next();
+            let (Some((step, t, job, late)), Some((_, at, root))) = (sum, root) else {
                 let none = sum.is_none() && root.is_none();
                 broken.unless(none, 4, || "every sum is taken by a root beat".to_owned());
                 return None;
@@ -282,67 +327,94 @@ impl Streams {
                 }
             }
             let cycle = at + timing::root_result(machine, root.unit, root.function.as_ref());
-            Some(Arrival { cycle, source: root.unit, job, late })
+            Some(Arrival { step, cycle, source: root.unit, job, late })
         })
     }
 
     /// What the scalar unit gives to the global bus, in order.
-    fn sent(&self, length: u64) -> impl Iterator<Item = Arrival> {
-        let steps = [(0, 0), (length, self.instructions())];
-        steps.into_iter().flat_map(move |(from, job)| {
+    fn sent(&self, two: Two) -> impl Iterator<Item = Arrival> {
+        let steps = two.steps(self.instructions()).into_iter().enumerate();
+        steps.flat_map(move |(step, (from, job, end))| {
             let senders = self.scalar.iter().filter(|(_, _, instruction)| instruction.send);
-            senders.flat_map(move |(first, number, instruction)| {
-                results(&instruction.alu).map(move |cycle| Arrival {
-                    cycle: from + first + cycle + timing::SCALAR_TO_MOVE,
-                    source: Unit::Global,
-                    job: job + number,
-                    late: false,
-                })
+            let sent = senders.flat_map(move |(first, number, instruction)| {
+                results(&instruction.alu).map(move |cycle| (from + first + cycle, job + number))
+            });
+            sent.take_while(move |(cycle, _)| *cycle < end).map(move |(cycle, job)| Arrival {
+                step,
+                cycle: cycle + timing::SCALAR_TO_MOVE,
+                source: Unit::Global,
+                job,
+                late: false,
             })
         })
     }
 
     /// What comes over the buses, in order: each result and the move beat that takes it.
-    fn bus_writes<'a>(
-        &'a self,
-        machine: &'a Machine,
-        length: u64,
-        broken: &'a Broken,
-    ) -> impl Iterator<Item = Write<'a>> {
-        let (highest, mut moves) = (Highest::of(machine), self.move_beats(length));
-        let (mut roots, mut sent) = (self.of_roots(machine, length, broken).peekable(), self.sent(length).peekable());
+    fn bus_writes<'a>(&'a self, machine: &'a Machine, two: Two, broken: &'a Broken) -> impl Iterator<Item = Write<'a>> {
+        let (highest, mut moves) = (Highest::of(machine), self.move_beats(two).peekable());
+        let (mut roots, mut sent) = (self.of_roots(machine, two, broken).peekable(), self.sent(two).peekable());
+        // Results that nobody takes: of a tile that has ended.
+        let mut untaken: Vec<(u64, Unit)> = Vec::new();
         std::iter::from_fn(move || {
-            let next = match (roots.peek(), sent.peek()) {
-                (Some(root), Some(scalar)) => {
-                    let apart = root.cycle != scalar.cycle || root.source == Unit::Row;
-                    let words = || format!("cycle {}: global root and scalar unit give a result", root.cycle);
-                    broken.unless(apart, 10, words);
-                    if root.cycle <= scalar.cycle { roots.next() } else { sent.next() }
+            loop {
+                let next = match (roots.peek(), sent.peek()) {
+                    (Some(root), Some(scalar)) => {
+                        let apart = root.cycle != scalar.cycle || root.source == Unit::Row;
+                        let words = || format!("cycle {}: global root and scalar unit give a result", root.cycle);
+                        broken.unless(apart, 10, words);
+                        if root.cycle <= scalar.cycle { roots.next() } else { sent.next() }
+                    }
+                    (Some(_), None) => roots.next(),
+                    (None, _) => sent.next(),
+                };
+                if let Some(Arrival { step, cycle, source, late, .. }) = next
+                    && late
+                    && !two.is_last(step)
+                    && moves.peek().is_none_or(|(of, ..)| *of > step)
+                {
+                    untaken.push((cycle, source));
+                    continue;
                 }
-                (Some(_), None) => roots.next(),
-                (None, _) => sent.next(),
-            };
-            let moved = moves.next();
-            let (Some(Arrival { cycle: result, source, job, late }), Some((cycle, moved, counters))) = (next, moved)
-            else {
-                let none = next.is_none() && moved.is_none();
-                broken.unless(none, 4, || "every result is taken by a move beat".to_owned());
-                return None;
-            };
-            let meets = (cycle, moved.source) == (result, source);
-            broken
-                .unless(meets, 4, || format!("cycle {cycle}: a move beat needs one result, that of instruction {job}"));
-            let together = moved.late == late;
-            broken.unless(together, 8, || {
-                format!("cycle {cycle}: instruction {job} and its move count in the same tiles")
-            });
-            let hears = !moved.scalar || source == Unit::Global;
-            broken.unless(hears, 10, || format!("cycle {cycle}: the scalar unit hears the global bus only"));
-            let lanes = Lanes { mask: &moved.mask, counts: &moved.counts, counters };
-            let lanes = (moved.mask.row_low < moved.mask.row_high || moved.mask.flat).then_some(lanes);
-            let word = highest.word(moved.pad, &moved.destination, &counters);
-            Some(Write { cycle, job, word, lanes, scalar: moved.scalar })
+                let moved = moves.next();
+                let (Some(Arrival { step, cycle: result, source, job, late }), Some((_, cycle, moved, counters))) =
+                    (next, moved)
+                else {
+                    let none = next.is_none() && moved.is_none();
+                    broken.unless(none, 4, || "every result is taken by a move beat".to_owned());
+                    return None;
+                };
+                let meets = (cycle, moved.source) == (result, source) && !untaken.contains(&(result, source));
+                broken.unless(meets, 4, || {
+                    format!("cycle {cycle}: a move beat needs one result, that of instruction {job}")
+                });
+                let together = moved.late == late;
+                broken.unless(together, 8, || {
+                    format!("cycle {cycle}: instruction {job} and its move count in the same tiles")
+                });
+                let hears = !moved.scalar || source == Unit::Global;
+                broken.unless(hears, 10, || format!("cycle {cycle}: the scalar unit hears the global bus only"));
+                if late && !two.is_last(step) {
+                    continue;
+                }
+                let lanes = Lanes { mask: &moved.mask, counts: &moved.counts, counters };
+                let lanes = (moved.mask.row_low < moved.mask.row_high || moved.mask.flat).then_some(lanes);
+                let word = highest.word(moved.pad, &moved.destination, &counters);
+                return Some(Write { cycle, job, word, lanes, scalar: moved.scalar });
+            }
         })
+    }
+
+    /// Whether all is issued in a tile that ends in this cycle but what counts in the last one only; else what is not.
+    fn all_but_late(&self, length: u64) -> Result<(), String> {
+        let of_alu = self.alu.iter().filter(|(_, _, i)| i.tiles != Tiles::Last);
+        let of_alu = of_alu.map(|(first, number, i)| (*first, *number, i.interval, beats(&i.counts)));
+        let scalar =
+            self.scalar.iter().map(|(first, number, i)| (*first, *number, i.alu.interval, beats(&i.alu.counts)));
+        for (first, number, interval, beats) in of_alu.chain(scalar) {
+            let idle = first + (beats - 1) * u64::from(interval) + timing::TILE_END;
+            law!(9, idle <= length, "a tile is {length} cycles long, and instruction {number} is busy until {idle}");
+        }
+        Ok(())
     }
 }
 
@@ -477,21 +549,28 @@ pub(super) fn replay(image: &Image) -> Result<(), String> {
     let (streams, length) = (Streams::of(image), u64::from(image.step_length));
     let idle = streams.idle;
     law!(9, idle <= length, "the step is {length} cycles long, but its streams are busy for {idle}");
+    let tile = u64::from(image.tile_length);
+    law!(9, tile <= length, "a tile is {tile} cycles long, and a step {length}");
     let broken = Broken::default();
-    two_steps(image, &streams, &broken);
+    two_steps(image, &streams, Two { second: length, tile: false }, &broken);
+    if tile < length && broken.0.get().is_none() {
+        law!(9, image.tiles > 1 && tile > timing::TILE_END, "no tile ends after {tile} cycles");
+        streams.all_but_late(tile)?;
+        two_steps(image, &streams, Two { second: tile, tile: true }, &broken);
+    }
     broken.0.into_inner().map_or(Ok(()), Err)
 }
 
 /// The words of two steps, up to the first law that is broken.
-fn two_steps(image: &Image, streams: &Streams, broken: &Broken) {
-    let (machine, length) = (&image.machine, u64::from(image.step_length));
+fn two_steps(image: &Image, streams: &Streams, two: Two, broken: &Broken) {
+    let machine = &image.machine;
     let (mut pads, highest) = ([Pads::new(machine, broken), Pads::new(machine, broken)], Highest::of(machine));
     let (loaded, ahead) = (loaded(image), timing::read_ahead(machine));
-    let mut from_bus = streams.bus_writes(machine, length, broken).peekable();
+    let mut from_bus = streams.bus_writes(machine, two, broken).peekable();
     // Results on their way to the write ports of their own pads.
     let mut inside: VecDeque<Write<'_>> = VecDeque::new();
     let mut gradients = Gradients::new(machine, streams.instructions(), broken);
-    for beat in streams.beats(length).take_while(|_| broken.0.get().is_none()) {
+    for beat in streams.beats(two).take_while(|_| broken.0.get().is_none()) {
         let Beat { cycle: t, job, instruction, counters, scalar } = beat;
         // Where pads are read ahead of the beat, what is written meanwhile comes too late.
         land(&mut pads, &mut inside, &mut from_bus, t.saturating_sub(ahead));
@@ -510,7 +589,8 @@ fn two_steps(image: &Image, streams: &Streams, broken: &Broken) {
             pads.read(t, job, at);
         }
         gradients.beat(&beat);
-        if let (Some(pad), true) = (instruction.write, is_last(instruction, &counters)) {
+        let counts = instruction.tiles == Tiles::Every || two.is_last(usize::from(job >= streams.instructions()));
+        if let (Some(pad), true) = (instruction.write, is_last(instruction, &counters) && counts) {
             let word = highest.word(pad, &instruction.destination, &counters);
             let lanes = Lanes { mask: &instruction.mask, counts: &instruction.counts, counters };
             let lanes = (!scalar).then_some(lanes);

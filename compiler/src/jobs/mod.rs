@@ -12,6 +12,7 @@
 //! | [`reshard`] | the rounds of a result over the columns |
 //! | [`levels`] | how a job is brought down to the loops of an instruction |
 //! | [`scalar`] | what runs on the scalar unit |
+//! | [`mod@conclusion`] | what ends a batch that several machines share |
 //! | [`streams`] | how tensors enter and leave the grid |
 //!
 //! The laws, checked by [`verify()`]:
@@ -27,6 +28,7 @@
 //! 8. Streamed storages are pieces of tensors of the whole program; sums over tiles exist only where steps are tiles, and no two share a
 //!    word of the gradient pad.
 
+pub(crate) mod conclusion;
 pub(crate) mod fuse;
 pub(crate) mod job;
 pub(crate) mod lanes;

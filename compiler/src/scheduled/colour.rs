@@ -7,7 +7,7 @@
 //! operand is copied first.
 
 use crate::fixed::Role;
-use crate::jobs::job::{Access, Copies, Datapath, Job, Sink, Source};
+use crate::jobs::job::{Access, Copies, Counts, Datapath, Job, Sink, Source};
 use crate::jobs::{self, Storage, StorageId};
 use arch::isa::Pad;
 
@@ -81,7 +81,14 @@ fn copy_operand(operand: &Access, job: &mut Job, storages: &mut Vec<Storage>) ->
         replace(access);
     }
     let copies = Copies { engines: job.on == Datapath::Engines, scalar: job.on == Datapath::Scalar };
-    Job { on: job.on, copies, ..Job::copy(job.origin.clone(), format!("{name} copy"), loops, from, Sink::Pad(to)) }
+    // What is needed in the last tile only is copied there only.
+    let counts = if job.counts == Counts::Last { Counts::Last } else { Counts::Every };
+    Job {
+        on: job.on,
+        copies,
+        counts,
+        ..Job::copy(job.origin.clone(), format!("{name} copy"), loops, from, Sink::Pad(to))
+    }
 }
 
 /// Choose a pad for every storage; insert copies where operands collide.

@@ -18,7 +18,8 @@
 //! 4. Every storage lies inside its pad. Two that share words are temporaries, and the last beat of one is before the first of the
 //!    other, in time and in the order of the program.
 //! 5. Each job starts when its stream is free, its operands have been written, and write port, root and bus are ([`timetable`]).
-//! 6. The next step starts when all streams are idle and what it reads of this one will have landed in time.
+//! 6. The next step starts when all streams are idle and what it reads of this one will have landed in time; after a tile that is not the
+//!    last one, when they are but for what counts in the last one only.
 //!
 //! The verifier of the image replays the same without boxes, word by word.
 
@@ -34,7 +35,7 @@ pub use allocate::Words;
 pub use timetable::Cause;
 pub use verify::{laws, verify};
 
-use crate::jobs::job::{Datapath, Job};
+use crate::jobs::job::{Counts, Datapath, Job};
 use crate::jobs::{self, Storage};
 use allocate::Allocation;
 use arch::isa::Pad;
@@ -61,6 +62,8 @@ pub struct Program {
     pub(crate) starts: Vec<u64>,
     /// Cycles from the start of a step to the earliest start of the next.
     pub(crate) length: u64,
+    /// The same for a tile that is not the last one of its batch: what counts in the last one only is left out at its end.
+    pub(crate) tile_length: u64,
 }
 
 impl Program {
@@ -71,6 +74,7 @@ impl Program {
             homes: allocation.homes.clone(),
             starts: schedule.slots.iter().map(|slot| slot.issue.first).collect(),
             length: schedule.length,
+            tile_length: schedule.tile_length,
         }
     }
 
@@ -99,6 +103,14 @@ impl Program {
             (job.on == Datapath::Scalar).then_some(before)
         };
         self.jobs().iter().filter_map(&mut count).collect()
+    }
+
+    /// Cycles in which results still land when the step, or a tile that ends before it, is over.
+    pub(crate) fn lands_late(&self, machine: &Machine) -> u64 {
+        let slots = self.slots(machine);
+        let every = self.jobs().iter().zip(&slots).filter(|(job, _)| job.counts == Counts::Every);
+        let of_tile = every.map(|(_, slot)| slot.readable.saturating_sub(self.tile_length)).max();
+        self.landed(machine).saturating_sub(self.length).max(of_tile.unwrap_or(0))
     }
 
     /// First cycle in which everything can be read.

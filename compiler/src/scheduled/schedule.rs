@@ -7,14 +7,17 @@
 //! Jobs issue one after the other, each in the first cycle in which every word it reads has been written by then, no write
 //! port is used twice, and the root and move streams stay in order ([`super::timetable`]). Jobs of the scalar unit have a stream of their own. The order is a list schedule: the job
 //! with the longest way to the end of the step goes first; while it waits, others fill the gap, cut at an outer loop if they are
-//! too long for it. How much such a filler may delay the urgent job is tried out, and the shortest step is taken.
+//! too long for it. How much such a filler may delay the urgent job is tried out, and the shortest step is taken; of a batch in tiles the shortest
+//! batch, also with the update behind all that every tile needs ([`super::timetable`] knows where other tiles end).
 
 use super::colour::Coloured;
 use super::timetable::{Cycles, Footprint, Site, Slot, Timetable};
 use super::trace::{Touch, Trace, behind};
-use crate::jobs::job::{Datapath, Job};
+use crate::jobs::StorageId;
+use crate::jobs::job::{Access, Counts, Datapath, Job};
 use crate::jobs::lanes::Extent;
 use arch::machine::Machine;
+use std::collections::BTreeSet;
 
 /// Jobs in the order of issue, their slots, and the length of the step.
 ///
@@ -26,13 +29,16 @@ pub(crate) struct Schedule {
     pub(crate) slots: Vec<Slot>,
     /// Cycles from the start of a step to the earliest start of the next.
     pub(crate) length: u64,
+    /// The same for a tile that is not the last one of its batch.
+    pub(crate) tile_length: u64,
     /// First cycle in which everything can be read.
     pub(crate) landed: u64,
 }
 
 impl Schedule {
     fn of(timetable: &Timetable<'_>, jobs: Vec<Job>) -> Schedule {
-        Schedule { jobs, slots: timetable.slots().to_vec(), length: timetable.length(), landed: timetable.landed() }
+        let (length, tile_length, landed) = (timetable.length(), timetable.tile_length(&jobs), timetable.landed());
+        Schedule { jobs, slots: timetable.slots().to_vec(), length, tile_length, landed }
     }
 
     /// When the beats of each job are issued.
@@ -40,20 +46,47 @@ impl Schedule {
         self.slots.iter().map(|slot| slot.issue).collect()
     }
 
-    fn merit(&self) -> (u64, u64, usize) {
-        (self.length, self.landed, self.jobs.len())
+    /// Less is better: cycles of a batch of so many tiles first.
+    fn merit(&self, tiles: u64) -> (u64, u64, usize) {
+        ((tiles - 1) * self.tile_length + self.length, self.landed, self.jobs.len())
     }
 }
 
 /// Jobs in the order in which they were written.
 pub(crate) fn in_order(coloured: &Coloured, machine: &Machine) -> Schedule {
-    let Coloured { program, pads } = coloured;
-    let mut timetable = Timetable::new(machine, &program.storages, pads);
-    for job in &program.jobs {
+    one_by_one(coloured, coloured.program.jobs.clone(), machine)
+}
+
+fn one_by_one(coloured: &Coloured, jobs: Vec<Job>, machine: &Machine) -> Schedule {
+    let mut timetable = Timetable::new(machine, &coloured.program.storages, &coloured.pads);
+    for job in &jobs {
         let words = Footprint::of(job, machine);
         timetable.place(job, &words, timetable.start(job, timetable.words_ready(&words)));
     }
-    Schedule::of(&timetable, program.jobs.clone())
+    Schedule::of(&timetable, jobs)
+}
+
+/// Jobs with those behind the others that count in the last tile of a batch only; `None` where that is no other order, or might be another
+/// program.
+fn update_last(jobs: &[Job]) -> Option<Vec<Job>> {
+    let of = |accesses: Vec<&Access>| accesses.into_iter().map(|access| access.storage).collect::<Vec<StorageId>>();
+    let (mut read, mut written) = (BTreeSet::new(), BTreeSet::new());
+    let mut moves = false;
+    for job in jobs {
+        let (reads, writes) = (of(job.reads().collect()), of(job.write().into_iter().collect()));
+        if job.counts == Counts::Last {
+            read.extend(reads);
+            written.extend(writes);
+            continue;
+        }
+        let waits = reads.iter().chain(&writes).any(|storage| written.contains(storage));
+        if waits || writes.iter().any(|storage| read.contains(storage)) {
+            return None;
+        }
+        moves |= !written.is_empty();
+    }
+    let (late, early): (Vec<Job>, Vec<Job>) = jobs.iter().cloned().partition(|job| job.counts == Counts::Last);
+    moves.then(|| [early, late].concat())
 }
 
 /// Programs with more jobs keep the order in which they are written: the search grows with the square of their number.
@@ -67,14 +100,23 @@ const POLICIES: &[(u64, bool)] =
 pub(crate) fn schedule(coloured: &Coloured, machine: &Machine) -> Schedule {
     let mut best = in_order(coloured, machine);
     let jobs = &coloured.program.jobs;
+    let tiles = coloured.program.tile.map_or(1, |tile| u64::from(tile.count));
+    if let Some(others) = update_last(jobs).filter(|_| tiles > 1) {
+        let found = one_by_one(coloured, others, machine);
+        if found.merit(tiles) < best.merit(tiles) {
+            best = found;
+        }
+    }
     if jobs.len() > MOST_JOBS {
         return best;
     }
     let graph = Graph::of(jobs, machine);
-    for &(delay, cut) in POLICIES {
-        let found = list(&graph, coloured, machine, delay, cut);
-        if found.merit() < best.merit() {
-            best = found;
+    for update_last in [false, true].into_iter().take(if tiles > 1 { 2 } else { 1 }) {
+        for &(delay, cut) in POLICIES {
+            let found = list(&graph, coloured, machine, &Policy { delay, cut, update_last });
+            if found.merit(tiles) < best.merit(tiles) {
+                best = found;
+            }
         }
     }
     best
@@ -168,8 +210,19 @@ struct Open {
     ready: Option<u64>,
 }
 
-fn list(graph: &Graph, coloured: &Coloured, machine: &Machine, delay: u64, cut: bool) -> Schedule {
+/// How a list schedule decides.
+struct Policy {
+    /// Cycles by which a filler may delay a more urgent job.
+    delay: u64,
+    /// Whether fillers are cut.
+    cut: bool,
+    /// Whether what counts in the last tile only is less urgent than all else.
+    update_last: bool,
+}
+
+fn list(graph: &Graph, coloured: &Coloured, machine: &Machine, policy: &Policy) -> Schedule {
     let Coloured { program, pads } = coloured;
+    let Policy { delay, cut, update_last } = *policy;
     let mut timetable = Timetable::new(machine, &program.storages, pads);
     let mut waiting: Vec<usize> = graph.before.iter().map(Vec::len).collect();
     let open = |(number, job): (usize, &Job)| {
@@ -186,7 +239,10 @@ fn list(graph: &Graph, coloured: &Coloured, machine: &Machine, delay: u64, cut: 
                 ready.push((at, timetable.start(&open.job, words)));
             }
         }
-        ready.sort_by_key(|&(at, _)| (std::cmp::Reverse(graph.way[opened[at].number]), at));
+        ready.sort_by_key(|&(at, _)| {
+            let late = update_last && opened[at].job.counts == Counts::Last;
+            (late, std::cmp::Reverse(graph.way[opened[at].number]), at)
+        });
         let (urgent, wanted) = ready[0];
         let fits = |&&(at, start): &&(usize, u64)| {
             let urgent = &opened[urgent].job;

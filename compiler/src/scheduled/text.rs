@@ -9,6 +9,8 @@
 //! at 0 job "h multiply-add" pes: %2[0] = global root ( + %1[0] * %0[0] >> 0 ) >> 13
 //! ```
 //!
+//! `scheduled 57 cycles, tile 40`: a tile that is not the last one of its batch ends after 40 cycles.
+//!
 //! Before it has cycles and addresses, a program with pads begins with `coloured`, and has neither.
 
 use super::colour::Coloured;
@@ -18,10 +20,12 @@ use crate::text::Cursor;
 use arch::Diagnostic;
 use arch::isa::Pad;
 use std::fmt::{Display, Formatter};
+use std::str::FromStr;
 
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "scheduled {} cycles", self.length)?;
+        let tile = if self.tile_length < self.length { format!(", tile {}", self.tile_length) } else { String::new() };
+        writeln!(f, "scheduled {} cycles{tile}", self.length)?;
         f.write_str(&text::head(&self.step))?;
         for (number, (storage, Home { pad, base })) in self.storages().iter().zip(&self.homes).enumerate() {
             writeln!(f, "{} in {pad} at {base}", text::storage(number, storage))?;
@@ -33,7 +37,7 @@ impl Display for Program {
     }
 }
 
-impl std::str::FromStr for Program {
+impl FromStr for Program {
     type Err = Diagnostic;
 
     /// Read a program; its laws are the caller's to check.
@@ -42,6 +46,7 @@ impl std::str::FromStr for Program {
         cursor.expect("scheduled")?;
         let length = cursor.integer()?;
         cursor.expect("cycles")?;
+        let tile_length = tile(&mut cursor, length)?;
         cursor.line_end()?;
         let mut reader = Reader::new(cursor)?;
         let (mut homes, mut starts) = (Vec::new(), Vec::new());
@@ -65,7 +70,7 @@ impl std::str::FromStr for Program {
             }
             reader.cursor.line_end()?;
         }
-        Ok(Program { step: reader.program, homes, starts, length })
+        Ok(Program { step: reader.program, homes, starts, length, tile_length })
     }
 }
 
@@ -80,7 +85,7 @@ impl Display for Coloured {
     }
 }
 
-impl std::str::FromStr for Coloured {
+impl FromStr for Coloured {
     type Err = Diagnostic;
 
     fn from_str(written: &str) -> Result<Coloured, Diagnostic> {
@@ -101,6 +106,15 @@ impl std::str::FromStr for Coloured {
         }
         Ok(Coloured { program: reader.program, pads })
     }
+}
+
+/// `, tile 40`, where a tile that is not the last one is shorter than a step.
+pub(crate) fn tile<N: FromStr>(cursor: &mut Cursor, step: N) -> Result<N, Diagnostic> {
+    if !cursor.take(",") {
+        return Ok(step);
+    }
+    cursor.expect("tile")?;
+    cursor.integer()
 }
 
 /// `in t0`

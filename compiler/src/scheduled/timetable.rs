@@ -2,6 +2,8 @@
 //!
 //! Times are beat cycles relative to the first possible beat of the step.
 
+mod boundary;
+
 use super::trace::{Pace, Touch, Trace, behind};
 use crate::fixed::Role;
 use crate::jobs::job::{Access, Copies, Datapath, Job, Sink};
@@ -371,7 +373,7 @@ impl<'a> Timetable<'a> {
     pub(crate) fn length(&self) -> u64 {
         // A stream is idle two cycles after its last beat and needs one more to fetch its first instruction again.
         let streams = self.slots.iter().flat_map(|slot| [Some(slot.issue), slot.root, slot.moves]).flatten();
-        let mut length = streams.map(|window| window.last + 3).max().unwrap_or(2);
+        let mut length = streams.map(|window| window.last + timing::TILE_END).max().unwrap_or(2);
         // What one step leaves for the next are the states; each word has to be there when it is first read.
         for (storage, _) in self.storages.iter().enumerate().filter(|(_, storage)| storage.role == Role::State) {
             let site = Site { storage, at: Datapath::Engines }.number();

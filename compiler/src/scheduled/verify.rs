@@ -149,6 +149,8 @@ fn verify_cycles(program: &Program, machine: &Machine) -> Result<(), String> {
     }
     let length = timetable.length();
     law!(6, program.length >= length, "the step is {} cycles long, and takes {length}", program.length);
+    let (tile, least) = (program.tile_length, timetable.tile_length(program.jobs()));
+    law!(6, tile >= least && tile <= program.length, "a tile is {tile} cycles long, and takes {least}");
     Ok(())
 }
 

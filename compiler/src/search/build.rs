@@ -5,7 +5,7 @@ use super::{Alternative, Choice};
 use crate::fixed::Role;
 use crate::image::refuse::Refusal;
 use crate::jobs::job::{Datapath, Job};
-use crate::jobs::{self, StorageId, fuse, levels, reshard, scalar, select, streams};
+use crate::jobs::{self, StorageId, conclusion, fuse, levels, reshard, scalar, select, streams};
 use crate::means::{Means, Without};
 use crate::placed::{self, cost};
 use crate::scheduled::{self, Words, allocate, colour, schedule};
@@ -29,6 +29,10 @@ pub(crate) struct Built {
     emit: u64,
     /// The longer of loading, and computing and sending.
     pub(crate) cycles: u64,
+    /// The same of a tile that is not the last one of its batch.
+    tile_cycles: u64,
+    /// What ends a batch whose sums are there; only for machines that share batches.
+    pub(crate) conclusion: Option<scheduled::Program>,
 }
 
 impl Built {
@@ -44,11 +48,63 @@ impl Built {
         Alternative { placement, step: self.scheduled.length, load: self.load, emit: self.emit, scalar }
     }
 
+    /// Cycles of some tiles before the last one, and of it.
+    pub(crate) fn cycles_with(&self, before: u32) -> u64 {
+        u64::from(before) * self.tile_cycles + self.cycles
+    }
+
+    /// Cycles of the machine that has most of a batch of so many tiles, from its first load to the weights.
+    pub(crate) fn cycles_divided(&self, tiles: u32, machines: u32) -> u64 {
+        match &self.conclusion {
+            Some(conclusion) => self.load + u64::from(tiles.div_ceil(machines)) * self.tile_cycles + conclusion.length,
+            None => 2 * self.load + self.cycles_with((tiles - 1).div_ceil(machines)),
+        }
+    }
+
+    /// Schedule what ends a batch of so many tiles with the sums of all machines, if that is possible without samples, shorter than their last
+    /// tile, and there is room for it.
+    pub(crate) fn conclude(&mut self, limits: Limits<'_>, tiles: u32, machines: u32) {
+        let machine = limits.machine;
+        let Some(jobs) = conclusion::conclusion(&self.jobs) else { return };
+        let Ok(built) = arrange(&self.placed, jobs, cost::Cost::default(), limits) else { return };
+        let kept = |program: &scheduled::Program| {
+            let all = program.storages().iter().zip(&program.homes);
+            let kept = all.filter(|(storage, _)| matches!(storage.role, Role::State | Role::Parameter(_)));
+            kept.map(|(storage, home)| (storage.name.clone(), *home)).collect::<Vec<_>>()
+        };
+        if kept(&built.scheduled) != kept(&self.scheduled) {
+            return;
+        }
+        let words = Words {
+            temporary: self.words.temporary.max(built.words.temporary),
+            model: self.words.model.max(built.words.model),
+            ..self.words
+        };
+        let instructions = self.scheduled.jobs().len() + built.scheduled.jobs().len();
+        if limits.missing(words, instructions) > 0 {
+            return;
+        }
+        // What sends the weights afterwards waits for the results of the program's own last tile.
+        let length = built.scheduled.landed(machine).max(built.scheduled.length);
+        let last_tile = self.cycles_divided(tiles, machines);
+        self.conclusion = Some(scheduled::Program { length, tile_length: length, ..built.scheduled });
+        if self.cycles_divided(tiles, machines) < last_tile {
+            self.words = words;
+        } else {
+            self.conclusion = None;
+        }
+    }
+
+    /// Cycles of a batch.
+    pub(crate) fn cycles_of_batch(&self) -> u64 {
+        self.cycles_with(self.placed.tile.map_or(0, |tile| tile.count - 1))
+    }
+
     /// Less is better.
     pub(crate) fn merit(&self) -> (u64, u64, u32, usize) {
         let words = self.words;
         let all = words.model + 2 * words.data + 2 * words.temporary + 3 * words.gradient;
-        (self.cycles, self.scheduled.length, all, self.scheduled.jobs().len())
+        (self.cycles_of_batch(), self.scheduled.length, all, self.scheduled.jobs().len())
     }
 }
 
@@ -94,7 +150,7 @@ pub(crate) fn build(
         let longest = of_unit.filter_map(|job| job.loops.first()).max();
         for parts in PARTS.into_iter().filter(|&parts| parts == 1 || longest.is_some_and(|&most| parts <= most)) {
             best = match (best, arranged(scalar::in_parts(there, parts, machine))) {
-                (Ok(best), Ok(other)) if other.cycles < best.cycles => Ok(other),
+                (Ok(best), Ok(other)) if other.cycles_of_batch() < best.cycles_of_batch() => Ok(other),
                 (Err(_), Ok(other)) => Ok(other),
                 (best, _) => best,
             };
@@ -147,6 +203,16 @@ fn arrange(
     }
     let scheduled = scheduled::Program::new(&coloured, &schedule, &allocation);
     let cost::Cost { load, emit, .. } = streams;
-    let cycles = (scheduled.length + emit).max(load);
-    Ok(Built { placed: placed.clone(), jobs, scheduled, words: allocation.words, load, emit, cycles })
+    let [cycles, tile_cycles] = [scheduled.length, scheduled.tile_length].map(|length| (length + emit).max(load));
+    Ok(Built {
+        placed: placed.clone(),
+        jobs,
+        scheduled,
+        words: allocation.words,
+        load,
+        emit,
+        cycles,
+        tile_cycles,
+        conclusion: None,
+    })
 }

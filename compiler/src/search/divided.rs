@@ -1,9 +1,10 @@
 //! Tiles for several machines, each of which has some tiles of every batch.
 //!
-//!     batch of 12, 2 machines, tiles of 4      machine 0: tile 0, then the last     2 steps
-//!                                              machine 1: tile 1, then the last     2 steps
+//!     batch of 16, 2 machines, tiles of 4      machine 0: tiles 0 and 1, then the conclusion
+//!                                              machine 1: tiles 2 and 3, then the conclusion
 //!
-//! All machines do the last tile, which ends the batch. Small tiles are divided more evenly, large ones take fewer cycles per sample.
+//! All machines do the [conclusion](crate::jobs::conclusion), which ends the batch; where that cannot do without samples, the last tile. Small
+//! tiles are divided more evenly, large ones take fewer cycles per sample.
 
 use super::limits::Limits;
 use super::{Choice, Found, search_as};
@@ -14,11 +15,6 @@ use arch::{Code, Diagnostic, Machine};
 
 /// What takes this many times the fewest samples in a machine is not tried.
 const MOST_SAMPLES: f64 = 1.3;
-
-/// Steps of the machine that has most, where each has as many of the first tiles as others or one more, and all have the last.
-fn steps(tiles: u32, machines: u32) -> u32 {
-    (tiles - 1).div_ceil(machines) + 1
-}
 
 /// Cycles in which the sums of a batch leave the grid and come back, if they do: all words of the pads up to the last that has one.
 fn exchange(machine: &Machine, words: u32) -> u64 {
@@ -40,16 +36,17 @@ pub(super) fn search(program: &Program, limits: Limits<'_>, machines: u32) -> Re
         return Err(Refusal::unsupported(diagnostic.with_help("leave `gradient_depth` in the [machine] table out")));
     }
     let sizes = tile::sizes(batch);
-    let samples = |size: u32| f64::from(steps(batch / size, machines) * size);
+    let samples = |size: u32| f64::from((batch / size).div_ceil(machines) * size);
     let fewest = sizes.iter().map(|&size| samples(size)).fold(f64::INFINITY, f64::min);
     let mut best: Option<(u64, Found)> = None;
     let mut refusal = None;
     for size in sizes.into_iter().filter(|&size| size == 1 || samples(size) <= MOST_SAMPLES * fewest) {
         let tiled = tile::cut(program, size).expect("a batch that can be divided is cut");
         match search_as(&tiled, limits, Choice::Best) {
-            Ok(found) => {
+            Ok(mut found) => {
+                found.built.conclude(limits, batch / size, machines);
                 let exchange = exchange(machine, found.words().gradient);
-                let cycles = found.built.cycles * u64::from(steps(batch / size, machines)) + exchange;
+                let cycles = found.built.cycles_divided(batch / size, machines) + exchange;
                 if best.as_ref().is_some_and(|(least, _)| *least <= cycles) {
                     // Fewer samples take fewer cycles until they do not; how many sums they leave goes up and down.
                     if exchange == 0 {

@@ -87,17 +87,20 @@ fn compile_within(
             }
         }
     }
-    let (found, roomy) = tried.expect("one depth at least is tried")?;
+    let (mut found, roomy) = tried.expect("one depth at least is tried")?;
     let image = found.image(&roomy)?;
     let mut used = found.words();
     if image.tiles > 1 {
         // Also where no sum waits: tiles are counted only where there are pads for them.
         used.gradient = used.gradient.max(1);
     }
-    let longest = longest(&image) as u32;
-    let fitted = fitted(spec, &roomy, used, longest, !image.scalar.is_empty());
+    let longest = longest(&image) + found.instructions_behind();
+    let fitted = fitted(spec, &roomy, used, longest as u32, !image.scalar.is_empty());
     // Nothing differs but depths, and a scalar unit that is not used: what was found is what would be found.
     let image = found.image(&machine(fitted)?)?;
+    if longest as u32 > image.machine.program_depth() {
+        found.built.conclusion = None;
+    }
     Ok(found.compiled(image))
 }
 

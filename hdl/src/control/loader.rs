@@ -440,6 +440,7 @@ impl Loader {
             full0 = control.full0;
             full1 = control.full1;
             model_done = control.model_done;
+            loops.reset = reset;
             loops.step = control.transfer;
             loops.fresh = control.fresh;
             bank.clock = clock;

@@ -70,7 +70,7 @@ assign entry_chunk = address[0 +: {ENTRY_CHUNK_BITS}];",
 }
 
 /// Addresses of what can be read, in the order of [`ReadSelect`]'s values.
-const READABLE: [u32; 25] = [
+const READABLE: [u32; 26] = [
     registers::CONTROL,
     registers::STEPS,
     registers::CYCLES_LOW,
@@ -96,6 +96,7 @@ const READABLE: [u32; 25] = [
     registers::ROOT_SHIFTS[0],
     registers::ROOT_SHIFTS[1],
     registers::TILES,
+    registers::TILE_END,
 ];
 
 /// The same of a grid with a scalar unit.
@@ -245,8 +246,9 @@ pub(crate) struct ControlRegisters {
     pub(crate) saturated: Signal<In, Bit>,
     pub(crate) cycles_low: Wide<In>,
     pub(crate) cycles_high: Wide<In>,
-    /// The register of [`crate::control::tile_steps`]; 0 where there is none.
+    /// The registers of [`crate::control::tile_steps`]; 0 where there are none.
     pub(crate) tiles: Wide<In>,
+    pub(crate) tile_end: Wide<In>,
     /// The register of [`crate::control::scalar_stream`], where there is one.
     pub(crate) step_scalar: Vec<Wide<In>>,
     pub(crate) read: Wide<Out>,
@@ -329,6 +331,7 @@ impl ControlRegisters {
             cycles_low: Wide::new(CHUNK_BITS),
             cycles_high: Wide::new(CHUNK_BITS),
             tiles: Wide::new(CHUNK_BITS),
+            tile_end: Wide::new(CHUNK_BITS),
             step_scalar: (0..widths.scalars).map(|_| Wide::new(CHUNK_BITS)).collect(),
             read: Wide::new(CHUNK_BITS),
             start: Signal::default(),
@@ -512,6 +515,7 @@ impl Logic for ControlRegisters {
         self.select.values[22].next = self.amounts[4].val();
         self.select.values[23].next = self.amounts[5].val();
         self.select.values[24].next = self.tiles.val();
+        self.select.values[25].next = self.tile_end.val();
         for i in 0..self.step_scalar.len() {
             self.select.more[i].next = self.step_scalar[i].val();
         }

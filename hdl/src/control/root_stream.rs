@@ -123,6 +123,8 @@ pub(crate) struct RootStream {
     pub(crate) program_data: Wide<In>,
     pub(crate) start: Signal<In, Bit>,
     pub(crate) may_start: Signal<In, Bit>,
+    /// No beat after this cycle: a reset, or a tile ends.
+    pub(crate) stop: Signal<In, Bit>,
     pub(crate) entry: Wide<In>,
     /// For the roots of the rows.
     pub(crate) row_beat: RootBeat<Out>,
@@ -151,6 +153,7 @@ impl RootStream {
             program_data: Wide::new(CHUNK_BITS),
             start: Signal::default(),
             may_start: Signal::default(),
+            stop: Signal::default(),
             entry: Wide::new(widths.index),
             row_beat: RootBeat::new(&|name| widths.beat(name)),
             global_beat: RootBeat::new(&|name| widths.beat(name)),
@@ -180,7 +183,7 @@ impl RootStream {
         wires!(self, wiring;
             pacer.hold = never;
             loops.clock = clock;
-            loops.reset = reset;
+            loops.reset = stop;
             loops.step = pacer.issue;
             loops.load = pacer.load;
             loops.count = microcode.pacing.count;

@@ -28,6 +28,9 @@ pub(crate) struct RunControl {
     pub(crate) step_alu_enabled: Signal<In, Bit>,
     pub(crate) step_root_enabled: Signal<In, Bit>,
     pub(crate) step_move_enabled: Signal<In, Bit>,
+    /// A tile ends in the next cycle, before the timer says so; and in this one.
+    pub(crate) tile_ends_next: Signal<In, Bit>,
+    pub(crate) tile_ends: Signal<In, Bit>,
     /// One if there is a scalar unit.
     pub(crate) step_scalar_enabled: Vec<Signal<In, Bit>>,
     pub(crate) emit_step_enabled: Signal<In, Bit>,
@@ -55,6 +58,10 @@ pub(crate) struct RunControl {
     pub(crate) bank: Signal<Out, Bit>,
     /// That bank is empty from now on.
     pub(crate) bank_free: Signal<Out, Bit>,
+    /// A step is computed, for so many cycles more, and whether those are none.
+    pub(crate) stepping: Signal<Out, Bit>,
+    pub(crate) time_left: Wide<Out>,
+    pub(crate) no_time_left: Signal<Out, Bit>,
     pub(crate) busy: Signal<Out, Bit>,
     pub(crate) done: Signal<Out, Bit>,
     pub(crate) saturated: Signal<Out, Bit>,
@@ -94,6 +101,7 @@ pub(crate) struct RunControl {
     emits: Flag,
     enters_ready: Signal<Local, Bit>,
     stays_ready: Signal<Local, Bit>,
+    ends: Signal<Local, Bit>,
     ends_next: Signal<Local, Bit>,
     low: Register,
     /// All bits of `low` are set.
@@ -133,6 +141,8 @@ impl RunControl {
             step_alu_enabled: Signal::default(),
             step_root_enabled: Signal::default(),
             step_move_enabled: Signal::default(),
+            tile_ends_next: Signal::default(),
+            tile_ends: Signal::default(),
             step_scalar_enabled: (0..widths.scalars).map(|_| Signal::default()).collect(),
             emit_step_enabled: Signal::default(),
             emit_model_enabled: Signal::default(),
@@ -154,6 +164,9 @@ impl RunControl {
             alu_entry: Wide::new(widths.index),
             bank: Signal::default(),
             bank_free: Signal::default(),
+            stepping: Signal::default(),
+            time_left: Wide::new(REGISTER_BITS),
+            no_time_left: Signal::default(),
             busy: Signal::default(),
             done: Signal::default(),
             saturated: Signal::default(),
@@ -184,6 +197,7 @@ impl RunControl {
             emits: Flag::new(),
             enters_ready: Signal::default(),
             stays_ready: Signal::default(),
+            ends: Signal::default(),
             ends_next: Signal::default(),
             low: Register::new(REGISTER_BITS),
             low_is_full: Flag::new(),
@@ -240,6 +254,10 @@ impl Logic for RunControl {
         self.clipped.reset.next = self.reset.val();
 
         self.bank.next = self.data_bank.q.val();
+        self.stepping.next = self.state.q.val() == self.step.val();
+        self.time_left.next = self.timer.q.val();
+        self.no_time_left.next = self.time_is_up.q.val();
+        self.ends.next = self.time_is_up.q.val() || self.tile_ends.val();
         self.done.next = self.finished.q.val() && !self.asked.q.val();
         self.saturated.next = self.clipped.q.val() && !self.asked.q.val();
         self.cycles_low.next = self.low.q.val();
@@ -310,7 +328,7 @@ impl Logic for RunControl {
         }
         if self.state.q.val() == self.step.val() {
             self.timer.d.next = self.timer.q.val() - self.one.val();
-            if self.time_is_up.q.val() {
+            if self.ends.val() {
                 self.bank_free.next = true;
                 self.data_bank.d.next = !self.data_bank.q.val();
                 self.steps_left.d.next = self.steps_left.q.val() - self.one.val();
@@ -345,8 +363,9 @@ impl Logic for RunControl {
             || (self.state.q.val() == self.wait_model.val() && self.model_done.val());
         self.stays_ready.next =
             self.state.q.val() == self.ready.val() && !self.none_left.q.val() && !self.bank_full.val();
-        self.ends_next.next =
-            self.state.q.val() == self.step.val() && !self.time_is_up.q.val() && self.time_runs_out.q.val();
+        self.ends_next.next = self.state.q.val() == self.step.val()
+            && !self.ends.val()
+            && (self.time_runs_out.q.val() || self.tile_ends_next.val());
         self.starts.d.next = self.enters_ready.val() || self.stays_ready.val() || self.ends_next.val();
         self.wants.next = (self.enters_ready.val() && !self.none_left.q.val())
             || self.stays_ready.val()

@@ -84,6 +84,8 @@ pub(crate) struct ScalarStream {
     pub(crate) program_data: Wide<In>,
     pub(crate) start: Signal<In, Bit>,
     pub(crate) may_start: Signal<In, Bit>,
+    /// No beat after this cycle: a reset, or a tile ends.
+    pub(crate) stop: Signal<In, Bit>,
     pub(crate) entry: Wide<In>,
     pub(crate) bank: Signal<In, Bit>,
     pub(crate) beat: AluBeat<Out>,
@@ -120,6 +122,7 @@ impl ScalarStream {
             program_data: Wide::new(CHUNK_BITS),
             start: Signal::default(),
             may_start: Signal::default(),
+            stop: Signal::default(),
             entry: Wide::new(widths.index),
             bank: Signal::default(),
             beat: AluBeat::new(&beat),
@@ -159,6 +162,7 @@ impl ScalarStream {
             decode.loops = ends.q;
             decode.reduce = work.q.reduce;
             decode.write = work.q.write;
+            loops.reset = stop;
             loops.step = pacer.issue;
             loops.fresh = pacer.fresh;
             pacer.hold = never;

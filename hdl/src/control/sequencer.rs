@@ -13,12 +13,12 @@ use crate::control::root_stream::RootStream;
 use crate::control::run::RunControl;
 use crate::control::scalar_stream::{ScalarRegister, ScalarStream};
 use crate::control::streams::{AluStream, MoveStream};
-use crate::control::tile_steps::{BatchGoesOn, TileCounter, TileRegister};
+use crate::control::tile_steps::{BatchGoesOn, TileCounter, TileEnd, TileRegister};
 use crate::rtl::register::{Flag, Register, Stage};
 use crate::rtl::signal::{Number, Wide};
 use crate::rtl::wiring::{Wiring, structural, wires};
 use arch::Machine;
-use arch::registers::ADDRESS_BITS;
+use arch::registers::{ADDRESS_BITS, TILE_END, TILES};
 use rust_hdl::prelude::*;
 
 /// Bit of an entry register that enables it.
@@ -76,6 +76,10 @@ pub(crate) struct Sequencer {
     /// What is read of that register where there is none.
     no_tiles: Vec<Number>,
     tile_counters: Vec<TileCounter>,
+    /// When tiles end that are not the last ones, and what says it.
+    tile_end_registers: Vec<TileRegister>,
+    tile_ends: Vec<TileEnd>,
+    never: Vec<Number>,
     goes_on: Vec<BatchGoesOn>,
     leaves_next: Vec<Flag>,
     parts_next: Vec<Stage<PartBeat<In>, PartBeat<Out>>>,
@@ -166,9 +170,12 @@ impl Sequencer {
             registers: ControlRegisters::new(machine, widths),
             halting: HaltControl::new(),
             run: RunControl::new(widths),
-            tile_registers: tiles.clone().map(|_| TileRegister::new(widths)).collect(),
+            tile_registers: tiles.clone().map(|_| TileRegister::new(TILES, widths)).collect(),
             no_tiles: (widths.gradients..1).map(|_| Number::new(0, CHUNK_BITS)).collect(),
             tile_counters: tiles.clone().map(|_| TileCounter::new()).collect(),
+            tile_end_registers: tiles.clone().map(|_| TileRegister::new(TILE_END, widths)).collect(),
+            tile_ends: tiles.clone().map(|_| TileEnd::new()).collect(),
+            never: (widths.gradients..1).map(|_| Number::new(0, 1)).collect(),
             goes_on: exchanges.clone().map(|_| BatchGoesOn::new()).collect(),
             leaves_next: exchanges.clone().map(|_| Flag::new()).collect(),
             parts_next: exchanges.map(|_| Stage::new(PartBeat::new(&parked), PartBeat::new(&parked))).collect(),
@@ -219,6 +226,11 @@ impl Sequencer {
 
     /// Register and stream of the scalar unit, and the register behind them.
     fn wire_scalar(&mut self, wiring: &mut Wiring, s: usize) {
+        if self.tile_ends.is_empty() {
+            wires!(self, wiring; scalar_streams[s].stop = halting.halt;);
+        } else {
+            wires!(self, wiring; scalar_streams[s].stop = tile_ends[0].stop;);
+        }
         wires!(self, wiring;
             scalar_registers[s].clock = clock;
             scalar_registers[s].reset = reset;
@@ -423,7 +435,15 @@ impl Sequencer {
             global_root = global_root_next.q;
         );
         for t in 0..self.no_tiles.len() {
-            wires!(self, wiring; registers.tiles = no_tiles[t];);
+            wires!(self, wiring;
+                registers.tiles = no_tiles[t];
+                registers.tile_end = no_tiles[t];
+                run.tile_ends_next = never[t];
+                run.tile_ends = never[t];
+                alu_stream.stop = halting.halt;
+                root_stream.stop = halting.halt;
+                move_stream.stop = halting.halt;
+            );
         }
         for t in 0..self.tile_counters.len() {
             wires!(self, wiring;
@@ -431,13 +451,31 @@ impl Sequencer {
                 tile_counters[t].reset = halting.halt;
                 tile_counters[t].started = run.started;
                 tile_counters[t].stepped = run.bank_free;
-                tile_counters[t].tiles = tile_registers[t].tiles;
+                tile_counters[t].tiles = tile_registers[t].value;
                 tile_registers[t].clock = clock;
                 tile_registers[t].reset = reset;
                 tile_registers[t].write = control_write;
                 tile_registers[t].address = control_address;
                 tile_registers[t].data = control_data;
-                registers.tiles = tile_registers[t].tiles;
+                registers.tiles = tile_registers[t].value;
+                tile_end_registers[t].clock = clock;
+                tile_end_registers[t].reset = reset;
+                tile_end_registers[t].write = control_write;
+                tile_end_registers[t].address = control_address;
+                tile_end_registers[t].data = control_data;
+                registers.tile_end = tile_end_registers[t].value;
+                tile_ends[t].clock = clock;
+                tile_ends[t].reset = halting.halt;
+                tile_ends[t].stepping = run.stepping;
+                tile_ends[t].time_left = run.time_left;
+                tile_ends[t].no_time_left = run.no_time_left;
+                tile_ends[t].last = tile_counters[t].flags.last;
+                tile_ends[t].at = tile_end_registers[t].value;
+                run.tile_ends_next = tile_ends[t].ends_next;
+                run.tile_ends = tile_ends[t].ends;
+                alu_stream.stop = tile_ends[t].stop;
+                root_stream.stop = tile_ends[t].stop;
+                move_stream.stop = tile_ends[t].stop;
             );
             if self.goes_on.is_empty() {
                 wires!(self, wiring; alu_stream.tile[t] = tile_counters[t].flags;);

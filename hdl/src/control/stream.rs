@@ -304,7 +304,7 @@ macro_rules! wire_pacer {
             microcode.read_index = pacer.read_index;
             microcode.load = pacer.load;
             pacer.clock = clock;
-            pacer.reset = reset;
+            pacer.reset = stop;
             pacer.start = start;
             pacer.may_start = may_start;
             pacer.entry = entry;
@@ -336,7 +336,6 @@ macro_rules! wire_loops {
     (of $self:ident, $wiring:ident, $loading:ident) => {
         crate::rtl::wiring::wires!($self, $wiring;
             loops.clock = clock;
-            loops.reset = reset;
             loops.load = $loading.load;
             loops.count0 = microcode.pacing.count0;
             loops.next_count0 = microcode.ahead.count0;

@@ -141,6 +141,8 @@ pub(crate) struct AluStream {
     pub(crate) program_data: Wide<In>,
     pub(crate) start: Signal<In, Bit>,
     pub(crate) may_start: Signal<In, Bit>,
+    /// No beat after this cycle: a reset, or a tile ends.
+    pub(crate) stop: Signal<In, Bit>,
     pub(crate) entry: Wide<In>,
     pub(crate) bank: Signal<In, Bit>,
     /// One if there are gradient pads.
@@ -196,6 +198,7 @@ impl AluStream {
             program_data: Wide::new(CHUNK_BITS),
             start: Signal::default(),
             may_start: Signal::default(),
+            stop: Signal::default(),
             entry: Wide::new(widths.index),
             bank: Signal::default(),
             tile: tiles.clone().map(|_| TileFlags::new(&beat)).collect(),
@@ -251,6 +254,7 @@ impl AluStream {
             decode.loops = ends.q;
             decode.reduce = work.q.reduce;
             decode.write = work.q.write;
+            loops.reset = stop;
             loops.step = pacer.issue;
             loops.fresh = pacer.fresh;
             emission.emit = microcode.pacing.emit;
@@ -382,6 +386,8 @@ pub(crate) struct MoveStream {
     pub(crate) program_data: Wide<In>,
     pub(crate) start: Signal<In, Bit>,
     pub(crate) may_start: Signal<In, Bit>,
+    /// No beat after this cycle: a reset, or a tile ends.
+    pub(crate) stop: Signal<In, Bit>,
     pub(crate) entry: Wide<In>,
     /// One if there are gradient pads.
     pub(crate) last_tile: Vec<Signal<In, Bit>>,
@@ -426,6 +432,7 @@ impl MoveStream {
             program_data: Wide::new(CHUNK_BITS),
             start: Signal::default(),
             may_start: Signal::default(),
+            stop: Signal::default(),
             entry: Wide::new(widths.index),
             last_tile: tiles.clone().map(|_| Signal::default()).collect(),
             beat: MoveBeat::new(&|_| bits),
@@ -466,6 +473,7 @@ impl MoveStream {
         wire_mask!(self, wiring);
         wire_destination!(self, wiring);
         wires!(self, wiring;
+            loops.reset = stop;
             loops.step = pacer.issue;
             loops.fresh = pacer.fresh;
             decode.issue = advance.q.step;

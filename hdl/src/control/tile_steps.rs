@@ -1,16 +1,17 @@
 //! Tiles of a batch: which one a step is, and what that means for a beat. Only grids with gradient pads have these blocks.
 //!
 //!     tile_register, run ──started, step done──▶ tile_counter ──first, last──▶ streams: tile_gate, late_gate ──▶ beats
+//!     tile_register, run ──time left──▶ tile_end ──▶ streams, run: a tile ends before what counts in the last one only
 
 use crate::beats::{CHUNK_BITS, TileFlags, Widths};
 use crate::control::registers::Setting;
 use crate::rtl::register::{Flag, Register};
 use crate::rtl::signal::{Number, Wide};
 use crate::rtl::wiring::comment;
-use arch::registers::{ADDRESS_BITS, TILES};
+use arch::registers::ADDRESS_BITS;
 use rust_hdl::prelude::*;
 
-/// The register that says how many tiles a batch has.
+/// A register that only batches in tiles have: how many there are, or when one ends.
 #[derive(LogicBlock)]
 pub(crate) struct TileRegister {
     pub(crate) clock: Signal<In, Clock>,
@@ -18,24 +19,24 @@ pub(crate) struct TileRegister {
     pub(crate) write: Signal<In, Bit>,
     pub(crate) address: Wide<In>,
     pub(crate) data: Wide<In>,
-    pub(crate) tiles: Wide<Out>,
+    pub(crate) value: Wide<Out>,
     held: Setting,
     at: Number,
     zero: Number,
 }
 
 impl TileRegister {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let fixed = widths.fixed.as_ref().and_then(|fixed| fixed.register(TILES));
+    pub(crate) fn new(number: u32, widths: &Widths) -> Self {
+        let fixed = widths.fixed.as_ref().and_then(|fixed| fixed.register(number));
         TileRegister {
             clock: Signal::default(),
             reset: Signal::default(),
             write: Signal::default(),
             address: Wide::new(ADDRESS_BITS),
             data: Wide::new(CHUNK_BITS),
-            tiles: Wide::new(CHUNK_BITS),
+            value: Wide::new(CHUNK_BITS),
             held: Setting::new(fixed),
-            at: Number::new(TILES, ADDRESS_BITS),
+            at: Number::new(number, ADDRESS_BITS),
             zero: Number::new(0, CHUNK_BITS),
         }
     }
@@ -44,9 +45,9 @@ impl TileRegister {
 impl Logic for TileRegister {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!("tile_register: how many tiles a batch has.");
+        comment!("tile_register: how many tiles a batch has, or when one ends.");
         clock!(self, clock, held);
-        self.tiles.next = self.held.q.val();
+        self.value.next = self.held.q.val();
         self.held.d.next = self.held.q.val();
         if self.write.val() && self.address.val() == self.at.val() {
             self.held.d.next = self.data.val();
@@ -119,6 +120,73 @@ impl Logic for TileCounter {
             self.first.d.next = true;
             self.last.d.next = self.tiles.val() < self.two.val();
         }
+    }
+}
+
+/// Where a tile ends that is not the last one of its batch, if that is before the end of the step: the streams stop, and all is as at the
+/// end of a step.
+#[derive(LogicBlock)]
+pub(crate) struct TileEnd {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    /// A step is computed.
+    pub(crate) stepping: Signal<In, Bit>,
+    /// For so many cycles more.
+    pub(crate) time_left: Wide<In>,
+    /// Those are none.
+    pub(crate) no_time_left: Signal<In, Bit>,
+    /// The step is the last tile of its batch.
+    pub(crate) last: Signal<In, Bit>,
+    /// How many are left when the tile ends, and three more.
+    pub(crate) at: Wide<In>,
+    /// Streams are idle from the next cycle on: the tile ends in two cycles, or there is a reset.
+    pub(crate) stop: Signal<Out, Bit>,
+    /// It ends in the next cycle.
+    pub(crate) ends_next: Signal<Out, Bit>,
+    /// It ends in this one.
+    pub(crate) ends: Signal<Out, Bit>,
+    in_two: Flag,
+    in_one: Flag,
+    now: Flag,
+}
+
+impl TileEnd {
+    pub(crate) fn new() -> Self {
+        TileEnd {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            stepping: Signal::default(),
+            time_left: Wide::new(CHUNK_BITS),
+            no_time_left: Signal::default(),
+            last: Signal::default(),
+            at: Wide::new(CHUNK_BITS),
+            stop: Signal::default(),
+            ends_next: Signal::default(),
+            ends: Signal::default(),
+            in_two: Flag::new(),
+            in_one: Flag::new(),
+            now: Flag::new(),
+        }
+    }
+}
+
+impl Logic for TileEnd {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("tile_end: a tile that is not the last one ends before what counts in the last one only.");
+        clock!(self, clock, in_two, in_one, now);
+        self.in_two.reset.next = self.reset.val();
+        self.in_one.reset.next = self.reset.val();
+        self.now.reset.next = self.reset.val();
+        self.in_two.d.next = self.stepping.val()
+            && !self.last.val()
+            && !self.no_time_left.val()
+            && self.time_left.val() == self.at.val();
+        self.in_one.d.next = self.in_two.q.val();
+        self.now.d.next = self.in_one.q.val();
+        self.stop.next = self.reset.val() || self.in_two.q.val();
+        self.ends_next.next = self.in_one.q.val();
+        self.ends.next = self.now.q.val();
     }
 }
 
@@ -269,6 +337,25 @@ mod tests {
             shown.push((block.flags.first.val(), block.flags.last.val()));
         }
         assert_eq!(shown, [(true, false), (false, false), (false, true), (true, false), (false, false)]);
+    }
+
+    /// A step of ten cycles, whose last four only the last tile has: another ends with four left, and streams stop two cycles before.
+    #[test]
+    fn a_tile_ends_before_the_last_one() {
+        for (last, at, expected) in [(false, 7, vec![6, 5, 4]), (true, 7, vec![]), (false, 0, vec![])] {
+            let mut block = TileEnd::new();
+            block.connect_all();
+            (block.last.next, block.at.next, block.stepping.next) = (last, at, true);
+            let mut shown = [Vec::new(), Vec::new(), Vec::new()];
+            for left in (0..10).rev() {
+                (block.time_left.next, block.no_time_left.next) = (left, left == 0);
+                settled(&mut block);
+                let now = [block.stop.val(), block.ends_next.val(), block.ends.val()];
+                shown.iter_mut().zip(now).filter(|(_, now)| *now).for_each(|(cycles, _)| cycles.push(left));
+                clocked(&mut block, |b| &mut b.clock);
+            }
+            assert_eq!(shown.concat(), expected, "{last} {at}");
+        }
     }
 
     #[test]

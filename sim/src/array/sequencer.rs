@@ -68,6 +68,8 @@ pub(super) struct Sequencer {
     /// Tiles left of the batch, this one included; 0 counts as 1.
     tiles_left: u32,
     first_tile: bool,
+    /// The tile, which is not the last one, ends in two cycles, in one, in this one.
+    tile_ends: [bool; 3],
     /// The next run goes on with a batch.
     goes_on: bool,
     credits: u32,
@@ -100,6 +102,7 @@ impl Sequencer {
             bank: 0,
             tiles_left: 0,
             first_tile: true,
+            tile_ends: [false; 3],
             goes_on: false,
             credits: machine.output_fifo(),
             cycles: 0,
@@ -120,19 +123,24 @@ impl Sequencer {
 
     /// As a reset, but registers stay.
     pub(super) fn halt(&mut self) {
-        self.alu.current = None;
-        self.root.current = None;
-        self.moves.current = None;
+        self.stop_streams();
         self.load.current = None;
-        self.scalar.current = None;
         self.state = RunState::Idle;
         self.asked = None;
         self.goes_on = false;
+        self.tile_ends = [false; 3];
         self.load_state = LoadState::Idle;
         self.credits = self.machine.output_fifo();
         self.cycles = 0;
         self.done = false;
         self.full = [false; 2];
+    }
+
+    fn stop_streams(&mut self) {
+        self.alu.current = None;
+        self.root.current = None;
+        self.moves.current = None;
+        self.scalar.current = None;
     }
 
     pub(super) fn idle(&self) -> bool {
@@ -180,7 +188,7 @@ impl Sequencer {
         let exists = match number {
             registers::CYCLES_LOW | registers::CYCLES_HIGH => false,
             registers::STEPS..=registers::ENTRY_LOAD_MODEL => true,
-            registers::TILES => self.machine.gradient_depth() > 0,
+            registers::TILES | registers::TILE_END => self.machine.gradient_depth() > 0,
             registers::ENTRY_STEP_SCALAR => self.machine.scalar(),
             _ => false,
         };
@@ -306,6 +314,9 @@ impl Sequencer {
         let model_done = self.model_done || !self.enabled(registers::ENTRY_LOAD_MODEL);
         let full = [self.bank_full(0), self.bank_full(1)];
         let loader_full = self.full;
+        let [stops, next, tile_ends] = self.tile_ends;
+        let left_out = self.state == RunState::Step && !self.is_last_tile() && self.timer != 0;
+        self.tile_ends = [left_out && self.timer == self.register(registers::TILE_END), stops, next];
 
         beats.alu = self.alu.cycle(|i| !i.emit || credits > 0);
         beats.root = self.root.cycle(|_| true);
@@ -316,6 +327,10 @@ impl Sequencer {
         }
         if popped {
             self.credits += 1;
+        }
+
+        if stops {
+            self.stop_streams();
         }
 
         let mut freed = None;
@@ -342,7 +357,7 @@ impl Sequencer {
                 }
             }
             RunState::Step => {
-                if self.timer == 0 {
+                if self.timer == 0 || tile_ends {
                     freed = Some(self.bank);
                     let last = self.steps_left == 1;
                     self.bank = 1 - self.bank;

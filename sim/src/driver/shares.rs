@@ -1,15 +1,17 @@
-//! Some tiles of a batch: a grid's share, and the last tile, which ends the batch with the sums of all grids.
+//! Some tiles of a batch: a grid's share, and what ends the batch with the sums of all grids.
 //!
-//!     grid 0    tiles 0, 1, 2 ──▶ sums ─┐                      ┌─▶ totals ──▶ tile 6 ──▶ weights
-//!     grid 1    tiles 3, 4, 5 ──▶ sums ─┴─▶ added modulo 2^A ──┴─▶ totals ──▶ tile 6 ──▶ the same weights
+//!     grid 0    tiles 0, 1, 2 ──▶ sums ─┐                      ┌─▶ totals ──▶ conclusion ──▶ weights
+//!     grid 1    tiles 3, 4, 5 ──▶ sums ─┴─▶ added modulo 2^A ──┴─▶ totals ──▶ conclusion ──▶ the same weights
 //!
-//! Every grid does the last tile itself: what follows from the sums is computed in a step that also takes samples (docs/machine.md, section 8).
+//! The conclusion is a step without samples, which every grid does (docs/machine.md, section 8). Where a program has none, the last tile takes its
+//! place, which is in no share then.
 //! The grid that has tile 0 begins the batch, with the starts of its sums; in the others nothing may start.
 //!
 //! Sums take the streams of a grid that hands them out (section 10). Of a simulated array without that way they are taken as they are.
 
 use super::{Beats, Driver, Outcome, Run, Stuck, Words, exchange, start};
 use crate::grid::Grid;
+use arch::Image;
 use arch::image::sums::{self, Exchange};
 use arch::registers::{self, ENTRY_EMIT_MODEL, ENTRY_ENABLE, ENTRY_LOAD_MODEL, TILES};
 use std::ops::Range;
@@ -34,8 +36,32 @@ pub(super) struct Way {
     starts: bool,
 }
 
+/// A step that ends batches.
+pub(super) struct Conclusion {
+    image: Image,
+    /// It is behind the program in the grid.
+    pub(super) loaded: bool,
+}
+
 impl<G: Grid> Driver<G> {
-    /// The tiles of a batch before its last one, and what they sum up to.
+    /// What ends the batches that are divided, from now on; `None`: the last tile.
+    ///
+    /// # Panics
+    /// When it was made for another machine.
+    pub fn conclude_by(&mut self, conclusion: Option<Image>) {
+        assert!(
+            conclusion.iter().all(|image| image.machine == self.image.machine),
+            "the conclusion is for another machine"
+        );
+        self.conclusion = conclusion.map(|image| Conclusion { image, loaded: false });
+    }
+
+    /// Tiles of a batch that are divided.
+    pub fn divided_tiles(&self) -> u32 {
+        self.image.tiles - u32::from(self.conclusion.is_none())
+    }
+
+    /// Some of the tiles of a batch that are divided, and what they sum up to.
     ///
     /// # Errors
     /// As [`Driver::run`].
@@ -50,8 +76,8 @@ impl<G: Grid> Driver<G> {
             let outcome = if share.load_model.is_some() { self.run(run)? } else { Outcome::default() };
             return Ok((vec![0; self.sums()], outcome));
         }
-        // As many tiles as there are never end before the last one.
-        let left = self.image.tiles;
+        // None of them ends the batch.
+        let left = self.image.tiles + 1;
         let Some(way) = &mut self.way else {
             if share.tiles.start > 0 {
                 let zeros = vec![0; self.sums()];
@@ -70,7 +96,7 @@ impl<G: Grid> Driver<G> {
         Ok((sums, outcome))
     }
 
-    /// The last tile of a batch, which has these sums without it.
+    /// End a batch that has these sums, which is not about the tiles of `share`.
     ///
     /// # Errors
     /// As [`Driver::run`].
@@ -79,15 +105,23 @@ impl<G: Grid> Driver<G> {
     /// As [`Driver::share`].
     pub fn conclude_with(&mut self, totals: &[i128], share: &Share<'_>) -> Result<Outcome, Stuck> {
         self.open_way()?;
+        let mut share = Share { tiles: self.image.tiles - 1..self.image.tiles, ..share.clone() };
+        // Totals come where weights would.
+        if self.way.is_some() && share.load_model.is_some() {
+            self.run(Run { load_model: share.load_model.take(), steps: &[], emit_model: false })?;
+        }
         if self.way.is_none() {
             self.array().go_on_with(totals);
-            return self.run_tiles(share, 1, None);
         }
-        // Totals come where weights would.
-        if share.load_model.is_some() {
-            self.run(Run { load_model: share.load_model, steps: &[], emit_model: false })?;
+        let step = self.conclusion.as_ref().map(|conclusion| conclusion.image.behind(&self.image));
+        let Some([programs, step]) = step else { return self.run_tiles(&share, 1, Some(totals)) };
+        if !std::mem::replace(&mut self.conclusion.as_mut().expect("there is one").loaded, true) {
+            self.write(programs);
         }
-        self.run_tiles(&Share { load_model: None, ..share.clone() }, 1, Some(totals))
+        self.write(step);
+        let outcome = self.run_tiles(&share, 1, Some(totals));
+        self.write(self.image.step_writes());
+        outcome
     }
 
     /// How many sums leave.
@@ -132,7 +166,9 @@ impl<G: Grid> Driver<G> {
         self.check()?;
         let (image, patience) = (&self.image, self.patience());
         let mut beats = Beats::new(image, &Run { load_model: share.load_model, steps: &[], emit_model: false });
-        if image.entries.step_load.is_some() {
+        // A conclusion takes no samples.
+        let takes = totals.is_none() || self.conclusion.is_none();
+        if image.entries.step_load.is_some() && takes {
             let of_tile = image.step_in.len() / image.tiles as usize;
             let tiles = share.tiles.start as usize * of_tile..share.tiles.end as usize * of_tile;
             beats.phases.push((&image.step_in[tiles], share.batch));

@@ -116,7 +116,17 @@ impl<G: Grid> Device<G> {
         self.driver.image()
     }
 
-    /// Some of the tiles of a batch before its last one, and their sums.
+    /// What ends batches that are divided; `None`: their last tile.
+    pub(super) fn conclude_by(&mut self, conclusion: Option<Image>) {
+        self.driver.conclude_by(conclusion);
+    }
+
+    /// Tiles of a batch that are divided.
+    pub(super) fn divided_tiles(&self) -> u32 {
+        self.driver.divided_tiles()
+    }
+
+    /// Some of the tiles of a batch that are divided, and their sums.
     pub(super) fn share(&mut self, batch: &Step, tiles: Range<u32>) -> Result<(Vec<i128>, Outcome), Stuck> {
         let batch = self.pack(batch);
         self.stale |= self.driver.take_over();
@@ -126,13 +136,13 @@ impl<G: Grid> Device<G> {
         Ok(shared)
     }
 
-    /// The last tile of a batch that has these sums without it; the weights are taken from the grid if they are `wanted`.
+    /// The end of a batch that has these sums; the weights are taken from the grid if they are `wanted`.
     pub(super) fn conclude(&mut self, batch: &Step, totals: &[i128], wanted: bool) -> Result<Outcome, Stuck> {
         let batch = self.pack(batch);
-        let tiles = self.driver.image().tiles - 1..self.driver.image().tiles;
         let emit_model = wanted && self.emits_model();
         let load_model = self.stale.then_some(&self.model);
-        let outcome = self.driver.conclude_with(totals, &Share { load_model, batch: &batch, tiles, emit_model })?;
+        let share = Share { load_model, batch: &batch, tiles: 0..0, emit_model };
+        let outcome = self.driver.conclude_with(totals, &share)?;
         self.stale = false;
         if emit_model {
             self.keep(&outcome.model);

@@ -55,7 +55,7 @@ fn overwrite(grid: &mut impl Grid) {
             grid.control_write(region.base() + word, 0x5555_5555 ^ word);
         }
     }
-    for register in registers::STEP_LENGTH..=registers::ENTRY_STEP_SCALAR {
+    for register in registers::STEP_LENGTH..=registers::TILE_END {
         grid.control_write(register, 3);
     }
 }

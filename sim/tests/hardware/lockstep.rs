@@ -28,6 +28,7 @@ fn run(grid: &mut Lockstep<Array, impl Grid>, machine: &Machine, generator: &mut
     if tiled {
         // The last batch of a run may be cut off.
         grid.control_write(registers::TILES, generator.random.below(4));
+        grid.control_write(registers::TILE_END, programs.tile_end);
     }
     grid.control_write(registers::STEPS, steps as u32);
     grid.control_write(registers::STEP_LENGTH, programs.step_length as u32);

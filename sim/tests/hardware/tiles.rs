@@ -81,6 +81,24 @@ fn batches_in_tiles_give_the_same_words() {
     assert!(elsewhere >= 40, "{elsewhere} climbs with other placements");
 }
 
+/// The digits network in batches of 256: a batch takes its tiles, and one update.
+#[test]
+fn tiles_leave_the_update_out() {
+    let set = [("l1", 65), ("l2", 25), ("l3", 10)];
+    let spec = MachineSpec { stream_words: Some(16), ..spec(8, 8, 512) };
+    let climb = climb(&program("backpropagation.t", &set), 256, Reduction::Mean, &[], &spec).unwrap();
+    let image = climb.image();
+    let (tiles, tile, step) = (f64::from(image.tiles), f64::from(image.tile_length), f64::from(image.step_length));
+    let cycles = sim::pace::cycles_per_step(image, || Array::without_words(&image.machine)).unwrap();
+    println!("{tiles} tiles of {tile} cycles, {} of update: {cycles} cycles", step - tile);
+    assert!(tiles > 1.0 && tile < step, "{tiles} tiles of {tile} cycles");
+    let load: u64 = image.step_in.iter().map(arch::image::Feed::beats).sum::<u64>() / u64::from(image.tiles);
+    let longer = |length: f64| length.max(load as f64);
+    // Loading hides behind computing, but for what a run of cycles in front of a tile may take where both are equally long.
+    let expected = (tiles - 1.0) * longer(tile) + longer(step);
+    assert!((cycles - expected).abs() <= 2.0 * tiles, "{cycles} cycles, expected {expected}");
+}
+
 /// Large batches on 8 x 8 PEs: cycles per sample in the steady state, as a whole and with less and less room for samples.
 #[test]
 fn tiles_cost_little() {

@@ -144,7 +144,7 @@ pub(crate) fn signature(case: &Case) -> Signature {
 /// Arrays that share the tiles of a batch, more of them than there are tiles among them: the weights of fixed point, on every rank.
 #[test]
 fn arrays_share_batches() {
-    let (mut trained, mut through_trees, mut idle) = (0, 0, 0);
+    let (mut trained, mut through_trees, mut idle, mut concluded) = (0, 0, 0, 0);
     for number in 0..16 {
         let count = [2, 24, 6, 5][number as usize % 4];
         let Some(case) = case(&tape::random(22, number, 40 + (number * 7 % 140) as usize), count, Reduction::Mean)
@@ -163,16 +163,17 @@ fn arrays_share_batches() {
             let Ok(compiled) = compile_divided(&case.fixed, &grid(2, 3, 16), ranks) else {
                 continue;
             };
-            let image = compiled.image;
+            let (image, conclusion) = (compiled.image, compiled.conclusion);
+            concluded += usize::from(conclusion.is_some());
             assert!(image.tiles > 1);
             let parks = |tiles: &arch::isa::Tiles| matches!(tiles, arch::isa::Tiles::Park(_));
             through_trees += usize::from(image.alu.iter().any(|i| i.tree && parks(&i.tiles)));
-            idle += usize::from(image.tiles - 1 < ranks);
+            idle += usize::from(image.tiles - u32::from(conclusion.is_none()) < ranks);
             let one = |rank| {
                 let device =
                     Device::new(Array::new(&image.machine), image.clone(), &signature, Vec::new(), Stalls::none());
                 let words = Box::new(DividedWords::new(&case.shares, &signature));
-                let checked = Checked::new(Box::new(DividedDevice::new(device)), words, "fixed");
+                let checked = Checked::new(Box::new(DividedDevice::new(device, conclusion.clone())), words, "fixed");
                 let mut engine = Ranked::new(Box::new(checked), Rc::new(rank));
                 engine.load(&start);
                 let run = engine.run(&steps).unwrap();
@@ -194,7 +195,7 @@ fn arrays_share_batches() {
         }
     }
     println!(
-        "{trained} trainings, {through_trees} with sums through trees, {idle} with ranks that have the last tile only"
+        "{trained} trainings, {through_trees} with sums through trees, {idle} with ranks that have no tile, {concluded} end without samples"
     );
-    assert!(trained >= 20 && idle >= 4, "{trained}, {through_trees}, {idle}");
+    assert!(trained >= 20 && idle >= 4 && concluded >= 10, "{trained}, {through_trees}, {idle}, {concluded}");
 }

@@ -10,7 +10,7 @@ use arch::Image;
 use arch::machine::MachineSpec;
 use arch::number::wrap;
 use compiler::canonical::Reduction;
-use compiler::search::compile_divided;
+use compiler::search::{Compiled, compile_divided};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
@@ -27,6 +27,7 @@ use sim::verilator::GridDevice;
 struct Trial {
     case: Case,
     image: Image,
+    conclusion: Option<Image>,
     start: Model,
     steps: Vec<Step>,
     expected: Model,
@@ -35,7 +36,7 @@ struct Trial {
 fn trial(number: u64, spec: &MachineSpec, machines: u32) -> Option<Trial> {
     let count = [4, 24, 6, 5][number as usize % 4];
     let case = case(&tape::random(31, number, 40 + (number * 7 % 140) as usize), count, Reduction::Mean)?;
-    let image = compile_divided(&case.fixed, spec, machines).ok()?.image;
+    let Compiled { image, conclusion, .. } = compile_divided(&case.fixed, spec, machines).ok()?;
     let signature = signature(&case);
     let batches = generator::steps(&case.samples, count as u32);
     let step: Step = signature.fields.iter().map(|field| batches[0][&field.name].clone()).collect();
@@ -45,12 +46,12 @@ fn trial(number: u64, spec: &MachineSpec, machines: u32) -> Option<Trial> {
     let mut words = Words::new(&case.fixed, &signature);
     words.load(&start);
     words.run(&steps).expect("words do not fail");
-    Some(Trial { image, start, steps, expected: words.model(), case })
+    Some(Trial { image, conclusion, start, steps, expected: words.model(), case })
 }
 
 /// Where shares of the tiles before the last one end, one list for each batch.
 fn splits(trial: &Trial, random: &mut ChaCha8Rng) -> Vec<Vec<u32>> {
-    let tiles = trial.image.tiles - 1;
+    let tiles = trial.image.tiles - u32::from(trial.conclusion.is_none());
     let grids = 1 + random.next_u32() as usize % 4;
     let mut split = || {
         let mut ends: Vec<u32> = (1..grids).map(|_| random.next_u32() % (tiles + 1)).collect();
@@ -75,7 +76,8 @@ fn train<G: Grid>(trial: &Trial, splits: &[Vec<u32>], mut new: impl FnMut() -> G
     let mut grids: Vec<_> = (0..splits[0].len() as u64)
         .map(|number| {
             let stalls = stalls.map_or_else(Stalls::none, |seed| Stalls::seeded(seed + number, 25, 25));
-            DividedDevice::new(Device::new(new(), trial.image.clone(), &signature, Vec::new(), stalls))
+            let device = Device::new(new(), trial.image.clone(), &signature, Vec::new(), stalls);
+            DividedDevice::new(device, trial.conclusion.clone())
         })
         .collect();
     let mut made = Made { sums: Vec::new(), cycles: Vec::new(), models: Vec::new() };

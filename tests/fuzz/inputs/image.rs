@@ -50,7 +50,7 @@ pub(crate) fn run(bytes: &[u8]) {
             }
         }
     }
-    for register in registers::STEP_LENGTH..=registers::ENTRY_STEP_SCALAR {
+    for register in registers::STEP_LENGTH..=registers::TILE_END {
         array.control_write(register, words.next().unwrap_or(registers::ENTRY_ENABLE | register));
     }
     for _ in 0..64 {

@@ -67,6 +67,13 @@ fn schedule(compiled: &Compiled, source: &str) -> String {
             "a batch is {} steps of {samples} samples: it does not fit the data pads as a whole\n",
             compiled.image.tiles
         ));
+        let (tile, step) = (compiled.image.tile_length, compiled.image.step_length);
+        if tile < step {
+            text.push_str(&format!(
+                "all but the last one end after {tile} cycles: the update takes the other {}\n",
+                step - tile
+            ));
+        }
     }
     text
 }

@@ -96,6 +96,8 @@ struct Schedule {
     alternatives: Vec<Other>,
     /// Schedule of one step: computing alone, as if all input were there and nothing had to leave.
     step_length: u32,
+    /// The same for a tile that is not the last one of its batch.
+    tile_length: u32,
     /// Steps of a batch.
     tiles: u32,
     /// In the order in which they start.
@@ -187,6 +189,7 @@ fn schedule(explained: &Explained) -> Schedule {
         placement: axes(&compiled.placement),
         alternatives: compiled.alternatives.iter().map(other).collect(),
         step_length: compiled.image.step_length,
+        tile_length: compiled.image.tile_length,
         tiles: compiled.image.tiles,
         instructions: compiled.steps.iter().map(instruction).collect(),
         timeline: timeline.clone(),

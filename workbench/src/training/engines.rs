@@ -450,12 +450,16 @@ impl<'a> EngineMaker<'a> {
     pub fn divided(&self, shares: &Shares, signature: &Signature) -> Box<dyn Divides> {
         let words = Box::new(DividedWords::new(shares, signature));
         let Some(images) = self.images else { return words };
-        let array = DividedDevice::new(self.device(Array::new(&images.machine), Which::Full, signature));
+        let conclusion = || images.full.as_ref().and_then(|compiled| compiled.conclusion.clone());
+        let array = self.device(Array::new(&images.machine), Which::Full, signature);
+        let array = DividedDevice::new(array, conclusion());
         let array = Box::new(Checked::new(Box::new(array), words, "fixed"));
         let lower: Box<dyn Divides> = if let Some(board) = self.board {
-            Box::new(DividedDevice::new(self.device_with(board.grid(), Which::Full, signature, Stalls::none())))
+            let device = self.device_with(board.grid(), Which::Full, signature, Stalls::none());
+            Box::new(DividedDevice::new(device, conclusion()))
         } else if let Some(simulator) = &self.simulator {
-            Box::new(DividedDevice::new(self.device(simulator.device(&images.machine), Which::Full, signature)))
+            let device = self.device(simulator.device(&images.machine), Which::Full, signature);
+            Box::new(DividedDevice::new(device, conclusion()))
         } else {
             return array;
         };

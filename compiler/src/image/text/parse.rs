@@ -1,6 +1,7 @@
 //! Text to an image.
 
 use super::{carried, reserved, routines};
+use crate::scheduled::text::tile;
 use crate::text::forms::{numbered, read_sum};
 use crate::text::known::LARGEST;
 use crate::text::nearest::nearest;
@@ -36,6 +37,7 @@ fn head(cursor: &mut Cursor) -> Read<Image> {
     cursor.expect(",")?;
     let tiles = cursor.integer()?;
     cursor.expect("tiles")?;
+    let tile_length = tile(cursor, step_length)?;
     cursor.line_end()?;
     Ok(Image {
         machine,
@@ -48,6 +50,7 @@ fn head(cursor: &mut Cursor) -> Read<Image> {
         tables: Vec::new(),
         entries: Entries::default(),
         step_length,
+        tile_length,
         model_in: Vec::new(),
         tiles,
         step_in: Vec::new(),

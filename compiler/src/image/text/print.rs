@@ -12,7 +12,9 @@ use arch::machine::MachineSpec;
 /// All of it.
 pub(super) fn image(image: &Image) -> String {
     let mut lines = vec!["image".to_owned(), machine(&image.machine)];
-    lines.push(format!("step {} cycles, {} tiles", image.step_length, image.tiles));
+    let tile =
+        if image.tile_length < image.step_length { format!(", tile {}", image.tile_length) } else { String::new() };
+    lines.push(format!("step {} cycles, {} tiles{tile}", image.step_length, image.tiles));
     let mut entries = image.entries;
     for ([first, second], entry) in routines(&mut entries) {
         lines.extend(entry.map(|entry| format!("entry {first} {second} %{entry}")));

@@ -1,23 +1,30 @@
-//! A rank with a grid: some tiles of each batch, and its last one, which ends it.
+//! A rank with a grid: some tiles of each batch, and what ends it.
 
 use super::{Divides, Shared, limbs, part};
 use crate::driver::{Outcome, Stuck};
 use crate::grid::Grid;
 use crate::train::device::Device;
 use crate::train::engine::{EngineError, Model, Run, Step};
+use arch::Image;
 use std::ops::Range;
 
 /// A grid that runs one image in two tiles or more.
 pub struct DividedDevice<G: Grid>(Device<G>);
 
 impl<G: Grid> DividedDevice<G> {
-    /// A device without predictions.
-    pub fn new(device: Device<G>) -> DividedDevice<G> {
+    /// A device without predictions, and what ends its batches instead of their last tiles.
+    pub fn new(mut device: Device<G>, conclusion: Option<Image>) -> DividedDevice<G> {
         assert!(device.image().tiles > 1, "a batch in one tile cannot be divided");
+        device.conclude_by(conclusion);
         DividedDevice(device)
     }
 
-    /// Some of the tiles of a batch before its last one: their sums, and what the run gave.
+    /// Tiles of a batch that are divided.
+    pub fn divided_tiles(&self) -> u32 {
+        self.0.divided_tiles()
+    }
+
+    /// Some of the tiles of a batch that are divided: their sums, and what the run gave.
     ///
     /// # Errors
     /// When it cannot go on.
@@ -42,7 +49,7 @@ impl<G: Grid> Divides for DividedDevice<G> {
 
     fn share(&mut self, batch: &Step, rank: usize, ranks: usize) -> Result<Shared, EngineError> {
         let image = self.0.image();
-        let (tiles, accumulator) = (image.tiles as usize - 1, image.machine.accumulator());
+        let (tiles, accumulator) = (self.divided_tiles() as usize, image.machine.accumulator());
         let own = part(tiles, rank, ranks);
         let (sums, Outcome { cycles, saturated, .. }) = self.tiles(batch, own.start as u32..own.end as u32)?;
         Ok(Shared { words: limbs::split(&sums, accumulator), cycles: Some(cycles), saturated })

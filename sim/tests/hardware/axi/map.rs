@@ -110,7 +110,8 @@ impl Map {
 
     fn write_grid(&mut self, number: u32, data: u32) -> bool {
         let writable = self.registers.get(&number).copied().unwrap_or(false);
-        let held = ![registers::CONTROL, registers::TILES, registers::ENTRY_STEP_SCALAR].contains(&number);
+        let held = ![registers::CONTROL, registers::TILES, registers::ENTRY_STEP_SCALAR, registers::TILE_END]
+            .contains(&number);
         if writable && held {
             self.values.insert(WINDOW + 4 * number, data);
         }

@@ -73,6 +73,7 @@ pub(crate) struct Programs {
     pub(crate) step_words: u64,
     pub(crate) model_words: u64,
     pub(crate) step_length: u64,
+    pub(crate) tile_end: u32,
 }
 
 pub(crate) struct Generator<'a> {
@@ -397,6 +398,10 @@ impl Generator<'_> {
         ];
         let step_length = times.into_iter().max().unwrap_or(0) + 1 + u64::from(self.random.below(30));
 
+        // A quotient that is still divided when the next tile begins one is not defined.
+        let ends = through != Through::Dividers && step_length > 4 && self.random.chance(60);
+        let tile_end = if ends { self.random.range(3, step_length as u32 - 1) } else { 0 };
+
         let emit_step = alu.len() as u32;
         alu.push(AluInstruction { end: true, ..self.dump(Pad::T1) });
         let emit_model = alu.len() as u32;
@@ -429,6 +434,7 @@ impl Generator<'_> {
             scalar,
             entries,
             step_length,
+            tile_end,
         }
     }
 
