@@ -294,6 +294,9 @@ element of its tensor, or absolute where that is smaller than 1; {most:g} would 
 |---|---|---|---|
 """
 
+# Where the part of the page begins that `scripts/onnx gradients` writes.
+OTHERS = "\n## Beside onnx-ad\n"
+
 
 def main():
     tool, number, page = sys.argv[1:]
@@ -307,9 +310,12 @@ def main():
         print("{}: {} samples, {} numbers, largest error {:.1e}".format(*row))
     if report.wrong:
         raise SystemExit("\n".join(["differs from PyTorch:", *report.wrong]))
+    with open(page) as file:
+        others = file.read().split(OTHERS)[1]
     with open(page, "w") as file:
         file.write(HEAD.format(version=torch.__version__.split("+")[0], most=MOST))
         file.writelines("| {} | {} | {:,} | {:.1e} |\n".format(*row) for row in report.rows)
+        file.write(OTHERS + others)
 
 
 main()

@@ -5,6 +5,7 @@
     onnx_cases.py pytorch FILE          the cases that PyTorch made
     onnx_cases.py models FILE           real models with inputs, and what onnxruntime makes of them
     onnx_cases.py example FILE          the classifier of digits in examples/
+    onnx_cases.py exported FILE MODEL.. models that packages exported, with the inputs that lie beside them as JSON, and what onnxruntime makes of them
 
 The file is a protocol buffer: field 1, a case: 1 name, 2 model, 3 inputs, 4 outputs (TensorProto, empty if not a tensor), 5 tolerances.
 """
@@ -150,8 +151,8 @@ def of_size(model, size):
     return small
 
 
-def write_models(path):
-    """One file of cases, judged to 1e-4."""
+def real_models():
+    """Networks that others trained or wrote, by name, each with an input."""
     import onnxruntime
     import qonnx
     from sklearn.datasets import load_iris
@@ -159,7 +160,6 @@ def write_models(path):
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
-    onnxruntime.set_default_logger_severity(3)
     data = os.path.join(os.path.dirname(qonnx.__file__), "data", "onnx")
     random = np.random.default_rng(1)
     model, images, _ = digits()
@@ -171,15 +171,15 @@ def write_models(path):
         "iris_two": (LogisticRegression(), (kinds > 0).astype(int)),
         "iris_regression": (make_pipeline(MinMaxScaler(), LinearRegression()), kinds),
     }
-    models = {"digits_mlp": (export(model, images[:1]), images[1400:1404])}
+    models = {"digits_mlp": (export(model, images[:1]), images[1400:1410])}
     for name, (fit, target) in fits.items():
-        models[name] = (export(fit.fit(flowers, target), flowers[:1]), flowers[::40])
+        models[name] = (export(fit.fit(flowers, target), flowers[:1]), flowers[::10])
     iris = onnx.load(os.path.join(os.path.dirname(onnxruntime.__file__), "datasets", "logreg_iris.onnx"))
     # Its probabilities as a tensor, not as dictionaries.
     zip_map = next(node for node in iris.graph.node if node.op_type == "ZipMap")
     iris.graph.output[1].CopyFrom(onnx.helper.make_tensor_value_info(zip_map.input[0], onnx.TensorProto.FLOAT, [None, 3]))
     iris.graph.node.remove(zip_map)
-    models["logreg_iris"] = (iris, flowers[60:63])
+    models["logreg_iris"] = (iris, flowers[::60, :2])
     mnist = onnx.load(f"{data}/mnist-conv/model.onnx")
     digit = numpy_helper.to_array(onnx.TensorProto.FromString(open(f"{data}/mnist-conv/test_data_set_0/input_0.pb", "rb").read()))
     models["mnist_cnn"] = (mnist, digit)
@@ -188,30 +188,56 @@ def write_models(path):
             super_resolution, name = onnx.load(file), f"espcn_{kind}_{os.path.basename(file)[:-5]}"
             models[name] = (super_resolution, random.random((1, 3, 8, 8), np.float32))
             models[f"{name}_8x8"] = (of_size(super_resolution, 8), random.random((1, 3, 8, 8), np.float32))
+    for name, (one, value) in models.items():
+        given = {data.name for data in one.graph.initializer}
+        inputs = [info for info in one.graph.input if info.name not in given]
+        del one.graph.input[:]
+        one.graph.input.extend(inputs)
+        shape = [dimension.dim_value for dimension in inputs[0].type.tensor_type.shape.dim]
+        value = np.asarray(value, np.float32)
+        if all(shape) and shape != list(value.shape):
+            value = random.random(shape, np.float32) if len(shape) == 4 else np.resize(value, shape)
+        models[name] = (one, value)
+    return models
+
+
+def reference(model, value):
+    """The outputs of a network with one input: onnxruntime's, or qonnx' where it has operators of that."""
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(3)
+    given = {model.graph.input[0].name: value}
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        return session.run(None, given)
+    except Exception:
+        from qonnx.core.modelwrapper import ModelWrapper
+        from qonnx.core.onnx_exec import execute_onnx
+        from qonnx.transformation.infer_shapes import InferShapes
+
+        result = execute_onnx(ModelWrapper(model).transform(InferShapes()), given)
+        return [result[info.name] for info in model.graph.output]
+
+
+def write_models(path):
+    """One file of cases, judged to 1e-4."""
+    models = real_models()
     with open(path, "wb") as file:
         for name, (one, value) in sorted(models.items()):
-            given = {data.name for data in one.graph.initializer}
-            inputs = [info for info in one.graph.input if info.name not in given]
-            shape = [dimension.dim_value for dimension in inputs[0].type.tensor_type.shape.dim]
-            value = np.asarray(value, np.float32)
-            if all(shape) and shape != list(value.shape):
-                value = random.random(shape, np.float32) if len(shape) == 4 else np.resize(value, shape)
-            try:
-                session = onnxruntime.InferenceSession(one.SerializeToString(), providers=["CPUExecutionProvider"])
-                wanted = session.run(None, {inputs[0].name: value})
-            except Exception:
-                from qonnx.core.modelwrapper import ModelWrapper
-                from qonnx.core.onnx_exec import execute_onnx
-
-                wrapper = ModelWrapper(one)
-                from qonnx.transformation.infer_shapes import InferShapes
-
-                result = execute_onnx(wrapper.transform(InferShapes()), {inputs[0].name: value})
-                wanted = [result[info.name] for info in one.graph.output]
-            del one.graph.input[:]
-            one.graph.input.extend(inputs)
-            file.write(case(name, one, [value], wanted, 1e-4, 1e-4))
+            file.write(case(name, one, [value], reference(one, value), 1e-4, 1e-4))
     print(f"{len(models)} models: {' '.join(sorted(models))}")
+
+
+def write_exported(path, models):
+    with open(path, "wb") as file:
+        for model in models:
+            # With the weights of a second file, where there is one.
+            one, name = onnx.load(model), os.path.basename(model)[:-5]
+            with open(f"{model[:-5]}.json") as given:
+                inputs = {key: np.asarray(value, np.float32) for key, value in json.load(given).items()}
+            [value] = [inputs[info.name] for info in one.graph.input]
+            file.write(case(name, one, [value], reference(one, value), 1e-4, 1e-5))
+    print(f"{len(models)} exported models")
 
 
 if __name__ == "__main__":
@@ -224,6 +250,8 @@ if __name__ == "__main__":
         write_pytorch(path)
     elif what == "models":
         write_models(path)
+    elif what == "exported":
+        write_exported(path, sys.argv[3:])
     elif what == "example":
         model, images, labels = digits()
         with open(path, "wb") as file:

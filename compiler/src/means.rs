@@ -15,6 +15,8 @@ pub enum Means {
     /// [`fixed::lower`](crate::fixed::lower)
     Quotients,
     /// [`placed`](crate::placed)
+    Carries,
+    /// [`placed`](crate::placed)
     Windows,
     /// [`placed`](crate::placed)
     Blocks,
@@ -42,12 +44,17 @@ struct Row {
 }
 
 /// All of them, in the order in which a program meets them.
-const ROWS: [Row; 11] = [
+const ROWS: [Row; 12] = [
     Row { means: Means::Digits, name: "digits", does: "a dimension that is counted in two digits becomes two" },
     Row {
         means: Means::Quotients,
         name: "quotients",
         does: "many quotients by few divisors are reciprocals and products",
+    },
+    Row {
+        means: Means::Carries,
+        name: "carries",
+        does: "what another operation reads at a sum of indices is carried into each PE from where it was computed",
     },
     Row {
         means: Means::Windows,

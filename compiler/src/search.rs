@@ -22,7 +22,7 @@ use crate::image::encode;
 use crate::image::refuse::{self, Refusal};
 use crate::means::{Means, Without};
 use crate::placed::place::{self, Placement};
-use crate::placed::{self, Axis, blocks, cost, doubles, pieces, tile, windows};
+use crate::placed::{self, Axis, blocks, carries, cost, doubles, pieces, tile, windows};
 use crate::scheduled::Words;
 use crate::{image, jobs, scheduled};
 use arch::image::Image;
@@ -272,12 +272,16 @@ fn in_tiles(program: &Program, limits: Limits<'_>, choice: Choice) -> Result<Fou
 /// Sizes of tiles below the largest that fits that are tried.
 const SMALLER_TILES: usize = 6;
 
-/// What placements are looked for of: the program as it is, with windows, and in blocks, what each becomes with tensors that are there twice, and what
+/// What placements are looked for of: the program as it is, with results that are carried, with windows, and in blocks, what each becomes with tensors that are there twice, and what
 /// each of these becomes when every index that can be cut at a multiple of the grid is.
 fn variants(program: &placed::Program, machine: &Machine, without: Without) -> Vec<placed::Program> {
     let mut variants = vec![pieces::without_unread(program)];
+    if without.uses(Means::Carries) {
+        variants.extend(carries::carried(&variants[0]));
+    }
     if without.uses(Means::Windows) {
-        variants.extend(windows::variants(&variants[0]));
+        let opened: Vec<placed::Program> = variants.iter().flat_map(windows::variants).collect();
+        variants.extend(opened);
     }
     if without.uses(Means::Blocks) {
         variants.extend(blocks::variants(&variants[0], machine));

@@ -1,6 +1,7 @@
 //! Reshard: one job for each round of a result over the columns of its rows ([`crate::placed::reshard`]).
 //!
 //!     AlongColumns { level: l }     loop l in 0..40, 16 columns     =>    l in 0..16;  l in 0..16, a word further;  l in 0..8, two further
+//!     Inside { level: l, rows }     20 words on 8 rows              =>    words 0, 8, 16 of row 0;  1, 9, 17 of row 1;  ...;  7, 15 of row 7
 
 use super::Program;
 use super::job::{Job, Sink, Walk};
@@ -37,6 +38,22 @@ fn rounds(job: Job, machine: &Machine) -> Vec<Job> {
                 part
             });
             all.collect()
+        }
+        Walk::Inside { level, axis, stride, low, high } => {
+            let (lanes, first) = (axis.lanes(machine), low / axis.lanes(machine));
+            let of_lane = |lane: u32| {
+                // The waves in which this lane has a word.
+                let from = low.saturating_sub(lane).div_ceil(lanes);
+                let count = high.saturating_sub(lane).div_ceil(lanes).checked_sub(from).filter(|&count| count > 0)?;
+                let mut part = job.restrict(level, from - first, count, machine);
+                part.lanes.bounds.push(Bound { axis, low: lane, high: lane + 1, level: None });
+                let Sink::Tree { write, walk, .. } = &mut part.sink else { unreachable!("it is a tree job") };
+                write.offset += stride * i64::from(from * lanes + lane);
+                write.strides[level] = stride * i64::from(lanes);
+                *walk = None;
+                Some(part)
+            };
+            (0..lanes).filter_map(of_lane).collect()
         }
         Walk::ToRows { waves, columns: level, words, low, high } => {
             let all = (0..job.loops[waves]).map(|round| {

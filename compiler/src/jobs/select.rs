@@ -59,6 +59,13 @@ impl Context<'_> {
             Turn::Tall | Turn::Columns => {
                 Walk::AlongColumns { level, stride: self.storages[self.operation.out.0].strides[reshard.dimension] }
             }
+            Turn::Inside => Walk::Inside {
+                level,
+                axis: self.axes[reshard.iterator],
+                stride: self.storages[self.operation.out.0].strides[reshard.dimension],
+                low: range.low as u32,
+                high: range.high as u32,
+            },
             Turn::Rows => Walk::ToRows {
                 waves: level,
                 columns: self.column_loop.expect("columns leave one after the other"),
@@ -141,11 +148,13 @@ impl Context<'_> {
 
     /// Where results are written: bounds of the free iterators and constant indices of the result.
     fn write_lanes(&self) -> Lanes {
-        let to_rows = self.reshard.filter(|reshard| reshard.turn == Turn::Rows).map(|reshard| reshard.iterator);
+        let of_turn = |turn: Turn| self.reshard.filter(|reshard| reshard.turn == turn).map(|reshard| reshard.iterator);
+        let (to_rows, inside) = (of_turn(Turn::Rows), of_turn(Turn::Inside));
         // Back on the rows, all columns take a result.
         let pick_column = self.column_loop.filter(|_| to_rows.is_none());
         let mut lanes = Lanes { pick_column, ..Lanes::default() };
-        let bounded = (0..self.operation.free).filter(|&i| to_rows != Some(i));
+        // What is carried inside the PEs is taken by all lanes.
+        let bounded = (0..self.operation.free).filter(|&i| to_rows != Some(i) && inside != Some(i));
         lanes.bounds.extend(bounded.filter_map(|i| self.bound(i)));
         let axes = &self.storages[self.operation.out.0].axes;
         for (affine, &axis) in self.operation.out_index.iter().zip(axes) {
@@ -170,10 +179,13 @@ impl Context<'_> {
         let summed = |axis| self.axes[free..].contains(&axis);
         // Copies of the same value beside each other: only the first counts.
         let over_all = summed(Axis::Grid) || summed(Axis::Tall);
-        if self.column_loop.is_none() && !summed(Axis::Column) && !over_all {
+        // What is carried comes from one lane after the other.
+        let carried = self.reshard.filter(|reshard| reshard.turn == Turn::Inside);
+        let from = |axis| carried.is_some_and(|reshard| self.axes[reshard.iterator] == axis);
+        if self.column_loop.is_none() && !summed(Axis::Column) && !over_all && !from(Axis::Column) {
             lanes.bounds.push(Bound { axis: Axis::Column, low: 0, high: 1, level: None });
         }
-        if unit == Unit::Global && !summed(Axis::Row) && !over_all {
+        if unit == Unit::Global && !summed(Axis::Row) && !over_all && !from(Axis::Row) {
             lanes.bounds.push(Bound { axis: Axis::Row, low: 0, high: 1, level: None });
         }
         lanes

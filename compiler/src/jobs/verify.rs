@@ -85,6 +85,16 @@ fn verify_walk(job: &Job, machine: &Machine, at: &str) -> Result<(), String> {
         Walk::AlongColumns { level, .. } => {
             law!(1, level < job.loops.len(), "{at}: a walk of a loop that is not there");
         }
+        Walk::Inside { level, axis, low, high, .. } => {
+            law!(1, level < job.loops.len(), "{at}: a walk of a loop that is not there");
+            let lanes = axis.lanes(machine);
+            let waves = high.saturating_sub(1) / lanes + 1;
+            law!(
+                1,
+                low < high && job.loops[level] == waves - low / lanes,
+                "{at}: a walk of other words than there are"
+            );
+        }
         Walk::ToRows { waves, columns, words, .. } => {
             law!(1, waves.max(columns) < job.loops.len(), "{at}: a walk of a loop that is not there");
             let full = u64::from(job.loops[waves] - 1) * u64::from(machine.pes_per_pu());

@@ -6,6 +6,7 @@
 //! always lie where they are used, and a tensor is replicated along the axes it does not use. An index that is computed from several
 //! iterators, or of something that the trees cannot do, stays inside the PE.
 
+use super::carries;
 use crate::fixed::{Kind, Program, for_each_access};
 use arch::isa::Finish;
 use arch::machine::Machine;
@@ -68,11 +69,12 @@ fn classes(program: &Program, reshards: &[(usize, usize)]) -> Classes {
     let mut iterators: Vec<Vec<usize>> = program.operations.iter().map(|o| fresh(o.iterators.len())).collect();
     let mut parents: Vec<usize> = (0..count).collect();
     let mut local = vec![false; count];
+    let carried = carries::free_iterators(program);
     for (number, (operation, own)) in program.operations.iter().zip(&iterators).enumerate() {
         for_each_access(operation, |tensor, index, written| {
             for (affine, &dimension) in index.iter().zip(&tensors[tensor.0]) {
                 if let Some(iterator) = affine.as_iterator() {
-                    if written && reshards.contains(&(number, iterator.0)) {
+                    if written && (reshards.contains(&(number, iterator.0)) || carried.contains(&(number, iterator))) {
                         continue;
                     }
                     let (a, b) = (find(&mut parents, dimension), find(&mut parents, own[iterator.0]));

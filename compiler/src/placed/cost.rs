@@ -37,6 +37,15 @@ pub(crate) fn route(operation: &Operation, axes: &[Axis], reshard: Option<Reshar
         Some(turn @ (Turn::Tall | Turn::Rows)) => {
             return Route::Tree { unit: Unit::Row, by_column: turn == Turn::Rows };
         }
+        // One after the other, over the bus that reaches all who need it.
+        Some(Turn::Inside) => {
+            let from = reshard.map(|reshard| axes[reshard.iterator]);
+            let columns_free = axes.contains(&Axis::Column);
+            return match from {
+                Some(Axis::Row) => Route::Tree { unit: Unit::Global, by_column: columns_free },
+                _ => Route::Tree { unit: Unit::Row, by_column: false },
+            };
+        }
         // The trees do the same sum, wherever its results go.
         Some(Turn::Columns) | None => {}
     }
@@ -121,6 +130,10 @@ impl Cost {
             let range = &operation.iterators[iterator];
             beats = beats / local_count(range, Axis::Tall, machine) * local_count(range, Axis::Row, machine);
             *by_column = false;
+        }
+        if let Some(Reshard { iterator, turn: Turn::Inside, .. }) = reshard {
+            let range = &operation.iterators[iterator];
+            beats = beats / local_count(range, axes[iterator], machine).max(1) * range.extent();
         }
         let compute = match route {
             Route::Inside => match &operation.kind {

@@ -1,6 +1,6 @@
 //! Placed: fixed-point IR of one step, in pieces, with the axis of the grid on which each index lies.
 //!
-//!     fixed::Program ─▶ tile ─▶ windows, blocks ─▶ doubles ─▶ pieces ─▶ place (classes of indices, cost) ─▶ legal ─▶ jobs
+//!     fixed::Program ─▶ tile ─▶ carries ─▶ windows, blocks ─▶ doubles ─▶ pieces ─▶ place (classes of indices, cost) ─▶ legal ─▶ jobs
 //!
 //!     w [3] local      h = sum[i](w[i] * x[i])     =>    w [3] grid, x [3] grid, i grid: PE p holds w[p] and x[p], and the trees sum
 //!
@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`tile`] | in how many steps a batch runs |
 //! | [`shares`] | what of a batch each of several machines does |
+//! | [`carries`] | which results are carried into each PE from where they are computed; [`strides`] takes their dimensions apart before |
 //! | [`windows`] | which inputs are sent once for each place that reads them (im2col) |
 //! | [`blocks`] | which indices lie on the PEs in blocks, since neighbours read the same elements |
 //! | [`doubles`] | which tensors are there twice, for two ways in which they are read |
@@ -31,6 +32,7 @@
 
 pub(crate) mod axis;
 pub(crate) mod blocks;
+pub(crate) mod carries;
 pub(crate) mod classes;
 pub(crate) mod constants;
 pub(crate) mod cost;
@@ -42,6 +44,7 @@ pub(crate) mod place;
 pub(crate) mod reshard;
 pub mod shares;
 pub(crate) mod slices;
+pub(crate) mod strides;
 pub(crate) mod text;
 pub(crate) mod tile;
 mod verify;

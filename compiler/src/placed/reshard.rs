@@ -14,6 +14,10 @@
 //!
 //! Sums that leave the trees one after the other would be the same in all PEs; each PE takes its part of them, and the next layer has
 //! its inputs on the columns.
+//!
+//!     t.in[i] = t[i]                   i on the rows; t.in[i] in each PE ([`carries`](super::carries))
+//!
+//!     row 0: i = 0, R, 2R, ... row 1: i = 1, R + 1, ...     one after the other ─▶ trees ─▶ bus ─▶ all rows     (inside)
 
 use super::axis::Axis;
 use crate::fixed::{Kind, Operation, Program, Role};
@@ -29,6 +33,8 @@ pub(crate) enum Turn {
     Rows,
     /// From inside the PE, as a sum over others, to the columns.
     Columns,
+    /// From the rows or the columns into each PE, as copies of all words.
+    Inside,
 }
 
 /// A dimension of an operation's result that does not lie where its iterator does.
@@ -60,6 +66,7 @@ impl Reshard {
                 (Axis::Row, Axis::Tall) => Turn::Tall,
                 (Axis::Tall, Axis::Row) => Turn::Rows,
                 (Axis::Local, Axis::Column) => Turn::Columns,
+                (Axis::Row | Axis::Column, Axis::Local) => Turn::Inside,
                 _ => return Err(Impossible),
             };
             if found.replace(Reshard { dimension, iterator, turn }).is_some() {
@@ -72,11 +79,13 @@ impl Reshard {
             i >= operation.free
                 && match reshard.turn {
                     Turn::Tall => axes[i] == Axis::Column,
-                    Turn::Rows => false,
+                    Turn::Rows | Turn::Inside => false,
                     Turn::Columns => true,
                 }
         };
-        let plain = others.into_iter().all(|i| axes[i] == Axis::Local || summed(i));
+        let inside = reshard.turn == Turn::Inside;
+        // What lies on rows and columns goes over one bus column by column, or over that of each row.
+        let plain = others.into_iter().all(|i| axes[i] == Axis::Local || summed(i) || inside && i < operation.free);
         let sum = match &operation.kind {
             Kind::MultiplyAdd { finish, .. } => *finish == Finish::Round,
             Kind::Function { .. } => true,
@@ -87,6 +96,10 @@ impl Reshard {
             Turn::Tall | Turn::Rows => low < i64::from(machine.pus()),
             // It has to leave the PE.
             Turn::Columns => low == 0 && axes[operation.free..].iter().any(|axis| *axis != Axis::Local),
+            Turn::Inside => {
+                let starts = matches!(operation.kind, Kind::MultiplyAdd { start: Some(_), .. } | Kind::Function { .. });
+                !starts && operation.free == operation.iterators.len()
+            }
         };
         if plain && sum && first { Ok(Some(reshard)) } else { Err(Impossible) }
     }

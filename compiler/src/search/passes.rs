@@ -14,7 +14,9 @@ use crate::image::{self, encode, refuse};
 use crate::jobs::{self, fuse, levels, reshard, scalar, select};
 use crate::means::Without;
 use crate::placed::cost::Cost;
-use crate::placed::{self, blocks, constants, doubles, pieces, place, slices, tile, windows, write_back};
+use crate::placed::{
+    self, blocks, carries, constants, doubles, pieces, place, slices, strides, tile, windows, write_back,
+};
 use crate::scheduled::colour::{self, Coloured};
 use crate::scheduled::{self, allocate, schedule};
 use crate::text;
@@ -39,6 +41,16 @@ pub const PASSES: &[Pass] = &[
         name: "tile",
         does: "fixed to placed: a batch as steps of one program, the largest that are smaller than it",
         run: tile,
+    },
+    Pass {
+        name: "strides",
+        does: "placed: temporaries that are read with a stride get a dimension for it",
+        run: |text, machine| of_placed(text, machine, |p, _| strides::split(p).unwrap_or_else(|| p.clone())),
+    },
+    Pass {
+        name: "carries",
+        does: "placed: temporaries that are read at a sum of indices are copied into each PE from where they are computed",
+        run: |text, machine| of_placed(text, machine, |p, _| carries::carried(p).unwrap_or_else(|| p.clone())),
     },
     Pass {
         name: "windows",

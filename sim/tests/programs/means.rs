@@ -68,10 +68,14 @@ fn each_makes_a_program_faster() {
     let digits = "def f(float(64,64) A, float(4096) B) -> (C) { F(k) = A(k / 64, k % 64) where k in 0:4096  \
                   C(k) = F(k) * B(k) where k in 0:4096 }";
     let quotients = "def f(float(16,32) E, float(16,32) S) -> (P) { T(i) +=! S(i,j) * S(i,j)  P(i,j) = E(i,j) / T(i) }";
+    let layers = "def f(float(20,20) X, float(8,5,5) U, float(8,8,3,3) V) -> (Y) {
+        T(c,y,x) +=! X(y+i,x+j) * U(c,i,j) where y in 0:16, x in 0:16
+        Y(o,y,x) +=! T(c,y+i,x+j) * V(o,c,i,j) where y in 0:14, x in 0:14 }";
     for means in Means::all() {
         let (with, without) = match means {
             Means::Digits => of(digits, means),
             Means::Quotients => of(quotients, means),
+            Means::Carries => of(layers, means),
             Means::Windows => {
                 of("def f(float(66) X, float(3) H) -> (Y) { Y(n) +=! X(n+k) * H(k) where n in 0:64 }", means)
             }

@@ -220,6 +220,14 @@ impl Reader {
             self.cursor.expect("step")?;
             return Ok(Walk::AlongColumns { level, stride: self.cursor.integer()? });
         }
+        if self.cursor.take("inside") {
+            let level = numbered(&mut self.cursor, 'k', loops)?;
+            let axis =
+                if self.cursor.take("row") { Axis::Row } else { self.cursor.expect("column").map(|_| Axis::Column)? };
+            let (low, high) = self.range()?;
+            self.cursor.expect("step")?;
+            return Ok(Walk::Inside { level, axis, stride: self.cursor.integer()?, low, high });
+        }
         self.cursor.expect("rows")?;
         let waves = numbered(&mut self.cursor, 'k', loops)?;
         self.cursor.expect("columns")?;
