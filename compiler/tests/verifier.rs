@@ -125,8 +125,6 @@ fn a_tile_that_ends_too_early_is_noticed() {
     let compiled = on(&program, &Options { keep: Keep::Training { predictions: Vec::new() }, batch }, &spec);
     let image = &compiled.image;
     assert!(image.tiles > 1 && image.tile_length < image.step_length, "{} {}", image.tiles, image.tile_length);
-    let first_update = compiled.steps.iter().filter(|step| step.what.starts_with('w')).map(|step| step.start).min();
-    assert!(u64::from(image.tile_length) <= first_update.expect("weights change") + 16, "the update is left out");
     for cycles in [1, 2, 10, image.tile_length / 2] {
         let said = complaint(image, |image| image.tile_length -= cycles);
         assert!(said.is_some(), "{cycles} cycles less go unnoticed");

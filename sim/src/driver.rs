@@ -104,7 +104,9 @@ impl<G: Grid> Driver<G> {
         if lost {
             self.refused = load_image(&mut self.grid, &self.image).err();
             self.way = None;
-            self.conclusion.iter_mut().for_each(|conclusion| conclusion.loaded = false);
+            if let Some(conclusion) = &mut self.conclusion {
+                conclusion.loaded = false;
+            }
         }
         lost
     }

@@ -7,13 +7,16 @@
 //! believes the other. The streams of PEs and scalar unit run beside each other; which of their instructions comes first in the order of the
 //! program is given ([`Image::follows`]).
 
+mod gradients;
+
 use arch::image::Image;
 use arch::isa::{
     Address, AluInstruction, Factor, LEVELS, LoadInstruction, Mask, MoveInstruction, Pad, RootFunction,
-    RootInstruction, ScalarInstruction, Start, Tiles, gradient_bits, pad_bits,
+    RootInstruction, ScalarInstruction, Start, Tiles, pad_bits,
 };
 use arch::machine::Machine;
 use arch::timing::{self, Unit};
+use gradients::Gradients;
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::iter::Peekable;
@@ -493,55 +496,6 @@ fn loaded(image: &Image) -> BTreeSet<Word> {
         beats.map(|(_, counters)| highest.word(load.pad, &load.destination, &counters)).collect()
     };
     to_unit.flat_map(|load| words(load)).collect()
-}
-
-/// The sum that a word of the gradient pad belongs to (instruction of the step, and its loops that are not summed over), and the
-/// cycle from which on the next tile may read it.
-type Parked = (u32, [u32; LEVELS], u64);
-
-/// The gradient pads.
-struct Gradients<'a> {
-    broken: &'a Broken,
-    words: Vec<Option<Parked>>,
-    /// Instructions of a step.
-    step: u32,
-    /// Cycles from a parked sum's last beat to one that resumes it.
-    resumes: u64,
-}
-
-impl<'a> Gradients<'a> {
-    fn new(machine: &Machine, step: u32, broken: &'a Broken) -> Gradients<'a> {
-        let resumes = timing::park_to_park(machine);
-        Gradients { broken, words: vec![None; 1 << gradient_bits(machine)], step, resumes }
-    }
-
-    fn beat(&mut self, &Beat { cycle: t, job, instruction, counters, .. }: &Beat<'_>) {
-        let counters = &counters;
-        let Tiles::Park(address) = instruction.tiles else { return };
-        let summed = LEVELS - instruction.reduce as usize;
-        let mut sum = *counters;
-        sum[summed..].fill(0);
-        for (&stride, &count) in address.strides[summed..].iter().zip(&instruction.counts[summed..]) {
-            let stays = stride == 0 || count == 1;
-            self.broken.unless(stays, 8, || format!("instruction {job} changes the gradient word inside a sum"));
-        }
-        let offset: i64 = address.strides.iter().zip(counters).map(|(&s, &k)| i64::from(s) * i64::from(k)).sum();
-        let at = (i64::from(address.base) + offset).rem_euclid(self.words.len() as i64) as usize;
-        let (number, own) = (job % self.step, counters[summed..].iter().all(|&k| k == 0));
-        match &mut self.words[at] {
-            Some((owner, theirs, readable)) => {
-                let same = (number, sum) == (*owner, *theirs);
-                self.broken.unless(same, 8, || format!("cycle {t}: gradient[{at}] belongs to another sum"));
-                let there = job < self.step || !own || t >= *readable;
-                let words = || format!("cycle {t}: instruction {job} reads gradient[{at}] before cycle {readable}");
-                self.broken.unless(there, 8, words);
-            }
-            free => *free = Some((number, sum, 0)),
-        }
-        if is_last(instruction, counters) {
-            self.words[at] = Some((number, sum, t + self.resumes));
-        }
-    }
 }
 
 /// Replay two steps of an image whose parts are as laws 1 and 2 say. `Err`: the first law that is broken.

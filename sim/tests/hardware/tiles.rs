@@ -85,7 +85,7 @@ fn batches_in_tiles_give_the_same_words() {
 #[test]
 fn tiles_leave_the_update_out() {
     let set = [("l1", 65), ("l2", 25), ("l3", 10)];
-    let spec = MachineSpec { stream_words: Some(16), ..spec(8, 8, 512) };
+    let spec = MachineSpec { stream_words: Some(16), ..spec(8, 8, 256) };
     let climb = climb(&program("backpropagation.t", &set), 256, Reduction::Mean, &[], &spec).unwrap();
     let image = climb.image();
     let (tiles, tile, step) = (f64::from(image.tiles), f64::from(image.tile_length), f64::from(image.step_length));

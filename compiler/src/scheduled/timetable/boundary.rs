@@ -44,8 +44,10 @@ impl Timetable<'_> {
     fn waits_for_late(&self, jobs: &[Job]) -> bool {
         let mut late = vec![false; self.storages.len()];
         for job in jobs.iter().filter(|job| job.counts != Counts::Every) {
-            let written = job.write().map(|write| write.storage.0);
-            written.into_iter().for_each(|storage| late[storage] = self.storages[storage].role != Role::State);
+            if let Some(write) = job.write() {
+                let storage = write.storage.0;
+                late[storage] = self.storages[storage].role != Role::State;
+            }
         }
         let mut every = jobs.iter().filter(|job| job.counts == Counts::Every);
         every.any(|job| job.reads().any(|access| late[access.storage.0]))
@@ -53,9 +55,9 @@ impl Timetable<'_> {
 
     /// Whether what a tile still writes when the next one has begun misses the results of that.
     fn ports_are_free(&self, jobs: &[Job], length: u64) -> bool {
-        let late =
+        let mut late =
             jobs.iter().zip(&self.slots).filter(|(job, slot)| job.counts == Counts::Every && slot.readable > length);
-        !late.into_iter().any(|(job, slot)| {
+        !late.any(|(job, slot)| {
             let Some(write) = job.write() else { return false };
             ports(job).any(|to| {
                 let pace = write_cycles(job, to, self.machine).later(slot.issue.first).from(length);
@@ -70,11 +72,11 @@ impl Timetable<'_> {
         let first_result = self.slots.iter().filter_map(|slot| slot.moves).map(|moves| moves.first).min();
         let first_quotient = self.quotients.map(|quotients| quotients.first);
         let last_beat = |last: u64| last.min(length - timing::TILE_END);
-        let begun = jobs.iter().zip(&self.slots).filter_map(|(job, slot)| {
+        let mut begun = jobs.iter().zip(&self.slots).filter_map(|(job, slot)| {
             let Slot { root: Some(root), moves: Some(moves), .. } = *slot else { return None };
             (root.first + timing::TILE_END <= length).then_some((job, root, moves))
         });
-        begun.into_iter().all(|(job, root, moves)| {
+        begun.all(|(job, root, moves)| {
             let arrives = last_beat(root.last) + (moves.first - root.first);
             let free = last_beat(root.last) + timing::division_interval(self.machine);
             first_result.is_none_or(|first| arrives < length + first)
