@@ -1,7 +1,7 @@
 //! Several ZCU102 share the batches of a training through the Python driver, each driver with an array of its own. The test connects them, with what
 //! the driver uses of mpi4py; with `TABLA_MPI_PYTHON`, the Python of `scripts/setup --mpi`, MPI does (`scripts/ranks`).
 
-use super::{Shell, build, config, host, machine, project, python, steps, tool};
+use super::{PROGRAM, Shell, build, config, host, machine, project, python, steps, tool};
 use arch::Machine;
 use arch::machine::MachineSpec;
 use serde_json::{Value, json};
@@ -59,6 +59,10 @@ fn shared(spec: &MachineSpec, ranks: usize) -> (tempfile::TempDir, PathBuf) {
     let folder = project(1);
     let text = config(spec) + &format!("[build]\nbatch = 12\nranks = {ranks}\n");
     fs::write(folder.path().join("zynq.toml"), text).unwrap();
+    // Sums that start with something, which counts once.
+    let program = PROGRAM.replace("g[i] = d * x[i];", "g[i] = d * x[i] + 0.125 * w[i];");
+    assert_ne!(program, PROGRAM);
+    fs::write(folder.path().join("line.t"), program).unwrap();
     let out = build(folder.path());
     (folder, out)
 }

