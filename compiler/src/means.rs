@@ -23,6 +23,8 @@ pub enum Means {
     /// [`placed`](crate::placed)
     Pieces,
     /// [`placed`](crate::placed)
+    Firsts,
+    /// [`placed`](crate::placed)
     Reshards,
     /// [`placed`](crate::placed)
     Columns,
@@ -42,7 +44,7 @@ struct Row {
 }
 
 /// All of them, in the order in which a program meets them.
-const ROWS: [Row; 11] = [
+const ROWS: [Row; 12] = [
     Row { means: Means::Digits, name: "digits", does: "a dimension that is counted in two digits becomes two" },
     Row {
         means: Means::Quotients,
@@ -61,6 +63,7 @@ const ROWS: [Row; 11] = [
     },
     Row { means: Means::Doubles, name: "doubles", does: "a tensor that is read in two ways is there twice" },
     Row { means: Means::Pieces, name: "pieces", does: "an index that does not fill the grid evenly is cut" },
+    Row { means: Means::Firsts, name: "firsts", does: "an index whose first value is apart has it behind the others" },
     Row { means: Means::Reshards, name: "reshards", does: "an index lies on the rows here and on all PEs there" },
     Row { means: Means::Columns, name: "columns", does: "sums that leave the trees one by one go to the columns" },
     Row {
