@@ -25,6 +25,8 @@ pub enum Means {
     /// [`placed`](crate::placed)
     Pieces,
     /// [`placed`](crate::placed)
+    Firsts,
+    /// [`placed`](crate::placed)
     Reshards,
     /// [`placed`](crate::placed)
     Columns,
@@ -68,6 +70,7 @@ const ROWS: [Row; 12] = [
     },
     Row { means: Means::Doubles, name: "doubles", does: "a tensor that is read in two ways is there twice" },
     Row { means: Means::Pieces, name: "pieces", does: "an index that does not fill the grid evenly is cut" },
+    Row { means: Means::Firsts, name: "firsts", does: "an index whose first value is apart has it behind the others" },
     Row { means: Means::Reshards, name: "reshards", does: "an index lies on the rows here and on all PEs there" },
     Row { means: Means::Columns, name: "columns", does: "sums that leave the trees one by one go to the columns" },
     Row {

@@ -1,6 +1,6 @@
 //! Search: fixed-point IR to image. The only module that knows all stages.
 //!
-//!     fixed::Program ─▶ variants (tile, windows, blocks, doubles, pieces) ─▶ placements, cheapest first ─▶ build: jobs, pads, schedule, addresses ─▶ Image
+//!     fixed::Program ─▶ variants (tile, windows, blocks, doubles, firsts, pieces) ─▶ placements, cheapest first ─▶ build: jobs, pads, schedule, addresses ─▶ Image
 //!                                                       the shortest step goes on ◀───────────┘                              verified
 //!
 //! Nothing here knows the source language, and nothing knows an algorithm by name. What the machine cannot do is refused
@@ -22,7 +22,7 @@ use crate::image::encode;
 use crate::image::refuse::{self, Refusal};
 use crate::means::{Means, Without};
 use crate::placed::place::{self, Placement};
-use crate::placed::{self, Axis, blocks, carries, cost, doubles, pieces, tile, windows};
+use crate::placed::{self, Axis, blocks, carries, cost, doubles, firsts, pieces, tile, windows};
 use crate::scheduled::Words;
 use crate::{image, jobs, scheduled};
 use arch::image::Image;
@@ -273,7 +273,7 @@ fn in_tiles(program: &Program, limits: Limits<'_>, choice: Choice) -> Result<Fou
 const SMALLER_TILES: usize = 6;
 
 /// What placements are looked for of: the program as it is, with results that are carried, with windows, and in blocks, what each becomes with tensors that are there twice, and what
-/// each of these becomes when every index that can be cut at a multiple of the grid is.
+/// each of these becomes when every index that can be cut at a multiple of the grid is; the program as it is with its indices turned; and that with its last values apart.
 fn variants(program: &placed::Program, machine: &Machine, without: Without) -> Vec<placed::Program> {
     let mut variants = vec![pieces::without_unread(program)];
     if without.uses(Means::Carries) {
@@ -294,6 +294,12 @@ fn variants(program: &placed::Program, machine: &Machine, without: Without) -> V
         let cut: Vec<placed::Program> = variants.iter().filter_map(|whole| pieces::evenly(whole, machine)).collect();
         variants.extend(cut);
     }
+    let turned = without.uses(Means::Firsts).then(|| firsts::turned(&variants[0], machine)).flatten();
+    if without.uses(Means::Pieces) {
+        let apart = pieces::alone::last(turned.as_ref().unwrap_or(&variants[0]), machine);
+        variants.extend(apart);
+    }
+    variants.extend(turned);
     variants
 }
 

@@ -9,6 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
 use sim::benchmarks::{self, Benchmark, Prepared, Run};
+use sim::grid::Stalls;
 use std::path::{Path, PathBuf};
 
 /// What misses its target, and by how much: name, batch, words per transfer, cycles per sample. docs/speed.md says why.
@@ -133,7 +134,8 @@ fn one_hidden_unit_more_costs_little() {
     let grid = (16, 32);
     let mut random = ChaCha8Rng::seed_from_u64(16);
     let drawn: Vec<u32> = (0..3).map(|_| 530 + random.next_u32() % 490).collect();
-    for n in [784].into_iter().chain(drawn) {
+    // Where hidden units without their bias fill the grid, and where they do with it.
+    for n in [511, 512, 513, 518, 521, 784, 1023, 1024, 1025, 1032].into_iter().chain(drawn) {
         let (less, more) = (step(&network([784, n, 10], grid)), step(&network([784, n + 1, 10], grid)));
         println!("{n}: {less}, {}: {more}", n + 1);
         assert!(more as f64 <= 1.035 * less as f64, "{n} hidden units take {less} cycles, {} take {more}", n + 1);
@@ -141,6 +143,61 @@ fn one_hidden_unit_more_costs_little() {
     // 785 beside 784, as an index that ends inside a column: within 3 %.
     let (even, odd) = (step(&network([784, 784, 10], grid)), step(&network([784, 785, 10], grid)));
     assert!(odd as f64 <= 1.03 * even as f64, "{even} {odd}");
+}
+
+/// A bias before units that fill rows, columns or all PEs lies behind them, and units that are more than fill all PEs are apart. Wherever they lie, no
+/// word changes, whatever the output sends at once.
+#[test]
+fn a_bias_lies_behind_its_units() {
+    let text = std::fs::read_to_string(folder().join("backpropagation.t")).unwrap();
+    let (mut turned, mut apart) = (0, 0);
+    let cases = [
+        ([9, 17, 5], (4, 2), 1),
+        ([17, 9, 4], (4, 2), 2),
+        ([6, 33, 9], (8, 4), 4),
+        ([5, 9, 3], (2, 8), 1),
+        ([5, 7, 3], (2, 2), 1),
+        ([6, 20, 4], (4, 4), 2),
+    ];
+    for (sizes, grid, lanes) in cases {
+        let ([l1, l2, l3], (pus, pes_per_pu)) = (sizes, grid);
+        let table = format!(
+            "[[benchmark]]\nname = 'network'\nprogram = 'backpropagation.t'\nset = {{ l1 = {l1}, l2 = {l2}, l3 = {l3} }}\n\
+             runs = [{{ pus = {pus}, pes_per_pu = {pes_per_pu}, stream_words = 4, output_words = {lanes} }}]\n"
+        );
+        let benchmark = benchmarks::read(&table).unwrap().remove(0);
+        let best = Prepared::new(&benchmark, &benchmark.runs[0], &text).unwrap().climb;
+        for climb in (0..40).filter_map(|number| best.elsewhere(number)).chain([best.clone()]) {
+            let placed = &climb.compiled.stages.placed;
+            turned += usize::from(placed.pieces.iter().flatten().any(|piece| !piece.turned.is_empty()));
+            apart += usize::from(placed.fixed.tensors.iter().any(|tensor| tensor.name == "w12.last"));
+            let words = climb.run(Array::new(&climb.image().machine), Stalls::none());
+            assert!(words.unwrap_or_else(|fall| panic!("{sizes:?}: {fall}")).words > 0);
+            climb.prove().unwrap_or_else(|why| panic!("{sizes:?}: {why}"));
+        }
+    }
+    println!("{turned} placements are turned, in {apart} units are apart");
+    assert!(turned >= 40 && apart >= 10, "{turned} {apart}");
+}
+
+/// 64-128-10 with a bias at each layer, 64 samples per update: cycles per sample, and the most that are allowed.
+#[test]
+fn the_digits_network_in_batches() {
+    for (grid, most) in [((8, 8), 360.0), ((16, 32), 87.2)] {
+        let table = format!(
+            "[[benchmark]]\nname = 'digits'\nprogram = 'backpropagation.t'\nset = {{ l1 = 65, l2 = 129, l3 = 10 }}\n\
+             runs = [{{ batch = 64, pus = {}, pes_per_pu = {} }}]\n",
+            grid.0, grid.1
+        );
+        let benchmark = benchmarks::read(&table).unwrap().remove(0);
+        let prepared = prepare(&benchmark, &benchmark.runs[0]);
+        let cycles = prepared.pace().unwrap().cycles_per_sample;
+        println!("{grid:?}: {cycles:.2}");
+        assert!(cycles <= most, "{grid:?}: {cycles:.2} cycles per sample");
+        assert!(
+            prepared.compare(Array::new(&prepared.climb.image().machine)).unwrap_or_else(|fall| panic!("{fall}")) > 0
+        );
+    }
 }
 
 /// An index may end inside a column: what is computed beyond its end is 0, and no word changes.

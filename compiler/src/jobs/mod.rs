@@ -95,6 +95,11 @@ pub(crate) struct Storage {
 }
 
 impl Storage {
+    /// Whether the last element of a dimension is the first of the whole tensor.
+    fn is_turned(&self, dimension: usize) -> bool {
+        self.piece.as_ref().is_some_and(|piece| piece.turned.contains(&dimension))
+    }
+
     /// A tensor whose dimensions lie on `axes`: local steps row-major.
     fn new(tensor: &Tensor, axes: &[Axis], piece: Option<&Piece>, machine: &Machine) -> Storage {
         let mut strides = vec![0; axes.len()];

@@ -2,11 +2,14 @@
 //!
 //!     on the grid axis      S words per beat, PE p hears lane p mod S; groups of S PEs without an element are left out
 //!     on rows or columns    where S lanes fill whole rows, S words per beat to these rows, each column of them its own; on rows or columns
-//!                           alone copies beside each other. Else one word per beat to one row or column, all copies at once
+//!                           alone copies beside each other. Where a row is several times as wide as S, S words per beat to S columns, instruction
+//!                           by instruction. Else one word per beat to one row or column, all copies at once
 //!     local                 one word per beat to every PE
 //!
 //! Leaving, it is one word per beat through the trees, from one PE of those that hold copies. Where the output has several lanes, as many rows
 //! send at once, each a word of its own, or copies of one.
+//!
+//! Of a dimension that is [turned](crate::placed::firsts) the last element has an instruction of its own.
 
 use super::job::{Access, Job, Sink};
 use super::lanes::{Bound, Lanes};
@@ -28,7 +31,7 @@ enum Walk {
     Row(usize),
     /// Columns of the grid.
     Column(usize),
-    /// Groups of `stream_words` PEs; of rows, for a dimension on them.
+    /// Groups of `stream_words` PEs or columns; of rows, for a dimension on them.
     Group(usize),
 }
 
@@ -42,20 +45,51 @@ struct Part {
     fixed: Vec<Loop>,
     /// Loops, outermost first.
     loops: Vec<Loop>,
-    /// Spread dimensions of which only the first lanes are meant: (dimension, lanes).
-    tails: Vec<(usize, u32)>,
+    /// Spread dimensions of which only some lanes are meant.
+    tails: Vec<Tail>,
+    /// Turned dimensions of which only the last element is meant.
+    turned: Vec<usize>,
+}
+
+/// Lanes of a spread dimension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Tail {
+    dimension: usize,
+    lanes: Range<u32>,
+}
+
+impl Part {
+    /// The lanes of a dimension of which only some are meant.
+    fn tail(&self, dimension: usize) -> Option<&Range<u32>> {
+        self.tails.iter().find(|tail| tail.dimension == dimension).map(|tail| &tail.lanes)
+    }
 }
 
 /// How the lanes of an axis are walked: the loops for the first `lanes` of them.
 type LaneLoops<'a> = &'a dyn Fn(usize, Axis, u32) -> Vec<Loop>;
 
+/// The row and the column of a lane of an axis.
+fn place(axis: Axis, lane: u32, machine: &Machine) -> (u32, u32) {
+    let (rows, columns) = (machine.pus(), machine.pes_per_pu());
+    match axis {
+        Axis::Local => (0, 0),
+        Axis::Row => (lane, 0),
+        Axis::Column => (0, lane),
+        Axis::Grid => (lane / columns, lane % columns),
+        Axis::Tall => (lane % rows, lane / rows),
+    }
+}
+
 /// Cut a tensor into parts: along each spread dimension the steps in which all lanes hold elements, and the last one in
-/// which only some do.
+/// which only some do; then the last element of what is turned.
 fn parts(storage: &Storage, machine: &Machine, lane_loops: LaneLoops<'_>) -> Vec<Part> {
-    let mut parts = vec![Part { fixed: Vec::new(), loops: Vec::new(), tails: Vec::new() }];
+    let mut parts = vec![Part { fixed: Vec::new(), loops: Vec::new(), tails: Vec::new(), turned: Vec::new() }];
     for (d, (&extent, &axis)) in storage.shape.iter().zip(&storage.axes).enumerate() {
         let lanes = axis.lanes(machine);
-        let (whole, rest) = (extent / lanes, extent % lanes);
+        let turned = storage.is_turned(d);
+        // What is behind the end of a tall index is padding, which is filled with zeros.
+        let in_turn = extent - u32::from(turned && axis != Axis::Tall);
+        let (whole, rest) = (in_turn / lanes, in_turn % lanes);
         let mut longer = Vec::new();
         for part in parts {
             if whole > 0 {
@@ -64,9 +98,17 @@ fn parts(storage: &Storage, machine: &Machine, lane_loops: LaneLoops<'_>) -> Vec
                 longer.push(part);
             }
             if rest > 0 {
-                let mut part = part;
+                let mut part = part.clone();
                 part.fixed.push((Walk::Digit(d), whole));
-                part.tails.push((d, rest));
+                part.tails.push(Tail { dimension: d, lanes: 0..rest });
+                longer.push(part);
+            }
+            if turned {
+                let mut part = part;
+                let (digit, lane) = ((extent - 1) / lanes, (extent - 1) % lanes);
+                part.fixed.push((Walk::Digit(d), digit));
+                part.tails.push(Tail { dimension: d, lanes: lane..lane + 1 });
+                part.turned.push(d);
                 longer.push(part);
             }
         }
@@ -74,9 +116,9 @@ fn parts(storage: &Storage, machine: &Machine, lane_loops: LaneLoops<'_>) -> Vec
     }
     // Lanes innermost, so that consecutive beats go to different PEs of one word.
     for part in &mut parts {
-        for (d, &axis) in storage.axes.iter().enumerate() {
-            let tail = part.tails.iter().find(|t| t.0 == d).map(|t| t.1);
-            part.loops.extend(lane_loops(d, axis, tail.unwrap_or(axis.lanes(machine))));
+        for (d, &axis) in storage.axes.iter().enumerate().filter(|(d, _)| !part.turned.contains(d)) {
+            let tail = part.tail(d).map_or(axis.lanes(machine), |lanes| lanes.end);
+            part.loops.extend(lane_loops(d, axis, tail));
         }
         part.loops.retain(|l| l.1 > 1);
     }
@@ -107,6 +149,8 @@ enum Sent {
     First,
     /// One word for each PE of a group.
     Along,
+    /// One word for each column of a group.
+    InColumns,
     /// Rows of words, for the rows of a group.
     InRows,
     /// One word for each row, or from it.
@@ -114,7 +158,8 @@ enum Sent {
 }
 
 /// The index maps of a feed.
-fn dimensions(storage: &Storage, machine: &Machine, fixed: &[Loop], loops: &[Loop], lanes: Sent) -> Vec<FeedDimension> {
+fn dimensions(storage: &Storage, machine: &Machine, part: &Part, lanes: Sent) -> Vec<FeedDimension> {
+    let Part { fixed, loops, .. } = part;
     let mut dimensions = vec![FeedDimension::default(); storage.shape.len()];
     let step = |walk: Walk| -> (usize, i64) {
         match walk {
@@ -141,6 +186,7 @@ fn dimensions(storage: &Storage, machine: &Machine, fixed: &[Loop], loops: &[Loo
         match lanes {
             Sent::First => {}
             Sent::Along => dimension.lane = i64::from(axis == Axis::Grid),
+            Sent::InColumns => dimension.lane = i64::from(axis == Axis::Column),
             Sent::InRows => {
                 dimension.lane = i64::from(axis == Axis::Column);
                 dimension.row = i64::from(axis == Axis::Row);
@@ -154,7 +200,29 @@ fn dimensions(storage: &Storage, machine: &Machine, fixed: &[Loop], loops: &[Loo
             }
         }
     }
+    for &d in &part.turned {
+        dimensions[d] =
+            last(storage.axes[d], part.tail(d).map_or(0, |lanes| lanes.start), machine, lanes, storage.shape[d]);
+    }
     dimensions
+}
+
+/// The index map of the last element of a turned dimension, before the first: it is in one lane, and what other lanes carry lies outside.
+fn last(axis: Axis, lane: u32, machine: &Machine, sent: Sent, extent: u32) -> FeedDimension {
+    let ((row, column), far) = (place(axis, lane, machine), i64::from(extent));
+    let words = machine.stream_words();
+    let (of_lane, of_row) = match (sent, axis) {
+        (Sent::Along, Axis::Grid) => (Some(lane % words), None),
+        (Sent::InColumns, Axis::Column) => (Some(column % words), None),
+        (Sent::InRows, Axis::Column) => (Some(column), None),
+        (Sent::InRows, Axis::Row) => (None, Some(row % (words / machine.pes_per_pu()))),
+        (Sent::ByRows, Axis::Row | Axis::Grid | Axis::Tall) => (Some(row % machine.output_words()), None),
+        _ => (None, None),
+    };
+    let before = |own: Option<u32>| far * i64::from(own.unwrap_or(0));
+    let step = |own: Option<u32>| if own.is_some() { far } else { 0 };
+    let offset = -1 - before(of_lane) - before(of_row);
+    FeedDimension { offset, lane: step(of_lane), row: step(of_row), ..FeedDimension::default() }
 }
 
 /// Loop counts of an instruction, innermost level last.
@@ -173,13 +241,19 @@ fn level_of(loops: &[Loop], wanted: impl Fn(Walk) -> bool) -> Option<usize> {
 /// The bounds that hold a part to the lanes it means; what is beyond the end in the last column of a tall one is padding.
 fn bounds(part: &Part, storage: &Storage, machine: &Machine) -> Vec<Bound> {
     let rows = machine.pus();
-    let bounds = |&(d, high): &(usize, u32)| match storage.axes[d] {
+    let bounds = |Tail { dimension, lanes: Range { start, end } }: &Tail| match storage.axes[*dimension] {
         Axis::Local => vec![],
         Axis::Tall => {
-            let columns = Bound { axis: Axis::Column, low: 0, high: high.div_ceil(rows), level: None };
-            vec![columns, Bound { axis: Axis::Row, low: 0, high: high.min(rows), level: None }]
+            let (lines, columns) = if part.turned.contains(dimension) {
+                let (row, column) = place(Axis::Tall, *start, machine);
+                (row..row + 1, column..column + 1)
+            } else {
+                (0..rows.min(*end), 0..end.div_ceil(rows))
+            };
+            let bound = |axis, lanes: Range<u32>| Bound { axis, low: lanes.start, high: lanes.end, level: None };
+            vec![bound(Axis::Column, columns), bound(Axis::Row, lines)]
         }
-        axis => vec![Bound { axis, low: 0, high, level: None }],
+        axis => vec![Bound { axis, low: *start, high: *end, level: None }],
     };
     part.tails.iter().flat_map(bounds).collect()
 }
@@ -224,9 +298,11 @@ pub(crate) fn load(
     without: Without,
 ) -> Vec<(Load, Feed)> {
     let in_rows = cost::rows_per_transfer(&storage.axes, machine, without);
+    let in_columns = cost::columns_per_transfer(&storage.axes, machine, without);
     let sent = match in_rows {
         Some(_) => Sent::InRows,
         None if storage.axes.contains(&Axis::Grid) => Sent::Along,
+        None if in_columns.is_some() => Sent::InColumns,
         None => Sent::First,
     };
     let (words, rows) = (machine.stream_words(), machine.pus());
@@ -234,19 +310,21 @@ pub(crate) fn load(
         (Axis::Local, _) | (Axis::Column, Some(_)) => vec![],
         (Axis::Row, Some(rows)) => vec![(Walk::Group(d), lanes.div_ceil(rows))],
         (Axis::Row, None) => vec![(Walk::Row(d), lanes)],
+        (Axis::Column, None) if in_columns.is_some() => vec![],
         (Axis::Column, None) => vec![(Walk::Column(d), lanes)],
         (Axis::Grid, _) => vec![(Walk::Group(d), lanes.div_ceil(words))],
         (Axis::Tall, _) => vec![(Walk::Column(d), lanes.div_ceil(rows)), (Walk::Row(d), rows.min(lanes))],
     };
     let mut result = Vec::new();
-    for part in parts(storage, machine, &lane_loops) {
+    let parts = parts(storage, machine, &lane_loops).into_iter();
+    for part in parts.flat_map(|part| column_groups(part, storage, in_columns, machine)) {
         let mut lanes = Lanes {
             bounds: bounds(&part, storage, machine),
             pick_row: level_of(&part.loops, |w| matches!(w, Walk::Row(_))),
             pick_column: level_of(&part.loops, |w| matches!(w, Walk::Column(_))),
         };
         for bound in &mut lanes.bounds {
-            if bound.axis == Axis::Grid {
+            if bound.axis == Axis::Grid && bound.low == 0 {
                 // Whole groups: what is beyond the tensor's end is filled with zeros.
                 bound.high = bound.high.next_multiple_of(words);
             }
@@ -258,11 +336,27 @@ pub(crate) fn load(
             group: level_of(&part.loops, |w| matches!(w, Walk::Group(_))),
             lanes,
         };
-        let dimensions = dimensions(storage, machine, &part.fixed, &part.loops, sent);
+        let dimensions = dimensions(storage, machine, &part, sent);
         let width = if sent == Sent::InRows { machine.pes_per_pu() } else { 0 };
         result.push((load, Feed { tensor, counts: counts(&part.loops), width, dimensions }));
     }
     result
+}
+
+/// Where a row is wider than the stream, the columns that one instruction loads: as many as a transfer has words.
+fn column_groups(part: Part, storage: &Storage, words: Option<u32>, machine: &Machine) -> Vec<Part> {
+    let spread = storage.axes.iter().position(|axis| *axis == Axis::Column);
+    let Some((words, d)) = words.zip(spread) else { return vec![part] };
+    let lanes = part.tail(d).cloned().unwrap_or(0..machine.pes_per_pu());
+    let group = |number: u32| {
+        let mut part = part.clone();
+        part.fixed.push((Walk::Group(d), number));
+        part.tails.retain(|tail| tail.dimension != d);
+        let own = lanes.start.max(number * words)..lanes.end.min((number + 1) * words);
+        part.tails.push(Tail { dimension: d, lanes: own });
+        part
+    };
+    (lanes.start / words..lanes.end.div_ceil(words)).map(group).collect()
 }
 
 /// The rows that send in one instruction: as many as the output has lanes; each gives the word of its lane.
@@ -271,8 +365,11 @@ fn row_groups(part: Part, storage: &Storage, machine: &Machine) -> Vec<(Part, Ra
     let held = storage.axes.iter().position(|axis| matches!(axis, Axis::Row | Axis::Grid | Axis::Tall));
     // All rows hold the same words, or the loops pick one after the other.
     let Some(d) = held.filter(|_| lanes > 1) else { return vec![(part, 0..if held.is_some() { rows } else { lanes })] };
-    let tail = part.tails.iter().find(|tail| tail.0 == d).map(|tail| tail.1);
-    let elements = tail.unwrap_or(storage.axes[d].lanes(machine));
+    if let (true, Some(tail)) = (part.turned.contains(&d), part.tail(d)) {
+        let row = place(storage.axes[d], tail.start, machine).0;
+        return vec![(part, row..row + 1)];
+    }
+    let elements = part.tail(d).map_or(storage.axes[d].lanes(machine), |lanes| lanes.end);
     let used = if storage.axes[d] == Axis::Grid { elements.div_ceil(machine.pes_per_pu()) } else { elements.min(rows) };
     let group = |number: u32| {
         let mut part = part.clone();
@@ -322,7 +419,7 @@ pub(crate) fn emit(storage: &Storage, id: StorageId, tensor: usize, machine: &Ma
         let what = format!("{} emit", storage.name);
         let job = Job { lanes, ..Job::copy(Origin::default(), what, loops, access, Sink::Output) };
         let sent = if one_by_one { Sent::First } else { Sent::ByRows };
-        let dimensions = dimensions(storage, machine, &part.fixed, &part.loops, sent);
+        let dimensions = dimensions(storage, machine, &part, sent);
         result.push((job, Feed { tensor, counts: counts(&part.loops), width: 0, dimensions }));
     }
     result

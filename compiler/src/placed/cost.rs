@@ -183,6 +183,13 @@ pub(crate) fn rows_per_transfer(axes: &[Axis], machine: &Machine, without: Witho
     (fills && (spread(Axis::Column) && columns > 1 || spread(Axis::Row) && rows > 1)).then_some(rows)
 }
 
+/// Columns that a transfer reaches with words of their own, where a row has more of them than the stream has lanes; all rows take the same.
+pub(crate) fn columns_per_transfer(axes: &[Axis], machine: &Machine, without: Without) -> Option<u32> {
+    let (words, columns) = (machine.stream_words(), machine.pes_per_pu());
+    let wide = words > 1 && columns > words && columns.is_multiple_of(words);
+    (without.uses(Means::Loading) && wide && axes.contains(&Axis::Column)).then_some(words)
+}
+
 /// Beats in which a tensor leaves, as many rows at a time as the output has lanes. With one lane every placement sends the same words, and
 /// they do not count.
 pub(crate) fn emit_beats(shape: &[u32], axes: &[Axis], machine: &Machine) -> u64 {
@@ -206,13 +213,18 @@ pub(crate) fn emit_beats(shape: &[u32], axes: &[Axis], machine: &Machine) -> u64
 
 /// Transfers that load a tensor.
 pub(crate) fn load_beats(shape: &[u32], axes: &[Axis], machine: &Machine, without: Without) -> u64 {
-    let rows = rows_per_transfer(axes, machine, without);
+    let (rows, columns) = (rows_per_transfer(axes, machine, without), columns_per_transfer(axes, machine, without));
     let per_lane = |(&extent, axis): (&u32, &Axis)| match (axis, rows) {
         (Axis::Row, Some(rows)) => {
             let (whole, rest) = (extent / machine.pus(), extent % machine.pus());
             u64::from(whole * machine.pus().div_ceil(rows) + rest.div_ceil(rows))
         }
         (Axis::Column, Some(_)) => u64::from(extent.div_ceil(machine.pes_per_pu())),
+        (Axis::Column, None) if columns.is_some() => {
+            let (whole, rest) = (extent / machine.pes_per_pu(), extent % machine.pes_per_pu());
+            let words = machine.stream_words();
+            u64::from(whole * (machine.pes_per_pu() / words) + rest.div_ceil(words))
+        }
         (Axis::Local | Axis::Row | Axis::Column | Axis::Tall, _) => u64::from(extent),
         (Axis::Grid, _) => {
             let (whole, rest) = (extent / machine.pes(), extent % machine.pes());

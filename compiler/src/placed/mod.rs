@@ -1,6 +1,6 @@
 //! Placed: fixed-point IR of one step, in pieces, with the axis of the grid on which each index lies.
 //!
-//!     fixed::Program ─▶ tile ─▶ carries ─▶ windows, blocks ─▶ doubles ─▶ pieces ─▶ place (classes of indices, cost) ─▶ legal ─▶ jobs
+//!     fixed::Program ─▶ tile ─▶ carries ─▶ windows, blocks ─▶ doubles ─▶ firsts, pieces ─▶ place (classes of indices, cost) ─▶ legal ─▶ jobs
 //!
 //!     w [3] local      h = sum[i](w[i] * x[i])     =>    w [3] grid, x [3] grid, i grid: PE p holds w[p] and x[p], and the trees sum
 //!
@@ -12,7 +12,8 @@
 //! | [`windows`] | which inputs are sent once for each place that reads them (im2col) |
 //! | [`blocks`] | which indices lie on the PEs in blocks, since neighbours read the same elements |
 //! | [`doubles`] | which tensors are there twice, for two ways in which they are read |
-//! | [`pieces`] | where an index that does not fill the grid evenly is cut |
+//! | [`pieces`] | where an index that does not fill the grid evenly is cut, and the last values of one that is summed over ([`alone`](pieces::alone)) |
+//! | [`firsts`] | which indices are turned, since their first value is apart |
 //! | [`mod@place`] | the axis of each class of indices ([`classes`]), by its [`cost`] |
 //! | [`reshard`] | which results lie elsewhere than where they are computed |
 //! | [`padding`] | what is computed beyond the end of an index |
@@ -27,7 +28,8 @@
 //! 4. A result lies where its iterator does, or is a [reshard](mod@reshard) that the bus can do.
 //! 5. Masks can hold each tall iterator to its elements, or need not ([`reshard::MaskNeed`], [`padding`]).
 //! 6. What the trees cannot do is summed in one PE: products, sums with a start, signs of sums.
-//! 7. A tensor that is streamed is a piece of a tensor of the whole program, inside its extents; a temporary is none.
+//! 7. A tensor that is streamed is a piece of a tensor of the whole program, inside its extents; a temporary is none. A dimension that is
+//!    [turned](firsts) is all of one of the whole tensor.
 //! 8. The samples of a tile are as many in each piece; tiles divide the batch evenly, and no operation would see the batch twice.
 
 pub(crate) mod axis;
@@ -37,6 +39,7 @@ pub(crate) mod classes;
 pub(crate) mod constants;
 pub(crate) mod cost;
 pub(crate) mod doubles;
+pub(crate) mod firsts;
 pub(crate) mod legal;
 pub(crate) mod padding;
 pub(crate) mod pieces;
@@ -92,13 +95,16 @@ pub struct Piece {
     pub index: Vec<Affine>,
     /// Its dimension of samples, if a step has only some of them.
     pub samples: Option<usize>,
+    /// Dimensions of this tensor whose last element is the first of the whole; the index says so of the others.
+    pub turned: Vec<usize>,
 }
 
 impl Piece {
     /// All of a tensor of the whole program.
     fn whole(tensor: &Tensor) -> Option<Piece> {
         let index = (0..tensor.shape.len()).map(|d| Affine::iterator(IterId(d))).collect();
-        let piece = Piece { name: tensor.name.clone(), shape: tensor.shape.clone(), index, samples: None };
+        let piece =
+            Piece { name: tensor.name.clone(), shape: tensor.shape.clone(), index, samples: None, turned: Vec::new() };
         (tensor.role != Role::Temporary).then_some(piece)
     }
 }

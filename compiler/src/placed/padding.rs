@@ -13,7 +13,7 @@ use arch::isa::Finish;
 use arch::machine::Machine;
 
 /// Where the padding of a result begins that changes over from rows to tall, as its last element; `None` where it has none, or the operation does
-/// not write its end.
+/// not write its end. Of an index that is turned the last element is written by its number.
 pub(crate) fn last_before(
     program: &Program,
     operation: &Operation,
@@ -21,7 +21,11 @@ pub(crate) fn last_before(
     machine: &Machine,
 ) -> Option<i64> {
     let extent = i64::from(program.tensors[operation.out.0].shape[reshard.dimension]);
-    let ends = operation.iterators[reshard.iterator].high == extent;
+    let numbered = program.operations.iter().any(|other| {
+        other.out == operation.out && other.out_index[reshard.dimension].as_constant() == Some(extent - 1)
+    });
+    let high = operation.iterators[reshard.iterator].high;
+    let ends = high == extent || numbered && high + 1 == extent;
     (reshard.turn == Turn::Tall && ends && extent % i64::from(machine.pus()) != 0).then_some(extent - 1)
 }
 

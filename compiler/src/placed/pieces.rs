@@ -6,6 +6,8 @@
 //! Three beats per `l` become two, and a rest that may lie on other axes. What the rest reads and both parts share, `x`, is loaded
 //! twice, so that it can lie elsewhere, too. Nothing is rounded differently: each element is computed as before.
 
+pub(crate) mod alone;
+
 use super::classes::Classes;
 use super::{Piece, Program};
 use crate::fixed::{Kind, Operand, Operation, Role, Tensor, for_each_access};
@@ -77,13 +79,6 @@ fn cut(uncut: &Program, classes: &Classes, class: usize, at: i64) -> Option<Prog
     let (mut fixed, mut pieces) = (program.clone(), uncut.pieces.clone());
     // The second part of each tensor that is cut, and the copy of each that the rest reads, too.
     let mut rests: BTreeMap<usize, TensorId> = BTreeMap::new();
-    let named = |tensors: &[Tensor], name: &str, suffix: &str| {
-        let mut name = format!("{name}{suffix}");
-        while tensors.iter().any(|t| t.name == name) {
-            name.push('+');
-        }
-        name
-    };
     for (id, tensor) in program.tensors.iter().enumerate() {
         let Some(dimension) = dimension_of(id) else { continue };
         if i64::from(tensor.shape[dimension]) <= at {
@@ -119,7 +114,7 @@ fn cut(uncut: &Program, classes: &Classes, class: usize, at: i64) -> Option<Prog
                 match rests.get(&tensor.0) {
                     _ if by_number => pick(&rests, &dimension_of, at, tensor, index),
                     Some(&rest) => (rest, index.to_vec()),
-                    None => (copy_for_rest(&mut fixed, &mut pieces, &mut rests, tensor, &named), index.to_vec()),
+                    None => (copy_for_rest(&mut fixed, &mut pieces, &mut rests, tensor), index.to_vec()),
                 }
             });
             rest.iterators[iterator].low = (low - at).max(0);
@@ -132,13 +127,21 @@ fn cut(uncut: &Program, classes: &Classes, class: usize, at: i64) -> Option<Prog
     Some(Program::local(fixed, pieces, uncut.tile))
 }
 
+/// A name that no tensor has.
+fn named(tensors: &[Tensor], name: &str, suffix: &str) -> String {
+    let mut name = format!("{name}{suffix}");
+    while tensors.iter().any(|t| t.name == name) {
+        name.push('+');
+    }
+    name
+}
+
 /// The copy of an input that the rest reads; other tensors are shared.
 fn copy_for_rest(
     fixed: &mut crate::fixed::Program,
     pieces: &mut Vec<Option<Piece>>,
     rests: &mut BTreeMap<usize, TensorId>,
     tensor: TensorId,
-    named: &dyn Fn(&[Tensor], &str, &str) -> String,
 ) -> TensorId {
     let original = fixed.tensors[tensor.0].clone();
     if original.role != Role::Input || original.shape.is_empty() {

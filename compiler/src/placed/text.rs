@@ -15,7 +15,8 @@
 //! ```
 //!
 //! A piece says of which tensor of the whole program it is, with the extents of that, and the index in it, where `d0` is the first
-//! dimension of the piece; `samples` is its dimension of samples, where a step is a tile.
+//! dimension of the piece; `samples` is its dimension of samples, where a step is a tile. Behind `turned` stand the dimensions of the piece
+//! whose last element is the first of the whole tensor: with `[d0 + 1] turned [0]` they are 1, 2, 3 and 0 of four.
 
 use super::axis::Axis;
 use super::{Piece, Program, Tile};
@@ -31,6 +32,7 @@ pub(crate) const WORDS: &[&str] = &[
     "placed",
     "tile",
     "samples",
+    "turned",
     "tiles",
     "tensor",
     "operation",
@@ -64,10 +66,11 @@ pub(crate) fn read_axes(cursor: &mut Cursor) -> Result<Vec<Axis>, Diagnostic> {
 
 /// ` of x [6, 3] at [d0, 2*d1 + 4] samples 0`; nothing for what is not streamed.
 pub(crate) fn piece(piece: Option<&Piece>, reserved: fn(&str) -> bool) -> String {
-    let Some(Piece { name: whole, shape, index, samples }) = piece else { return String::new() };
+    let Some(Piece { name: whole, shape, index, samples, turned }) = piece else { return String::new() };
     let form = |form: &Affine| sum('d', form.offset, form.terms.iter().map(|&(dimension, c)| (dimension.0, c)));
     let samples = samples.map_or(String::new(), |dimension| format!(" samples {dimension}"));
-    format!(" of {} {shape:?} at [{}]{samples}", name(whole, reserved), list(index, ", ", form))
+    let turned = if turned.is_empty() { String::new() } else { format!(" turned {turned:?}") };
+    format!(" of {} {shape:?} at [{}]{samples}{turned}", name(whole, reserved), list(index, ", ", form))
 }
 
 /// What follows `of`.
@@ -80,7 +83,8 @@ pub(crate) fn read_piece(cursor: &mut Cursor) -> Result<Piece, Diagnostic> {
         Ok(Affine { offset, terms: terms.into_iter().map(|(dimension, c)| (IterId(dimension), c)).collect() })
     })?;
     let samples = if cursor.take("samples") { Some(cursor.integer()?) } else { None };
-    Ok(Piece { name, shape, index, samples })
+    let turned = if cursor.take("turned") { cursor.list(Cursor::integer)? } else { Vec::new() };
+    Ok(Piece { name, shape, index, samples, turned })
 }
 
 /// The line of tiles, if there are any.

@@ -103,7 +103,16 @@ fn verify_piece(program: &Program, number: usize) -> Result<(), String> {
     let name = &tensor.name;
     law!(7, tensor.role != Role::Temporary, "the temporary {name} is a piece");
     law!(7, piece.index.len() == piece.shape.len(), "{name}: an index for each dimension of {}", piece.name);
+    for &dimension in &piece.turned {
+        let own = |form: &Affine| *form == Affine { offset: 1, ..Affine::iterator(IterId(dimension)) };
+        let of = piece.index.iter().position(own);
+        let all = of.is_some_and(|whole| tensor.shape.get(dimension) == Some(&piece.shape[whole]));
+        law!(7, all, "{name}: dimension {dimension} is turned, and not all of one of {}", piece.name);
+    }
     for (d, (form, &extent)) in piece.index.iter().zip(&piece.shape).enumerate() {
+        if form.terms.iter().any(|term| piece.turned.contains(&term.0.0)) {
+            continue;
+        }
         let tile = program.tile.filter(|_| piece.samples == Some(d));
         let extent = tile.map_or(extent, |tile| tile.samples);
         let inside = |(low, high): (i64, i64)| low >= 0 && high < i64::from(extent);

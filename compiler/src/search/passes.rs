@@ -15,7 +15,7 @@ use crate::jobs::{self, fuse, levels, reshard, scalar, select};
 use crate::means::Without;
 use crate::placed::cost::Cost;
 use crate::placed::{
-    self, blocks, carries, constants, doubles, pieces, place, slices, strides, tile, windows, write_back,
+    self, blocks, carries, constants, doubles, firsts, pieces, place, slices, strides, tile, windows, write_back,
 };
 use crate::scheduled::colour::{self, Coloured};
 use crate::scheduled::{self, allocate, schedule};
@@ -71,6 +71,16 @@ pub const PASSES: &[Pass] = &[
         name: "pieces",
         does: "placed: indices that do not fill the grid evenly are cut",
         run: |text, machine| of_placed(text, machine, |p, m| pieces::evenly(p, m).unwrap_or_else(|| p.clone())),
+    },
+    Pass {
+        name: "firsts",
+        does: "placed: indices whose first values are apart are turned",
+        run: |text, machine| of_placed(text, machine, |p, m| firsts::turned(p, m).unwrap_or_else(|| p.clone())),
+    },
+    Pass {
+        name: "alone",
+        does: "placed: the last values of an index that is summed over are apart where the others fill the grid",
+        run: |text, machine| of_placed(text, machine, |p, m| pieces::alone::last(p, m).unwrap_or_else(|| p.clone())),
     },
     Pass {
         name: "place",
