@@ -470,9 +470,9 @@ impl Sequencer {
                 tile_ends[t].time_left = run.time_left;
                 tile_ends[t].no_time_left = run.no_time_left;
                 tile_ends[t].last = tile_counters[t].flags.last;
-                tile_ends[t].at = tile_end_registers[t].value;
-                run.tile_ends_next = tile_ends[t].ends_next;
-                run.tile_ends = tile_ends[t].ends;
+                tile_ends[t].tile_end = tile_end_registers[t].value;
+                run.tile_ends_next = tile_ends[t].tile_ends_next;
+                run.tile_ends = tile_ends[t].tile_ends;
                 alu_stream.stop = tile_ends[t].stop;
                 root_stream.stop = tile_ends[t].stop;
                 move_stream.stop = tile_ends[t].stop;
