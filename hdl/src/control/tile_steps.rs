@@ -1,7 +1,7 @@
 //! Tiles of a batch: which one a step is, and what that means for a beat. Only grids with gradient pads have these blocks.
 //!
 //!     tile_register, run ──started, step done──▶ tile_counter ──first, last──▶ streams: tile_gate, late_gate ──▶ beats
-//!     tile_register, run ──time left──▶ tile_end ──▶ streams, run: a tile ends before what counts in the last one only
+//!     tile_register, run ──time left──▶ early_end ──▶ streams, run: a tile ends before what counts in the last one only
 
 use crate::beats::{CHUNK_BITS, TileFlags, Widths};
 use crate::control::registers::Setting;
@@ -126,7 +126,7 @@ impl Logic for TileCounter {
 /// Where a tile ends that is not the last one of its batch, if that is before the end of the step: the streams stop, and all is as at the
 /// end of a step.
 #[derive(LogicBlock)]
-pub(crate) struct TileEnd {
+pub(crate) struct EarlyEnd {
     pub(crate) clock: Signal<In, Clock>,
     pub(crate) reset: Signal<In, Bit>,
     /// A step is computed.
@@ -150,9 +150,9 @@ pub(crate) struct TileEnd {
     now: Flag,
 }
 
-impl TileEnd {
+impl EarlyEnd {
     pub(crate) fn new() -> Self {
-        TileEnd {
+        EarlyEnd {
             clock: Signal::default(),
             reset: Signal::default(),
             stepping: Signal::default(),
@@ -170,10 +170,10 @@ impl TileEnd {
     }
 }
 
-impl Logic for TileEnd {
+impl Logic for EarlyEnd {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!("tile_end: a tile that is not the last one ends before what counts in the last one only.");
+        comment!("early_end: a tile that is not the last one ends before what counts in the last one only.");
         clock!(self, clock, in_two, in_one, now);
         self.in_two.reset.next = self.reset.val();
         self.in_one.reset.next = self.reset.val();
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn a_tile_ends_before_the_last_one() {
         for (last, at, expected) in [(false, 7, vec![6, 5, 4]), (true, 7, vec![]), (false, 0, vec![])] {
-            let mut block = TileEnd::new();
+            let mut block = EarlyEnd::new();
             block.connect_all();
             (block.last.next, block.tile_end.next, block.stepping.next) = (last, at, true);
             let mut shown = [Vec::new(), Vec::new(), Vec::new()];
