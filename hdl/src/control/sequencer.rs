@@ -13,7 +13,7 @@ use crate::control::root_stream::RootStream;
 use crate::control::run::RunControl;
 use crate::control::scalar_stream::{ScalarRegister, ScalarStream};
 use crate::control::streams::{AluStream, MoveStream};
-use crate::control::tile_steps::{BatchGoesOn, TileCounter, TileEnd, TileRegister};
+use crate::control::tile_steps::{BatchGoesOn, EarlyEnd, TileCounter, TileRegister};
 use crate::rtl::register::{Flag, Register, Stage};
 use crate::rtl::signal::{Number, Wide};
 use crate::rtl::wiring::{Wiring, structural, wires};
@@ -78,7 +78,7 @@ pub(crate) struct Sequencer {
     tile_counters: Vec<TileCounter>,
     /// When tiles end that are not the last ones, and what says it.
     tile_end_registers: Vec<TileRegister>,
-    tile_ends: Vec<TileEnd>,
+    tile_ends: Vec<EarlyEnd>,
     never: Vec<Number>,
     goes_on: Vec<BatchGoesOn>,
     leaves_next: Vec<Flag>,
@@ -174,7 +174,7 @@ impl Sequencer {
             no_tiles: (widths.gradients..1).map(|_| Number::new(0, CHUNK_BITS)).collect(),
             tile_counters: tiles.clone().map(|_| TileCounter::new()).collect(),
             tile_end_registers: tiles.clone().map(|_| TileRegister::new(TILE_END, widths)).collect(),
-            tile_ends: tiles.clone().map(|_| TileEnd::new()).collect(),
+            tile_ends: tiles.clone().map(|_| EarlyEnd::new()).collect(),
             never: (widths.gradients..1).map(|_| Number::new(0, 1)).collect(),
             goes_on: exchanges.clone().map(|_| BatchGoesOn::new()).collect(),
             leaves_next: exchanges.clone().map(|_| Flag::new()).collect(),
@@ -470,9 +470,9 @@ impl Sequencer {
                 tile_ends[t].time_left = run.time_left;
                 tile_ends[t].no_time_left = run.no_time_left;
                 tile_ends[t].last = tile_counters[t].flags.last;
-                tile_ends[t].at = tile_end_registers[t].value;
-                run.tile_ends_next = tile_ends[t].ends_next;
-                run.tile_ends = tile_ends[t].ends;
+                tile_ends[t].tile_end = tile_end_registers[t].value;
+                run.tile_ends_next = tile_ends[t].tile_ends_next;
+                run.tile_ends = tile_ends[t].tile_ends;
                 alu_stream.stop = tile_ends[t].stop;
                 root_stream.stop = tile_ends[t].stop;
                 move_stream.stop = tile_ends[t].stop;

@@ -1,7 +1,7 @@
 //! Tiles of a batch: which one a step is, and what that means for a beat. Only grids with gradient pads have these blocks.
 //!
 //!     tile_register, run ──started, step done──▶ tile_counter ──first, last──▶ streams: tile_gate, late_gate ──▶ beats
-//!     tile_register, run ──time left──▶ tile_end ──▶ streams, run: a tile ends before what counts in the last one only
+//!     tile_register, run ──time left──▶ early_end ──▶ streams, run: a tile ends before what counts in the last one only
 
 use crate::beats::{CHUNK_BITS, TileFlags, Widths};
 use crate::control::registers::Setting;
@@ -126,7 +126,7 @@ impl Logic for TileCounter {
 /// Where a tile ends that is not the last one of its batch, if that is before the end of the step: the streams stop, and all is as at the
 /// end of a step.
 #[derive(LogicBlock)]
-pub(crate) struct TileEnd {
+pub(crate) struct EarlyEnd {
     pub(crate) clock: Signal<In, Clock>,
     pub(crate) reset: Signal<In, Bit>,
     /// A step is computed.
@@ -138,31 +138,31 @@ pub(crate) struct TileEnd {
     /// The step is the last tile of its batch.
     pub(crate) last: Signal<In, Bit>,
     /// How many are left when the tile ends, and three more.
-    pub(crate) at: Wide<In>,
+    pub(crate) tile_end: Wide<In>,
     /// Streams are idle from the next cycle on: the tile ends in two cycles, or there is a reset.
     pub(crate) stop: Signal<Out, Bit>,
     /// It ends in the next cycle.
-    pub(crate) ends_next: Signal<Out, Bit>,
+    pub(crate) tile_ends_next: Signal<Out, Bit>,
     /// It ends in this one.
-    pub(crate) ends: Signal<Out, Bit>,
+    pub(crate) tile_ends: Signal<Out, Bit>,
     in_two: Flag,
     in_one: Flag,
     now: Flag,
 }
 
-impl TileEnd {
+impl EarlyEnd {
     pub(crate) fn new() -> Self {
-        TileEnd {
+        EarlyEnd {
             clock: Signal::default(),
             reset: Signal::default(),
             stepping: Signal::default(),
             time_left: Wide::new(CHUNK_BITS),
             no_time_left: Signal::default(),
             last: Signal::default(),
-            at: Wide::new(CHUNK_BITS),
+            tile_end: Wide::new(CHUNK_BITS),
             stop: Signal::default(),
-            ends_next: Signal::default(),
-            ends: Signal::default(),
+            tile_ends_next: Signal::default(),
+            tile_ends: Signal::default(),
             in_two: Flag::new(),
             in_one: Flag::new(),
             now: Flag::new(),
@@ -170,10 +170,10 @@ impl TileEnd {
     }
 }
 
-impl Logic for TileEnd {
+impl Logic for EarlyEnd {
     #[hdl_gen]
     fn update(&mut self) {
-        comment!("tile_end: a tile that is not the last one ends before what counts in the last one only.");
+        comment!("early_end: a tile that is not the last one ends before what counts in the last one only.");
         clock!(self, clock, in_two, in_one, now);
         self.in_two.reset.next = self.reset.val();
         self.in_one.reset.next = self.reset.val();
@@ -181,12 +181,12 @@ impl Logic for TileEnd {
         self.in_two.d.next = self.stepping.val()
             && !self.last.val()
             && !self.no_time_left.val()
-            && self.time_left.val() == self.at.val();
+            && self.time_left.val() == self.tile_end.val();
         self.in_one.d.next = self.in_two.q.val();
         self.now.d.next = self.in_one.q.val();
         self.stop.next = self.reset.val() || self.in_two.q.val();
-        self.ends_next.next = self.in_one.q.val();
-        self.ends.next = self.now.q.val();
+        self.tile_ends_next.next = self.in_one.q.val();
+        self.tile_ends.next = self.now.q.val();
     }
 }
 
@@ -343,14 +343,14 @@ mod tests {
     #[test]
     fn a_tile_ends_before_the_last_one() {
         for (last, at, expected) in [(false, 7, vec![6, 5, 4]), (true, 7, vec![]), (false, 0, vec![])] {
-            let mut block = TileEnd::new();
+            let mut block = EarlyEnd::new();
             block.connect_all();
-            (block.last.next, block.at.next, block.stepping.next) = (last, at, true);
+            (block.last.next, block.tile_end.next, block.stepping.next) = (last, at, true);
             let mut shown = [Vec::new(), Vec::new(), Vec::new()];
             for left in (0..10).rev() {
                 (block.time_left.next, block.no_time_left.next) = (left, left == 0);
                 settled(&mut block);
-                let now = [block.stop.val(), block.ends_next.val(), block.ends.val()];
+                let now = [block.stop.val(), block.tile_ends_next.val(), block.tile_ends.val()];
                 shown.iter_mut().zip(now).filter(|(_, now)| *now).for_each(|(cycles, _)| cycles.push(left));
                 clocked(&mut block, |b| &mut b.clock);
             }
