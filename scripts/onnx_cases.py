@@ -5,7 +5,6 @@
     onnx_cases.py pytorch FILE          the cases that PyTorch made
     onnx_cases.py models FILE           real models with inputs, and what onnxruntime makes of them
     onnx_cases.py example FILE          the classifier of digits in examples/
-    onnx_cases.py exported FILE MODEL.. models that packages exported, with the inputs that lie beside them as JSON, and what onnxruntime makes of them
 
 The file is a protocol buffer: field 1, a case: 1 name, 2 model, 3 inputs, 4 outputs (TensorProto, empty if not a tensor), 5 tolerances.
 """
@@ -228,18 +227,6 @@ def write_models(path):
     print(f"{len(models)} models: {' '.join(sorted(models))}")
 
 
-def write_exported(path, models):
-    with open(path, "wb") as file:
-        for model in models:
-            # With the weights of a second file, where there is one.
-            one, name = onnx.load(model), os.path.basename(model)[:-5]
-            with open(f"{model[:-5]}.json") as given:
-                inputs = {key: np.asarray(value, np.float32) for key, value in json.load(given).items()}
-            [value] = [inputs[info.name] for info in one.graph.input]
-            file.write(case(name, one, [value], reference(one, value), 1e-4, 1e-5))
-    print(f"{len(models)} exported models")
-
-
 if __name__ == "__main__":
     what, path = sys.argv[1:3]
     if what == "cases":
@@ -250,8 +237,6 @@ if __name__ == "__main__":
         write_pytorch(path)
     elif what == "models":
         write_models(path)
-    elif what == "exported":
-        write_exported(path, sys.argv[3:])
     elif what == "example":
         model, images, labels = digits()
         with open(path, "wb") as file:

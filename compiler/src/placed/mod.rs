@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`tile`] | in how many steps a batch runs |
 //! | [`shares`] | what of a batch each of several machines does |
-//! | [`carries`] | which results are carried into each PE from where they are computed; [`strides`] takes their dimensions apart before |
+//! | [`carries`] | which results are carried into each PE from where they are computed; [`strides`](carries::strides) takes their dimensions apart before |
 //! | [`windows`] | which inputs are sent once for each place that reads them (im2col) |
 //! | [`blocks`] | which indices lie on the PEs in blocks, since neighbours read the same elements |
 //! | [`doubles`] | which tensors are there twice, for two ways in which they are read |
@@ -47,7 +47,6 @@ pub(crate) mod place;
 pub(crate) mod reshard;
 pub mod shares;
 pub(crate) mod slices;
-pub(crate) mod strides;
 pub(crate) mod text;
 pub(crate) mod tile;
 mod verify;

@@ -71,6 +71,15 @@ fn cut(uncut: &Program, classes: &Classes, class: usize, at: i64) -> Option<Prog
         if of_class.next().is_some() || first.is_some_and(|(i, _)| i >= operation.free) {
             return None;
         }
+        // What is carried into the PEs lies there whole.
+        let mut carried = false;
+        for_each_access(operation, |tensor, index, _| {
+            let counts = |form: &Affine| form.as_iterator().is_some_and(|i| own[i.0] == class);
+            carried |= index.iter().zip(&classes.tensors[tensor.0]).any(|(form, &c)| counts(form) && c != class);
+        });
+        if carried {
+            return None;
+        }
     }
     let dimension_of = |tensor: usize| -> Option<usize> { classes.tensors[tensor].iter().position(|&c| c == class) };
     if classes.tensors.iter().any(|own| own.iter().filter(|&&c| c == class).count() > 1) {

@@ -13,10 +13,9 @@ use crate::image::text::Written;
 use crate::image::{self, encode, refuse};
 use crate::jobs::{self, fuse, levels, reshard, scalar, select};
 use crate::means::Without;
+use crate::placed::carries::{self, strides};
 use crate::placed::cost::Cost;
-use crate::placed::{
-    self, blocks, carries, constants, doubles, firsts, pieces, place, slices, strides, tile, windows, write_back,
-};
+use crate::placed::{self, blocks, constants, doubles, firsts, pieces, place, slices, tile, windows, write_back};
 use crate::scheduled::colour::{self, Coloured};
 use crate::scheduled::{self, allocate, schedule};
 use crate::text;

@@ -1,6 +1,5 @@
 //! Programs that people wrote: what they mean, how far fixed point is from that, and that they climb the ladder.
 
-mod carries;
 mod conformance;
 mod constant_functions;
 mod damaged;

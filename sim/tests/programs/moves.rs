@@ -1,5 +1,7 @@
 //! What only lays words out anew costs moves, and no arithmetic.
 
+mod carries;
+
 use crate::languages::{Outcome, climb_text};
 use arch::machine::{Machine, MachineSpec};
 use arch::timing;

@@ -222,8 +222,12 @@ impl Reader {
         }
         if self.cursor.take("inside") {
             let level = numbered(&mut self.cursor, 'k', loops)?;
-            let axis =
-                if self.cursor.take("row") { Axis::Row } else { self.cursor.expect("column").map(|_| Axis::Column)? };
+            let axis = if self.cursor.take("row") {
+                Axis::Row
+            } else {
+                self.cursor.expect("column")?;
+                Axis::Column
+            };
             let (low, high) = self.range()?;
             self.cursor.expect("step")?;
             return Ok(Walk::Inside { level, axis, stride: self.cursor.integer()?, low, high });

@@ -7,9 +7,9 @@
 //! into up to three operations. Canonical IR splits what copies count in two digits always
 //! ([`split_dimensions`](crate::canonical::indices::dimensions::split_dimensions)); here it is a way among others.
 
-use super::Program;
-use super::pieces::rewritten;
 use crate::fixed::{self, Operation, Role, for_each_access};
+use crate::placed::Program;
+use crate::placed::pieces::rewritten;
 use crate::tensor::{Affine, IterId, Iterator, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
 
