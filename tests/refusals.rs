@@ -41,7 +41,7 @@ fn a_store_without_room_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let depths = "pus = 1\npes_per_pu = 2\nmodel_depth = 16384\ndata_depth = 1024\ntemporary_depth = 1024";
     let board = "[board]\nname = \"tangnano20k\"\nclock_mhz = 60.0\nstore = \"bram\"\n";
-    let config = file(folder.path(), "full.toml", &format!("[machine]\n{depths}\n{board}"));
+    let config = file(folder.path(), "full.toml", format!("[machine]\n{depths}\n{board}"));
     let run = ["run", LOGISTIC, "--data", CANCER, "--limit", "20", "--epochs", "1", "--port", "simulated", "--config"];
     fails(
         &[&run[..], &[&config]].concat(),

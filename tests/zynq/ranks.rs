@@ -57,7 +57,7 @@ fn spec(accumulator: u32, stream_words: u32, output_words: u32) -> MachineSpec {
 
 fn shared(spec: &MachineSpec, ranks: usize) -> (tempfile::TempDir, PathBuf) {
     let folder = project(1);
-    let text = config(spec) + &format!("[build]\nbatch = 12\nranks = {ranks}\n");
+    let text = config(spec) + &format!("[build]\nbatch = 12\nranks = {ranks}\nsplit = 1.0\n");
     fs::write(folder.path().join("zynq.toml"), text).unwrap();
     // Sums that start with something, which counts once.
     let program = PROGRAM.replace("g[i] = d * x[i];", "g[i] = d * x[i] + 0.125 * w[i];");
@@ -68,9 +68,11 @@ fn shared(spec: &MachineSpec, ranks: usize) -> (tempfile::TempDir, PathBuf) {
 }
 
 /// So many ranks that train, of which the first ones are there; what became of each.
-fn drive(out: &Path, spec: &MachineSpec, (present, ranks): (usize, usize), more: Value) -> Vec<Option<Value>> {
+fn drive(out: &Path, spec: &MachineSpec, (present, ranks): (usize, usize), more: &Value) -> Vec<Option<Value>> {
     let sockets: Vec<PathBuf> = (0..ranks).map(|rank| out.with_file_name(format!("rank{rank}"))).collect();
-    sockets.iter().for_each(|path| drop(fs::remove_file(path)));
+    for path in &sockets {
+        let _ = fs::remove_file(path);
+    }
     let listeners: Vec<UnixListener> = sockets.iter().map(|path| UnixListener::bind(path).unwrap()).collect();
     let mut values = json!({
         "sockets": sockets, "steps": steps(), "model": { "w": vec![0.0; 6] }, "epochs": 2, "patience": 20.0, "hanging": 0, "strange": -1,
@@ -112,13 +114,15 @@ fn drive(out: &Path, spec: &MachineSpec, (present, ranks): (usize, usize), more:
         let served: Vec<_> = served.collect();
         served.into_iter().map(|rank| rank.join().unwrap()).collect()
     });
-    started.iter_mut().for_each(|child| drop(child.wait()));
+    for child in &mut started {
+        let _ = child.wait();
+    }
     results
 }
 
 /// What a rank that failed has said.
-fn error(result: &Option<Value>) -> &str {
-    result.as_ref().and_then(|result| result["error"].as_str()).unwrap_or_else(|| panic!("no error: {result:?}"))
+fn error(result: Option<&Value>) -> &str {
+    result.and_then(|result| result["error"].as_str()).unwrap_or_else(|| panic!("no error: {result:?}"))
 }
 
 /// Sums of 40, 48 and 96 bits, through one lane and two, on two and three boards: the weights are those of one process in fixed point, which knows
@@ -133,7 +137,7 @@ fn python_drivers_share_batches() {
         let expected = fs::read_to_string(folder.path().join("model.json")).unwrap();
         let expected = &serde_json::from_str::<Value>(&expected).unwrap()["model"];
         assert!(expected["w"].as_array().unwrap().iter().any(|w| w.as_f64() != Some(0.0)), "it learns: {expected}");
-        for rank in drive(&out, &spec, (ranks, ranks), json!({})) {
+        for rank in drive(&out, &spec, (ranks, ranks), &json!({})) {
             let rank = rank.expect("a driver ended early");
             assert_eq!((&rank["model"], &rank["alone"]), (expected, expected), "{ranks} ranks: {rank}");
         }
@@ -146,15 +150,19 @@ fn every_python_driver_ends_when_one_fails() {
     let spec = spec(48, 8, 1);
     let (_folder, out) = shared(&spec, 2);
     for hanging in [1, 2, 3, 9] {
-        let failed = drive(&out, &spec, (2, 2), json!({ "hanging": hanging }));
+        let failed = drive(&out, &spec, (2, 2), &json!({ "hanging": hanging }));
         let own = "the run did not end in 0.5 s: it waits for its input to be taken";
-        assert_eq!((error(&failed[1]), error(&failed[0])), (own, &*format!("rank 1 has failed: {own}")), "{hanging}");
+        assert_eq!(
+            (error(failed[1].as_ref()), error(failed[0].as_ref())),
+            (own, &*format!("rank 1 has failed: {own}")),
+            "{hanging}"
+        );
     }
-    for other in drive(&out, &spec, (2, 2), json!({ "strange": 1 })) {
-        assert!(error(&other).starts_with("rank 1 is about another training: data is "), "{other:?}");
+    for other in drive(&out, &spec, (2, 2), &json!({ "strange": 1 })) {
+        assert!(error(other.as_ref()).starts_with("rank 1 is about another training: data is "), "{other:?}");
     }
     // Without MPI, whose own end waits for all.
     if std::env::var_os("TABLA_MPI_PYTHON").is_none() {
-        assert_eq!(drive(&out, &spec, (1, 2), json!({ "patience": 0.2 })), [Some(json!({ "aborted": 1 }))]);
+        assert_eq!(drive(&out, &spec, (1, 2), &json!({ "patience": 0.2 })), [Some(json!({ "aborted": 1 }))]);
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn definedness(operation: Operation, operands: [&[f64]; 3], known: [&
         }
         Operation::Binary(_) => {
             let both = known_a.iter().zip(known_b);
-            out.iter_mut().zip(both).for_each(|(out, (a, b))| *out = *a & *b);
+            out.iter_mut().zip(both).for_each(|(out, (a, b))| *out = *a && *b);
         }
         Operation::Select => place(out, |n| known_a[n] && if a[n] == 0.0 { known_c[n] } else { known_b[n] }),
         Operation::Call(_) => place(out, |n| known_a[n] && known_b[n] && known_c[n]),
