@@ -82,7 +82,13 @@ impl<'a> Apart<'a> {
             let behind = i64::from(shape[dimension]) - high;
             !matches!(role, Role::Output | Role::Parameter(_)) && (0..=1).contains(&behind)
         });
-        (fills && small && !numbered && !summed.is_empty()).then_some(Apart { whole, values, split, cut })
+        // What one value asks for fills the grid by itself: less is not worth instructions of its own.
+        let worth = split.iter().any(|(&number, &iterator)| {
+            let others =
+                program.operations[number].iterators.iter().enumerate().filter(|(other, _)| *other != iterator);
+            others.map(|(_, range)| (range.high - range.low).max(0)).product::<i64>() >= pes
+        });
+        (fills && small && worth && !numbered && !summed.is_empty()).then_some(Apart { whole, values, split, cut })
     }
 
     fn done(&self, classes: &Classes, class: usize) -> Option<Program> {
