@@ -19,7 +19,7 @@ use std::ops::Range;
 /// The program with the last values apart of the longest index where that fills the grid; `None` where there is no such index.
 pub(crate) fn last(program: &Program, machine: &Machine) -> Option<Program> {
     let classes = Classes::of(&program.fixed);
-    classes.movable.iter().find_map(|&class| Apart::new(program, &classes, class, machine)?.done(&classes, class))
+    classes.movable.iter().find_map(|&class| Some(Apart::new(program, &classes, class, machine)?.done(&classes, class)))
 }
 
 /// A program that is taken apart.
@@ -91,7 +91,7 @@ impl<'a> Apart<'a> {
         (fills && small && worth && !numbered && !summed.is_empty()).then_some(Apart { whole, values, split, cut })
     }
 
-    fn done(&self, classes: &Classes, class: usize) -> Option<Program> {
+    fn done(&self, classes: &Classes, class: usize) -> Program {
         let Apart { whole, values, split, cut } = self;
         let (mut fixed, mut pieces) = (whole.fixed.clone(), whole.pieces.clone());
         let mut apart: BTreeMap<(usize, i64), TensorId> = BTreeMap::new();
@@ -149,7 +149,7 @@ impl<'a> Apart<'a> {
         }
         fixed.operations = operations;
         fixed::verify(&fixed);
-        Some(Program::local(fixed, pieces, whole.tile))
+        Program::local(fixed, pieces, whole.tile)
     }
 }
 
