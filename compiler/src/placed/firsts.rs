@@ -49,7 +49,7 @@ fn turn(program: &Program, classes: &Classes, class: usize) -> Option<Program> {
                 // The dimension of the whole tensor that this one is.
                 let names = |form: &&mut Affine| form.terms.iter().any(|term| term.0.0 == dimension);
                 let mut named = piece.index.iter_mut().enumerate();
-                let (whole, form) = named.find(|(_, form)| names(&form))?;
+                let (whole, form) = named.find(|(_, form)| names(form))?;
                 let plain = form.as_iterator().is_some() && piece.shape[whole] == extent;
                 if !plain || named.any(|(_, form)| names(&form)) || piece.samples == Some(whole) {
                     return None;

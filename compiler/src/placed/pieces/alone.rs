@@ -19,7 +19,7 @@ use std::ops::Range;
 /// The program with the last values apart of the longest index where that fills the grid; `None` where there is no such index.
 pub(crate) fn last(program: &Program, machine: &Machine) -> Option<Program> {
     let classes = Classes::of(&program.fixed);
-    classes.movable.iter().find_map(|&class| Apart::new(program, &classes, class, machine)?.done(&classes, class))
+    classes.movable.iter().find_map(|&class| Some(Apart::new(program, &classes, class, machine)?.done(&classes, class)))
 }
 
 /// A program that is taken apart.
@@ -82,10 +82,16 @@ impl<'a> Apart<'a> {
             let behind = i64::from(shape[dimension]) - high;
             !matches!(role, Role::Output | Role::Parameter(_)) && (0..=1).contains(&behind)
         });
-        (fills && small && !numbered && !summed.is_empty()).then_some(Apart { whole, values, split, cut })
+        // What one value asks for fills the grid by itself: less is not worth instructions of its own.
+        let worth = split.iter().any(|(&number, &iterator)| {
+            let others =
+                program.operations[number].iterators.iter().enumerate().filter(|(other, _)| *other != iterator);
+            others.map(|(_, range)| (range.high - range.low).max(0)).product::<i64>() >= pes
+        });
+        (fills && small && worth && !numbered && !summed.is_empty()).then_some(Apart { whole, values, split, cut })
     }
 
-    fn done(&self, classes: &Classes, class: usize) -> Option<Program> {
+    fn done(&self, classes: &Classes, class: usize) -> Program {
         let Apart { whole, values, split, cut } = self;
         let (mut fixed, mut pieces) = (whole.fixed.clone(), whole.pieces.clone());
         let mut apart: BTreeMap<(usize, i64), TensorId> = BTreeMap::new();
@@ -143,7 +149,7 @@ impl<'a> Apart<'a> {
         }
         fixed.operations = operations;
         fixed::verify(&fixed);
-        Some(Program::local(fixed, pieces, whole.tile))
+        Program::local(fixed, pieces, whole.tile)
     }
 }
 
