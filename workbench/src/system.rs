@@ -50,8 +50,8 @@ use std::sync::{Mutex, PoisonError};
 pub const TABLE: &str = "programs/system.toml";
 /// Part of golden's accuracy at the end that counts as reached.
 pub const NEARLY: f64 = 0.97;
-/// Samples that are simulated at least where every epoch sends them.
-const SENT: usize = 16;
+/// Samples that are simulated at least where every epoch sends them: enough that what a start takes, and the weights on their way back, count little.
+const SENT: usize = 128;
 
 /// A training.
 #[derive(Debug, Clone, Deserialize)]
@@ -353,12 +353,13 @@ fn whole(
         return Ok((System::new(all, clock_hz, samples, schedule.epochs, &comparison), Way::Simulated));
     }
     let mut part = training.clone();
-    let sent = SENT.div_ceil(schedule.batch).max(2);
+    let sent = SENT.div_ceil(schedule.batch).clamp(2, batches.max(2));
     part.samples.train.truncate(sent * schedule.batch);
     part.schedule.epochs = 2;
     let less = part.design(&part.ranges(&())?, &())?;
-    // The part does not stay either.
-    let store = Store { rows: store.rows.min(rows(&less).unwrap_or(0) as u32 / 2), ..store };
+    // The part does not stay either: its last batch has no room.
+    let most = rows(&less).map_or(0, |rows| rows - rows / sent as u64);
+    let store = Store { rows: store.rows.min(most as u32), ..store };
     let (spent, comparison) = simulate(&part, &less.images.machine, Facts { store, ..facts }, true, progress)?;
     let share = batches as f64 / (part.samples.train.len() / schedule.batch) as f64;
     let all = Spent::extrapolated(spent[0], spent[1], share, schedule.epochs);
