@@ -19,7 +19,7 @@ pub const WINDOW: u32 = 1 << 22;
 pub const VERSION: u32 = 2;
 /// Bits of a memory port, and of the DMA behind it.
 pub const PORT_BITS: u32 = 128;
-/// Most memory ports that feed the input: those of a Zynq UltraScale+ for high performance.
+/// Most memory ports that feed the input: those of a ZCU102 for high performance.
 pub const MOST_PORTS: u32 = 4;
 
 /// Bit 0 of `ctrl`: start a run.
