@@ -225,7 +225,8 @@ fn a_store_needs_an_sdram_and_its_clock() {
         let program = ["run", "programs/logistic.t", "--data", "examples/breast_cancer.csv", "--port", "simulated"];
         tool::fails(&[&program[..], &["--config", &config, "--limit", "20", "--epochs", "1"]].concat(), 1, words);
     };
-    refused("name = \"tangnano20k\"", &["has no SDRAM", "store = \"sdram\"", "store = \"bram\""]);
+    refused("name = \"tangnano9k\"", &["has no SDRAM", "store = \"sdram\"", "store = \"bram\""]);
+    refused("name = \"tangnano20k\"\nclock_mhz = 60.0", &["works at 75 to 110 MHz, not at 60"]);
     refused("name = \"ulx3s-85f\"\nclock_mhz = 50.0", &["works at 70 to 115 MHz, not at 50"]);
     // Without LiteDRAM it is said how to get it.
     let board: Board = toml::from_str(include_str!("../fpga/boards/ulx3s-85f.toml")).unwrap();

@@ -37,7 +37,7 @@ pub(crate) struct Whole {
 }
 
 /// The classes of the samples' indices.
-fn samples(program: &Program, classes: &Classes) -> BTreeSet<usize> {
+pub(crate) fn samples(program: &Program, classes: &Classes) -> BTreeSet<usize> {
     let inputs = program.tensors.iter().zip(&classes.tensors).filter(|(tensor, _)| tensor.role == Role::Input);
     inputs.filter_map(|(_, own)| own.first().copied()).collect()
 }

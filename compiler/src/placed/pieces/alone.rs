@@ -10,7 +10,7 @@
 use super::{copy_for_rest, named, rewritten};
 use crate::fixed::{self, Role, Tensor, for_each_access};
 use crate::placed::classes::Classes;
-use crate::placed::{Piece, Program};
+use crate::placed::{Piece, Program, tile};
 use crate::tensor::{Affine, IterId, TensorId};
 use arch::machine::Machine;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,10 @@ use std::ops::Range;
 /// The program with the last values apart of the longest index where that fills the grid; `None` where there is no such index.
 pub(crate) fn last(program: &Program, machine: &Machine) -> Option<Program> {
     let classes = Classes::of(&program.fixed);
-    classes.movable.iter().find_map(|&class| Some(Apart::new(program, &classes, class, machine)?.done(&classes, class)))
+    // Each sample of a tile is computed like the others.
+    let samples = program.tile.map(|_| tile::samples(&program.fixed, &classes)).unwrap_or_default();
+    let mut others = classes.movable.iter().copied().filter(|class| !samples.contains(class));
+    others.find_map(|class| Some(Apart::new(program, &classes, class, machine)?.done(&classes, class)))
 }
 
 /// A program that is taken apart.

@@ -83,7 +83,7 @@ impl Map {
                 }
             }
         }
-        assert_eq!((numbers.len(), memories.as_slice()), (26, [1, 2, 3, 4, 5, 6].as_slice()), "the tables are read");
+        assert_eq!((numbers.len(), memories.as_slice()), (27, [1, 2, 3, 4, 5, 6].as_slice()), "the tables are read");
         let values = BTreeMap::new();
         Map { machine: machine.clone(), registers: numbers, memories, values, cause: (0, 0), events: 0 }
     }
