@@ -220,7 +220,7 @@ fn a_bad_memory_is_found() {
 fn a_store_needs_an_sdram_and_its_clock() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |board: &str, words: &[&str]| {
-        let text = format!("[machine]\npus = 2\npes_per_pu = 4\nword = 16\n\n[board]\n{board}\nstore = \"sdram\"\n");
+        let text = format!("[machine]\npus = 1\npes_per_pu = 2\nword = 16\n\n[board]\n{board}\nstore = \"sdram\"\n");
         let config = tool::file(folder.path(), "config.toml", text);
         let program = ["run", "programs/logistic.t", "--data", "examples/breast_cancer.csv", "--port", "simulated"];
         tool::fails(&[&program[..], &["--config", &config, "--limit", "20", "--epochs", "1"]].concat(), 1, words);
