@@ -7,7 +7,7 @@
 //!
 //! The address `i + k` is computed inside a PE, which needs all that it may reach. With a copy between the two, what is before it may be spread:
 //! the copy takes a cycle for each word that goes over the global bus, or over the buses of the rows, and every operation on `t` takes a part of its cycles.
-//! Whether that pays is for the shortest step. What is read with a stride is taken apart before ([`strides`](strides)).
+//! Whether that pays is for the shortest step. What is read with a stride is taken apart before ([`strides`]).
 
 pub(crate) mod strides;
 
