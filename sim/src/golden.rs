@@ -11,12 +11,16 @@
 //! lexicographic order of the iterators, in plain `f64`.
 
 mod arithmetic;
+mod divided;
 mod plan;
 mod run;
 
+use crate::train::engine::EngineError;
+use crate::train::ranks::Communicator;
 use arch::{Code, Diagnostic};
 use compiler::ranges::Ranges;
 use compiler::tensor::{Descent, Program, Role, TensorId, Update};
+pub use divided::WORTH;
 use plan::Plan;
 
 /// A program being evaluated, sample after sample.
@@ -141,6 +145,22 @@ impl Golden {
     /// # Errors
     /// What only the values show: an index out of bounds, an integer overflow or division by zero.
     pub fn step(&mut self) -> Result<(), Box<Diagnostic>> {
+        self.step_by(Plan::run)
+    }
+
+    /// The same on several ranks, all of which do it with the same values: each evaluates some elements of the Nests that take `least` operations or
+    /// more ([`WORTH`] where time counts), and all have all of them, bit for bit those of [`Golden::step`].
+    ///
+    /// # Errors
+    /// As [`Golden::step`]; a rank is lost.
+    pub fn step_on(&mut self, all: &dyn Communicator, least: i64) -> Result<(), EngineError> {
+        self.step_by(|plan, stores| plan.run_on(stores, all, least))
+    }
+
+    fn step_by<E>(
+        &mut self,
+        run: impl Fn(&mut Plan, &mut [Store]) -> Result<(f64, f64), E>,
+    ) -> Result<(), E> {
         for store in &mut self.stores {
             if store.forgets {
                 store.defined.fill(false);
@@ -150,7 +170,7 @@ impl Golden {
         for number in 0..self.plans.len() {
             let plan = &mut self.plans[number];
             let out = plan.out();
-            let (low, high) = plan.run(&mut self.stores)?;
+            let (low, high) = run(plan, &mut self.stores)?;
             if low <= high {
                 self.ranges.include(out, low);
                 self.ranges.include(out, high);

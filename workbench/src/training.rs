@@ -212,7 +212,7 @@ impl Training {
             ranks::check(self, how, begun.as_ref(), all.as_ref())?;
         }
         let mut kept = begun.unwrap_or_else(|| Checkpoint::new(self.identity(how)));
-        let mut golden = engines::golden(&self.programs, &self.samples.signature);
+        let mut golden = engines::golden(&self.programs, &self.samples.signature, how.ranks);
         let reals = self.achieve(Rung::Golden, how, &mut golden, &mut kept, progress)?;
         engines::check_bounded(&self.project, &reals.trained.model)?;
         let ranges = merged(&kept.golden.ranges, self.programs.ranges(&golden));

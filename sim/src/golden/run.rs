@@ -5,31 +5,64 @@ use super::plan::{Beginning, Condition, Plan, Step, Warning};
 use super::{Fault, Store};
 use arch::Diagnostic;
 use compiler::tensor::{Aggregate, Function};
+use std::ops::Range;
 
 impl Plan {
     /// Evaluate the Nest; smallest and largest number that was written (`low > high` if none).
     pub(super) fn run(&mut self, stores: &mut [Store]) -> Result<(f64, f64), Box<Diagnostic>> {
-        let careful = self.careful || self.reads.iter().any(|&read| stores[read].partial);
-        let result = if careful { self.evaluate::<true>(stores) } else { self.evaluate::<false>(stores) };
+        let points = 0..self.points();
+        let result = if self.is_careful(stores) {
+            self.evaluate::<true>(stores, points)
+        } else {
+            self.evaluate::<false>(stores, points)
+        };
         stores[self.out].settle();
-        result.map_err(|fault| Box::new(fault.diagnostic(self.span)))
+        result.map(|seen| (seen.low, seen.high)).map_err(|fault| Box::new(fault.diagnostic(self.span)))
     }
 
-    fn evaluate<const CAREFUL: bool>(&mut self, stores: &mut [Store]) -> Result<(f64, f64), Fault> {
-        let mut range = Seen { low: f64::INFINITY, high: f64::NEG_INFINITY };
-        if self.extents.contains(&0) {
-            return Ok((range.low, range.high));
+    /// Whether some value may be undefined.
+    pub(super) fn is_careful(&self, stores: &[Store]) -> bool {
+        self.careful || self.reads.iter().any(|&read| stores[read].partial)
+    }
+
+    /// Points of the outer loops, in their order.
+    pub(super) fn points(&self) -> i64 {
+        if self.extents.contains(&0) { 0 } else { self.extents[..self.extents.len() - 1].iter().product() }
+    }
+
+    /// How many points of the outer loops belong to one element, or to a row of elements.
+    pub(super) fn chain(&self) -> i64 {
+        let outer = self.extents.len() - 1;
+        if self.reduces { self.extents[self.free..outer].iter().product() } else { 1 }
+    }
+
+    /// Begin the outer loops at a point; its coordinates.
+    pub(super) fn begin(&mut self, mut number: i64) -> Vec<i64> {
+        let mut point = vec![0; self.extents.len() - 1];
+        for (place, &extent) in point.iter_mut().zip(&self.extents).rev() {
+            *place = number % extent;
+            number /= extent;
         }
         for (at, form) in self.at.iter_mut().zip(&self.forms) {
-            *at = form.first;
+            *at = form.first + form.strides.iter().zip(&point).map(|(stride, place)| stride * place).sum::<i64>();
         }
-        let outer = self.extents.len() - 1;
-        let mut point = vec![0; outer];
-        // How many points of the outer loops belong to one element.
-        let chain: i64 = if self.reduces { self.extents[self.free..outer].iter().product() } else { 1 };
-        let points: i64 = self.extents[..outer].iter().product();
+        point
+    }
+
+    /// Evaluate some points of the outer loops, whole elements.
+    pub(super) fn evaluate<const CAREFUL: bool>(
+        &mut self,
+        stores: &mut [Store],
+        points: Range<i64>,
+    ) -> Result<Seen, Fault> {
+        let mut range = Seen::nothing();
+        if points.is_empty() {
+            return Ok(range);
+        }
+        let mut point = self.begin(points.start);
+        let chain = self.chain();
         let mut total = Total { value: 0.0, defined: true, points: 0 };
-        for number in 0..points {
+        for number in points {
             let (from, to) = self.existing();
             if self.reduces {
                 if number % chain == 0 {
@@ -49,11 +82,11 @@ impl Plan {
             }
             self.advance(&mut point);
         }
-        Ok((range.low, range.high))
+        Ok(range)
     }
 
     /// Next point of the outer loops.
-    fn advance(&mut self, point: &mut [i64]) {
+    pub(super) fn advance(&mut self, point: &mut [i64]) {
         for iterator in (0..point.len()).rev() {
             point[iterator] += 1;
             let wrap = point[iterator] == self.extents[iterator];
@@ -292,13 +325,17 @@ struct Total {
 }
 
 /// Smallest and largest finite number so far.
-struct Seen {
-    low: f64,
-    high: f64,
+pub(super) struct Seen {
+    pub(super) low: f64,
+    pub(super) high: f64,
 }
 
 impl Seen {
-    fn include(&mut self, value: f64) {
+    pub(super) fn nothing() -> Seen {
+        Seen { low: f64::INFINITY, high: f64::NEG_INFINITY }
+    }
+
+    pub(super) fn include(&mut self, value: f64) {
         if value.is_finite() {
             self.low = if value < self.low { value } else { self.low };
             self.high = if value > self.high { value } else { self.high };

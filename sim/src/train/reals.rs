@@ -1,9 +1,11 @@
 //! The golden model as an engine.
 
-use crate::golden::Golden;
+use crate::golden::{Golden, WORTH};
 use crate::train::engine::{Engine, EngineError, Model, Run, Signature, Step};
+use crate::train::ranks::Communicator;
 use compiler::ranges::Ranges;
 use compiler::tensor::{Program, Role, TensorId};
+use std::rc::Rc;
 
 /// A program on real numbers.
 pub struct Reals {
@@ -12,6 +14,8 @@ pub struct Reals {
     fields: Vec<(TensorId, usize)>,
     weights: Vec<(String, TensorId)>,
     prediction: Option<TensorId>,
+    /// Those that do the same, and share the elements.
+    ranks: Option<Rc<dyn Communicator>>,
 }
 
 impl Reals {
@@ -30,7 +34,13 @@ impl Reals {
         }
         let prediction =
             program.names.iter().rev().find(|(name, _)| *name == signature.prediction.0).map(|&(_, id)| id);
-        Reals { golden: Golden::new(program), fields, weights, prediction }
+        Reals { golden: Golden::new(program), fields, weights, prediction, ranks: None }
+    }
+
+    /// One of several ranks, all of which run the same steps: it evaluates some of the elements, and has all of them.
+    #[must_use]
+    pub fn on(self, ranks: Option<&Rc<dyn Communicator>>) -> Reals {
+        Reals { ranks: ranks.map(Rc::clone), ..self }
     }
 }
 
@@ -47,7 +57,10 @@ impl Engine for Reals {
             for &(id, field) in &self.fields {
                 self.golden.set(id, &step[field]);
             }
-            self.golden.step().map_err(|diagnostic| EngineError::Stuck(diagnostic.message))?;
+            match &self.ranks {
+                Some(all) => self.golden.step_on(all.as_ref(), WORTH)?,
+                None => self.golden.step().map_err(|diagnostic| EngineError::Stuck(diagnostic.message))?,
+            }
             if let Some(id) = self.prediction {
                 // Elements that the program never assigns (a bias that has no output) count as 0.
                 run.predictions.push(self.golden.value(id).map(|value| value.unwrap_or(0.0)).collect());

@@ -10,6 +10,11 @@ use serde_json::Value;
 use sim::eval::{Engine, read_inputs, results, with_shapes_of};
 use sim::fixed::Fixed;
 use sim::golden::Golden;
+use sim::train::engine::EngineError;
+use sim::train::ranks::Communicator;
+use sim::train::ranks::threads::{Thread, threads};
+use std::cell::Cell;
+use std::time::Duration;
 
 /// Languages that are read.
 const READ: &[&str] = &["tabla", "tc", "rink"];
@@ -123,6 +128,88 @@ fn canonical_programs_mean_the_same() {
         let distance = worst(&results(&canonical, &golden), &case.expect, &case.file);
         assert!(distance <= 1e-9, "{}: {distance}", case.file);
     }
+}
+
+/// A rank that counts what it has shared.
+struct Counting {
+    own: Thread,
+    added: Cell<usize>,
+}
+
+impl Communicator for Counting {
+    fn rank(&self) -> usize {
+        self.own.rank()
+    }
+
+    fn ranks(&self) -> usize {
+        self.own.ranks()
+    }
+
+    fn add(&self, words: &mut [u64]) -> Result<(), EngineError> {
+        self.added.set(self.added.get() + 1);
+        self.own.add(words)
+    }
+}
+
+/// The same on each of some ranks.
+fn on_ranks<T: Send>(ranks: usize, one: impl Fn(&Counting) -> T + Sync) -> Vec<T> {
+    let one = |own| one(&Counting { own, added: Cell::new(0) });
+    std::thread::scope(|scope| {
+        let one = &one;
+        let all = threads(ranks, Duration::from_mins(1)).into_iter();
+        let all: Vec<_> = all.map(|rank| scope.spawn(move || one(rank))).collect();
+        all.into_iter().map(|thread| thread.join().expect("it ends")).collect()
+    })
+}
+
+/// Every rank has the bits and the ranges of one that evaluates all elements.
+#[test]
+fn ranks_share_the_elements_of_the_golden_model() {
+    let mut added = 0;
+    for case in READ.iter().flat_map(|language| cases_in(language)) {
+        let canonical = canonicalise(&case.program, &everything()).expect("one sample is no problem");
+        let begun = || {
+            let mut golden = Golden::new(&canonical);
+            set_canonical(&case.program, &canonical, &case.inputs, &mut golden);
+            golden
+        };
+        let bits = |golden: &Golden| -> Vec<Vec<Option<u64>>> {
+            let all = (0..canonical.tensors.len()).map(|id| golden.value(TensorId(id)));
+            all.map(|values| values.map(|value| value.map(f64::to_bits)).collect()).collect()
+        };
+        let mut alone = begun();
+        (0..2).for_each(|_| Golden::step(&mut alone).expect("no value errors"));
+        for ranks in [2, 3] {
+            let trained = |all: &Counting| {
+                let mut golden = begun();
+                (0..2).for_each(|_| golden.step_on(all, 0).expect("no value errors"));
+                (golden, all.added.get())
+            };
+            for (golden, times) in on_ranks(ranks, trained) {
+                assert_eq!(bits(&golden), bits(&alone), "{} on {ranks} ranks", case.file);
+                assert_eq!(golden.ranges(), alone.ranges(), "{} on {ranks} ranks", case.file);
+                added += times;
+            }
+        }
+    }
+    assert!(added > 500, "only {added} Nests were shared");
+}
+
+/// Of two faults, in elements of different ranks, all ranks tell the one that comes first.
+#[test]
+fn ranks_tell_the_first_fault() {
+    let text = "def picked(float(N, K) x, int32(M) i) -> (o) { o(m) +=! x(i(m), k) }";
+    let inputs = serde_json::json!({ "x": [[1.0, 2.0], [3.0, 4.0]], "i": [0, 1, 0, 9, 7, 1] });
+    let options = with_shapes_of(&inputs, Options::default());
+    let (program, _) = parse(Language::TensorComprehensions, text, &options).expect("a good program");
+    let said = on_ranks(3, |all| {
+        let mut golden = Golden::new(&program);
+        for (tensor, elements) in read_inputs(&program, &inputs).expect("good inputs") {
+            golden.set_partly(tensor, &elements);
+        }
+        (golden.step_on(all, 0).expect_err("an index is out of bounds").to_string(), all.added.get())
+    });
+    assert_eq!(said, vec![("a computed index is 9, the extent is 2".to_owned(), 1); 3]);
 }
 
 /// States of a program, by name.

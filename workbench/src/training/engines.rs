@@ -245,11 +245,12 @@ pub fn reals(program: &Program, signature: &Signature) -> Box<dyn Engine> {
     Box::new(Reals::new(program, signature))
 }
 
-/// The golden rung.
-pub fn golden(programs: &Programs, signature: &Signature) -> Engines {
+/// The golden rung, whose updates `ranks` share.
+pub fn golden(programs: &Programs, signature: &Signature, ranks: Option<&Rc<dyn Communicator>>) -> Engines {
+    let updates = |program: &Program| Box::new(Reals::new(program, signature).on(ranks)) as Box<dyn Engine>;
     Engines {
-        full: reals(&programs.full, signature),
-        rest: programs.rest.as_ref().map(|program| reals(program, signature)),
+        full: updates(&programs.full),
+        rest: programs.rest.as_ref().map(updates),
         predict: reals(&programs.predict, signature),
     }
 }
