@@ -1,10 +1,12 @@
 """The documentation as a site: scripts/site builds it with Sphinx.
 
-The pages are those that are read in the repository, and their links are the same. What the site adds is a search over all of them and a
-table of contents, which follows the order of the links in docs/README.md.
+The pages are those that are read in the repository, and their links are the same. What the site adds is a search over all of them, a
+table of contents, which follows the order of the links in docs/README.md, and what the documentation of the packages says: that of Python in
+docs/python-api.md, that of Rust in the folder `rust`, which scripts/site puts there.
 """
 
 import re
+import sys
 from pathlib import Path
 
 from pygments.lexer import RegexLexer, words
@@ -12,6 +14,8 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, String, Tex
 
 ROOT = Path(__file__).resolve().parent.parent
 ABOUT = ["ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"]
+# Crates that others can use, by what they are for.
+CRATES = {"workbench": "the whole pipeline", "tile": "programs in Rust", "compiler": "languages and passes", "sim": "golden, words, array", "arch": "machine and numbers"}
 
 # How the pages call the languages of programs, and what is a keyword in one of them.
 LANGUAGES = ["tabla", "tc", "tile", "rink", "pp", "image"]
@@ -26,7 +30,12 @@ html_theme = "furo"
 html_copy_source = False
 html_show_sourcelink = False
 # Reads Markdown, too. Notebooks are shown with the outputs that are in them: scripts/python runs them.
-extensions = ["myst_nb"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+# The package is read and not compiled.
+sys.path.insert(0, str(ROOT / "python"))
+autodoc_mock_imports = ["numpy", "sklearn", "tabla_gen._native"]
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
 nb_execution_mode = "off"
 root_doc = "README"
 include_patterns = ["README.md", *(f"{name}.md" for name in ABOUT), "docs/*.md", "docs/**/*.md", "examples/README.md", "python/*.ipynb"]
@@ -58,9 +67,13 @@ def pages():
 
 
 def with_contents(_app, name, source):
-    """The first page has the table of contents, beside it and not in it."""
+    """The first page has the table of contents, beside it and not in it. It and that of docs/ link to what only the site has."""
     if name == root_doc:
         source[0] += "\n```{toctree}\n:hidden:\n\n" + "\n".join(pages()) + "\n```\n"
+    if name in (root_doc, "docs/README"):
+        up = "../" * name.count("/")
+        crates = ", ".join(f'<a href="{up}rust/{crate}/index.html"><code>{crate}</code></a> ({what})' for crate, what in CRATES.items())
+        source[0] += f'\n<p>Interfaces: <a href="{up}docs/python-api.html">Python</a>; Rust: {crates}</p>\n'
 
 
 class Program(RegexLexer):
