@@ -216,6 +216,19 @@ class _Estimator(BaseEstimator):
         _, intercepts = self._linear()
         return intercepts[0] if self._flat else intercepts
 
+    def _reported(self) -> str:
+        return self.model_._repr_html_() if hasattr(self, "model_") else ""
+
+    # What a notebook shows: scikit-learn's drawing, and the report of what was trained. Notebooks ask for the bundle, others for HTML alone.
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._reported()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._reported()
+        return bundle
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False

@@ -74,6 +74,16 @@ def test_pipelines_searches_and_pickles():
     assert np.array_equal(again.predict(X), search.predict(X))
 
 
+def test_a_notebook_shows_the_report():
+    X, y = load_iris(return_X_y=True)
+    estimator = TablaClassifier(max_iter=3, random_state=0)
+    before = estimator._repr_html_()
+    estimator.fit(X, y)
+    for shown in (estimator._repr_html_(), estimator._repr_mimebundle_()["text/html"]):
+        assert "TablaClassifier" in shown and shown.endswith(estimator.model_._repr_html_())
+    assert "minimize" not in before and "minimize" in estimator._repr_html_()
+
+
 def test_partial_fit_goes_on():
     X, y = load_iris(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(X))
