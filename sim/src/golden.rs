@@ -157,10 +157,7 @@ impl Golden {
         self.step_by(|plan, stores| plan.run_on(stores, all, least))
     }
 
-    fn step_by<E>(
-        &mut self,
-        run: impl Fn(&mut Plan, &mut [Store]) -> Result<(f64, f64), E>,
-    ) -> Result<(), E> {
+    fn step_by<E>(&mut self, run: impl Fn(&mut Plan, &mut [Store]) -> Result<(f64, f64), E>) -> Result<(), E> {
         for store in &mut self.stores {
             if store.forgets {
                 store.defined.fill(false);

@@ -7,9 +7,9 @@
 //!
 //! No sum is divided, so nothing is added in another order.
 
+use super::Store;
 use super::plan::{Form, Plan};
 use super::run::Seen;
-use super::Store;
 use crate::train::engine::EngineError;
 use crate::train::ranks::{Communicator, part};
 
