@@ -5,8 +5,8 @@
 //!                                                   └─▶ board, link, store ─────▶ time of the whole system ──────────────┴─▶ Row
 //! ```
 //!
-//! A board whose store holds the samples is simulated for all epochs. Where every epoch sends them, one and two epochs of a few samples are, and
-//! the rest is as long as they say. A device with a processor has its samples in the memory of that; the stream into its shell and the grid's
+//! A board whose store holds the samples is simulated for all epochs, or for some, where the others take as long. Where every epoch sends them, one
+//! and two epochs of a few samples are, and the rest is as long as they say. A device with a processor has its samples in the memory of that; the stream into its shell and the grid's
 //! own pace say how long a sample takes, and nothing is simulated.
 
 mod made_up;
@@ -30,7 +30,7 @@ use crate::simulated::{Bound, Facts, SimulatedLine, Spent, System};
 use crate::training::{How, Point, Training};
 use arch::axi::Geometry;
 use arch::image::Feed;
-use arch::link::Size;
+use arch::link::{self, Size};
 use arch::store::{Pattern, row_in_words};
 use arch::tools::Toolbox;
 use arch::{Code, Diagnostic, Image, Machine};
@@ -43,6 +43,7 @@ use sim::train::engine::Comparison;
 use sim::train::metrics::Metrics;
 use sim::train::settings::Order;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -97,6 +98,8 @@ pub struct Run {
     /// Passes over the training part.
     #[serde(default = "twenty")]
     pub epochs: usize,
+    /// Those that are simulated from a store, if not all.
+    pub simulated: Option<NonZeroUsize>,
     /// What is aimed at.
     #[serde(default)]
     pub goal: Goal,
@@ -152,10 +155,21 @@ pub fn read() -> Result<Vec<Case>, Failure> {
 pub enum Way {
     /// All epochs on the Verilog of the board.
     Simulated,
-    /// Two epochs of some samples on it.
+    /// Some epochs, or two epochs of some samples, on it.
     Extrapolated,
     /// From the pace of the grid and the width of its stream.
     Computed,
+}
+
+/// What a sample costs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Energy {
+    /// Power while the grid trains, W.
+    pub watts: f64,
+    /// By the samples per second.
+    pub joules_per_sample: f64,
+    /// Whether it is `watts` of the configuration, which is the whole board; else it is an estimate of the device.
+    pub measured: bool,
 }
 
 /// What a run gave.
@@ -183,6 +197,8 @@ pub struct Row {
     pub system: Option<System>,
     /// How it was found.
     pub way: Option<Way>,
+    /// What a sample costs, where the power is known.
+    pub energy: Option<Energy>,
     /// Epochs until the score on the test part is nearly that of the golden model at the end.
     pub epochs_to_target: Option<usize>,
     /// The same of the golden model itself.
@@ -281,6 +297,7 @@ pub fn measure(
         store_in_sdram: false,
         system: None,
         way: None,
+        energy: None,
         epochs_to_target: None,
         golden_epochs_to_target: None,
         seconds_to_target: None,
@@ -303,7 +320,8 @@ pub fn measure(
     }
     let store = training.project.store(machine, store_needs(&design))?;
     (row.store_rows, row.store_in_sdram) = (store.rows, store.in_sdram);
-    let (system, way) = whole(&training, &design, store, progress)?;
+    let (system, way) = whole(&training, &design, store, run.simulated, progress)?;
+    row.energy = energy(&training.project, machine, store, system.samples_per_second);
     let target = target(&training)?;
     (row.epochs_to_target, row.golden_epochs_to_target) = (target.array, target.golden);
     row.seconds_to_target = target.array.map(|epochs| system.seconds_until(epochs));
@@ -314,6 +332,17 @@ pub fn measure(
 
 fn grid(machine: &Machine) -> String {
     format!("{} x {}", machine.pus(), machine.pes_per_pu())
+}
+
+/// What a sample costs: by what the configuration says of the board, or by what has been published of the device.
+fn energy(project: &Project, machine: &Machine, store: Store, samples_per_second: f64) -> Option<Energy> {
+    let of = |watts: f64, measured| Energy { watts, joules_per_sample: watts / samples_per_second, measured };
+    let estimate = || {
+        let facts = project.board.facts()?;
+        let used = resources::with_store(machine, facts.device.family(), project.config.build.microcode, store);
+        Some(of(facts.power?.watts([used.lut, used.dsp, used.bram], project.board.clock_mhz), false))
+    };
+    project.board.watts.map(|watts| of(watts, true)).or_else(estimate)
 }
 
 /// What the device has too little of.
@@ -333,6 +362,7 @@ fn whole(
     training: &Training,
     design: &Design,
     store: Store,
+    simulated: Option<NonZeroUsize>,
     progress: &dyn Progress,
 ) -> Result<(System, Way), Failure> {
     let (project, schedule) = (&training.project, training.schedule);
@@ -341,16 +371,20 @@ fn whole(
     let samples = (batches * schedule.batch * schedule.epochs) as u64;
     let serial = project.board.facts().and_then(|facts| facts.io.as_ref());
     let Some(serial) = serial else {
-        let (cycles, bound_by) = streamed(design)?;
+        let (cycles, bound_by) = streamed(project, design)?;
         return Ok((System::streamed(cycles, bound_by, clock_hz, samples, schedule.epochs), Way::Computed));
     };
     let (_, playing) = from_store(project, design, store)?;
     let facts = Facts { clock_hz, baud: serial.baud, link_size: link_size(project), store, playing };
     let machine = &design.images.machine;
     if stay(design, store) {
-        let (spent, comparison) = simulate(training, machine, facts, false, progress)?;
-        let all = spent.last().copied().unwrap_or_default();
-        return Ok((System::new(all, clock_hz, samples, schedule.epochs, &comparison), Way::Simulated));
+        let simulated = simulated.map_or(schedule.epochs, |some| some.get().min(schedule.epochs));
+        let mut part = training.clone();
+        part.schedule.epochs = simulated;
+        let (spent, comparison) = simulate(&part, machine, facts, false, progress)?;
+        let all = spent.last().copied().unwrap_or_default().stretched(simulated, schedule.epochs);
+        let way = if simulated < schedule.epochs { Way::Extrapolated } else { Way::Simulated };
+        return Ok((System::new(all, clock_hz, samples, schedule.epochs, &comparison), way));
     }
     let mut part = training.clone();
     let sent = SENT.div_ceil(schedule.batch).clamp(2, batches.max(2));
@@ -372,14 +406,34 @@ pub fn link_size(project: &Project) -> Size {
 }
 
 /// Cycles of a sample that comes over the stream of a shell, and what bounds them.
-fn streamed(design: &Design) -> Result<(f64, Bound), Failure> {
+fn streamed(project: &Project, design: &Design) -> Result<(f64, Bound), Failure> {
     let image = image(design);
     let transfers = u64::from(Geometry::of(&image.machine).transfers);
     let beats: u64 = image.step_in.iter().map(Feed::beats).sum();
     let stream = (beats * transfers) as f64 / design.schedule.batch as f64;
     let grid = design.pace()?.cycles_per_sample;
-    Ok(if grid >= stream { (grid, Bound::Grid) } else { (stream, Bound::Link) })
+    let coming = if grid >= stream { (grid, Bound::Grid) } else { (stream, Bound::Link) };
+    Ok(slower(coming, leaving(project, design)?))
 }
+
+/// Cycles in which the words leave that a sample gives: one after the other on a serial line, otherwise as many at a time as the grid gives.
+fn leaving(project: &Project, design: &Design) -> Result<f64, Failure> {
+    let bounds = design.pace()?.bounds;
+    let serial = project.board.facts().and_then(|facts| facts.io.as_ref());
+    Ok(serial.map_or(bounds.by_resource.output_words, |serial| {
+        let bytes = bounds.work.output_words * link::word_bytes(image(design).machine.word()) as f64;
+        bytes * BITS_OF_A_BYTE * project.board.clock_mhz * 1e6 / f64::from(serial.baud)
+    }))
+}
+
+/// The slower of what comes or is computed and what leaves. A grid that does little but wait for its output is bound by that.
+fn slower((cycles, bound_by): (f64, Bound), leaving: f64) -> (f64, Bound) {
+    let waits = bound_by == Bound::Grid && leaving >= OUTPUT_SHARE * cycles;
+    if leaving > cycles || waits { (cycles.max(leaving), Bound::Output) } else { (cycles, bound_by) }
+}
+
+/// Part of its cycles in which a grid that waits for its output gives words.
+const OUTPUT_SHARE: f64 = 0.9;
 
 /// Samples per second of a training once its samples are on the board, and what bounds them: by the array's cycles, the stream, and the rate
 /// of the line, on which frames and waiting are not counted. Without a board samples are there.
@@ -389,13 +443,16 @@ fn streamed(design: &Design) -> Result<(f64, Bound), Failure> {
 pub fn expected(project: &Project, design: &Design) -> Result<(f64, Bound), Failure> {
     let clock_hz = project.board.clock_mhz * 1e6;
     let Some(facts) = project.board.facts() else {
-        return Ok((clock_hz / design.pace()?.cycles_per_sample, Bound::Grid));
+        let (cycles, bound_by) = slower((design.pace()?.cycles_per_sample, Bound::Grid), leaving(project, design)?);
+        return Ok((clock_hz / cycles, bound_by));
     };
-    let (cycles, bound_by) = streamed(design)?;
-    let Some(serial) = &facts.io else { return Ok((clock_hz / cycles, bound_by)) };
+    let Some(serial) = &facts.io else {
+        let (cycles, bound_by) = streamed(project, design)?;
+        return Ok((clock_hz / cycles, bound_by));
+    };
     let image = image(design);
     let store = project.store(&image.machine, store_needs(design))?;
-    let grid = clock_hz / design.pace()?.cycles_per_sample;
+    let grid = design.pace()?.cycles_per_sample;
     if stay(design, store) {
         let (cycles, bound_by) = from_store(project, design, store)?;
         return Ok((clock_hz / cycles, bound_by));
@@ -404,9 +461,11 @@ pub fn expected(project: &Project, design: &Design) -> Result<(f64, Bound), Fail
     // Rows are packed: through a store that holds a batch they are sent instead, where that is shorter.
     let packed = Pattern::of(image).map(|pattern| pattern.rows()).filter(|&rows| rows <= u64::from(store.rows));
     let beats = packed.map_or(beats, |rows| rows.min(beats));
-    let bytes = beats * u64::from(image.machine.stream_words() * image.machine.word().div_ceil(8));
-    let line = f64::from(serial.baud) / (BITS_OF_A_BYTE * bytes as f64 / design.schedule.batch as f64);
-    Ok(if grid <= line { (grid, Bound::Grid) } else { (line, Bound::Link) })
+    let bytes = beats * u64::from(image.machine.stream_words()) * link::word_bytes(image.machine.word()) as u64;
+    let line = clock_hz / f64::from(serial.baud) * BITS_OF_A_BYTE * bytes as f64 / design.schedule.batch as f64;
+    let coming = if grid >= line { (grid, Bound::Grid) } else { (line, Bound::Link) };
+    let (cycles, bound_by) = slower(coming, leaving(project, design)?);
+    Ok((clock_hz / cycles, bound_by))
 }
 
 /// Rows of a store that the samples of a training take. `None`: there are none, or they do not lie in rows.
@@ -438,10 +497,14 @@ pub fn from_store(project: &Project, design: &Design, store: Store) -> Result<(f
         return Ok((grid, Bound::Link));
     }
     let sdram = project.board.facts().and_then(|facts| facts.sdram.as_ref()).filter(|_| store.in_sdram);
-    let (Some(sdram), Some(pattern)) = (sdram, Pattern::of(image(design))) else { return Ok((grid, Bound::Grid)) };
+    let leaving = leaving(project, design)?;
+    let (Some(sdram), Some(pattern)) = (sdram, Pattern::of(image(design))) else {
+        return Ok(slower((grid, Bound::Grid), leaving));
+    };
     let words = pattern.rows() * u64::from(row_in_words(&design.images.machine, sdram.data_bits).0);
     let cycles = words as f64 / SDRAM_SHARE / design.schedule.batch as f64;
-    Ok(if grid >= cycles { (grid, Bound::Grid) } else { (cycles, Bound::Store) })
+    let coming = if grid >= cycles { (grid, Bound::Grid) } else { (cycles, Bound::Store) };
+    Ok(slower(coming, leaving))
 }
 
 /// Part of the cycles in which an SDRAM gives a word of rows that are read in their order; the others are refresh, and rows of its own that are
@@ -527,6 +590,32 @@ mod tests {
         let goal = |samples_per_second, seconds| Goal { samples_per_second, seconds }.reached(&system);
         assert_eq!(goal(None, None), None);
         assert_eq!((goal(Some(9_000.0), None), goal(Some(9_000.0), Some(4.0))), (Some(true), Some(false)));
+    }
+
+    #[test]
+    fn the_slowest_bounds_the_speed() {
+        assert_eq!(slower((100.0, Bound::Grid), 80.0), (100.0, Bound::Grid));
+        assert_eq!(slower((100.0, Bound::Grid), 95.0), (100.0, Bound::Output));
+        assert_eq!(slower((100.0, Bound::Store), 95.0), (100.0, Bound::Store));
+        assert_eq!(slower((100.0, Bound::Link), 120.0), (120.0, Bound::Output));
+    }
+
+    /// What somebody has measured goes before an estimate, which is of devices of which something has been published.
+    #[test]
+    fn a_measured_power_goes_before_an_estimate() {
+        let energy = |config: &str, watts| {
+            let mut project = Project::open(&Request { config: Some(config.into()), ..Request::default() }).unwrap();
+            project.board.watts = watts;
+            let store = Store { rows: 256, ..Store::default() };
+            super::energy(&project, &project.config.machine, store, 1e6)
+        };
+        let measured = Energy { watts: 2.5, joules_per_sample: 2.5e-6, measured: true };
+        assert_eq!(energy("ulx3s", Some(2.5)), Some(measured));
+        assert_eq!(energy("zcu102", None), None);
+        // More than at rest, and less than a board without a fan bears.
+        let estimate = energy("ulx3s", None).unwrap();
+        assert!(!estimate.measured && 0.311 < estimate.watts && estimate.watts < 2.5, "{estimate:?}");
+        assert_eq!(estimate.joules_per_sample, estimate.watts / 1e6);
     }
 
     #[test]
