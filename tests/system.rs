@@ -58,12 +58,16 @@ fn boards_begin_with_what_a_user_gets() {
     let known = &boards[first..second];
     let page = page();
     let table = page.split("<!-- boards -->\n").nth(1).unwrap().split("<!-- end boards -->").next().unwrap();
-    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect();
+    let rows: Vec<Vec<&str>> =
+        table.lines().map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect();
     let column = |name: &str| rows[0].iter().position(|head| *head == name).unwrap();
     let shown = ["board", "case", "batch", "samples per second", "bound by", "all", "energy per sample"].map(column);
     for row in rows[2..].iter().filter(|row| row[column("epochs")] == "20") {
         let line = format!("| {} |", shown.map(|column| row[column]).join(" | "));
-        assert!(known.lines().any(|known| known == line), "run python3 scripts/boards.py; docs/boards.md lacks\n{line}");
+        assert!(
+            known.lines().any(|known| known == line),
+            "run python3 scripts/boards.py; docs/boards.md lacks\n{line}"
+        );
     }
 }
 

@@ -458,8 +458,8 @@ pub fn expected(project: &Project, design: &Design) -> Result<(f64, Bound), Fail
         return Ok((clock_hz / cycles, bound_by));
     }
     let beats: u64 = image.step_in.iter().map(Feed::beats).sum();
-    // Rows are packed: through a store that holds a batch they are sent instead, where that is shorter.
-    let packed = Pattern::of(image).map(|pattern| pattern.rows()).filter(|&rows| rows <= u64::from(store.rows));
+    // Rows are packed: through a store they are sent instead, where that is shorter.
+    let packed = Pattern::of(image).map(|pattern| pattern.rows()).filter(|_| store.rows > 0);
     let beats = packed.map_or(beats, |rows| rows.min(beats));
     let bytes = beats * u64::from(image.machine.stream_words()) * link::word_bytes(image.machine.word()) as u64;
     let line = clock_hz / f64::from(serial.baud) * BITS_OF_A_BYTE * bytes as f64 / design.schedule.batch as f64;
@@ -540,7 +540,8 @@ fn simulate(
     let mut there = Training::new(project, training.samples.clone())?;
     there.schedule = training.schedule;
     let watch = Stopwatch { board: &board, spent: Mutex::default(), progress };
-    let how = How { board: Some(&board), curves: by_epoch, ..How::on(Rung::Board) };
+    // Nobody waits for the board's predictions.
+    let how = How { board: Some(&board), curves: by_epoch, own_predictions: false, ..How::on(Rung::Board) };
     let outcome = there.run(&how, None, &watch)?;
     let comparison = outcome.comparison.unwrap_or_default();
     if !comparison.agrees() {
