@@ -467,7 +467,8 @@ impl Training {
         }
         trained.model = self.rewound(&trained.model);
         let model = trained.model.clone();
-        let judge = if how.own_predictions { &mut engines.predict } else { &mut observer };
+        // Those of the golden engine say what binary points a prediction needs.
+        let judge = if golden || how.own_predictions { &mut engines.predict } else { &mut observer };
         let Judged { train, test, confusion } = self.judge(judge.as_mut(), model, &samples.train, &samples.test)?;
         // The weights that are kept are judged once: their point is what the table says.
         let of_kept = |point: &&mut Point| kept_epoch.is_none_or(|epoch| point.epoch == epoch);
