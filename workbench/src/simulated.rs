@@ -60,10 +60,11 @@ impl Spent {
         Spent { all: once + (epoch as f64 * share * epochs as f64).round() as u64, ..Spent::default() }
     }
 
-    /// As many epochs more from the store, each as long as those that were simulated.
-    pub fn stretched(self, simulated: usize, epochs: usize) -> Spent {
-        let play = (self.play as f64 * epochs as f64 / simulated as f64).round() as u64;
-        Spent { all: self.all - self.play + play, play, ..self }
+    /// With more samples: so many times as many rows that are sent to the store, so many times as many that are played.
+    pub fn stretched(self, sent: f64, played: f64) -> Spent {
+        let times = |cycles: u64, factor: f64| (cycles as f64 * factor).round() as u64;
+        let (upload, play) = (times(self.upload, sent), times(self.play, played));
+        Spent { all: self.all - self.upload - self.play + upload + play, upload, play, ..self }
     }
 }
 
@@ -307,9 +308,9 @@ mod tests {
         // 1,000 cycles at the beginning, then 200 for each sample of an epoch.
         let spent = |all: u64| Spent { all, ..Spent::default() };
         assert_eq!(Spent::extrapolated(spent(3_000), spent(5_000), 10.0, 20), spent(1_000 + 20 * 20_000));
-        // 10,000 cycles for two epochs are 100,000 for twenty.
-        let two = Spent { all: 50_000, upload: 30_000, play: 10_000, playing: Bound::Store };
-        assert_eq!(two.stretched(2, 20), Spent { all: 140_000, play: 100_000, ..two });
+        // Ten times the samples, which with the weights are nine times the rows: 10,000 cycles besides.
+        let few = Spent { all: 50_000, upload: 30_000, play: 10_000, playing: Bound::Store };
+        assert_eq!(few.stretched(9.0, 10.0), Spent { all: 380_000, upload: 270_000, play: 100_000, ..few });
     }
 
     /// By hand: 0.06 s, of which the last epoch of two takes 0.005 s.

@@ -5,15 +5,15 @@
 //!                                                   └─▶ board, link, store ─────▶ time of the whole system ──────────────┴─▶ Row
 //! ```
 //!
-//! A board whose store holds the samples is simulated for all epochs, or for some, where the others take as long. Where every epoch sends them, one
-//! and two epochs of a few samples are, and the rest is as long as they say. A device with a processor has its samples in the memory of that; the stream into its shell and the grid's
+//! A board whose store holds the samples is simulated for all epochs, with all samples or with some, where the others take as long. Where every epoch
+//! sends them, one and two epochs of a few samples are simulated, and the rest is as long as they say. A device with a processor has its samples in the memory of that; the stream into its shell and the grid's
 //! own pace say how long a sample takes, and nothing is simulated.
 
 mod bounds;
 mod made_up;
 
 pub use bounds::{expected, from_store, rows, store_needs};
-use bounds::{stay, streamed};
+use bounds::{rows_sent, stay, streamed};
 pub use made_up::MadeUp;
 
 use crate::Choices;
@@ -99,8 +99,8 @@ pub struct Run {
     /// Passes over the training part.
     #[serde(default = "twenty")]
     pub epochs: usize,
-    /// Those that are simulated from a store, if not all.
-    pub simulated: Option<NonZeroUsize>,
+    /// Samples that are simulated from a store, if not all.
+    pub samples: Option<NonZeroUsize>,
     /// What is aimed at.
     #[serde(default)]
     pub goal: Goal,
@@ -156,7 +156,7 @@ pub fn read() -> Result<Vec<Case>, Failure> {
 pub enum Way {
     /// All epochs on the Verilog of the board.
     Simulated,
-    /// Some epochs, or two epochs of some samples, on it.
+    /// All or two epochs of some samples on it.
     Extrapolated,
     /// From the pace of the grid and the width of its stream.
     Computed,
@@ -322,7 +322,7 @@ pub fn measure(
     }
     let store = training.project.store(machine, store_needs(&design))?;
     (row.store_rows, row.store_in_sdram) = (store.rows, store.in_sdram);
-    let (system, way) = whole(&training, &design, store, run.simulated, progress)?;
+    let (system, way) = whole(&training, &design, store, run.samples, progress)?;
     row.energy = energy(&training.project, machine, store, system.samples_per_second);
     let target = target(&training)?;
     (row.epochs_to_target, row.golden_epochs_to_target) = (target.array, target.golden);
@@ -359,7 +359,7 @@ fn whole(
     training: &Training,
     design: &Design,
     store: Store,
-    simulated: Option<NonZeroUsize>,
+    some: Option<NonZeroUsize>,
     progress: &dyn Progress,
 ) -> Result<(System, Way), Failure> {
     let (project, schedule) = (&training.project, training.schedule);
@@ -375,15 +375,17 @@ fn whole(
     let facts = Facts { clock_hz, baud: serial.baud, link_size: link_size(project), store, playing };
     let machine = &design.images.machine;
     if stay(design, store) {
-        let simulated = simulated.map_or(schedule.epochs, |some| some.get().min(schedule.epochs));
+        let few = some.map_or(batches, |some| some.get().div_ceil(schedule.batch).min(batches));
         let mut part = training.clone();
-        part.schedule.epochs = simulated;
-        // Fewer epochs may have other binary points.
-        let fewer = if simulated < schedule.epochs { Some(part.design(&part.ranges(&())?, &())?) } else { None };
+        part.samples.train.truncate(few * schedule.batch);
+        // Fewer samples may have other binary points.
+        let fewer = if few < batches { Some(part.design(&part.ranges(&())?, &())?) } else { None };
         let machine = fewer.as_ref().map_or(machine, |fewer| &fewer.images.machine);
         let (spent, comparison) = simulate(&part, machine, facts, false, progress)?;
-        let all = spent.last().copied().unwrap_or_default().stretched(simulated, schedule.epochs);
-        let way = if simulated < schedule.epochs { Way::Extrapolated } else { Way::Simulated };
+        let played = batches as f64 / few.max(1) as f64;
+        let [all, sent] = [batches, few].map(|batches| rows_sent(design, batches) as f64);
+        let all = spent.last().copied().unwrap_or_default().stretched(all / sent, played);
+        let way = if few < batches { Way::Extrapolated } else { Way::Simulated };
         return Ok((System::new(all, clock_hz, samples, schedule.epochs, &comparison), way));
     }
     let mut part = training.clone();

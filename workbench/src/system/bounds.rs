@@ -87,6 +87,14 @@ pub fn rows(design: &Design) -> Option<u64> {
     Pattern::of(image(design)).map(|pattern| pattern.rows() * batches as u64)
 }
 
+/// Rows that are sent to a store with so many batches: theirs, and those of the weights where that is shorter than their beats.
+pub(super) fn rows_sent(design: &Design, batches: usize) -> u64 {
+    let image = image(design);
+    let weights = Pattern::of_model(image).filter(|pattern| pattern.rows() < pattern.beats());
+    let batch = Pattern::of(image).map_or(0, |pattern| pattern.rows());
+    (weights.map_or(0, |pattern| pattern.rows()) + batch * batches as u64).max(1)
+}
+
 /// What a training asks of a store.
 pub fn store_needs(design: &Design) -> StoreNeeds {
     StoreNeeds { rows: rows(design), permutes: design.schedule.order == Order::Permuted }
