@@ -87,7 +87,7 @@ impl<G: Grid> Stored<G> {
         }
         let from_grid = self.grid.cycle(self.queue.front().map(Vec::as_slice), output_ready);
         let fills = self.mode == Mode::Fill && self.player.row < self.rows.len();
-        let streams = self.mode == Mode::Play && self.ring.may_fill();
+        let streams = self.mode == Mode::Play && self.ring.may_fill(self.rows.len());
         let fill = input.filter(|_| fills || streams);
         self.advance(fill, from_grid.input_taken);
         CycleResult { input_taken: fill.is_some(), output: from_grid.output }
@@ -240,22 +240,22 @@ struct Ring {
     behind: usize,
     /// Rows to be played to their end.
     waiting: usize,
-    some_row: bool,
-    no_room: bool,
+    /// The same a cycle before.
+    seen: usize,
 }
 
 impl Ring {
-    fn may_fill(&self) -> bool {
-        self.streams && self.turn && !self.no_room
+    fn may_fill(&self, rows: usize) -> bool {
+        self.streams && self.turn && self.seen < rows
     }
 
     fn may_play(&self) -> bool {
-        !self.streams || !self.turn && self.some_row
+        !self.streams || !self.turn && self.seen > 0
     }
 
     /// One cycle, in which a row was filled, or played to its end.
     fn advance(&mut self, rows: usize, filled: bool, played: bool) {
-        (self.some_row, self.no_room) = (self.waiting > 0, self.waiting == rows);
+        self.seen = self.waiting;
         self.turn = !self.turn;
         if self.streams {
             self.behind = (self.behind + usize::from(filled)) % rows;

@@ -429,6 +429,8 @@ fn simulate(
     let sdram = simulated_sdram(&training.project, facts.store.in_sdram)?;
     let board = AttachedBoard::simulated(SimulatedLine::build(machine, facts, sdram.as_ref())?)?;
     let mut project = training.project.clone();
+    // Whatever its memories are, this board was made for the training.
+    project.fit_memories();
     project.adopt(&board)?;
     let mut there = Training::new(project, training.samples.clone())?;
     there.schedule = training.schedule;
