@@ -6,15 +6,29 @@ import statistics
 from pathlib import Path
 
 PAGE = Path("docs/boards.md")
+SYSTEM = Path("docs/system.md")
 HEAD = """# Boards
+
+## What a user gets
+
+Trainings end to end on simulated boards: program, samples and weights over the link, the sample store, 20 epochs. These are rows of [system.md](system.md), which says
+how they were measured, and has more of them, beside one core of a computer.
+
+"""
+PLACES = """
+## Place and route
 
 What becomes of the configurations in `configs/` on their boards, by nextpnr's own figures: logistic regression as they stand there, and the digits network
 (`programs/backpropagation.t`, 64-128-10) with memories that follow from it. `tabla-gen synth` alone where no open place and route
 exists. One seed of place and route is luck, so five are tried: a goal is met by their median, and `tabla-gen bitstream` takes the first
-seed that meets the clock asked for. A row that says *does not fit* is a refusal of the tool, with exit code 4. `scripts/boards` writes this page; the tools are
+seed that meets the clock asked for. A row that says *does not fit* is a refusal of the tool, with exit code 4. `scripts/boards` writes all this; the tools are
 pinned in `scripts/tools.txt`, and the seeds are fixed, so the figures repeat.
 
 """
+# What people have written below stays.
+END = "<!-- end of what scripts/boards writes -->\n"
+# Of a row of docs/system.md: what stands here.
+SHOWN = ["board", "case", "batch", "samples per second", "bound by", "all", "energy per sample"]
 COLUMNS = [
     "configuration",
     "program",
@@ -108,11 +122,26 @@ def row(key, result, folder):
     return [*key, synthesis["part"], grid, *reached, *taken, way]
 
 
+def table(columns, rows):
+    lines = [f"| {' | '.join(columns)} |", re.sub(r"[^|]+", "---", f"|{'|'.join(columns)}|")]
+    return "\n".join(lines + [f"| {' | '.join(fields)} |" for fields in rows]) + "\n"
+
+
+def end_to_end():
+    """Board by board, the rows of 20 epochs of docs/system.md."""
+    page = SYSTEM.read_text().partition("<!-- boards -->\n")[2].partition("<!-- end boards -->")[0]
+    fields = [[field.strip() for field in line.strip("|").split("|")] for line in page.splitlines()]
+    rows = [dict(zip(fields[0], row)) for row in fields[2:]]
+    rows = [row for row in rows if row["epochs"] == "20"]
+    boards = list(dict.fromkeys(row["board"] for row in rows))
+    rows.sort(key=lambda row: boards.index(row["board"]))
+    return table(SHOWN, ([row[column] for column in SHOWN] for row in rows))
+
+
 def main():
-    # What people have written below the table stays.
-    table, section, below = PAGE.read_text().partition("\n## ")
+    places, end, below = PAGE.read_text().partition(END)
     rows = {}
-    for line in table.splitlines():
+    for line in places.splitlines():
         fields = [field.strip() for field in line.strip("|").split("|")]
         if line.startswith("| ") and len(fields) == len(COLUMNS) and fields != COLUMNS:
             rows[tuple(fields[:2])] = fields
@@ -128,9 +157,8 @@ def main():
             what = "does not fit" if wrong["code"] == "E-BACKEND" else "failed"
             failed = [*key, "-", f"{what}: {message}", goal(key, None)]
             rows[key] = failed + ["-"] * (len(COLUMNS) - len(failed))
-    lines = [f"| {' | '.join(COLUMNS)} |", re.sub(r"[^|]+", "---", f"|{'|'.join(COLUMNS)}|")]
-    lines += [f"| {' | '.join(fields)} |" for _, fields in sorted(rows.items())]
-    PAGE.write_text(HEAD + "\n".join(lines) + "\n" + section + below)
+    placed = table(COLUMNS, (fields for _, fields in sorted(rows.items())))
+    PAGE.write_text(HEAD + end_to_end() + PLACES + placed + END + below)
 
 
 main()

@@ -128,6 +128,24 @@ fn weights_are_those_of_the_array() {
     }
 }
 
+/// An epoch that is sent while it is played: rows are written between those that are read.
+#[test]
+fn rows_are_filled_while_others_are_played() {
+    let climb = climb();
+    let machine = &climb.image().machine;
+    let mut grid = good(machine);
+    let run = climb.first_steps(BATCHES);
+    let set = SampleSet::new(climb.image(), run.steps).unwrap();
+    let expected = Driver::new(Array::new(machine), climb.image().clone(), Stalls::none())
+        .run(Run { emit_model: true, ..run })
+        .unwrap();
+    for stalls in [Stalls::none(), Stalls::seeded(5, 30, 40), Stalls::seeded(6, 95, 0)] {
+        let mut driver = Driver::new(&mut grid, climb.image().clone(), stalls);
+        assert!(driver.store_streams());
+        assert_eq!(driver.stream(&set, run.load_model, true).unwrap().model, expected.model);
+    }
+}
+
 /// The memory in the package of a Tang Nano 20K: words of 32 bits, two of a row of four words; fewer rows and columns.
 #[test]
 fn words_of_32_bits() {

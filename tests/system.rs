@@ -48,6 +48,29 @@ fn every_run_has_a_row() {
     }
 }
 
+/// docs/boards.md says what a user gets before it says how fast the grids are, and takes that from docs/system.md.
+#[test]
+fn boards_begin_with_what_a_user_gets() {
+    let boards = fs::read_to_string("docs/boards.md").unwrap();
+    let at = |head: &str| boards.find(head).unwrap_or_else(|| panic!("docs/boards.md has no {head}"));
+    let (first, second) = (at("## What a user gets"), at("## Place and route"));
+    assert!(first < second);
+    let known = &boards[first..second];
+    let page = page();
+    let table = page.split("<!-- boards -->\n").nth(1).unwrap().split("<!-- end boards -->").next().unwrap();
+    let rows: Vec<Vec<&str>> =
+        table.lines().map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|head| *head == name).unwrap();
+    let shown = ["board", "case", "batch", "samples per second", "bound by", "all", "energy per sample"].map(column);
+    for row in rows[2..].iter().filter(|row| row[column("epochs")] == "20") {
+        let line = format!("| {} |", shown.map(|column| row[column]).join(" | "));
+        assert!(
+            known.lines().any(|known| known == line),
+            "run python3 scripts/boards.py; docs/boards.md lacks\n{line}"
+        );
+    }
+}
+
 /// The writes that load a program, from the file that `build` writes. `None`: it is part of the hardware.
 fn writes_of(out: &Path) -> Option<Vec<(u32, u32)>> {
     let text = fs::read_to_string(out.join("train/microcode.hex")).unwrap();

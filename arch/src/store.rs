@@ -26,7 +26,7 @@ pub const EPOCHS: u32 = ROWS + 3;
 pub const RECORDS_LEFT: u32 = ROWS + 4;
 /// Epochs whose last beat has not been read yet. Written, with whatever word: the present epoch is the last one that is played.
 pub const EPOCHS_LEFT: u32 = ROWS + 5;
-/// What the host calls the contents; 0 after power-on and from the beginning of a fill on, and kept over resets.
+/// What the host calls the contents; 0 after power-on and from the beginning of a fill or stream on, and kept over resets.
 pub const TAG: u32 = ROWS + 6;
 /// Read only: the row that is filled or read next.
 pub const ROW: u32 = ROWS + 7;
@@ -40,6 +40,8 @@ pub const KEY: u32 = ROWS + 10;
 pub const BATCH_ROWS: u32 = ROWS + 11;
 /// Read only: 1 where batches can be permuted.
 pub const PERMUTES: u32 = ROWS + 12;
+/// Read only: 1 where rows can be filled while others are played.
+pub const STREAMS: u32 = ROWS + 13;
 /// First entry of the pattern, write only.
 pub const PATTERN: u32 = ROWS + 0x100;
 
@@ -66,11 +68,13 @@ pub enum Mode {
     Play = 2,
     /// The same, with the batches of each epoch in an order of its own.
     Permuted = 3,
+    /// The host's beats become rows while others are played; rows are used again once they have been played.
+    Stream = 4,
 }
 
 impl Mode {
     /// All of them, with name and meaning: the table of docs/store.md.
-    pub const ALL: [(Mode, &'static str, &'static str); 4] = [
+    pub const ALL: [(Mode, &'static str, &'static str); 5] = [
         (Mode::Pass, "PASS", "the host's beats go to the grid"),
         (Mode::Fill, "FILL", "the host's beats become rows, from row 0 on; full rows take no more"),
         (Mode::Play, "PLAY", "the rows become the grid's beats, `EPOCHS` times `RECORDS` batches; then PASS"),
@@ -78,6 +82,11 @@ impl Mode {
             Mode::Permuted,
             "PERMUTED",
             "as PLAY, and read as PLAY, with the batches of each epoch in an order of its own; PASS where that cannot be",
+        ),
+        (
+            Mode::Stream,
+            "STREAM",
+            "as PLAY, and read as PLAY, of rows that the host fills meanwhile; a row that has been played is filled again",
         ),
     ];
 }
@@ -108,7 +117,7 @@ impl State {
 }
 
 /// The registers, with name, access and meaning: the table of docs/store.md.
-pub const REGISTERS: [(u32, &str, &str, &str); 14] = [
+pub const REGISTERS: [(u32, &str, &str, &str); 15] = [
     (ROWS, "ROWS", "read", "rows of the store, each as wide as a beat; 0 where there is none"),
     (
         MODE,
@@ -129,7 +138,7 @@ pub const REGISTERS: [(u32, &str, &str, &str); 14] = [
         TAG,
         "TAG",
         "read, write",
-        "the host's name for the contents; 0 after power-on and from the beginning of a FILL on",
+        "the host's name for the contents; 0 after power-on and from the beginning of a FILL or STREAM on",
     ),
     (ROW, "ROW", "read", "the row that is filled or read next"),
     (STATUS, "STATUS", "read", "how the memory is"),
@@ -137,6 +146,7 @@ pub const REGISTERS: [(u32, &str, &str, &str); 14] = [
     (KEY, "KEY", "read, write", "of PERMUTED: the key of the first epoch's order"),
     (BATCH_ROWS, "BATCH_ROWS", "read, write", "of PERMUTED: rows of a batch"),
     (PERMUTES, "PERMUTES", "read", "1 where there is PERMUTED, otherwise 0"),
+    (STREAMS, "STREAMS", "read", "1 where there is STREAM; stores had none before"),
     (
         PATTERN,
         "PATTERN",

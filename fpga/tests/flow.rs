@@ -23,6 +23,7 @@ fn board(device: Device, part: &str) -> Board {
         resources: Resources { lut: 1, ff: 1, dsp: 1, bram: 1, spram: 0 },
         io: Some(Io { constraints: "pins".to_owned(), baud: 1_000_000, leds: 2, leds_lit: 1, button_pressed: 1 }),
         sdram: None,
+        power: None,
     }
 }
 

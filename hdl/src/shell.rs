@@ -91,6 +91,65 @@ pub enum ShellError {
     },
 }
 
+/// What is at the end of a board's line.
+#[derive(Clone, Copy, PartialEq)]
+enum Line {
+    /// The two pins of a serial port.
+    Serial,
+    /// Whole bytes, as the host link takes and gives them.
+    Bytes,
+}
+
+impl Line {
+    /// The ports, as they are declared, and what leads from them to the host link.
+    fn text(self, baud: u32, divisor: u32) -> (String, String) {
+        match self {
+            Line::Serial => (
+                format!(
+                    "    input  wire uart_rx,               // {baud} bits per second, {divisor} clock cycles each
+    output wire uart_tx,
+"
+                ),
+                format!(
+                    "    wire [7:0] received, transmit;
+    wire received_valid, received_error, transmit_valid, transmit_ready;
+    uart_receiver #(.DIVISOR({divisor})) receiver (
+        .clock(clock), .reset(reset), .line(uart_rx), .data(received), .valid(received_valid), .error(received_error)
+    );
+    uart_transmitter #(.DIVISOR({divisor})) transmitter (
+        .clock(clock), .reset(reset), .data(transmit), .valid(transmit_valid), .ready(transmit_ready), .line(uart_tx)
+    );
+"
+                ),
+            ),
+            Line::Bytes => (
+                "    input  wire [7:0] received,
+    input  wire received_valid,
+    output wire [7:0] transmit,
+    output wire transmit_valid,
+    input  wire transmit_ready,
+"
+                .to_owned(),
+                "    wire received_error = 1'b0;\n".to_owned(),
+            ),
+        }
+    }
+
+    fn ports(self) -> Vec<Port> {
+        let port = |name: &str, direction, width| Port { name: name.to_owned(), direction, width };
+        match self {
+            Line::Serial => vec![port("uart_rx", Direction::Input, 1), port("uart_tx", Direction::Output, 1)],
+            Line::Bytes => vec![
+                port("received", Direction::Input, 8),
+                port("received_valid", Direction::Input, 1),
+                port("transmit", Direction::Output, 8),
+                port("transmit_valid", Direction::Output, 1),
+                port("transmit_ready", Direction::Input, 1),
+            ],
+        }
+    }
+}
+
 fn mhz(hz: u64) -> f64 {
     hz as f64 / 1e6
 }
@@ -139,16 +198,23 @@ pub fn board<'a>(design: impl Into<Design<'a>>, board: &Board<'_>) -> Result<Rtl
 /// # Errors
 /// The board's clocks are impossible.
 pub fn board_with<'a>(design: impl Into<Design<'a>>, board: &Board<'_>, leaves: Leaves) -> Result<Rtl, ShellError> {
-    let design = design.into();
-    let top = board_text(design.machine(), board)?;
+    board_at(Line::Serial, design.into(), board, leaves)
+}
+
+/// A board for simulation without a serial port: the bytes of the host link are ports, so that a simulated line is as fast as it likes.
+///
+/// # Errors
+/// The board's clocks are impossible.
+pub fn board_of_bytes<'a>(design: impl Into<Design<'a>>, board: &Board<'_>) -> Result<Rtl, ShellError> {
+    board_at(Line::Bytes, design.into(), board, Leaves::GENERIC)
+}
+
+fn board_at(line: Line, design: Design<'_>, board: &Board<'_>, leaves: Leaves) -> Result<Rtl, ShellError> {
+    let top = board_text(line, design.machine(), board)?;
     let port = |name: &str, direction, width| Port { name: name.to_owned(), direction, width };
-    let mut ports = vec![
-        port("clock_pin", Direction::Input, 1),
-        port("button", Direction::Input, 1),
-        port("uart_rx", Direction::Input, 1),
-        port("uart_tx", Direction::Output, 1),
-        port("led", Direction::Output, board.leds.max(1)),
-    ];
+    let mut ports = vec![port("clock_pin", Direction::Input, 1), port("button", Direction::Input, 1)];
+    ports.extend(line.ports());
+    ports.push(port("led", Direction::Output, board.leds.max(1)));
     let grid = match &board.store {
         None => crate::elaborate_with(design, leaves),
         Some(store) => crate::store::stored_with(design, store, leaves),
@@ -229,12 +295,12 @@ fn with_constants(text: &str) -> String {
     text.replace("//CONSTANTS", &lines.join("\n")).replace("//CHECKSUM", &checksum)
 }
 
-fn board_text(machine: &Machine, board: &Board<'_>) -> Result<String, ShellError> {
+fn board_text(line: Line, machine: &Machine, board: &Board<'_>) -> Result<String, ShellError> {
     if machine.output_words() > 1 {
         return Err(ShellError::OutputWords { words: machine.output_words() });
     }
     let setting = pll::setting(board.pll, board.pin_hz, board.grid_hz)?;
-    let divisor = board.divisor()?;
+    let (line_ports, line) = line.text(board.baud, board.divisor()?);
     let pll = pll::instance(board.pll, board.pin_hz, setting);
     let (word, lanes, size) = (machine.word(), machine.stream_words(), board.link_size.log2());
     let leds = board.leds.max(1);
@@ -260,9 +326,7 @@ fn board_text(machine: &Machine, board: &Board<'_>) -> Result<String, ShellError
 module {BOARD_TOP} (
 {pins}    input  wire clock_pin,             // {} MHz
     input  wire button,                // resets grid and link
-    input  wire uart_rx,               // {} bits per second, {divisor} clock cycles each
-    output wire uart_tx,
-    output wire [{}:0] led             // session, active, last request failed
+{line_ports}    output wire [{}:0] led             // session, active, last request failed
 );
     wire clock, locked;                // {} MHz
 {pll}
@@ -281,15 +345,7 @@ module {BOARD_TOP} (
         reset <= !(&waited);
     end
 
-    wire [7:0] received, transmit;
-    wire received_valid, received_error, transmit_valid, transmit_ready;
-    uart_receiver #(.DIVISOR({divisor})) receiver (
-        .clock(clock), .reset(reset), .line(uart_rx), .data(received), .valid(received_valid), .error(received_error)
-    );
-    uart_transmitter #(.DIVISOR({divisor})) transmitter (
-        .clock(clock), .reset(reset), .data(transmit), .valid(transmit_valid), .ready(transmit_ready), .line(uart_tx)
-    );
-
+{line}
     wire grid_reset, control_write, in_valid, in_ready, out_valid, out_ready, session, active, failed;
     wire [{address}:0] control_address;
     wire [31:0] control_data, control_read;
@@ -315,7 +371,6 @@ module {BOARD_TOP} (
 endmodule
 ",
         mhz(board.pin_hz),
-        board.baud,
         leds - 1,
         mhz(setting.hz),
         lanes * word - 1,

@@ -124,7 +124,9 @@ fn sample_store(ports: &str, memory: &str, permutes: bool) -> String {
     constants += &format!("    localparam READ_CYCLES = {};\n", timing::CONTROL_READ);
     let has = |name: &str| permutes || !ONLY_PERMUTED.contains(&name);
     for (mode, name, _) in Mode::ALL.into_iter().filter(|&(_, name, _)| has(name)) {
-        constants += &format!("    localparam [1:0] {name} = 2'd{};\n", mode as u32);
+        // A STREAM is a PLAY of which more is known.
+        let bits = if mode == Mode::Stream { 3 } else { 2 };
+        constants += &format!("    localparam [{}:0] {name} = {bits}'d{};\n", bits - 1, mode as u32);
     }
     // `ROWS` is what the module's parameter is called.
     let registers = store::REGISTERS.into_iter().filter(|&(number, name, ..)| number < store::PATTERN && has(name));

@@ -182,7 +182,7 @@ def main():
                 print(f"| {case} | {batch} | {name} | does not have it | | |")
                 continue
             one = task["samples"] // batch * batch / per_second
-            target = f"{seconds(epochs * one)} (epoch {epochs})" if epochs else "not reached"
+            target = f"{seconds(epochs * one)} (epoch {epochs})" if epochs else "no board holds it"
             print(f"| {case} | {batch} | {name} | {per_second:,.0f} | {seconds(20 * one)} | {target} |", flush=True)
 
 

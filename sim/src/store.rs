@@ -1,7 +1,7 @@
 //! A grid with a sample store before it, cycle by cycle: the model of `hdl::store` (docs/store.md).
 //!
-//!     beats ──┬──────── Pass ────────┬──▶ grid
-//!             └─ Fill ─▶ rows ─ Play ─┘
+//!     beats ──┬────────────── Pass ──────────────┬──▶ grid
+//!             └─ Fill, Stream ─▶ rows ─ Play ─────┘
 //!
 //! It is a grid itself: what drives a grid drives it, and it stands before the array or before any other grid. The one thing it does not do as
 //! hardware does: while a register of the grid is read or written, no beat goes from the store to the grid.
@@ -27,6 +27,7 @@ pub struct Stored<G> {
     /// Of an order of its own in each epoch.
     key: u32,
     batch_rows: u32,
+    ring: Ring,
     /// A register's address and what is written to it in the next cycle.
     written: Option<(u32, u32)>,
     player: Player,
@@ -47,6 +48,7 @@ impl<G: Grid> Stored<G> {
             tag: 0,
             key: 0,
             batch_rows: 0,
+            ring: Ring::default(),
             written: None,
             player: Player::new(lanes),
             stages: Default::default(),
@@ -63,6 +65,7 @@ impl<G: Grid> Stored<G> {
     fn halt(&mut self) {
         self.written();
         self.mode = Mode::Pass;
+        self.ring.streams = false;
         self.stages = Default::default();
         self.queue.clear();
     }
@@ -83,15 +86,22 @@ impl<G: Grid> Stored<G> {
             return result;
         }
         let from_grid = self.grid.cycle(self.queue.front().map(Vec::as_slice), output_ready);
-        let fill = input.filter(|_| self.mode == Mode::Fill && self.player.row < self.rows.len());
+        let fills = self.mode == Mode::Fill && self.player.row < self.rows.len();
+        let streams = self.mode == Mode::Play && self.ring.may_fill(self.rows.len());
+        let fill = input.filter(|_| fills || streams);
         self.advance(fill, from_grid.input_taken);
         CycleResult { input_taken: fill.is_some(), output: from_grid.output }
     }
 
     /// The end of a cycle: the registers of the store take their next values.
     fn advance(&mut self, fill: Option<&[i64]>, taken: bool) {
-        let may = self.on_their_way() < QUEUE;
-        let issued = self.player.advance(self.mode == Mode::Play, may, self.records, self.batch_rows as usize);
+        let may = self.on_their_way() < QUEUE && self.ring.may_play();
+        let playing = self.mode == Mode::Play;
+        self.player.ring = self.ring.streams.then_some(self.rows.len());
+        let issued = self.player.advance(playing, may, self.records, self.batch_rows as usize);
+        let row_behind = self.ring.behind;
+        let played = issued.as_ref().is_some_and(|issued| issued.ends_row);
+        self.ring.advance(self.rows.len(), playing && fill.is_some(), played);
         if taken {
             self.queue.pop_front();
         }
@@ -101,9 +111,13 @@ impl<G: Grid> Stored<G> {
         if issued.is_some_and(|issued| issued.ended) {
             self.mode = Mode::Pass;
         }
-        if let Some(beat) = fill {
-            self.rows[self.player.row].copy_from_slice(beat);
-            self.player.row += 1;
+        match fill {
+            Some(beat) if playing => self.rows[row_behind].copy_from_slice(beat),
+            Some(beat) => {
+                self.rows[self.player.row].copy_from_slice(beat);
+                self.player.row += 1;
+            }
+            None => {}
         }
         self.written();
     }
@@ -128,11 +142,12 @@ impl<G: Grid> Stored<G> {
         match address {
             store::MODE => {
                 let modes = Mode::ALL.map(|(mode, ..)| mode);
-                let asked = modes.into_iter().find(|mode| *mode as u32 == data & 3).expect("two bits name a mode");
-                self.mode = if asked == Mode::Permuted { Mode::Play } else { asked };
-                if self.mode == Mode::Fill {
+                let asked = modes.into_iter().find(|mode| *mode as u32 == data & 7).unwrap_or(Mode::Pass);
+                self.mode = if matches!(asked, Mode::Permuted | Mode::Stream) { Mode::Play } else { asked };
+                if matches!(asked, Mode::Fill | Mode::Stream) {
                     self.tag = 0;
                 }
+                self.ring = Ring { streams: asked == Mode::Stream, ..Ring::default() };
                 self.player.restart(self.records, self.epochs, asked == Mode::Permuted);
                 self.player.places.restart(self.records, self.key);
             }
@@ -162,7 +177,7 @@ impl<G: Grid> Stored<G> {
             store::ROW => self.player.row as u32,
             store::KEY => self.key,
             store::BATCH_ROWS => self.batch_rows,
-            store::PERMUTES => 1,
+            store::PERMUTES | store::STREAMS => 1,
             _ => 0,
         }
     }
@@ -215,6 +230,40 @@ impl<G: Grid> Grid for Stored<G> {
     }
 }
 
+/// The rows of a stream: filled behind, played before, in turns.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ring {
+    streams: bool,
+    /// A row may be filled in this cycle, and none read.
+    turn: bool,
+    /// The row that is filled next.
+    behind: usize,
+    /// Rows to be played to their end.
+    waiting: usize,
+    /// The same a cycle before.
+    seen: usize,
+}
+
+impl Ring {
+    fn may_fill(&self, rows: usize) -> bool {
+        self.streams && self.turn && self.seen < rows
+    }
+
+    fn may_play(&self) -> bool {
+        !self.streams || !self.turn && self.seen > 0
+    }
+
+    /// One cycle, in which a row was filled, or played to its end.
+    fn advance(&mut self, rows: usize, filled: bool, played: bool) {
+        self.seen = self.waiting;
+        self.turn = !self.turn;
+        if self.streams {
+            self.behind = (self.behind + usize::from(filled)) % rows;
+            self.waiting = self.waiting + usize::from(filled) - usize::from(played);
+        }
+    }
+}
+
 /// A beat at the beginning of its way.
 struct Issued {
     row: usize,
@@ -222,6 +271,8 @@ struct Issued {
     width: u32,
     /// Its words stand in the other lanes, too.
     repeated: bool,
+    /// It is the last one of its row.
+    ends_row: bool,
     /// It is the last one of its batch, and of all epochs.
     ends_record: bool,
     ended: bool,
@@ -258,6 +309,8 @@ struct Player {
     final_epoch: bool,
     batch: Batch,
     places: Places,
+    /// Behind the last of so many rows comes the first one.
+    ring: Option<usize>,
 }
 
 impl Player {
@@ -278,6 +331,7 @@ impl Player {
             final_epoch: false,
             batch: Batch::Follows,
             places: Places::default(),
+            ring: None,
         }
     }
 
@@ -321,19 +375,21 @@ impl Player {
 
     fn issue(&mut self, records: u32) -> Issued {
         let Player { row, lane, width, repeated, .. } = *self;
-        let mut issued = Issued { row, lane, width, repeated, ends_record: false, ended: false };
+        let mut issued = Issued { row, lane, width, repeated, ends_row: false, ends_record: false, ended: false };
         self.beats_left -= 1;
         let words = 1 << self.width;
         self.lane += words;
         if self.beats_left > 0 && self.lane + words <= self.lanes {
             return issued;
         }
-        (self.row, self.lane) = (self.row + 1, 0);
+        issued.ends_row = true;
+        (self.row, self.lane) = (self.ring.map_or(row + 1, |rows| (row + 1) % rows), 0);
         if self.beats_left == 0 && self.final_entry {
             issued.ends_record = true;
             self.records_left = self.records_left.wrapping_sub(1);
             if self.records_left == 0 {
-                (self.row, self.records_left) = (0, records);
+                self.row = if self.ring.is_some() { self.row } else { 0 };
+                self.records_left = records;
                 issued.ended = self.final_epoch;
                 self.epochs_left = self.epochs_left.wrapping_sub(1);
                 self.final_epoch = self.epochs_left == 1;

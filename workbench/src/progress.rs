@@ -106,8 +106,8 @@ pub enum Note {
         needed: u64,
         /// Rows of the store.
         has: u32,
-        /// In how many parts they go through the store, which is shorter than sending beats; 0: they do not.
-        parts: u64,
+        /// They go through the store, which plays meanwhile, since rows are shorter than beats.
+        streams: bool,
     },
     /// The generated Verilog is made a simulator.
     Simulates(Machine),
@@ -138,12 +138,12 @@ impl fmt::Display for Note {
                 "the board's sample store plays in one order only: order = \"permuted\" sends all samples in every epoch; a bitstream that was \
                  made with it keeps them"
             ),
-            Note::StoreTooSmall { needed, has, parts } => {
+            Note::StoreTooSmall { needed, has, streams } => {
                 write!(
                     f,
                     "the samples take {needed} rows, the board's sample store has {has}: they are sent in every epoch"
                 )?;
-                if *parts > 0 { write!(f, ", in {parts} parts through the store") } else { Ok(()) }
+                if *streams { write!(f, ", through the store, which plays meanwhile") } else { Ok(()) }
             }
             Note::Simulates(machine) => write!(f, "simulating the Verilog of {machine}"),
         }

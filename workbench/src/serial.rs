@@ -197,6 +197,11 @@ impl AttachedBoard {
         self.grid().control_read(store::PERMUTES) == 1
     }
 
+    /// Whether its sample store can be filled while it plays.
+    pub fn streams(&self) -> bool {
+        self.grid().control_read(store::STREAMS) == 1
+    }
+
     /// Whether it can run this image: programs are loaded, or it is the one that is part of the board's grid.
     pub fn runs(&self, image: &Image) -> bool {
         self.image == 0 || self.image == image.identity()

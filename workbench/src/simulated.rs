@@ -1,12 +1,13 @@
 //! A board that is not there: its top module under Verilator, at the other end of a line that keeps account of its time.
 //!
 //! ```text
-//! Link ──bytes──▶ SimulatedLine ──▶ BoardDevice (board_top, clocked)
+//! Link ──bytes──▶ SimulatedLine ──▶ BoardDevice (board_top without its serial port, clocked)
 //!                       └─▶ Spent: cycles by phase
 //! ```
 //!
-//! Cycles are counted at the grid's clock. The line is simulated at its fastest rate; what each byte takes longer at the rate of the board is added
-//! to the count. While the grid trains from its store those cycles are simulated, too, since the grid works in them.
+//! Cycles are counted at the grid's clock. The line is simulated faster than it is; what each byte takes longer at the rate of the board is added
+//! to the count. While the grid trains from its store those cycles are simulated, too, since the grid works in them. The line is fastest while
+//! samples go to the store, for which nothing else waits.
 
 use crate::failure::Failure;
 use crate::project::store::Store;
@@ -58,6 +59,13 @@ impl Spent {
         let once = one.all - epoch.min(one.all);
         Spent { all: once + (epoch as f64 * share * epochs as f64).round() as u64, ..Spent::default() }
     }
+
+    /// With more samples: so many times as many rows that are sent to the store, so many times as many that are played.
+    pub fn stretched(self, sent: f64, played: f64) -> Spent {
+        let times = |cycles: u64, factor: f64| (cycles as f64 * factor).round() as u64;
+        let (upload, play) = (times(self.upload, sent), times(self.play, played));
+        Spent { all: self.all - self.upload - self.play + upload + play, upload, play, ..self }
+    }
 }
 
 /// What keeps a training from being faster.
@@ -71,6 +79,8 @@ pub enum Bound {
     Store,
     /// Every epoch sends its samples.
     Link,
+    /// What a sample gives leaves more slowly than it is computed.
+    Output,
 }
 
 impl Bound {
@@ -80,6 +90,7 @@ impl Bound {
             Bound::Grid => "grid",
             Bound::Store => "store",
             Bound::Link => "link",
+            Bound::Output => "output",
         }
     }
 }
@@ -161,8 +172,8 @@ impl System {
 /// A line to a verilated board.
 pub struct SimulatedLine {
     device: BoardDevice,
-    /// Cycles that a byte takes longer at the rate of the board.
-    slower: u64,
+    /// Cycles of a byte at the rate of the board.
+    byte: u64,
     phase: Phase,
     /// Bytes of the board that the host has not read.
     waiting: VecDeque<u8>,
@@ -171,9 +182,13 @@ pub struct SimulatedLine {
 
 /// Bits of a byte on the line.
 const BITS: u64 = 10;
+/// Cycles of a byte at the fastest rate of a serial port.
+const FAST: u32 = BITS as u32 * LEAST_DIVISOR;
+/// The same while samples go to the store: more than the host link takes for it, and than an SDRAM takes for its share of a row.
+const FASTEST: u32 = 6;
 /// Cycles after which a line counts as silent: longer than any answer takes to begin.
 const SILENCE: u32 = 20_000;
-/// Cycles between two looks at the line; no two bytes end in them.
+/// Cycles between two looks at the line.
 const LOOK: u32 = 8 * LEAST_DIVISOR;
 
 impl SimulatedLine {
@@ -197,12 +212,12 @@ impl SimulatedLine {
             pressed_is_one: true,
             store: facts.store.hardware(sdram),
         };
-        let rtl = shell::board(design, &board).map_err(|error| Failure::Usage(error.to_string()))?;
-        let device = BoardDevice::new(&Library::build(&rtl, &Options::default())?, LEAST_DIVISOR, true);
+        let rtl = shell::board_of_bytes(design, &board).map_err(|error| Failure::Usage(error.to_string()))?;
+        let device = BoardDevice::of_bytes(&Library::build(&rtl, &Options::default())?, FAST, true);
         let divisor = (facts.clock_hz as f64 / f64::from(facts.baud.max(1))).round() as u64;
-        let slower = BITS * divisor.saturating_sub(LEAST_DIVISOR.into());
+        let byte = BITS * divisor.max(LEAST_DIVISOR.into());
         let spent = Arc::new(Mutex::new(Spent { playing: facts.playing, ..Spent::default() }));
-        Ok(SimulatedLine { device, slower, phase: Phase::Talk, waiting: VecDeque::new(), spent })
+        Ok(SimulatedLine { device, byte, phase: Phase::Talk, waiting: VecDeque::new(), spent })
     }
 
     /// What it has spent, as it goes on.
@@ -225,9 +240,14 @@ impl SimulatedLine {
         self.count(cycles.into());
     }
 
+    /// Cycles of a byte as it is simulated.
+    fn pace(&self) -> u32 {
+        if self.phase == Phase::Upload { FASTEST } else { FAST }
+    }
+
     /// So many bytes took longer.
     fn wait_for(&mut self, bytes: usize) {
-        let cycles = bytes as u64 * self.slower;
+        let cycles = bytes as u64 * (self.byte - u64::from(self.pace()));
         if self.phase == Phase::Play {
             self.device.run(cycles as u32);
         }
@@ -265,6 +285,7 @@ impl Wire for SimulatedLine {
 
     fn phase(&mut self, phase: Phase) {
         self.phase = phase;
+        self.device.set_pace(self.pace());
     }
 }
 
@@ -287,6 +308,9 @@ mod tests {
         // 1,000 cycles at the beginning, then 200 for each sample of an epoch.
         let spent = |all: u64| Spent { all, ..Spent::default() };
         assert_eq!(Spent::extrapolated(spent(3_000), spent(5_000), 10.0, 20), spent(1_000 + 20 * 20_000));
+        // Ten times the samples, which with the weights are nine times the rows: 10,000 cycles besides.
+        let few = Spent { all: 50_000, upload: 30_000, play: 10_000, playing: Bound::Store };
+        assert_eq!(few.stretched(9.0, 10.0), Spent { all: 380_000, upload: 270_000, play: 100_000, ..few });
     }
 
     /// By hand: 0.06 s, of which the last epoch of two takes 0.005 s.

@@ -5,12 +5,15 @@
 //!                                                   └─▶ board, link, store ─────▶ time of the whole system ──────────────┴─▶ Row
 //! ```
 //!
-//! A board whose store holds the samples is simulated for all epochs. Where every epoch sends them, one and two epochs of a few samples are, and
-//! the rest is as long as they say. A device with a processor has its samples in the memory of that; the stream into its shell and the grid's
+//! A board whose store holds the samples is simulated for all epochs, with all samples or with some, where the others take as long. Where every epoch
+//! sends them, one and two epochs of a few samples are simulated, and the rest is as long as they say. A device with a processor has its samples in the memory of that; the stream into its shell and the grid's
 //! own pace say how long a sample takes, and nothing is simulated.
 
+mod bounds;
 mod made_up;
 
+pub use bounds::{expected, from_store, rows, store_needs};
+use bounds::{rows_sent, stay, streamed};
 pub use made_up::MadeUp;
 
 use crate::Choices;
@@ -20,29 +23,26 @@ use crate::engines::Rung;
 use crate::failure::Failure;
 use crate::library;
 use crate::progress::Progress;
-use crate::project::store::{Store, StoreNeeds};
+use crate::project::store::Store;
 use crate::project::{Project, Request};
 use crate::resources;
 use crate::samples::{self, Choice, Samples};
 use crate::sdram::{self, Place};
 use crate::serial::AttachedBoard;
-use crate::simulated::{Bound, Facts, SimulatedLine, Spent, System};
+use crate::simulated::{Facts, SimulatedLine, Spent, System};
 use crate::training::{How, Point, Training};
-use arch::axi::Geometry;
-use arch::image::Feed;
 use arch::link::Size;
-use arch::store::{Pattern, row_in_words};
 use arch::tools::Toolbox;
-use arch::{Code, Diagnostic, Image, Machine};
+use arch::{Code, Diagnostic, Machine};
 use compiler::language::Options;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim::data::file::Reading;
-use sim::train::Schedule;
 use sim::train::engine::Comparison;
 use sim::train::metrics::Metrics;
 use sim::train::settings::Order;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -89,6 +89,8 @@ pub struct Run {
     /// Whether memories are fitted to the program.
     #[serde(default)]
     pub fitted: bool,
+    /// Depth of the temporary scratchpads where it is not fitted.
+    pub temporary_depth: Option<u32>,
     /// The clock that place and route reached, MHz.
     pub clock_mhz: Option<f64>,
     /// Samples per update.
@@ -97,6 +99,8 @@ pub struct Run {
     /// Passes over the training part.
     #[serde(default = "twenty")]
     pub epochs: usize,
+    /// Samples that are simulated from a store, if not all.
+    pub samples: Option<NonZeroUsize>,
     /// What is aimed at.
     #[serde(default)]
     pub goal: Goal,
@@ -152,10 +156,21 @@ pub fn read() -> Result<Vec<Case>, Failure> {
 pub enum Way {
     /// All epochs on the Verilog of the board.
     Simulated,
-    /// Two epochs of some samples on it.
+    /// All or two epochs of some samples on it.
     Extrapolated,
     /// From the pace of the grid and the width of its stream.
     Computed,
+}
+
+/// What a sample costs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Energy {
+    /// Power while the grid trains, W.
+    pub watts: f64,
+    /// By the samples per second.
+    pub joules_per_sample: f64,
+    /// Whether it is `watts` of the configuration, which is the whole board; else it is an estimate of the device.
+    pub measured: bool,
 }
 
 /// What a run gave.
@@ -183,6 +198,8 @@ pub struct Row {
     pub system: Option<System>,
     /// How it was found.
     pub way: Option<Way>,
+    /// What a sample costs, where the power is known.
+    pub energy: Option<Energy>,
     /// Epochs until the score on the test part is nearly that of the golden model at the end.
     pub epochs_to_target: Option<usize>,
     /// The same of the golden model itself.
@@ -221,6 +238,7 @@ pub fn training(case: &Case, run: &Run, progress: &dyn Progress) -> Result<Train
     if run.fitted {
         project.fit_memories();
     }
+    project.config.spec.temporary_depth = run.temporary_depth.or(project.config.spec.temporary_depth);
     project.config.board.store = StoreOption::Auto;
     project.board.clock_mhz = run.clock_mhz.unwrap_or(project.board.clock_mhz);
     let name = format!("{}.csv", case.name);
@@ -281,6 +299,7 @@ pub fn measure(
         store_in_sdram: false,
         system: None,
         way: None,
+        energy: None,
         epochs_to_target: None,
         golden_epochs_to_target: None,
         seconds_to_target: None,
@@ -303,7 +322,8 @@ pub fn measure(
     }
     let store = training.project.store(machine, store_needs(&design))?;
     (row.store_rows, row.store_in_sdram) = (store.rows, store.in_sdram);
-    let (system, way) = whole(&training, &design, store, progress)?;
+    let (system, way) = whole(&training, &design, store, run.samples, progress)?;
+    row.energy = energy(&training.project, machine, store, system.samples_per_second);
     let target = target(&training)?;
     (row.epochs_to_target, row.golden_epochs_to_target) = (target.array, target.golden);
     row.seconds_to_target = target.array.map(|epochs| system.seconds_until(epochs));
@@ -316,6 +336,17 @@ fn grid(machine: &Machine) -> String {
     format!("{} x {}", machine.pus(), machine.pes_per_pu())
 }
 
+/// What a sample costs: by what the configuration says of the board, or by what has been published of the device.
+fn energy(project: &Project, machine: &Machine, store: Store, samples_per_second: f64) -> Option<Energy> {
+    let of = |watts: f64, measured| Energy { watts, joules_per_sample: watts / samples_per_second, measured };
+    let estimate = || {
+        let facts = project.board.facts()?;
+        let used = resources::with_store(machine, facts.device.family(), project.config.build.microcode, store);
+        Some(of(facts.power?.watts([used.lut, used.dsp, used.bram], project.board.clock_mhz), false))
+    };
+    project.board.watts.map(|watts| of(watts, true)).or_else(estimate)
+}
+
 /// What the device has too little of.
 fn lacks(project: &Project, machine: &Machine) -> Option<String> {
     let facts = project.board.facts()?;
@@ -323,16 +354,12 @@ fn lacks(project: &Project, machine: &Machine) -> Option<String> {
     (!lacks.is_empty()).then(|| lacks.join(", "))
 }
 
-/// The image that trains.
-fn image(design: &Design) -> &Image {
-    &design.images.full.as_ref().expect("a training has updates").image
-}
-
 /// The time of the whole training.
 fn whole(
     training: &Training,
     design: &Design,
     store: Store,
+    some: Option<NonZeroUsize>,
     progress: &dyn Progress,
 ) -> Result<(System, Way), Failure> {
     let (project, schedule) = (&training.project, training.schedule);
@@ -341,16 +368,25 @@ fn whole(
     let samples = (batches * schedule.batch * schedule.epochs) as u64;
     let serial = project.board.facts().and_then(|facts| facts.io.as_ref());
     let Some(serial) = serial else {
-        let (cycles, bound_by) = streamed(design)?;
+        let (cycles, bound_by) = streamed(project, design)?;
         return Ok((System::streamed(cycles, bound_by, clock_hz, samples, schedule.epochs), Way::Computed));
     };
     let (_, playing) = from_store(project, design, store)?;
     let facts = Facts { clock_hz, baud: serial.baud, link_size: link_size(project), store, playing };
     let machine = &design.images.machine;
     if stay(design, store) {
-        let (spent, comparison) = simulate(training, machine, facts, false, progress)?;
-        let all = spent.last().copied().unwrap_or_default();
-        return Ok((System::new(all, clock_hz, samples, schedule.epochs, &comparison), Way::Simulated));
+        let few = some.map_or(batches, |some| some.get().div_ceil(schedule.batch).min(batches));
+        let mut part = training.clone();
+        part.samples.train.truncate(few * schedule.batch);
+        // Fewer samples may have other binary points.
+        let fewer = if few < batches { Some(part.design(&part.ranges(&())?, &())?) } else { None };
+        let machine = fewer.as_ref().map_or(machine, |fewer| &fewer.images.machine);
+        let (spent, comparison) = simulate(&part, machine, facts, false, progress)?;
+        let played = batches as f64 / few.max(1) as f64;
+        let [all, sent] = [batches, few].map(|batches| rows_sent(design, batches) as f64);
+        let all = spent.last().copied().unwrap_or_default().stretched(all / sent, played);
+        let way = if few < batches { Way::Extrapolated } else { Way::Simulated };
+        return Ok((System::new(all, clock_hz, samples, schedule.epochs, &comparison), way));
     }
     let mut part = training.clone();
     let sent = SENT.div_ceil(schedule.batch).clamp(2, batches.max(2));
@@ -371,83 +407,6 @@ pub fn link_size(project: &Project) -> Size {
     project.board.facts().map_or(Size::USUAL, |facts| facts.device.family().link_size())
 }
 
-/// Cycles of a sample that comes over the stream of a shell, and what bounds them.
-fn streamed(design: &Design) -> Result<(f64, Bound), Failure> {
-    let image = image(design);
-    let transfers = u64::from(Geometry::of(&image.machine).transfers);
-    let beats: u64 = image.step_in.iter().map(Feed::beats).sum();
-    let stream = (beats * transfers) as f64 / design.schedule.batch as f64;
-    let grid = design.pace()?.cycles_per_sample;
-    Ok(if grid >= stream { (grid, Bound::Grid) } else { (stream, Bound::Link) })
-}
-
-/// Samples per second of a training once its samples are on the board, and what bounds them: by the array's cycles, the stream, and the rate
-/// of the line, on which frames and waiting are not counted. Without a board samples are there.
-///
-/// # Errors
-/// The configuration asks for a store where there is no room.
-pub fn expected(project: &Project, design: &Design) -> Result<(f64, Bound), Failure> {
-    let clock_hz = project.board.clock_mhz * 1e6;
-    let Some(facts) = project.board.facts() else {
-        return Ok((clock_hz / design.pace()?.cycles_per_sample, Bound::Grid));
-    };
-    let (cycles, bound_by) = streamed(design)?;
-    let Some(serial) = &facts.io else { return Ok((clock_hz / cycles, bound_by)) };
-    let image = image(design);
-    let store = project.store(&image.machine, store_needs(design))?;
-    let grid = clock_hz / design.pace()?.cycles_per_sample;
-    if stay(design, store) {
-        let (cycles, bound_by) = from_store(project, design, store)?;
-        return Ok((clock_hz / cycles, bound_by));
-    }
-    let beats: u64 = image.step_in.iter().map(Feed::beats).sum();
-    // Rows are packed: through a store that holds a batch they are sent instead, where that is shorter.
-    let packed = Pattern::of(image).map(|pattern| pattern.rows()).filter(|&rows| rows <= u64::from(store.rows));
-    let beats = packed.map_or(beats, |rows| rows.min(beats));
-    let bytes = beats * u64::from(image.machine.stream_words() * image.machine.word().div_ceil(8));
-    let line = f64::from(serial.baud) / (BITS_OF_A_BYTE * bytes as f64 / design.schedule.batch as f64);
-    Ok(if grid <= line { (grid, Bound::Grid) } else { (line, Bound::Link) })
-}
-
-/// Rows of a store that the samples of a training take. `None`: there are none, or they do not lie in rows.
-pub fn rows(design: &Design) -> Option<u64> {
-    let batches = design.samples.train.len() / design.schedule.batch;
-    Pattern::of(image(design)).map(|pattern| pattern.rows() * batches as u64)
-}
-
-/// What a training asks of a store.
-pub fn store_needs(design: &Design) -> StoreNeeds {
-    StoreNeeds { rows: rows(design), permutes: design.schedule.order == Order::Permuted }
-}
-
-/// Whether the samples of a training stay in a store: they fit, and every epoch has the same.
-fn stay(design: &Design, store: Store) -> bool {
-    let Schedule { order, rate, .. } = design.schedule;
-    let again = order != Order::Shuffled && rate.is_none() && design.lowered.rest.is_none();
-    again && rows(design).is_some_and(|rows| rows <= u64::from(store.rows))
-}
-
-/// Cycles of a sample that comes from the store, and what bounds them. Block memory gives a beat in every cycle. What does not stay there is bound
-/// by the link.
-///
-/// # Errors
-/// A bug: the array gets stuck.
-pub fn from_store(project: &Project, design: &Design, store: Store) -> Result<(f64, Bound), Failure> {
-    let grid = design.pace()?.cycles_per_sample;
-    if !stay(design, store) {
-        return Ok((grid, Bound::Link));
-    }
-    let sdram = project.board.facts().and_then(|facts| facts.sdram.as_ref()).filter(|_| store.in_sdram);
-    let (Some(sdram), Some(pattern)) = (sdram, Pattern::of(image(design))) else { return Ok((grid, Bound::Grid)) };
-    let words = pattern.rows() * u64::from(row_in_words(&design.images.machine, sdram.data_bits).0);
-    let cycles = words as f64 / SDRAM_SHARE / design.schedule.batch as f64;
-    Ok(if grid >= cycles { (grid, Bound::Grid) } else { (cycles, Bound::Store) })
-}
-
-/// Part of the cycles in which an SDRAM gives a word of rows that are read in their order; the others are refresh, and rows of its own that are
-/// opened. Measured in co-simulation at 100 MHz.
-const SDRAM_SHARE: f64 = 0.96;
-
 /// The SDRAM of a simulated board, if its store is there.
 ///
 /// # Errors
@@ -457,9 +416,6 @@ pub fn simulated_sdram(project: &Project, in_sdram: bool) -> Result<Option<hdl::
     let clock_hz = (project.board.clock_mhz * 1e6).round() as u64;
     sdram::controller(facts, clock_hz, Place::Simulated { stuck: None }, &Toolbox::default()).map(Some)
 }
-
-/// Bits of a byte on a serial line.
-const BITS_OF_A_BYTE: f64 = 10.0;
 
 /// Train on the Verilog of the board with this grid: what had been spent after each start, and what was compared. Each epoch is a start
 /// of its own if that is asked for.
@@ -473,11 +429,14 @@ fn simulate(
     let sdram = simulated_sdram(&training.project, facts.store.in_sdram)?;
     let board = AttachedBoard::simulated(SimulatedLine::build(machine, facts, sdram.as_ref())?)?;
     let mut project = training.project.clone();
+    // Whatever its memories are, this board was made for the training.
+    project.fit_memories();
     project.adopt(&board)?;
     let mut there = Training::new(project, training.samples.clone())?;
     there.schedule = training.schedule;
     let watch = Stopwatch { board: &board, spent: Mutex::default(), progress };
-    let how = How { board: Some(&board), curves: by_epoch, ..How::on(Rung::Board) };
+    // Nobody waits for the board's predictions.
+    let how = How { board: Some(&board), curves: by_epoch, own_predictions: false, ..How::on(Rung::Board) };
     let outcome = there.run(&how, None, &watch)?;
     let comparison = outcome.comparison.unwrap_or_default();
     if !comparison.agrees() {
@@ -509,6 +468,7 @@ impl Progress for Stopwatch<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulated::Bound;
 
     #[test]
     fn the_table_is_read_and_its_names_exist() {
@@ -527,6 +487,24 @@ mod tests {
         let goal = |samples_per_second, seconds| Goal { samples_per_second, seconds }.reached(&system);
         assert_eq!(goal(None, None), None);
         assert_eq!((goal(Some(9_000.0), None), goal(Some(9_000.0), Some(4.0))), (Some(true), Some(false)));
+    }
+
+    /// What somebody has measured goes before an estimate, which is of devices of which something has been published.
+    #[test]
+    fn a_measured_power_goes_before_an_estimate() {
+        let energy = |config: &str, watts| {
+            let mut project = Project::open(&Request { config: Some(config.into()), ..Request::default() }).unwrap();
+            project.board.watts = watts;
+            let store = Store { rows: 256, ..Store::default() };
+            super::energy(&project, &project.config.machine, store, 1e6)
+        };
+        let measured = Energy { watts: 2.5, joules_per_sample: 2.5e-6, measured: true };
+        assert_eq!(energy("ulx3s", Some(2.5)), Some(measured));
+        assert_eq!(energy("zcu102", None), None);
+        // More than at rest, and less than a board without a fan bears.
+        let estimate = energy("ulx3s", None).unwrap();
+        assert!(!estimate.measured && 0.311 < estimate.watts && estimate.watts < 2.5, "{estimate:?}");
+        assert_eq!(estimate.joules_per_sample, estimate.watts / 1e6);
     }
 
     #[test]

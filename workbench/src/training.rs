@@ -65,6 +65,8 @@ pub struct How<'a> {
     pub boards: &'a [AttachedBoard],
     /// Whether the weights of every epoch are judged.
     pub curves: bool,
+    /// Whether the weights that are kept are judged by the engine's own predictions; otherwise by those of real numbers.
+    pub own_predictions: bool,
     /// Epochs from one checkpoint to the next where a board plays them from its store.
     pub checkpoint_every: usize,
     /// The ranks that share the batches, of which this is one.
@@ -74,7 +76,8 @@ pub struct How<'a> {
 impl How<'_> {
     /// Down to this rung, and nothing else.
     pub fn on(rung: Rung) -> Self {
-        How { rung, stalls: None, board: None, boards: &[], curves: false, checkpoint_every: 1, ranks: None }
+        let (curves, own_predictions) = (false, true);
+        How { rung, stalls: None, board: None, boards: &[], curves, own_predictions, checkpoint_every: 1, ranks: None }
     }
 }
 
@@ -464,8 +467,9 @@ impl Training {
         }
         trained.model = self.rewound(&trained.model);
         let model = trained.model.clone();
-        let Judged { train, test, confusion } =
-            self.judge(engines.predict.as_mut(), model, &samples.train, &samples.test)?;
+        // Those of the golden engine say what binary points a prediction needs.
+        let judge = if golden || how.own_predictions { &mut engines.predict } else { &mut observer };
+        let Judged { train, test, confusion } = self.judge(judge.as_mut(), model, &samples.train, &samples.test)?;
         // The weights that are kept are judged once: their point is what the table says.
         let of_kept = |point: &&mut Point| kept_epoch.is_none_or(|epoch| point.epoch == epoch);
         if let Some(point) = curve.iter_mut().rev().find(of_kept) {

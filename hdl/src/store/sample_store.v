@@ -1,8 +1,8 @@
 // sample_store: keeps the training set before the grid and plays it, epoch after epoch (docs/store.md).
 //
-//   host's beats ──┬──────────────── PASS ────────────────┬──▶ grid's beats
-//                  └─ FILL ─▶ rows ───────▶ store_queue ───┘
-//                                 ▲ row         PLAY
+//   host's beats ──┬──────────────── PASS ──────────────────────┬──▶ grid's beats
+//                  └─ FILL, STREAM ─▶ rows ─────▶ store_queue ───┘
+//                                       ▲ row        PLAY, STREAM
 //   control port ──▶ registers ─▶ store_player
 module sample_store #(
     parameter WORD = 16,             // bits of a word
@@ -52,13 +52,14 @@ module sample_store #(
     reg [31:0] tag;
     initial tag = 32'd0;
     wire begins = write && written == MODE[15:0];
+    wire stream_written = data_written[2:0] == STREAM;
     wire ended;
 //ORDER
     always @(posedge clock) begin
         if (ended) mode <= PASS;
         if (begins) begin
             mode <= mode_written;
-            if (data_written[1:0] == FILL) tag <= 32'd0;
+            if (mode_written == FILL || stream_written) tag <= 32'd0;
         end
         if (write && written == RECORDS[15:0]) records <= data_written[23:0];
         if (write && written == EPOCHS[15:0]) epochs <= data_written[23:0];
@@ -71,12 +72,40 @@ module sample_store #(
     wire full = row == FULL_ROW;
     wire may_fill = mode == FILL && !full && may_write;
     wire fill = may_fill && in_valid;
+
+    // The rows of a STREAM are a ring. The memory has one port: in one cycle a row may be filled, in the next one one may be read.
+    reg streams, turn;
+    reg [ADDRESS-1:0] row_behind;    // is filled next
+    reg [ADDRESS:0] rows_waiting;    // to be played to their end
+    reg some_row, no_room;
+    wire may_stream = mode == PLAY && streams && turn && !no_room && may_write;
+    wire stream = may_stream && in_valid;
+    wire [ADDRESS-1:0] row_used = streams && turn ? row_behind : row[ADDRESS-1:0];
+    wire may_issue = !streams || !turn && some_row;
+    wire played;
+    always @(posedge clock) begin
+        turn <= !turn;
+        some_row <= rows_waiting != {(ADDRESS + 1){1'b0}};
+        no_room <= rows_waiting == FULL_ROW;
+        if (stream) row_behind <= {1'b0, row_behind} == FULL_ROW - 1'b1 ? {ADDRESS{1'b0}} : row_behind + 1'b1;
+        rows_waiting <= rows_waiting + {{ADDRESS{1'b0}}, stream} - {{ADDRESS{1'b0}}, played && streams};
+        if (begins) begin
+            streams <= stream_written;
+            turn <= 1'b0;
+            row_behind <= {ADDRESS{1'b0}};
+            rows_waiting <= {(ADDRESS + 1){1'b0}};
+            some_row <= 1'b0;
+            no_room <= 1'b0;
+        end
+        if (halt) streams <= 1'b0;
+    end
+
     wire issue, may, drained, valid;
     wire [6:0] lane;
     wire [3:0] shape;
     wire [23:0] records_left, epochs_left;
-    store_player #(.LANES(LANES), .ADDRESS(ADDRESS + 1)) player (
-        .clock(clock), .restart(begins), .filled(fill), .playing(mode == PLAY), .may(may),
+    store_player #(.LANES(LANES), .ROWS(ROWS), .ADDRESS(ADDRESS + 1)) player (
+        .clock(clock), .restart(begins), .filled(fill), .playing(mode == PLAY), .may(may && may_issue), .circular(streams), .played(played),
         .stop(write && written == EPOCHS_LEFT[15:0]), .records(records), .epochs(epochs),
 //PLACES
         .pattern_write(write && written[8]), .pattern_entry(written[5:0]), .pattern_data(data_written[20:0]),
@@ -92,7 +121,7 @@ module sample_store #(
         .clock(clock), .flush(halt), .issue(go), .lane(go_lane), .shape(go_shape), .value(row_value), .may(may_go), .drained(queue_drained),
         .data(data), .valid(valid), .taken(valid && grid_ready)
     );
-    assign in_ready = passing ? grid_ready : may_fill;
+    assign in_ready = passing ? grid_ready : may_fill || may_stream;
     assign grid_valid = passing ? in_valid : valid;
     assign grid_data = passing ? in_data : data;
 
@@ -114,6 +143,7 @@ module sample_store #(
             ROW: value = {{(31 - ADDRESS){1'b0}}, row};
             STATUS: value = {30'd0, status};
             WRONG: value = wrong;
+            STREAMS: value = 32'd1;
 //ANSWERS
             default: value = 32'd0;
         endcase

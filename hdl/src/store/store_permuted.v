@@ -1,5 +1,5 @@
-    wire permutes = data_written[1:0] == PERMUTED;
-    wire [1:0] mode_written = permutes ? PLAY : data_written[1:0];
+    wire permutes = data_written[2:0] == {1'b0, PERMUTED};
+    wire [1:0] mode_written = permutes || stream_written ? PLAY : data_written[2] ? PASS : data_written[1:0];
     reg [31:0] key;
     reg [ADDRESS-1:0] batch_rows;
     always @(posedge clock) begin

@@ -3,7 +3,8 @@
 //   pattern ──▶ beats left, words of a beat ──▶ lane ──▶ row ──▶ batches left ──▶ epochs left
 module store_player #(
     parameter LANES = 1,             // words of a row
-    parameter ADDRESS = 8            // bits of a row's number
+    parameter ROWS = 256,
+    parameter ADDRESS = 8            // bits of a row's number, and one more
 ) (
     input  wire               clock,
     input  wire               restart,       // to the first row of the first batch
@@ -11,6 +12,7 @@ module store_player #(
     input  wire               playing,
     input  wire               may,           // there is room for a beat
     input  wire               stop,          // the present epoch is the last one
+    input  wire               circular,      // behind the last row comes the first one, however many a batch has
     input  wire [23:0]        records,
     input  wire [23:0]        epochs,
     input  wire               pattern_write,
@@ -22,6 +24,7 @@ module store_player #(
     output wire               place_taken,
     output wire               issue,         // a beat begins its way
     output wire               ended,         // it is the last one
+    output wire               played,        // it is the last one of its row
     output reg  [ADDRESS-1:0] row,
     output reg  [6:0]         lane,          // where in the row it begins
     output reg  [3:0]         shape,         // it has 2^shape[2:0] words; shape[3]: they are repeated in the other lanes
@@ -29,6 +32,7 @@ module store_player #(
     output reg  [23:0]        epochs_left
 );
     localparam [7:0] ROW_WORDS = LANES[7:0];
+    localparam [ADDRESS-1:0] LAST_ROW = ROWS[ADDRESS-1:0] - 1'b1;
 
     // {last entry, shape, beats}
     reg [20:0] pattern [0:63];
@@ -55,6 +59,8 @@ module store_player #(
     reg final_record, final_epoch;
     wire epoch_ends = record_ends && final_record;
     assign ended = issue && epoch_ends && final_epoch;
+    assign played = issue && row_ends;
+    wire rows_end = circular ? row == LAST_ROW : epoch_ends;
     wire place_wanted = permuted && (!placed || issue && record_ends);
     assign place_taken = playing && place_wanted && place_there;
 
@@ -67,7 +73,7 @@ module store_player #(
             lane <= row_ends ? 7'd0 : lane + (7'd1 << shape[2:0]);
             left_in_row <= row_ends ? fit : left_in_row - 8'd1;
             final_in_row <= (row_ends ? fit : left_in_row - 8'd1) <= 8'd1;
-            if (row_ends) row <= epoch_ends ? {ADDRESS{1'b0}} : row + 1'b1;
+            if (row_ends) row <= rows_end ? {ADDRESS{1'b0}} : row + 1'b1;
             if (record_ends) begin
                 records_left <= final_record ? records : records_left - 24'd1;
                 final_record <= (final_record ? records : records_left - 24'd1) == 24'd1;

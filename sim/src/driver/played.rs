@@ -2,6 +2,7 @@
 //!
 //!     batches ──pack──▶ rows ──FILL──▶ store ──PLAY──▶ grid
 //!                       once                 every epoch
+//!                       rows ──STREAM─▶ store ────────▶ grid      sent in every epoch, and played meanwhile
 
 use super::{Beats, Driver, Outcome, Run, Stuck, Words, exchange, start};
 use crate::grid::Grid;
@@ -44,11 +45,6 @@ impl SampleSet {
     /// Whether it is shorter than the beats that it becomes: what is sent through the store takes less of the line.
     pub fn is_packed(&self) -> bool {
         self.pattern.rows() < self.pattern.beats()
-    }
-
-    /// Batches that fit into so many rows.
-    pub fn batches_in(&self, rows: usize) -> usize {
-        rows / self.pattern.rows().max(1) as usize
     }
 
     /// Rows it takes.
@@ -126,6 +122,33 @@ impl<G: Grid> Driver<G> {
         Ok((outcome, played))
     }
 
+    /// Whether rows can be filled while others are played.
+    pub fn store_streams(&mut self) -> bool {
+        self.grid.control_read(store::STREAMS) == 1
+    }
+
+    /// Train on `set` once, with one start: its rows are sent while those before them are played, so the store may be smaller than they are.
+    ///
+    /// # Errors
+    /// As [`Driver::run`].
+    pub fn stream(&mut self, set: &SampleSet, load_model: Option<&Words>, emit_model: bool) -> Result<Outcome, Stuck> {
+        self.check()?;
+        if let Some(model) = load_model {
+            self.bring(model, true)?;
+        }
+        self.write_pattern(set);
+        for (register, value) in [(store::RECORDS, set.records), (store::EPOCHS, 1), (store::MODE, Mode::Stream as u32)]
+        {
+            self.grid.control_write(register, value);
+        }
+        start(&mut self.grid, set.records * self.image.tiles, 0, emit_model);
+        let steps = set.records as usize;
+        let (expected, patience) = (self.expected(steps, emit_model), self.patience());
+        let (mut rows, mut raw) = (set.rows.iter().cloned(), Vec::new());
+        exchange(&mut self.grid, &mut self.streams, &mut || rows.next(), expected, patience, &mut raw)?;
+        self.conclude(steps, emit_model, raw)
+    }
+
     /// Bring the weights to the grid: packed, through the store, where nothing that is needed lies there and they fit.
     fn bring(&mut self, model: &Words, through_store: bool) -> Result<(), Stuck> {
         let packed = if through_store { SampleSet::model(&self.image, model) } else { None };
@@ -178,11 +201,15 @@ impl<G: Grid> Driver<G> {
             return Err(Stuck(format!("the store took {filled} of {} rows", set.rows.len())));
         }
         self.grid.control_write(store::MODE, Mode::Pass as u32);
+        self.write_pattern(set);
+        self.grid.control_write(store::TAG, set.tag);
+        Ok(())
+    }
+
+    fn write_pattern(&mut self, set: &SampleSet) {
         for (n, word) in (0..).zip(set.pattern.words()) {
             self.grid.control_write(store::PATTERN + n, word);
         }
-        self.grid.control_write(store::TAG, set.tag);
-        Ok(())
     }
 
     /// Wait until the store has played all beats; of how many epochs.

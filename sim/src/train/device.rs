@@ -87,20 +87,20 @@ impl<G: Grid> Engine for Device<G> {
         let rows = self.driver.store_rows();
         let pack = |steps: &[Step]| steps.iter().map(|step| self.pack(step)).collect::<Vec<Words>>();
         let set = if rows > 0 { SampleSet::new(self.driver.image(), &pack(steps)) } else { None };
-        let Some(set) = set.filter(|set| set.batches_in(rows) > 0) else {
+        let Some(set) = set else {
             return one_by_one(epochs, goes_on, |epoch| self.run(&epochs.steps(epoch, steps)));
         };
         let counts = steps.len() as u64 * epochs.count as u64 * u64::from(self.driver.image().tiles) <= u32::MAX.into()
             && epochs.count < 1 << COUNT_BITS;
         let stays = epochs.again && (epochs.key.is_none() || self.driver.store_permutes());
         if stays && counts && set.rows() <= rows {
-            return self.play(&set, epochs, true, goes_on);
+            return self.play(&set, epochs, goes_on);
         }
         // What does not stay is sent in every epoch, through the store if it is shorter there.
-        let most = set.batches_in(rows);
+        let streams = set.is_packed() && self.driver.store_streams();
         one_by_one(epochs, goes_on, |epoch| {
             let steps = epochs.steps(epoch, steps);
-            if set.is_packed() { self.run_in_parts(&steps, most) } else { self.run(&steps) }
+            if streams { self.stream(&steps) } else { self.run(&steps) }
         })
     }
 
@@ -157,16 +157,10 @@ impl<G: Grid> Device<G> {
         self.driver.failure()
     }
 
-    /// Play a set from the store, and take the weights if they are `wanted`.
-    fn play(
-        &mut self,
-        set: &SampleSet,
-        epochs: Epochs,
-        wanted: bool,
-        goes_on: &mut GoesOn<'_>,
-    ) -> Result<(Run, usize), EngineError> {
+    /// Play a set from the store, and take the weights.
+    fn play(&mut self, set: &SampleSet, epochs: Epochs, goes_on: &mut GoesOn<'_>) -> Result<(Run, usize), EngineError> {
         self.stale |= self.driver.take_over();
-        let emit_model = wanted && self.emits_model();
+        let emit_model = self.emits_model();
         let load_model = self.stale.then_some(&self.model);
         let goes_on = &mut |done: u32| goes_on(done as usize);
         let Epochs { count, key, .. } = epochs;
@@ -175,17 +169,14 @@ impl<G: Grid> Device<G> {
         Ok((self.finished(outcome)?, done as usize))
     }
 
-    /// Fill the store with at most so many batches and play them, until all have been played once. The weights stay on the grid.
-    fn run_in_parts(&mut self, steps: &[Step], most: usize) -> Result<Run, EngineError> {
-        let mut all = Run::default();
-        let once = Epochs { count: 1, key: None, again: false };
-        for (n, part) in steps.chunks(most).enumerate() {
-            let words: Vec<Words> = part.iter().map(|step| self.pack(step)).collect();
-            let set = SampleSet::new(self.driver.image(), &words).expect("a part of a set is a set");
-            let last = (n + 1) * most >= steps.len();
-            all.add(self.play(&set, once, last, &mut |_| true)?.0);
-        }
-        Ok(all)
+    /// Send an epoch through the store, which plays meanwhile what it has.
+    fn stream(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
+        let words: Vec<Words> = steps.iter().map(|step| self.pack(step)).collect();
+        let set = SampleSet::new(self.driver.image(), &words).expect("in another order it is a set, too");
+        self.stale |= self.driver.take_over();
+        let emit_model = self.emits_model();
+        let outcome = self.driver.stream(&set, self.stale.then_some(&self.model), emit_model);
+        self.finished(outcome)
     }
 
     /// The weights are these.

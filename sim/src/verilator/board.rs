@@ -1,8 +1,13 @@
-//! A board under Verilator: its pins are clocked, and bytes go in and out through its serial port.
+//! A board under Verilator: its pins are clocked, and bytes go in and out through its line.
 //!
 //!     bytes ──▶ start, 8 bits, stop ──▶ uart_rx │ board_top │ uart_tx ──▶ start, 8 bits, stop ──▶ bytes
+//!
+//! A board without a serial port (`hdl::shell::board_of_bytes`) takes and gives whole bytes.
+
+mod line;
 
 use super::{Device, Library, PortId};
+use line::{Bytes, Serial};
 use std::collections::VecDeque;
 
 /// An instance of a board's top module (`hdl::shell`) whose button is not pressed.
@@ -10,23 +15,25 @@ use std::collections::VecDeque;
 pub struct BoardDevice {
     device: Device,
     button: PortId,
-    uart_rx: PortId,
-    uart_tx: PortId,
     led: PortId,
     pressed: u64,
-    divisor: u32,
+    line: Line,
     to_send: VecDeque<u8>,
-    /// Levels of the byte that is being sent, and cycles left of the current one.
-    sending: VecDeque<bool>,
-    sending_for: u32,
-    /// Bits of the byte that is being received (`None` = idle), and cycles until the next sample.
-    receiving: Option<(u32, u16)>,
-    receiving_for: u32,
     received: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Line {
+    Serial(Serial),
+    Bytes(Bytes),
 }
 
 /// Cycles for which a board keeps itself in reset after power-on.
 const POWER_ON: u32 = 300;
+
+fn port(library: &Library, name: &str) -> PortId {
+    library.port(name).unwrap_or_else(|| panic!("a board has a port {name}"))
+}
 
 impl BoardDevice {
     /// A new instance, after its power-on reset. A bit takes `divisor` cycles; a button that is pressed gives `pressed`.
@@ -34,24 +41,32 @@ impl BoardDevice {
     /// # Panics
     /// If the library is not a board.
     pub fn new(library: &Library, divisor: u32, pressed: bool) -> BoardDevice {
-        let port = |name: &str| library.port(name).unwrap_or_else(|| panic!("a board has a port {name}"));
+        BoardDevice::with(library, Line::Serial(Serial::new(library, divisor)), pressed)
+    }
+
+    /// A new instance of a board of bytes; a byte takes so many cycles.
+    ///
+    /// # Panics
+    /// If the library is not such a board.
+    pub fn of_bytes(library: &Library, cycles: u32, pressed: bool) -> BoardDevice {
+        BoardDevice::with(library, Line::Bytes(Bytes::new(library, cycles)), pressed)
+    }
+
+    fn with(library: &Library, line: Line, pressed: bool) -> BoardDevice {
         let mut board = BoardDevice {
             device: library.device(),
-            button: port("button"),
-            uart_rx: port("uart_rx"),
-            uart_tx: port("uart_tx"),
-            led: port("led"),
+            button: port(library, "button"),
+            led: port(library, "led"),
             pressed: pressed.into(),
-            divisor,
+            line,
             to_send: VecDeque::new(),
-            sending: VecDeque::new(),
-            sending_for: 0,
-            receiving: None,
-            receiving_for: 0,
             received: Vec::new(),
         };
         board.press(false);
-        board.device.set(board.uart_rx, 1);
+        match &board.line {
+            Line::Serial(line) => line.idle(&mut board.device),
+            Line::Bytes(line) => line.idle(&mut board.device),
+        }
         board.run(POWER_ON);
         board
     }
@@ -72,14 +87,34 @@ impl BoardDevice {
     }
 
     /// Queue a byte without a stop bit, and some idle time.
+    ///
+    /// # Panics
+    /// If the board has no serial port.
     pub fn send_break(&mut self) {
-        self.sending.extend(std::iter::repeat_n(false, 11));
-        self.sending.extend(std::iter::repeat_n(true, 11));
+        match &mut self.line {
+            Line::Serial(line) => line.send_break(),
+            Line::Bytes(_) => panic!("bytes have no stop bits"),
+        }
+    }
+
+    /// From now on a byte takes so many cycles.
+    ///
+    /// # Panics
+    /// If the board has a serial port.
+    pub fn set_pace(&mut self, cycles: u32) {
+        match &mut self.line {
+            Line::Serial(_) => panic!("the rate of a serial port is part of the hardware"),
+            Line::Bytes(line) => line.cycles = cycles,
+        }
     }
 
     /// Whether everything queued is on its way.
     pub fn sent(&self) -> bool {
-        self.to_send.is_empty() && self.sending.is_empty()
+        let sending = match &self.line {
+            Line::Serial(line) => line.is_sending(),
+            Line::Bytes(line) => line.is_sending(),
+        };
+        self.to_send.is_empty() && !sending
     }
 
     /// The bytes that came and were not taken yet.
@@ -90,47 +125,18 @@ impl BoardDevice {
     /// Clock it.
     pub fn run(&mut self, cycles: u32) {
         for _ in 0..cycles {
-            self.drive();
-            self.device.step();
-            self.sample();
-        }
-    }
-
-    fn drive(&mut self) {
-        if self.sending_for > 0 {
-            self.sending_for -= 1;
-            return;
-        }
-        if self.sending.is_empty()
-            && let Some(byte) = self.to_send.pop_front()
-        {
-            self.sending.push_back(false);
-            self.sending.extend((0..8).map(|bit| byte >> bit & 1 == 1));
-            self.sending.push_back(true);
-        }
-        if let Some(level) = self.sending.pop_front() {
-            self.device.set(self.uart_rx, level.into());
-            self.sending_for = self.divisor - 1;
-        }
-    }
-
-    fn sample(&mut self) {
-        let level = self.device.get(self.uart_tx) == 1;
-        match self.receiving {
-            None if level => {}
-            None => {
-                self.receiving = Some((0, 0));
-                self.receiving_for = self.divisor + self.divisor / 2 - 1;
-            }
-            Some(_) if self.receiving_for > 0 => self.receiving_for -= 1,
-            Some((8, bits)) => {
-                assert!(level, "a byte of the board has no stop bit");
-                self.received.push(bits as u8);
-                self.receiving = None;
-            }
-            Some((count, bits)) => {
-                self.receiving = Some((count + 1, bits | u16::from(level) << count));
-                self.receiving_for = self.divisor - 1;
+            match &mut self.line {
+                Line::Serial(line) => {
+                    line.drive(&mut self.device, &mut self.to_send);
+                    self.device.step();
+                    self.received.extend(line.sample(&self.device));
+                }
+                Line::Bytes(line) => {
+                    line.drive(&mut self.device, &mut self.to_send);
+                    self.device.settle();
+                    self.received.extend(line.sample(&self.device));
+                    self.device.tick();
+                }
             }
         }
     }

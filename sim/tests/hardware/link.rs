@@ -52,6 +52,13 @@ fn hardware_of(machine: &Machine, facts: &shell::Board<'_>) -> BoardDevice {
     BoardDevice::new(&library, DIVISOR, true)
 }
 
+/// The board without its serial port, as fast as a simulated line is at most.
+fn hardware_of_bytes(machine: &Machine) -> BoardDevice {
+    let rtl = shell::board_of_bytes(machine, &facts()).unwrap();
+    let library = Library::build(&rtl, &verilator::Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    BoardDevice::of_bytes(&library, 6, true)
+}
+
 fn model(machine: &Machine) -> BoardModel<Array> {
     BoardModel::new(machine.clone(), Size::LEAST, Array::new(machine), Array::reset, 300)
 }
@@ -119,11 +126,18 @@ fn random_request(random: &mut ChaCha8Rng, sequence: &mut u8, word: u32) -> Vec<
     bytes
 }
 
-/// The shell's text and its model answer the same bytes, whatever they are sent. Input is taken by no program here, so the buffers fill up.
+/// The shell's text and its model answer the same bytes, whatever they are sent, bit by bit or byte by byte. Input is taken by no program here, so
+/// the buffers fill up.
 #[test]
 fn hardware_and_model_answer_alike() {
     let mut seen = [0; 8];
-    for (spec, seed) in [(spec(2, 4, 16), 1), (spec(1, 2, 24), 2), (spec(1, 1, 8), 3)] {
+    let boards: [(MachineSpec, u64, fn(&Machine) -> BoardDevice); 4] = [
+        (spec(2, 4, 16), 1, hardware),
+        (spec(1, 2, 24), 2, hardware),
+        (spec(1, 1, 8), 3, hardware),
+        (spec(1, 2, 16), 4, hardware_of_bytes),
+    ];
+    for (spec, seed, hardware) in boards {
         let machine = Machine::try_from(spec).unwrap();
         let (mut hardware, mut model) = (hardware(&machine), model(&machine));
         let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -421,4 +435,6 @@ fn the_shell_lints_clean() {
             verilator::lint(&rtl, hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{error}"));
         }
     }
+    let rtl = shell::board_of_bytes(&Machine::grid(1, 2, 16).unwrap(), &facts()).unwrap();
+    verilator::lint(&rtl, hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{error}"));
 }

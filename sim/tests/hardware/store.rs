@@ -291,6 +291,55 @@ fn samples_are_sent_once() {
     assert_eq!(beats(5), weights + rows(5), "others are sent");
 }
 
+/// An epoch that is sent while it is played.
+fn streamed<G: Grid>(climb: &Climb, batches: usize, grid: G, stalls: Stalls) -> Outcome {
+    let run = climb.first_steps(batches);
+    let set = SampleSet::new(climb.image(), run.steps).unwrap();
+    let mut driver = Driver::new(grid, climb.image().clone(), stalls);
+    assert!(driver.store_streams());
+    driver.stream(&set, run.load_model, true).unwrap()
+}
+
+/// Rings of one row, of fewer rows than a batch has, of some that are no power of two, and of more than there are.
+#[test]
+fn rows_are_filled_while_others_are_played() {
+    for (spec, options, batches, rows) in [
+        (spec(2, 4, 16, 8), &ALL, 7, 3),
+        (spec(2, 3, 16, 6), &TRAINING, 4, 13),
+        (spec(1, 2, 24, 1), &TRAINING, 2, 1),
+        (spec(1, 4, 16, 2), &TRAINING, 5, ROWS),
+    ] {
+        let climb = climb(&spec, batches, options);
+        let machine = &climb.image().machine;
+        let expected = sent_in_order(&climb, batches, 1, None);
+        for stalls in [Stalls::none(), Stalls::seeded(5, 30, 40), Stalls::seeded(6, 90, 0)] {
+            let mut both = Lockstep::new(model(machine, rows), hardware(machine, rows));
+            let outcome = streamed(&climb, batches, &mut both, stalls);
+            assert!(both.mismatch().is_none(), "{machine}, {rows} rows: {}", both.mismatch().unwrap());
+            assert_eq!((&outcome.raw, &outcome.model), (&expected.raw, &expected.model), "{machine}, {rows} rows");
+        }
+    }
+}
+
+/// An epoch that comes slowly takes as long as it comes, not that and the time of the grid.
+#[test]
+fn a_stream_takes_the_longer_of_two_times() {
+    let batches = 7;
+    let climb = climb(&spec(2, 4, 16, 8), batches, &TRAINING);
+    let machine = &climb.image().machine;
+    let on_grid = played_while(&climb, (batches, 1), None, (model(machine, ROWS), Stalls::none()), &mut |_| true).0;
+    let rows = SampleSet::new(climb.image(), climb.first_steps(batches).steps).unwrap().rows() as u64;
+    // A host that offers a row in one of ten cycles.
+    let outcome = streamed(&climb, batches, model(machine, 8), Stalls::seeded(5, 90, 0));
+    let (longer, sum) = (on_grid.cycles.max(10 * rows), on_grid.cycles + 10 * rows);
+    assert!(
+        2 * outcome.cycles < longer + sum,
+        "{} cycles, {} on the grid, {rows} rows",
+        outcome.cycles,
+        on_grid.cycles
+    );
+}
+
 /// A store that is too small takes what it holds, and no more.
 #[test]
 fn a_full_store_takes_no_more() {
@@ -309,11 +358,12 @@ fn an_abort_ends_a_training() {
     let machine = &climb.image().machine;
     let mut both = Lockstep::new(model(machine, ROWS), hardware(machine, ROWS));
     let outcome = played(&climb, 7, &mut both, Stalls::none());
-    for cycles in [1, 2, 3, 4, 5, 6, 9, 40, 333] {
-        both.control_write(store::MODE, Mode::Play as u32);
+    for (cycles, mode) in [1, 2, 3, 4, 5, 6, 9, 40, 333].into_iter().flat_map(|n| [(n, Mode::Play), (n, Mode::Stream)])
+    {
+        both.control_write(store::MODE, mode as u32);
         both.control_write(registers::CONTROL, registers::START);
         for _ in 0..cycles {
-            both.cycle(None, true);
+            both.cycle((mode == Mode::Stream).then_some(&[7; 8]), true);
         }
         assert_eq!(both.control_read(store::MODE), Mode::Play as u32);
         both.control_write(registers::CONTROL, registers::ABORT);

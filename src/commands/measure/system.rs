@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use workbench::documents::Document;
 use workbench::report::trained::time;
 use workbench::simulated::System;
-use workbench::system::{self, Case, Row, Run, Target, Way};
+use workbench::system::{self, Case, Energy, Row, Run, Target, Way};
 use workbench::writing::{self, Files};
 use workbench::{Failure, Training, samples};
 
@@ -136,8 +136,19 @@ fn goal(row: &Row) -> String {
     goals.join(", ") + missed
 }
 
-/// The cells of a row: samples per second, bound, upload, all, time to the target.
-fn cells(row: &Row) -> Option<[String; 5]> {
+/// Of a sample.
+fn energy(row: &Row) -> String {
+    let Some(Energy { joules_per_sample, measured, .. }) = row.energy else { return "-".to_owned() };
+    let (scale, unit) = match joules_per_sample {
+        many if many >= 1e-3 => (1e3, "mJ"),
+        some if some >= 1e-6 => (1e6, "uJ"),
+        _ => (1e9, "nJ"),
+    };
+    format!("{:.1} {unit}, {}", scale * joules_per_sample, if measured { "measured" } else { "estimate" })
+}
+
+/// The cells of a row: samples per second, bound, upload, all, time to the target, energy.
+fn cells(row: &Row) -> Option<[String; 6]> {
     let system = row.system.as_ref()?;
     let target = row.epochs_to_target.zip(row.seconds_to_target);
     Some([
@@ -146,6 +157,7 @@ fn cells(row: &Row) -> Option<[String; 5]> {
         time(system.upload_seconds),
         time(system.seconds),
         target.map_or("not reached".to_owned(), |(epochs, seconds)| format!("{} (epoch {epochs})", time(seconds))),
+        energy(row),
     ])
 }
 
@@ -163,8 +175,10 @@ fn text(rows: &[Row]) -> String {
             row.store_rows
         ));
         let found = match (cells(row), &row.refused) {
-            (Some([rate, bound, upload, all, target]), _) => {
-                format!("{rate} samples per second, bound by the {bound}; upload {upload}, all {all}, target {target}")
+            (Some([rate, bound, upload, all, target, energy]), _) => {
+                format!(
+                    "{rate} samples per second, bound by the {bound}; upload {upload}, all {all}, target {target}; energy per sample {energy}"
+                )
             }
             (None, reason) => format!("does not fit: {}", reason.as_deref().unwrap_or_default()),
         };
@@ -177,11 +191,11 @@ fn text(rows: &[Row]) -> String {
 
 /// The table of docs/system.md.
 fn page(rows: &[Row]) -> String {
-    let mut text = "| case | batch | epochs | board | grid | clock | samples per second | bound by | upload | all | to the target | goal |\n\
-                    |---|---|---|---|---|---|---|---|---|---|---|---|\n"
+    let mut text = "| case | batch | epochs | board | grid | clock | samples per second | bound by | upload | all | to the target | energy per sample | goal |\n\
+                    |---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for row in rows {
-        let refused = || format!("does not fit: {} | | | |", row.refused.as_deref().unwrap_or_default());
+        let refused = || format!("does not fit: {} | | | | |", row.refused.as_deref().unwrap_or_default());
         let found = cells(row).map_or_else(refused, |cells| cells.join(" | "));
         text.push_str(&format!(
             "| {} | {} | {} | {} | {} | {} | {found} | {} |\n",

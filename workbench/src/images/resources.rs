@@ -5,6 +5,7 @@
 //! made of that block. The tests hold what yosys made of whole grids, which the estimate must meet; `tests/flows/estimates.rs` asks it again.
 
 use crate::config::Microcode;
+use crate::project::store::Store;
 use arch::amounts::Amounts;
 use arch::device::MultiplyAdd;
 use arch::image::Image;
@@ -271,12 +272,30 @@ pub fn store_rows(machine: &Machine, family: Family, has: &Resources, microcode:
     rows.filter(|rows| rows.count_ones() <= MOST_BANKS).take_while(fits).last().unwrap_or(0)
 }
 
+/// A grid with its sample store.
+pub fn with_store(machine: &Machine, family: Family, of: Microcode, store: Store) -> Estimate {
+    let grid = estimate_of(machine, family, of);
+    if store.rows == 0 {
+        return grid;
+    }
+    let bits = machine.word() * machine.stream_words();
+    let [lut, ff] = logic_with_store(machine, grid, store.permutes);
+    let blocks = store_blocks(&family.facts().estimate.memories, store.rows, bits);
+    let bram = grid.bram + if store.in_sdram || store.large { 0 } else { blocks };
+    Estimate { lut: lut.round() as u64, ff: ff.round() as u64, bram, ..grid }
+}
+
+/// Look-up tables and flip-flops of a grid with a sample store.
+fn logic_with_store(machine: &Machine, grid: Estimate, permutes: bool) -> [f64; 2] {
+    let row = f64::from(machine.word() * machine.stream_words());
+    [(STORE.0, grid.lut), (STORE.1, grid.ff)]
+        .map(|([each, fixed, order], grid)| grid as f64 + each * row + fixed + if permutes { order } else { 0.0 })
+}
+
 /// Whether a device has logic for a sample store beside a grid.
 pub fn has_logic_for_store(machine: &Machine, family: Family, has: &Resources, of: Microcode, permutes: bool) -> bool {
     let grid = estimate_of(machine, family, of);
-    let row = f64::from(machine.word() * machine.stream_words());
-    let [lut, ff] = [(STORE.0, grid.lut), (STORE.1, grid.ff)]
-        .map(|([each, fixed, order], grid)| grid as f64 + each * row + fixed + if permutes { order } else { 0.0 });
+    let [lut, ff] = logic_with_store(machine, grid, permutes);
     let lone = family.facts().estimate.lone_flip_flops;
     lut + lone * ff <= has.lut as f64 && ff <= has.ff as f64
 }

@@ -358,9 +358,8 @@ fn unkept(board: &AttachedBoard, image: &Image, samples: &Samples, batch: usize)
     }
     let (pattern, batches) = (Pattern::of(image)?, (samples.train.len() / batch) as u64);
     let needed = pattern.rows() * batches;
-    let fit = u64::from(has) / pattern.rows().max(1);
-    let parts = if fit > 0 && pattern.rows() < pattern.beats() { batches.div_ceil(fit) } else { 0 };
-    (has > 0 && needed > u64::from(has)).then_some(Note::StoreTooSmall { needed, has, parts })
+    let streams = || pattern.rows() < pattern.beats() && board.streams();
+    (has > 0 && needed > u64::from(has)).then(|| Note::StoreTooSmall { needed, has, streams: streams() })
 }
 
 /// Which program of a training.

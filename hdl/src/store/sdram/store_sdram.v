@@ -1,7 +1,7 @@
     wire row_begins = issue && lane == 7'd0;
     wire room, may_ask, available, take, ahead_empty;
     sdram_memory #(.BITS(LANES*WORD), .ROW(ADDRESS)) memory (
-        .clock(clock), .power_on(power_on), .flush(halt), .row(row[ADDRESS-1:0]), .write(fill), .may_write(may_write), .data(in_data),
+        .clock(clock), .power_on(power_on), .flush(halt), .row(row_used), .write(fill || stream), .may_write(may_write), .data(in_data),
         .ask(row_begins), .may_ask(may_ask), .available(available), .take(take), .value(row_value), .status(status), .wrong(wrong),
 //CONNECTED
     );

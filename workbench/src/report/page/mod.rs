@@ -216,6 +216,7 @@ impl Page<'_> {
             Bound::Grid => "the grid",
             Bound::Store => "the SDRAM",
             Bound::Link => "the link",
+            Bound::Output => "the output",
         };
         let mut tiles = vec![(large(speed), format!("samples per second of the whole board, limited by {bound}"))];
         if let Some(seconds) = document["training"]["seconds"].as_f64() {
