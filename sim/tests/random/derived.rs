@@ -311,7 +311,7 @@ fn every_loss_of_the_library_has_its_derivative() {
         let prediction = match loss {
             Loss::Squared | Loss::Absolute | Loss::Huber | Loss::Hinge => "h[k] = z[k];",
             Loss::Logistic | Loss::OneHot => "h[k] = sigmoid(z[k]);",
-            Loss::CrossEntropy => "e[k] = exp(z[k]); s = sum[k](e[k]); h[k] = e[k] / s;",
+            Loss::CrossEntropy => "e[k] = exp(z[k]); l = log(sum[k](e[k])); h[k] = exp(z[k] - l);",
             Loss::Poisson => "h[k] = exp(z[k]);",
         };
         let labels: [f64; 2] = match loss {
