@@ -16,6 +16,7 @@ use crate::prove::{Proof, Verdict, prove};
 use arch::image::Image;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine};
+use compiler::canonical::infinite::check_given;
 use compiler::canonical::{Options, canonicalise_without};
 use compiler::fixed::{self, NumberReport, Numbers};
 use compiler::means::Without;
@@ -119,6 +120,7 @@ impl Upper {
         steps: &[Values],
         numbers: &Numbers,
     ) -> Result<Upper, Vec<Diagnostic>> {
+        check_given(program, steps.iter().chain([model]).flat_map(BTreeMap::values).flatten().copied())?;
         let program = canonicalise_without(program, options, numbers.without)?;
         tensor::verify(&program);
         let mut golden = Golden::new(&program);
