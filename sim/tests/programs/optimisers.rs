@@ -170,9 +170,9 @@ fn optimisers_climb_the_ladder() {
     let mut elsewhere = 0;
     for optimiser in optimisers() {
         let program = program(optimiser);
-        let (model, steps) = (model(&program), steps(&program, 3, 16));
+        let (model, steps) = (model(&program), steps(&program, 3, 64));
         let mut words = Vec::new();
-        for (pus, pes_per_pu, data_depth) in [(1, 2, None), (2, 4, None), (2, 4, Some(8))] {
+        for (pus, pes_per_pu, data_depth) in [(1, 2, None), (2, 4, None), (2, 4, Some(16))] {
             let spec = MachineSpec {
                 pus: Some(pus),
                 pes_per_pu: Some(pes_per_pu),
@@ -180,7 +180,7 @@ fn optimisers_climb_the_ladder() {
                 data_depth,
                 ..MachineSpec::default()
             };
-            let climb = Climb::new(&program, &options(16), &model, &steps, &spec)
+            let climb = Climb::new(&program, &options(64), &model, &steps, &spec)
                 .unwrap_or_else(|errors| panic!("{optimiser:?}: {errors:?}"));
             assert_eq!(climb.image().tiles > 1, data_depth.is_some(), "{optimiser:?}: {} tiles", climb.image().tiles);
             for climb in [3, 17].into_iter().filter_map(|number| climb.elsewhere(number)).chain([climb.clone()]) {

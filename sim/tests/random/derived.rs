@@ -331,7 +331,7 @@ fn every_loss_of_the_library_has_its_derivative() {
         let sample = Values::from([("x".to_owned(), vec![0.9, -0.5, 0.6]), ("y".to_owned(), labels.to_vec())]);
         compared.compare(&program, value, &model, &sample);
     }
-    assert_eq!((compared.programs, compared.elements, compared.kinks), (8, 40, 0), "{compared:?}");
+    assert_eq!((compared.programs, compared.elements, compared.kinks), (8, 24, 0), "{compared:?}");
 }
 
 /// E-GRADIENT: what has no derivative is refused where it stands.
