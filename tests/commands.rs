@@ -143,6 +143,8 @@ fn the_gradients_of_a_program() {
     for line in ["label \"label\"", "state W[3]", "H.gradient = H - \"label\"", "W -= 0.5 * W.gradient"] {
         assert!(derived.contains(line), "{line}\n{derived}");
     }
+    let ir = done(&["ir", &function, "--after", "derived", "--quiet"]).stdout;
+    assert!(ir.contains("H.gradient = H - \"label\"") && ir.contains("W -= 0.5 * W.gradient"), "{ir}");
     // A wrong table is not overlooked.
     file(folder.path(), "line.toml", "[train]\nprediction = \"H\"\nloss = \"squared\"\nweight = [\"W\"]\n");
     for command in ["derive", "build", "check"] {

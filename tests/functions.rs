@@ -221,7 +221,7 @@ fn an_onnx_model_is_a_program_like_any_other() {
     ];
     let folder = tempfile::tempdir().unwrap();
     let pixels: Vec<f64> = (0..64).map(|k| f64::from(7 * k % 17)).collect();
-    let inputs = file(folder.path(), "digit.json", serde_json::json!({ "X": [pixels] }).to_string());
+    let inputs = file(folder.path(), "digit.json", serde_json::json!({ "X": [&pixels] }).to_string());
     assert!(done(&["check", MODEL]).stderr.contains("no errors"));
     for (engine, most) in [("golden", 1e-6), ("array", 1e-2)] {
         let found = done(&["eval", MODEL, "--inputs", &inputs, "--engine", engine, "--format", "json"]).json();
@@ -230,6 +230,11 @@ fn an_onnx_model_is_a_program_like_any_other() {
             assert!((found.as_f64().unwrap() - wanted).abs() < most, "{engine}: {found} {wanted}");
         }
     }
+    // The same image as an archive of arrays, by the name of the input.
+    let archive = folder.path().join("digit.npz");
+    fs::write(&archive, sim::data::npz::write(&[("X".to_owned(), vec![1, 64], pixels)])).unwrap();
+    let of = |inputs: &str| done(&["eval", MODEL, "--inputs", inputs, "--format", "json"]).json()["values"].clone();
+    assert_eq!(of(archive.to_str().unwrap()), of(&inputs));
     // Weights lie in the grid; a record is the image.
     let out = folder.path().join("out").display().to_string();
     done(&["build", MODEL, "--inputs", &inputs, "--out", &out]);

@@ -11,6 +11,17 @@ pub fn is_beyond(value: f64) -> bool {
     value.is_nan() || value.abs() >= BEYOND
 }
 
+/// What a given value is where words are computed with, which have no infinity and no NaN: a number beyond all others, and 0.
+pub fn within_words(value: f64) -> f64 {
+    if value.is_nan() {
+        0.0
+    } else if value.is_infinite() {
+        INSTEAD_OF_INFINITY.copysign(value)
+    } else {
+        value
+    }
+}
+
 /// Smallest and largest value seen or declared, per tensor of a program (by tensor number); `None` where nothing is known.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ranges {

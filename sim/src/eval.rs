@@ -157,29 +157,43 @@ fn unknown(program: &Program, inputs: &Map<String, Value>) -> impl Iterator<Item
     })
 }
 
-/// What the machine cannot be given: numbers without end or value, and truth values where the program has numbers.
+/// What the machine cannot be given: truth values where the program has numbers.
 /// An undefined element is 0 in the machine; what depends on it stays undefined in the result.
 pub fn not_words(program: &Program, inputs: &Value, values: &[(TensorId, Elements)]) -> Vec<Diagnostic> {
     fn has_truth(value: &Value) -> bool {
         value.is_boolean() || value.as_array().is_some_and(|list| list.iter().any(has_truth))
     }
-    let mut wrong = Vec::new();
-    for (id, elements) in values {
+    let truth = |(id, _): &(TensorId, Elements)| {
         let tensor = &program.tensors[id.0];
         let name = &tensor.name;
-        let mut refuse = |message: String| {
-            let label = format!("of shape {:?}", tensor.shape);
-            wrong.push(Diagnostic::new(Code::Type, tensor.span, message).with_label(label));
+        (tensor.element != compiler::tensor::Element::Bool && has_truth(&inputs[name.as_str()])).then(|| {
+            Diagnostic::new(Code::Type, tensor.span, format!("`{name}` holds numbers, not truth values"))
+                .with_label(format!("of shape {:?}", tensor.shape))
+        })
+    };
+    values.iter().filter_map(truth).collect()
+}
+
+/// What no word can hold, told by tensor: a NaN is 0 in the machine, an infinity a number beyond all others.
+pub fn without_words(program: &Program, values: &[(TensorId, Elements)]) -> Vec<Diagnostic> {
+    let told = |(id, elements): &(TensorId, Elements)| {
+        let none: Vec<usize> =
+            (0..elements.len()).filter(|&element| elements[element].is_some_and(|value| !value.is_finite())).collect();
+        let &first = none.first()?;
+        let (Tensor { name, span, .. }, count) = (&program.tensors[id.0], none.len());
+        let value = write_number(elements[first]);
+        let message = if count == 1 {
+            format!("element {first} of `{name}` is {value}, which no word holds")
+        } else {
+            format!(
+                "{count} elements of `{name}` are values that no word holds; the first, element {first}, is {value}"
+            )
         };
-        if let Some(at) = elements.iter().position(|element| element.is_some_and(|value| !value.is_finite())) {
-            let value = write_number(elements[at]);
-            refuse(format!("element {at} of `{name}` is {value}, which no word of the machine can hold"));
-        }
-        if tensor.element != compiler::tensor::Element::Bool && has_truth(&inputs[name.as_str()]) {
-            refuse(format!("`{name}` holds numbers, not truth values"));
-        }
-    }
-    wrong
+        Some(Diagnostic::new(Code::WarnNumber, *span, message).with_help(
+            "words compute with 0 instead of a NaN, and with a number beyond all others instead of an infinity",
+        ))
+    };
+    values.iter().filter_map(told).collect()
 }
 
 fn hosts(program: &Program) -> impl Iterator<Item = (usize, &Tensor)> {

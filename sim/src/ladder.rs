@@ -16,16 +16,23 @@ use crate::prove::{Proof, Verdict, prove};
 use arch::image::Image;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine};
+use compiler::canonical::infinite::check_given;
 use compiler::canonical::{Options, canonicalise_without};
 use compiler::fixed::{self, NumberReport, Numbers};
 use compiler::means::Without;
-use compiler::ranges::{Ranges, is_beyond};
+use compiler::ranges::{Ranges, is_beyond, within_words};
 use compiler::search::{Compiled, compile_elsewhere, compile_fitted_without};
 use compiler::tensor::{self, Role, TensorId};
 use std::collections::BTreeMap;
 
 /// Values by tensor name, row-major.
 pub type Values = BTreeMap<String, Vec<f64>>;
+
+/// The values that stand for given ones where words are computed with: [`within_words`].
+fn held(values: &Values) -> Values {
+    let all = values.iter();
+    all.map(|(name, values)| (name.clone(), values.iter().map(|&value| within_words(value)).collect())).collect()
+}
 
 /// Words of a tensor, and which of them have a value.
 type Known = (Vec<i64>, Vec<bool>);
@@ -113,6 +120,7 @@ impl Upper {
         steps: &[Values],
         numbers: &Numbers,
     ) -> Result<Upper, Vec<Diagnostic>> {
+        check_given(program, steps.iter().chain([model]).flat_map(BTreeMap::values).flatten().copied())?;
         let program = canonicalise_without(program, options, numbers.without)?;
         tensor::verify(&program);
         let mut golden = Golden::new(&program);
@@ -124,10 +132,10 @@ impl Upper {
                 }
             }
         };
-        set(&mut golden, model);
+        set(&mut golden, &held(model));
         let mut reals = Vec::new();
         for step in steps {
-            set(&mut golden, step);
+            set(&mut golden, &held(step));
             golden.step().map_err(|diagnostic| vec![*diagnostic])?;
             reals.push(snapshot(&golden, &program, |role| !matches!(role, Role::Input | Role::Label)));
         }
@@ -148,7 +156,8 @@ impl Upper {
     /// # Panics
     /// Never: golden has run these steps.
     pub fn accuracy(&self) -> Accuracy {
-        self.pair().accuracy(&self.model, &self.steps).expect("golden has run these steps")
+        let steps: Vec<Values> = self.steps.iter().map(held).collect();
+        self.pair().accuracy(&held(&self.model), &steps).expect("golden has run these steps")
     }
 }
 

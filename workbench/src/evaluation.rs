@@ -20,7 +20,7 @@ use sim::array::Array;
 use sim::clipped::Clipped;
 use sim::distance::{Accuracy, Distance};
 use sim::driver::{Driver, Run, Words};
-use sim::eval::{Elements, Engine, evaluate, not_words, read_inputs, results};
+use sim::eval::{Elements, Engine, evaluate, not_words, read_inputs, results, without_words};
 use sim::fixed::Fixed;
 use sim::golden::Golden;
 use sim::grid::{Grid, Stalls};
@@ -69,6 +69,7 @@ impl Evaluation {
         if !not_words.is_empty() {
             return Err(about(not_words));
         }
+        warnings.extend(without_words(program, &given));
         let below = Below::evaluate(rung, project, program, &given, progress)?;
         let values = results(program, &Overlay { program, golden: &golden, below: &below });
         let Accuracy { distance, lost_bits } = below.accuracy;

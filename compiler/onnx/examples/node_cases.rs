@@ -6,7 +6,7 @@
 //!
 //! A line per case: `pass NAME`, `refused NAME: why`, `wrong NAME: what`, `skipped NAME: why`. On `fixed` and `array` a case passes if its
 //! largest error is within 1 % of the largest value (where an infinity is wanted: beyond all other values), and `array` says the same words as
-//! `fixed`. Each case is a process of its own, which is
+//! `fixed`; elements that are no numbers are not compared, and counted: `pass NAME: elements that are not compared: 3`. Each case is a process of its own, which is
 //! ended after so many seconds: `late NAME`. scripts/onnx runs it.
 
 #[path = "../tests/run/mod.rs"]
@@ -40,6 +40,7 @@ fn main() {
 fn line(name: &str, verdict: std::thread::Result<Verdict>) -> String {
     let (word, why) = match verdict {
         Ok(Verdict::Pass) => ("pass", String::new()),
+        Ok(Verdict::PassWithout(elements)) => ("pass", format!("elements that are not compared: {elements}")),
         Ok(Verdict::Refused(why)) => ("refused", why),
         Ok(Verdict::Wrong(why)) => ("wrong", why),
         Ok(Verdict::Skipped(why)) => ("skipped", why),

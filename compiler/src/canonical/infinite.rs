@@ -1,7 +1,8 @@
 //! Infinities, which words do not have.
 
 use crate::ranges::INSTEAD_OF_INFINITY;
-use crate::tensor::{Binary, Body, Node, NodeId, Program, Role};
+use crate::tensor::{Binary, Body, Nest, Node, NodeId, Program, Role};
+use arch::{Code, Diagnostic};
 
 /// Compute with a number beyond all others where a program computes with an infinity.
 ///
@@ -30,6 +31,55 @@ pub fn replace_infinities(program: &Program) -> Program {
         }
     }
     result
+}
+
+/// Refuse what asks of given values whether they are infinite, or numbers, where some of them are not: words cannot tell.
+///
+/// # Errors
+/// E-BACKEND: a comparison with an infinity, of a value with itself.
+pub fn check_given(program: &Program, given: impl Iterator<Item = f64>) -> Result<(), Vec<Diagnostic>> {
+    let (mut infinite, mut no_number) = (false, false);
+    for value in given {
+        infinite |= value.is_infinite();
+        no_number |= value.is_nan();
+    }
+    let refused = |nest: &Nest| {
+        let asked = |node: &Node| asks(&nest.body, node);
+        let question = nest.body.nodes.iter().filter_map(asked).find(|question| match question {
+            Question::Infinite => infinite,
+            Question::Number => no_number,
+        })?;
+        let message = match question {
+            Question::Infinite => "this compares with an infinity, one is among the given values, and words have none",
+            Question::Number => {
+                "this compares a value with itself, a NaN is among the given values, and words have none"
+            }
+        };
+        let help = "compare with a finite number, or leave such values out";
+        Some(Diagnostic::new(Code::Backend, nest.origin.span(), message).with_help(help))
+    };
+    let refused: Vec<Diagnostic> = program.nests.iter().filter_map(refused).collect();
+    if refused.is_empty() { Ok(()) } else { Err(refused) }
+}
+
+/// What a comparison asks of a value.
+enum Question {
+    /// Whether it is infinite.
+    Infinite,
+    /// Whether it is a number.
+    Number,
+}
+
+fn asks(body: &Body, node: &Node) -> Option<Question> {
+    use Binary::{Eq, Ge, Gt, Le, Lt, Ne};
+    let Node::Binary(Lt | Le | Gt | Ge | Eq | Ne, a, b) = node else { return None };
+    let (a, b) = (&body.nodes[a.0], &body.nodes[b.0]);
+    let infinite = |node: &Node| matches!(node, Node::Constant(value) if value.is_infinite());
+    if infinite(a) || infinite(b) {
+        Some(Question::Infinite)
+    } else {
+        (a == b && !matches!(a, Node::Constant(_) | Node::Iterator(_))).then_some(Question::Number)
+    }
 }
 
 /// Whether anything can be infinite.

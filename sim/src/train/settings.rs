@@ -409,6 +409,21 @@ impl From<Size> for String {
 mod tests {
     use super::*;
 
+    /// By hand: ten outputs of 6 x 3 x 3 inputs; a vector has one output.
+    #[test]
+    fn bounds_follow_the_shape() {
+        let near = |initial: Initial, shape: &[u32], square: f64| {
+            let bound = initial.bound(shape);
+            assert!((bound * bound - square).abs() < 1e-15, "{initial:?} of {shape:?}: {bound}");
+        };
+        near(Initial::Zeros, &[10, 6, 3, 3], 0.0);
+        near(Initial::Uniform(0.5), &[10, 6, 3, 3], 0.25);
+        near(Initial::Xavier, &[10, 6, 3, 3], 6.0 / 64.0);
+        near(Initial::He, &[10, 6, 3, 3], 6.0 / 54.0);
+        near(Initial::Xavier, &[5], 1.0);
+        near(Initial::He, &[3], 2.0);
+    }
+
     #[test]
     fn sizes_read_as_they_are_written() {
         for text in ["features", "inputs", "classes + 1"] {

@@ -19,6 +19,48 @@ impl Term {
         Term { coefficient: 1.0, factors: vec![factor] }
     }
 
+    /// The sum of two products of the same factors, in any order: `r * (0.5 * (s - y)) + 0.5 * (s - y) * r` is `r * (s - y)`.
+    fn plus(&self, other: &Term) -> Option<Term> {
+        if self.factors == other.factors {
+            return Some(Term { coefficient: self.coefficient + other.coefficient, factors: self.factors.clone() });
+        }
+        if self.factors.len() != other.factors.len() {
+            return None;
+        }
+        let (one, mut rest) = (self.without_constants(), other.without_constants());
+        for factor in &one.factors {
+            let at = rest.factors.iter().position(|e| e == factor)?;
+            rest.factors.swap_remove(at);
+        }
+        Some(Term { coefficient: one.coefficient + rest.coefficient, factors: one.factors })
+    }
+
+    /// The same, with constants taken out of the factors.
+    fn without_constants(&self) -> Term {
+        let mut product = Term { coefficient: self.coefficient, factors: Vec::new() };
+        for factor in &self.factors {
+            let mut rest = factor;
+            loop {
+                rest = match rest {
+                    Expr::Unary(Unary::Neg, a) => {
+                        product.coefficient = -product.coefficient;
+                        a
+                    }
+                    Expr::Binary(Binary::Mul, a, b) => match (&**a, &**b) {
+                        (Expr::Constant(value), other) | (other, Expr::Constant(value)) => {
+                            product.coefficient *= value;
+                            other
+                        }
+                        _ => break,
+                    },
+                    _ => break,
+                };
+            }
+            product.factors.push(rest.clone());
+        }
+        product
+    }
+
     /// One factor, coefficient 1.
     pub(in crate::canonical) fn is_plain(&self) -> bool {
         self.coefficient == 1.0 && self.factors.len() == 1
@@ -34,8 +76,8 @@ pub(in crate::canonical) fn terms(e: &Expr) -> Vec<Term> {
     collect(e, 1.0, &mut found);
     let mut merged: Vec<Term> = Vec::new();
     for term in found {
-        match merged.iter_mut().find(|t| t.factors == term.factors) {
-            Some(same) => same.coefficient += term.coefficient,
+        match merged.iter_mut().find_map(|known| Some((known.plus(&term)?, known))) {
+            Some((sum, known)) => *known = sum,
             None => merged.push(term),
         }
     }
@@ -105,4 +147,27 @@ pub(in crate::canonical) fn term_expr(term: &Term) -> Expr {
 pub(in crate::canonical) fn is_power_of_two(value: f64) -> bool {
     let (mantissa, exponent) = libm::frexp(value.abs());
     mantissa == 0.5 && (-30..=31).contains(&exponent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `0.5 * (r * e) + (0.5 * e) * r`, with `e = s - 2`: the derivative of `0.5 * r * e * e`.
+    #[test]
+    fn products_of_the_same_factors_are_one() {
+        let of = |tensor: usize| Expr::Read(crate::tensor::TensorId(tensor), Vec::new());
+        let (r, s) = (of(0), of(1));
+        let e = Expr::sub(s.clone(), Expr::Constant(2.0));
+        let half = |e: Expr| Expr::mul(Expr::Constant(0.5), e);
+        let square = Expr::add(half(Expr::mul(r.clone(), e.clone())), Expr::mul(half(e.clone()), r.clone()));
+        let [Term { coefficient, factors }] = &terms(&square)[..] else { panic!("{square:?}") };
+        assert_eq!((*coefficient, factors), (1.0, &vec![r.clone(), e.clone()]));
+        // r * r * s and r * s * s have the same factors, but not as often.
+        let (first, second) =
+            (Expr::mul(Expr::mul(r.clone(), r.clone()), s.clone()), Expr::mul(Expr::mul(r, s.clone()), s));
+        assert_eq!(terms(&Expr::add(first, second)).len(), 2);
+        let gone = Expr::sub(half(e.clone()), Expr::mul(Expr::Constant(0.5), e));
+        assert!(terms(&gone).is_empty());
+    }
 }
