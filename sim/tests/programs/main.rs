@@ -20,6 +20,7 @@ mod moves;
 mod numeric;
 mod optimisers;
 mod prove;
+mod squares;
 mod tabla_meaning;
 
 use languages::conformance as cases;

@@ -75,6 +75,10 @@ fn each_makes_a_program_faster() {
         let (with, without) = match means {
             Means::Digits => of(digits, means),
             Means::Quotients => of(quotients, means),
+            Means::Squares => of(
+                "def f(float(64,16) X, float(16,16) C) -> (S) { S(i,j) +=! (X(i,k) - C(j,k)) * (X(i,k) - C(j,k)) }",
+                means,
+            ),
             Means::Carries => of(layers, means),
             Means::Windows => {
                 of("def f(float(66) X, float(3) H) -> (Y) { Y(n) +=! X(n+k) * H(k) where n in 0:64 }", means)

@@ -75,7 +75,7 @@ fn usual(family: Option<Family>) -> Family {
 
 /// What an accumulator takes outside the block that multiplies, unless that block holds it.
 fn accumulate(machine: &Machine, family: Family) -> f64 {
-    let holds = |block: &MultiplyAdd| machine.word() <= block.factor && machine.accumulator() <= block.sum;
+    let holds = |block: &MultiplyAdd| machine.factor_bits() <= block.factor && machine.accumulator() <= block.sum;
     if family.leaves().multiply_add.is_some_and(holds) { 0.0 } else { family.estimate.accumulator.of(machine) }
 }
 
@@ -241,7 +241,8 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
     // A node of a tree per PE but one of each row, and per row but one.
     let tree = (pes - 1) * accumulator;
     Estimate {
-        dsp: (pes + units) * multipliers(costs, word, word) + control.functions * multipliers(costs, word + 2, word),
+        dsp: (pes + units) * multipliers(costs, machine.factor_bits(), machine.factor_bits())
+            + control.functions * multipliers(costs, word + 2, word),
         bram: pes * pads.0 + unit_pads.0 + control.functions * table.0 + programs.0 + queue,
         lut: lut + tree + pes * pads.1 + unit_pads.1 + control.functions * table.1 + programs.1,
         ff: ff + tree,
