@@ -208,7 +208,7 @@ pub const REGISTERS: &[Register] = {
             WIDTHS,
             "widths",
             Read,
-            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), word in bits 29..16, accumulator in bits 15..0",
+            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), 1 if PEs square differences (29), word in bits 28..16, accumulator in bits 15..0",
         ),
         register(
             DEPTHS,

@@ -62,6 +62,9 @@ const TILES: Block = Block { lut: Linear::new(0.0, 0.0, 200.0), ff: Linear::new(
 const EXCHANGE: Block = Block { lut: Linear::new(0.0, 1.0, 6.0), ff: Linear::new(-1.0, 1.0, 2.0) };
 const EXCHANGES: Block = Block { lut: Linear::new(0.0, 0.0, 110.0), ff: Linear::new(0.0, 0.0, 70.0) };
 
+/// The subtracter before the multiplier of a PE, and what selects its result.
+const SQUARES: Block = Block { lut: Linear::new(4.0, 0.0, 0.0), ff: Linear::new(0.0, 0.0, 1.0) };
+
 /// What a scalar unit has beside a PE and its program: stream, registers of its beats, gates.
 const SCALAR: Block = Block { lut: Linear::new(1.0, 0.0, 630.0), ff: Linear::new(4.0, 0.0, 980.0) };
 
@@ -219,6 +222,7 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
         } else {
             0.0
         };
+        let pe = if machine.squares() { pe + cells(&SQUARES) } else { pe };
         let unit = if machine.scalar() { pe + cells(&SCALAR) } else { 0.0 };
         let sum = pes as f64 * (pe + cells(&costs.pu_per_pe))
             + unit
