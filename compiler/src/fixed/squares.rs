@@ -144,8 +144,8 @@ impl Difference {
             }
             other => other,
         });
-        let mut origin = writer.origin.clone();
-        origin.join(&reader.origin);
+        let mut origin = reader.origin.clone();
+        origin.join(&writer.origin);
         Some(Nest { body: body.to_body(), origin, ..reader.clone() })
     }
 }
