@@ -20,7 +20,6 @@ mod moves;
 mod numeric;
 mod optimisers;
 mod prove;
-mod squares;
 mod tabla_meaning;
 
 use languages::conformance as cases;

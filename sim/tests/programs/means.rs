@@ -1,5 +1,7 @@
 //! Each means makes some program faster, and no word depends on it.
 
+mod squares;
+
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::language::{self, Language};

@@ -6,7 +6,7 @@ use compiler::canonical::{Batch, Keep, Options};
 use compiler::fixed::Kind;
 use compiler::language::{self, Language};
 use compiler::means::{Means, Without};
-use compiler::tensor::TensorId;
+use compiler::tensor::{Role, TensorId};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
@@ -23,7 +23,8 @@ fn grid(word: u32) -> MachineSpec {
 
 fn climb_without(text: &str, steps: &[Values], spec: &MachineSpec, without: Without) -> Climb {
     let (program, _) = language::parse(Language::TensorComprehensions, text, &language::Options::default()).unwrap();
-    let names = program.names.iter().map(|(name, _)| name.clone()).collect();
+    let results = program.tensors.iter().filter(|tensor| tensor.role == Role::Output);
+    let names = results.map(|tensor| tensor.name.clone()).collect();
     let options = Options { keep: Keep::Prediction { names, states: Vec::new() }, batch: Batch::SINGLE };
     Climb::new_without(&program, &options, &Values::new(), steps, spec, without).unwrap()
 }
@@ -81,7 +82,7 @@ fn differences_are_exact() {
     }
 }
 
-/// A beat for each square, where there were two.
+/// A beat for each square, where there were more.
 #[test]
 fn a_difference_takes_no_beat() {
     let steps = values(1, 2, &[("X", 42, -1.0, 1.0), ("C", 54, -1.0, 1.0)]);
@@ -95,7 +96,8 @@ fn a_difference_takes_no_beat() {
     assert_eq!((squares(&without), squares(&none)), (0, 0));
     assert_eq!(none.fixed, without.fixed);
     assert!(!none.image().machine.squares());
-    assert!(beats(&without) >= 2 * beats(&with), "{} and {} beats", beats(&with), beats(&without));
+    // Seven points times nine times six coordinates on eight PEs, and a copy.
+    assert!(beats(&without) >= beats(&with) + 42, "{} and {} beats", beats(&with), beats(&without));
     assert!(with.distance <= without.distance, "{} and {} last places", with.distance, without.distance);
     none.run(Array::new(&none.image().machine), Stalls::none()).unwrap();
 }
@@ -138,7 +140,8 @@ fn no_result_gets_worse() {
         (sum, &[x(2.01, 2.02), c(1.98, 1.99)], 0),
         (constant, &[x(-0.9, 0.9)], 1),
         (third, &[x(-0.9, 0.9)], 1),
-        (third, &[x(-0.2, 0.2)], 0),
+        (third, &[x(-0.2, 0.2)], 1),
+        (third, &[x(0.32, 0.34)], 0),
     ] {
         for word in [12, 16, 24] {
             let steps = values(7, 20, ranges);
