@@ -10,7 +10,7 @@ mod text;
 mod values;
 mod walk;
 
-pub use fields::{COUNT_BITS, DELAY_BITS, INTERVAL_BITS, SHIFT_BITS, gradient_bits, pad_bits};
+pub use fields::{COUNT_BITS, DELAY_BITS, INTERVAL_BITS, SHIFT_BITS, SQUARE_BIT, gradient_bits, pad_bits};
 pub use values::Value;
 pub use walk::{Field, Fits, Instruction, Layout};
 
@@ -258,7 +258,7 @@ pub enum Tiles {
 }
 
 /// One vector instruction of the alu stream: `result = finish((start << align) ± sum(a * b))`, or the largest or smallest of
-/// these instead of the sum.
+/// these instead of the sum; `(a - b) * (a - b)` in place of `a * b` if it squares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(clippy::struct_excessive_bools, reason = "they are bits of the instruction")]
 pub struct AluInstruction {
@@ -276,6 +276,8 @@ pub struct AluInstruction {
     pub a: Pad,
     /// Second factor.
     pub b: Factor,
+    /// The difference `a - b` is both factors; needs a machine with squares.
+    pub square: bool,
     /// Start of the accumulation.
     pub c: Start,
     /// How products are combined, in the PE and in the trees.

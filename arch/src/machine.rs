@@ -33,6 +33,11 @@ impl Machine {
         Machine::try_from(spec)
     }
 
+    /// Bits of what a PE multiplies: words, or also their differences.
+    pub fn factor_bits(&self) -> u32 {
+        self.word + u32::from(self.squares)
+    }
+
     /// All PEs of the grid.
     pub fn pes(&self) -> u32 {
         self.pus * self.pes_per_pu

@@ -93,12 +93,14 @@ pub const TILE_END: u32 = 0x0e;
 pub const IDENTITY: u32 = 0x10;
 /// Read only: pus in bits 31..16, `pes_per_pu` in bits 15..0.
 pub const GRID: u32 = 0x11;
-/// Read only: word in bits 29..16, accumulator in bits 15..0.
+/// Read only: word in bits 28..16, accumulator in bits 15..0.
 pub const WIDTHS: u32 = 0x12;
 /// Bit of [`WIDTHS`] that says whether pads have output registers.
 pub const PAD_REGISTER_BIT: u32 = 31;
 /// Bit of [`WIDTHS`] that says whether sums of a batch leave and come back.
 pub const PARTIAL_SUMS_BIT: u32 = 30;
+/// Bit of [`WIDTHS`] that says whether PEs square differences.
+pub const SQUARES_BIT: u32 = 29;
 
 /// Read only: log2 of the depths: model in bits 7..0, data in 15..8, temporary in 23..16, program in 31..24.
 pub const DEPTHS: u32 = 0x13;
@@ -206,7 +208,7 @@ pub const REGISTERS: &[Register] = {
             WIDTHS,
             "widths",
             Read,
-            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), word in bits 29..16, accumulator in bits 15..0",
+            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), 1 if PEs square differences (29), word in bits 28..16, accumulator in bits 15..0",
         ),
         register(
             DEPTHS,
@@ -262,6 +264,7 @@ pub fn description(machine: &Machine) -> [(u32, u32); DESCRIPTION.len()] {
         WIDTHS => {
             u32::from(machine.pad_register()) << PAD_REGISTER_BIT
                 | u32::from(machine.partial_sums()) << PARTIAL_SUMS_BIT
+                | u32::from(machine.squares()) << SQUARES_BIT
                 | machine.word() << 16
                 | machine.accumulator()
         }
@@ -294,7 +297,7 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
     let halves = |value: u32| (Some(value >> 16), Some(value & 0xffff));
     let log2 = |register: u32, byte: u32| Some(1u32.checked_shl(register >> (8 * byte) & 0xff).unwrap_or(0));
     let has = |bit: u32| Some(read(WIDTHS) >> bit & 1 == 1);
-    let widths = read(WIDTHS) & !(1 << PAD_REGISTER_BIT | 1 << PARTIAL_SUMS_BIT);
+    let widths = read(WIDTHS) & !(1 << PAD_REGISTER_BIT | 1 << PARTIAL_SUMS_BIT | 1 << SQUARES_BIT);
     let ((pus, pes_per_pu), (word, accumulator)) = (halves(read(GRID)), halves(widths));
     let (depths, streams) = (read(DEPTHS), read(STREAMS));
     let amounts = |[low, high]: [u32; 2]| Amounts::from_bits(u64::from(read(low)) | u64::from(read(high)) << 32);
@@ -316,6 +319,7 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
         scalar: Some(streams >> 26 & 1 == 1),
         pad_register: has(PAD_REGISTER_BIT),
         partial_sums: has(PARTIAL_SUMS_BIT),
+        squares: has(SQUARES_BIT),
         gradient_depth: Some(1u32 << (streams >> GRADIENT_LSB)).filter(|&depth| depth > 1).or(Some(0)),
         alignments: Some(amounts(ALIGNMENTS)?),
         shifts: Some(amounts(SHIFTS)?),
@@ -368,6 +372,7 @@ mod tests {
                 divider: Some(table_entries > 64),
                 extremes: Some(table_entries == 64),
                 scalar: Some(table_entries == 0),
+                squares: Some(table_entries == 64),
                 gradient_depth: Some(table_entries << 6),
                 partial_sums: Some(table_entries == 1024),
                 shifts: Amounts::of([0, 31, 32, 63]),

@@ -14,6 +14,8 @@ pub enum Means {
     Digits,
     /// [`fixed::lower`](crate::fixed::lower)
     Quotients,
+    /// [`fixed::lower`](crate::fixed::lower)
+    Squares,
     /// [`placed`](crate::placed)
     Carries,
     /// [`placed`](crate::placed)
@@ -46,13 +48,14 @@ struct Row {
 }
 
 /// All of them, in the order in which a program meets them.
-const ROWS: [Row; 13] = [
+const ROWS: [Row; 14] = [
     Row { means: Means::Digits, name: "digits", does: "a dimension that is counted in two digits becomes two" },
     Row {
         means: Means::Quotients,
         name: "quotients",
         does: "many quotients by few divisors are reciprocals and products",
     },
+    Row { means: Means::Squares, name: "squares", does: "a difference that is only squared is squared in one beat" },
     Row {
         means: Means::Carries,
         name: "carries",

@@ -261,6 +261,8 @@ pub(crate) struct Widths {
     pub(crate) dividers: usize,
     /// Whether accumulators and trees compare as well as add.
     pub(crate) extremes: bool,
+    /// Bits of what a PE multiplies: those of a word, or of the difference of two.
+    pub(crate) factor: u32,
     /// Gradient pads in each PE, and everything that belongs to them: 0 or 1.
     pub(crate) gradients: usize,
     /// Their address bits.
@@ -313,6 +315,7 @@ impl Widths {
             leaves,
             dividers: machine.divider().into(),
             extremes: machine.extremes(),
+            factor: machine.factor_bits(),
             gradients: (machine.gradient_depth() > 0).into(),
             gradient: gradient_bits(machine),
             exchanges: machine.hands_out_sums().into(),

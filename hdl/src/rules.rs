@@ -70,7 +70,7 @@ impl Rules {
 pub(crate) fn of(kind: &str, text: &str, machine: &Machine) -> String {
     let mut rules = Rules::default();
     match kind {
-        "processing_engine" => processing_engine(&mut rules, text),
+        "processing_engine" => processing_engine(&mut rules, text, machine),
         "queue_control" => queue_control(&mut rules),
         "divider" => rules.forbid(
             "divides_twice",
@@ -92,7 +92,7 @@ pub(crate) fn of(kind: &str, text: &str, machine: &Machine) -> String {
     rules.text()
 }
 
-fn processing_engine(rules: &mut Rules, text: &str) {
+fn processing_engine(rules: &mut Rules, text: &str, machine: &Machine) {
     for (pad, result, other) in [
         ("model", "control_write_model_t7", "load_write_model"),
         ("t0", "control_write_t0_t7", "bus_write_t0"),
@@ -116,8 +116,9 @@ fn processing_engine(rules: &mut Rules, text: &str) {
     for (bit, both) in met {
         let _ = writeln!(rules.memory, "    met[{bit}] <= {both};");
     }
-    rules.memory += "    factor_met <= admitted_t1 && (met[control_a_t1] || |(met & control_b_t1));
-    factor_met_t3 <= factor_met;
+    let a = if machine.squares() { "control_a_t1[1:0]" } else { "control_a_t1" };
+    let _ = writeln!(rules.memory, "    factor_met <= admitted_t1 && (met[{a}] || |(met & control_b_t1));");
+    rules.memory += "    factor_met_t3 <= factor_met;
     start_met <= admitted_t1 && |(met & control_c_t1);
     start_met_t3 <= start_met;
 end

@@ -228,7 +228,8 @@ fn board_at(line: Line, design: Design<'_>, board: &Board<'_>, leaves: Leaves) -
 /// A grid with a store is one level further down.
 pub fn multipliers(machine: &Machine, leaves: Leaves, stored: bool) -> (Vec<Vec<String>>, Vec<String>) {
     let word = machine.word();
-    let is_block = multiplier::block(leaves, word, word).is_some();
+    let factor = machine.factor_bits();
+    let is_block = multiplier::block(leaves, factor, factor).is_some();
     // The slope of a function: the difference of an entry, and the fraction with a sign.
     let has_slope = machine.table_entries() > 0 && multiplier::block(leaves, word + 2, word + 1).is_some();
     // `grid` of the board's top is the module `tabla`, whose only part is the grid, or has it beside the store.

@@ -98,6 +98,7 @@ fn every_port_says_what_it_carries() {
         pes_per_pu: Some(5),
         divider: Some(true),
         extremes: Some(true),
+        squares: Some(true),
         scalar: Some(true),
         gradient_depth: Some(16),
         ..MachineSpec::default()

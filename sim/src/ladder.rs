@@ -190,7 +190,8 @@ impl Climb {
     ) -> Result<Climb, Vec<Diagnostic>> {
         let machine = Machine::try_from(spec.clone())
             .map_err(|error| vec![Diagnostic::global(Code::Config, error.to_string())])?;
-        let numbers = Numbers { without, ..Numbers::of_machine(&machine) };
+        let squares = spec.squares.unwrap_or(true);
+        let numbers = Numbers { squares, without, ..Numbers::of_machine(&machine) };
         let upper = Upper::new(program, options, model, steps, &numbers)?;
         let compiled = compile_fitted_without(&upper.fixed, spec, without);
         let compiled = compiled.map_err(|refusal| vec![refusal.diagnostic().clone()])?;

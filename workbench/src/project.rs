@@ -322,7 +322,9 @@ impl Project {
     /// What words look like, and what the user decided about them.
     pub fn numbers(&self) -> Numbers {
         let machine = Machine::try_from(self.spec_of_numbers()).unwrap_or_else(|_| self.config.machine.clone());
-        Numbers { without: self.without, ..self.config.numbers(&machine) }
+        // Left out, the program decides whether its grid has them.
+        let squares = self.spec().squares.unwrap_or(true);
+        Numbers { squares, without: self.without, ..self.config.numbers(&machine) }
     }
 
     /// The machine that decides numbers. Binary points are chosen before a machine is fitted, so they do not depend on the accumulators

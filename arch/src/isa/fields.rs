@@ -22,6 +22,10 @@ pub const SHIFT_BITS: u32 = 6;
 
 /// Words for the pads.
 const PADS: [&str; 4] = ["model", "data", "t0", "t1"];
+/// What operand `a` may be on machines with squares: the same, or both factors are its difference to `b`.
+const FACTORS: [&str; 8] = ["model", "data", "t0", "t1", "model_less_b", "data_less_b", "t0_less_b", "t1_less_b"];
+/// Bit of operand `a` that says so.
+pub const SQUARE_BIT: u32 = PADS.len().ilog2();
 
 /// Words for the levels of loops, and for none of them.
 const LEVEL_WORDS: [&str; LEVELS + 1] = ["k0", "k1", "k2", "k3", "none"];
@@ -126,7 +130,15 @@ fn read(walk: &mut dyn WalkFields, machine: &Machine, pad: Pad, i: &mut AluInstr
 /// What is done with the operands.
 fn operation(walk: &mut dyn WalkFields, machine: &Machine, i: &mut AluInstruction) {
     let mut a = i.a as u32;
-    walk.choice("a", 2, &PADS, &mut a);
+    // Only machines with squares have the bit that says so.
+    if machine.squares() {
+        a |= u32::from(i.square) << SQUARE_BIT;
+        walk.choice("a", SQUARE_BIT + 1, &FACTORS, &mut a);
+        i.square = a >> SQUARE_BIT == 1;
+    } else {
+        walk.absent("square", u32::from(i.square));
+        walk.choice("a", SQUARE_BIT, &PADS, &mut a);
+    }
     i.a = pad_from(a);
     let mut b = match i.b {
         Factor::Pad(pad) => pad as u32,
@@ -169,6 +181,7 @@ impl Instruction for AluInstruction {
             reads: [Address::default(); 4],
             a: Pad::Model,
             b: Factor::Immediate,
+            square: false,
             c: Start::Zero,
             combine: Combine::Add,
             align: 0,
@@ -378,6 +391,7 @@ mod tests {
             ],
             a: Pad::T1,
             b: Factor::Pad(Pad::Data),
+            square: false,
             c: Start::Pad(Pad::Model),
             combine: Combine::Subtract,
             align: 13,
@@ -412,6 +426,24 @@ mod tests {
         let chunks = instruction.encode(&machine).expect("it fits");
         assert_eq!(chunks.len(), AluInstruction::layout(&machine).chunks() as usize);
         assert_eq!(AluInstruction::decode(&machine, &chunks), instruction);
+    }
+
+    #[test]
+    fn machines_with_squares_have_a_bit_for_them() {
+        let with =
+            Machine::try_from(MachineSpec { squares: Some(true), ..MachineSpec::from(machine()) }).expect("a grid");
+        let square = AluInstruction { square: true, ..an_instruction() };
+        for instruction in [an_instruction(), square] {
+            let chunks = instruction.encode(&with).expect("it fits");
+            assert_eq!(AluInstruction::decode(&with, &chunks), instruction);
+            assert_eq!(AluInstruction::from_values(&with, &instruction.values(&with)), Ok(instruction));
+        }
+        assert_eq!(AluInstruction::layout(&with).bits, AluInstruction::layout(&machine()).bits + 1);
+        assert_eq!(square.encode(&machine()).map_err(|error| error.field), Err("square".to_owned()));
+        let scalar = Machine::try_from(MachineSpec { scalar: Some(true), ..MachineSpec::from(with) }).expect("a grid");
+        let alu = AluInstruction { reads: [Address::default(); 4], square: true, ..an_instruction() };
+        let unit = ScalarInstruction::of(alu, true);
+        assert_eq!(ScalarInstruction::decode(&scalar, &unit.encode(&scalar).expect("it fits")), unit);
     }
 
     #[test]

@@ -94,7 +94,8 @@ fn value(f: &mut Formatter<'_>, i: &AluInstruction) -> std::result::Result<Strin
         Factor::Pad(pad) => read(pad),
         Factor::Immediate => i.immediate_b.to_string(),
     };
-    let product = format!("{} * {b}", read(i.a));
+    let a = read(i.a);
+    let product = if i.square { format!("({a} - {b})^2") } else { format!("{a} * {b}") };
     let start = |separator: &str| start.map_or(String::new(), |start| start + separator);
     Ok(match i.combine {
         Combine::Add => format!("{}+ {product}", start(" ")),

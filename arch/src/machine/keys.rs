@@ -159,6 +159,8 @@ machine_keys! {
     divider: bool = Rule::any(false).by_default("if the program divides");
     /// Accumulators and trees take the largest or smallest as well as the sum.
     extremes: bool = Rule::any(false).by_default("if the program has maxima or minima of several values");
+    /// Processing engines square the difference of two words in one beat.
+    squares: bool = Rule::any(false).by_default("if the program sums squared differences");
     /// A scalar unit beside the global root, for values that are the same in all PEs.
     scalar: bool = Rule::any(false).by_default("if the steps get shorter by it, and false on a board");
     /// Places by which a PE can shift the start of a sum to the left; short lists make small PEs (up to 8 amounts: no barrel).

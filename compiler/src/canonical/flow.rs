@@ -4,17 +4,17 @@ use super::expr::reads;
 use crate::tensor::{Program, TensorId};
 
 /// Writers and readers of every tensor, by nest number.
-pub(super) struct Flow {
+pub(crate) struct Flow {
     /// Nests that write the tensor, in order.
-    pub(super) writers: Vec<Vec<usize>>,
+    pub(crate) writers: Vec<Vec<usize>>,
     /// Nests that read the tensor, in order, once per node.
-    pub(super) readers: Vec<Vec<usize>>,
+    pub(crate) readers: Vec<Vec<usize>>,
     /// Needed after the last nest: named, or the next value of a state.
-    pub(super) kept: Vec<bool>,
+    pub(crate) kept: Vec<bool>,
 }
 
 impl Flow {
-    pub(super) fn of(program: &Program) -> Flow {
+    pub(crate) fn of(program: &Program) -> Flow {
         let empty = || vec![Vec::new(); program.tensors.len()];
         let mut flow = Flow { writers: empty(), readers: empty(), kept: vec![false; program.tensors.len()] };
         for (number, nest) in program.nests.iter().enumerate() {
@@ -38,7 +38,7 @@ impl Flow {
     }
 
     /// Whether some nest numbered in `range` writes `tensor`.
-    pub(super) fn written_in(&self, tensor: TensorId, range: std::ops::Range<usize>) -> bool {
+    pub(crate) fn written_in(&self, tensor: TensorId, range: std::ops::Range<usize>) -> bool {
         self.writers[tensor.0].iter().any(|number| range.contains(number))
     }
 }

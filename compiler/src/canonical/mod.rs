@@ -35,7 +35,7 @@ mod draft;
 pub mod duplicate;
 pub mod empty;
 pub(crate) mod expr;
-mod flow;
+pub(crate) mod flow;
 pub mod fold;
 pub mod fuse;
 pub mod indices;

@@ -75,8 +75,9 @@ fn harmless(program: &Program, tensors: &[Vec<bool>], nest: &Nest, iterator: Ite
     match Primitive::of(nest) {
         // A zero may be the largest.
         Some(Primitive::MultiplyAdd { combine, .. }) if combine.compares() && iterator.0 >= nest.free => false,
-        Some(Primitive::MultiplyAdd { start, product, .. }) => {
-            let nothing_added = product.as_ref().is_none_or(|(a, b)| zero(a) || zero(b));
+        Some(Primitive::MultiplyAdd { start, product, square, .. }) => {
+            let vanishes = |a, b| if square { zero(a) && zero(b) } else { zero(a) || zero(b) };
+            let nothing_added = product.as_ref().is_none_or(|(a, b)| vanishes(a, b));
             let nothing_there = start.as_ref().is_none_or(&zero);
             nothing_added && (!free || nothing_there)
         }

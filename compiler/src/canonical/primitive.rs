@@ -10,7 +10,8 @@
 //! | assign | `s / s`, `floor(s / s)`, `floor(s)` | division |
 //! | assign | `f(s)` | function |
 //!
-//! where `s` is an element or a constant, and `p` is `s`, `s * s` or `2^k * s * s`.
+//! where `s` is an element or a constant, and `p` is `s`, `s * s`, `2^k * s * s` or, of one difference, `(s - s) * (s - s)`, `2^k` times it
+//! likewise.
 
 use super::expr::linear::is_power_of_two;
 use super::expr::{Expr, substitute};
@@ -29,12 +30,14 @@ pub enum Atom {
 /// What a primitive nest computes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Primitive {
-    /// `start ± sum(2^scale * a * b)`, or the largest or smallest of start and products
+    /// `start ± sum(2^scale * a * b)`, or the largest or smallest of start and products; each product `(a - b) * (a - b)` if it is a `square`
     MultiplyAdd {
         /// Where accumulation starts.
         start: Option<Atom>,
         /// What is added up or compared.
         product: Option<(Atom, Atom)>,
+        /// The difference of the two is what is multiplied, by itself.
+        square: bool,
         /// Exponent of the power of two that the products are multiplied with.
         scale: i32,
         /// How the products are combined.
@@ -95,8 +98,8 @@ impl Primitive {
                 if combine.compares() && nest.iterators.iter().any(|iterator| iterator.extent() == 0) {
                     return None;
                 }
-                let (product, scale) = product(body)?;
-                Some(Primitive::MultiplyAdd { start, product: Some(product), scale, combine, negative: false })
+                let Product { factors, square, scale } = product(body)?;
+                Some(Primitive::MultiplyAdd { start, product: Some(factors), square, scale, combine, negative: false })
             }
             Aggregate::Mul if nest.start == Start::Identity => Some(Primitive::Product(atom(&body)?)),
             Aggregate::Mul => None,
@@ -159,27 +162,49 @@ fn linear(body: &Expr, negative: bool) -> Option<Primitive> {
             None => (None, Some(other), false),
         },
     };
-    let (product, scale) = match rest {
-        Some(p) => product(p).map(|(factors, scale)| (Some(factors), scale))?,
-        None => (None, 0),
+    let (product, square, scale) = match rest {
+        Some(p) => product(p).map(|Product { factors, square, scale }| (Some(factors), square, scale))?,
+        None => (None, false, 0),
     };
     let combine = if subtract { Combine::Subtract } else { Combine::Add };
-    Some(Primitive::MultiplyAdd { start, product, scale, combine, negative })
+    Some(Primitive::MultiplyAdd { start, product, square, scale, combine, negative })
 }
 
-/// The two factors and the exponent of a power of two. A constant factor comes second.
-fn product(e: &Expr) -> Option<((Atom, Atom), i32)> {
+/// What an accumulator adds in a beat.
+struct Product {
+    factors: (Atom, Atom),
+    square: bool,
+    /// Exponent of a power of two.
+    scale: i32,
+}
+
+/// A constant factor comes second.
+fn product(e: &Expr) -> Option<Product> {
     match e {
         Expr::Binary(Binary::Mul, c, p) => match (&**c, &**p) {
             (Expr::Constant(c), Expr::Binary(Binary::Mul, a, b)) if *c > 0.0 && is_power_of_two(*c) => {
-                Some(((atom(a)?, atom(b)?), libm::ilogb(*c)))
+                let (factors, square) = factors(a, b)?;
+                Some(Product { factors, square, scale: libm::ilogb(*c) })
             }
-            (a, b) => match (atom(a)?, atom(b)?) {
-                (a @ Atom::Constant(_), b) => Some(((b, a), 0)),
-                (a, b) => Some(((a, b), 0)),
-            },
+            (a, b) => {
+                let (factors, square) = match factors(a, b)? {
+                    ((a @ Atom::Constant(_), b), false) => ((b, a), false),
+                    other => other,
+                };
+                Some(Product { factors, square, scale: 0 })
+            }
         },
-        other => Some(((atom(other)?, Atom::Constant(1.0)), 0)),
+        other => Some(Product { factors: (atom(other)?, Atom::Constant(1.0)), square: false, scale: 0 }),
+    }
+}
+
+/// Two factors, or the two whose difference is both of them; the first is an element then.
+fn factors(a: &Expr, b: &Expr) -> Option<((Atom, Atom), bool)> {
+    match (a, b) {
+        (Expr::Binary(Binary::Sub, one, other), same) if a == same => {
+            Some(((atom(one).filter(|atom| matches!(atom, Atom::Read(..)))?, atom(other)?), true))
+        }
+        _ => Some(((atom(a)?, atom(b)?), false)),
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Numbers {
     pub table_entries: u32,
     /// Bits that every range is made wider by, against values beyond those seen.
     pub headroom: u32,
+    /// Whether engines square a difference in one beat.
+    pub squares: bool,
     /// Means that are left out.
     pub without: Without,
 }
@@ -39,6 +41,7 @@ impl Numbers {
             fractions: BTreeMap::new(),
             table_entries: 1024,
             headroom: 0,
+            squares: true,
             without: Without::NOTHING,
         }
     }
@@ -48,6 +51,7 @@ impl Numbers {
         Numbers {
             accumulator: machine.accumulator(),
             table_entries: machine.table_entries(),
+            squares: machine.squares(),
             ..Numbers::of_width(machine.word())
         }
     }
@@ -290,8 +294,11 @@ impl<'a> Formats<'a> {
     fn constrain(&mut self, nest: &Nest, primitive: &Primitive) {
         let word = self.numbers.word as i32;
         match primitive {
-            Primitive::MultiplyAdd { start, product, scale, negative, .. } => {
-                self.constrain_multiply_add(nest, start.as_ref(), product.as_ref(), *scale, *negative);
+            Primitive::MultiplyAdd { start, product, square, scale, negative, .. } => {
+                if let (Some((a, b)), true) = (product, square) {
+                    self.constrain_difference(nest, a, b);
+                }
+                self.constrain_multiply_add(nest, start.as_ref(), product.as_ref(), (*square, *scale), *negative);
             }
             Primitive::Product(factor) => {
                 self.lower(nest.out, word - 2, "a product starts at 1, which has to fit", nest);
@@ -370,6 +377,20 @@ impl<'a> Formats<'a> {
         }
     }
 
+    /// What is subtracted from each other has one binary point.
+    fn constrain_difference(&mut self, nest: &Nest, a: &Atom, b: &Atom) {
+        let point = |atom: &Atom| match atom {
+            Atom::Read(tensor, _) => self.fraction(*tensor),
+            Atom::Constant(value) => best_fraction(*value, *value, self.numbers.word),
+        };
+        let coarser = point(a).min(point(b));
+        for atom in [a, b] {
+            if let Atom::Read(tensor, _) = atom {
+                self.lower(*tensor, coarser, "the square of its difference to what has no more bits", nest);
+            }
+        }
+    }
+
     /// The words of a tensor's range, with an eighth of it `beyond` each end if that is asked for.
     pub(super) fn words(&self, tensor: TensorId, beyond: bool) -> (i64, i64) {
         let (least, most) = (word_min(self.numbers.word) as f64, word_max(self.numbers.word) as f64);
@@ -392,7 +413,7 @@ impl<'a> Formats<'a> {
         out: TensorId,
         start: Option<&Atom>,
         product: Option<&(Atom, Atom)>,
-        scale: i32,
+        (square, scale): (bool, i32),
         negative: bool,
     ) -> Points {
         let word = self.numbers.word;
@@ -427,7 +448,10 @@ impl<'a> Formats<'a> {
             }
         };
         let a_fraction = fixed(a, None);
-        let b_fraction = fixed(b, Some(a_fraction));
+        let b_fraction = match b {
+            Atom::Constant(_) if square => a_fraction,
+            b => fixed(b, Some(a_fraction)),
+        };
         // A tensor of zeros takes any binary point, however far out.
         let product = a_fraction.saturating_add(b_fraction).saturating_sub(scale);
         let start = match start {
@@ -442,15 +466,15 @@ impl<'a> Formats<'a> {
         nest: &Nest,
         start: Option<&Atom>,
         product: Option<&(Atom, Atom)>,
-        scale: i32,
+        (square, scale): (bool, i32),
         negative: bool,
     ) {
-        let points = self.points(nest.out, start, product, scale, negative);
+        let points = self.points(nest.out, start, product, (square, scale), negative);
         let Some((a, b)) = product else {
             if !negative {
                 let room = (self.numbers.accumulator - self.numbers.word) as i32;
                 self.lower(nest.out, points.start + room.min(63), "its source has far fewer bits", nest);
-                let points = self.points(nest.out, start, product, scale, negative);
+                let points = self.points(nest.out, start, product, (square, scale), negative);
                 self.within(nest, points.product - points.start, points.product - self.fraction(nest.out), &[]);
             }
             return;
@@ -480,9 +504,9 @@ impl<'a> Formats<'a> {
                 Atom::Constant(_) => None,
             })
             .collect();
-        let points = self.points(nest.out, start, product, scale, negative);
+        let points = self.points(nest.out, start, product, (square, scale), negative);
         self.within(nest, points.product - points.start, shift, &factors);
-        if !self.covered(nest, start, product, scale, negative).0 {
+        if !self.covered(nest, start, product, (square, scale), negative).0 {
             self.lower_one(nest, &factors, "the accumulator's width");
         }
     }
@@ -519,10 +543,10 @@ impl<'a> Formats<'a> {
         nest: &Nest,
         start: Option<&Atom>,
         product: Option<&(Atom, Atom)>,
-        scale: i32,
+        (square, scale): (bool, i32),
         negative: bool,
     ) -> (bool, bool) {
-        let points = self.points(nest.out, start, product, scale, negative);
+        let points = self.points(nest.out, start, product, (square, scale), negative);
         let limit = libm::ldexp(1.0, self.numbers.accumulator as i32 - 1) - 1.0;
         let count: f64 = nest.iterators[nest.free..].iter().map(|i| i.extent() as f64).product();
         let largest = |atom: &Atom, fraction: i32, by_range: bool| match atom {
@@ -542,7 +566,10 @@ impl<'a> Formats<'a> {
             let start = start.map_or(0.0, |atom| {
                 libm::ldexp(largest(atom, points.start, by_range), (points.product - points.start).clamp(-64, 200))
             });
-            let product = product.map_or(0.0, |(a, b)| largest(a, points.a, by_range) * largest(b, points.b, by_range));
+            let product = product.map_or(0.0, |(a, b)| {
+                let (a, b) = (largest(a, points.a, by_range), largest(b, points.b, by_range));
+                if square { (a + b) * (a + b) } else { a * b }
+            });
             if extreme { start.max(product) } else { start + count * product }
         };
         if bound(false) <= limit {

@@ -3,7 +3,7 @@
 use super::formats::{Formats, NumberReport, Numbers, Points, TensorNumbers};
 use super::refine::{Refinement, refine};
 use super::tables::{self, Choice, Use};
-use super::{Kind, Operand, Operation, Program, Role, SumBound, Tensor, quotients, reach, verify};
+use super::{Kind, Operand, Operation, Program, Role, SumBound, Tensor, quotients, reach, squares, verify};
 use crate::canonical::primitive::{self, Atom, Primitive};
 use crate::means::Means;
 use crate::ranges::Ranges;
@@ -34,11 +34,24 @@ pub fn lower(
     let (program, ranges) = finite.as_ref().map_or((program, ranges), |(program, ranges)| (program, ranges));
     // Where products have no room quotients have.
     let products = numbers.without.uses(Means::Quotients).then(|| quotients::as_products(program, ranges, numbers));
-    let products = products.flatten().and_then(|(program, ranges)| lower_as_it_is(&program, &ranges, numbers).ok());
-    products.map_or_else(|| lower_as_it_is(program, ranges, numbers), Ok)
+    let products = products.flatten().and_then(|(program, ranges)| squared(&program, &ranges, numbers).ok());
+    products.map_or_else(|| squared(program, ranges, numbers), Ok)
 }
 
 /// [`lower`] of a program the quotients of which are what they are to be.
+fn squared(
+    program: &tensor::Program,
+    ranges: &Ranges,
+    numbers: &Numbers,
+) -> Result<(Program, NumberReport), Vec<Diagnostic>> {
+    let lower = |program: &tensor::Program, ranges: &Ranges| lower_as_it_is(program, ranges, numbers);
+    let lowered = lower(program, ranges)?;
+    let one_beat = numbers.squares && numbers.without.uses(Means::Squares);
+    let squared = one_beat.then(|| squares::in_one_beat(program, ranges, numbers, &lowered, lower));
+    Ok(squared.flatten().unwrap_or(lowered))
+}
+
+/// [`lower`] of a program the quotients and squares of which are what they are to be.
 fn lower_as_it_is(
     program: &tensor::Program,
     ranges: &Ranges,
@@ -304,9 +317,10 @@ impl Lowering<'_> {
 
     fn operation(&mut self, formats: &mut Formats, nest: &Nest, primitive: &Primitive) -> Operation {
         let kind = match primitive {
-            Primitive::MultiplyAdd { start, product, scale, combine, negative } => {
-                let points = formats.points(nest.out, start.as_ref(), product.as_ref(), *scale, *negative);
-                let (_, proved) = formats.covered(nest, start.as_ref(), product.as_ref(), *scale, *negative);
+            Primitive::MultiplyAdd { start, product, square, scale, combine, negative } => {
+                let (start, product, moved) = (start.as_ref(), product.as_ref(), (*square, *scale));
+                let points = formats.points(nest.out, start, product, moved, *negative);
+                let (_, proved) = formats.covered(nest, start, product, moved, *negative);
                 let bound = if proved { SumBound::Formats } else { SumBound::Ranges };
                 if bound == SumBound::Ranges {
                     let name = &formats.program.tensors[nest.out.0].name;
@@ -318,14 +332,7 @@ impl Lowering<'_> {
                         .with_help("a wider accumulator, or narrower formats for its factors, would make it certain");
                     formats.notes.push(note);
                 }
-                self.multiply_add(
-                    formats,
-                    nest,
-                    (start.as_ref(), product.as_ref()),
-                    &points,
-                    (*scale, *combine, *negative),
-                    bound,
-                )
+                self.multiply_add(formats, nest, (start, product), &points, (moved, *combine, *negative), bound)
             }
             Primitive::Product(factor) => {
                 let fraction = match factor {
@@ -372,7 +379,7 @@ impl Lowering<'_> {
         nest: &Nest,
         (start, product): (Option<&Atom>, Option<&(Atom, Atom)>),
         points: &Points,
-        (scale, combine, negative): (i32, Combine, bool),
+        ((square, scale), combine, negative): ((bool, i32), Combine, bool),
         bound: SumBound,
     ) -> Kind {
         let shift = if negative { 0 } else { points.product - formats.fraction(nest.out) };
@@ -380,6 +387,7 @@ impl Lowering<'_> {
             start: start.map(|atom| self.operand(atom, points.start)),
             align: if start.is_some() { (points.product - points.start) as u32 } else { 0 },
             product: product.map(|(a, b)| (self.operand(a, points.a), self.operand(b, points.b))),
+            square,
             scale,
             combine,
             shift: shift as u32,
@@ -415,6 +423,7 @@ impl Lowering<'_> {
                 align: 0,
                 product: None,
                 scale: 0,
+                square: false,
                 combine: Combine::Add,
                 shift: 0,
                 finish: Finish::Round,

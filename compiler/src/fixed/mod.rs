@@ -3,7 +3,7 @@
 //! Every [`Operation`] is what one vector instruction of the array can do:
 //!
 //!     MultiplyAdd   out = finish( (start << align) ± sum over reduction points of a * b ),  each product worth a * b * 2^scale;
-//!                   or the largest or smallest of start and products
+//!                   or the largest or smallest of start and products; `(a - b) * (a - b)` in place of `a * b` if it squares
 //!     Product       out = left-to-right chain  p = round(p * a), starting at the first a
 //!     Divide        out = finish( (a << places) / b )
 //!     Function      out = table(a)
@@ -13,6 +13,7 @@
 //! 1. A tensor is a box of words; `fraction` is the number of bits after the binary point (may be negative or exceed the width).
 //! 2. `MultiplyAdd`: with f(product) = f(a) + f(b) - scale: `align = f(product) - f(start) >= 0`, `shift = f(product) - f(out) >= 0`,
 //!    both at most 63. The first factor is never a constant. What is absent is neither aligned, scaled nor combined: one value, one spelling.
+//!    Where a difference is squared, f(a) = f(b).
 //! 3. `finish = Negative` gives a word 0 or 1 and `f(out) = 0`.
 //! 4. An operation that reads the tensor it writes does so only at the index it writes.
 //! 5. Every element read has been written, or belongs to an input, state or parameter tensor.
@@ -35,6 +36,7 @@ mod lower;
 mod quotients;
 mod reach;
 mod refine;
+mod squares;
 mod tables;
 mod text;
 mod verify;
@@ -128,10 +130,13 @@ impl Operation {
             Operand::Constant { word, .. } => u128::from(word.unsigned_abs()),
         };
         match &self.kind {
-            Kind::MultiplyAdd { start, align, product, combine, .. } => {
+            Kind::MultiplyAdd { start, align, product, square, combine, .. } => {
                 let terms: u128 = self.iterators[self.free..].iter().map(|i| i.extent() as u128).product();
                 let start = start.as_ref().map_or(0, |operand| largest(operand) << align);
-                let product = product.as_ref().map_or(0, |(a, b)| largest(a) * largest(b));
+                let product = product.as_ref().map_or(0, |(a, b)| {
+                    let (a, b) = (largest(a), largest(b));
+                    if *square { (a + b) * (a + b) } else { a * b }
+                });
                 let bound = if combine.compares() {
                     start.max(product)
                 } else {
@@ -205,6 +210,8 @@ pub enum Kind {
         align: u32,
         /// The factors, the first of which is not a constant; `None`: nothing is added.
         product: Option<(Operand, Operand)>,
+        /// Their difference, which is exact, is what is multiplied, by itself.
+        square: bool,
         /// Exponent of a power of two that every product is multiplied with by moving the binary point: a constant factor
         /// of the source that costs nothing. It is already part of `align` and `shift`.
         scale: i32,

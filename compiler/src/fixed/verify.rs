@@ -133,9 +133,9 @@ fn formats(program: &Program, operation: &Operation) -> Result<(), String> {
     };
     let reduces = operation.free != operation.iterators.len();
     match &operation.kind {
-        Kind::MultiplyAdd { start, align, product, scale, combine, shift, finish, bound: _ } => {
-            let absent =
-                (start.is_some() || *align == 0) && (product.is_some() || *scale == 0 && *combine == Combine::Add);
+        Kind::MultiplyAdd { start, align, product, square, scale, combine, shift, finish, bound: _ } => {
+            let absent = (start.is_some() || *align == 0)
+                && (product.is_some() || !*square && *scale == 0 && *combine == Combine::Add);
             ensure(absent, 2, || "what is absent is aligned, scaled or combined".into())?;
             let sum = match (product, start) {
                 (Some((a, b)), _) => fraction(a) + fraction(b) - scale,
@@ -143,6 +143,8 @@ fn formats(program: &Program, operation: &Operation) -> Result<(), String> {
                 (None, None) => out.fraction + *shift as i32,
             };
             ensure(*align <= 63 && *shift <= 63, 2, || "a shift by more than 63".into())?;
+            let apart = product.as_ref().is_some_and(|(a, b)| *square && fraction(a) != fraction(b));
+            ensure(!apart, 2, || "a difference of two binary points is squared".into())?;
             let constant = matches!(product, Some((Operand::Constant { .. }, _)));
             ensure(!constant, 2, || "the first factor is a constant".into())?;
             if let Some(start) = start {

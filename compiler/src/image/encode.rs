@@ -87,6 +87,7 @@ fn alu(job: &Job, homes: &[Home], machine: &Machine) -> AluInstruction {
         reads,
         a,
         b,
+        square: job.square,
         c,
         combine: job.combine,
         align: job.align,

@@ -70,6 +70,16 @@ pub(crate) fn check_program(program: &Program, machine: &Machine) -> Result<(), 
         let help = "`extremes = true` in the [machine] table lets accumulators and trees compare";
         return Err(Refusal::unsupported(diagnostic.with_help(help)));
     }
+    if let Some(sum) = program.operations.iter().find(|operation| squares(operation))
+        && !machine.squares()
+    {
+        let name = &program.tensors[sum.out.0].name;
+        let message =
+            format!("`{name}` is made of squared differences, and the machine multiplies only what is in its pads");
+        let diagnostic = Diagnostic::new(Code::Backend, sum.origin.span(), message).with_label("squared here");
+        let help = "`squares = true` in the [machine] table lets engines square differences; a program that is compiled for this machine does without";
+        return Err(Refusal::unsupported(diagnostic.with_help(help)));
+    }
     Ok(())
 }
 
@@ -184,4 +194,13 @@ fn compares(operation: &Operation) -> bool {
 /// Whether a program has maxima or minima of several values.
 pub fn needs_extremes(program: &Program) -> bool {
     program.operations.iter().any(compares)
+}
+
+fn squares(operation: &Operation) -> bool {
+    matches!(operation.kind, Kind::MultiplyAdd { square: true, .. })
+}
+
+/// Whether a program has squared differences that are no words of their own.
+pub fn needs_squares(program: &Program) -> bool {
+    program.operations.iter().any(squares)
 }

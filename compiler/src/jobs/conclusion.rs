@@ -75,5 +75,6 @@ fn of_totals(job: &Job) -> Option<Job> {
     let counts = Counts::Over(shorter(job.parked()?));
     let (a, b, c, loops) = (None, Source::Word(0), None, job.loops[..outer].to_vec());
     let what = format!("{} total", job.what);
-    Some(Job { what, loops, reduce: 0, interval: 1, a, b, c, align: 0, sink, counts, ..job.clone() })
+    let square = false;
+    Some(Job { what, loops, reduce: 0, interval: 1, a, b, square, c, align: 0, sink, counts, ..job.clone() })
 }

@@ -21,7 +21,8 @@ fn follows(sum: &Job, function: &Job) -> bool {
     };
     let results = sum.loops.len() - sum.reduce;
     let written = Access { strides: write.strides[..results].to_vec(), ..write.clone() };
-    let plain = function.b == Source::Word(1) && function.c.is_none() && function.combine == Combine::Add;
+    let plain =
+        function.b == Source::Word(1) && !function.square && function.c.is_none() && function.combine == Combine::Add;
     sum.finish == Finish::Round
         && plain
         && function.reduce == 0

@@ -129,6 +129,8 @@ pub(crate) struct Job {
     pub(crate) a: Option<Access>,
     /// Second factor.
     pub(crate) b: Source,
+    /// The difference `a - b` is both factors.
+    pub(crate) square: bool,
     /// Start of the sum; `None`: nothing.
     pub(crate) c: Option<Source>,
     /// How start and products are combined.
@@ -160,6 +162,7 @@ impl Job {
             interval: 1,
             a: Some(source),
             b: Source::Word(1),
+            square: false,
             c: None,
             combine: Combine::Add,
             align: 0,

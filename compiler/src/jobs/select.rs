@@ -272,6 +272,7 @@ fn select_one(context: &Context<'_>, route: Route, program: &fixed::Program, job
         interval: 1,
         a: None,
         b: Source::Word(0),
+        square: false,
         c: None,
         combine: Combine::Add,
         align: 0,
@@ -300,12 +301,14 @@ fn select_one(context: &Context<'_>, route: Route, program: &fixed::Program, job
     }
     match &operation.kind {
         // `scale` moves binary points only: `align` and `shift` have taken it up.
-        Kind::MultiplyAdd { start, align, product, combine, shift, finish, scale: _, bound: _ } => {
-            let mut job = Job { align: *align, shift: *shift, finish: *finish, combine: *combine, ..base };
+        Kind::MultiplyAdd { start, align, product, square, combine, shift, finish, scale: _, bound: _ } => {
+            let mut job =
+                Job { align: *align, shift: *shift, finish: *finish, combine: *combine, square: *square, ..base };
             job.c = start.as_ref().map(|s| context.source(s));
             let what = match combine {
                 Combine::Maximum => "maximum",
                 Combine::Minimum => "minimum",
+                _ if *square => "squared difference",
                 _ if product.is_some() => "multiply-add",
                 _ => "copy",
             };
@@ -313,6 +316,7 @@ fn select_one(context: &Context<'_>, route: Route, program: &fixed::Program, job
             if let Some((a, b)) = product {
                 match (context.source(a), context.source(b)) {
                     (Source::Access(a), b) => (job.a, job.b) = (Some(a), b),
+                    // A difference may have either sign where it is squared.
                     (Source::Word(word), Source::Access(a)) => (job.a, job.b) = (Some(a), Source::Word(word)),
                     (Source::Word(_), Source::Word(_)) => panic!("constant results are taken care of above"),
                 }

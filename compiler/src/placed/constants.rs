@@ -35,6 +35,7 @@ pub(crate) fn spell_out(program: &Program) -> Program {
                 align: 0,
                 scale: 0,
                 product: None,
+                square: false,
                 combine: Combine::Add,
                 shift: 0,
                 finish: Finish::Round,
@@ -73,12 +74,13 @@ pub(crate) fn result(operation: &Operation, word_bits: u32, tables: &[FunctionTa
     };
     let points: i128 = operation.iterators[operation.free..].iter().map(|i| i128::from(i.extent())).product();
     match &operation.kind {
-        Kind::MultiplyAdd { start, align, product, combine, shift, finish, .. } => {
+        Kind::MultiplyAdd { start, align, product, square, combine, shift, finish, .. } => {
             let start = match start {
                 Some(start) => Some(word(start)? << align),
                 None => None,
             };
             let product = match product {
+                Some((a, b)) if *square => Some((word(a)? - word(b)?).pow(2)),
                 Some((a, b)) => Some(word(a)? * word(b)?),
                 None => None,
             };

@@ -68,8 +68,11 @@ pub(crate) fn is_harmless(
             }
         };
         let adds_nothing = match &operation.kind {
-            Kind::MultiplyAdd { start, product, combine, finish, .. } => {
-                let product = product.as_ref().is_none_or(|(a, b)| vanishes(a) || vanishes(b));
+            Kind::MultiplyAdd { start, product, square, combine, finish, .. } => {
+                let both = |(a, b): &(Operand, Operand)| vanishes(a) && vanishes(b);
+                let either = |(a, b): &(Operand, Operand)| vanishes(a) || vanishes(b);
+                let product =
+                    product.as_ref().is_none_or(|product| if *square { both(product) } else { either(product) });
                 let start = start.as_ref().is_none_or(|start| tall >= operation.free || vanishes(start));
                 product && start && !combine.compares() && (tall >= operation.free || *finish == Finish::Round)
             }

@@ -92,6 +92,7 @@ fn slice(result: &mut Program, operand: &Operand, operation: &Operation, axes: &
             align: 0,
             scale: 0,
             product: Some((Operand::Read { tensor: *tensor, index: forms }, one)),
+            square: false,
             combine: Combine::Add,
             shift: 0,
             finish: Finish::Round,

@@ -205,6 +205,7 @@ mod tests {
                 align: 0,
                 product,
                 scale: 0,
+                square: false,
                 combine: Combine::Add,
                 shift: 8,
                 finish: Finish::Round,

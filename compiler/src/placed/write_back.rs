@@ -62,6 +62,7 @@ fn copy(operation: &Operation, temporary: TensorId) -> Operation {
             align: 0,
             product: None,
             scale: 0,
+            square: false,
             combine: Combine::Add,
             shift: 0,
             finish: Finish::Round,

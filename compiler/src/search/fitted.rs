@@ -4,7 +4,7 @@ use super::Compiled;
 use super::limits::{Beyond, Limits, OnBoard};
 use super::{Choice, Found, divided, search};
 use crate::fixed::Program;
-use crate::image::refuse::{Refusal, longest, needs_divider, needs_extremes};
+use crate::image::refuse::{Refusal, longest, needs_divider, needs_extremes, needs_squares};
 use crate::means::Without;
 use crate::scheduled::Words;
 use arch::machine::{Machine, MachineSpec};
@@ -18,7 +18,7 @@ fn gradient_depths(spec: &MachineSpec, machine: &Machine) -> Vec<u32> {
     spec.gradient_depth.map_or_else(|| vec![first, 4 * first, 1 << 16], |depth| vec![depth])
 }
 
-/// Compile for a machine whose scratchpad and program depths, dividers, extremes, scalar unit and gradient pads, where the specification leaves them
+/// Compile for a machine whose scratchpad and program depths, dividers, extremes, squares, scalar unit and gradient pads, where the specification leaves them
 /// out, are what the program needs.
 ///
 /// # Errors
@@ -72,6 +72,7 @@ fn compile_within(
         program_depth: spec.program_depth.or(Some(2048)),
         divider: spec.divider.or(Some(needs_divider(program))),
         extremes: spec.extremes.or(Some(needs_extremes(program))),
+        squares: spec.squares.or(Some(needs_squares(program))),
         scalar: spec.scalar.or(Some(true)),
         ..spec.clone()
     };
@@ -113,6 +114,7 @@ pub(crate) fn fitted(spec: &MachineSpec, roomy: &Machine, used: Words, instructi
         program_depth: spec.program_depth.or(Some(instructions.max(16))),
         divider: spec.divider.or(Some(roomy.divider())),
         extremes: spec.extremes.or(Some(roomy.extremes())),
+        squares: spec.squares.or(Some(roomy.squares())),
         scalar: spec.scalar.or(Some(scalar)),
         gradient_depth: spec.gradient_depth.or(Some(if used.gradient == 0 { 0 } else { used.gradient.max(16) })),
         ..spec.clone()

@@ -81,6 +81,16 @@ pub(crate) fn extended(name: &str, from: u32, to: u32) -> String {
     if from == to { name.to_owned() } else { format!("{{{{{}{{{name}[{}]}}}}, {name}}}", to - from, from - 1) }
 }
 
+/// Text that declares `wide`, the product as a sum has it: modulo its width, where the square of a difference is wider.
+fn wide(word: u32, width: u32) -> String {
+    let (last, top) = (width - 1, 2 * word - 1);
+    if 2 * word > width {
+        format!("wire unused_top = &product[{top}:{width}];\nwire [{last}:0] wide = product[{last}:0];")
+    } else {
+        format!("wire [{last}:0] wide = {};", extended("product", 2 * word, width))
+    }
+}
+
 impl Logic for MultiplyAdd {
     fn update(&mut self) {
         if self.clock.pos_edge() {
@@ -153,7 +163,7 @@ fn adding(word: u32, width: u32, leaves: Leaves) -> String {
 {product}
 reg signed [{last}:0] held_start;
 wire subtract = combine[0];
-wire [{last}:0] wide = {extended};
+{wide}
 wire [{last}:0] from = first ? held_start : sum;
 wire [{last}:0] addend = wide ^ {{{width}{{subtract}}}};
 wire [{width}:0] total = {{addend, subtract}} + {{from, 1'b1}};
@@ -163,7 +173,7 @@ always @(posedge clock) begin
 end",
         product = product(word, leaves),
         last = width - 1,
-        extended = extended("product", 2 * word, width),
+        wide = wide(word, width),
     )
 }
 
@@ -182,7 +192,7 @@ wire compare = combine[1];
 // Nothing to begin with, at t+2: the start is 0 then.
 wire vacant = starts$0$combine_t2[1] & ~(held_admitted & starts$0$starts_t2);
 wire [{last}:0] start_or_end = held_start | {{least, {{{last}{{greatest}}}}}};
-wire [{last}:0] wide = {extended};
+{wide}
 wire [{last}:0] from = first ? start_or_end : sum;
 wire negated = subtract | compare;
 wire [{width}:0] addend = {{wide[{last}], wide}} ^ {{{bits}{{negated}}}};
@@ -199,7 +209,7 @@ end",
         product = product(word, leaves),
         last = width - 1,
         bits = width + 1,
-        extended = extended("product", 2 * word, width),
+        wide = wide(word, width),
     )
 }
 

@@ -16,7 +16,7 @@
 use crate::beats::{PartBeat, Widths};
 use crate::datapath::exchange::{JoinedParts, LeavingSum, SumPort};
 use crate::datapath::memory::Scratchpad;
-use crate::datapath::multiply_add::MultiplyAdd;
+use crate::datapath::multiply_add::{MultiplyAdd, extended};
 use crate::datapath::narrow::Narrow;
 use crate::datapath::shift::{Align, code_bits};
 use crate::datapath::tiles::{ParkControl, StartSelect};
@@ -24,7 +24,7 @@ use crate::rtl::bundle::bundle;
 use crate::rtl::register::Delay;
 use crate::rtl::signal::{GetBit, Wide};
 use crate::rtl::wiring::{Wiring, comment, structural, wires};
-use arch::isa::Pad;
+use arch::isa::{Pad, SQUARE_BIT};
 use rust_hdl::prelude::*;
 
 bundle! {
@@ -91,7 +91,7 @@ pub(crate) fn pe_width(widths: &Widths, name: &str) -> u32 {
         "word" => widths.word,
         "align_t2" => code_bits(widths.alignments),
         "shift_t4" | "shift_t5" => code_bits(widths.shifts),
-        "a_t1" => PAD_BITS,
+        "a_t1" => widths.beat("a"),
         "b_t1" | "c_t1" => IMMEDIATE,
         _ => widths.beat(name.rsplit_once("_t").map_or(name, |(field, _)| field)),
     }
@@ -101,6 +101,8 @@ pub(crate) fn pe_width(widths: &Widths, name: &str) -> u32 {
 ///
 /// A PE outside the mask adds nothing to its sum: its operands are zero, `c` here, `a` and `b` where they are multiplied. Pads that are not
 /// chosen and an immediate that is not used are zero, so that all can be joined.
+///
+/// On machines with squares `a` and `b` are a bit wider than words, and both are the difference of the two where that is to be squared.
 #[derive(LogicBlock)]
 struct OperandSelect {
     clock: Signal<In, Clock>,
@@ -112,7 +114,7 @@ struct OperandSelect {
     immediate_c: Wide<In>,
     /// The mask admits this PE.
     admitted: Signal<In, Bit>,
-    /// Number of a pad.
+    /// Number of a pad, and above it, on machines with squares, whether the difference to `b` is squared.
     select_a: Wide<In>,
     /// One bit per pad.
     select_b: Wide<In>,
@@ -124,8 +126,6 @@ struct OperandSelect {
 
 /// Code of an immediate operand; codes below it are pads, those above it nothing.
 pub(crate) const IMMEDIATE: u32 = 4;
-/// Bits of the number of a pad.
-pub(crate) const PAD_BITS: u32 = IMMEDIATE.ilog2();
 
 impl OperandSelect {
     fn new(widths: &Widths) -> Self {
@@ -139,11 +139,11 @@ impl OperandSelect {
             immediate_b: word(),
             immediate_c: word(),
             admitted: Signal::default(),
-            select_a: Wide::new(PAD_BITS),
+            select_a: Wide::new(pe_width(widths, "a_t1")),
             select_b: Wide::new(IMMEDIATE),
             select_c: Wide::new(IMMEDIATE),
-            a: Wide::signed(widths.word),
-            b: Wide::signed(widths.word),
+            a: Wide::signed(widths.factor),
+            b: Wide::signed(widths.factor),
             c: Wide::signed(widths.word),
         }
     }
@@ -156,8 +156,10 @@ impl Logic for OperandSelect {
             let chosen = pads.iter().enumerate().filter(|&(pad, _)| select.get_bit(pad));
             chosen.fold(immediate, |word, (_, pad)| word | pad)
         };
-        self.a.next = pads[self.select_a.val() as usize];
-        self.b.next = joined(self.select_b.val(), self.immediate_b.val());
+        let a = pads[self.select_a.val() as usize % pads.len()];
+        let b = joined(self.select_b.val(), self.immediate_b.val());
+        let square = self.select_a.val().get_bit(SQUARE_BIT as usize);
+        (self.a.next, self.b.next) = if square { (a - b, a - b) } else { (a, b) };
         if self.clock.pos_edge() {
             let c = joined(self.select_c.val(), self.immediate_c.val());
             self.c.next = if self.admitted.val() { c } else { 0 };
@@ -169,7 +171,7 @@ impl Logic for OperandSelect {
         self.c.connect();
     }
     fn hdl(&self) -> Verilog {
-        let word = self.a.width();
+        let (word, factor) = (self.c.width(), self.a.width());
         let pads = Pad::ALL.map(|pad| ["model", "data", "t0", "t1"][pad as usize]);
         let [first, second, third, fourth] = pads;
         let joined = |operand: &str| {
@@ -177,16 +179,30 @@ impl Logic for OperandSelect {
                 pads.iter().enumerate().map(|(n, pad)| format!("({{{word}{{select_{operand}[{n}]}}}} & {pad})"));
             gated.chain([format!("immediate_{operand}")]).collect::<Vec<_>>().join(" | ")
         };
+        let a = format!("select_a[1] ? (select_a[0] ? {fourth} : {third}) : (select_a[0] ? {second} : {first})");
+        let (b, c) = (joined("b"), joined("c"));
+        let (what, factors) = if factor == word {
+            ("", format!("assign a = {a};\nassign b = {b};"))
+        } else {
+            let wide = |name| extended(name, word, factor);
+            let (last, wide_a, wide_b) = (word - 1, wide("word_a"), wide("word_b"));
+            let factors = format!(
+                "wire square = select_a[{SQUARE_BIT}];
+wire [{last}:0] word_a = {a};
+wire [{last}:0] word_b = {b};
+wire [{word}:0] wide_b = {wide_b};
+assign a = {wide_a} - (square ? wide_b : {factor}'d0);
+assign b = square ? a : wide_b;"
+            );
+            (" both factors may be the difference of a and b;", factors)
+        };
         Verilog::Custom(format!(
-            "// operand_select: operands a, b, c from pads and immediates; outside the mask c is 0.
-assign a = select_a[1] ? (select_a[0] ? {fourth} : {third}) : (select_a[0] ? {second} : {first});
-assign b = {};
+            "// operand_select: operands a, b, c from pads and immediates;{what} outside the mask c is 0.
+{factors}
 always @(posedge clock) begin
-    c <= {};
+    c <= {c};
     if (!admitted) c <= {word}'d0;
-end",
-            joined("b"),
-            joined("c"),
+end"
         ))
     }
 }
@@ -361,7 +377,7 @@ impl ProcessingEngine {
             gradient_port: exchanges.map(|_| SumPort::new(widths.gradient, accumulator)).collect(),
             select: OperandSelect::new(widths),
             aligner: Align::new(word, accumulator, widths.alignments),
-            multiply_add: MultiplyAdd::new(word, accumulator, widths.extremes, widths.leaves),
+            multiply_add: MultiplyAdd::new(widths.factor, accumulator, widths.extremes, widths.leaves),
             narrow: Narrow::new(accumulator, word, widths.shifts),
             admitted_t1: Delay::new(1, 1),
             admitted_t7: Delay::new(1, 6),

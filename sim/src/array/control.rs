@@ -45,6 +45,8 @@ impl Values for Control {
 
     fn compare(&mut self, _: Combine, (): &mut (), (): (), (): ()) {}
 
+    fn square(&mut self, _: Combine, (): &mut (), (): (), (): ()) {}
+
     fn join(&mut self, _: Combine, (): &mut (), (): &()) {}
 
     fn finish(&mut self, sums: &[()], _: &[bool], _: Finish, _: u32, words: &mut Vec<()>) -> bool {

@@ -335,6 +335,11 @@ impl<V: Values> Lanes<V> {
         // Outside the mask a product is 0, which is nothing to a sum.
         let masked = |a: V::Word, taken: bool| if taken { a } else { V::Word::default() };
         match i.combine {
+            combine if i.square => each(values, accumulators, taken, factors, |values, sum, taken, a, b| {
+                if taken {
+                    values.square(combine, sum, a, b);
+                }
+            }),
             Combine::Add => each(values, accumulators, taken, factors, |values, sum, taken, a, b| {
                 values.add(sum, masked(a, taken), b);
             }),

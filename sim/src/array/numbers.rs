@@ -131,6 +131,16 @@ impl<A: Sum> Values for Numbers<A> {
         self.join(combine, sum, &A::product(a, b));
     }
 
+    fn square(&mut self, combine: Combine, sum: &mut A, a: i64, b: i64) {
+        // Words have at most 32 bits.
+        let difference = a - b;
+        match combine {
+            Combine::Add => self.add(sum, difference, difference),
+            Combine::Subtract => self.subtract(sum, difference, difference),
+            extreme => self.compare(extreme, sum, difference, difference),
+        }
+    }
+
     fn join(&mut self, combine: Combine, sum: &mut A, other: &A) {
         *sum = if combine.compares() {
             A::wrapped(combine.join(sum.exact(self.accumulator), other.exact(self.accumulator)))

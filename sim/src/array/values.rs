@@ -59,6 +59,8 @@ pub(crate) trait Values: Clone + std::fmt::Debug + 'static {
     fn subtract(&mut self, sum: &mut Self::Sum, a: Self::Word, b: Self::Word);
     /// The larger or smaller one of `sum` and `a * b`.
     fn compare(&mut self, combine: Combine, sum: &mut Self::Sum, a: Self::Word, b: Self::Word);
+    /// What [`Values::add`], [`Values::subtract`] or [`Values::compare`] does, with `(a - b) * (a - b)` in place of `a * b`.
+    fn square(&mut self, combine: Combine, sum: &mut Self::Sum, a: Self::Word, b: Self::Word);
     /// What a node of a tree makes of two sums.
     fn join(&mut self, combine: Combine, sum: &mut Self::Sum, other: &Self::Sum);
 

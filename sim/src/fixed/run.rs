@@ -28,7 +28,7 @@ enum Action {
     MultiplyAdd {
         start: Option<Source>,
         align: u32,
-        product: Option<(Source, Source)>,
+        product: Option<Factors>,
         combine: Combine,
         shift: u32,
         finish: Finish,
@@ -50,6 +50,26 @@ enum Action {
     },
 }
 
+/// The factors of each product, or what is squared: their difference.
+#[derive(Debug, Clone)]
+struct Factors {
+    a: Source,
+    b: Source,
+    square: bool,
+}
+
+impl Factors {
+    /// Modulo 2^64.
+    fn narrow(&self, a: i64, b: i64) -> i64 {
+        if self.square { (a - b).wrapping_mul(a - b) } else { a.wrapping_mul(b) }
+    }
+
+    /// Words have at most 32 bits.
+    fn exact(&self, a: i64, b: i64) -> i128 {
+        if self.square { i128::from(a - b) * i128::from(a - b) } else { i128::from(a * b) }
+    }
+}
+
 impl Compiled {
     pub(super) fn new(program: &Program, operation: &Operation) -> Compiled {
         let source = |operand: &Operand| match operand {
@@ -60,10 +80,10 @@ impl Compiled {
             },
         };
         let action = match &operation.kind {
-            Kind::MultiplyAdd { start, align, product, combine, shift, finish, .. } => Action::MultiplyAdd {
+            Kind::MultiplyAdd { start, align, product, square, combine, shift, finish, .. } => Action::MultiplyAdd {
                 start: start.as_ref().map(source),
                 align: *align,
-                product: product.as_ref().map(|(a, b)| (source(a), source(b))),
+                product: product.as_ref().map(|(a, b)| Factors { a: source(a), b: source(b), square: *square }),
                 combine: *combine,
                 shift: *shift,
                 finish: *finish,
@@ -101,9 +121,8 @@ impl Compiled {
                 Action::MultiplyAdd { start, align, product, combine, shift, finish } => {
                     let start = start.as_ref().map(|s| s.at(memory, &point));
                     let sum = if combine.compares() {
-                        let extreme = product
-                            .as_ref()
-                            .map(|factors| i128::from(self.extreme(factors, *combine, memory, &mut point)));
+                        let extreme =
+                            product.as_ref().map(|factors| self.extreme(factors, *combine, memory, &mut point));
                         let start = start.map(|start| i128::from(start) << align);
                         let all = start.into_iter().chain(extreme);
                         all.reduce(|one, other| combine.join(one, other)).expect("something is compared")
@@ -167,7 +186,7 @@ impl Compiled {
         &self,
         program: &Program,
         (start, align): (Option<i64>, &u32),
-        product: Option<&(Source, Source)>,
+        product: Option<&Factors>,
         combine: Combine,
         memory: &[Vec<i64>],
         point: &mut [usize],
@@ -187,7 +206,7 @@ impl Compiled {
     /// Call `visit` with base addresses and strides of the two factors for each run of the innermost reduction loop.
     fn runs(
         &self,
-        (a, b): &(Source, Source),
+        Factors { a, b, .. }: &Factors,
         memory: &[Vec<i64>],
         point: &mut [usize],
         mut visit: impl FnMut(Run<'_>, Run<'_>, usize),
@@ -207,49 +226,48 @@ impl Compiled {
         }
     }
 
-    fn sum64(&self, product: Option<&(Source, Source)>, memory: &[Vec<i64>], point: &mut [usize]) -> i64 {
+    fn sum64(&self, product: Option<&Factors>, memory: &[Vec<i64>], point: &mut [usize]) -> i64 {
         let Some(factors) = product else { return 0 };
         if self.free == self.extents.len() {
-            return factors.0.at(memory, point).wrapping_mul(factors.1.at(memory, point));
+            return factors.narrow(factors.a.at(memory, point), factors.b.at(memory, point));
         }
         let mut sum = 0i64;
         self.runs(factors, memory, point, |a, b, count| {
             if let (Some(a), Some(b)) = (a.contiguous(count), b.contiguous(count)) {
                 for (&a, &b) in a.iter().zip(b) {
-                    sum = sum.wrapping_add(a.wrapping_mul(b));
+                    sum = sum.wrapping_add(factors.narrow(a, b));
                 }
             } else {
                 for k in 0..count {
-                    sum = sum.wrapping_add(a.get(k).wrapping_mul(b.get(k)));
+                    sum = sum.wrapping_add(factors.narrow(a.get(k), b.get(k)));
                 }
             }
         });
         sum
     }
 
-    fn sum128(&self, product: Option<&(Source, Source)>, memory: &[Vec<i64>], point: &mut [usize]) -> i128 {
+    fn sum128(&self, product: Option<&Factors>, memory: &[Vec<i64>], point: &mut [usize]) -> i128 {
         let Some(factors) = product else { return 0 };
         if self.free == self.extents.len() {
-            return i128::from(factors.0.at(memory, point)) * i128::from(factors.1.at(memory, point));
+            return factors.exact(factors.a.at(memory, point), factors.b.at(memory, point));
         }
         let mut sum = 0i128;
         self.runs(factors, memory, point, |a, b, count| {
             for k in 0..count {
-                // Words have at most 32 bits: a product fits 64.
-                sum = sum.wrapping_add(i128::from(a.get(k).wrapping_mul(b.get(k))));
+                sum = sum.wrapping_add(factors.exact(a.get(k), b.get(k)));
             }
         });
         sum
     }
 
-    /// The largest or smallest product. Words have at most 32 bits: a product fits 64.
-    fn extreme(&self, factors: &(Source, Source), combine: Combine, memory: &[Vec<i64>], point: &mut [usize]) -> i64 {
+    /// The largest or smallest product.
+    fn extreme(&self, factors: &Factors, combine: Combine, memory: &[Vec<i64>], point: &mut [usize]) -> i128 {
         if self.free == self.extents.len() {
-            return factors.0.at(memory, point) * factors.1.at(memory, point);
+            return factors.exact(factors.a.at(memory, point), factors.b.at(memory, point));
         }
-        let mut found: Option<i64> = None;
+        let mut found: Option<i128> = None;
         self.runs(factors, memory, point, |a, b, count| {
-            let products = (0..count).map(|k| a.get(k) * b.get(k));
+            let products = (0..count).map(|k| factors.exact(a.get(k), b.get(k)));
             let best = if combine == Combine::Maximum { products.max() } else { products.min() };
             let both = found.into_iter().chain(best);
             found = if combine == Combine::Maximum { both.max() } else { both.min() };

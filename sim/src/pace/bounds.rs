@@ -186,9 +186,9 @@ fn points(iterators: &[Iterator]) -> u64 {
 /// Multiply-adds of an operation: products of two words, and terms of a sum. A factor that is a constant makes no product.
 pub fn multiply_adds(operation: &Operation) -> u64 {
     let counts = match &operation.kind {
-        Kind::MultiplyAdd { product: Some((a, b)), combine, .. } => {
+        Kind::MultiplyAdd { product: Some((a, b)), square, combine, .. } => {
             let two_words = matches!((a, b), (Operand::Read { .. }, Operand::Read { .. }));
-            two_words || operation.free < operation.iterators.len() && !combine.compares()
+            two_words || *square || operation.free < operation.iterators.len() && !combine.compares()
         }
         Kind::Product { .. } => true,
         Kind::MultiplyAdd { product: None, .. } | Kind::Divide { .. } | Kind::Function { .. } => false,

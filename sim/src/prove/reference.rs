@@ -4,7 +4,7 @@
 //!
 //! Operation by operation and element by element, as [`crate::fixed`] does it with numbers. It knows nothing of a grid.
 
-use super::sums::{Open, SumId};
+use super::sums::{Open, Part, SumId};
 use super::terms::{Node, Term, Terms};
 use crate::fixed::address::{Address, advance};
 use arch::division::Rounding;
@@ -100,13 +100,16 @@ impl<'a> Reference<'a> {
     fn action(&self, operation: &Operation, terms: &mut Terms) -> Action {
         let mut source = |operand| self.source(operation, operand, terms);
         match &operation.kind {
-            &Kind::MultiplyAdd { ref start, align, ref product, combine, shift, finish, .. } => Action::MultiplyAdd {
-                start: start.as_ref().map(|start| (source(start), align)),
-                product: product.as_ref().map(|(a, b)| (source(a), source(b))),
-                combine,
-                finish,
-                shift,
-            },
+            &Kind::MultiplyAdd { ref start, align, ref product, square, combine, shift, finish, .. } => {
+                Action::MultiplyAdd {
+                    start: start.as_ref().map(|start| (source(start), align)),
+                    product: product.as_ref().map(|(a, b)| (source(a), source(b))),
+                    square,
+                    combine,
+                    finish,
+                    shift,
+                }
+            }
             Kind::Product { factor, shift, one } => {
                 Action::Product { factor: source(factor), shift: *shift, one: *one }
             }
@@ -123,21 +126,28 @@ impl<'a> Reference<'a> {
     /// One element; the free part of the point says which.
     fn element(&self, action: &Action, extents: &[usize], free: usize, point: &mut [usize], terms: &mut Terms) -> Term {
         match action {
-            Action::MultiplyAdd { start, product, combine, finish, shift } => {
+            Action::MultiplyAdd { start, product, square, combine, finish, shift } => {
+                let parts = |terms: &Terms, a: Term, b: Term, sign: i128| -> Vec<Part> {
+                    if *square {
+                        terms.square(a, b, sign).collect()
+                    } else {
+                        terms.product(a, b, sign).into_iter().collect()
+                    }
+                };
                 let start = start.as_ref().map(|(start, align)| terms.shifted(start.at(&self.memory, point), *align));
                 let sum = if combine.compares() {
                     let mut all: Vec<SumId> = Vec::new();
                     all.extend(start.map(|part| terms.sums.linear(part.as_slice())));
                     self.products(product.as_ref(), extents, free, point, |a, b| {
-                        let part = terms.product(a, b, 1);
-                        all.push(terms.sums.linear(part.as_slice()));
+                        let parts = parts(terms, a, b, 1);
+                        all.push(terms.sums.linear(&parts));
                     });
                     Open::Extreme(*combine, all)
                 } else {
                     let sign = if *combine == Combine::Subtract { -1 } else { 1 };
                     let mut all: Vec<_> = start.into_iter().flatten().collect();
                     self.products(product.as_ref(), extents, free, point, |a, b| {
-                        all.extend(terms.product(a, b, sign));
+                        all.extend(parts(terms, a, b, sign));
                     });
                     Open::Linear(all)
                 };
@@ -205,6 +215,7 @@ enum Action {
     MultiplyAdd {
         start: Option<(Source, u32)>,
         product: Option<(Source, Source)>,
+        square: bool,
         combine: Combine,
         finish: Finish,
         shift: u32,

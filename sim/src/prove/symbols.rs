@@ -86,6 +86,19 @@ impl Values for Symbols {
         terms.sums.compared(combine, sum).push(product);
     }
 
+    fn square(&mut self, combine: Combine, sum: &mut Open, a: Term, b: Term) {
+        let mut terms = self.0.borrow_mut();
+        if combine.compares() {
+            let square: Vec<_> = terms.square(a, b, 1).collect();
+            let square = terms.sums.linear(&square);
+            terms.sums.compared(combine, sum).push(square);
+        } else {
+            let sign = if combine == Combine::Subtract { -1 } else { 1 };
+            let square: Vec<_> = terms.square(a, b, sign).collect();
+            terms.linear(sum).extend(square);
+        }
+    }
+
     fn join(&mut self, combine: Combine, sum: &mut Open, other: &Open) {
         let mut terms = self.0.borrow_mut();
         if combine.compares() {

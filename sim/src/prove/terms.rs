@@ -214,6 +214,12 @@ impl Terms {
         }
     }
 
+    /// `coefficient * (a - b) * (a - b)`, multiplied out: sums are exact.
+    pub(super) fn square(&self, a: Term, b: Term, coefficient: i128) -> impl Iterator<Item = Part> + use<> {
+        let parts = [(a, a, 1), (a, b, -2), (b, b, 1)];
+        parts.map(|(a, b, times)| self.product(a, b, coefficient * times)).into_iter().flatten()
+    }
+
     /// `a * 2^align`; `None` if that is nothing.
     pub(super) fn shifted(&self, word: Term, align: u32) -> Option<Part> {
         match self.value(word) {

@@ -17,7 +17,7 @@ use compiler::tensor::Role;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Programs that use every kind of term: products of weights, tables, quotients, comparisons, extremes, chains of products.
+/// Programs that use every kind of term: products of weights, tables, quotients, comparisons, extremes, squares, chains of products.
 const PROGRAMS: &[(Language, &str, u32)] = &[
     (
         Language::Tabla,
@@ -35,6 +35,12 @@ const PROGRAMS: &[(Language, &str, u32)] = &[
         Language::TensorComprehensions,
         "def f(float(N) X, float(N) W) -> (m, Q, S) {\n  m max=! X(i) * W(i)\n  Q(i) = X(i) / (m + 3.0)\n  \
          S(i) = exp(Q(i) - m) * W(i)\n}",
+        1,
+    ),
+    (
+        Language::TensorComprehensions,
+        "def f(float(N) X, float(N) W) -> (S, m) {\n  S +=! (X(i) - W(i)) * (X(i) - W(i))\n  \
+         m max=! (X(i) - 0.25) * (X(i) - 0.25)\n}",
         1,
     ),
     (
@@ -75,6 +81,7 @@ fn climbs() -> Vec<Climb> {
                 data_depth: (batch > 1).then_some(32),
                 divider: Some(true),
                 extremes: Some(true),
+                squares: Some(true),
                 ..MachineSpec::default()
             };
             let batch = Batch { size: batch, reduction: Reduction::Mean };

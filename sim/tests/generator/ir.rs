@@ -86,7 +86,7 @@ impl Builder<'_> {
         }
         let operators =
             [Binary::Mul, Binary::Add, Binary::Sub, Binary::Mul, Binary::Lt, Binary::Ge, Binary::Min, Binary::Max];
-        match self.tape.below(operators.len() + 2) {
+        match self.tape.below(operators.len() + 3) {
             n if n < operators.len() => {
                 let (a, b) = (self.value(body, iterators, depth - 1), self.value(body, iterators, depth - 1));
                 body.push(Node::Binary(operators[n], a, b))
@@ -95,6 +95,11 @@ impl Builder<'_> {
                 let a = self.value(body, iterators, depth - 1);
                 let function = [Function::Sigmoid, Function::Tanh, Function::Gaussian][self.tape.below(3)];
                 body.push(Node::Call(function, vec![a]))
+            }
+            n if n == operators.len() + 1 => {
+                let (a, b) = (self.read(body, iterators), self.value(body, iterators, 0));
+                let difference = body.push(Node::Binary(Binary::Sub, a, b));
+                body.push(Node::Binary(Binary::Mul, difference, difference))
             }
             _ => self.read(body, iterators),
         }

@@ -41,6 +41,7 @@ pub(crate) fn hardware(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
         table_entries: Some(2048),
         gradient_depth: Some(0),
         extremes: Some(true),
+        squares: Some(true),
         scalar: Some(true),
         ..grid(pus, pes_per_pu, word)
     }

@@ -97,9 +97,9 @@ fn grid(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
     }
 }
 
-/// A grid that also takes the largest or smallest.
+/// A grid that also takes the largest or smallest, and squares differences.
 fn comparing(spec: &MachineSpec) -> MachineSpec {
-    MachineSpec { extremes: Some(true), ..spec.clone() }
+    MachineSpec { extremes: Some(true), squares: Some(true), ..spec.clone() }
 }
 
 /// A grid with a scalar unit.
@@ -120,6 +120,12 @@ fn one_row_of_wide_words() {
 #[test]
 fn two_rows() {
     check(grid(2, 4, 16), 0..100);
+}
+
+/// The square of a difference has two bits more than the accumulator; the scalar unit squares, too.
+#[test]
+fn squares_wider_than_sums() {
+    check(MachineSpec { accumulator: Some(16), squares: Some(true), ..with_unit(&grid(2, 2, 8)) }, 0..60);
 }
 
 #[test]

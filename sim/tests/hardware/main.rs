@@ -10,6 +10,7 @@ mod logistic;
 #[path = "../made_up/mod.rs"]
 mod made_up;
 mod modelled;
+mod squares;
 mod store;
 mod tiles;
 mod verilator;

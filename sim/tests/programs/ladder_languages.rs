@@ -130,6 +130,7 @@ fn windows_change_no_word() {
         program_depth: Some(1024),
         divider: Some(true),
         extremes: Some(true),
+        squares: Some(true),
         ..MachineSpec::default()
     };
     let (mut climbs, mut axes, mut programs) = (0, BTreeSet::new(), BTreeSet::new());

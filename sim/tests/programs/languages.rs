@@ -27,6 +27,7 @@ pub fn machines() -> Vec<MachineSpec> {
         table_entries: Some(2048),
         divider: Some(true),
         extremes: Some(true),
+        squares: Some(true),
         scalar: Some(true),
         ..MachineSpec::default()
     };

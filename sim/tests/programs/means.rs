@@ -1,5 +1,7 @@
 //! Each means makes some program faster, and no word depends on it.
 
+mod squares;
+
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options};
 use compiler::language::{self, Language};
@@ -75,6 +77,10 @@ fn each_makes_a_program_faster() {
         let (with, without) = match means {
             Means::Digits => of(digits, means),
             Means::Quotients => of(quotients, means),
+            Means::Squares => of(
+                "def f(float(64,16) X, float(16,16) C) -> (S) { S(i,j) +=! (X(i,k) - C(j,k)) * (X(i,k) - C(j,k)) }",
+                means,
+            ),
             Means::Carries => of(layers, means),
             Means::Windows => {
                 of("def f(float(66) X, float(3) H) -> (Y) { Y(n) +=! X(n+k) * H(k) where n in 0:64 }", means)

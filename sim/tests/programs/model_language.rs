@@ -254,6 +254,7 @@ fn rows_of_one_to_sixteen_pes_compute_the_same_words() {
                 word: Some(24),
                 divider: Some(true),
                 extremes: Some(true),
+                squares: Some(true),
                 ..MachineSpec::default()
             };
             let Ok(climb) = Climb::new(&program, &options, &Values::new(), std::slice::from_ref(&step), &spec) else {

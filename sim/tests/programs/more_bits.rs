@@ -26,6 +26,7 @@ fn machine(word: u32) -> MachineSpec {
         program_depth: Some(1024),
         divider: Some(true),
         extremes: Some(true),
+        squares: Some(true),
         ..MachineSpec::default()
     }
 }

@@ -39,21 +39,25 @@ fn grid(pus: u32, pes_per_pu: u32) -> MachineSpec {
         pes_per_pu: Some(pes_per_pu),
         divider: Some(true),
         extremes: Some(true),
+        squares: Some(true),
         ..MachineSpec::default()
     }
 }
 
-/// Images with all that images have: trees, functions, quotients, extremes, a batch in tiles, the scalar unit.
+/// Images with all that images have: trees, functions, quotients, extremes, squares, a batch in tiles, the scalar unit.
 fn subjects() -> Vec<(&'static str, Climb)> {
     let published = |file: &str| std::fs::read_to_string(folder().join(file)).unwrap();
     let tabla = |file: &str, spec, batch| climb(Language::Tabla, &published(file), spec, batch);
     let extremes = "def f(float(N) X, float(N) W) -> (m, Q, S) {\n  m max=! X(i) * W(i)\n  Q(i) = X(i) / (m + 3.0)\n  \
                     S(i) = exp(Q(i) - m) * W(i)\n}";
+    let squares = "def f(float(N) X, float(N) W) -> (S, m) {\n  S +=! (X(i) - W(i)) * (X(i) - W(i))\n  \
+                   m max=! (X(i) - 0.25) * (X(i) - 0.25)\n}";
     vec![
         ("logistic", tabla("logistic.t", &grid(2, 4), 1)),
         ("backpropagation", tabla("backpropagation.t", &grid(2, 4), 1)),
         ("recommender", tabla("recommender.t", &grid(1, 3), 1)),
         ("extremes", climb(Language::TensorComprehensions, extremes, &grid(2, 2), 1)),
+        ("squares", climb(Language::TensorComprehensions, squares, &grid(2, 2), 1)),
         ("tiles", tabla("linear.t", &MachineSpec { data_depth: Some(16), ..grid(2, 4) }, 12)),
     ]
 }

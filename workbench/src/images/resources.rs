@@ -63,6 +63,9 @@ const TILES: Block = Block { lut: Linear::new(0.0, 0.0, 200.0), ff: Linear::new(
 const EXCHANGE: Block = Block { lut: Linear::new(0.0, 1.0, 6.0), ff: Linear::new(-1.0, 1.0, 2.0) };
 const EXCHANGES: Block = Block { lut: Linear::new(0.0, 0.0, 110.0), ff: Linear::new(0.0, 0.0, 70.0) };
 
+/// The subtracter before the multiplier of a PE, and what selects its result.
+const SQUARES: Block = Block { lut: Linear::new(4.0, 0.0, 0.0), ff: Linear::new(0.0, 0.0, 1.0) };
+
 /// What a scalar unit has beside a PE and its program: stream, registers of its beats, gates.
 const SCALAR: Block = Block { lut: Linear::new(1.0, 0.0, 630.0), ff: Linear::new(4.0, 0.0, 980.0) };
 
@@ -76,7 +79,7 @@ fn usual(family: Option<Family>) -> Family {
 
 /// What an accumulator takes outside the block that multiplies, unless that block holds it.
 fn accumulate(machine: &Machine, family: Family) -> f64 {
-    let holds = |block: &MultiplyAdd| machine.word() <= block.factor && machine.accumulator() <= block.sum;
+    let holds = |block: &MultiplyAdd| machine.factor_bits() <= block.factor && machine.accumulator() <= block.sum;
     if family.leaves().multiply_add.is_some_and(holds) { 0.0 } else { family.estimate.accumulator.of(machine) }
 }
 
@@ -220,6 +223,7 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
         } else {
             0.0
         };
+        let pe = if machine.squares() { pe + cells(&SQUARES) } else { pe };
         let unit = if machine.scalar() { pe + cells(&SCALAR) } else { 0.0 };
         let sum = pes as f64 * (pe + cells(&costs.pu_per_pe))
             + unit
@@ -242,7 +246,8 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
     // A node of a tree per PE but one of each row, and per row but one.
     let tree = (pes - 1) * accumulator;
     Estimate {
-        dsp: (pes + units) * multipliers(costs, word, word) + control.functions * multipliers(costs, word + 2, word),
+        dsp: (pes + units) * multipliers(costs, machine.factor_bits(), machine.factor_bits())
+            + control.functions * multipliers(costs, word + 2, word),
         bram: pes * pads.0 + unit_pads.0 + control.functions * table.0 + programs.0 + queue,
         lut: lut + tree + pes * pads.1 + unit_pads.1 + control.functions * table.1 + programs.1,
         ff: ff + tree,

@@ -117,7 +117,7 @@ impl Expr {
     }
 
     /// Rebuild from the leaves up.
-    pub(super) fn map(self, f: &mut impl FnMut(Expr) -> Expr) -> Expr {
+    pub(crate) fn map(self, f: &mut impl FnMut(Expr) -> Expr) -> Expr {
         let rebuilt = match self {
             Expr::Constant(_) | Expr::Iterator(_) | Expr::Read(..) => self,
             Expr::Gather(tensor, list) => Expr::Gather(tensor, list.into_iter().map(|e| e.map(f)).collect()),
@@ -181,7 +181,7 @@ fn affine_expr(form: &Affine) -> Expr {
 }
 
 /// Put an affine form in the place of each iterator of an affine form.
-pub(super) fn substitute(form: &Affine, with: &[Affine]) -> Affine {
+pub(crate) fn substitute(form: &Affine, with: &[Affine]) -> Affine {
     let mut result = Affine::constant(form.offset);
     for &(iterator, coefficient) in &form.terms {
         result = result.plus(coefficient, &with[iterator.0]);
@@ -190,7 +190,7 @@ pub(super) fn substitute(form: &Affine, with: &[Affine]) -> Affine {
 }
 
 /// Tensors a nest reads, once per place (body and start).
-pub(super) fn reads(nest: &Nest) -> Vec<TensorId> {
+pub(crate) fn reads(nest: &Nest) -> Vec<TensorId> {
     let mut found: Vec<TensorId> = nest
         .body
         .nodes

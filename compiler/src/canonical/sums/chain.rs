@@ -64,8 +64,14 @@ impl Chain {
         if !simple(nest) || !(2..=SMALL).contains(&points) || nest.free != nest.iterators.len() {
             return None;
         }
-        let Some(Primitive::MultiplyAdd { start: Some(Atom::Read(before, at)), product, scale, combine, negative }) =
-            Primitive::of(nest)
+        let Some(Primitive::MultiplyAdd {
+            start: Some(Atom::Read(before, at)),
+            product,
+            square: false,
+            scale,
+            combine,
+            negative,
+        }) = Primitive::of(nest)
         else {
             return None;
         };
@@ -89,6 +95,7 @@ impl Chain {
         let Some(Primitive::MultiplyAdd {
             start: Some(start),
             product: Some((Atom::Read(other, other_at), Atom::Constant(rate))),
+            square: false,
             scale: 0,
             combine: difference_combine,
             negative: false,
@@ -125,6 +132,7 @@ impl Chain {
         let Some(Primitive::MultiplyAdd {
             start: None,
             product: Some((early @ Atom::Read(..), Atom::Constant(same))),
+            square: false,
             scale: 0,
             combine: early_combine,
             negative: false,

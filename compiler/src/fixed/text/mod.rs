@@ -15,6 +15,7 @@
 //! w[i] = round(w[i] << 16 - a * x[i] * 2^-3) >> 16  for i in 0..3
 //! c = negative(h << 2 - y * 1:q0)
 //! s = round(+ h * h) >> 7 within ranges
+//! e = round(+ (x[i] - y[i])^2) >> 16  over i in 0..3
 //! m = round(0:q14 max x[i] * 1:q0)  over i in 0..3
 //! p = product(x[i]) >> 14 from 16384  over i in 0..3
 //! q = quotient(a << 12 / h)
@@ -23,7 +24,7 @@
 //! ```
 //!
 //! `q13` is the number of bits after the binary point. A multiply-add is `finish(start << align COMBINE a * b * 2^scale) >> shift` with the
-//! combinations `+`, `-`, `max`, `min`; what is absent is not written: no start, an alignment, scale or shift of 0, no product. `19661:q16`
+//! combinations `+`, `-`, `max`, `min`, and may have a squared difference in the place of the product; what is absent is not written: no start, an alignment, scale or shift of 0, no product. `19661:q16`
 //! is a constant word. `within ranges` is [`SumBound::Ranges`](crate::fixed::SumBound). A table is that which [`FunctionTable::build`](arch::function::FunctionTable::build) makes of its line; any other has its entries behind it.
 //! Elements, loops and origins are written as in tensor IR.
 
@@ -98,6 +99,8 @@ a = negative(-3:q2 << 2 - h * -1:q-4)
 a = round(0:q14 max x[i] * 1:q0)  over i in 0..3
 a = round(min p[i#0] * x[i#1]) >> 1  for i#0 in 0..2  over i#1 in 0..3
 a = round() within ranges
+h = round(h << 3 - (x[i] - -3:q14)^2 * 2^-4) >> 21  over i in 0..3
+a = negative(+ (w[2] - w[0])^2)
 a = round(h)
 a = product(x[i]) >> 14 from 16384  over i in 0..3
 a = quotient(h << 12 / a)

@@ -218,13 +218,21 @@ impl Reader {
         let begins = |cursor: &Cursor| cursor.sees_real() || cursor.sees_name() || cursor.sees_id();
         let start = if begins(&self.cursor) { Some(self.operand(iterators)?) } else { None };
         let align = self.shift("<<")?;
-        let (mut combine, mut product, mut scale) = (Combine::Add, None, 0);
+        let (mut combine, mut product, mut square, mut scale) = (Combine::Add, None, false, 0);
         if let Some(&(sign, known)) = COMBINES.iter().find(|(sign, _)| self.cursor.sees(sign)) {
             self.cursor.expect(sign)?;
             combine = known;
+            square = self.cursor.take("(");
             let a = self.operand(iterators)?;
-            self.cursor.expect("*")?;
+            self.cursor.expect(if square { "-" } else { "*" })?;
             product = Some((a, self.operand(iterators)?));
+            if square {
+                self.cursor.expect(")")?;
+                self.cursor.expect("^")?;
+                if !self.cursor.take_number("2") {
+                    return Err(self.cursor.expected("a square, `^2`"));
+                }
+            }
             if self.cursor.take("*") {
                 self.power_of_two()?;
                 scale = self.cursor.bounded(FAR)?;
@@ -238,7 +246,7 @@ impl Reader {
         } else {
             SumBound::Formats
         };
-        Ok(Kind::MultiplyAdd { start, align, product, scale, combine, shift, finish, bound })
+        Ok(Kind::MultiplyAdd { start, align, product, square, scale, combine, shift, finish, bound })
     }
 
     /// A shift, 0 if there is none.

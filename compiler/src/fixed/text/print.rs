@@ -84,16 +84,17 @@ impl Line<'_> {
         format!("{} = {value}{}", self.loops.element(*out, out_index), self.loops.clauses(*free))
     }
 
-    /// `start << align + a * b * 2^scale`
+    /// `start << align + a * b * 2^scale`, `start << align + (a - b)^2 * 2^scale`
     fn sum(&self) -> String {
-        let Kind::MultiplyAdd { start, align, product, scale, combine, .. } = &self.operation.kind else {
+        let Kind::MultiplyAdd { start, align, product, square, scale, combine, .. } = &self.operation.kind else {
             return String::new();
         };
         let start = start.as_ref().map(|start| self.operand(start) + &shifted("<<", *align));
         let product = product.as_ref().map(|(a, b)| {
             let scale = if *scale == 0 { String::new() } else { format!(" * 2^{scale}") };
             let (sign, _) = COMBINES.iter().find(|(_, known)| known == combine).expect("every combination has a sign");
-            format!("{sign} {} * {}{scale}", self.operand(a), self.operand(b))
+            let (a, b) = (self.operand(a), self.operand(b));
+            if *square { format!("{sign} ({a} - {b})^2{scale}") } else { format!("{sign} {a} * {b}{scale}") }
         });
         write::list([start, product].into_iter().flatten(), " ", |part| part)
     }

@@ -181,13 +181,21 @@ impl Reader {
         }
         let combine = combines.into_iter().find(|(word, _)| self.cursor.take(word));
         job.combine = combine.ok_or_else(|| self.cursor.expected("`+`, `-`, `max` or `min`"))?.1;
-        if self.cursor.sees_id() {
+        job.square = self.cursor.take("(");
+        if job.square || self.cursor.sees_id() {
             job.a = Some(self.access(loops)?);
-            self.cursor.expect("*")?;
+            self.cursor.expect(if job.square { "-" } else { "*" })?;
         } else {
             job.a = None;
         }
         job.b = self.source(loops)?;
+        if job.square {
+            self.cursor.expect(")")?;
+            self.cursor.expect("^")?;
+            if !self.cursor.take_number("2") {
+                return Err(self.cursor.expected("a square, `^2`"));
+            }
+        }
         self.cursor.expect(">>")?;
         job.shift = self.cursor.integer()?;
         job.finish = if self.cursor.take("negative") { Finish::Negative } else { Finish::Round };

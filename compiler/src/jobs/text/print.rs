@@ -92,6 +92,7 @@ fn value(job: &Job) -> String {
     };
     let product = match &job.a {
         None => source(&job.b),
+        Some(a) if job.square => format!("({} - {})^2", access(a), source(&job.b)),
         Some(a) => format!("{} * {}", access(a), source(&job.b)),
     };
     let finish = if job.finish == Finish::Negative { " negative" } else { "" };

@@ -124,6 +124,7 @@ fn copying(from: TensorId, to: TensorId, elements: Elements, origin: Origin) -> 
             align: 0,
             product: Some((Operand::Read { tensor: from, index }, Operand::Constant { word: 1, fraction: 0 })),
             scale: 0,
+            square: false,
             combine: Combine::Add,
             shift: 0,
             finish: Finish::Round,
@@ -140,7 +141,12 @@ fn is_copy(operation: &Operation) -> bool {
         && operation.out_index.iter().all(|form| form.as_iterator().is_some())
         && match &operation.kind {
             Kind::MultiplyAdd {
-                start: None, product: Some((Operand::Read { .. }, factor)), shift: 0, combine, ..
+                start: None,
+                product: Some((Operand::Read { .. }, factor)),
+                square: false,
+                shift: 0,
+                combine,
+                ..
             } => *combine == Combine::Add && one(factor),
             _ => false,
         }

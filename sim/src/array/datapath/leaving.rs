@@ -50,6 +50,7 @@ impl<V: Values> Lanes<V> {
                     Factor::Pad(pad) => word(pad),
                 };
                 match i.combine {
+                    combine if i.square => values.square(combine, &mut sum, word(i.a), b),
                     Combine::Add => values.add(&mut sum, word(i.a), b),
                     Combine::Subtract => values.subtract(&mut sum, word(i.a), b),
                     extreme => values.compare(extreme, &mut sum, word(i.a), b),

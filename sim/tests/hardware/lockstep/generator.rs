@@ -157,6 +157,7 @@ impl Generator<'_> {
             reads,
             a: pad(random),
             b: if random.chance(25) { Factor::Immediate } else { Factor::Pad(pad(random)) },
+            square: self.machine.squares() && random.chance(30),
             c: match random.below(4) {
                 0 => Start::Zero,
                 1 => Start::Immediate,
@@ -322,6 +323,7 @@ impl Generator<'_> {
             reads: [address; 4],
             a: pad,
             b: Factor::Immediate,
+            square: false,
             c: Start::Zero,
             combine: Combine::Add,
             align: 0,
