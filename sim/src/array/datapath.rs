@@ -28,8 +28,10 @@ use std::ops::Range;
 
 /// The arithmetic half of the grid.
 pub(super) trait Datapath: std::fmt::Debug {
-    /// The words at the output port, lane by lane; none if there is no beat.
+    /// The words at the output port, side by side; none if there is no transfer.
     fn output(&self) -> Vec<i64>;
+    /// Whether the transfer at the output port is the last one of its beat.
+    fn ends_beat(&self) -> bool;
     /// One cycle.
     fn cycle(&mut self, beats: &Beats, input: Option<&[i64]>, popped: bool);
     fn write_table(&mut self, entry: u32, chunk: u32, data: u32);
@@ -76,11 +78,21 @@ struct TreeSums<S> {
     row_cycle: u64,
     rows: Vec<S>,
     combine: Combine,
-    emit: bool,
+    emit: Option<Emission<S>>,
     /// They are sums of a batch, which leave in parts.
     leaves: bool,
     /// The alu instruction.
     of: usize,
+}
+
+/// What an emitting beat gives to the output FIFO.
+#[derive(Debug)]
+struct Emission<S> {
+    /// The cycle in which it comes there.
+    cycle: u64,
+    /// One sum per lane, where each PE has one; else the lanes are made of the rows.
+    lanes: Vec<S>,
+    transfers: u32,
 }
 
 /// A word that a root has made, and whether it is saturated.
@@ -112,8 +124,9 @@ struct Lanes<V: Values> {
     trees: VecDeque<TreeSums<V::Sum>>,
     row_bus: VecDeque<(u64, Vec<Rooted<V::Word>>)>,
     global_bus: VecDeque<(u64, Rooted<V::Word>)>,
-    /// Beats of the output, all words of one after the other.
+    /// Beats of the output, all words of one after the other, and how many transfers of each are left.
     fifo: VecDeque<V::Word>,
+    transfers: VecDeque<u32>,
     tables: Vec<(i64, i64)>,
     table_bits: Vec<u128>,
     saturated: bool,
@@ -131,6 +144,7 @@ fn alone(machine: &Machine) -> Machine {
         pes_per_pu: Some(1),
         stream_words: Some(1),
         output_words: None,
+        emit_words: None,
         model_depth: None,
         table_entries: Some(0),
         divider: None,
@@ -201,6 +215,7 @@ impl<V: Values> Lanes<V> {
             row_bus: VecDeque::new(),
             global_bus: VecDeque::new(),
             fifo: VecDeque::new(),
+            transfers: VecDeque::new(),
             tables: vec![(0, 0); machine.table_entries() as usize],
             table_bits: vec![0; machine.table_entries() as usize],
             saturated: false,
@@ -481,9 +496,17 @@ impl<V: Values> Datapath for Lanes<V> {
         words.map(|&word| self.values.shown(word)).collect()
     }
 
+    fn ends_beat(&self) -> bool {
+        self.transfers.front() == Some(&1)
+    }
+
     fn cycle(&mut self, beats: &Beats, input: Option<&[i64]>, popped: bool) {
         if popped {
             self.fifo.drain(..self.machine.output_words() as usize);
+            match self.transfers.front_mut() {
+                Some(left) if *left > 1 => *left -= 1,
+                _ => drop(self.transfers.pop_front()),
+            }
         }
         self.see_nothing();
         if let Some(unit) = &mut self.unit {
@@ -570,6 +593,7 @@ impl<V: Values> Datapath for Lanes<V> {
         self.row_bus.clear();
         self.global_bus.clear();
         self.fifo.clear();
+        self.transfers.clear();
         self.saturated = false;
         if let Some(unit) = &mut self.unit {
             unit.reset();

@@ -1,6 +1,6 @@
 //! What leaves the PEs with the last beat of a sum: words on their way into a pad, partial results on their way through the trees.
 
-use super::{Landing, Lanes, TreeSums, at, joined};
+use super::{Emission, Landing, Lanes, TreeSums, at, joined};
 use crate::array::stream::Beat;
 use crate::array::values::Values;
 use arch::isa::{AluInstruction, Combine, Factor, Pad, Start, Tiles};
@@ -32,6 +32,7 @@ impl<V: Values> Lanes<V> {
         };
         let nothing = values.nothing(i.combine);
         let mut rows = vec![nothing.clone(); pus as usize];
+        let mut lanes = if self.machine.lane_for_each() { vec![nothing.clone(); self.pes] } else { Vec::new() };
         for number in some_rows {
             let row = &mut rows[number as usize];
             for column in some_columns.clone().filter(|&column| admits(number, column)) {
@@ -55,15 +56,20 @@ impl<V: Values> Lanes<V> {
                     extreme => values.compare(extreme, &mut sum, word(i.a), b),
                 }
                 values.join(i.combine, row, &sum);
+                if let Some(lane) = lanes.get_mut(column * pus as usize + number) {
+                    *lane = sum;
+                }
             }
         }
-        self.send(beat, rows);
+        self.send(beat, rows, lanes);
     }
 
     /// Into the trees.
-    fn send(&mut self, beat: &Beat<AluInstruction>, rows: Vec<V::Sum>) {
+    fn send(&mut self, beat: &Beat<AluInstruction>, rows: Vec<V::Sum>, lanes: Vec<V::Sum>) {
         let row_cycle = self.now + timing::alu_to_root(&self.machine, Unit::Row);
         let AluInstruction { combine, emit, .. } = beat.instruction;
+        let cycle = self.now + timing::alu_to_output(&self.machine);
+        let emit = emit.then(|| Emission { cycle, lanes, transfers: beat.instruction.transfers(&self.machine) });
         let leaves = self.leaves(&beat.instruction);
         self.trees.push_back(TreeSums { row_cycle, rows, combine, emit, leaves, of: beat.number });
     }
@@ -73,8 +79,12 @@ impl<V: Values> Lanes<V> {
         let i = &beat.instruction;
         if i.tree {
             let (values, columns) = (&mut self.values, self.machine.pes_per_pu() as usize);
-            let rows = self.accumulators.chunks(columns).map(|sums| joined(values, i.combine, sums)).collect();
-            self.send(beat, rows);
+            let rows: Vec<V::Sum> =
+                self.accumulators.chunks(columns).map(|sums| joined(values, i.combine, sums)).collect();
+            // Column by column: what lies on rows alone takes the first lanes.
+            let by_column = (0..columns).flat_map(|column| self.accumulators.iter().skip(column).step_by(columns));
+            let lanes = if i.emit && self.machine.lane_for_each() { by_column.cloned().collect() } else { Vec::new() };
+            self.send(beat, rows, lanes);
         }
         let Some(pad) = i.write.filter(|_| last_tile || i.tiles == Tiles::Every) else { return };
         let (mut words, mut taken) = self.spare.pop().unwrap_or_default();
