@@ -124,7 +124,6 @@ impl Machine {
         ceil_log2(u64::from(self.pus / self.lane_rows()))
     }
 
-
     /// Levels of the global tree: `ceil(log2(pus))`; the first ones are those of the output lanes.
     pub fn global_levels(&self) -> u32 {
         ceil_log2(u64::from(self.pus))

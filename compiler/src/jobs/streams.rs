@@ -239,13 +239,7 @@ fn last(axis: Axis, lane: u32, machine: &Machine, sent: Sent, extent: u32) -> Fe
 }
 
 /// The same where it leaves in one of several transfers: what others carry lies outside, too.
-fn last_sent(
-    lane: FeedDimension,
-    d: usize,
-    storage: &Storage,
-    machine: &Machine,
-    loops: &[Loop],
-) -> FeedDimension {
+fn last_sent(lane: FeedDimension, d: usize, storage: &Storage, machine: &Machine, loops: &[Loop]) -> FeedDimension {
     let mut own = lane;
     let far = i64::from(storage.shape[d]);
     let base = LEVELS - loops.len();

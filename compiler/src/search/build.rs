@@ -47,7 +47,14 @@ impl Built {
     pub(crate) fn alternative(&self) -> Alternative {
         let placement = self.scheduled.storages().iter().map(|s| (s.name.clone(), s.axes.clone())).collect();
         let scalar = self.scheduled.jobs().iter().filter(|job| job.on == Datapath::Scalar).count();
-        Alternative { placement, step: self.scheduled.length, load: self.load, emit: self.emit, leave: self.leave, scalar }
+        Alternative {
+            placement,
+            step: self.scheduled.length,
+            load: self.load,
+            emit: self.emit,
+            leave: self.leave,
+            scalar,
+        }
     }
 
     /// Cycles of some tiles before the last one, and of it.

@@ -23,6 +23,7 @@ use arch::machine::{Machine, MachineSpec};
 use arch::number::wrap;
 use arch::timing::{self, Unit};
 use exchange::hide;
+use leaving::{Emission, Queue, joined};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -85,16 +86,6 @@ struct TreeSums<S> {
     of: usize,
 }
 
-/// What an emitting beat gives to the output FIFO.
-#[derive(Debug)]
-struct Emission<S> {
-    /// The cycle in which it comes there.
-    cycle: u64,
-    /// One sum per lane, where each PE has one; else the lanes are made of the rows.
-    lanes: Vec<S>,
-    transfers: u32,
-}
-
 /// A word that a root has made, and whether it is saturated.
 type Rooted<W> = (W, bool);
 
@@ -124,9 +115,7 @@ struct Lanes<V: Values> {
     trees: VecDeque<TreeSums<V::Sum>>,
     row_bus: VecDeque<(u64, Vec<Rooted<V::Word>>)>,
     global_bus: VecDeque<(u64, Rooted<V::Word>)>,
-    /// Beats of the output, all words of one after the other, and how many transfers of each are left.
-    fifo: VecDeque<V::Word>,
-    transfers: VecDeque<u32>,
+    fifo: Queue<V::Word>,
     tables: Vec<(i64, i64)>,
     table_bits: Vec<u128>,
     saturated: bool,
@@ -181,16 +170,6 @@ fn each<V: Values>(
     }
 }
 
-/// What a tree makes of its inputs.
-fn joined<V: Values>(values: &mut V, combine: Combine, sums: &[V::Sum]) -> V::Sum {
-    let (first, rest) = sums.split_first().expect("there is at least one row and one column");
-    let mut all = first.clone();
-    for sum in rest {
-        values.join(combine, &mut all, sum);
-    }
-    all
-}
-
 impl<V: Values> Lanes<V> {
     fn new(machine: &Machine, mut values: V) -> Lanes<V> {
         let pes = machine.pes() as usize;
@@ -214,8 +193,7 @@ impl<V: Values> Lanes<V> {
             trees: VecDeque::new(),
             row_bus: VecDeque::new(),
             global_bus: VecDeque::new(),
-            fifo: VecDeque::new(),
-            transfers: VecDeque::new(),
+            fifo: Queue::of(machine),
             tables: vec![(0, 0); machine.table_entries() as usize],
             table_bits: vec![0; machine.table_entries() as usize],
             saturated: false,
@@ -492,21 +470,16 @@ impl<V: Values> Lanes<V> {
 
 impl<V: Values> Datapath for Lanes<V> {
     fn output(&self) -> Vec<i64> {
-        let words = self.fifo.iter().take(self.machine.output_words() as usize);
-        words.map(|&word| self.values.shown(word)).collect()
+        self.fifo.transfer().map(|&word| self.values.shown(word)).collect()
     }
 
     fn ends_beat(&self) -> bool {
-        self.transfers.front() == Some(&1)
+        self.fifo.ends_beat()
     }
 
     fn cycle(&mut self, beats: &Beats, input: Option<&[i64]>, popped: bool) {
         if popped {
-            self.fifo.drain(..self.machine.output_words() as usize);
-            match self.transfers.front_mut() {
-                Some(left) if *left > 1 => *left -= 1,
-                _ => drop(self.transfers.pop_front()),
-            }
+            self.fifo.pop();
         }
         self.see_nothing();
         if let Some(unit) = &mut self.unit {
@@ -593,7 +566,6 @@ impl<V: Values> Datapath for Lanes<V> {
         self.row_bus.clear();
         self.global_bus.clear();
         self.fifo.clear();
-        self.transfers.clear();
         self.saturated = false;
         if let Some(unit) = &mut self.unit {
             unit.reset();

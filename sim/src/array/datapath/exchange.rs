@@ -19,10 +19,11 @@ impl<V: Values> Lanes<V> {
     /// The beat of the output that comes out of the trees in this cycle, if one does.
     pub(super) fn send_beat(&mut self) {
         let comes = |sums: &&TreeSums<V::Sum>| sums.emit.as_ref().is_some_and(|emission| emission.cycle == self.now);
-        if let Some((sums, emission)) = self.trees.iter().find(comes).and_then(|sums| Some((sums, sums.emit.as_ref()?))) {
+        if let Some((sums, emission)) = self.trees.iter().find(comes).and_then(|sums| Some((sums, sums.emit.as_ref()?)))
+        {
             let lanes = self.machine.lane_rows() as usize;
             let sent = emission.transfers * self.machine.output_words();
-            self.transfers.push_back(emission.transfers);
+            self.fifo.begin(emission.transfers);
             for lane in 0..sent as usize {
                 let sum = match emission.lanes.get(lane) {
                     Some(sum) => sum.clone(),
@@ -33,7 +34,7 @@ impl<V: Values> Lanes<V> {
                 };
                 let lsb = self.part * self.machine.word();
                 let word = if sums.leaves { self.values.part(&sum, lsb) } else { self.values.low(&sum) };
-                self.fifo.push_back(word);
+                self.fifo.push(word);
             }
             if sums.leaves {
                 self.part = (self.part + 1) % self.machine.parts_of_sum();

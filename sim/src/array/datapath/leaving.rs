@@ -1,10 +1,88 @@
 //! What leaves the PEs with the last beat of a sum: words on their way into a pad, partial results on their way through the trees.
 
-use super::{Emission, Landing, Lanes, TreeSums, at, joined};
+use super::{Landing, Lanes, TreeSums, at};
 use crate::array::stream::Beat;
 use crate::array::values::Values;
 use arch::isa::{AluInstruction, Combine, Factor, Pad, Start, Tiles};
+use arch::machine::Machine;
 use arch::timing::{self, Unit};
+use std::collections::VecDeque;
+
+/// What a tree makes of its inputs.
+pub(super) fn joined<V: Values>(values: &mut V, combine: Combine, sums: &[V::Sum]) -> V::Sum {
+    let (first, rest) = sums.split_first().expect("there is at least one row and one column");
+    let mut all = first.clone();
+    for sum in rest {
+        values.join(combine, &mut all, sum);
+    }
+    all
+}
+
+/// What an emitting beat gives to the output FIFO.
+#[derive(Debug)]
+pub(super) struct Emission<S> {
+    /// The cycle in which it comes there.
+    pub(super) cycle: u64,
+    /// One sum per lane, where each PE has one; else the lanes are made of the rows.
+    pub(super) lanes: Vec<S>,
+    pub(super) transfers: u32,
+}
+
+/// The output FIFO.
+#[derive(Debug)]
+pub(super) struct Queue<W> {
+    /// All words of a beat that leave, one beat after the other.
+    words: VecDeque<W>,
+    /// Transfers of each beat that are left.
+    transfers: VecDeque<u32>,
+    words_of_transfer: usize,
+}
+
+impl<W> Queue<W> {
+    pub(super) fn of(machine: &Machine) -> Queue<W> {
+        let words_of_transfer = machine.output_words() as usize;
+        Queue { words: VecDeque::new(), transfers: VecDeque::new(), words_of_transfer }
+    }
+
+    /// The words at the output; none if there is no beat.
+    pub(super) fn transfer(&self) -> impl Iterator<Item = &W> {
+        self.words.iter().take(self.words_of_transfer)
+    }
+
+    /// Whether they are the last ones of their beat.
+    pub(super) fn ends_beat(&self) -> bool {
+        self.transfers.front() == Some(&1)
+    }
+
+    /// They leave.
+    pub(super) fn pop(&mut self) {
+        self.words.drain(..self.words_of_transfer);
+        match self.transfers.front_mut() {
+            Some(left) if *left > 1 => *left -= 1,
+            _ => drop(self.transfers.pop_front()),
+        }
+    }
+
+    /// A beat of so many transfers comes; its words follow.
+    pub(super) fn begin(&mut self, transfers: u32) {
+        self.transfers.push_back(transfers);
+    }
+
+    /// The next word of that beat.
+    pub(super) fn push(&mut self, word: W) {
+        self.words.push_back(word);
+    }
+
+    /// Beats that are there, also in part.
+    pub(super) fn beats(&self) -> usize {
+        self.transfers.len()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.words.clear();
+        self.transfers.clear();
+    }
+}
 
 impl<V: Values> Lanes<V> {
     /// A beat whose sums begin and end with it and only leave. One PE of a row sends: no other makes a sum, since nobody would see it.
