@@ -239,8 +239,8 @@ impl Grid {
             out_valid = queue.out_valid;
         );
         let rows = self.pus.len();
-        if !self.pus[0].sent.is_empty() {
-            wires!(self, wiring; queue.word = pus[0].sent[0];);
+        if !self.pus[0].own_words.is_empty() {
+            wires!(self, wiring; queue.word = pus[0].own_words[0];);
         } else if self.lane_trees.is_empty() {
             wires!(self, wiring; queue.word = global_tree.sum;);
         } else {
@@ -248,10 +248,10 @@ impl Grid {
         }
         for l in 0..self.queue.further.len() {
             let (row, column) = ((l + 1) % rows, (l + 1) / rows);
-            if self.pus[0].sent.is_empty() {
+            if self.pus[0].own_words.is_empty() {
                 wires!(self, wiring; queue.further[l] = lane_trees[l + 1].sum;);
             } else {
-                wires!(self, wiring; queue.further[l] = pus[row].sent[column];);
+                wires!(self, wiring; queue.further[l] = pus[row].own_words[column];);
             }
         }
         for l in 0..self.out_further.len() {

@@ -163,11 +163,11 @@ struct TransferCounter {
     out_valid: Signal<In, Bit>,
     out_ready: Signal<In, Bit>,
     /// Number of the last transfer of the beat.
-    last: Wide<In>,
+    last_transfer: Wide<In>,
     /// Number of the one that is shown.
-    number: Wide<Out>,
+    transfer_number: Wide<Out>,
     /// The beat goes if there is one.
-    ends: Signal<Out, Bit>,
+    beat_ends: Signal<Out, Bit>,
     shown: Register,
     at_last: Signal<Local, Bit>,
     none: Number,
@@ -181,9 +181,9 @@ impl TransferCounter {
             reset: Signal::default(),
             out_valid: Signal::default(),
             out_ready: Signal::default(),
-            last: Wide::new(bits),
-            number: Wide::new(bits),
-            ends: Signal::default(),
+            last_transfer: Wide::new(bits),
+            transfer_number: Wide::new(bits),
+            beat_ends: Signal::default(),
             shown: Register::new(bits),
             at_last: Signal::default(),
             none: Number::new(0, bits),
@@ -197,9 +197,9 @@ impl Logic for TransferCounter {
     fn update(&mut self) {
         comment!("transfer_counter: which transfer of its beat is at the output.");
         clock!(self, clock, shown);
-        self.number.next = self.shown.q.val();
-        self.at_last.next = self.shown.q.val() == self.last.val();
-        self.ends.next = self.out_ready.val() && self.at_last.val();
+        self.transfer_number.next = self.shown.q.val();
+        self.at_last.next = self.shown.q.val() == self.last_transfer.val();
+        self.beat_ends.next = self.out_ready.val() && self.at_last.val();
         self.shown.d.next = self.shown.q.val();
         if self.out_valid.val() && self.out_ready.val() {
             self.shown.d.next = self.shown.q.val() + self.one.val();
@@ -216,7 +216,7 @@ impl Logic for TransferCounter {
 /// A word of a transfer: that of one of the lanes that take turns.
 #[derive(LogicBlock)]
 struct TransferSelect {
-    number: Wide<In>,
+    transfer_number: Wide<In>,
     lanes: Vec<Wide<In>>,
     word: Wide<Out>,
     numbers: Vec<Number>,
@@ -225,7 +225,7 @@ struct TransferSelect {
 impl TransferSelect {
     fn new(bits: u32, word: u32) -> Self {
         TransferSelect {
-            number: Wide::new(bits),
+            transfer_number: Wide::new(bits),
             lanes: (0..1 << bits).map(|_| Wide::new(word)).collect(),
             word: Wide::new(word),
             numbers: (0..1 << bits).map(|number| Number::new(number, bits)).collect(),
@@ -239,7 +239,7 @@ impl Logic for TransferSelect {
         comment!("transfer_select: the lane whose turn it is.");
         self.word.next = self.lanes[0].val();
         for i in 0..self.lanes.len() {
-            if self.number.val() == self.numbers[i].val() {
+            if self.transfer_number.val() == self.numbers[i].val() {
                 self.word.next = self.lanes[i].val();
             }
         }
@@ -402,12 +402,12 @@ impl Output {
                 transfer_counters[t].reset = reset;
                 transfer_counters[t].out_valid = control.out_valid;
                 transfer_counters[t].out_ready = out_ready;
-                transfer_counters[t].last = transfer_memories[t].read_data;
-                control.out_ready = transfer_counters[t].ends;
+                transfer_counters[t].last_transfer = transfer_memories[t].read_data;
+                control.out_ready = transfer_counters[t].beat_ends;
                 out_data = transfer_selects[0].word;
             );
             for w in 0..self.transfer_selects.len() {
-                wires!(self, wiring; transfer_selects[w].number = transfer_counters[t].number;);
+                wires!(self, wiring; transfer_selects[w].transfer_number = transfer_counters[t].transfer_number;);
             }
             for w in 0..self.out_further.len() {
                 wires!(self, wiring; out_further[w] = transfer_selects[w + 1].word;);
