@@ -23,7 +23,7 @@ use arch::machine::{Machine, MachineSpec};
 use arch::number::wrap;
 use arch::timing::{self, Unit};
 use exchange::hide;
-use leaving::{Emission, Queue, joined};
+use leaving::{Emission, Landing, Queue};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -61,16 +61,6 @@ pub(super) fn new(machine: &Machine) -> Box<dyn Datapath> {
 /// The datapath of a machine that computes with these.
 pub(super) fn of<V: Values>(machine: &Machine, values: V) -> Box<dyn Datapath> {
     Box::new(Lanes::new(machine, values))
-}
-
-/// Words on their way into a pad.
-#[derive(Debug)]
-struct Landing<W> {
-    cycle: u64,
-    pad: Pad,
-    address: usize,
-    words: Vec<W>,
-    taken: Vec<bool>,
 }
 
 /// What one beat sends through the trees: a partial result per row.
@@ -168,6 +158,16 @@ fn each<V: Values>(
         Operand::Word(b) => lanes.for_each(|((sum, &a), &taken)| step(values, sum, taken, a, *b)),
         Operand::Words(b) => lanes.zip(*b).for_each(|(((sum, &a), &taken), &b)| step(values, sum, taken, a, b)),
     }
+}
+
+/// What a tree makes of its inputs.
+fn joined<V: Values>(values: &mut V, combine: Combine, sums: &[V::Sum]) -> V::Sum {
+    let (first, rest) = sums.split_first().expect("there is at least one row and one column");
+    let mut all = first.clone();
+    for sum in rest {
+        values.join(combine, &mut all, sum);
+    }
+    all
 }
 
 impl<V: Values> Lanes<V> {

@@ -25,13 +25,10 @@ impl<V: Values> Lanes<V> {
             let sent = emission.transfers * self.machine.output_words();
             self.fifo.begin(emission.transfers);
             for lane in 0..sent as usize {
-                let sum = match emission.lanes.get(lane) {
-                    Some(sum) => sum.clone(),
-                    None => {
-                        let rows: Vec<V::Sum> = sums.rows.iter().skip(lane).step_by(lanes).cloned().collect();
-                        joined(&mut self.values, sums.combine, &rows)
-                    }
-                };
+                let sum = emission.lanes.get(lane).cloned().unwrap_or_else(|| {
+                    let rows: Vec<V::Sum> = sums.rows.iter().skip(lane).step_by(lanes).cloned().collect();
+                    joined(&mut self.values, sums.combine, &rows)
+                });
                 let lsb = self.part * self.machine.word();
                 let word = if sums.leaves { self.values.part(&sum, lsb) } else { self.values.low(&sum) };
                 self.fifo.push(word);

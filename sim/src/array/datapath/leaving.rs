@@ -1,6 +1,6 @@
 //! What leaves the PEs with the last beat of a sum: words on their way into a pad, partial results on their way through the trees.
 
-use super::{Landing, Lanes, TreeSums, at};
+use super::{Lanes, TreeSums, at, joined};
 use crate::array::stream::Beat;
 use crate::array::values::Values;
 use arch::isa::{AluInstruction, Combine, Factor, Pad, Start, Tiles};
@@ -8,14 +8,14 @@ use arch::machine::Machine;
 use arch::timing::{self, Unit};
 use std::collections::VecDeque;
 
-/// What a tree makes of its inputs.
-pub(super) fn joined<V: Values>(values: &mut V, combine: Combine, sums: &[V::Sum]) -> V::Sum {
-    let (first, rest) = sums.split_first().expect("there is at least one row and one column");
-    let mut all = first.clone();
-    for sum in rest {
-        values.join(combine, &mut all, sum);
-    }
-    all
+/// Words on their way into a pad.
+#[derive(Debug)]
+pub(super) struct Landing<W> {
+    pub(super) cycle: u64,
+    pub(super) pad: Pad,
+    pub(super) address: usize,
+    pub(super) words: Vec<W>,
+    pub(super) taken: Vec<bool>,
 }
 
 /// What an emitting beat gives to the output FIFO.
