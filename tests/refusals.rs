@@ -153,6 +153,9 @@ fn machine_keys_of_the_command_line_are_checked() {
     with("stream_words=3", &["must divide the number of PEs, 8"]);
     with("output_words=4", &["must be a power of two that divides the number of PUs, 2; at most 2"]);
     with("output_words=3", &["must be a power of two that divides the number of PUs, 2; at most 2"]);
+    with("emit_words=1", &["must lie between 2 and 4096"]);
+    with("emit_words=6", &["must be a power of two above `output_words`, 1"]);
+    with("emit_words=4", &["must divide the number of PUs, 2, or be that of PEs, 8"]);
     with("word", &["write KEY=VALUE"]);
     with("pus=auto", &["whose board decides"]);
     with("wrd=auto", &["no such key"]);

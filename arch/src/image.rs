@@ -309,7 +309,7 @@ impl StreamTensor {
 pub struct Feed {
     /// Index into [`Image::tensors`].
     pub tensor: usize,
-    /// Loop counts of the instruction.
+    /// Loop counts of the instruction; if its beats leave in several transfers, with loops over these inside the others.
     pub counts: [u32; LEVELS],
     /// Lanes that stand beside each other; 0: all.
     pub width: u32,

@@ -15,7 +15,8 @@ pub use values::Value;
 pub use walk::{Field, Fits, Instruction, Layout};
 
 use crate::division::Rounding;
-use crate::number::{word_max, word_min};
+use crate::machine::Machine;
+use crate::number::{word_max, word_min, wrap};
 use crate::timing::Unit;
 
 /// Loop levels of an instruction; level 3 is innermost.
@@ -306,6 +307,20 @@ pub struct AluInstruction {
     pub tiles: Tiles,
     /// Last instruction of its routine.
     pub end: bool,
+}
+
+impl AluInstruction {
+    /// The transfers of the output stream in which each of its beats leaves, if it emits: on machines with more lanes than a transfer has
+    /// words, where it needs no constant for `c`, the low bits of that say so, less one.
+    pub fn transfers(&self, machine: &Machine) -> u32 {
+        1 + (self.immediate_c as u32 & (machine.most_transfers() - 1))
+    }
+
+    /// The same instruction with so many.
+    #[must_use]
+    pub fn with_transfers(self, transfers: u32, machine: &Machine) -> AluInstruction {
+        AluInstruction { immediate_c: wrap(i128::from(transfers - 1), machine.word()) as i64, ..self }
+    }
 }
 
 /// One vector instruction of the scalar stream (docs/machine.md section 9): an alu instruction of a grid with one PE, whose result

@@ -13,6 +13,9 @@ pub use rule::Key;
 
 use crate::number::ceil_log2;
 
+/// Bits that an emitting instruction has for the number of its transfers, at most: those of the narrowest word.
+const MOST_TRANSFER_BITS: u32 = 8;
+
 /// Why a set of parameters is not a machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key} = {value}: {reason}")]
@@ -55,12 +58,55 @@ impl Machine {
             let reason = format!("must be a power of two that divides the number of PUs, {pus}; at most {most}");
             return Err(MachineError { key: "output_words", value: self.output_words, reason });
         }
+        self.check_emission()?;
         if self.divider && self.table_entries == 0 {
             let reason =
                 "must be at least 64 where there are dividers, which are part of the function units".to_owned();
             return Err(MachineError { key: "table_entries", value: 0, reason });
         }
         Ok(())
+    }
+
+    /// What words of one emitting beat have to do with those of a transfer, and with the grid.
+    fn check_emission(&self) -> Result<(), MachineError> {
+        let error = |reason: String| Err(MachineError { key: "emit_words", value: self.emit_words, reason });
+        let (words, pus, outputs) = (self.emit_words, self.pus, self.output_words);
+        if words == 0 {
+            return Ok(());
+        }
+        if !words.is_power_of_two() || words <= outputs {
+            return error(format!("must be a power of two above `output_words`, {outputs}"));
+        }
+        if !pus.is_multiple_of(words) && words != self.pes() {
+            return error(format!("must divide the number of PUs, {pus}, or be that of PEs, {}", self.pes()));
+        }
+        if words / outputs > 1 << MOST_TRANSFER_BITS {
+            return error(format!("must be at most {} times `output_words`", 1 << MOST_TRANSFER_BITS));
+        }
+        if self.partial_sums {
+            return error("must be 0 where sums leave and come back: `partial_sums`".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Words that an emitting beat takes from the grid at once, one in each lane.
+    pub fn lanes(&self) -> u32 {
+        if self.emit_words == 0 { self.output_words } else { self.emit_words }
+    }
+
+    /// Whether each PE has a lane of its own; else rows have.
+    pub fn lane_for_each(&self) -> bool {
+        self.lanes() > self.pus
+    }
+
+    /// Rows that have lanes of their own; the others share them.
+    pub fn lane_rows(&self) -> u32 {
+        self.lanes().min(self.pus)
+    }
+
+    /// Transfers of the output stream in which an emitting beat leaves, at most.
+    pub fn most_transfers(&self) -> u32 {
+        self.lanes() / self.output_words
     }
 
     /// Whether sums of a batch leave the grid unrounded, and come back (docs/machine.md, section 10).
@@ -78,9 +124,9 @@ impl Machine {
         ceil_log2(u64::from(self.pes_per_pu)).max(1)
     }
 
-    /// Levels of the trees between the rows and the lanes of the output stream: `ceil(log2(pus / output_words))`.
+    /// Levels of the trees between the rows and their lanes: `ceil(log2(pus / lane_rows))`.
     pub fn lane_levels(&self) -> u32 {
-        ceil_log2(u64::from(self.pus / self.output_words))
+        ceil_log2(u64::from(self.pus / self.lane_rows()))
     }
 
     /// Levels of the global tree: `ceil(log2(pus))`; the first ones are those of the output lanes.

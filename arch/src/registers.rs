@@ -93,14 +93,16 @@ pub const TILE_END: u32 = 0x0e;
 pub const IDENTITY: u32 = 0x10;
 /// Read only: pus in bits 31..16, `pes_per_pu` in bits 15..0.
 pub const GRID: u32 = 0x11;
-/// Read only: word in bits 28..16, accumulator in bits 15..0.
+/// Read only: word in bits 24..16, accumulator in bits 15..0.
 pub const WIDTHS: u32 = 0x12;
 /// Bit of [`WIDTHS`] that says whether pads have output registers.
 pub const PAD_REGISTER_BIT: u32 = 31;
 /// Bit of [`WIDTHS`] that says whether sums of a batch leave and come back.
 pub const PARTIAL_SUMS_BIT: u32 = 30;
 /// Bit of [`WIDTHS`] that says whether PEs square differences.
-pub const SQUARES_BIT: u32 = 29;
+pub const SQUARES_BIT: u32 = 25;
+/// Lowest bit of [`WIDTHS`] that says in how many transfers an emitting beat leaves at most: their log2, 4 bits.
+pub const TRANSFERS_LSB: u32 = 26;
 
 /// Read only: log2 of the depths: model in bits 7..0, data in 15..8, temporary in 23..16, program in 31..24.
 pub const DEPTHS: u32 = 0x13;
@@ -208,7 +210,7 @@ pub const REGISTERS: &[Register] = {
             WIDTHS,
             "widths",
             Read,
-            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), 1 if PEs square differences (29), word in bits 28..16, accumulator in bits 15..0",
+            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), log2 of the most transfers in which an emitting beat leaves in bits 29..26, 1 if PEs square differences (25), word in bits 24..16, accumulator in bits 15..0",
         ),
         register(
             DEPTHS,
@@ -265,6 +267,7 @@ pub fn description(machine: &Machine) -> [(u32, u32); DESCRIPTION.len()] {
             u32::from(machine.pad_register()) << PAD_REGISTER_BIT
                 | u32::from(machine.partial_sums()) << PARTIAL_SUMS_BIT
                 | u32::from(machine.squares()) << SQUARES_BIT
+                | machine.most_transfers().ilog2() << TRANSFERS_LSB
                 | machine.word() << 16
                 | machine.accumulator()
         }
@@ -297,9 +300,11 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
     let halves = |value: u32| (Some(value >> 16), Some(value & 0xffff));
     let log2 = |register: u32, byte: u32| Some(1u32.checked_shl(register >> (8 * byte) & 0xff).unwrap_or(0));
     let has = |bit: u32| Some(read(WIDTHS) >> bit & 1 == 1);
-    let widths = read(WIDTHS) & !(1 << PAD_REGISTER_BIT | 1 << PARTIAL_SUMS_BIT | 1 << SQUARES_BIT);
-    let ((pus, pes_per_pu), (word, accumulator)) = (halves(read(GRID)), halves(widths));
+    let ((pus, pes_per_pu), (_, accumulator)) = (halves(read(GRID)), halves(read(WIDTHS)));
+    let word = Some(read(WIDTHS) >> 16 & ((1 << (SQUARES_BIT - 16)) - 1));
     let (depths, streams) = (read(DEPTHS), read(STREAMS));
+    let output_words = 1 << (streams >> 12 & 0xf);
+    let transfers_log2 = read(WIDTHS) >> TRANSFERS_LSB & 0xf;
     let amounts = |[low, high]: [u32; 2]| Amounts::from_bits(u64::from(read(low)) | u64::from(read(high)) << 32);
     let spec = MachineSpec {
         pus,
@@ -312,7 +317,8 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
         temporary_depth: log2(depths, 2),
         program_depth: log2(depths, 3),
         table_entries: if streams.to_le_bytes()[2] == 0 { Some(0) } else { log2(streams, 2) },
-        output_words: Some(1 << (streams >> 12 & 0xf)),
+        output_words: Some(output_words),
+        emit_words: Some(if transfers_log2 == 0 { 0 } else { output_words << transfers_log2 }),
         output_fifo: Some(1 << (streams >> 8 & 0xf)),
         divider: Some(streams >> 24 & 1 == 1),
         extremes: Some(streams >> 25 & 1 == 1),
@@ -367,6 +373,7 @@ mod tests {
                 word: Some(24),
                 stream_words: Some(5),
                 output_words: Some(if table_entries == 64 { 4 } else { 1 }),
+                emit_words: Some(if table_entries == 0 { 4 } else { 0 }),
                 model_depth: Some(1 << 16),
                 table_entries: Some(table_entries),
                 divider: Some(table_entries > 64),

@@ -102,5 +102,5 @@ pub fn division_interval(machine: &Machine) -> u64 {
 
 /// Cycles from an emitting ALU beat at the PEs to the push into the output FIFO.
 pub fn alu_to_output(machine: &Machine) -> u64 {
-    alu_to_root(machine, Unit::Row) + u64::from(machine.lane_levels())
+    if machine.lane_for_each() { ALU_TREE } else { alu_to_root(machine, Unit::Row) + u64::from(machine.lane_levels()) }
 }

@@ -90,14 +90,16 @@ pub struct Alternative {
     pub load: u64,
     /// Beats of one step's output; 0 where the output has one lane, and all placements send the same.
     pub emit: u64,
+    /// Transfers of one step's output, likewise.
+    pub leave: u64,
     /// Instructions of the scalar unit.
     pub scalar: usize,
 }
 
 impl Alternative {
-    /// The longer of loading, and computing and sending.
+    /// The longest of loading, of computing and sending, and of the output stream.
     pub fn cycles(&self) -> u64 {
-        (self.step + self.emit).max(self.load)
+        (self.step + self.emit).max(self.load).max(self.leave)
     }
 }
 

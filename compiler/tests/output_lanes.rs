@@ -10,6 +10,11 @@ use compiler::search::compile_elsewhere;
 
 /// A program of TABLA whose result is `C`, on a grid, in all placements: its images.
 fn images(text: &str, pus: u32, pes_per_pu: u32, output_words: u32) -> Vec<Image> {
+    emitted(text, pus, pes_per_pu, output_words, 0)
+}
+
+/// The same with so many words for each emitting beat.
+fn emitted(text: &str, pus: u32, pes_per_pu: u32, output_words: u32, emit_words: u32) -> Vec<Image> {
     let (program, _) = language::parse(Language::Tabla, text, &language::Options::default()).expect("it is a program");
     let keep = Keep::Prediction { names: vec!["C".to_owned()], states: Vec::new() };
     let program = canonicalise(&program, &Options { keep, batch: Batch::SINGLE }).expect("it is one for the array");
@@ -17,6 +22,7 @@ fn images(text: &str, pus: u32, pes_per_pu: u32, output_words: u32) -> Vec<Image
         pus: Some(pus),
         pes_per_pu: Some(pes_per_pu),
         output_words: Some(output_words),
+        emit_words: Some(emit_words),
         ..MachineSpec::default()
     };
     let machine = Machine::try_from(spec).expect("a grid");
@@ -78,5 +84,47 @@ fn the_last_row_may_be_short() {
             beats
         });
         assert_eq!(beats.min(), Some(fewest), "{lanes} lanes");
+    }
+}
+
+/// Beats of the alu stream that emit.
+fn emitting(image: &Image) -> u64 {
+    let emits = image.alu.iter().filter(|alu| alu.emit);
+    emits.map(|alu| alu.counts.iter().map(|&count| u64::from(count)).product::<u64>()).sum()
+}
+
+/// A beat takes a word of each of four rows, or of each of eight PEs, and leaves in as many transfers as it has words for. By hand: 192 products
+/// are 48 beats of four rows and 24 of eight PEs, in 192 transfers of one word and 96 of two.
+#[test]
+fn a_beat_may_leave_in_several_transfers() {
+    let outer = OUTER.replace("12", "24").replace("[16]", "[8]").replace("0:16", "0:8");
+    for (words, emit, beats, transfers) in
+        [(1, 4, 48, 192), (2, 4, 48, 96), (1, 8, 24, 192), (2, 8, 24, 96), (4, 8, 24, 48)]
+    {
+        let images = emitted(&outer, 4, 2, words, emit);
+        assert!(images.len() >= 4, "{} placements", images.len());
+        for image in &images {
+            let (times, _) = sent(image);
+            assert!(times.iter().all(|&times| times == 1), "{words} of {emit}: {times:?}");
+        }
+        assert_eq!(images.iter().map(emitting).min(), Some(beats), "{words} of {emit}");
+        assert_eq!(images.iter().map(|image| sent(image).1).min(), Some(transfers), "{words} of {emit}");
+    }
+}
+
+/// By hand: 11 elements on 4 rows by 2 columns, in transfers of two words. On rows they are three beats of two transfers, the last of which has
+/// three elements. Where each PE has a lane, they are two beats of PEs; rows still take six transfers, as many as 11 words need. What lies on columns
+/// alone leaves as copies, from each two rows.
+#[test]
+fn transfers_that_carry_nothing_do_not_leave() {
+    let text = "model_input a[11]; model_output C[11]; iterator i[0:11]; C[i] = a[i] * a[i];";
+    for (emit, beats, copies) in [(4, 3, 1), (8, 2, 2)] {
+        let images = emitted(text, 4, 2, 2, emit);
+        for image in &images {
+            let (times, _) = sent(image);
+            assert!(times.iter().all(|times| (1..=copies).contains(times)), "{emit}: {times:?}");
+        }
+        assert_eq!(images.iter().map(emitting).min(), Some(beats), "{emit}");
+        assert_eq!(images.iter().map(|image| sent(image).1).min(), Some(6), "{emit}");
     }
 }

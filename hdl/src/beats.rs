@@ -271,6 +271,8 @@ pub(crate) struct Widths {
     pub(crate) exchanges: usize,
     /// Words that one sum takes on this way.
     pub(crate) parts: u32,
+    /// Ways of words out of each PU beside its tree: one for each PE that has a lane of its own.
+    pub(crate) ways_out: u32,
     /// Scalar units, and everything that belongs to them: 0 or 1.
     pub(crate) scalars: usize,
     /// Words from which a pad is asked to be of block memories; 0: nothing is asked.
@@ -320,6 +322,7 @@ impl Widths {
             gradient: gradient_bits(machine),
             exchanges: machine.hands_out_sums().into(),
             parts: machine.parts_of_sum(),
+            ways_out: if machine.lane_for_each() { machine.pes_per_pu() } else { 0 },
             scalars: machine.scalar().into(),
             model: alu.field("model_base").bits,
             data: alu.field("data_base").bits + 1,
@@ -357,6 +360,7 @@ impl Widths {
             gradients: 0,
             gradient: 0,
             exchanges: 0,
+            ways_out: 0,
             scalars: 0,
             model: 1,
             columns: 1,

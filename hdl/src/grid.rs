@@ -121,7 +121,9 @@ impl Grid {
         let (machine, widths) = (design.machine(), &Widths::new(design, leaves));
         let functions = usize::from(machine.table_entries() > 0);
         let beat = |name: &str| widths.beat(name);
-        let (rows, lanes, outputs) = (machine.pus(), machine.stream_words(), machine.output_words());
+        let (rows, lanes) = (machine.pus(), machine.stream_words());
+        // Where each PE has a lane of its own, trees make none.
+        let outputs = if machine.lane_for_each() { 1 } else { machine.lanes() };
         let lane_tree = |_| AdderTree::new(rows / outputs, widths.accumulator, widths.extremes);
         let row_masks = || (0..rows).map(|_| RowMask::new(widths)).collect();
         let group_mask = |row| GroupMask::new(widths, row * machine.pes_per_pu(), lanes);
@@ -145,7 +147,7 @@ impl Grid {
             in_valid: Signal::default(),
             in_ready: Signal::default(),
             out_data: Wide::new(widths.word),
-            out_further: (1..outputs).map(|_| Wide::new(widths.word)).collect(),
+            out_further: (1..machine.output_words()).map(|_| Wide::new(widths.word)).collect(),
             out_valid: Signal::default(),
             out_ready: Signal::default(),
             sequencer: Sequencer::new(machine, widths, functions),
@@ -190,7 +192,12 @@ impl Grid {
             function_now: (0..functions).map(|_| function_stage()).collect(),
             global_root: RootUnit::new(widths, functions),
             saturation: AnyOf::new(rows + widths.scalars as u32),
-            queue: Output::new(ceil_log2(machine.output_fifo().into()), widths, outputs, emission),
+            queue: Output::new(
+                ceil_log2(machine.output_fifo().into()),
+                widths,
+                [machine.lanes(), machine.output_words()],
+                emission,
+            ),
             scalar_units: (0..widths.scalars).map(|_| ScalarUnit::new(widths)).collect(),
             scalar_joins: (0..widths.scalars).map(|_| RootJoin::new(widths.word)).collect(),
             _wiring: Wiring::default(),
@@ -231,16 +238,27 @@ impl Grid {
             out_data = queue.out_data;
             out_valid = queue.out_valid;
         );
-        if self.lane_trees.is_empty() {
+        let rows = self.pus.len();
+        if !self.pus[0].own_words.is_empty() {
+            wires!(self, wiring; queue.word = pus[0].own_words[0];);
+        } else if self.lane_trees.is_empty() {
             wires!(self, wiring; queue.word = global_tree.sum;);
         } else {
             wires!(self, wiring; queue.word = lane_trees[0].sum;);
         }
+        for l in 0..self.queue.further.len() {
+            let (row, column) = ((l + 1) % rows, (l + 1) / rows);
+            if self.pus[0].own_words.is_empty() {
+                wires!(self, wiring; queue.further[l] = lane_trees[l + 1].sum;);
+            } else {
+                wires!(self, wiring; queue.further[l] = pus[row].own_words[column];);
+            }
+        }
         for l in 0..self.out_further.len() {
-            wires!(self, wiring;
-                queue.further[l] = lane_trees[l + 1].sum;
-                out_further[l] = queue.out_further[l];
-            );
+            wires!(self, wiring; out_further[l] = queue.out_further[l];);
+        }
+        for t in 0..self.queue.transfers.len() {
+            wires!(self, wiring; queue.transfers[t] = sequencer.alu.immediate_c;);
         }
         for l in 0..self.lanes.len() {
             wires!(self, wiring;

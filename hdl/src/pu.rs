@@ -125,6 +125,8 @@ pub(crate) struct ProcessingUnit {
     pub(crate) global_result: Wide<In>,
     pub(crate) global_saturates: Signal<In, Bit>,
     pub(crate) tree: Wide<Out>,
+    /// What each PE gives to its lane of the output. None where rows have lanes.
+    pub(crate) own_words: Vec<Wide<Out>>,
     /// How the row's results are to be combined. One on machines with extremes.
     pub(crate) tree_combine: Vec<Wide<Out>>,
     pub(crate) saturated: Signal<Out, Bit>,
@@ -192,6 +194,7 @@ impl ProcessingUnit {
             global_result: Wide::new(widths.word),
             global_saturates: Signal::default(),
             tree: Wide::new(widths.accumulator),
+            own_words: (0..widths.ways_out).map(|_| Wide::new(widths.word)).collect(),
             tree_combine: (0..u32::from(widths.extremes)).map(|_| Wide::new(beat("combine"))).collect(),
             saturated: Signal::default(),
             reset_now: Register::new(1),
@@ -293,6 +296,9 @@ impl ProcessingUnit {
             bus.global_saturated = global_saturated.q;
             tree = row_tree.sum;
         );
+        for c in 0..self.own_words.len() {
+            wires!(self, wiring; own_words[c] = pes[c].tree;);
+        }
         for n in 0..self.tree_combine.len() {
             wires!(self, wiring;
                 row_tree.combine[n] = pipeline.combine_t4[n];

@@ -30,6 +30,9 @@ pub struct Bench {
     /// Words of output per cycle of the grid that kernels are measured on
     #[arg(long, value_name = "O", requires = "kernels", default_value_t = 1)]
     pub output_words: u32,
+    /// Words that leave this grid in one beat, and go out of its FIFO while the next step computes; 0: those of a cycle
+    #[arg(long, value_name = "E", requires = "kernels", default_value_t = 0)]
+    pub emit_words: u32,
     /// Leave these means of `compiler::means` out, to see what they bring
     #[arg(long, value_name = "MEANS", value_delimiter = ',', requires = "kernels", hide = true)]
     pub without: Vec<Means>,

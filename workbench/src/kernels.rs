@@ -23,8 +23,23 @@ use sim::pace::{Pace, PerResource, cycles_per_step};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Words of output per cycle of the grids that docs/kernels.md compares.
-pub const OUTPUT_WORDS: [u32; 2] = [1, 8];
+/// How results leave the grid that kernels are measured on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outputs {
+    /// Words per transfer.
+    pub output_words: u32,
+    /// Words of an emitting beat, if they are more: then the output FIFO holds [`QUEUE`] of these beats.
+    pub emit_words: u32,
+}
+
+/// The grids that docs/kernels.md compares.
+pub const OUTPUTS: [Outputs; 3] = [
+    Outputs { output_words: 1, emit_words: 0 },
+    Outputs { output_words: 8, emit_words: 0 },
+    Outputs { output_words: 8, emit_words: 64 },
+];
+/// Beats that the output FIFO holds where they are wider than transfers: all results of a step, at 64 words a beat.
+const QUEUE: u32 = 128;
 /// The table of kernels.
 pub const TABLE: &str = "programs/kernels.toml";
 /// Rows and columns of the grid, words of input per cycle, bits of a word.
@@ -107,6 +122,8 @@ pub struct Row {
     pub batch: Option<u32>,
     /// Words of output per cycle.
     pub output_words: u32,
+    /// Words that leave the grid in one beat, and wait for their cycle; 0: no more than these.
+    pub emit_words: u32,
     /// Cycles from the start of a sample, or record, to the start of the next, measured on the array.
     pub cycles_per_sample: f64,
     /// What no grid of this size can beat.
@@ -142,13 +159,15 @@ pub fn read() -> Result<Vec<Kernel>, Failure> {
 /// The kernel on both upper rungs and as an image, and how fast that is.
 fn prepare(
     kernel: &Kernel,
-    output_words: u32,
+    Outputs { output_words, emit_words }: Outputs,
     without: Without,
     progress: &dyn Progress,
 ) -> Result<(Climb, Pace), Failure> {
     let path = Path::new("programs").join(&kernel.program);
     let Some(batch) = kernel.batch else {
-        let keys = MACHINE.into_iter().chain([("output_words", output_words)]);
+        let queue = (emit_words > 0).then_some(("output_fifo", QUEUE));
+        let keys = [("output_words", output_words), ("emit_words", emit_words)].into_iter().chain(queue);
+        let keys = MACHINE.into_iter().chain(keys);
         let machine = keys.map(|(key, value)| (key.to_owned(), value.to_string())).collect();
         let project = Project::open(&Request { program: Some(path), machine, ..Request::default() })?;
         let function = Function::new(&project.without(without), None, progress)?;
@@ -176,19 +195,19 @@ fn prepare(
     Ok((prepared.climb, pace))
 }
 
-/// Measure a kernel on a grid with so many words of output per cycle, with fewer means if that is asked for, and compare its words with fixed point, on the array and, if that is
+/// Measure a kernel on a grid whose results leave like this, with fewer means if that is asked for, and compare its words with fixed point, on the array and, if that is
 /// asked for, on the generated Verilog.
 ///
 /// # Errors
 /// The program is wrong or the machine cannot run it, a rung differs, a tool is missing.
 pub fn measure(
     kernel: &Kernel,
-    output_words: u32,
+    outputs: Outputs,
     without: Without,
     on_rtl: bool,
     progress: &dyn Progress,
 ) -> Result<Row, Failure> {
-    let (climb, pace) = prepare(kernel, output_words, without, progress)?;
+    let (climb, pace) = prepare(kernel, outputs, without, progress)?;
     let image = climb.image();
     let stuck = |what: String| Failure::Bug(format!("{}: {what}", kernel.name));
     let compared = climb.run(Array::new(&image.machine), Stalls::none()).map_err(|fall| stuck(fall.to_string()))?;
@@ -196,7 +215,8 @@ pub fn measure(
         name: kernel.name.clone(),
         kind: kernel.kind.clone(),
         batch: kernel.batch,
-        output_words,
+        output_words: outputs.output_words,
+        emit_words: outputs.emit_words,
         cycles_per_sample: pace.cycles_per_sample,
         bound: pace.bounds.bound,
         bound_by: BoundBy::of(&pace.bounds.by_resource),

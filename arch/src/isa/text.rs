@@ -119,6 +119,9 @@ impl Display for AluInstruction {
         let value = value(f, self)?;
         match self.write {
             Some(pad) => write!(f, "  {pad}[{}] = ", self.destination)?,
+            None if self.emit && self.immediate_c != 0 && self.c != Start::Immediate => {
+                write!(f, "  out in {} transfers = ", 1 + (self.immediate_c & 0xff))?;
+            }
             None if self.emit => f.write_str("  out = ")?,
             None => f.write_str("  tree = ")?,
         }

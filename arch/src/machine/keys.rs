@@ -134,6 +134,8 @@ machine_keys! {
     stream_words: u32 = Rule::number(default_stream(pus * pes_per_pu), 1..=64).by_default("the largest divisor up to 16");
     /// Words per transfer of the output stream; a power of two that divides `pus`.
     output_words: u32 = Rule::number(1, 1..=MOST_LINES);
+    /// Words that leave the grid in one beat and wait in the output FIFO, from which they go while the next step computes; a power of two that divides `pus`, or the number of PEs.
+    emit_words: u32 = Rule::number(0, 2..=MOST_LINES * MOST_LINES).or_zero("as many as `output_words`");
     /// Words of model scratchpad (weights) per PE.
     model_depth: u32 = Rule::depth(256, 2..=1 << 16).by_default("as needed");
     /// Words of data scratchpad per PE and bank; there are two banks.
@@ -153,7 +155,7 @@ machine_keys! {
     /// Entries of the function tables.
     table_entries: u32 = Rule::depth(1024, 64..=1 << 14).or_zero("no function units")
         .by_default("1024, or 0 for a program without functions");
-    /// Transfers that the output FIFO holds.
+    /// Beats that the output FIFO holds.
     output_fifo: u32 = Rule::depth(32, 4..=4096);
     /// A divider in each root unit, beside its function unit.
     divider: bool = Rule::any(false).by_default("if the program divides");

@@ -391,7 +391,9 @@ fn emit_routine(
         let storage = &program.storages()[id.0];
         let (carried, piece) = stream_tensor(image, storage);
         for (job, feed) in streams::emit(storage, id, carried, &machine) {
-            image.alu.push(of_job(&job, alu(&job, &program.homes, &machine)));
+            let transfers = (feed.beats() / job.beats()) as u32;
+            let instruction = alu(&job, &program.homes, &machine).with_transfers(transfers, &machine);
+            image.alu.push(of_job(&job, instruction));
             feeds.push((of_whole(feed, &piece), piece.samples));
         }
     }

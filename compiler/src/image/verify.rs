@@ -8,7 +8,7 @@
 use super::refuse;
 use super::replay::replay;
 use arch::image::{Annotated, Feed, Image};
-use arch::isa::{LEVELS, RootFunction};
+use arch::isa::{AluInstruction, LEVELS, RootFunction};
 use std::ops::Range;
 
 /// Elements of a tensor at most, and beats of an instruction.
@@ -101,10 +101,11 @@ fn verify_routines(image: &Image) -> Result<(), String> {
     let [load_model, step_load] = routines("load", &image.load, |load| load.end, load)?;
     let tiled = image.tiles == 1 || image.tiles > 1 && image.machine.gradient_depth() > 0;
     law!(2, tiled, "{} tiles on a machine without gradient pads", image.tiles);
-    let loops = |routine: Range<usize>| image.load[routine].iter().map(|load| load.counts).collect::<Vec<_>>();
+    let loops = |routine: Range<usize>| image.load[routine].iter().map(|load| (load.counts, 1)).collect::<Vec<_>>();
     feeds(image, "model in", &image.model_in, &loops(load_model), 1)?;
     feeds(image, "step in", &image.step_in, &loops(step_load), image.tiles)?;
-    let loops = |routine: Range<usize>| image.alu[routine].iter().map(|alu| alu.counts).collect::<Vec<_>>();
+    let sent = |alu: &Annotated<AluInstruction>| (alu.counts, alu.transfers(&image.machine));
+    let loops = |routine: Range<usize>| image.alu[routine].iter().map(sent).collect::<Vec<_>>();
     feeds(image, "step out", &image.step_out, &loops(emit_step), image.tiles)?;
     feeds(image, "model out", &image.model_out, &loops(emit_model), 1)
 }
@@ -130,15 +131,26 @@ fn routines<I, const COUNT: usize>(
     Ok(ranges)
 }
 
-/// What the instructions of a routine carry.
-fn feeds(image: &Image, name: &str, feeds: &[Feed], loops: &[[u32; LEVELS]], tiles: u32) -> Result<(), String> {
+/// What the instructions of a routine carry, each with so many transfers for each of its beats.
+fn feeds(image: &Image, name: &str, feeds: &[Feed], loops: &[([u32; LEVELS], u32)], tiles: u32) -> Result<(), String> {
     let (given, needed) = (feeds.len(), loops.len() * tiles as usize);
     law!(2, given == needed, "`{name}` says {given} times what is carried, and should {needed} times");
-    for (feed, counts) in feeds.iter().zip(loops.iter().cycle()) {
+    for (feed, (counts, transfers)) in feeds.iter().zip(loops.iter().cycle()) {
         law!(2, feed.tensor < image.tensors.len(), "`{name}` carries tensor %{}, which is not there", feed.tensor);
         let tensor = &image.tensors[feed.tensor];
         law!(2, feed.dimensions.len() == tensor.shape.len(), "`{name}` has other dimensions than {}", tensor.name);
-        law!(2, feed.counts == *counts, "`{name}` of {} has other loops than its instruction", tensor.name);
+        let inside = behind(feed.counts, *counts, *transfers);
+        law!(2, inside, "`{name}` of {} has other loops than its instruction", tensor.name);
     }
     Ok(())
+}
+
+/// Whether loops are those of an instruction, and inside them some over so many transfers.
+fn behind(loops: [u32; LEVELS], counts: [u32; LEVELS], transfers: u32) -> bool {
+    let product = |counts: &[u32]| counts.iter().map(|&count| u64::from(count)).product::<u64>();
+    (0..LEVELS).any(|inside| {
+        let (outer, inner) = loops.split_at(LEVELS - inside);
+        let (ones, own) = counts.split_at(inside);
+        product(ones) == 1 && outer == own && product(inner) == u64::from(transfers)
+    })
 }

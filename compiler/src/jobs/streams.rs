@@ -6,8 +6,9 @@
 //!                           by instruction. Else one word per beat to one row or column, all copies at once
 //!     local                 one word per beat to every PE
 //!
-//! Leaving, it is one word per beat through the trees, from one PE of those that hold copies. Where the output has several lanes, as many rows
-//! send at once, each a word of its own, or copies of one.
+//! Leaving, it is one word per beat through the trees, from one PE of those that hold copies. Where a beat has several lanes, as many rows
+//! send at once, each a word of its own, or copies of one; and where it has more lanes than the grid has rows, several columns of them. If a beat
+//! has more lanes than a transfer has words, it leaves in several transfers: no more than those whose lanes carry something.
 //!
 //! Of a dimension that is [turned](crate::placed::firsts) the last element has an instruction of its own.
 
@@ -31,6 +32,10 @@ enum Walk {
     Row(usize),
     /// Columns of the grid.
     Column(usize),
+    /// As many rows of the grid as a transfer of the output has words.
+    Transfer(usize),
+    /// As many rows, of a dimension that is the same in all of them.
+    Copies(usize),
     /// Groups of `stream_words` PEs or columns; of rows, for a dimension on them.
     Group(usize),
 }
@@ -82,7 +87,7 @@ fn place(axis: Axis, lane: u32, machine: &Machine) -> (u32, u32) {
 
 /// Cut a tensor into parts: along each spread dimension the steps in which all lanes hold elements, and the last one in
 /// which only some do; then the last element of what is turned.
-fn parts(storage: &Storage, machine: &Machine, lane_loops: LaneLoops<'_>) -> Vec<Part> {
+fn parts(storage: &Storage, machine: &Machine, levels: usize, lane_loops: LaneLoops<'_>) -> Vec<Part> {
     let mut parts = vec![Part { fixed: Vec::new(), loops: Vec::new(), tails: Vec::new(), turned: Vec::new() }];
     for (d, (&extent, &axis)) in storage.shape.iter().zip(&storage.axes).enumerate() {
         let lanes = axis.lanes(machine);
@@ -122,12 +127,12 @@ fn parts(storage: &Storage, machine: &Machine, lane_loops: LaneLoops<'_>) -> Vec
         }
         part.loops.retain(|l| l.1 > 1);
     }
-    parts.into_iter().flat_map(unroll).collect()
+    parts.into_iter().flat_map(|part| unroll(part, levels)).collect()
 }
 
-/// Bring a part down to [`LEVELS`] loops by fixing outer ones.
-fn unroll(part: Part) -> Vec<Part> {
-    if part.loops.len() <= LEVELS {
+/// Bring a part down to so many loops by fixing outer ones.
+fn unroll(part: Part, levels: usize) -> Vec<Part> {
+    if part.loops.len() <= levels {
         return vec![part];
     }
     let digit =
@@ -139,7 +144,7 @@ fn unroll(part: Part) -> Vec<Part> {
         part.fixed.push((walk, counter));
         part
     };
-    (0..count).flat_map(|counter| unroll(fix(counter))).collect()
+    (0..count).flat_map(|counter| unroll(fix(counter), levels)).collect()
 }
 
 /// What the lanes of a beat carry.
@@ -167,6 +172,11 @@ fn dimensions(storage: &Storage, machine: &Machine, part: &Part, lanes: Sent) ->
             Walk::Row(d) if storage.axes[d] == Axis::Grid => (d, i64::from(machine.pes_per_pu())),
             Walk::Column(d) if storage.axes[d] == Axis::Tall => (d, i64::from(machine.pus())),
             Walk::Row(d) | Walk::Column(d) => (d, 1),
+            Walk::Transfer(d) if storage.axes[d] == Axis::Grid => {
+                (d, i64::from(machine.output_words() * machine.pes_per_pu()))
+            }
+            Walk::Transfer(d) => (d, i64::from(machine.output_words())),
+            Walk::Copies(d) => (d, 0),
             Walk::Group(d) if storage.axes[d] == Axis::Row => {
                 (d, i64::from(machine.stream_words() / machine.pes_per_pu()))
             }
@@ -201,8 +211,11 @@ fn dimensions(storage: &Storage, machine: &Machine, part: &Part, lanes: Sent) ->
         }
     }
     for &d in &part.turned {
-        dimensions[d] =
-            last(storage.axes[d], part.tail(d).map_or(0, |lanes| lanes.start), machine, lanes, storage.shape[d]);
+        let own = last(storage.axes[d], part.tail(d).map_or(0, |lanes| lanes.start), machine, lanes, storage.shape[d]);
+        dimensions[d] = match lanes {
+            Sent::ByRows => last_sent(own, d, storage, machine, loops),
+            _ => own,
+        };
     }
     dimensions
 }
@@ -216,13 +229,34 @@ fn last(axis: Axis, lane: u32, machine: &Machine, sent: Sent, extent: u32) -> Fe
         (Sent::InColumns, Axis::Column) => (Some(column % words), None),
         (Sent::InRows, Axis::Column) => (Some(column), None),
         (Sent::InRows, Axis::Row) => (None, Some(row % (words / machine.pes_per_pu()))),
-        (Sent::ByRows, Axis::Row | Axis::Grid | Axis::Tall) => (Some(row % machine.output_words()), None),
+        (Sent::ByRows, Axis::Row | Axis::Grid | Axis::Tall) => (Some(row % machine.lane_rows()), None),
         _ => (None, None),
     };
     let before = |own: Option<u32>| far * i64::from(own.unwrap_or(0));
     let step = |own: Option<u32>| if own.is_some() { far } else { 0 };
     let offset = -1 - before(of_lane) - before(of_row);
     FeedDimension { offset, lane: step(of_lane), row: step(of_row), ..FeedDimension::default() }
+}
+
+/// The same where it leaves in one of several transfers: what others carry lies outside, too.
+fn last_sent(lane: FeedDimension, d: usize, storage: &Storage, machine: &Machine, loops: &[Loop]) -> FeedDimension {
+    let mut own = lane;
+    let far = i64::from(storage.shape[d]);
+    let base = LEVELS - loops.len();
+    for (level, &(walk, count)) in loops.iter().enumerate() {
+        let step = match walk {
+            Walk::Transfer(of) if of == d => far * i64::from(machine.output_words()),
+            // The last of these columns has it.
+            Walk::Column(of) if of == d => {
+                let step = far * i64::from(machine.lane_rows());
+                own.offset -= step * i64::from(count - 1);
+                step
+            }
+            _ => continue,
+        };
+        own.levels[base + level] = step;
+    }
+    own
 }
 
 /// Loop counts of an instruction, innermost level last.
@@ -316,7 +350,7 @@ pub(crate) fn load(
         (Axis::Tall, _) => vec![(Walk::Column(d), lanes.div_ceil(rows)), (Walk::Row(d), rows.min(lanes))],
     };
     let mut result = Vec::new();
-    let parts = parts(storage, machine, &lane_loops).into_iter();
+    let parts = parts(storage, machine, LEVELS, &lane_loops).into_iter();
     for part in parts.flat_map(|part| column_groups(part, storage, in_columns, machine)) {
         let mut lanes = Lanes {
             bounds: bounds(&part, storage, machine),
@@ -359,22 +393,66 @@ fn column_groups(part: Part, storage: &Storage, words: Option<u32>, machine: &Ma
     (lanes.start / words..lanes.end.div_ceil(words)).map(group).collect()
 }
 
-/// The rows that send in one instruction: as many as the output has lanes; each gives the word of its lane.
-fn row_groups(part: Part, storage: &Storage, machine: &Machine) -> Vec<(Part, Range<u32>)> {
-    let (lanes, rows) = (machine.output_words(), machine.pus());
+/// What the beats of an instruction that sends have in their lanes.
+struct Sending {
+    part: Part,
+    /// Rows that send at once, each in its lane.
+    rows: Range<u32>,
+    /// The dimension on columns that send at once, too, each in lanes of its own, and how many of them.
+    columns: Option<(usize, u32)>,
+}
+
+impl Sending {
+    /// What the output stream carries: the loops of the instruction, and inside those over the transfers of a beat, up to the last that has something.
+    fn carried(&self, storage: &Storage, machine: &Machine) -> Part {
+        let (words, lane_rows) = (machine.output_words(), machine.lane_rows());
+        let mut part = self.part.clone();
+        let columns = self.columns.map_or(1, |(_, columns)| columns);
+        part.loops.extend(self.columns.map(|(d, columns)| (Walk::Column(d), columns)).filter(|_| columns > 1));
+        let rows = if columns > 1 { lane_rows } else { (self.rows.end - 1) % lane_rows + 1 };
+        let by_rows = |axis: &Axis| matches!(axis, Axis::Row | Axis::Grid | Axis::Tall);
+        let walk = match (storage.axes.iter().position(by_rows), self.columns) {
+            (Some(d), _) => Walk::Transfer(d),
+            (None, Some((d, _))) if columns > 1 => Walk::Copies(d),
+            (None, _) => return part,
+        };
+        part.loops.extend(Some((walk, rows.div_ceil(words))).filter(|transfers| transfers.1 > 1));
+        part
+    }
+}
+
+/// The lanes in which parts are sent: as many rows as have lanes, each gives the word of its lane, and so does each PE that has one.
+fn sendings(part: Part, storage: &Storage, machine: &Machine) -> Vec<Sending> {
+    let (lanes, rows) = (machine.lane_rows(), machine.pus());
+    let place_of = |d: usize, tail: &Range<u32>| place(storage.axes[d], tail.start, machine);
+    let at_once = |part: &Part| {
+        let d = storage.axes.iter().position(|axis| matches!(axis, Axis::Column | Axis::Grid | Axis::Tall));
+        let d = d.filter(|_| machine.lane_for_each())?;
+        let columns = match (part.tail(d), storage.axes[d]) {
+            (Some(tail), _) if part.turned.contains(&d) => place_of(d, tail).1 + 1,
+            (Some(tail), Axis::Tall) => tail.end.div_ceil(rows),
+            (Some(tail), _) => tail.end.min(machine.pes_per_pu()),
+            (None, _) => machine.pes_per_pu(),
+        };
+        Some((d, columns))
+    };
+    let columns = at_once(&part);
     let held = storage.axes.iter().position(|axis| matches!(axis, Axis::Row | Axis::Grid | Axis::Tall));
     // All rows hold the same words, or the loops pick one after the other.
-    let Some(d) = held.filter(|_| lanes > 1) else { return vec![(part, 0..if held.is_some() { rows } else { lanes })] };
+    let Some(d) = held.filter(|_| machine.lanes() > 1) else {
+        let copies = if columns.is_some() { lanes } else { machine.output_words() };
+        return vec![Sending { part, rows: 0..if held.is_some() { rows } else { copies }, columns }];
+    };
     if let (true, Some(tail)) = (part.turned.contains(&d), part.tail(d)) {
-        let row = place(storage.axes[d], tail.start, machine).0;
-        return vec![(part, row..row + 1)];
+        let row = place_of(d, tail).0;
+        return vec![Sending { part, rows: row..row + 1, columns }];
     }
     let elements = part.tail(d).map_or(storage.axes[d].lanes(machine), |lanes| lanes.end);
     let used = if storage.axes[d] == Axis::Grid { elements.div_ceil(machine.pes_per_pu()) } else { elements.min(rows) };
     let group = |number: u32| {
         let mut part = part.clone();
         part.fixed.push((Walk::Row(d), number * lanes));
-        (part, number * lanes..used.min((number + 1) * lanes))
+        Sending { part, rows: number * lanes..used.min((number + 1) * lanes), columns }
     };
     (0..used.div_ceil(lanes)).map(group).collect()
 }
@@ -382,7 +460,7 @@ fn row_groups(part: Part, storage: &Storage, machine: &Machine) -> Vec<(Part, Ra
 /// Jobs that send a tensor to the output stream, and what they carry.
 pub(crate) fn emit(storage: &Storage, id: StorageId, tensor: usize, machine: &Machine) -> Vec<(Job, Feed)> {
     let (columns, rows) = (machine.pes_per_pu(), machine.pus());
-    let one_by_one = machine.output_words() == 1;
+    let (one_by_one, for_each) = (machine.lanes() == 1, machine.lane_for_each());
     let lane_loops = |d: usize, axis: Axis, lanes: u32| {
         let (of_rows, of_columns) = match axis {
             Axis::Local => (1, 1),
@@ -392,19 +470,23 @@ pub(crate) fn emit(storage: &Storage, id: StorageId, tensor: usize, machine: &Ma
             Axis::Tall => (rows.min(lanes), lanes.div_ceil(rows)),
         };
         let picks_rows = one_by_one && matches!(axis, Axis::Row | Axis::Grid | Axis::Tall);
+        let picks_columns = !for_each && matches!(axis, Axis::Column | Axis::Grid | Axis::Tall);
         let row = picks_rows.then_some((Walk::Row(d), of_rows));
-        let column = matches!(axis, Axis::Column | Axis::Grid | Axis::Tall).then_some((Walk::Column(d), of_columns));
+        let column = picks_columns.then_some((Walk::Column(d), of_columns));
         let loops = if axis == Axis::Tall { [column, row] } else { [row, column] };
         loops.into_iter().flatten().collect()
     };
     let column_held = storage.axes.iter().any(|a| matches!(a, Axis::Column | Axis::Grid | Axis::Tall));
+    // Loops over the transfers of a beat: over columns, and over their rows.
+    let transfers = usize::from(for_each) + usize::from(machine.lane_rows() > machine.output_words());
     let mut result = Vec::new();
-    let groups = parts(storage, machine, &lane_loops).into_iter().flat_map(|part| row_groups(part, storage, machine));
-    for (part, group) in groups {
-        let access = Access { storage: id, offset: offset(&part, storage), strides: strides(&part, storage) };
+    let parts = parts(storage, machine, LEVELS - transfers, &lane_loops).into_iter();
+    for sending in parts.flat_map(|part| sendings(part, storage, machine)) {
+        let Sending { part, rows: group, .. } = &sending;
+        let access = Access { storage: id, offset: offset(part, storage), strides: strides(part, storage) };
         // Beyond the end of the tensor zeros leave, whatever the pads hold there.
         let mut lanes = Lanes {
-            bounds: bounds(&part, storage, machine),
+            bounds: bounds(part, storage, machine),
             pick_row: level_of(&part.loops, |w| matches!(w, Walk::Row(_))),
             pick_column: level_of(&part.loops, |w| matches!(w, Walk::Column(_))),
         };
@@ -412,15 +494,16 @@ pub(crate) fn emit(storage: &Storage, id: StorageId, tensor: usize, machine: &Ma
             // One of the PEs of a row that hold the same word.
             lanes.bounds.push(Bound { axis: Axis::Column, low: 0, high: 1, level: None });
         }
-        if group != (0..rows) {
-            narrow(&mut lanes, &group, storage, machine);
+        if *group != (0..rows) {
+            narrow(&mut lanes, group, storage, machine);
         }
         let loops = part.loops.iter().map(|l| l.1).collect();
         let what = format!("{} emit", storage.name);
         let job = Job { lanes, ..Job::copy(Origin::default(), what, loops, access, Sink::Output) };
         let sent = if one_by_one { Sent::First } else { Sent::ByRows };
-        let dimensions = dimensions(storage, machine, &part, sent);
-        result.push((job, Feed { tensor, counts: counts(&part.loops), width: 0, dimensions }));
+        let carried = sending.carried(storage, machine);
+        let dimensions = dimensions(storage, machine, &carried, sent);
+        result.push((job, Feed { tensor, counts: counts(&carried.loops), width: 0, dimensions }));
     }
     result
 }

@@ -82,6 +82,8 @@ pub(crate) struct Cost {
     pub(crate) scalar: u64,
     /// Beats of its results on their way out, where placements differ in them.
     pub(crate) emit: u64,
+    /// Transfers of the output stream, likewise.
+    pub(crate) leave: u64,
     /// Words in each PE.
     pub(crate) words: u64,
 }
@@ -93,13 +95,14 @@ impl Cost {
             load: self.load + other.load,
             scalar: self.scalar + other.scalar,
             emit: self.emit + other.emit,
+            leave: self.leave + other.leave,
             words: self.words + other.words,
         }
     }
 
-    /// The longest of computing, with and without the scalar unit, and loading; results leave when everything is computed.
+    /// The longest of computing, with and without the scalar unit, and sending, of loading, and of the output stream.
     pub(crate) fn cycles(self) -> u64 {
-        (self.compute.max(self.scalar) + self.emit).max(self.load)
+        (self.compute.max(self.scalar) + self.emit).max(self.load).max(self.leave)
     }
 
     /// Less is better; words only decide between placements of the same speed.
@@ -164,8 +167,9 @@ impl Cost {
     /// The cost of a tensor whose dimensions lie on `axes`.
     pub(crate) fn of_tensor(tensor: &Tensor, axes: &[Axis], machine: &Machine, without: Without) -> Cost {
         let load = if tensor.role == Role::Input { load_beats(&tensor.shape, axes, machine, without) } else { 0 };
-        let emit = if tensor.role == Role::Output { emit_beats(&tensor.shape, axes, machine) } else { 0 };
-        Cost { load, emit, words: local_words(&tensor.shape, axes, machine), ..Cost::default() }
+        let sent = tensor.role == Role::Output;
+        let (emit, leave) = if sent { leaving(&tensor.shape, axes, machine) } else { (0, 0) };
+        Cost { load, emit, leave, words: local_words(&tensor.shape, axes, machine), ..Cost::default() }
     }
 }
 
@@ -190,25 +194,42 @@ pub(crate) fn columns_per_transfer(axes: &[Axis], machine: &Machine, without: Wi
     (without.uses(Means::Loading) && wide && axes.contains(&Axis::Column)).then_some(words)
 }
 
-/// Beats in which a tensor leaves, as many rows at a time as the output has lanes. With one lane every placement sends the same words, and
-/// they do not count.
-pub(crate) fn emit_beats(shape: &[u32], axes: &[Axis], machine: &Machine) -> u64 {
-    let (lanes, rows, columns) = (machine.output_words(), machine.pus(), machine.pes_per_pu());
-    if lanes == 1 {
-        return 0;
+/// Beats in which a tensor leaves, as many rows or PEs at a time as a beat has lanes, and transfers of the output stream. With one lane every
+/// placement sends the same words, and they do not count.
+pub(crate) fn leaving(shape: &[u32], axes: &[Axis], machine: &Machine) -> (u64, u64) {
+    let (lanes, rows, columns) = (machine.lane_rows(), machine.pus(), machine.pes_per_pu());
+    let words = machine.output_words();
+    if machine.lanes() == 1 {
+        return (0, 0);
     }
+    let on = |spread: &[Axis]| axes.iter().any(|axis| spread.contains(axis));
+    // Columns that send at once, each in a transfer for every so many rows, all or none.
+    let at_once = machine.lane_for_each() && on(&[Axis::Column, Axis::Grid, Axis::Tall]);
+    let of_column = u64::from(if at_once { rows / words } else { 1 });
+    let of_rows = |used: u32| u64::from(if at_once { rows } else { used }.div_ceil(words));
+    let of_columns = |used: u32| u64::from(if at_once { 1 } else { used });
     let per_dimension = |(&extent, &axis): (&u32, &Axis)| {
         let all = axis.lanes(machine);
         let (whole, rest) = (extent / all, extent % all);
-        let beats = |elements: u32| match axis {
-            Axis::Local | Axis::Column => elements,
-            Axis::Row => elements.div_ceil(lanes),
-            Axis::Grid => elements.div_ceil(columns).div_ceil(lanes) * elements.min(columns),
-            Axis::Tall => elements.div_ceil(rows) * elements.min(rows).div_ceil(lanes),
+        let both = |elements: u32| -> (u64, u64) {
+            let of_all = u64::from(elements);
+            let (used_rows, used_columns) = match axis {
+                Axis::Local => return (of_all, of_all),
+                Axis::Column => return (of_columns(elements).min(of_all), of_all),
+                Axis::Row => (elements, 1),
+                Axis::Grid => (elements.div_ceil(columns), elements.min(columns)),
+                Axis::Tall => (elements.min(rows), elements.div_ceil(rows)),
+            };
+            let beats = u64::from(used_rows.div_ceil(lanes)) * of_columns(used_columns);
+            (beats, if elements == 0 { 0 } else { of_rows(used_rows) * u64::from(used_columns) })
         };
-        u64::from(whole) * u64::from(beats(all)) + u64::from(beats(rest))
+        let ([of_all, of_rest], whole) = ([all, rest].map(both), u64::from(whole));
+        (whole * of_all.0 + of_rest.0, whole * of_all.1 + of_rest.1)
     };
-    shape.iter().zip(axes).map(per_dimension).product()
+    let each = shape.iter().zip(axes).map(per_dimension);
+    let (beats, transfers) = each.fold((1, 1), |all, own| (all.0 * own.0, all.1 * own.1));
+    let copies = if on(&[Axis::Row, Axis::Grid, Axis::Tall]) { 1 } else { of_column };
+    (beats, transfers * copies)
 }
 
 /// Transfers that load a tensor.

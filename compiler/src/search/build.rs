@@ -27,6 +27,8 @@ pub(crate) struct Built {
     load: u64,
     /// Beats of one step's output, where placements differ in them.
     emit: u64,
+    /// Transfers of the output stream, likewise.
+    leave: u64,
     /// The longer of loading, and computing and sending.
     pub(crate) cycles: u64,
     /// The same of a tile that is not the last one of its batch.
@@ -45,7 +47,14 @@ impl Built {
     pub(crate) fn alternative(&self) -> Alternative {
         let placement = self.scheduled.storages().iter().map(|s| (s.name.clone(), s.axes.clone())).collect();
         let scalar = self.scheduled.jobs().iter().filter(|job| job.on == Datapath::Scalar).count();
-        Alternative { placement, step: self.scheduled.length, load: self.load, emit: self.emit, scalar }
+        Alternative {
+            placement,
+            step: self.scheduled.length,
+            load: self.load,
+            emit: self.emit,
+            leave: self.leave,
+            scalar,
+        }
     }
 
     /// Cycles of some tiles before the last one, and of it.
@@ -202,8 +211,9 @@ fn arrange(
         }
     }
     let scheduled = scheduled::Program::new(&coloured, &schedule, &allocation);
-    let cost::Cost { load, emit, .. } = streams;
-    let [cycles, tile_cycles] = [scheduled.length, scheduled.tile_length].map(|length| (length + emit).max(load));
+    let cost::Cost { load, emit, leave, .. } = streams;
+    let streams = load.max(leave);
+    let [cycles, tile_cycles] = [scheduled.length, scheduled.tile_length].map(|length| (length + emit).max(streams));
     Ok(Built {
         placed: placed.clone(),
         jobs,
@@ -211,6 +221,7 @@ fn arrange(
         words: allocation.words,
         load,
         emit,
+        leave,
         cycles,
         tile_cycles,
         conclusion: None,

@@ -2,11 +2,12 @@
 //!
 //!     emitting beat (takes a credit) ──▶ ... trees ... ──▶ push ──▶ FIFO ──▶ pop (returns the credit)
 //!
-//! A beat has a word in each lane, and each lane a memory of its own; pointers and credits are those of all.
+//! A beat has a word in each lane, and each lane a memory of its own; pointers and credits are those of all. Where a beat has more lanes than a
+//! transfer of the stream has words, it leaves in several transfers, as many as its instruction says.
 
 use crate::beats::Widths;
 use crate::datapath::exchange::{PartCounter, PartSelect};
-use crate::rtl::register::{Flag, FlagDelay, Register};
+use crate::rtl::register::{Delay, Flag, FlagDelay, Register};
 use crate::rtl::signal::{Number, Wide};
 use crate::rtl::wiring::{Wiring, comment, structural, wires};
 use rust_hdl::prelude::*;
@@ -154,6 +155,97 @@ impl Logic for QueueControl {
     }
 }
 
+/// Which transfer of its beat is at the output: a beat leaves the FIFO with its last one.
+#[derive(LogicBlock)]
+struct TransferCounter {
+    clock: Signal<In, Clock>,
+    reset: Signal<In, Bit>,
+    out_valid: Signal<In, Bit>,
+    out_ready: Signal<In, Bit>,
+    /// Number of the last transfer of the beat.
+    last_transfer: Wide<In>,
+    /// Number of the one that is shown.
+    transfer_number: Wide<Out>,
+    /// The beat goes if there is one.
+    beat_ends: Signal<Out, Bit>,
+    shown: Register,
+    at_last: Signal<Local, Bit>,
+    none: Number,
+    one: Number,
+}
+
+impl TransferCounter {
+    fn new(bits: u32) -> Self {
+        TransferCounter {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            out_valid: Signal::default(),
+            out_ready: Signal::default(),
+            last_transfer: Wide::new(bits),
+            transfer_number: Wide::new(bits),
+            beat_ends: Signal::default(),
+            shown: Register::new(bits),
+            at_last: Signal::default(),
+            none: Number::new(0, bits),
+            one: Number::new(1, bits),
+        }
+    }
+}
+
+impl Logic for TransferCounter {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("transfer_counter: which transfer of its beat is at the output.");
+        clock!(self, clock, shown);
+        self.transfer_number.next = self.shown.q.val();
+        self.at_last.next = self.shown.q.val() == self.last_transfer.val();
+        self.beat_ends.next = self.out_ready.val() && self.at_last.val();
+        self.shown.d.next = self.shown.q.val();
+        if self.out_valid.val() && self.out_ready.val() {
+            self.shown.d.next = self.shown.q.val() + self.one.val();
+            if self.at_last.val() {
+                self.shown.d.next = self.none.val();
+            }
+        }
+        if self.reset.val() {
+            self.shown.d.next = self.none.val();
+        }
+    }
+}
+
+/// A word of a transfer: that of one of the lanes that take turns.
+#[derive(LogicBlock)]
+struct TransferSelect {
+    transfer_number: Wide<In>,
+    lanes: Vec<Wide<In>>,
+    word: Wide<Out>,
+    numbers: Vec<Number>,
+}
+
+impl TransferSelect {
+    fn new(bits: u32, word: u32) -> Self {
+        TransferSelect {
+            transfer_number: Wide::new(bits),
+            lanes: (0..1 << bits).map(|_| Wide::new(word)).collect(),
+            word: Wide::new(word),
+            numbers: (0..1 << bits).map(|number| Number::new(number, bits)).collect(),
+        }
+    }
+}
+
+impl Logic for TransferSelect {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("transfer_select: the lane whose turn it is.");
+        self.word.next = self.lanes[0].val();
+        for i in 0..self.lanes.len() {
+            if self.transfer_number.val() == self.numbers[i].val() {
+                self.word.next = self.lanes[i].val();
+            }
+        }
+    }
+}
+
 /// The output stream.
 #[derive(LogicBlock)]
 pub(crate) struct Output {
@@ -166,6 +258,8 @@ pub(crate) struct Output {
     pub(crate) word: Wide<In>,
     /// Of the lanes after the first.
     pub(crate) further: Vec<Wide<In>>,
+    /// Transfers, less one, of a beat that was issued two cycles ago. One if there may be several.
+    pub(crate) transfers: Vec<Wide<In>>,
     pub(crate) out_data: Wide<Out>,
     pub(crate) out_further: Vec<Wide<Out>>,
     pub(crate) out_valid: Signal<Out, Bit>,
@@ -180,13 +274,20 @@ pub(crate) struct Output {
     control: QueueControl,
     memory: QueueMemory,
     memories: Vec<QueueMemory>,
+    transfers_on_their_way: Vec<Delay>,
+    transfer_memories: Vec<QueueMemory>,
+    transfer_counters: Vec<TransferCounter>,
+    /// One for each word of a transfer.
+    transfer_selects: Vec<TransferSelect>,
     _wiring: Wiring,
 }
 
 impl Output {
-    /// `2^address_bits` beats of so many lanes; they arrive `cycles` after they were issued.
-    pub(crate) fn new(address_bits: u32, widths: &Widths, lanes: u32, cycles: u32) -> Self {
+    /// `2^address_bits` beats of so many lanes, for transfers of so many words; they arrive `cycles` after they were issued.
+    pub(crate) fn new(address_bits: u32, widths: &Widths, [lanes, words]: [u32; 2], cycles: u32) -> Self {
         let (word, exchanges) = (widths.word, 0..widths.exchanges);
+        let bits = (lanes / words).ilog2();
+        let several = 0..u32::from(bits > 0);
         let taken = if exchanges.is_empty() { word } else { widths.accumulator };
         let select = |_| PartSelect::new(widths.parts, word, widths.accumulator);
         Output {
@@ -196,8 +297,9 @@ impl Output {
             leaves: exchanges.clone().map(|_| Signal::default()).collect(),
             word: Wide::new(taken),
             further: (1..lanes).map(|_| Wide::new(taken)).collect(),
+            transfers: several.clone().map(|_| Wide::new(bits)).collect(),
             out_data: Wide::new(word),
-            out_further: (1..lanes).map(|_| Wide::new(word)).collect(),
+            out_further: (1..words).map(|_| Wide::new(word)).collect(),
             out_valid: Signal::default(),
             out_ready: Signal::default(),
             credit: Signal::default(),
@@ -209,6 +311,10 @@ impl Output {
             control: QueueControl::new(address_bits),
             memory: QueueMemory::new(address_bits, word),
             memories: (1..lanes).map(|_| QueueMemory::new(address_bits, word)).collect(),
+            transfers_on_their_way: several.clone().map(|_| Delay::new(bits, cycles - 2)).collect(),
+            transfer_memories: several.clone().map(|_| QueueMemory::new(address_bits, bits)).collect(),
+            transfer_counters: several.clone().map(|_| TransferCounter::new(bits)).collect(),
+            transfer_selects: several.flat_map(|_| (0..words).map(|_| TransferSelect::new(bits, word))).collect(),
             _wiring: Wiring::default(),
         }
     }
@@ -222,7 +328,6 @@ impl Output {
             control.reset = reset;
             control.emitted = emitted;
             control.push = on_its_way.q;
-            control.out_ready = out_ready;
             memory.clock = clock;
             memory.write = on_its_way.q;
             memory.write_address = control.write_address;
@@ -237,7 +342,6 @@ impl Output {
         }
         wires!(self, wiring;
             memory.read_address = control.read_address;
-            out_data = memory.read_data;
             out_valid = control.out_valid;
             credit = control.credit;
             all_credits = control.all_credits;
@@ -269,10 +373,54 @@ impl Output {
                     memories[l].write_data = selects[l + 1].word;
                 );
             }
+            wires!(self, wiring; memories[l].read_address = control.read_address;);
+        }
+        self.wire_transfers(wiring);
+    }
+
+    /// From the memories to the stream.
+    fn wire_transfers(&mut self, wiring: &mut Wiring) {
+        if self.transfers.is_empty() {
             wires!(self, wiring;
-                memories[l].read_address = control.read_address;
-                out_further[l] = memories[l].read_data;
+                control.out_ready = out_ready;
+                out_data = memory.read_data;
             );
+            for l in 0..self.out_further.len() {
+                wires!(self, wiring; out_further[l] = memories[l].read_data;);
+            }
+        }
+        for t in 0..self.transfers.len() {
+            wires!(self, wiring;
+                transfers_on_their_way[t].clock = clock;
+                transfers_on_their_way[t].d = transfers[t];
+                transfer_memories[t].clock = clock;
+                transfer_memories[t].write = on_its_way.q;
+                transfer_memories[t].write_address = control.write_address;
+                transfer_memories[t].write_data = transfers_on_their_way[t].q;
+                transfer_memories[t].read_address = control.read_address;
+                transfer_counters[t].clock = clock;
+                transfer_counters[t].reset = reset;
+                transfer_counters[t].out_valid = control.out_valid;
+                transfer_counters[t].out_ready = out_ready;
+                transfer_counters[t].last_transfer = transfer_memories[t].read_data;
+                control.out_ready = transfer_counters[t].beat_ends;
+                out_data = transfer_selects[0].word;
+            );
+            for w in 0..self.transfer_selects.len() {
+                wires!(self, wiring; transfer_selects[w].transfer_number = transfer_counters[t].transfer_number;);
+            }
+            for w in 0..self.out_further.len() {
+                wires!(self, wiring; out_further[w] = transfer_selects[w + 1].word;);
+            }
+            let words = self.transfer_selects.len();
+            for l in 0..=self.memories.len() {
+                let (word, turn) = (l % words, l / words);
+                if l == 0 {
+                    wires!(self, wiring; transfer_selects[word].lanes[turn] = memory.read_data;);
+                } else {
+                    wires!(self, wiring; transfer_selects[word].lanes[turn] = memories[l - 1].read_data;);
+                }
+            }
         }
     }
 }

@@ -23,13 +23,16 @@ use arch::machine::{Machine, MachineSpec};
 use arch::number::wrap;
 use arch::timing::{self, Unit};
 use exchange::hide;
+use leaving::{Emission, Landing, Queue};
 use std::collections::VecDeque;
 use std::ops::Range;
 
 /// The arithmetic half of the grid.
 pub(super) trait Datapath: std::fmt::Debug {
-    /// The words at the output port, lane by lane; none if there is no beat.
+    /// The words at the output port, side by side; none if there is no transfer.
     fn output(&self) -> Vec<i64>;
+    /// Whether the transfer at the output port is the last one of its beat.
+    fn ends_beat(&self) -> bool;
     /// One cycle.
     fn cycle(&mut self, beats: &Beats, input: Option<&[i64]>, popped: bool);
     fn write_table(&mut self, entry: u32, chunk: u32, data: u32);
@@ -60,23 +63,13 @@ pub(super) fn of<V: Values>(machine: &Machine, values: V) -> Box<dyn Datapath> {
     Box::new(Lanes::new(machine, values))
 }
 
-/// Words on their way into a pad.
-#[derive(Debug)]
-struct Landing<W> {
-    cycle: u64,
-    pad: Pad,
-    address: usize,
-    words: Vec<W>,
-    taken: Vec<bool>,
-}
-
 /// What one beat sends through the trees: a partial result per row.
 #[derive(Debug)]
 struct TreeSums<S> {
     row_cycle: u64,
     rows: Vec<S>,
     combine: Combine,
-    emit: bool,
+    emit: Option<Emission<S>>,
     /// They are sums of a batch, which leave in parts.
     leaves: bool,
     /// The alu instruction.
@@ -112,8 +105,7 @@ struct Lanes<V: Values> {
     trees: VecDeque<TreeSums<V::Sum>>,
     row_bus: VecDeque<(u64, Vec<Rooted<V::Word>>)>,
     global_bus: VecDeque<(u64, Rooted<V::Word>)>,
-    /// Beats of the output, all words of one after the other.
-    fifo: VecDeque<V::Word>,
+    fifo: Queue<V::Word>,
     tables: Vec<(i64, i64)>,
     table_bits: Vec<u128>,
     saturated: bool,
@@ -131,6 +123,7 @@ fn alone(machine: &Machine) -> Machine {
         pes_per_pu: Some(1),
         stream_words: Some(1),
         output_words: None,
+        emit_words: None,
         model_depth: None,
         table_entries: Some(0),
         divider: None,
@@ -200,7 +193,7 @@ impl<V: Values> Lanes<V> {
             trees: VecDeque::new(),
             row_bus: VecDeque::new(),
             global_bus: VecDeque::new(),
-            fifo: VecDeque::new(),
+            fifo: Queue::of(machine),
             tables: vec![(0, 0); machine.table_entries() as usize],
             table_bits: vec![0; machine.table_entries() as usize],
             saturated: false,
@@ -482,13 +475,16 @@ impl<V: Values> Lanes<V> {
 
 impl<V: Values> Datapath for Lanes<V> {
     fn output(&self) -> Vec<i64> {
-        let words = self.fifo.iter().take(self.machine.output_words() as usize);
-        words.map(|&word| self.values.shown(word)).collect()
+        self.fifo.transfer().map(|&word| self.values.shown(word)).collect()
+    }
+
+    fn ends_beat(&self) -> bool {
+        self.fifo.ends_beat()
     }
 
     fn cycle(&mut self, beats: &Beats, input: Option<&[i64]>, popped: bool) {
         if popped {
-            self.fifo.drain(..self.machine.output_words() as usize);
+            self.fifo.pop();
         }
         self.see_nothing();
         if let Some(unit) = &mut self.unit {

@@ -131,7 +131,7 @@ impl Array {
             self.sequencer.observe(seen);
             seen.output.clone_from(&output);
         }
-        let beats = self.sequencer.cycle(input_taken, popped);
+        let beats = self.sequencer.cycle(input_taken, popped && self.datapath.ends_beat());
         self.datapath.cycle(&beats, if input_taken { input } else { None }, popped);
         if let Some(seen) = &mut self.observation {
             let issued = [

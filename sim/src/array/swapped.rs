@@ -22,6 +22,10 @@ impl Datapath for Swapped {
         self.0.cycle(&Beats { compute_bank: 1 - beats.compute_bank, ..*beats }, input, popped);
     }
 
+    fn ends_beat(&self) -> bool {
+        self.0.ends_beat()
+    }
+
     fn output(&self) -> Vec<i64> {
         self.0.output()
     }

@@ -148,6 +148,33 @@ fn several_words_of_output() {
     check(lanes(2, comparing(&grid(6, 2, 32))), 0..60);
 }
 
+/// Beats that leave in several transfers: of rows, two of which share a lane, and of all PEs; through a queue that is full most of the time.
+#[test]
+fn several_transfers_of_a_beat() {
+    let wide = |output_words: u32, emit_words: u32, spec: MachineSpec| MachineSpec {
+        output_words: Some(output_words),
+        emit_words: Some(emit_words),
+        ..spec
+    };
+    check(wide(1, 2, comparing(&MachineSpec { gradient_depth: Some(4), ..grid(4, 3, 16) })), 0..60);
+    check(wide(2, 8, MachineSpec { output_fifo: Some(4), ..grid(4, 2, 9) }), 0..60);
+    check(wide(1, 4, with_unit(&comparing(&grid(1, 4, 24)))), 0..60);
+    check(wide(2, 4, MachineSpec { pad_register: Some(true), output_fifo: Some(4), ..grid(4, 1, 32) }), 0..60);
+}
+
+/// A beat that leaves one transfer early.
+#[test]
+fn a_missing_transfer_is_found() {
+    let spec = MachineSpec { output_words: Some(1), emit_words: Some(4), ..grid(2, 2, 16) };
+    let machine = Machine::try_from(spec).expect("a valid grid");
+    let mut rtl = hdl::elaborate(&machine);
+    let right = "shown == last_transfer";
+    assert!(rtl.verilog.contains(right), "the text has changed");
+    rtl.verilog = rtl.verilog.replace(right, "shown[1] == last_transfer[1]");
+    let found = std::panic::catch_unwind(|| check_rtl(&machine, &rtl, 0..20));
+    assert!(found.is_err(), "a transfer was left out and nobody noticed");
+}
+
 /// Two lanes that change places.
 #[test]
 fn lanes_in_the_wrong_order_are_found() {
@@ -264,7 +291,8 @@ fn blocks_simulate_as_their_text_does() {
     let tiled = MachineSpec { gradient_depth: Some(4), ..grid(2, 3, 16) };
     let unit = with_unit(&comparing(&tiled));
     let lanes = MachineSpec { output_words: Some(2), ..comparing(&grid(4, 1, 9)) };
-    for spec in [grid(1, 2, 9), unit, few, lanes] {
+    let wide = MachineSpec { output_words: Some(2), emit_words: Some(4), ..comparing(&grid(2, 2, 9)) };
+    for spec in [grid(1, 2, 9), unit, few, lanes, wide] {
         let machine = Machine::try_from(spec).expect("a valid grid");
         compare(&machine, Modelled::new(&machine), 0);
     }
@@ -319,7 +347,7 @@ fn load_and_dump(grid: &mut Lockstep<Array, impl Grid>, generator: &mut Generato
     for _ in 0..beats(&load.counts) {
         host.send((0..machine.stream_words()).map(|_| generator.random.word(16)).collect());
     }
-    let words = (beats(&dump.counts) * u64::from(machine.output_words())) as usize;
+    let words = (beats(&dump.counts) * u64::from(dump.transfers(machine) * machine.output_words())) as usize;
     let end = host.exchange(grid, words, 10_000).and_then(|()| host.finish(grid, 10_000));
     assert!(grid.mismatch().is_none(), "seed {seed}: {}", grid.mismatch().expect("just seen"));
     end.unwrap_or_else(|stuck| panic!("seed {seed}: {stuck}"));
@@ -392,8 +420,15 @@ fn generated_text_has_no_warnings() {
     let dividing = [grid(1, 1, 8), comparing(&tiled), comparing(&grid(1, 1, 9)), comparing(&grid(5, 1, 16))];
     let lanes = [(2, 2), (6, 2), (8, 8)]
         .map(|(pus, lanes)| MachineSpec { output_words: Some(lanes), ..comparing(&grid(pus, 3, 16)) });
+    let wide = [(2, 1, 2), (2, 2, 4), (4, 1, 8)].map(|(pus, words, emit)| MachineSpec {
+        output_words: Some(words),
+        emit_words: Some(emit),
+        ..comparing(&grid(pus, 2, 16))
+    });
     let units = [&smallest, &tiled, &few_amounts()[0], &comparing(&few_amounts()[1])].map(with_unit);
-    for spec in specs.into_iter().chain([smallest]).chain(dividing).chain(few_amounts()).chain(units).chain(lanes) {
+    for spec in
+        specs.into_iter().chain([smallest]).chain(dividing).chain(few_amounts()).chain(units).chain(lanes).chain(wide)
+    {
         let machine = Machine::try_from(spec).expect("a valid grid");
         let rtl = hdl::elaborate(&machine);
         lint(&rtl, hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{machine}: {error}"));

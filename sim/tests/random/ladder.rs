@@ -106,6 +106,28 @@ fn words_do_not_depend_on_the_lanes_of_the_output() {
     }
 }
 
+/// Beats of which one leaves in several transfers, of rows and of all PEs, through a queue that holds few of them: the host gets the same words.
+#[test]
+fn words_do_not_depend_on_the_width_of_a_beat() {
+    let wide = |spec: MachineSpec, words: u32, emit: u32, fifo: u32| MachineSpec {
+        output_words: Some(words),
+        emit_words: Some(emit),
+        output_fifo: Some(fifo),
+        ..spec
+    };
+    let grids = [
+        wide(grid(8, 8, 16), 8, 64, 64),
+        wide(grid(8, 8, 16), 1, 64, 4),
+        wide(grid(4, 3, 16), 1, 4, 8),
+        wide(grid(4, 2, 24), 2, 8, 4),
+        wide(grid(1, 4, 16), 1, 4, 4),
+    ];
+    for kind in [Kind::Tabla, Kind::Ir] {
+        let climbed = climb(kind, 14, 20, &grids);
+        assert!(climbed >= 7, "{climbed} of 20, {kind:?}");
+    }
+}
+
 /// The first rung. A comparison may go the other way for two values that are close, and a chain of products multiplies errors, so a single
 /// program proves little; of many, most are near, and a rounding that is wrong by one place moves them all.
 #[test]

@@ -81,7 +81,10 @@ fn schedule(compiled: &Compiled, source: &str) -> String {
 /// What the placement takes, and what the best of the others would take and where it differs.
 fn alternatives(compiled: &Compiled) -> String {
     let cycles = |a: &Alternative| {
-        let sent = if a.emit > 0 { format!(", {} beats of output", a.emit) } else { String::new() };
+        let mut sent = if a.emit > 0 { format!(", {} beats of output", a.emit) } else { String::new() };
+        if a.leave > a.emit {
+            sent.push_str(&format!(" in {} transfers", a.leave));
+        }
         format!("{} cycles of computing, {} transfers of input{sent}", a.step, a.load)
     };
     let Some(chosen) = compiled.alternatives.first() else { return String::new() };

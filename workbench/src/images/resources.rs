@@ -204,8 +204,7 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
     } else {
         (programs, &costs.sequencer, &costs.function)
     };
-    let queue =
-        u64::from(machine.output_words()) * costs.memories.of(machine.output_fifo(), word).0 + link(machine, costs);
+    let queue = u64::from(machine.lanes()) * costs.memories.of(machine.output_fifo(), word).0 + link(machine, costs);
 
     let in_pe = [(machine.alignments(), machine.accumulator()), (machine.shifts(), word + 1)];
     let in_root = [(machine.root_shifts(), word + 2)];

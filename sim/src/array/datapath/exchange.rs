@@ -1,6 +1,6 @@
 //! Sums of a batch that leave, and come back in parts (docs/machine.md, section 10).
 
-use super::{Lanes, at, joined};
+use super::{Lanes, TreeSums, at, joined};
 use crate::array::stream::Beat;
 use crate::array::values::Values;
 use arch::isa::{AluInstruction, Combine, LoadInstruction, Tiles, gradient_bits};
@@ -18,15 +18,20 @@ pub(super) fn hide<V: Values>(values: &mut V, sums: &mut [V::Sum], taken: &[bool
 impl<V: Values> Lanes<V> {
     /// The beat of the output that comes out of the trees in this cycle, if one does.
     pub(super) fn send_beat(&mut self) {
-        let lane_levels = u64::from(self.machine.lane_levels());
-        if let Some(sums) = self.trees.iter().find(|sums| sums.emit && sums.row_cycle + lane_levels == self.now) {
-            let lanes = self.machine.output_words() as usize;
-            for lane in 0..lanes {
-                let rows: Vec<V::Sum> = sums.rows.iter().skip(lane).step_by(lanes).cloned().collect();
-                let sum = joined(&mut self.values, sums.combine, &rows);
+        let comes = |sums: &&TreeSums<V::Sum>| sums.emit.as_ref().is_some_and(|emission| emission.cycle == self.now);
+        if let Some((sums, emission)) = self.trees.iter().find(comes).and_then(|sums| Some((sums, sums.emit.as_ref()?)))
+        {
+            let lanes = self.machine.lane_rows() as usize;
+            let sent = emission.transfers * self.machine.output_words();
+            self.fifo.begin(emission.transfers);
+            for lane in 0..sent as usize {
+                let sum = emission.lanes.get(lane).cloned().unwrap_or_else(|| {
+                    let rows: Vec<V::Sum> = sums.rows.iter().skip(lane).step_by(lanes).cloned().collect();
+                    joined(&mut self.values, sums.combine, &rows)
+                });
                 let lsb = self.part * self.machine.word();
                 let word = if sums.leaves { self.values.part(&sum, lsb) } else { self.values.low(&sum) };
-                self.fifo.push_back(word);
+                self.fifo.push(word);
             }
             if sums.leaves {
                 self.part = (self.part + 1) % self.machine.parts_of_sum();

@@ -1,10 +1,88 @@
 //! What leaves the PEs with the last beat of a sum: words on their way into a pad, partial results on their way through the trees.
 
-use super::{Landing, Lanes, TreeSums, at, joined};
+use super::{Lanes, TreeSums, at, joined};
 use crate::array::stream::Beat;
 use crate::array::values::Values;
 use arch::isa::{AluInstruction, Combine, Factor, Pad, Start, Tiles};
+use arch::machine::Machine;
 use arch::timing::{self, Unit};
+use std::collections::VecDeque;
+
+/// Words on their way into a pad.
+#[derive(Debug)]
+pub(super) struct Landing<W> {
+    pub(super) cycle: u64,
+    pub(super) pad: Pad,
+    pub(super) address: usize,
+    pub(super) words: Vec<W>,
+    pub(super) taken: Vec<bool>,
+}
+
+/// What an emitting beat gives to the output FIFO.
+#[derive(Debug)]
+pub(super) struct Emission<S> {
+    /// The cycle in which it comes there.
+    pub(super) cycle: u64,
+    /// One sum per lane, where each PE has one; else the lanes are made of the rows.
+    pub(super) lanes: Vec<S>,
+    pub(super) transfers: u32,
+}
+
+/// The output FIFO.
+#[derive(Debug)]
+pub(super) struct Queue<W> {
+    /// All words of a beat that leave, one beat after the other.
+    words: VecDeque<W>,
+    /// Transfers of each beat that are left.
+    transfers: VecDeque<u32>,
+    words_of_transfer: usize,
+}
+
+impl<W> Queue<W> {
+    pub(super) fn of(machine: &Machine) -> Queue<W> {
+        let words_of_transfer = machine.output_words() as usize;
+        Queue { words: VecDeque::new(), transfers: VecDeque::new(), words_of_transfer }
+    }
+
+    /// The words at the output; none if there is no beat.
+    pub(super) fn transfer(&self) -> impl Iterator<Item = &W> {
+        self.words.iter().take(self.words_of_transfer)
+    }
+
+    /// Whether they are the last ones of their beat.
+    pub(super) fn ends_beat(&self) -> bool {
+        self.transfers.front() == Some(&1)
+    }
+
+    /// They leave.
+    pub(super) fn pop(&mut self) {
+        self.words.drain(..self.words_of_transfer);
+        match self.transfers.front_mut() {
+            Some(left) if *left > 1 => *left -= 1,
+            _ => drop(self.transfers.pop_front()),
+        }
+    }
+
+    /// A beat of so many transfers comes; its words follow.
+    pub(super) fn begin(&mut self, transfers: u32) {
+        self.transfers.push_back(transfers);
+    }
+
+    /// The next word of that beat.
+    pub(super) fn push(&mut self, word: W) {
+        self.words.push_back(word);
+    }
+
+    /// Beats that are there, also in part.
+    pub(super) fn beats(&self) -> usize {
+        self.transfers.len()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.words.clear();
+        self.transfers.clear();
+    }
+}
 
 impl<V: Values> Lanes<V> {
     /// A beat whose sums begin and end with it and only leave. One PE of a row sends: no other makes a sum, since nobody would see it.
@@ -32,6 +110,7 @@ impl<V: Values> Lanes<V> {
         };
         let nothing = values.nothing(i.combine);
         let mut rows = vec![nothing.clone(); pus as usize];
+        let mut lanes = if self.machine.lane_for_each() { vec![nothing.clone(); self.pes] } else { Vec::new() };
         for number in some_rows {
             let row = &mut rows[number as usize];
             for column in some_columns.clone().filter(|&column| admits(number, column)) {
@@ -56,15 +135,20 @@ impl<V: Values> Lanes<V> {
                     extreme => values.compare(extreme, &mut sum, word(i.a), b),
                 }
                 values.join(i.combine, row, &sum);
+                if let Some(lane) = lanes.get_mut(column * pus as usize + number) {
+                    *lane = sum;
+                }
             }
         }
-        self.send(beat, rows);
+        self.send(beat, rows, lanes);
     }
 
     /// Into the trees.
-    fn send(&mut self, beat: &Beat<AluInstruction>, rows: Vec<V::Sum>) {
+    fn send(&mut self, beat: &Beat<AluInstruction>, rows: Vec<V::Sum>, lanes: Vec<V::Sum>) {
         let row_cycle = self.now + timing::alu_to_root(&self.machine, Unit::Row);
         let AluInstruction { combine, emit, .. } = beat.instruction;
+        let cycle = self.now + timing::alu_to_output(&self.machine);
+        let emit = emit.then(|| Emission { cycle, lanes, transfers: beat.instruction.transfers(&self.machine) });
         let leaves = self.leaves(&beat.instruction);
         self.trees.push_back(TreeSums { row_cycle, rows, combine, emit, leaves, of: beat.number });
     }
@@ -74,8 +158,12 @@ impl<V: Values> Lanes<V> {
         let i = &beat.instruction;
         if i.tree {
             let (values, columns) = (&mut self.values, self.machine.pes_per_pu() as usize);
-            let rows = self.accumulators.chunks(columns).map(|sums| joined(values, i.combine, sums)).collect();
-            self.send(beat, rows);
+            let rows: Vec<V::Sum> =
+                self.accumulators.chunks(columns).map(|sums| joined(values, i.combine, sums)).collect();
+            // Column by column: what lies on rows alone takes the first lanes.
+            let by_column = (0..columns).flat_map(|column| self.accumulators.iter().skip(column).step_by(columns));
+            let lanes = if i.emit && self.machine.lane_for_each() { by_column.cloned().collect() } else { Vec::new() };
+            self.send(beat, rows, lanes);
         }
         let Some(pad) = i.write.filter(|_| last_tile || i.tiles == Tiles::Every) else { return };
         let (mut words, mut taken) = self.spare.pop().unwrap_or_default();

@@ -68,7 +68,7 @@ impl<V: Values> Lanes<V> {
         let (pu, view) = &mut *seen;
         let from = *pu * self.machine.pes_per_pu() as usize;
         let levels = u64::from(self.machine.global_levels());
-        let Lanes { values, machine, landings, trees, row_bus, global_bus, fifo, now, .. } = self;
+        let Lanes { values, landings, trees, row_bus, global_bus, fifo, now, .. } = self;
         if let Some(landing) = landings.iter().find(|landing| landing.cycle == *now) {
             view.write = Some((landing.pad, landing.address));
             for (column, pe) in view.pes.iter_mut().enumerate() {
@@ -84,7 +84,7 @@ impl<V: Values> Lanes<V> {
         });
         view.row_bus = row_bus.iter().find(|bus| bus.0 == *now).map_or(0, |bus| values.shown(bus.1[*pu].0));
         view.global_bus = global_bus.iter().find(|bus| bus.0 == *now).map_or(0, |bus| values.shown(bus.1.0));
-        view.fifo = fifo.len() / machine.output_words() as usize;
+        view.fifo = fifo.beats();
         if let Some((_, unit)) = self.unit.as_deref().and_then(|unit| unit.seen.as_deref()) {
             view.scalar = unit.pes[0];
         }

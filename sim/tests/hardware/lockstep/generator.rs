@@ -309,16 +309,21 @@ impl Generator<'_> {
         }
     }
 
-    /// Emits every word of a pad, one PE after the other; where the output has several lanes, also all rows at once.
+    /// Emits every word of a pad, one PE after the other; where a beat has several lanes, also all rows at once, or all PEs. Where it may leave in several
+    /// transfers, it leaves in as many as there are, or in fewer.
     pub(crate) fn dump(&mut self, pad: Pad) -> AluInstruction {
         let depth = 1 << pad_bits(self.machine, pad);
         let address = Address { base: 0, strides: [0, 0, 1, 0] };
-        let at_once = self.machine.output_words() > 1 && self.random.chance(70);
+        let at_once = self.machine.lanes() > 1 && self.random.chance(70);
         let (rows, pick_row) = if at_once { (1, NO_LEVEL) } else { (self.machine.pus(), 0) };
-        AluInstruction {
+        let all = at_once && self.machine.lane_for_each();
+        let (columns, pick_column) = if all { (1, NO_LEVEL) } else { (self.machine.pes_per_pu(), 1) };
+        let most = self.machine.most_transfers();
+        let transfers = if most > 1 && self.random.chance(40) { self.random.range(1, most) } else { most };
+        let dump = AluInstruction {
             delay: self.random.below(4),
             interval: self.random.range(1, 2),
-            counts: [rows, self.machine.pes_per_pu(), depth, 1],
+            counts: [rows, columns, depth, 1],
             reduce: 0,
             reads: [address; 4],
             a: pad,
@@ -335,10 +340,11 @@ impl Generator<'_> {
             destination: Address::default(),
             tree: true,
             emit: true,
-            mask: Mask { pick_row, pick_column: 1, ..Mask::all(self.machine.pus(), self.machine.pes_per_pu()) },
+            mask: Mask { pick_row, pick_column, ..Mask::all(self.machine.pus(), self.machine.pes_per_pu()) },
             tiles: Tiles::Every,
             end: false,
-        }
+        };
+        dump.with_transfers(transfers, self.machine)
     }
 
     /// Sums, and the root and move instructions that catch every one of them in flight.
@@ -423,7 +429,8 @@ impl Generator<'_> {
         }
         let emits = self.random.chance(40);
         entries.push((registers::ENTRY_EMIT_STEP, if emits { enabled(emit_step) } else { 0 }));
-        let words = |i: &AluInstruction| beats(&i.counts) * u64::from(self.machine.output_words());
+        let words =
+            |i: &AluInstruction| beats(&i.counts) * u64::from(i.transfers(self.machine) * self.machine.output_words());
         Programs {
             model_beats: load[..step_load].iter().map(|i| beats(&i.counts)).sum(),
             step_beats: load[step_load..].iter().map(|i| beats(&i.counts)).sum(),
