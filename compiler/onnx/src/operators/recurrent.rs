@@ -34,6 +34,7 @@ fn layer(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> {
     let recurrent = l.builder.shape(c.input(2)?);
     let [steps, batch, _] = l.builder.shape(x)[..] else { return misfit("its operand is not a list of sequences") };
     let [directions, _, hidden] = recurrent[..] else { return misfit("its weights do not have three dimensions") };
+    check_shapes(l, c, x, (directions, hidden))?;
     let lengths = match c.optional(4)? {
         Some(lengths) => {
             let lengths = l.static_ints(lengths, "sequence_lens")?;
@@ -91,6 +92,42 @@ fn layer(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> {
         results.push(Slot::Tensor(cell));
     }
     Ok(results)
+}
+
+/// Every operand has the shape that sequences and states ask for.
+fn check_shapes(l: &Lowering<'_, '_>, c: &Call<'_, '_>, x: Val, (directions, hidden): (i64, i64)) -> Translated<()> {
+    let [_, batch, inputs] = l.builder.shape(x)[..] else { return misfit("its operand is not a list of sequences") };
+    let gates = match c.node.operator {
+        "RNN" => 1,
+        "GRU" => 3,
+        _ => 4,
+    };
+    let wanted_directions = if c.text("direction", "forward") == "bidirectional" { 2 } else { 1 };
+    if directions != wanted_directions || hidden < 1 {
+        return misfit(format!(
+            "its weights are of {directions} directions and {hidden} units; {wanted_directions} directions are wanted"
+        ));
+    }
+    let rows = gates * hidden;
+    let state = if c.int("layout", 0) == 0 { [directions, batch, hidden] } else { [batch, directions, hidden] };
+    let wanted: [(&str, &[i64]); 7] = [
+        ("W", &[directions, rows, inputs]),
+        ("R", &[directions, rows, hidden]),
+        ("B", &[directions, 2 * rows]),
+        ("sequence_lens", &[batch]),
+        ("initial_h", &state),
+        ("initial_c", &state),
+        ("P", &[directions, 3 * hidden]),
+    ];
+    let operands = if c.node.operator == "LSTM" { 7 } else { 5 };
+    for (number, (name, wanted)) in wanted.into_iter().enumerate().take(operands) {
+        if let Some(value) = c.optional(number + 1)?
+            && l.builder.shape(value) != wanted
+        {
+            return misfit(format!("{name} has the shape {:?}, not {wanted:?}", l.builder.shape(value)));
+        }
+    }
+    Ok(())
 }
 
 /// Outputs of all steps in the order of time, the last state and the last cell.

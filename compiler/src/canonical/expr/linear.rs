@@ -21,9 +21,6 @@ impl Term {
 
     /// The sum of two products of the same factors, in any order: `r * (0.5 * (s - y)) + 0.5 * (s - y) * r` is `r * (s - y)`.
     fn plus(&self, other: &Term) -> Option<Term> {
-        if self.factors == other.factors {
-            return Some(Term { coefficient: self.coefficient + other.coefficient, factors: self.factors.clone() });
-        }
         if self.factors.len() != other.factors.len() {
             return None;
         }
@@ -76,9 +73,12 @@ pub(in crate::canonical) fn terms(e: &Expr) -> Vec<Term> {
     collect(e, 1.0, &mut found);
     let mut merged: Vec<Term> = Vec::new();
     for term in found {
-        match merged.iter_mut().find_map(|known| Some((known.plus(&term)?, known))) {
-            Some((sum, known)) => *known = sum,
-            None => merged.push(term),
+        match merged.iter_mut().find(|t| t.factors == term.factors) {
+            Some(same) => same.coefficient += term.coefficient,
+            None => match merged.iter_mut().find_map(|known| Some((known.plus(&term)?, known))) {
+                Some((sum, known)) => *known = sum,
+                None => merged.push(term),
+            },
         }
     }
     merged.retain(|t| t.coefficient != 0.0);
