@@ -172,6 +172,8 @@ proptest! {
         accumulator in proptest::sample::select(vec![32u32, 48, 64, 80]),
     ) {
         let finish = if negative { Finish::Negative } else { Finish::Round };
+        // The square of a difference has two bits more than a product; what is compared has to fit (law 9).
+        let square = square && accumulator > 32;
         let tensor = |name: &str, shape: &[u32], role| fixed::Tensor {
             name: name.into(), shape: shape.to_vec(), role, fraction: 0, span: arch::Span::default(),
         };
