@@ -30,7 +30,7 @@ const WAITS: i32 = 3;
 const SHORT: usize = 1000;
 
 /// How long a rank that has waited enough asks the others whether they wait, too; and how long one that hears of a failure still waits.
-const ASKING: Duration = Duration::from_millis(500);
+const ASKING: Duration = Duration::from_millis(2000);
 
 /// How much later than the thread's own answer is due the training stops waiting for it.
 const LATE: Duration = Duration::from_secs(1);
