@@ -100,7 +100,7 @@ impl<G: Grid> Stored<G> {
         self.player.ring = self.ring.streams.then_some(self.rows.len());
         let issued = self.player.advance(playing, may, self.records, self.batch_rows as usize);
         let row_behind = self.ring.behind;
-        let played = issued.as_ref().is_some_and(|issued| issued.ends_row);
+        let played = issued.as_ref().is_some_and(|issued| issued.ends >= Ends::Row);
         self.ring.advance(self.rows.len(), playing && fill.is_some(), played);
         if taken {
             self.queue.pop_front();
@@ -108,7 +108,7 @@ impl<G: Grid> Stored<G> {
         let [first, second, third, fourth, fifth] = std::mem::take(&mut self.stages);
         self.queue.extend(fifth);
         self.stages = [issued.as_ref().map(|issued| self.beat(issued)), first, second, third, fourth];
-        if issued.is_some_and(|issued| issued.ended) {
+        if issued.is_some_and(|issued| issued.ends == Ends::AllEpochs) {
             self.mode = Mode::Pass;
         }
         match fill {
@@ -271,11 +271,16 @@ struct Issued {
     width: u32,
     /// Its words stand in the other lanes, too.
     repeated: bool,
-    /// It is the last one of its row.
-    ends_row: bool,
-    /// It is the last one of its batch, and of all epochs.
-    ends_record: bool,
-    ended: bool,
+    ends: Ends,
+}
+
+/// The largest of the things whose last beat this is; each ends what is above it here, too.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Ends {
+    Nothing,
+    Row,
+    Batch,
+    AllEpochs,
 }
 
 /// Where a batch begins.
@@ -351,7 +356,7 @@ impl Player {
         }
         let waits = self.batch == Batch::Waits;
         let issued = (self.beats_left > 0 && !waits && may).then(|| self.issue(records));
-        let ends = issued.as_ref().is_some_and(|issued| issued.ends_record);
+        let ends = issued.as_ref().is_some_and(|issued| issued.ends >= Ends::Batch);
         let wanted = waits || self.batch == Batch::Placed && ends;
         let take = wanted && self.places.there;
         if wanted {
@@ -375,22 +380,24 @@ impl Player {
 
     fn issue(&mut self, records: u32) -> Issued {
         let Player { row, lane, width, repeated, .. } = *self;
-        let mut issued = Issued { row, lane, width, repeated, ends_row: false, ends_record: false, ended: false };
+        let mut issued = Issued { row, lane, width, repeated, ends: Ends::Nothing };
         self.beats_left -= 1;
         let words = 1 << self.width;
         self.lane += words;
         if self.beats_left > 0 && self.lane + words <= self.lanes {
             return issued;
         }
-        issued.ends_row = true;
+        issued.ends = Ends::Row;
         (self.row, self.lane) = (self.ring.map_or(row + 1, |rows| (row + 1) % rows), 0);
         if self.beats_left == 0 && self.final_entry {
-            issued.ends_record = true;
+            issued.ends = Ends::Batch;
             self.records_left = self.records_left.wrapping_sub(1);
             if self.records_left == 0 {
                 self.row = if self.ring.is_some() { self.row } else { 0 };
                 self.records_left = records;
-                issued.ended = self.final_epoch;
+                if self.final_epoch {
+                    issued.ends = Ends::AllEpochs;
+                }
                 self.epochs_left = self.epochs_left.wrapping_sub(1);
                 self.final_epoch = self.epochs_left == 1;
             }

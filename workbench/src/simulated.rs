@@ -61,6 +61,7 @@ impl Spent {
     }
 
     /// With more samples: so many times as many rows that are sent to the store, so many times as many that are played.
+    #[must_use]
     pub fn stretched(self, sent: f64, played: f64) -> Spent {
         let times = |cycles: u64, factor: f64| (cycles as f64 * factor).round() as u64;
         let (upload, play) = (times(self.upload, sent), times(self.play, played));

@@ -126,12 +126,15 @@ fn random_request(random: &mut ChaCha8Rng, sequence: &mut u8, word: u32) -> Vec<
     bytes
 }
 
+/// A board's text, simulated.
+type Hardware = fn(&Machine) -> BoardDevice;
+
 /// The shell's text and its model answer the same bytes, whatever they are sent, bit by bit or byte by byte. Input is taken by no program here, so
 /// the buffers fill up.
 #[test]
 fn hardware_and_model_answer_alike() {
     let mut seen = [0; 8];
-    let boards: [(MachineSpec, u64, fn(&Machine) -> BoardDevice); 4] = [
+    let boards: [(MachineSpec, u64, Hardware); 4] = [
         (spec(2, 4, 16), 1, hardware),
         (spec(1, 2, 24), 2, hardware),
         (spec(1, 1, 8), 3, hardware),
