@@ -174,7 +174,7 @@ fn machine_keys_of_the_command_line_are_checked() {
     assert_eq!(accumulator(&["accumulator=44", "accumulator=auto"]), 48);
 }
 
-/// A serial line carries a word at a time, the memory port of a ZCU102 128 bits.
+/// A serial line carries a word at a time, the memory port of a ZCU102 128 bits: its 16 rows send 8 words of 16 bits, or 4 of 24.
 #[test]
 fn boards_take_so_many_words_of_output() {
     for (board, output_words, word, most) in [("ulx3s-85f", 2, 16, 1), ("zcu102", 16, 16, 8), ("zcu102", 8, 24, 4)] {
@@ -195,6 +195,14 @@ fn boards_take_so_many_words_of_output() {
             text.replace(&format!("output_words = {output_words}"), &format!("output_words = {most}")),
         );
         done(&["explain", LOGISTIC, "--config", &fits]);
+        // Left out, it is the most.
+        let open = text.replace(&format!("output_words = {output_words}\n"), "");
+        let open = file(folder.path(), "open.toml", open);
+        let out = folder.path().join("out");
+        done(&["build", LOGISTIC, "--config", &open, "--out", out.to_str().unwrap()]);
+        let layout = std::fs::read_to_string(out.join("train/layout.json")).unwrap();
+        let layout: serde_json::Value = serde_json::from_str(&layout).unwrap();
+        assert_eq!(layout["output_words"], most, "{board}, {word} bits");
     }
 }
 

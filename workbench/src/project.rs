@@ -255,6 +255,9 @@ impl Project {
             config.spec.pus = Some(config.machine.pus());
         }
         if let Some((_, text)) = &config_source {
+            config.spec.output_words = board.output_words(&config.spec, &config.machine);
+            config.machine =
+                Machine::try_from(config.spec.clone()).expect("any number that divides the rows is possible");
             board.takes_output(&config.machine, text)?;
         }
         if let Some(entry) = &reading.entry

@@ -133,7 +133,7 @@ machine_keys! {
     /// Words per transfer of the input stream; a divisor of the number of PEs.
     stream_words: u32 = Rule::number(default_stream(pus * pes_per_pu), 1..=64).by_default("the largest divisor up to 16");
     /// Words per transfer of the output stream; a power of two that divides `pus`.
-    output_words: u32 = Rule::number(1, 1..=MOST_LINES);
+    output_words: u32 = Rule::number(1, 1..=MOST_LINES).by_default("as many as the board takes, 1 without a board");
     /// Words that leave the grid in one beat and wait in the output FIFO, from which they go while the next step computes; a power of two that divides `pus`, or the number of PEs.
     emit_words: u32 = Rule::number(0, 2..=MOST_LINES * MOST_LINES).or_zero("as many as `output_words`");
     /// Words of model scratchpad (weights) per PE.

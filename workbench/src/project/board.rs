@@ -129,25 +129,41 @@ impl ChosenBoard {
 }
 
 impl ChosenBoard {
+    /// The most words of output that what stands around the grid takes at a time, and why; nothing without a board.
+    fn most_output(&self, machine: &Machine) -> Option<(u32, String)> {
+        let facts = self.facts()?;
+        if facts.io.is_some() {
+            return Some((1, "its serial line takes one word after the other".to_owned()));
+        }
+        let lane = Geometry::of(machine).lane;
+        let words = PORT_BITS / lane;
+        Some((words, format!("its memory port takes {PORT_BITS} bits at a time, {words} words of {lane}")))
+    }
+
+    /// `output_words` of a specification that leaves it open: as many as the board takes, from as many rows, and no more than leave at once.
+    pub fn output_words(&self, spec: &MachineSpec, machine: &Machine) -> Option<u32> {
+        if spec.output_words.is_some() {
+            return spec.output_words;
+        }
+        let (most, _) = self.most_output(machine)?;
+        let rows = 1 << machine.pus().trailing_zeros();
+        let beat = spec.emit_words.filter(|&words| words > 0).unwrap_or(u32::MAX);
+        Some(rows.min(1 << most.ilog2()).min(beat))
+    }
+
     /// Whether what stands around the grid on this board takes the beats of its output.
     ///
     /// # Errors
     /// It takes fewer words at a time.
     pub fn takes_output(&self, machine: &Machine, source: &Source) -> Result<(), Failure> {
-        let Some(facts) = self.facts() else { return Ok(()) };
-        let lane = Geometry::of(machine).lane;
-        let (most, why) = if facts.io.is_some() {
-            (1, "its serial line takes one word after the other".to_owned())
-        } else {
-            let words = PORT_BITS / lane;
-            (words, format!("its memory port takes {PORT_BITS} bits at a time, {words} words of {lane}"))
-        };
+        let Some((most, why)) = self.most_output(machine) else { return Ok(()) };
         let asked = machine.output_words();
         if asked <= most {
             return Ok(());
         }
+        let title = self.facts().map_or("the board", |facts| &facts.title);
         let span = value_span(&source.text, &["machine", "output_words"]).unwrap_or_default();
-        let message = format!("{} takes no {asked} words of output at a time: {why}", facts.title);
+        let message = format!("{title} takes no {asked} words of output at a time: {why}");
         let diagnostic = Diagnostic::new(Code::Config, span, message);
         Err(Failure::about(source, vec![diagnostic.with_help(format!("`output_words = {most}` is the most here"))]))
     }
