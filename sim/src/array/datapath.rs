@@ -7,6 +7,7 @@
 mod ahead;
 mod exchange;
 mod leaving;
+mod masked;
 mod parked;
 mod seen;
 
@@ -16,8 +17,7 @@ use super::stream::Beat;
 use super::values::{Maker, Values};
 use super::watch::PuView;
 use arch::isa::{
-    Address, AluInstruction, Combine, Factor, LEVELS, Mask, MoveInstruction, Pad, RootInstruction, ScalarInstruction,
-    Start,
+    Address, AluInstruction, Combine, Factor, LEVELS, MoveInstruction, Pad, RootInstruction, ScalarInstruction, Start,
 };
 use arch::machine::{Machine, MachineSpec};
 use arch::number::wrap;
@@ -25,7 +25,6 @@ use arch::timing::{self, Unit};
 use exchange::hide;
 use leaving::{Emission, Landing, Queue};
 use std::collections::VecDeque;
-use std::ops::Range;
 
 /// The arithmetic half of the grid.
 pub(super) trait Datapath: std::fmt::Debug {
@@ -235,39 +234,6 @@ impl<V: Values> Lanes<V> {
                 }
             }
             self.spare.push((landing.words, landing.taken));
-        }
-    }
-
-    fn mask(&mut self, mask: &Mask, counts: &[u32; LEVELS], counters: &[u32; LEVELS]) {
-        let (pus, columns) = (self.machine.pus(), self.machine.pes_per_pu());
-        if *mask == Mask::all(pus, columns) {
-            self.taken.fill(true);
-            return;
-        }
-        mask.fill(pus, columns, counts, counters, &mut self.taken);
-    }
-
-    /// PEs that a mask can admit in a beat, one behind the other: the one, or the row, that it picks.
-    fn picked(&self, mask: &Mask, counters: &[u32; LEVELS]) -> Range<usize> {
-        let columns = self.machine.pes_per_pu() as usize;
-        let place = |level: u8| counters.get(usize::from(level)).map(|&place| place as usize);
-        let (start, count) = match (place(mask.pick_row), place(mask.pick_column)) {
-            (Some(row), Some(column)) => (row * columns + column, 1),
-            (Some(row), None) => (row * columns, columns),
-            (None, _) => (0, self.pes),
-        };
-        start.min(self.pes)..(start + count).min(self.pes)
-    }
-
-    /// The same as [`Lanes::mask`] for these PEs alone; of few, each is asked, and what is known of the others is left.
-    fn mask_some(&mut self, mask: &Mask, counts: &[u32; LEVELS], counters: &[u32; LEVELS], some: Range<usize>) {
-        if some.len() > self.pes / 8 {
-            return self.mask(mask, counts, counters);
-        }
-        let (pus, columns) = (self.machine.pus(), self.machine.pes_per_pu());
-        for pe in some {
-            let place = pe as u32;
-            self.taken[pe] = mask.admits(pus, columns, counts, counters, place / columns, place % columns);
         }
     }
 
