@@ -40,6 +40,8 @@ fn machine(stream_words: u32) -> MachineSpec {
         program_depth: Some(64),
         table_entries: Some(0),
         scalar: Some(false),
+        // The stand-in below takes one word per beat.
+        output_words: Some(1),
         ..MachineSpec::default()
     }
 }
