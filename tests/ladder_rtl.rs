@@ -31,6 +31,7 @@ fn machine(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
         program_depth: Some(64),
         table_entries: Some(2048),
         scalar: Some(true),
+        squares: Some(true),
         ..MachineSpec::default()
     }
 }
