@@ -248,16 +248,17 @@ impl Builder {
 
     fn broadcast_index(&self, value: Val, at: &[Affine]) -> Vec<Affine> {
         let shape = &self.program.tensors[value.id.0].shape;
-        let skip = at.len() - shape.len();
+        // Of more dimensions than indices only some get one, which `push` notices.
+        let skip = at.len().saturating_sub(shape.len());
         shape.iter().zip(&at[skip..]).map(|(&extent, at)| if extent == 1 { fixed(0) } else { at.clone() }).collect()
     }
 
     /// The same in loops of a shape: what has the extent of a loop follows it, an extent of 1, too.
     fn read_along(&self, value: Val, at: &[Affine], loops: &[i64]) -> Ex {
         let shape = self.shape(value);
-        let skip = at.len() - shape.len();
+        let skip = at.len().saturating_sub(shape.len());
         let place = |n: usize| if shape[n] == loops[skip + n] { at[skip + n].clone() } else { fixed(0) };
-        Ex::Read(value.id, (0..shape.len()).map(place).collect())
+        Ex::Read(value.id, (0..shape.len().min(at.len())).map(place).collect())
     }
 
     /// The common shape of values that are repeated along extents of 1.
@@ -280,17 +281,16 @@ impl Builder {
         if (loops.over.contains(&0) || !some) && loops.start == Start::Identity {
             let value = Ex::Number(fold::identity(loops.aggregate));
             let fill = Loops::each(&loops.free);
-            self.push(out, out_index.clone(), &fill, &value);
+            self.push(out, out_index.clone(), &fill, &value)?;
             if loops.over.contains(&0) {
                 return Ok(());
             }
             loops.start = Start::Element { tensor: out.id, index: out_index.clone() };
         }
-        self.push(out, out_index, &loops, body);
-        Ok(())
+        self.push(out, out_index, &loops, body)
     }
 
-    fn push(&mut self, out: Val, out_index: Vec<Affine>, loops: &Loops, body: &Ex) {
+    fn push(&mut self, out: Val, out_index: Vec<Affine>, loops: &Loops, body: &Ex) -> Translated<()> {
         let extents = loops.free.iter().chain(&loops.over);
         let iterators = extents.enumerate().map(|(n, &high)| Iterator { name: format!("d{n}"), low: 0, high });
         let reduces = !loops.over.is_empty();
@@ -313,6 +313,10 @@ impl Builder {
             body: body.to_body(),
             origin: self.span.into(),
         });
+        // An operator need not compare every extent of its operands with those of others.
+        let nest = &self.program.nests[self.program.nests.len() - 1];
+        compiler::tensor::accesses(&self.program, nest)
+            .or_else(|why| misfit(format!("the shapes of its operands do not fit together ({why})")))
     }
 
     /// A new tensor and the number of Nests before the first one that writes it.

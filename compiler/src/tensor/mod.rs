@@ -19,7 +19,7 @@ mod verify;
 
 pub use arch::function::Function;
 pub(crate) use verify::region;
-pub use verify::{laws, verify};
+pub use verify::{accesses, laws, verify};
 
 use arch::{Origin, Span};
 

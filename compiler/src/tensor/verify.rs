@@ -96,32 +96,25 @@ fn check_nest(program: &Program, nest: &Nest, written: &mut [Coverage]) -> Resul
     })?;
     let copies = matches!(nest.body.nodes.as_slice(), [Node::Read { .. }]) && nest.aggregate == Aggregate::Assign;
     ensure(out.role != Role::Mean || copies, || format!("law 7: the mean {} is computed", out.name))?;
-    let mut reads: Vec<(TensorId, &[Affine])> = Vec::new();
     for node in &nest.body.nodes {
         match node {
-            Node::Read { tensor, index } => reads.push((*tensor, index)),
+            Node::Read { tensor, index } => {
+                ensure(*tensor != nest.out || *index == nest.out_index, || {
+                    format!("law 6: it reads other elements of {} than it writes", out.name)
+                })?;
+            }
             Node::Gather { tensor, .. } => {
                 ensure(*tensor != nest.out, || "law 6: it gathers from what it writes".into())?;
             }
             _ => {}
         }
     }
-    for &(tensor, index) in &reads {
-        ensure(tensor != nest.out || *index == nest.out_index, || {
-            format!("law 6: it reads other elements of {} than it writes", out.name)
-        })?;
-    }
-    if let Start::Element { tensor, index } = &nest.start {
-        reads.push((*tensor, index));
-    }
+    accesses(program, nest).map_err(|broken| format!("law 3: {broken}"))?;
     if nest.iterators.iter().any(|iterator| iterator.low >= iterator.high) {
         return Ok(());
     }
-    for &(tensor, index) in reads.iter().chain([&(nest.out, nest.out_index.as_slice())]) {
-        inside(program, nest, tensor, index)?;
-    }
     if nest.guards.is_empty() {
-        for (tensor, index) in reads {
+        for (tensor, index) in affine_reads(nest) {
             if let Some(missing) = written[tensor.0].missing(&region(nest, index)) {
                 return Err(format!(
                     "law 4: {}{missing:?} is read before it is written",
@@ -184,8 +177,37 @@ fn structure(program: &Program, nest: &Nest) -> Result<(), String> {
 const FEW_POINTS: u64 = 1 << 16;
 
 /// Law 3.
+/// The elements that a Nest reads at places known beforehand.
+fn affine_reads(nest: &Nest) -> impl Iterator<Item = (TensorId, &[Affine])> {
+    let of_body = nest.body.nodes.iter().filter_map(|node| match node {
+        Node::Read { tensor, index } => Some((*tensor, index.as_slice())),
+        _ => None,
+    });
+    let start = match &nest.start {
+        Start::Element { tensor, index } => Some((*tensor, index.as_slice())),
+        _ => None,
+    };
+    of_body.chain(start)
+}
+
+/// Law 3 of one Nest: what it reads and writes at places known beforehand is inside its tensors.
+///
+/// # Errors
+/// The first index that is not.
+pub fn accesses(program: &Program, nest: &Nest) -> Result<(), String> {
+    if nest.iterators.iter().any(|iterator| iterator.low >= iterator.high) {
+        return Ok(());
+    }
+    affine_reads(nest)
+        .chain([(nest.out, nest.out_index.as_slice())])
+        .try_for_each(|(tensor, index)| inside(program, nest, tensor, index))
+}
+
 fn inside(program: &Program, nest: &Nest, tensor: TensorId, index: &[Affine]) -> Result<(), String> {
     let tensor = &program.tensors[tensor.0];
+    ensure(index.len() == tensor.shape.len(), || {
+        format!("{} has {} dimensions and {} indices", tensor.name, tensor.shape.len(), index.len())
+    })?;
     for (value, &extent) in index.iter().zip(&tensor.shape) {
         let (low, high) = value.range(&nest.iterators);
         if low >= 0 && high < i64::from(extent) {
@@ -201,7 +223,7 @@ fn inside(program: &Program, nest: &Nest, tensor: TensorId, index: &[Affine]) ->
         {
             continue;
         }
-        return Err(format!("law 3: an index of {} runs from {low} to {high}, the extent is {extent}", tensor.name));
+        return Err(format!("an index of {} runs from {low} to {high}, the extent is {extent}", tensor.name));
     }
     Ok(())
 }

@@ -60,7 +60,7 @@ fn attention(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>
     let (of_query, of_key, of_value) = (l.builder.shape(query), l.builder.shape(key), l.builder.shape(value));
     let (batch, count, length, size) = (of_query[0], of_query[1], of_query[2], of_query[3]);
     let (groups, total) = (of_key[1], of_key[2]);
-    if groups < 1 || count % groups != 0 || of_key[3] != size || of_value[2] != total || of_key[0] != batch {
+    if groups < 1 || count % groups != 0 || of_key[3] != size || of_key[0] != batch || of_value[..3] != of_key[..3] {
         return misfit(format!("{of_query:?}, {of_key:?} and {of_value:?} are not queries, keys and values"));
     }
     let scale = c.float("scale", 1.0 / (size as f64).sqrt());

@@ -146,12 +146,16 @@ fn scan<'m>(l: &mut Lowering<'_, 'm>, c: &Call<'_, 'm>, depth: usize) -> Transla
         c.operands[..states].iter().map(|slot| slot.clone().unwrap_or(Slot::Nothing)).collect();
     let mut lists: Vec<Vec<Val>> = vec![Vec::new(); outputs];
     let mut places = Vec::new();
-    let mut steps = 0;
+    let mut lengths = Vec::new();
     for (&input, &axis) in inputs.iter().zip(&axes) {
         let shape = l.builder.shape(input);
         let axis = crate::call::axis(axis, shape.len())?;
-        steps = shape[axis];
+        lengths.push(shape[axis]);
         places.push(axis);
+    }
+    let steps = lengths.first().copied().unwrap_or(0);
+    if let Some(other) = lengths.iter().find(|&&length| length != steps) {
+        return misfit(format!("it scans inputs of {steps} and of {other} elements at the same time"));
     }
     if steps > STEPS {
         return Err(Refusal::new(Code::Limit, format!("it takes more than {STEPS} steps")));
