@@ -17,6 +17,15 @@ use arch::{Image, Machine};
 /// Words of one tensor each, in the order of [`Image::tensors`]; empty where a tensor is not meant, or holds zeros.
 pub type Words = Vec<Vec<i64>>;
 
+/// The words of a step: as they are, or made when they are sent.
+#[derive(Clone, Copy)]
+pub enum Given<'a> {
+    /// All of them.
+    Words(&'a Words),
+    /// One element of a tensor at a time.
+    Each(&'a dyn Fn(usize, usize) -> i64),
+}
+
 /// Zeros in every tensor of an image, for a run whose words nobody looks at.
 pub fn zeros(image: &Image) -> Words {
     vec![Vec::new(); image.tensors.len()]
@@ -253,7 +262,7 @@ fn unpack(image: &Image, feeds: &[Feed], beats: &mut std::slice::Chunks<'_, i64>
 struct Beats<'a> {
     machine: &'a Machine,
     image: &'a Image,
-    phases: Vec<(&'a [Feed], &'a Words)>,
+    phases: Vec<(&'a [Feed], Given<'a>)>,
     phase: usize,
     feed: usize,
     counters: [u32; arch::isa::LEVELS],
@@ -261,32 +270,37 @@ struct Beats<'a> {
 
 impl<'a> Beats<'a> {
     fn new(image: &'a Image, run: &Run<'a>) -> Beats<'a> {
-        let mut phases: Vec<(&[Feed], &Words)> = Vec::new();
+        let mut phases: Vec<(&[Feed], Given<'_>)> = Vec::new();
         if let (Some(model), Some(_)) = (run.load_model, image.entries.load_model) {
-            phases.push((&image.model_in, model));
+            phases.push((&image.model_in, Given::Words(model)));
         }
         if image.entries.step_load.is_some() {
-            phases.extend(run.steps.iter().map(|step| (image.step_in.as_slice(), step)));
+            phases.extend(run.steps.iter().map(|step| (image.step_in.as_slice(), Given::Words(step))));
         }
         Beats { machine: &image.machine, image, phases, phase: 0, feed: 0, counters: [0; arch::isa::LEVELS] }
     }
 
     fn next(&mut self) -> Option<Vec<i64>> {
         loop {
-            let &(feeds, words) = self.phases.get(self.phase)?;
+            let &(feeds, given) = self.phases.get(self.phase)?;
             let Some(feed) = feeds.get(self.feed) else {
                 (self.phase, self.feed) = (self.phase + 1, 0);
                 continue;
             };
             let tensor = &self.image.tensors[feed.tensor];
-            let values = &words[feed.tensor];
             let lanes = self.machine.stream_words();
-            let beat = if values.is_empty() {
-                vec![0; lanes as usize]
-            } else {
-                debug_assert_eq!(values.len(), tensor.elements(), "words of `{}`", tensor.name);
-                let carried = feed.beat(&tensor.shape, &self.counters);
-                (0..lanes).map(|lane| carried.element(lane).map_or(0, |element| values[element])).collect()
+            let carried = || feed.beat(&tensor.shape, &self.counters);
+            let beat = match given {
+                Given::Words(words) if words[feed.tensor].is_empty() => vec![0; lanes as usize],
+                Given::Words(words) => {
+                    let (values, carried) = (&words[feed.tensor], carried());
+                    debug_assert_eq!(values.len(), tensor.elements(), "words of `{}`", tensor.name);
+                    (0..lanes).map(|lane| carried.element(lane).map_or(0, |element| values[element])).collect()
+                }
+                Given::Each(word) => {
+                    let carried = carried();
+                    (0..lanes).map(|lane| carried.element(lane).map_or(0, |at| word(feed.tensor, at))).collect()
+                }
             };
             self.advance(feed);
             return Some(beat);

@@ -48,8 +48,7 @@ impl Exchange {
     /// The routines of an image, if its machine hands out sums and its batches have tiles.
     pub fn of(image: &Image) -> Option<Exchange> {
         let machine = &image.machine;
-        // Where no sum waits, one word of nothing leaves: all grids do the same.
-        let words = image.alu.iter().filter_map(|alu| beyond(alu)).max().unwrap_or(1).min(machine.gradient_depth());
+        let words = words_in_use(image);
         if !machine.hands_out_sums() || image.tiles < 2 {
             return None;
         }
@@ -146,6 +145,11 @@ impl Exchange {
         let from = address * self.machine.pes() as usize + group * lanes;
         totals[from..from + lanes].iter().map(|total| wrap(total >> (part as u32 * word), word) as i64).collect()
     }
+}
+
+/// Words of each gradient pad up to the last one that holds a sum. Where no sum waits, one word of nothing: all grids do the same.
+pub fn words_in_use(image: &Image) -> u32 {
+    image.alu.iter().filter_map(|alu| beyond(alu)).max().unwrap_or(1).min(image.machine.gradient_depth())
 }
 
 /// One more than the last word that an instruction parks a sum in.

@@ -39,7 +39,7 @@ pub(super) trait Datapath: std::fmt::Debug {
     fn clear_saturated(&mut self);
     fn reset(&mut self);
     /// The words of the gradient pads, address by address, all PEs side by side.
-    fn parked(&mut self) -> Vec<i128>;
+    fn parked(&mut self, addresses: u32) -> Vec<i128>;
     /// Put such words there.
     fn put_back(&mut self, sums: &[i128]);
     /// Look into this PU from now on.
@@ -543,8 +543,8 @@ impl<V: Values> Datapath for Lanes<V> {
         }
     }
 
-    fn parked(&mut self) -> Vec<i128> {
-        self.all_parked()
+    fn parked(&mut self, addresses: u32) -> Vec<i128> {
+        self.parked_up_to(addresses)
     }
 
     fn put_back(&mut self, sums: &[i128]) {

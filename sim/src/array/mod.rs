@@ -159,17 +159,17 @@ impl Array {
         self.halting = false;
     }
 
-    /// The sums of a batch that has not ended, unrounded: the words of the gradient pads, address by address, all PEs side by side (docs/machine.md,
+    /// The sums of a batch that has not ended, unrounded: the first words of the gradient pads, address by address, all PEs side by side (docs/machine.md,
     /// section 8). The grid is idle.
-    pub fn sums(&mut self) -> Vec<i128> {
+    pub fn sums(&mut self, addresses: u32) -> Vec<i128> {
         assert!(self.sequencer.idle(), "sums are handed out between runs");
-        self.datapath.parked()
+        self.datapath.parked(addresses)
     }
 
     /// Put sums back, modulo `2^accumulator`. The next run goes on with their batch: its first step is no first tile. The grid is idle.
     ///
     /// # Panics
-    /// When they are not as many as [`Array::sums`] gives.
+    /// When they are more than the gradient pads hold.
     pub fn go_on_with(&mut self, sums: &[i128]) {
         assert!(self.sequencer.idle(), "sums are put back between runs");
         self.datapath.put_back(sums);

@@ -46,8 +46,8 @@ impl Datapath for Swapped {
         self.0.reset();
     }
 
-    fn parked(&mut self) -> Vec<i128> {
-        self.0.parked()
+    fn parked(&mut self, addresses: u32) -> Vec<i128> {
+        self.0.parked(addresses)
     }
 
     fn put_back(&mut self, sums: &[i128]) {

@@ -9,7 +9,7 @@
 //!
 //! Sums take the streams of a grid that hands them out (section 10). Of a simulated array without that way they are taken as they are.
 
-use super::{Beats, Driver, Outcome, Run, Stuck, Words, exchange, start};
+use super::{Beats, Driver, Given, Outcome, Run, Stuck, Words, exchange, start};
 use crate::grid::Grid;
 use arch::Image;
 use arch::image::sums::{self, Exchange};
@@ -17,12 +17,12 @@ use arch::registers::{self, ENTRY_EMIT_MODEL, ENTRY_ENABLE, ENTRY_LOAD_MODEL, TI
 use std::ops::Range;
 
 /// Which tiles of a batch run, and what goes in before and out behind them.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Share<'a> {
     /// Load these weights first.
     pub load_model: Option<&'a Words>,
-    /// Inputs of the whole batch.
-    pub batch: &'a Words,
+    /// Inputs of the batch, of which those of the tiles are asked for.
+    pub batch: Given<'a>,
     /// The tiles.
     pub tiles: Range<u32>,
     /// Send the weights at the end.
@@ -84,7 +84,8 @@ impl<G: Grid> Driver<G> {
                 self.array().go_on_with(&zeros);
             }
             let outcome = self.run_tiles(share, left, None)?;
-            return Ok((self.array().sums(), outcome));
+            let addresses = sums::words_in_use(&self.image);
+            return Ok((self.array().sums(addresses), outcome));
         };
         let starts = share.tiles.start == 0;
         if way.starts != starts {
@@ -125,10 +126,10 @@ impl<G: Grid> Driver<G> {
     }
 
     /// How many sums leave.
-    fn sums(&mut self) -> usize {
+    fn sums(&self) -> usize {
         match &self.way {
             Some(way) => way.exchange.sums(),
-            None => self.array().sums().len(),
+            None => (sums::words_in_use(&self.image) * self.image.machine.pes()) as usize,
         }
     }
 

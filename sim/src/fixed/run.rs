@@ -158,9 +158,27 @@ impl Compiled {
     pub(super) fn add_to(&self, program: &Program, memory: &[Vec<i64>], sums: &mut [i128]) {
         let Action::MultiplyAdd { product, combine, .. } = &self.action else { panic!("only sums are divided") };
         let mut point = vec![0usize; self.extents.len()];
+        let (free, reduced) = self.extents.split_at(self.free);
+        if let (Some(factors), Some((&count, outer))) = (product, free.split_last())
+            && reduced.iter().all(|&extent| extent == 1)
+            && count > 0
+        {
+            // Of one product each, many sums are made in one go.
+            let sign = if *combine == Combine::Subtract { -1 } else { 1 };
+            let inner = outer.len();
+            for row in sums.chunks_mut(count) {
+                let a = Run::new(&factors.a, memory, &point, inner);
+                let b = Run::new(&factors.b, memory, &point, inner);
+                for (k, sum) in row.iter_mut().enumerate() {
+                    *sum = sum.wrapping_add(sign * factors.exact(a.get(k), b.get(k)));
+                }
+                advance(&mut point[..inner], outer);
+            }
+            return;
+        }
         for sum in sums {
             *sum = sum.wrapping_add(self.total(program, (None, &0), product.as_ref(), *combine, memory, &mut point));
-            advance(&mut point[..self.free], &self.extents[..self.free]);
+            advance(&mut point[..self.free], free);
         }
     }
 

@@ -5,10 +5,11 @@
 //! rank 1    elements 8 .. 15 ─┴─▶ bits of f64s ──┴─▶ the same
 //! ```
 //!
-//! No sum is divided, so nothing is added in another order.
+//! Which elements have no value is told beside them. No sum is divided, so nothing is added in another order.
 
 use super::Store;
-use super::plan::{Form, Plan};
+use super::arithmetic::Operation;
+use super::plan::{Form, Plan, Step};
 use super::run::Seen;
 use crate::train::engine::EngineError;
 use crate::train::ranks::{Communicator, part};
@@ -17,7 +18,15 @@ use crate::train::ranks::{Communicator, part};
 pub const WORTH: i64 = 1 << 17;
 
 /// So many operations for each element take longer than to send it.
-const PER_ELEMENT: i64 = 32;
+const PER_ELEMENT: i64 = 16;
+
+/// Operations that a function is worth, and how many times as long it takes where elements may have no value.
+const FUNCTION: i64 = 24;
+const CAREFUL: i64 = 4;
+
+/// Words in front of a rank's elements, and flags in a word behind them.
+const FRONT: usize = 3;
+const FLAGS: usize = 64;
 
 impl Plan {
     /// Evaluate the Nest, each rank some of its elements if it takes `least` operations or more; smallest and largest number that was written.
@@ -28,38 +37,65 @@ impl Plan {
         least: i64,
     ) -> Result<(f64, f64), EngineError> {
         let rows = (self.points() / self.chain()) as usize;
-        if !self.is_divided(stores, least) || rows < 2 || all.ranks() < 2 {
+        let careful = self.is_careful(stores);
+        if rows < 2 || all.ranks() < 2 || !self.is_divided(careful, least) {
             return self.whole(stores);
         }
-        let own = part(rows, all.rank(), all.ranks());
+        let rank = all.rank();
+        let own = part(rows, rank, all.ranks());
         let points = own.start as i64 * self.chain()..own.end as i64 * self.chain();
-        let failed = self.evaluate::<false>(stores, points).is_err();
-        // Each has words of its own, to which the others add 0. Behind them: how many have met a fault.
-        let places = self.places(rows);
-        let row = places.len() / rows;
-        let own = own.start * row..own.end * row;
-        let mut words = vec![0; places.len() + 1];
-        for (word, &at) in words[own.clone()].iter_mut().zip(&places[own]) {
-            *word = stores[self.out].values[at].to_bits();
+        let seen = if careful { self.evaluate::<true>(stores, points) } else { self.evaluate::<false>(stores, points) };
+        let places = self.places.take().unwrap_or_else(|| self.all_places(rows));
+        let of_row = places.len() / rows;
+        let elements = |rank| {
+            let rows = part(rows, rank, all.ranks());
+            rows.start * of_row..rows.end * of_row
+        };
+        // In front of the elements whether there was a fault, and their range; behind them which have no value, a bit each.
+        let flags = |count: usize| if careful { count.div_ceil(FLAGS) } else { 0 };
+        let counts: Vec<usize> = (0..all.ranks()).map(|rank| elements(rank).len()).collect();
+        let lengths: Vec<usize> = counts.iter().map(|&count| FRONT + count + flags(count)).collect();
+        let mut words = Vec::with_capacity(lengths[rank]);
+        let range = seen.as_ref().map_or([f64::NAN; 2], |seen| [seen.low, seen.high]);
+        words.extend([u64::from(seen.is_err()), range[0].to_bits(), range[1].to_bits()]);
+        let out = &stores[self.out];
+        words.extend(places[elements(rank)].iter().map(|&at| out.values[at].to_bits()));
+        words.resize(lengths[rank], 0);
+        if careful && out.partial {
+            let flags = &mut words[FRONT + counts[rank]..];
+            for (n, &at) in places[elements(rank)].iter().enumerate() {
+                flags[n / FLAGS] |= u64::from(!out.defined[at]) << (n % FLAGS);
+            }
         }
-        words[places.len()] = u64::from(failed);
-        all.add(&mut words)?;
-        if words[places.len()] > 0 {
+        let said = all.exchange(words, &lengths)?;
+        let mut range = Seen::nothing();
+        let faulty = said.iter().any(|words| words[0] != 0);
+        for (other, words) in said.iter().enumerate().filter(|_| !faulty) {
+            let (low, high) = (f64::from_bits(words[1]), f64::from_bits(words[2]));
+            if low <= high {
+                range.include(low);
+                range.include(high);
+            }
+            if other == rank {
+                continue;
+            }
+            let (values, flags) = words[FRONT..].split_at(counts[other]);
+            for (n, (&at, &value)) in places[elements(other)].iter().zip(values).enumerate() {
+                let defined = !careful || flags[n / FLAGS] & 1 << (n % FLAGS) == 0;
+                stores[self.out].put(at, f64::from_bits(value), defined);
+            }
+        }
+        self.places = Some(places);
+        if faulty {
             // Of several faults, the first one is told.
             return self.whole(stores);
-        }
-        let mut range = Seen::nothing();
-        for (&at, &word) in places.iter().zip(&words) {
-            let value = f64::from_bits(word);
-            stores[self.out].put(at, value, true);
-            range.include(value);
         }
         stores[self.out].settle();
         Ok((range.low, range.high))
     }
 
     /// Where the elements of these rows are, in the order in which they are written.
-    fn places(&self, rows: usize) -> Vec<usize> {
+    fn all_places(&self, rows: usize) -> Vec<usize> {
         let Form { first, strides } = &self.forms[self.out_form];
         let inner = self.extents.len() - 1;
         // Without a reduction the inner loop is the last one of the free ones, and a row has many elements.
@@ -82,15 +118,16 @@ impl Plan {
     }
 
     /// Whether ranks share it: all of it is written, each element once, and nothing of it is read.
-    fn is_divided(&self, stores: &[Store], least: i64) -> bool {
-        let operations = self.extents.iter().product::<i64>() * self.code.len() as i64;
+    fn is_divided(&self, careful: bool, least: i64) -> bool {
+        let of_step = |step: &Step| if matches!(step, Step::Apply(Operation::Call(_), _)) { FUNCTION } else { 1 };
+        let of_point = self.code.iter().map(of_step).sum::<i64>() * if careful { CAREFUL } else { 1 };
+        let operations = self.extents.iter().product::<i64>() * of_point;
         let per_element = operations / self.extents[..self.free].iter().product::<i64>().max(1);
         operations >= least
             && per_element >= PER_ELEMENT.min(least)
             && self.guards.is_empty()
             && !self.reads.contains(&self.out)
             && !self.takes_logarithms()
-            && !self.is_careful(stores)
             && self.writes_once()
     }
 

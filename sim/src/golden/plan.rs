@@ -49,6 +49,8 @@ pub(super) struct Plan {
     pub(super) limits: Option<(f64, f64)>,
     pub(super) span: Span,
     pub(super) warning: Warning,
+    /// Where its elements are, row by row, once ranks have shared it.
+    pub(super) places: Option<Vec<usize>>,
 }
 
 /// A linear form: its value where all iterators have their first value, and its change per iterator.
@@ -214,6 +216,7 @@ impl Plan {
             limits: integer_limits(program.tensors[nest.out.0].element),
             span: nest.origin.span(),
             warning: Warning::None,
+            places: None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::driver::played::{Play, SampleSet};
 use crate::driver::shares::Share;
-use crate::driver::{Driver, Outcome, Run as DriverRun, Stuck, Words};
+use crate::driver::{Driver, Given, Outcome, Run as DriverRun, Stuck, Words};
 use crate::grid::{Grid, Stalls};
 use crate::train::engine::{Engine, EngineError, Epochs, GoesOn, Model, Run, Signature, Step, one_by_one};
 use arch::Image;
@@ -50,6 +50,18 @@ impl<G: Grid> Device<G> {
     fn values(&self, tensor: usize, words: &[i64]) -> Vec<f64> {
         let fraction = self.driver.image().tensors[tensor].fraction;
         words.iter().map(|&word| to_f64(word, fraction)).collect()
+    }
+
+    /// Any element of any tensor that a field of this step fills, as a word; others are 0.
+    fn word_of<'a>(&self, step: &'a Step) -> impl Fn(usize, usize) -> i64 + use<'a, G> {
+        let image = self.driver.image();
+        let fields = self.fields.iter().zip(&image.tensors).map(|(field, tensor)| Some((field.as_ref()?, tensor)));
+        let fields: Vec<Option<(&[f64], i32)>> =
+            fields.map(|field| field.map(|(&field, tensor)| (step[field].as_slice(), tensor.fraction))).collect();
+        let word = image.machine.word();
+        move |tensor, element| {
+            fields[tensor].map_or(0, |(values, fraction)| quantise(values[element], fraction, word).0)
+        }
     }
 
     fn pack(&self, step: &Step) -> Words {
@@ -128,20 +140,20 @@ impl<G: Grid> Device<G> {
 
     /// Some of the tiles of a batch that are divided, and their sums.
     pub(super) fn share(&mut self, batch: &Step, tiles: Range<u32>) -> Result<(Vec<i128>, Outcome), Stuck> {
-        let batch = self.pack(batch);
+        let word = self.word_of(batch);
         self.stale |= self.driver.take_over();
         let load_model = self.stale.then_some(&self.model);
-        let shared = self.driver.share(&Share { load_model, batch: &batch, tiles, emit_model: false })?;
+        let shared = self.driver.share(&Share { load_model, batch: Given::Each(&word), tiles, emit_model: false })?;
         self.stale = false;
         Ok(shared)
     }
 
     /// The end of a batch that has these sums; the weights are taken from the grid if they are `wanted`.
     pub(super) fn conclude(&mut self, batch: &Step, totals: &[i128], wanted: bool) -> Result<Outcome, Stuck> {
-        let batch = self.pack(batch);
+        let word = self.word_of(batch);
         let emit_model = wanted && self.emits_model();
         let load_model = self.stale.then_some(&self.model);
-        let share = Share { load_model, batch: &batch, tiles: 0..0, emit_model };
+        let share = Share { load_model, batch: Given::Each(&word), tiles: 0..0, emit_model };
         let outcome = self.driver.conclude_with(totals, &share)?;
         self.stale = false;
         if emit_model {

@@ -19,7 +19,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
 use sim::driver::shares::Share;
-use sim::driver::{Driver, Run, Words};
+use sim::driver::{Driver, Given, Run, Words};
 use sim::grid::{Grid, Stalls};
 use sim::ladder::{Climb, Values};
 use sim::verilator::{self, Library};
@@ -141,12 +141,13 @@ fn share<G: Grid>(climb: &Climb, grids: Vec<G>) -> (Vec<Vec<i128>>, Vec<Words>) 
     let mut sums = Vec::new();
     for (number, driver) in (0..).zip(&mut drivers) {
         let tiles = number * last / count..(number + 1) * last / count;
-        let share = Share { load_model: run.load_model, batch: &run.steps[0], tiles, emit_model: false };
+        let share = Share { load_model: run.load_model, batch: Given::Words(&run.steps[0]), tiles, emit_model: false };
         sums.push(driver.share(&share).unwrap().0);
     }
     let of_all = |n: usize| wrap(sums.iter().map(|sums| sums[n]).sum(), image.machine.accumulator());
     let totals: Vec<i128> = (0..sums[0].len()).map(of_all).collect();
-    let finish = Share { load_model: None, batch: &run.steps[0], tiles: last..image.tiles, emit_model: true };
+    let finish =
+        Share { load_model: None, batch: Given::Words(&run.steps[0]), tiles: last..image.tiles, emit_model: true };
     let models = drivers.iter_mut().map(|driver| driver.conclude_with(&totals, &finish).unwrap().model).collect();
     (sums, models)
 }

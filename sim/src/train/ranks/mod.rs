@@ -25,6 +25,7 @@ use crate::clipped::Clipped;
 use crate::train::engine::{Comparison, Engine, EngineError, Model, Run, Step};
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What connects the ranks. All of them do the same calls in the same order; a call returns when every rank has made it.
 pub trait Communicator {
@@ -40,6 +41,25 @@ pub trait Communicator {
     /// A rank has ended, or does not answer.
     fn add(&self, words: &mut [u64]) -> Result<(), EngineError>;
 
+    /// The words of every rank, in their order; all know how many each has.
+    ///
+    /// # Errors
+    /// A rank has ended, or does not answer.
+    fn exchange(&self, own: Vec<u64>, counts: &[usize]) -> Result<Vec<Arc<[u64]>>, EngineError> {
+        let before = counts[..self.rank()].iter().sum();
+        // Each has words of its own, to which the others add 0.
+        let mut all = vec![0; counts.iter().sum()];
+        all[before..before + own.len()].copy_from_slice(&own);
+        self.add(&mut all)?;
+        let mut rest = all.as_slice();
+        let own = counts.iter().map(|&count| {
+            let (own, behind) = rest.split_at(count);
+            rest = behind;
+            own.into()
+        });
+        Ok(own.collect())
+    }
+
     /// What every rank has to say, in their order.
     ///
     /// # Errors
@@ -49,21 +69,13 @@ pub trait Communicator {
         let mut lengths = vec![0; ranks];
         lengths[rank] = own.len() as u64;
         self.add(&mut lengths)?;
-        // Each has words of its own, to which the others add 0.
-        let words = |bytes: u64| bytes.div_ceil(8) as usize;
-        let mut all = vec![0; lengths.iter().map(|&bytes| words(bytes)).sum()];
-        let before: usize = lengths[..rank].iter().map(|&bytes| words(bytes)).sum();
-        for (word, bytes) in all[before..].iter_mut().zip(own.chunks(8)) {
-            *word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        }
-        self.add(&mut all)?;
-        let mut rest = all.as_slice();
-        let own = lengths.iter().map(|&bytes| {
-            let (own, behind) = rest.split_at(words(bytes));
-            rest = behind;
-            own.iter().flat_map(|word| word.to_le_bytes()).take(bytes as usize).collect()
-        });
-        Ok(own.collect())
+        let counts: Vec<usize> = lengths.iter().map(|&bytes| bytes.div_ceil(8) as usize).collect();
+        let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        let all = self.exchange(own.chunks(8).map(word).collect(), &counts)?;
+        let said = all.iter().zip(lengths);
+        Ok(said
+            .map(|(words, bytes)| words.iter().flat_map(|word| word.to_le_bytes()).take(bytes as usize).collect())
+            .collect())
     }
 
     /// What rank 0 has to say.

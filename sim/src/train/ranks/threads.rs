@@ -15,7 +15,7 @@ pub const LOST: &str = "which has ended or hangs";
 /// One round of a meeting.
 #[derive(Debug, Default)]
 struct Round {
-    said: Vec<Option<Vec<u8>>>,
+    said: Vec<Option<Arc<[u64]>>>,
     /// Ranks that have not heard it yet; 0: the round is open.
     hears: usize,
     /// Ranks that will not come any more.
@@ -53,43 +53,22 @@ impl Thread {
         let missing = missing.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
         EngineError::Device(format!("rank {} waits for rank {missing}, {LOST}", self.rank))
     }
-}
 
-impl Communicator for Thread {
-    fn rank(&self) -> usize {
-        self.rank
-    }
-
-    fn ranks(&self) -> usize {
-        self.ranks
-    }
-
-    fn add(&self, words: &mut [u64]) -> Result<(), EngineError> {
-        let own: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        words.fill(0);
-        for said in self.gather(&own)? {
-            for (word, bytes) in words.iter_mut().zip(said.as_chunks().0) {
-                *word = word.wrapping_add(u64::from_le_bytes(*bytes));
-            }
-        }
-        Ok(())
-    }
-
-    fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, EngineError> {
+    /// Say something, and hear what every rank says, in their order.
+    fn meet(&self, own: Arc<[u64]>) -> Result<Vec<Arc<[u64]>>, EngineError> {
         let until = Instant::now() + self.patience;
         let mut round = self.meeting.round.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut spoken = false;
+        let mut own = Some(own);
         loop {
-            if !spoken && round.hears == 0 {
-                round.said[self.rank] = Some(own.to_vec());
-                spoken = true;
+            if own.is_some() && round.hears == 0 {
+                round.said[self.rank] = own.take();
                 if round.said.iter().all(Option::is_some) {
                     round.hears = self.ranks;
                     self.meeting.changed.notify_all();
                 }
             }
-            if spoken && round.hears > 0 {
-                let all = round.said.iter().flatten().cloned().collect();
+            if own.is_none() && round.hears > 0 {
+                let all = round.said.iter().flatten().map(Arc::clone).collect();
                 round.hears -= 1;
                 if round.hears == 0 {
                     round.said.fill(None);
@@ -104,6 +83,29 @@ impl Communicator for Thread {
             }
             round = self.meeting.changed.wait_timeout(round, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+}
+
+impl Communicator for Thread {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    fn add(&self, words: &mut [u64]) -> Result<(), EngineError> {
+        for (rank, said) in self.meet((&*words).into())?.iter().enumerate() {
+            if rank != self.rank {
+                words.iter_mut().zip(&**said).for_each(|(word, other)| *word = word.wrapping_add(*other));
+            }
+        }
+        Ok(())
+    }
+
+    fn exchange(&self, own: Vec<u64>, _: &[usize]) -> Result<Vec<Arc<[u64]>>, EngineError> {
+        self.meet(own.into())
     }
 }
 
@@ -143,6 +145,36 @@ mod tests {
             let n = count as u64;
             assert!(sums.iter().all(|sum| *sum == [n, 0u64.wrapping_sub(n), n * (n - 1) / 2]), "{sums:?}");
         }
+    }
+
+    /// As it is made of additions where ranks have no way of their own.
+    struct Adding(Thread);
+
+    impl Communicator for Adding {
+        fn rank(&self) -> usize {
+            self.0.rank()
+        }
+        fn ranks(&self) -> usize {
+            self.0.ranks()
+        }
+        fn add(&self, words: &mut [u64]) -> Result<(), EngineError> {
+            self.0.add(words)
+        }
+    }
+
+    #[test]
+    fn words_and_bytes_of_every_rank_come_in_their_order() {
+        let counts = [2, 0, 3];
+        let (words, bytes) = ([vec![1, u64::MAX], vec![], vec![7, 0, 9]], ["left", "", "from here to there"]);
+        each(threads(3, Duration::from_secs(20)), |rank| {
+            let own = words[rank.rank()].clone();
+            let all = |said: Vec<Arc<[u64]>>| said.iter().map(|words| words.to_vec()).collect::<Vec<_>>();
+            assert_eq!(all(rank.exchange(own.clone(), &counts).unwrap()), words);
+            assert_eq!(rank.gather(bytes[rank.rank()].as_bytes()).unwrap(), bytes.map(|text| text.as_bytes().to_vec()));
+            let rank = Adding(rank);
+            assert_eq!(all(rank.exchange(own, &counts).unwrap()), words);
+            assert_eq!(rank.gather(bytes[rank.rank()].as_bytes()).unwrap(), bytes.map(|text| text.as_bytes().to_vec()));
+        });
     }
 
     #[test]
