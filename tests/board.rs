@@ -4,6 +4,8 @@
 #[path = "board/optimiser.rs"]
 mod optimiser;
 mod tool;
+#[path = "board/unplugged.rs"]
+mod unplugged;
 
 use arch::Machine;
 use arch::link::Size;
@@ -578,10 +580,6 @@ fn what_goes_wrong_with_a_board_is_told() {
         assert!(ran.stderr.contains(words), "no {words:?} in {}", ran.stderr);
     };
     told(&on_board(&Bench::new(Line::Dead), &right, &[]), "no answer after 6 attempts");
-    // A terminal that hangs up may look like a line without a board.
-    let unplugged = on_board(&Bench::new(Line::Unplugged(3000)), &right, &[]);
-    let hangs_up = unplugged.stderr.contains("is the board still plugged in?");
-    told(&unplugged, if hangs_up { "the line failed" } else { "no answer after 6 attempts" });
     told(&on_board(&Bench::new(Line::Noisy(3)), &right, &[]), "damaged bytes (is the rate right?)");
     let missing = run(&[&["run", "--port", "/dev/no-such-port"][..], &TRAINING, &["text"]].concat());
     told(&missing, "/dev/no-such-port: cannot open: No such file or directory");

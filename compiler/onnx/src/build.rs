@@ -453,6 +453,9 @@ impl Builder {
     /// Dimensions in another order: dimension `n` of the result is `order[n]`.
     pub(crate) fn transpose(&mut self, value: Val, order: &[usize]) -> Translated<Val> {
         let from = self.shape(value);
+        if order.len() != from.len() {
+            return misfit(format!("{from:?} does not have {} dimensions", order.len()));
+        }
         let shape: Vec<i64> = order.iter().map(|&n| from[n]).collect();
         let mut index = vec![fixed(0); from.len()];
         order.iter().enumerate().for_each(|(n, &of)| index[of] = it(n));

@@ -385,6 +385,12 @@ impl<'m> Lowering<'_, 'm> {
         Ok(self.static_numbers(value, what)?.into_iter().map(|value| value as i64).collect())
     }
 
+    /// The first of such numbers.
+    pub(crate) fn static_number(&self, value: Val, what: &str) -> Translated<f64> {
+        let numbers = self.static_numbers(value, what)?;
+        numbers.first().copied().ok_or_else(|| Refusal::new(Code::Shape, format!("its {what} has no value")))
+    }
+
     /// Numbers that have to be known when the file is read.
     pub(crate) fn static_numbers(&self, value: Val, what: &str) -> Translated<Vec<f64>> {
         let name = &self.builder.program.tensors[value.id.0].name;

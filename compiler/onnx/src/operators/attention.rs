@@ -53,7 +53,10 @@ fn attention(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>
     value = heads(l, value, c.int("kv_num_heads", 0))?;
     let mut past = 0;
     if let (Some(past_key), Some(past_value)) = (c.optional(4)?, c.optional(5)?) {
-        past = l.builder.shape(past_key)[2];
+        let [_, _, length, _] = l.builder.shape(past_key)[..] else {
+            return misfit("past keys and values have four dimensions");
+        };
+        past = length;
         key = l.builder.concat(&[past_key, key], 2)?;
         value = l.builder.concat(&[past_value, value], 2)?;
     }
@@ -231,6 +234,9 @@ fn cache(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     let (past, update, index) = (c.input(0)?, c.input(1)?, c.optional(2)?);
     let shape = l.builder.shape(past);
     let axis = c.axis("axis", -2, shape.len())?;
+    if l.builder.rank(update) != shape.len() {
+        return misfit(format!("{:?} does not go into {shape:?}", l.builder.shape(update)));
+    }
     let (length, most) = (l.builder.shape(update)[axis], shape[axis]);
     let circular = c.text("mode", "linear") == "circular";
     let hit = |b: &crate::build::Builder, at: &[Affine], k: &Affine| {

@@ -148,8 +148,8 @@ fn unary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<O
 fn dropout(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> {
     let b = &mut l.builder;
     let x = c.input(0)?;
-    let off = c.optional(2)?.is_none_or(|flag| b.known(flag).is_some_and(|values| values[0] == 0.0));
-    let ratio = c.optional(1)?.and_then(|ratio| b.known(ratio)).map(|values| values[0]);
+    let off = c.optional(2)?.is_none_or(|flag| b.known(flag).is_some_and(|values| values.first() == Some(&0.0)));
+    let ratio = c.optional(1)?.and_then(|ratio| b.known(ratio)?.first().copied());
     if !off && ratio != Some(0.0) {
         return crate::build::unsupported(
             "it drops values at random",

@@ -56,6 +56,9 @@ impl Lowering<'_, '_> {
     /// Elements of an axis at indices, which take its place.
     pub(crate) fn gather(&mut self, x: Val, index: Val, axis: usize) -> Translated<Val> {
         let (own, indices) = (self.builder.shape(x), self.builder.shape(index));
+        if axis >= own.len() {
+            return misfit(format!("{own:?} has no axis {axis}"));
+        }
         let shape: Vec<i64> = own[..axis].iter().chain(&indices).chain(&own[axis + 1..]).copied().collect();
         let extent = own[axis];
         if let Some(known) = self.builder.known(index) {

@@ -2,7 +2,7 @@
 
 use crate::build::{Loops, Refusal, Translated, Val, misfit, unsupported};
 use crate::call::{Call, Slot, axis};
-use crate::elements::Kind;
+use crate::elements::{Kind, count};
 use crate::expression::{Ex, fixed, it, num};
 use crate::graph::Lowering;
 use arch::Code;
@@ -125,7 +125,7 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
         }
         "Range" => {
             let first = c.input(0)?;
-            let number = |n: usize, what: &str| l.static_numbers(c.input(n)?, what).map(|values| values[0]);
+            let number = |n: usize, what: &str| l.static_number(c.input(n)?, what);
             let (start, limit, step) = (number(0, "start")?, number(1, "limit")?, number(2, "delta")?);
             let count = ((limit - start) / step).ceil().max(0.0);
             if !count.is_finite() {
@@ -139,12 +139,15 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
             let kind = c.attribute("dtype").and_then(|a| a.integer).map_or(Some(x.kind), Kind::of_number);
             let Some(kind) = kind else { return c.refuse("dtype") };
             let k = c.int("k", 0);
+            if shape.len() != 2 {
+                return misfit(format!("{shape:?} is not a matrix"));
+            }
             one(l.builder.map(&shape, kind, |_, at| Ex::At(at[1].plus(-1, &at[0]).plus(1, &fixed(-k))).equals(0.0))?)
         }
         "Trilu" => {
             let x = c.input(0)?;
             let k = match c.optional(1)? {
-                Some(k) => l.static_ints(k, "k")?[0],
+                Some(k) => l.static_number(k, "k")? as i64,
                 None => 0,
             };
             let upper = c.int("upper", 1) != 0;
@@ -215,8 +218,12 @@ fn split(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> {
         (None, Some(sizes)) => Some(l.static_ints(sizes, "split")?),
         (None, None) => None,
     };
+    let outputs = c.node.outputs.len() as i64;
+    if given.is_none() && c.int("num_outputs", outputs) != outputs {
+        return misfit(format!("it has {outputs} outputs, num_outputs asks for another number"));
+    }
     let sizes = given.unwrap_or_else(|| {
-        let parts = c.int("num_outputs", c.node.outputs.len() as i64).max(1);
+        let parts = outputs.max(1);
         let each = (shape[at] + parts - 1) / parts;
         (0..parts).map(|n| (shape[at] - n * each).clamp(0, each)).collect()
     });
@@ -323,9 +330,13 @@ impl Lowering<'_, '_> {
         let b = &mut self.builder;
         let own = b.shape(x);
         let rank = own.len();
-        let shape: Vec<i64> = (0..rank).map(|n| own[n] + before[n] + after[n]).collect();
+        let shape: Vec<i64> = (0..rank).map(|n| own[n].saturating_add(before[n]).saturating_add(after[n])).collect();
         if shape.iter().any(|&extent| extent < 0) {
             return misfit("more is taken away than there is");
+        }
+        // Places are listed one by one below.
+        if count(&shape, b.most()).is_none() {
+            return Err(Refusal::new(Code::Limit, format!("a result of the shape {shape:?} is too large")));
         }
         if mode == "constant" {
             let begun = b.begin(&shape, x.kind)?;
@@ -453,7 +464,7 @@ fn blocks(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     let x = c.input(0)?;
     let size = c.int("blocksize", 1);
     let [n, channels, h, w] = l.builder.shape(x)[..] else { return misfit("it works on four dimensions") };
-    if size < 1 {
+    if !(1..1 << 15).contains(&size) {
         return misfit(format!("the block size is {size}"));
     }
     if c.node.operator == "SpaceToDepth" {

@@ -1,6 +1,6 @@
 //! Losses that are part of a graph.
 
-use crate::build::{Translated, Val};
+use crate::build::{Translated, Val, misfit};
 use crate::call::{Call, Slot};
 use crate::expression::{Ex, num, select};
 use crate::graph::Lowering;
@@ -25,7 +25,11 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
 /// The negative value of each target's class, weighted.
 fn likelihood(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, x: Val) -> Translated<Val> {
     let (target, weights) = (c.input(1)?, c.optional(2)?);
-    let (shape, classes) = (l.builder.shape(target), l.builder.shape(x)[1]);
+    let (shape, own) = (l.builder.shape(target), l.builder.shape(x));
+    if own.len() < 2 || own.len() != shape.len() + 1 {
+        return misfit(format!("{shape:?} are not the classes of {own:?}"));
+    }
+    let classes = own[1];
     let ignored = c.attribute("ignore_index").and_then(|a| a.integer);
     let mut of_class = |value: &dyn Fn(&crate::build::Builder, &[compiler::tensor::Affine]) -> Ex| {
         l.builder.reduce(&shape, &[classes], x.kind, Aggregate::Add, |b, at, class| {

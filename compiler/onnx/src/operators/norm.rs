@@ -171,7 +171,7 @@ fn group(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     let value = l.builder.reshape(x, &split)?;
     let (value, ..) = l.normalised(value, &axes, c.float("epsilon", 1e-5))?;
     let mut per_channel = |value: Val| -> Translated<Val> {
-        let count = l.builder.shape(value)[0];
+        let [count] = l.builder.shape(value)[..] else { return misfit("its scale and bias are not lists of numbers") };
         if count == own[1] {
             return l.channels(value, x);
         }
@@ -201,6 +201,9 @@ fn local(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     let (size, alpha, beta, bias) =
         (c.int("size", 1), c.float("alpha", 1e-4), c.float("beta", 0.75), c.float("bias", 1.0));
     let shape = l.builder.shape(x);
+    if shape.len() < 2 || size < 1 {
+        return misfit(format!("{size} neighbours along the channels of {shape:?}"));
+    }
     let before = (size - 1) / 2;
     let at: Vec<Affine> = (0..shape.len()).map(crate::expression::it).collect();
     let place = crate::expression::scaled(&at[1], 1, -before).plus(1, &crate::expression::it(shape.len()));

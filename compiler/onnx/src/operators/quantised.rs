@@ -53,7 +53,8 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translate
             let x = less_zero(l, c.input(0)?, c.optional(2)?, false)?;
             let w = match c.optional(3)? {
                 Some(zero) if l.builder.rank(zero) == 1 => {
-                    let ones: Vec<i64> = std::iter::repeat_n(1, l.builder.rank(c.input(1)?) - 1).collect();
+                    let ones: Vec<i64> =
+                        std::iter::repeat_n(1, l.builder.rank(c.input(1)?).saturating_sub(1)).collect();
                     let shape = [l.builder.shape(zero), ones].concat();
                     let zero = l.builder.reshape(zero, &shape)?;
                     less_zero(l, c.input(1)?, Some(zero), false)?
@@ -110,7 +111,10 @@ impl Lowering<'_, '_> {
             return self.builder.reshape(value, &[]);
         }
         let mut shape = vec![1; self.builder.rank(like)];
-        shape[axis] = own.iter().product();
+        let Some(place) = shape.get_mut(axis) else {
+            return misfit(format!("a scale of {own:?} for a value of {:?}", self.builder.shape(like)));
+        };
+        *place = own.iter().product();
         self.builder.reshape(value, &shape)
     }
 

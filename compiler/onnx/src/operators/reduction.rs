@@ -2,7 +2,7 @@
 
 use super::elementwise::logarithm;
 use super::layout::axes;
-use crate::build::{Loops, Translated, Val};
+use crate::build::{Loops, Translated, Val, misfit};
 use crate::call::{Call, Slot};
 use crate::elements::Kind;
 use crate::expression::{Ex, call, fixed, it, num, select};
@@ -90,6 +90,13 @@ fn reduce(l: &mut Lowering<'_, '_>, x: Val, axes: &[usize], name: &str) -> Trans
     })
 }
 
+fn there_are(axes: &[usize], shape: &[i64]) -> Translated<()> {
+    match axes.iter().find(|&&axis| axis >= shape.len()) {
+        Some(axis) => misfit(format!("{shape:?} has no axis {axis}")),
+        None => Ok(()),
+    }
+}
+
 impl Lowering<'_, '_> {
     /// Values combined along axes, which are gone then.
     pub(crate) fn along(
@@ -100,6 +107,7 @@ impl Lowering<'_, '_> {
         body: impl FnOnce(Ex) -> Ex,
     ) -> Translated<Val> {
         let own = self.builder.shape(x);
+        there_are(axes, &own)?;
         let kept: Vec<usize> = (0..own.len()).filter(|n| !axes.contains(n)).collect();
         let shape: Vec<i64> = kept.iter().map(|&n| own[n]).collect();
         let over: Vec<i64> = axes.iter().map(|&n| own[n]).collect();
@@ -120,6 +128,7 @@ impl Lowering<'_, '_> {
         body: impl FnOnce(Ex) -> Ex,
     ) -> Translated<Val> {
         let own = self.builder.shape(x);
+        there_are(axes, &own)?;
         let kept: Vec<usize> = (0..own.len()).filter(|n| !axes.contains(n)).collect();
         let extents = |list: &[usize]| -> Vec<i64> { list.iter().map(|&n| own[n]).collect() };
         let (mut shape, mut out, mut index) = (own.clone(), vec![fixed(0); own.len()], vec![fixed(0); own.len()]);
@@ -193,7 +202,7 @@ fn hardmax(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
 fn running(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Val> {
     let x = c.input(0)?;
     let shape = l.builder.shape(x);
-    let axis = crate::call::axis(l.static_ints(c.input(1)?, "axis")?[0], shape.len())?;
+    let axis = crate::call::axis(l.static_number(c.input(1)?, "axis")? as i64, shape.len())?;
     let aggregate = if c.node.operator == "CumSum" { Aggregate::Add } else { Aggregate::Mul };
     let none = if aggregate == Aggregate::Add { 0.0 } else { 1.0 };
     let (exclusive, reverse) = (c.int("exclusive", 0) != 0, c.int("reverse", 0) != 0);
