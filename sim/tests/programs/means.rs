@@ -88,6 +88,14 @@ fn each_makes_a_program_faster() {
             Means::Blocks => {
                 of("def f(float(527) X, float(16) H) -> (Y) { Y(n) +=! X(n+k) * H(k) where n in 0:512 }", means)
             }
+            Means::Scales => of(
+                "def f(float(32) X, float(64,32) C) -> (P) {
+                 D(c) +=! (X(k) - C(c,k)) * (X(k) - C(c,k))  P(c) = exp(-0.0625 * D(c)) }",
+                means,
+            ),
+            Means::Copies => {
+                of("def f(float(16,16) A) -> (D) { B(i,j) +=! A(i,k) * A(k,j)  D(i,j) +=! B(i,k) * B(k,j) }", means)
+            }
             Means::Doubles => of("def f(float(16,16) A) -> (C) { C(i,j) +=! A(i,k) * A(k,j) }", means),
             Means::Loading => of("def f(float(16,16) X, float(16,16) A) -> (C) { C(i,j) +=! X(i,k) * A(k,j) }", means),
             Means::Columns => of(MLP, means),
