@@ -83,8 +83,9 @@ pub fn root_to_move(unit: Unit, function: bool) -> u64 {
     let root = if function { 10 } else { 3 };
     match unit {
         Unit::Row => root,
-        // One more register: in each PU.
-        Unit::Global | Unit::Across => root + 1,
+        Unit::Global => root + 1,
+        // Both have a register in each PU.
+        Unit::Across => root_to_move(Unit::Global, function),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Each means makes some program faster, and no word depends on it.
 
+mod scales;
 mod squares;
 
 use arch::machine::MachineSpec;
@@ -89,8 +90,8 @@ fn each_makes_a_program_faster() {
                 of("def f(float(527) X, float(16) H) -> (Y) { Y(n) +=! X(n+k) * H(k) where n in 0:512 }", means)
             }
             Means::Scales => of(
-                "def f(float(32) X, float(64,32) C) -> (P) {
-                 D(c) +=! (X(k) - C(c,k)) * (X(k) - C(c,k))  P(c) = exp(-0.0625 * D(c)) }",
+                "def f(float(16,8) X, float(16,8) C) -> (P) {
+                 D(i,j) +=! (X(i,k) - C(j,k)) * (X(i,k) - C(j,k))  P(i,j) = exp(-0.0625 * D(i,j)) }",
                 means,
             ),
             Means::Copies => {
