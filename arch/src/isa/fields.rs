@@ -462,8 +462,8 @@ mod tests {
 
     #[test]
     fn grids_with_buses_of_columns_have_a_bit_for_them() {
-        let lines = Some(machine().pus());
-        let spec = MachineSpec { pes_per_pu: lines, column_buses: Some(true), ..MachineSpec::from(machine()) };
+        let square = Machine::grid(3, 3, 24).expect("a valid grid");
+        let spec = MachineSpec { column_buses: Some(true), ..MachineSpec::from(square) };
         let with = Machine::try_from(spec).expect("a grid");
         for source in [Unit::Row, Unit::Global, Unit::Across] {
             let moves = MoveInstruction { source, ..MoveInstruction::plain(&with) };

@@ -16,8 +16,10 @@ const TEXT: &str = "def f(float(3,4) X, float(2,4) C) -> (P, Q) {
 /// The formulas, element by element.
 #[test]
 fn functions_have_the_same_values() {
-    let x: Vec<Vec<f64>> = (0..3).map(|i| (0..4).map(|k| f64::from((4 * i + k) * 7 % 17 - 8) / 8.0).collect()).collect();
-    let c: Vec<Vec<f64>> = (0..2).map(|j| (0..4).map(|k| f64::from((4 * j + k) * 5 % 17 - 8) / 8.0).collect()).collect();
+    let x: Vec<Vec<f64>> =
+        (0..3).map(|i| (0..4).map(|k| f64::from((4 * i + k) * 7 % 17 - 8) / 8.0).collect()).collect();
+    let c: Vec<Vec<f64>> =
+        (0..2).map(|j| (0..4).map(|k| f64::from((4 * j + k) * 5 % 17 - 8) / 8.0).collect()).collect();
     let (program, _) = language::parse(Language::TensorComprehensions, TEXT, &language::Options::default()).unwrap();
     let names = vec!["P".to_owned(), "Q".to_owned()];
     let keep = Keep::Prediction { names, states: Vec::new() };
