@@ -159,6 +159,8 @@ fn grids_are_read_by_every_front_end() {
     for seed in 1..=5 {
         designs.add_rtl(&format!("random_{seed}"), &hdl::elaborate(&random(seed)));
     }
+    let spec = MachineSpec { pus: Some(3), pes_per_pu: Some(3), column_buses: Some(true), ..MachineSpec::default() };
+    designs.add_rtl("columns", &hdl::elaborate(&Machine::try_from(spec).unwrap()));
     let said = designs.complaints();
     assert!(said.is_empty(), "{said}");
 }

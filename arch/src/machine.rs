@@ -59,6 +59,10 @@ impl Machine {
             return Err(MachineError { key: "output_words", value: self.output_words, reason });
         }
         self.check_emission()?;
+        if self.column_buses && self.pus != self.pes_per_pu {
+            let reason = format!("must be false where there are {} rows and {} columns", self.pus, self.pes_per_pu);
+            return Err(MachineError { key: "column_buses", value: 1, reason });
+        }
         if self.divider && self.table_entries == 0 {
             let reason =
                 "must be at least 64 where there are dividers, which are part of the function units".to_owned();

@@ -93,7 +93,7 @@ pub const TILE_END: u32 = 0x0e;
 pub const IDENTITY: u32 = 0x10;
 /// Read only: pus in bits 31..16, `pes_per_pu` in bits 15..0.
 pub const GRID: u32 = 0x11;
-/// Read only: word in bits 24..16, accumulator in bits 15..0.
+/// Read only: word in bits 23..16, accumulator in bits 15..0.
 pub const WIDTHS: u32 = 0x12;
 /// Bit of [`WIDTHS`] that says whether pads have output registers.
 pub const PAD_REGISTER_BIT: u32 = 31;
@@ -101,6 +101,8 @@ pub const PAD_REGISTER_BIT: u32 = 31;
 pub const PARTIAL_SUMS_BIT: u32 = 30;
 /// Bit of [`WIDTHS`] that says whether PEs square differences.
 pub const SQUARES_BIT: u32 = 25;
+/// Bit of [`WIDTHS`] that says whether the results of rows go to columns.
+pub const COLUMN_BUSES_BIT: u32 = 24;
 /// Lowest bit of [`WIDTHS`] that says in how many transfers an emitting beat leaves at most: their log2, 4 bits.
 pub const TRANSFERS_LSB: u32 = 26;
 
@@ -210,7 +212,7 @@ pub const REGISTERS: &[Register] = {
             WIDTHS,
             "widths",
             Read,
-            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), log2 of the most transfers in which an emitting beat leaves in bits 29..26, 1 if PEs square differences (25), word in bits 24..16, accumulator in bits 15..0",
+            "1 if pads have output registers (31), 1 if sums of a batch leave and come back (30), log2 of the most transfers in which an emitting beat leaves in bits 29..26, 1 if PEs square differences (25), 1 if rows have buses to the columns (24), word in bits 23..16, accumulator in bits 15..0",
         ),
         register(
             DEPTHS,
@@ -267,6 +269,7 @@ pub fn description(machine: &Machine) -> [(u32, u32); DESCRIPTION.len()] {
             u32::from(machine.pad_register()) << PAD_REGISTER_BIT
                 | u32::from(machine.partial_sums()) << PARTIAL_SUMS_BIT
                 | u32::from(machine.squares()) << SQUARES_BIT
+                | u32::from(machine.column_buses()) << COLUMN_BUSES_BIT
                 | machine.most_transfers().ilog2() << TRANSFERS_LSB
                 | machine.word() << 16
                 | machine.accumulator()
@@ -301,7 +304,7 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
     let log2 = |register: u32, byte: u32| Some(1u32.checked_shl(register >> (8 * byte) & 0xff).unwrap_or(0));
     let has = |bit: u32| Some(read(WIDTHS) >> bit & 1 == 1);
     let ((pus, pes_per_pu), (_, accumulator)) = (halves(read(GRID)), halves(read(WIDTHS)));
-    let word = Some(read(WIDTHS) >> 16 & ((1 << (SQUARES_BIT - 16)) - 1));
+    let word = Some(read(WIDTHS) >> 16 & ((1 << (COLUMN_BUSES_BIT - 16)) - 1));
     let (depths, streams) = (read(DEPTHS), read(STREAMS));
     let output_words = 1 << (streams >> 12 & 0xf);
     let transfers_log2 = read(WIDTHS) >> TRANSFERS_LSB & 0xf;
@@ -326,6 +329,7 @@ pub fn described(read: impl Fn(u32) -> u32) -> Option<Machine> {
         pad_register: has(PAD_REGISTER_BIT),
         partial_sums: has(PARTIAL_SUMS_BIT),
         squares: has(SQUARES_BIT),
+        column_buses: has(COLUMN_BUSES_BIT),
         gradient_depth: Some(1u32 << (streams >> GRADIENT_LSB)).filter(|&depth| depth > 1).or(Some(0)),
         alignments: Some(amounts(ALIGNMENTS)?),
         shifts: Some(amounts(SHIFTS)?),
@@ -362,6 +366,17 @@ mod tests {
             Region::Scalar => 6,
         };
         assert!(Region::ALL.iter().enumerate().all(|(n, (region, _))| row(*region) == n && *region as usize == n));
+    }
+
+    #[test]
+    fn a_square_grid_describes_its_buses() {
+        let spec = MachineSpec { pus: Some(8), pes_per_pu: Some(8), word: Some(32), ..MachineSpec::default() };
+        for column_buses in [false, true] {
+            let machine = Machine::try_from(MachineSpec { column_buses: Some(column_buses), ..spec.clone() }).unwrap();
+            let values = description(&machine);
+            let read = |number| values.iter().find(|(at, _)| *at == number).map_or(0, |(_, value)| *value);
+            assert_eq!(described(read), Some(machine));
+        }
     }
 
     #[test]

@@ -65,13 +65,15 @@ pub enum Unit {
     Row,
     /// The root of the global tree.
     Global,
+    /// The roots of the rows' trees, where their results go to the columns: that of row n to all PEs of column n.
+    Across,
 }
 
 /// Cycles from an ALU beat to the root beat that consumes its sum.
 pub fn alu_to_root(machine: &Machine, unit: Unit) -> u64 {
     let row = ALU_TREE + u64::from(machine.row_levels());
     match unit {
-        Unit::Row => row,
+        Unit::Row | Unit::Across => row,
         Unit::Global => row + u64::from(machine.global_levels()),
     }
 }
@@ -82,6 +84,8 @@ pub fn root_to_move(unit: Unit, function: bool) -> u64 {
     match unit {
         Unit::Row => root,
         Unit::Global => root + 1,
+        // Both have a register in each PU.
+        Unit::Across => root_to_move(Unit::Global, function),
     }
 }
 

@@ -12,6 +12,8 @@ use std::str::FromStr;
 pub enum Means {
     /// [`split_dimensions`](crate::canonical::indices::dimensions::split_dimensions)
     Digits,
+    /// [`scales_into_sums`](crate::canonical::sums::scales::scales_into_sums)
+    Scales,
     /// [`fixed::lower`](crate::fixed::lower)
     Quotients,
     /// [`fixed::lower`](crate::fixed::lower)
@@ -24,6 +26,8 @@ pub enum Means {
     Blocks,
     /// [`placed`](crate::placed)
     Doubles,
+    /// [`placed`](crate::placed)
+    Copies,
     /// [`placed`](crate::placed)
     Pieces,
     /// [`placed`](crate::placed)
@@ -48,8 +52,13 @@ struct Row {
 }
 
 /// All of them, in the order in which a program meets them.
-const ROWS: [Row; 14] = [
+const ROWS: [Row; 16] = [
     Row { means: Means::Digits, name: "digits", does: "a dimension that is counted in two digits becomes two" },
+    Row {
+        means: Means::Scales,
+        name: "scales",
+        does: "a power of two between a sum and a function is part of the sum",
+    },
     Row {
         means: Means::Quotients,
         name: "quotients",
@@ -72,6 +81,11 @@ const ROWS: [Row; 14] = [
         does: "an index along which an input is read with others lies on the PEs in blocks",
     },
     Row { means: Means::Doubles, name: "doubles", does: "a tensor that is read in two ways is there twice" },
+    Row {
+        means: Means::Copies,
+        name: "copies",
+        does: "what is computed and read in two ways is copied over the buses, and not computed again",
+    },
     Row { means: Means::Pieces, name: "pieces", does: "an index that does not fill the grid evenly is cut" },
     Row { means: Means::Firsts, name: "firsts", does: "an index whose first value is apart has it behind the others" },
     Row { means: Means::Reshards, name: "reshards", does: "an index lies on the rows here and on all PEs there" },

@@ -274,7 +274,7 @@ fn in_tiles(program: &Program, limits: Limits<'_>, choice: Choice) -> Result<Fou
 /// Sizes of tiles below the largest that fits that are tried.
 const SMALLER_TILES: usize = 6;
 
-/// What placements are looked for of: the program as it is, with results that are carried, with windows, and in blocks, what each becomes with tensors that are there twice, and what
+/// What placements are looked for of: the program as it is, with results that are carried, with windows, and in blocks, what each becomes with tensors that are there twice or are copied, and what
 /// each of these becomes when every index that can be cut at a multiple of the grid is; the program as it is with its indices turned; and that with its last values apart.
 fn variants(program: &placed::Program, machine: &Machine, without: Without) -> Vec<placed::Program> {
     let mut variants = vec![pieces::without_unread(program)];
@@ -291,6 +291,9 @@ fn variants(program: &placed::Program, machine: &Machine, without: Without) -> V
     if without.uses(Means::Doubles) {
         let doubled: Vec<placed::Program> = variants.iter().filter_map(doubles::doubled).collect();
         variants.extend(doubled);
+    }
+    if without.uses(Means::Copies) {
+        variants.extend(doubles::copied(&variants[0]));
     }
     if without.uses(Means::Pieces) {
         let cut: Vec<placed::Program> = variants.iter().filter_map(|whole| pieces::evenly(whole, machine)).collect();

@@ -68,6 +68,14 @@ bundle! {
 }
 
 bundle! {
+    /// Whether the results of rows go to the columns: of moves, on grids whose columns have buses.
+    ForColumns {
+        bits: across;
+        words: ;
+    }
+}
+
+bundle! {
     /// What decides when beats of the root stream are issued.
     RootPacing {
         bits: end;
@@ -275,6 +283,8 @@ pub(crate) struct Widths {
     pub(crate) ways_out: u32,
     /// Scalar units, and everything that belongs to them: 0 or 1.
     pub(crate) scalars: usize,
+    /// Whether the columns have buses, and with them everything that belongs to these: 0 or 1.
+    pub(crate) crossings: usize,
     /// Words from which a pad is asked to be of block memories; 0: nothing is asked.
     pub(crate) block_depth: u32,
     /// Pads have an output register, and take their addresses a cycle before the beat.
@@ -324,6 +334,7 @@ impl Widths {
             parts: machine.parts_of_sum(),
             ways_out: if machine.lane_for_each() { machine.pes_per_pu() } else { 0 },
             scalars: machine.scalar().into(),
+            crossings: machine.column_buses().into(),
             model: alu.field("model_base").bits,
             data: alu.field("data_base").bits + 1,
             temporary: alu.field("t0_base").bits,
@@ -362,6 +373,7 @@ impl Widths {
             exchanges: 0,
             ways_out: 0,
             scalars: 0,
+            crossings: 0,
             model: 1,
             columns: 1,
             rows: 1,

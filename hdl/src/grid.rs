@@ -10,7 +10,8 @@
 //! plain text, joins them to the port `in_data` of [`arch::rtl::Rtl::grid_ports`], and those of the output beat to `out_data`.
 
 use crate::beats::{
-    AluBeat, CHUNK_BITS, ForScalar, FunctionBeat, LoadBeat, MoveBeat, PartBeat, RootBeat, TableWrite, TileBeat, Widths,
+    AluBeat, CHUNK_BITS, ForColumns, ForScalar, FunctionBeat, LoadBeat, MoveBeat, PartBeat, RootBeat, TableWrite,
+    TileBeat, Widths,
 };
 use crate::control::output::Output;
 use crate::control::sequencer::Sequencer;
@@ -100,6 +101,7 @@ pub(crate) struct Grid {
     scalar_sends_halfway: Vec<Flag>,
     scalar_moves_halfway: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
     scalar_loads_halfway: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
+    column_moves_halfway: Vec<Stage<ForColumns<In>, ForColumns<Out>>>,
     pus: Vec<ProcessingUnit>,
     /// What the rows of each output lane make together, where there are several lanes: the first levels of the global tree.
     lane_trees: Vec<AdderTree>,
@@ -131,6 +133,7 @@ impl Grid {
         let function_stage = || Stage::new(FunctionBeat::new(&beat), FunctionBeat::new(&beat));
         let table_stage = || Stage::new(TableWrite::new(&beat), TableWrite::new(&beat));
         let root_stage = || Stage::new(RootBeat::new(&beat), RootBeat::new(&beat));
+        let for_columns_stage = |_| Stage::new(ForColumns::new(&beat), ForColumns::new(&beat));
         let for_scalar_stage = |_| Stage::new(ForScalar::new(&beat), ForScalar::new(&beat));
         let row_registers = || (0..rows).map(|_| Register::new(widths.columns)).collect();
         let (moves, parked) = (|_: &str| widths.temporary, |_: &str| widths.gradient);
@@ -185,6 +188,7 @@ impl Grid {
             scalar_sends_halfway: scalars.clone().map(|_| Flag::new()).collect(),
             scalar_moves_halfway: scalars.clone().map(for_scalar_stage).collect(),
             scalar_loads_halfway: scalars.map(for_scalar_stage).collect(),
+            column_moves_halfway: (0..widths.crossings).map(for_columns_stage).collect(),
             pus: (0..rows).map(|_| ProcessingUnit::new(widths, functions)).collect(),
             lane_trees: (0..if outputs > 1 { outputs } else { 0 }).map(lane_tree).collect(),
             global_tree: AdderTree::new(if outputs > 1 { outputs } else { rows }, widths.accumulator, widths.extremes),
@@ -341,6 +345,13 @@ impl Grid {
                 tables_halfway[f].d = sequencer.tables[f];
             );
         }
+        for n in 0..self.column_moves_halfway.len() {
+            wires!(self, wiring;
+                column_moves_halfway[n].clock = clock;
+                column_moves_halfway[n].reset = sequencer.halt;
+                column_moves_halfway[n].d = sequencer.column_moves[n];
+            );
+        }
         for s in 0..self.scalar_units.len() {
             wires!(self, wiring;
                 scalar_halfway[s].clock = clock;
@@ -429,6 +440,16 @@ impl Grid {
         }
         for t in 0..self.tiles_halfway.len() {
             wires!(self, wiring; pus[r].tiles[t] = tiles_halfway[t].q;);
+        }
+        for n in 0..self.column_moves_halfway.len() {
+            wires!(self, wiring; pus[r].for_columns[n] = column_moves_halfway[n].q;);
+            // There are as many rows as columns.
+            for c in 0..columns {
+                wires!(self, wiring;
+                    pus[r].of_rows[c] = pus[c].row_result[n];
+                    pus[r].of_rows_saturated[c] = pus[c].row_saturates[n];
+                );
+            }
         }
         for x in 0..self.leaves_halfway.len() {
             wires!(self, wiring;

@@ -6,7 +6,9 @@
 //!
 //! The row's number is known outside only: masks arrive as one bit per PE, so all PUs are one module.
 
-use crate::beats::{AluBeat, FunctionBeat, LoadBeat, MoveBeat, PartBeat, RootBeat, TableWrite, TileBeat, Widths};
+use crate::beats::{
+    AluBeat, ForColumns, FunctionBeat, LoadBeat, MoveBeat, PartBeat, RootBeat, TableWrite, TileBeat, Widths,
+};
 use crate::control::pipeline::{ControlPipeline, wire_read_addresses};
 use crate::control::write_address::WriteAddress;
 use crate::datapath::pe::{BusWrite, ProcessingEngine, pe_width};
@@ -73,6 +75,72 @@ impl Logic for BusSelect {
     }
 }
 
+/// What of the saturation of a row's own result counts: nothing where the PEs take those of other rows.
+#[derive(LogicBlock)]
+struct OwnResult {
+    across: Signal<In, Bit>,
+    row_saturated: Signal<In, Bit>,
+    own_saturated: Signal<Out, Bit>,
+}
+
+impl OwnResult {
+    fn new() -> Self {
+        OwnResult { across: Signal::default(), row_saturated: Signal::default(), own_saturated: Signal::default() }
+    }
+}
+
+impl Logic for OwnResult {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("own_result: whether the row's own result is on its bus, and saturated.");
+        self.own_saturated.next = self.row_saturated.val() && !self.across.val();
+    }
+}
+
+/// What a PE takes where columns have buses: what the bus of its PU carries, or the result of the row that belongs to its column.
+#[derive(LogicBlock)]
+struct ColumnSelect {
+    of_bus: BusWrite<In>,
+    across: Signal<In, Bit>,
+    admitted: Signal<In, Bit>,
+    column_word: Wide<In>,
+    column_saturated: Signal<In, Bit>,
+    bus: BusWrite<Out>,
+    /// A saturated word of the column is taken.
+    saturated: Signal<Out, Bit>,
+}
+
+impl ColumnSelect {
+    fn new(widths: &Widths) -> Self {
+        ColumnSelect {
+            of_bus: BusWrite::new(&|name| pe_width(widths, name)),
+            across: Signal::default(),
+            admitted: Signal::default(),
+            column_word: Wide::new(widths.word),
+            column_saturated: Signal::default(),
+            bus: BusWrite::new(&|name| pe_width(widths, name)),
+            saturated: Signal::default(),
+        }
+    }
+}
+
+impl Logic for ColumnSelect {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("column_select: the word that a PE takes: of the bus of its PU, or of its column.");
+        self.bus.write_t0.next = self.of_bus.write_t0.val();
+        self.bus.write_t1.next = self.of_bus.write_t1.val();
+        self.bus.word.next = self.of_bus.word.val();
+        if self.across.val() {
+            self.bus.word.next = self.column_word.val();
+        }
+        self.saturated.next = self.column_saturated.val()
+            && self.across.val()
+            && self.admitted.val()
+            && (self.of_bus.write_t0.val() || self.of_bus.write_t1.val());
+    }
+}
+
 /// One bit for all PEs' saturation.
 #[derive(LogicBlock)]
 pub(crate) struct AnyOf {
@@ -124,6 +192,14 @@ pub(crate) struct ProcessingUnit {
     /// What the global bus register is going to hold, and whether it saturated.
     pub(crate) global_result: Wide<In>,
     pub(crate) global_saturates: Signal<In, Bit>,
+    /// Whether the move beat takes results of rows to the columns, those results, one for each column, and whether they saturated. None where
+    /// columns have no buses.
+    pub(crate) for_columns: Vec<ForColumns<In>>,
+    pub(crate) of_rows: Vec<Wide<In>>,
+    pub(crate) of_rows_saturated: Vec<Signal<In, Bit>>,
+    /// What this row gives to its column, likewise.
+    pub(crate) row_result: Vec<Wide<Out>>,
+    pub(crate) row_saturates: Vec<Signal<Out, Bit>>,
     pub(crate) tree: Wide<Out>,
     /// What each PE gives to its lane of the output. None where rows have lanes.
     pub(crate) own_words: Vec<Wide<Out>>,
@@ -156,6 +232,12 @@ pub(crate) struct ProcessingUnit {
     /// This PU's copy of the global bus register.
     global_bus: Register,
     global_saturated: Flag,
+    move_across_now: Vec<Flag>,
+    /// This PU's copies of the registers of the columns' buses.
+    column_buses: Vec<Register>,
+    columns_saturated: Vec<Flag>,
+    own_results: Vec<OwnResult>,
+    column_selects: Vec<ColumnSelect>,
     bus: BusSelect,
     pes: Vec<ProcessingEngine>,
     row_tree: RowTree,
@@ -175,6 +257,7 @@ impl ProcessingUnit {
         let function_stage = || Stage::new(FunctionBeat::new(&beat), FunctionBeat::new(&beat));
         let parked = |_: &str| widths.gradient;
         let (tiles, exchanges) = (0..widths.gradients, 0..widths.exchanges);
+        let (crossings, crossed) = (0..widths.crossings, 0..columns * widths.crossings as u32);
         ProcessingUnit {
             clock: Signal::default(),
             reset: Signal::default(),
@@ -193,6 +276,11 @@ impl ProcessingUnit {
             tables: (0..functions).map(|_| TableWrite::new(&beat)).collect(),
             global_result: Wide::new(widths.word),
             global_saturates: Signal::default(),
+            for_columns: crossings.clone().map(|_| ForColumns::new(&beat)).collect(),
+            of_rows: crossed.clone().map(|_| Wide::new(widths.word)).collect(),
+            of_rows_saturated: crossed.clone().map(|_| Signal::default()).collect(),
+            row_result: crossings.clone().map(|_| Wide::new(widths.word)).collect(),
+            row_saturates: crossings.clone().map(|_| Signal::default()).collect(),
             tree: Wide::new(widths.accumulator),
             own_words: (0..widths.ways_out).map(|_| Wide::new(widths.word)).collect(),
             tree_combine: (0..u32::from(widths.extremes)).map(|_| Wide::new(beat("combine"))).collect(),
@@ -220,12 +308,17 @@ impl ProcessingUnit {
             lanes_now: (0..columns).map(|_| Register::new(widths.word)).collect(),
             global_bus: Register::new(widths.word),
             global_saturated: Flag::new(),
+            move_across_now: crossings.clone().map(|_| Flag::new()).collect(),
+            column_buses: crossed.clone().map(|_| Register::new(widths.word)).collect(),
+            columns_saturated: crossed.clone().map(|_| Flag::new()).collect(),
+            own_results: crossings.map(|_| OwnResult::new()).collect(),
+            column_selects: crossed.clone().map(|_| ColumnSelect::new(widths)).collect(),
             bus: BusSelect::new(widths),
             pes: (0..columns).map(|_| ProcessingEngine::new(widths)).collect(),
             row_tree: RowTree::new(columns, widths.accumulator, widths.extremes),
             row_root: RootUnit::new(widths, functions),
-            // One more than PEs: the bus.
-            saturation: AnyOf::new(columns + 1),
+            // One more than PEs: the bus. Buses of columns are as many more.
+            saturation: AnyOf::new(columns + 1 + crossed.end),
             saturated_now: Flag::new(),
             _pad_register: widths.pad_register,
             _wiring: Wiring::default(),
@@ -286,7 +379,11 @@ impl ProcessingUnit {
             bus.from_global = move_global_now.q;
             bus.mask = move_mask_now.q;
             bus.row = row_root.result;
-            bus.row_saturated = row_root.saturated;
+        );
+        if self.for_columns.is_empty() {
+            wires!(self, wiring; bus.row_saturated = row_root.saturated;);
+        }
+        wires!(self, wiring;
             global_bus.clock = clock;
             global_bus.d = global_result;
             global_saturated.clock = clock;
@@ -316,6 +413,9 @@ impl ProcessingUnit {
         }
         wire_read_addresses!(self, wiring, self._pad_register, alu, alu_now);
         let columns = self.pes.len();
+        for n in 0..self.for_columns.len() {
+            self.wire_columns(wiring, n);
+        }
         for t in 0..self.tiles.len() {
             wires!(self, wiring;
                 tiles_now[t].clock = clock;
@@ -363,7 +463,13 @@ impl ProcessingUnit {
                 pes[c].clock = clock;
                 pes[c].control = pipeline.control;
                 pes[c].admitted = alu_mask_now.q bit c;
-                pes[c].bus = bus.bus;
+            );
+            if self.for_columns.is_empty() {
+                wires!(self, wiring; pes[c].bus = bus.bus;);
+            } else {
+                wires!(self, wiring; pes[c].bus = column_selects[c].bus;);
+            }
+            wires!(self, wiring;
                 pes[c].bus_admitted = move_mask_now.q bit c;
                 pes[c].load_write_model = load_model_now.q;
                 pes[c].load_write_data = load_data_now.q;
@@ -389,6 +495,36 @@ impl ProcessingUnit {
             saturated_now.d = saturation.any;
             saturated = saturated_now.q;
         );
+    }
+
+    /// The buses of the columns.
+    fn wire_columns(&mut self, wiring: &mut Wiring, n: usize) {
+        wires!(self, wiring;
+            row_result[n] = row_root.result;
+            row_saturates[n] = row_root.saturated;
+            move_across_now[n].clock = clock;
+            move_across_now[n].reset = reset_now.q bit 0;
+            move_across_now[n].d = for_columns[n].across;
+            own_results[n].across = move_across_now[n].q;
+            own_results[n].row_saturated = row_root.saturated;
+            bus.row_saturated = own_results[n].own_saturated;
+        );
+        let columns = self.pes.len();
+        for c in 0..columns {
+            wires!(self, wiring;
+                column_buses[c].clock = clock;
+                column_buses[c].d = of_rows[c];
+                columns_saturated[c].clock = clock;
+                columns_saturated[c].reset = reset_now.q bit 0;
+                columns_saturated[c].d = of_rows_saturated[c];
+                column_selects[c].of_bus = bus.bus;
+                column_selects[c].across = move_across_now[n].q;
+                column_selects[c].admitted = move_mask_now.q bit c;
+                column_selects[c].column_word = column_buses[c].q;
+                column_selects[c].column_saturated = columns_saturated[c].q;
+                saturation.flags[columns + 1 + c] = column_selects[c].saturated;
+            );
+        }
     }
 }
 structural!(ProcessingUnit, "processing_unit: a row of PEs with its tree, its root and its bus.");

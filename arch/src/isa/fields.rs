@@ -106,6 +106,20 @@ fn unit(walk: &mut dyn WalkFields, name: &str, unit: &mut Unit) {
     *unit = if global { Unit::Global } else { Unit::Row };
 }
 
+/// Whose result a move takes: only grids with buses of the columns have the bit that says across.
+fn source(walk: &mut dyn WalkFields, machine: &Machine, source: &mut Unit) {
+    let mut across = *source == Unit::Across;
+    unit(walk, "global", source);
+    if machine.column_buses() {
+        walk.flag("across", &mut across);
+    } else {
+        walk.absent("across", u32::from(across));
+    }
+    if across && *source == Unit::Row {
+        *source = Unit::Across;
+    }
+}
+
 /// All PEs.
 fn everywhere(machine: &Machine) -> Mask {
     Mask::all(machine.pus(), machine.pes_per_pu())
@@ -324,7 +338,7 @@ impl Instruction for MoveInstruction {
         walk.unsigned("delay", DELAY_BITS, &mut self.delay);
         walk.positive("interval", INTERVAL_BITS, &mut self.interval);
         walk.counts(COUNT_BITS, &mut self.counts);
-        unit(walk, "global", &mut self.source);
+        source(walk, machine, &mut self.source);
         let mut t1 = self.pad == Pad::T1;
         walk.flag("t1", &mut t1);
         self.pad = if t1 { Pad::T1 } else { Pad::T0 };
@@ -444,6 +458,20 @@ mod tests {
         let alu = AluInstruction { reads: [Address::default(); 4], square: true, ..an_instruction() };
         let unit = ScalarInstruction::of(alu, true);
         assert_eq!(ScalarInstruction::decode(&scalar, &unit.encode(&scalar).expect("it fits")), unit);
+    }
+
+    #[test]
+    fn grids_with_buses_of_columns_have_a_bit_for_them() {
+        let square = Machine::grid(3, 3, 24).expect("a valid grid");
+        let spec = MachineSpec { column_buses: Some(true), ..MachineSpec::from(square) };
+        let with = Machine::try_from(spec).expect("a grid");
+        for source in [Unit::Row, Unit::Global, Unit::Across] {
+            let moves = MoveInstruction { source, ..MoveInstruction::plain(&with) };
+            assert_eq!(MoveInstruction::decode(&with, &moves.encode(&with).expect("it fits")), moves);
+            assert_eq!(MoveInstruction::from_values(&with, &moves.values(&with)), Ok(moves));
+        }
+        let across = MoveInstruction { source: Unit::Across, ..MoveInstruction::plain(&machine()) };
+        assert_eq!(across.encode(&machine()).map_err(|error| error.field), Err("across".to_owned()));
     }
 
     #[test]

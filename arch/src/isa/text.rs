@@ -26,6 +26,7 @@ impl Display for Unit {
         f.write_str(match self {
             Unit::Row => "row",
             Unit::Global => "global",
+            Unit::Across => "across",
         })
     }
 }

@@ -163,6 +163,8 @@ machine_keys! {
     extremes: bool = Rule::any(false).by_default("if the program has maxima or minima of several values");
     /// Processing engines square the difference of two words in one beat.
     squares: bool = Rule::any(false).by_default("if the program sums squared differences");
+    /// Buses that bring the result of row n's root to all PEs of column n; on grids with as many rows as columns.
+    column_buses: bool = Rule::any(false).by_default("if the steps get shorter by it, and false on a board");
     /// A scalar unit beside the global root, for values that are the same in all PEs.
     scalar: bool = Rule::any(false).by_default("if the steps get shorter by it, and false on a board");
     /// Places by which a PE can shift the start of a sum to the left; short lists make small PEs (up to 8 amounts: no barrel).

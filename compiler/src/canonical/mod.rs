@@ -15,6 +15,7 @@
 //! | [`fold`] | computes what is constant |
 //! | [`fuse`] | moves definitions to where they are used |
 //! | [`sums::rates`] | moves constant factors of updates to where they are cheapest |
+//! | [`sums::scales`] | moves powers of two from before a function into the sum before it |
 //! | [`split`] | makes every nest primitive: one operation of fixed-point IR each |
 //! | [`duplicate`] | computes equal things once |
 //! | [`sums::chain`] | shortens what a small step waits for |

@@ -1,7 +1,7 @@
 //! The passes by name, in the order in which [`canonicalise`](super::canonicalise) runs them.
 
 use super::indices::{conditions, constants, digits, dimensions, equations, gathers, overwritten};
-use super::sums::{chain, exponentials, rates};
+use super::sums::{chain, exponentials, rates, scales};
 use super::{
     Options, align, boxes, contents, dead, duplicate, empty, fold, fuse, infinite, logic, names, split, update,
 };
@@ -98,6 +98,11 @@ pub const PASSES: &[Pass] = &[
     pass!(dead::remove_dead_nests, "nests that nothing depends on go"),
     pass!(rates::rates_after_sums, "the rate of a batch is applied after the sum over its samples"),
     pass!(rates::rates_into_sums, "the rate multiplies a summand where that is less work"),
+    pass!(
+        scales::scales_into_sums,
+        "a power of two between a sum and a function becomes part of the sum",
+        Some(Means::Scales)
+    ),
     pass!(split::split_into_primitives, "each nest becomes nests of one operation"),
     pass!(duplicate::share_duplicates, "what is computed twice is computed once"),
     pass!(dead::remove_dead_nests, "nests that nothing depends on go"),

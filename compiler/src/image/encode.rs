@@ -154,7 +154,8 @@ fn root(job: &Job) -> Option<RootInstruction> {
         delay: 0,
         interval: job.interval * job.beats_per_result() as u32,
         count: (job.beats() / job.beats_per_result()) as u32,
-        unit: *unit,
+        // Where its results go is for the moves to say.
+        unit: if *unit == Unit::Across { Unit::Row } else { *unit },
         shift: *shift,
         function: *function,
         end: false,

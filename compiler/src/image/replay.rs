@@ -365,7 +365,12 @@ impl Streams {
                         let apart = root.cycle != scalar.cycle || root.source == Unit::Row;
                         let words = || format!("cycle {}: global root and scalar unit give a result", root.cycle);
                         broken.unless(apart, 10, words);
-                        if root.cycle <= scalar.cycle { roots.next() } else { sent.next() }
+                        // When the results of rows are taken is for the moves to say.
+                        let first = match moves.peek() {
+                            Some((_, _, moved, _)) if root.source == Unit::Row => moved.source != Unit::Global,
+                            _ => root.cycle <= scalar.cycle,
+                        };
+                        if first { roots.next() } else { sent.next() }
                     }
                     (Some(_), None) => roots.next(),
                     (None, _) => sent.next(),
@@ -386,7 +391,10 @@ impl Streams {
                     broken.unless(none, 4, || "every result is taken by a move beat".to_owned());
                     return None;
                 };
-                let meets = (cycle, moved.source) == (result, source) && !untaken.contains(&(result, source));
+                let across = moved.source == Unit::Across && source == Unit::Row;
+                // One register more than to the PEs of the row itself.
+                let taken = if across { (result + 1, Unit::Across) } else { (result, source) };
+                let meets = (cycle, moved.source) == taken && !untaken.contains(&(result, source));
                 broken.unless(meets, 4, || {
                     format!("cycle {cycle}: a move beat needs one result, that of instruction {job}")
                 });

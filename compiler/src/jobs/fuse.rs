@@ -9,11 +9,12 @@ use super::job::{Access, Job, Sink, Source};
 use super::{Program, Storage};
 use crate::fixed::Role;
 use arch::isa::{Combine, Finish, RootFunction};
+use arch::timing::Unit;
 
 /// Whether `function` does nothing but apply a table to every word that `sum` writes.
 fn follows(sum: &Job, function: &Job) -> bool {
     let (
-        Sink::Tree { function: None, write, walk: None, .. },
+        Sink::Tree { unit: Unit::Row | Unit::Global, function: None, write, walk: None, .. },
         Sink::Tree { function: Some(RootFunction::Table(_)), shift: 0, .. },
     ) = (&sum.sink, &function.sink)
     else {

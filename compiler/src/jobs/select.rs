@@ -37,7 +37,9 @@ impl Context<'_> {
     /// Where the result goes; a reshard's part of it is that of its walk.
     fn write_access(&self) -> Access {
         let (out, index) = (self.operation.out, &self.operation.out_index);
-        let Some(reshard) = self.reshard else { return self.access(out, index) };
+        let Some(reshard) = self.reshard.filter(|reshard| reshard.turn != Turn::Across) else {
+            return self.access(out, index);
+        };
         let mut index = index.clone();
         index[reshard.dimension] = Affine::constant(0);
         let mut access = self.access(out, &index);
@@ -56,6 +58,7 @@ impl Context<'_> {
         let range = &self.operation.iterators[reshard.iterator];
         let rows = i64::from(self.machine.pus());
         Some(match reshard.turn {
+            Turn::Across => return None,
             Turn::Tall | Turn::Columns => {
                 Walk::AlongColumns { level, stride: self.storages[self.operation.out.0].strides[reshard.dimension] }
             }
@@ -89,7 +92,8 @@ impl Context<'_> {
                     access.strides[self.loop_of[iterator.0]] += stride * coefficient;
                 }
             } else if let Some(iterator) = affine.as_iterator() {
-                debug_assert_eq!(self.axes[iterator.0], *axis, "index and iterator are placed together");
+                let together = self.axes[iterator.0] == *axis || self.goes_across(iterator.0);
+                debug_assert!(together, "index and iterator are placed together");
                 access.offset += stride * self.operation.iterators[iterator.0].low.div_euclid(lanes);
                 access.strides[self.loop_of[iterator.0]] += stride;
             } else {
@@ -98,6 +102,11 @@ impl Context<'_> {
             }
         }
         access
+    }
+
+    /// Whether an iterator is on the rows, and what it counts of the result on the columns. There are as many of both.
+    fn goes_across(&self, iterator: usize) -> bool {
+        self.reshard.and_then(|reshard| reshard.across()) == Some(iterator)
     }
 
     fn source(&self, operand: &Operand) -> Source {
@@ -155,7 +164,11 @@ impl Context<'_> {
         let mut lanes = Lanes { pick_column, ..Lanes::default() };
         // What is carried inside the PEs is taken by all lanes.
         let bounded = (0..self.operation.free).filter(|&i| to_rows != Some(i) && inside != Some(i));
-        lanes.bounds.extend(bounded.filter_map(|i| self.bound(i)));
+        let taken = |i: usize| {
+            let bound = self.bound(i)?;
+            Some(if self.goes_across(i) { Bound { axis: Axis::Column, ..bound } } else { bound })
+        };
+        lanes.bounds.extend(bounded.filter_map(taken));
         let axes = &self.storages[self.operation.out.0].axes;
         for (affine, &axis) in self.operation.out_index.iter().zip(axes) {
             if let (Some(at), Axis::Tall) = (affine.as_constant(), axis) {

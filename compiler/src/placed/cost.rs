@@ -38,11 +38,15 @@ pub(crate) fn route(operation: &Operation, axes: &[Axis], reshard: Option<Reshar
             return Route::Tree { unit: Unit::Row, by_column: turn == Turn::Rows };
         }
         // One after the other, over the bus that reaches all who need it.
+        Some(Turn::Across) => return Route::Tree { unit: Unit::Across, by_column: false },
         Some(Turn::Inside) => {
             let from = reshard.map(|reshard| axes[reshard.iterator]);
             let columns_free = axes.contains(&Axis::Column);
             return match from {
                 Some(Axis::Row) => Route::Tree { unit: Unit::Global, by_column: columns_free },
+                _ if reshard.is_some_and(|reshard| reshard.across().is_some()) => {
+                    Route::Tree { unit: Unit::Across, by_column: false }
+                }
                 _ => Route::Tree { unit: Unit::Row, by_column: false },
             };
         }

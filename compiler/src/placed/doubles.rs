@@ -6,10 +6,15 @@
 //! the same, neither can leave the PE. With a tensor of its own for each read they are apart: an input is sent twice, and what the grid
 //! computes is computed twice, together with what it follows from. Reads whose indices meet anyway, elsewhere in the program, share one
 //! tensor. Whether it pays is for the shortest step; nothing is rounded differently.
+//!
+//!     c[i][j] = sum[k](t[i][k] * t[k][j])      =>      t.copy[k][j] = t[k][j];  c[i][j] = sum[k](t[i][k] * t.copy[k][j])
+//!
+//! Instead of computing it again, what the grid has computed may be copied: the copy lies where the buses take it
+//! ([`reshard`](mod@super::reshard)), whatever the place of the original.
 
 use super::classes::Classes;
 use super::pieces::rewritten;
-use super::{Piece, Program};
+use super::{Piece, Program, carries};
 use crate::fixed::{self, Operation, Role, Tensor, for_each_access};
 use crate::tensor::{Affine, TensorId};
 use std::collections::BTreeMap;
@@ -29,6 +34,64 @@ pub(crate) fn doubled(whole: &Program) -> Option<Program> {
         let joined = Apart::new(whole, may)?.joined(whole);
         (Classes::of(&joined.fixed).tangled.len() < tangled.len()).then_some(joined)
     })
+}
+
+/// The program with inputs doubled, and with a copy of each temporary that an operation reads in two ways, for the second of them; `None`
+/// where that sets no index free.
+pub(crate) fn copied(whole: &Program) -> Option<Program> {
+    let tangled = Classes::of(&whole.fixed).tangled;
+    if tangled.is_empty() {
+        return None;
+    }
+    let inputs = Apart::new(whole, |tensor| tensor.role == Role::Input)?.joined(whole);
+    let mut program = Program::local(inputs.fixed, inputs.pieces, whole.tile);
+    let tensors = program.fixed.tensors.len();
+    for tensor in (0..tensors).map(TensorId) {
+        copy(&mut program, tensor);
+    }
+    let fewer = Classes::of(&program.fixed).tangled.len() < tangled.len();
+    (program.fixed.tensors.len() > tensors && fewer).then(|| {
+        fixed::verify(&program.fixed);
+        Program::local(program.fixed, program.pieces, whole.tile)
+    })
+}
+
+/// Copy a temporary behind its writer, if operations read it in two ways, and let the second operand of each read the copy.
+fn copy(program: &mut Program, tensor: TensorId) {
+    let operations = &program.fixed.operations;
+    let mut writers = (0..operations.len()).filter(|&n| operations[n].out == tensor);
+    let (Some(writer), None) = (writers.next(), writers.next()) else { return };
+    let original = program.fixed.tensors[tensor.0].clone();
+    let every = |(form, &extent): (&Affine, &u32)| {
+        let range = form.as_iterator().map(|iterator| &operations[writer].iterators[iterator.0]);
+        range.is_some_and(|range| range.low == 0 && range.high == i64::from(extent))
+    };
+    let whole = operations[writer].out_index.iter().zip(&original.shape).all(every);
+    if original.role != Role::Temporary || original.shape.is_empty() || !whole {
+        return;
+    }
+    let to = TensorId(program.fixed.tensors.len());
+    let separate = |operation: &Operation| {
+        let mut first: Option<Vec<Affine>> = None;
+        rewritten(operation, |of, index| {
+            let another = of == tensor && *first.get_or_insert_with(|| index.to_vec()) != index;
+            (if another { to } else { of }, index.to_vec())
+        })
+    };
+    let mut separated: Vec<Operation> = operations.iter().map(separate).collect();
+    if separated == *operations {
+        return;
+    }
+    let elements = original.shape.iter().map(|&extent| (0, i64::from(extent))).collect();
+    let origin = operations[writer].origin.clone();
+    separated.insert(writer + 1, carries::copying(tensor, to, elements, origin));
+    let mut name = format!("{}.copy", original.name);
+    while program.fixed.tensors.iter().any(|other| other.name == name) {
+        name.push('+');
+    }
+    program.fixed.tensors.push(Tensor { name, ..original });
+    program.pieces.push(None);
+    program.fixed.operations = separated;
 }
 
 /// The program with a tensor of its own for each read.

@@ -19,6 +19,13 @@
 //!
 //!     row 0: i = 0, R, 2R, ... row 1: i = 1, R + 1, ...     one after the other ─▶ trees ─▶ bus ─▶ all rows     (inside)
 
+//!
+//!     t.copy[k][j] = t[k][j]           k on the rows, j on the columns; k of t.copy on the columns, j in each PE ([`doubles`](super::doubles))
+//!
+//!     column 0: row n has k = n, R + n, ...     column after column ─▶ row trees ─▶ buses of the columns ─▶ all PEs of column n     (across)
+//!
+//! Where a grid has buses of the columns, results of the rows go to the columns, those of all rows at once.
+
 use super::axis::Axis;
 use crate::fixed::{Kind, Operation, Program, Role};
 use arch::isa::Finish;
@@ -35,6 +42,8 @@ pub(crate) enum Turn {
     Columns,
     /// From the rows or the columns into each PE, as copies of all words.
     Inside,
+    /// From the rows to the columns, all rows at once.
+    Across,
 }
 
 /// A dimension of an operation's result that does not lie where its iterator does.
@@ -43,6 +52,16 @@ pub(crate) struct Reshard {
     pub(crate) dimension: usize,
     pub(crate) iterator: usize,
     pub(crate) turn: Turn,
+    /// Another dimension, and its iterator, that goes across from the rows to the columns with what goes inside from the columns.
+    across: Option<(usize, usize)>,
+}
+
+impl Reshard {
+    /// The iterator that goes across.
+    pub(crate) fn across(&self) -> Option<usize> {
+        let own = (self.turn == Turn::Across).then_some(self.iterator);
+        own.or(self.across.map(|(_, iterator)| iterator))
+    }
 }
 
 /// No machine can do this.
@@ -57,49 +76,67 @@ impl Reshard {
         out: &[Axis],
         machine: &Machine,
     ) -> Result<Option<Reshard>, Impossible> {
-        let mut found = None;
+        let (mut found, mut across) = (None, None);
         for (dimension, (form, &to)) in operation.out_index.iter().zip(out).enumerate() {
             let Some(iterator) = form.as_iterator() else { continue };
             let iterator = iterator.0;
             let turn = match (axes[iterator], to) {
                 (from, to) if from == to => continue,
+                (Axis::Row, Axis::Column) if machine.column_buses() => {
+                    if across.replace((dimension, iterator)).is_some() {
+                        return Err(Impossible);
+                    }
+                    continue;
+                }
                 (Axis::Row, Axis::Tall) => Turn::Tall,
                 (Axis::Tall, Axis::Row) => Turn::Rows,
                 (Axis::Local, Axis::Column) => Turn::Columns,
                 (Axis::Row | Axis::Column, Axis::Local) => Turn::Inside,
                 _ => return Err(Impossible),
             };
-            if found.replace(Reshard { dimension, iterator, turn }).is_some() {
+            if found.replace(Reshard { dimension, iterator, turn, across: None }).is_some() {
                 return Err(Impossible);
             }
         }
-        let Some(reshard) = found else { return Ok(None) };
+        let reshard = match (found, across) {
+            (None, None) => return Ok(None),
+            (None, Some((dimension, iterator))) => Reshard { dimension, iterator, turn: Turn::Across, across: None },
+            (Some(reshard), None) => reshard,
+            (Some(reshard), Some(_)) if reshard.turn == Turn::Inside && axes[reshard.iterator] == Axis::Column => {
+                Reshard { across, ..reshard }
+            }
+            (Some(_), Some(_)) => return Err(Impossible),
+        };
         let others = (0..operation.iterators.len()).filter(|&i| i != reshard.iterator);
         let summed = |i: usize| {
             i >= operation.free
                 && match reshard.turn {
-                    Turn::Tall => axes[i] == Axis::Column,
+                    Turn::Tall | Turn::Across => axes[i] == Axis::Column,
                     Turn::Rows | Turn::Inside => false,
                     Turn::Columns => true,
                 }
         };
         let inside = reshard.turn == Turn::Inside;
+        // Sums over the columns alone leave the trees of all rows at once, and each row puts its own into the columns.
+        let over_columns = axes[operation.free..].iter().all(|axis| matches!(axis, Axis::Local | Axis::Column));
+        let by_row =
+            |i: usize| reshard.turn == Turn::Columns && over_columns && i < operation.free && axes[i] == Axis::Row;
         // What lies on rows and columns goes over one bus column by column, or over that of each row.
-        let plain = others.into_iter().all(|i| axes[i] == Axis::Local || summed(i) || inside && i < operation.free);
+        let free = |i: usize| inside && i < operation.free || by_row(i);
+        let plain = others.into_iter().all(|i| axes[i] == Axis::Local || summed(i) || free(i));
         let sum = match &operation.kind {
             Kind::MultiplyAdd { finish, .. } => *finish == Finish::Round,
             Kind::Function { .. } => true,
             Kind::Product { .. } | Kind::Divide { .. } => false,
         };
         let low = operation.iterators[reshard.iterator].low;
+        let starts = matches!(operation.kind, Kind::MultiplyAdd { start: Some(_), .. } | Kind::Function { .. });
         let first = match reshard.turn {
             Turn::Tall | Turn::Rows => low < i64::from(machine.pus()),
             // It has to leave the PE.
             Turn::Columns => low == 0 && axes[operation.free..].iter().any(|axis| *axis != Axis::Local),
-            Turn::Inside => {
-                let starts = matches!(operation.kind, Kind::MultiplyAdd { start: Some(_), .. } | Kind::Function { .. });
-                !starts && operation.free == operation.iterators.len()
-            }
+            Turn::Inside => !starts && operation.free == operation.iterators.len(),
+            Turn::Across => !starts,
         };
         if plain && sum && first { Ok(Some(reshard)) } else { Err(Impossible) }
     }

@@ -8,6 +8,7 @@ use crate::image::refuse::{Refusal, longest, needs_divider, needs_extremes, need
 use crate::means::Without;
 use crate::scheduled::Words;
 use arch::machine::{Machine, MachineSpec};
+use arch::timing::Unit;
 use arch::{Code, Diagnostic};
 
 /// Depths of the gradient pads that are tried where the specification leaves them out: first as many bits as the data pads have. A
@@ -18,8 +19,8 @@ fn gradient_depths(spec: &MachineSpec, machine: &Machine) -> Vec<u32> {
     spec.gradient_depth.map_or_else(|| vec![first, 4 * first, 1 << 16], |depth| vec![depth])
 }
 
-/// Compile for a machine whose scratchpad and program depths, dividers, extremes, squares, scalar unit and gradient pads, where the specification leaves them
-/// out, are what the program needs.
+/// Compile for a machine whose scratchpad and program depths, dividers, extremes, squares, scalar unit, buses of the columns and gradient pads, where the specification
+/// leaves them out, are what the program needs.
 ///
 /// # Errors
 /// As [`super::compile`]; a specification that is not a machine is a diagnostic, too.
@@ -65,6 +66,8 @@ fn compile_within(
     let machine = |spec: MachineSpec| {
         Machine::try_from(spec).map_err(|e| Refusal::unsupported(Diagnostic::global(Code::Config, e.to_string())))
     };
+    let given = machine(spec.clone())?;
+    let square = given.pus() == given.pes_per_pu();
     let largest = MachineSpec {
         model_depth: spec.model_depth.or(Some(1 << 16)),
         data_depth: spec.data_depth.or(Some(1 << 15)),
@@ -74,6 +77,7 @@ fn compile_within(
         extremes: spec.extremes.or(Some(needs_extremes(program))),
         squares: spec.squares.or(Some(needs_squares(program))),
         scalar: spec.scalar.or(Some(true)),
+        column_buses: spec.column_buses.or(Some(square)),
         ..spec.clone()
     };
     let mut tried: Option<Result<(Found, Machine), Refusal>> = None;
@@ -96,8 +100,9 @@ fn compile_within(
         used.gradient = used.gradient.max(1);
     }
     let longest = longest(&image) + found.instructions_behind();
-    let fitted = fitted(spec, &roomy, used, longest as u32, !image.scalar.is_empty());
-    // Nothing differs but depths, and a scalar unit that is not used: what was found is what would be found.
+    let across = image.moves.iter().any(|moves| moves.instruction.source == Unit::Across);
+    let fitted = fitted(spec, &roomy, used, longest as u32, [!image.scalar.is_empty(), across]);
+    // Nothing differs but depths, and a scalar unit and buses that are not used: what was found is what would be found.
     let image = found.image(&machine(fitted)?)?;
     if longest as u32 > image.machine.program_depth() {
         found.built.conclusion = None;
@@ -105,8 +110,15 @@ fn compile_within(
     Ok(found.compiled(image))
 }
 
-/// What is given of a machine, with memories for so many words and instructions: at least a few, so that small programs share a grid.
-pub(crate) fn fitted(spec: &MachineSpec, roomy: &Machine, used: Words, instructions: u32, scalar: bool) -> MachineSpec {
+/// What is given of a machine, with memories for so many words and instructions: at least a few, so that small programs share a grid; with the
+/// scalar unit and with buses of the columns where they are used.
+pub(crate) fn fitted(
+    spec: &MachineSpec,
+    roomy: &Machine,
+    used: Words,
+    instructions: u32,
+    [scalar, column_buses]: [bool; 2],
+) -> MachineSpec {
     MachineSpec {
         model_depth: spec.model_depth.or(Some(used.model.max(16))),
         data_depth: spec.data_depth.or(Some(used.data.max(16))),
@@ -116,6 +128,7 @@ pub(crate) fn fitted(spec: &MachineSpec, roomy: &Machine, used: Words, instructi
         extremes: spec.extremes.or(Some(roomy.extremes())),
         squares: spec.squares.or(Some(roomy.squares())),
         scalar: spec.scalar.or(Some(scalar)),
+        column_buses: spec.column_buses.or(Some(column_buses)),
         gradient_depth: spec.gradient_depth.or(Some(if used.gradient == 0 { 0 } else { used.gradient.max(16) })),
         ..spec.clone()
     }

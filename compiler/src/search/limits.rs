@@ -49,7 +49,8 @@ impl<'a> Limits<'a> {
         let missing = words.beyond(self.available());
         match self.board {
             Some(board) if missing == 0 => {
-                let spec = fitted(board.spec, self.machine, words, instructions as u32, self.machine.scalar());
+                let units = [self.machine.scalar(), self.machine.column_buses()];
+                let spec = fitted(board.spec, self.machine, words, instructions as u32, units);
                 // What is no machine is refused later, with its reason.
                 Machine::try_from(spec).map_or(0, |machine| (board.beyond)(&machine))
             }

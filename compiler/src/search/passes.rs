@@ -67,6 +67,11 @@ pub const PASSES: &[Pass] = &[
         run: |text, machine| of_placed(text, machine, |p, _| doubles::doubled(p).unwrap_or_else(|| p.clone())),
     },
     Pass {
+        name: "copies",
+        does: "placed: what is computed and read in two ways is copied for the second of them",
+        run: |text, machine| of_placed(text, machine, |p, _| doubles::copied(p).unwrap_or_else(|| p.clone())),
+    },
+    Pass {
         name: "pieces",
         does: "placed: indices that do not fill the grid evenly are cut",
         run: |text, machine| of_placed(text, machine, |p, m| pieces::evenly(p, m).unwrap_or_else(|| p.clone())),

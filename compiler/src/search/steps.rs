@@ -47,7 +47,7 @@ fn unit(job: &Job) -> &'static str {
     match &job.sink {
         Sink::Pad(_) if job.on == Datapath::Scalar => "scalar unit",
         Sink::Pad(_) => "PEs",
-        Sink::Tree { unit: Unit::Row, .. } => "row roots",
+        Sink::Tree { unit: Unit::Row | Unit::Across, .. } => "row roots",
         Sink::Tree { unit: Unit::Global, .. } => "global root",
         Sink::Output => "output",
     }

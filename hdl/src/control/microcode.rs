@@ -12,7 +12,7 @@
 //!
 //! A program that is part of the hardware has no memory: every bit of a field is a function of the instruction's number.
 
-use crate::beats::{CHUNK_BITS, ForScalar, INSTRUCTION_CHUNK_BITS, Widths};
+use crate::beats::{CHUNK_BITS, ForColumns, ForScalar, INSTRUCTION_CHUNK_BITS, Widths};
 use crate::datapath::memory::{ReadPort, chunk_port, chunked_slice, chunked_text, filled};
 use crate::rtl::bundle::Bundle;
 use crate::rtl::signal::{Wide, fit};
@@ -50,6 +50,8 @@ pub(crate) struct ProgramMemory<P: Bundle, F: Bundle, T: Bundle> {
     pub(crate) tiles: Vec<T>,
     /// Whether the scalar unit takes words, too: one if the instruction says it.
     pub(crate) for_scalar: Vec<ForScalar<Out>>,
+    /// Whether the results of rows go to the columns: one if the instruction says it.
+    pub(crate) for_columns: Vec<ForColumns<Out>>,
     _layout: Layout,
     _name: &'static str,
     _chunks: Vec<Vec<u32>>,
@@ -76,7 +78,11 @@ impl<P: Bundle, F: Bundle, T: Bundle> ProgramMemory<P, F, T> {
         let is_for_scalar = |name: &str| ForScalar::<Out>::BITS.contains(&name);
         let for_scalar = layout.fields.iter().filter(|field| is_for_scalar(&field.name));
         let for_scalar: Vec<ForScalar<Out>> = for_scalar.map(|_| ForScalar::new(&|_| 1)).collect();
-        let named = P::BITS.len() + P::WORDS.len() + F::BITS.len() + F::WORDS.len() + in_tiles + for_scalar.len();
+        let is_for_columns = |name: &str| ForColumns::<Out>::BITS.contains(&name);
+        let for_columns = layout.fields.iter().filter(|field| is_for_columns(&field.name));
+        let for_columns: Vec<ForColumns<Out>> = for_columns.map(|_| ForColumns::new(&|_| 1)).collect();
+        let extra = for_scalar.len() + for_columns.len();
+        let named = P::BITS.len() + P::WORDS.len() + F::BITS.len() + F::WORDS.len() + in_tiles + extra;
         assert_eq!(layout.fields.len(), named, "fields of the {name} stream");
         let (write, write_index, write_chunk, write_data) = chunk_port!(widths.index, INSTRUCTION_CHUNK_BITS);
         let (depth, chunks) = (1 << widths.index, layout.chunks() as usize);
@@ -98,6 +104,7 @@ impl<P: Bundle, F: Bundle, T: Bundle> ProgramMemory<P, F, T> {
             fields,
             tiles,
             for_scalar,
+            for_columns,
             _fixed: contents.is_some(),
             _notes: notes,
             _chunks: filled(contents.unwrap_or_default(), depth, chunks),
@@ -162,6 +169,8 @@ end
         bundles.extend(self.tiles.iter().map(|_| ("tiles$0", "current_index", [T::BITS, T::WORDS])));
         let for_scalar = [ForScalar::<Out>::BITS, ForScalar::<Out>::WORDS];
         bundles.extend(self.for_scalar.iter().map(|_| ("for_scalar$0", "current_index", for_scalar)));
+        let for_columns = [ForColumns::<Out>::BITS, ForColumns::<Out>::WORDS];
+        bundles.extend(self.for_columns.iter().map(|_| ("for_columns$0", "current_index", for_columns)));
         for (bundle, index, names) in bundles {
             for name in names.into_iter().flatten() {
                 assigns += &format!("assign {bundle}${name} = {};\n", self.fixed_field(name, index, &mut columns));
@@ -194,6 +203,8 @@ impl<P: Bundle, F: Bundle, T: Bundle> Logic for ProgramMemory<P, F, T> {
                 self.tiles.iter_mut().for_each(|bundle| bundle.drive(&mut tiles.iter().copied()));
                 let for_scalar = self.for_scalar.first().map_or(Vec::new(), |_| self.values::<ForScalar<Out>>());
                 self.for_scalar.iter_mut().for_each(|bundle| Lines::drive(bundle, &mut for_scalar.iter().copied()));
+                let for_columns = self.for_columns.first().map_or(Vec::new(), |_| self.values::<ForColumns<Out>>());
+                self.for_columns.iter_mut().for_each(|bundle| Lines::drive(bundle, &mut for_columns.iter().copied()));
             }
             if self.read.val() {
                 self._shown = self._chunks[self.read_index.val() as usize].clone();
@@ -214,6 +225,7 @@ impl<P: Bundle, F: Bundle, T: Bundle> Logic for ProgramMemory<P, F, T> {
         self.fields.claim();
         self.tiles.iter_mut().for_each(Lines::claim);
         self.for_scalar.iter_mut().for_each(Lines::claim);
+        self.for_columns.iter_mut().for_each(Lines::claim);
     }
     fn hdl(&self) -> Verilog {
         if self._fixed {
@@ -275,7 +287,10 @@ impl<P: Bundle, F: Bundle, T: Bundle> Logic for ProgramMemory<P, F, T> {
         let fields = F::BITS.iter().chain(F::WORDS).map(|name| ("fields", *name));
         let tiles = self.tiles.iter().flat_map(|_| T::BITS.iter().chain(T::WORDS)).map(|name| ("tiles$0", *name));
         let for_scalar = self.for_scalar.iter().flat_map(|_| ForScalar::<Out>::BITS);
-        for (bundle, name) in fields.chain(tiles).chain(for_scalar.map(|name| ("for_scalar$0", *name))) {
+        let for_columns = self.for_columns.iter().flat_map(|_| ForColumns::<Out>::BITS);
+        let for_scalar = for_scalar.map(|name| ("for_scalar$0", *name));
+        let for_columns = for_columns.map(|name| ("for_columns$0", *name));
+        for (bundle, name) in fields.chain(tiles).chain(for_scalar).chain(for_columns) {
             let bits = self._layout.field(name).bits;
             let range = if bits == 1 { String::new() } else { format!("[{}:0] ", bits - 1) };
             text += &format!("reg {range}held_{name};\n");

@@ -3,8 +3,8 @@
 //!     control port ──▶ registers ──▶ run ──starts──▶ streams ──▶ register ──▶ PUs, heads, global root
 
 use crate::beats::{
-    AluBeat, CHUNK_BITS, ForScalar, FunctionBeat, INSTRUCTION_CHUNK_BITS, LoadBeat, MaskBeat, MoveBeat, PartBeat,
-    RootBeat, TableWrite, TileBeat, Widths,
+    AluBeat, CHUNK_BITS, ForColumns, ForScalar, FunctionBeat, INSTRUCTION_CHUNK_BITS, LoadBeat, MaskBeat, MoveBeat,
+    PartBeat, RootBeat, TableWrite, TileBeat, Widths,
 };
 use crate::control::halt::HaltControl;
 use crate::control::loader::Loader;
@@ -68,6 +68,8 @@ pub(crate) struct Sequencer {
     pub(crate) scalar_sends: Vec<Signal<Out, Bit>>,
     pub(crate) scalar_moves: Vec<ForScalar<Out>>,
     pub(crate) scalar_loads: Vec<ForScalar<Out>>,
+    /// One if the columns have buses.
+    pub(crate) column_moves: Vec<ForColumns<Out>>,
     parts: AddressParts,
     registers: ControlRegisters,
     halting: HaltControl,
@@ -116,6 +118,7 @@ pub(crate) struct Sequencer {
     scalar_sends_next: Vec<Flag>,
     scalar_moves_next: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
     scalar_loads_next: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
+    column_moves_next: Vec<Stage<ForColumns<In>, ForColumns<Out>>>,
     _wiring: Wiring,
 }
 
@@ -131,6 +134,8 @@ impl Sequencer {
         let (tiles, exchanges) = (0..widths.gradients, 0..widths.exchanges);
         let (scalars, alone) = (0..widths.scalars, widths.alone());
         let of_unit = |name: &str| alone.beat(name);
+        let crossings = 0..widths.crossings;
+        let for_columns_stage = |_| Stage::new(ForColumns::new(&beat), ForColumns::new(&beat));
         let for_scalar_stage = |_| Stage::new(ForScalar::new(&beat), ForScalar::new(&beat));
         Sequencer {
             clock: Signal::default(),
@@ -166,6 +171,7 @@ impl Sequencer {
             scalar_sends: scalars.clone().map(|_| Signal::default()).collect(),
             scalar_moves: scalars.clone().map(|_| ForScalar::new(&beat)).collect(),
             scalar_loads: scalars.clone().map(|_| ForScalar::new(&beat)).collect(),
+            column_moves: crossings.clone().map(|_| ForColumns::new(&beat)).collect(),
             parts: AddressParts::new(widths),
             registers: ControlRegisters::new(machine, widths),
             halting: HaltControl::new(),
@@ -211,6 +217,7 @@ impl Sequencer {
             scalar_sends_next: scalars.clone().map(|_| Flag::new()).collect(),
             scalar_moves_next: scalars.clone().map(for_scalar_stage).collect(),
             scalar_loads_next: scalars.map(for_scalar_stage).collect(),
+            column_moves_next: crossings.map(for_columns_stage).collect(),
             _wiring: Wiring::default(),
         }
     }
@@ -221,6 +228,14 @@ impl Sequencer {
         self.wire_beats(wiring);
         for s in 0..self.scalar.len() {
             self.wire_scalar(wiring, s);
+        }
+        for n in 0..self.column_moves.len() {
+            wires!(self, wiring;
+                column_moves_next[n].clock = clock;
+                column_moves_next[n].reset = halting.halt;
+                column_moves_next[n].d = move_stream.for_columns[n];
+                column_moves[n] = column_moves_next[n].q;
+            );
         }
     }
 

@@ -5,8 +5,8 @@
 //! The sequencer registers all outputs again.
 
 use crate::beats::{
-    Advance, AluBeat, AluFields, AluPacing, CHUNK_BITS, ForScalar, INSTRUCTION_CHUNK_BITS, LateField, LoopCounters,
-    LoopEnds, MaskBeat, MoveBeat, MoveFields, MovePacing, TileBeat, TileFields, TileFlags, Widths,
+    Advance, AluBeat, AluFields, AluPacing, CHUNK_BITS, ForColumns, ForScalar, INSTRUCTION_CHUNK_BITS, LateField,
+    LoopCounters, LoopEnds, MaskBeat, MoveBeat, MoveFields, MovePacing, TileBeat, TileFields, TileFlags, Widths,
 };
 use crate::control::loops::{LoopNest, Places};
 use crate::control::microcode::ProgramMemory;
@@ -395,9 +395,12 @@ pub(crate) struct MoveStream {
     pub(crate) mask_beat: MaskBeat<Out>,
     /// One if there is a scalar unit.
     pub(crate) for_scalar: Vec<ForScalar<Out>>,
+    /// One if the columns have buses.
+    pub(crate) for_columns: Vec<ForColumns<Out>>,
     microcode: ProgramMemory<MovePacing<Out>, MoveFields<Out>, LateField<Out>>,
     work: Stage<MoveFields<In>, MoveFields<Out>>,
     scalar_work: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
+    column_work: Vec<Stage<ForColumns<In>, ForColumns<Out>>>,
     tile_work: Vec<Stage<LateField<In>, LateField<Out>>>,
     last_tile_now: Vec<Flag>,
     late_gates: Vec<LateGate>,
@@ -422,7 +425,7 @@ impl MoveStream {
         let bits = widths.moves.field("destination_base").bits;
         let tiles = 0..widths.gradients;
         let tile_work = |_| Stage::new(LateField::new(&field), LateField::new(&field));
-        let scalars = 0..widths.scalars;
+        let (scalars, crossings) = (0..widths.scalars, 0..widths.crossings);
         MoveStream {
             clock: Signal::default(),
             reset: Signal::default(),
@@ -438,6 +441,7 @@ impl MoveStream {
             beat: MoveBeat::new(&|_| bits),
             mask_beat: MaskBeat::new(&|name| widths.beat(name)),
             for_scalar: scalars.clone().map(|_| ForScalar::new(&beat)).collect(),
+            for_columns: crossings.clone().map(|_| ForColumns::new(&beat)).collect(),
             microcode: ProgramMemory::new(
                 "move",
                 Region::Move,
@@ -449,6 +453,7 @@ impl MoveStream {
             ),
             work: Stage::new(MoveFields::new(&field), MoveFields::new(&field)),
             scalar_work: scalars.map(|_| Stage::new(ForScalar::new(&beat), ForScalar::new(&beat))).collect(),
+            column_work: crossings.map(|_| Stage::new(ForColumns::new(&beat), ForColumns::new(&beat))).collect(),
             tile_work: tiles.clone().map(tile_work).collect(),
             last_tile_now: tiles.clone().map(|_| Flag::new()).collect(),
             late_gates: tiles.map(|_| LateGate::new()).collect(),
@@ -494,6 +499,14 @@ impl MoveStream {
                 scalar_work[n].reset = reset;
                 scalar_work[n].d = microcode.for_scalar[n];
                 for_scalar[n] = scalar_work[n].q;
+            );
+        }
+        for n in 0..self.for_columns.len() {
+            wires!(self, wiring;
+                column_work[n].clock = clock;
+                column_work[n].reset = reset;
+                column_work[n].d = microcode.for_columns[n];
+                for_columns[n] = column_work[n].q;
             );
         }
         for t in 0..self.late_gates.len() {

@@ -348,14 +348,14 @@ impl<V: Values> Lanes<V> {
         let levels = u64::from(self.machine.global_levels());
         let Lanes { values, machine, trees, tables, now, .. } = self;
         let arrived = match root.unit {
-            Unit::Row => trees.iter().find(|sums| sums.row_cycle == *now),
+            Unit::Row | Unit::Across => trees.iter().find(|sums| sums.row_cycle == *now),
             Unit::Global => trees.iter().find(|sums| sums.row_cycle + levels == *now),
         };
         values.computing(Maker::Root(beat.number, arrived.map(|sums| sums.of)));
         let nothing = values.nothing(Combine::Add);
         let lands = *now + timing::root_result(machine, root.unit, root.function.as_ref());
         match root.unit {
-            Unit::Row => {
+            Unit::Row | Unit::Across => {
                 let words = match arrived {
                     Some(sums) => sums.rows.iter().map(|sum| values.root(sum, root, tables)).collect(),
                     None => vec![values.root(&nothing, root, tables); machine.pus() as usize],
@@ -387,12 +387,15 @@ impl<V: Values> Lanes<V> {
         }
         let words = &mut self.pads[i.pad as usize][from..from + self.pes];
         let nothing = (V::Word::default(), false);
-        let rows = self.row_bus.iter().find(|b| b.0 == self.now).map(|b| &b.1);
+        let in_cycle = |cycle: u64| self.row_bus.iter().find(|b| b.0 == cycle).map(|b| &b.1);
+        // Across they pass one more register.
+        let (rows, across) = (in_cycle(self.now), self.now.checked_sub(1).and_then(in_cycle));
         for (pe, (word, &taken)) in words.iter_mut().zip(&self.taken).enumerate() {
             if taken {
                 let (new, saturated) = match i.source {
                     Unit::Global => global,
                     Unit::Row => rows.map_or(nothing, |rows| rows[pe / columns]),
+                    Unit::Across => across.map_or(nothing, |rows| rows[pe % columns]),
                 };
                 if self.ahead {
                     self.fresh.push((i.pad, from + pe, *word));
@@ -493,7 +496,7 @@ impl<V: Values> Datapath for Lanes<V> {
         while self.trees.front().is_some_and(|s| s.row_cycle + levels <= self.now) {
             self.trees.pop_front();
         }
-        while self.row_bus.front().is_some_and(|b| b.0 <= self.now) {
+        while self.row_bus.front().is_some_and(|b| b.0 < self.now) {
             self.row_bus.pop_front();
         }
         while self.global_bus.front().is_some_and(|b| b.0 <= self.now) {

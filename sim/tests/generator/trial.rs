@@ -43,6 +43,7 @@ pub(crate) fn hardware(pus: u32, pes_per_pu: u32, word: u32) -> MachineSpec {
         extremes: Some(true),
         squares: Some(true),
         scalar: Some(true),
+        column_buses: Some(pus == pes_per_pu),
         ..grid(pus, pes_per_pu, word)
     }
 }

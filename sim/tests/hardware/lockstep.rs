@@ -138,6 +138,18 @@ fn widest_words() {
     check(comparing(&MachineSpec { stream_words: Some(6), ..grid(2, 3, 32) }), 0..100);
 }
 
+/// A grid whose rows give their results to its columns.
+fn across(spec: &MachineSpec) -> MachineSpec {
+    MachineSpec { column_buses: Some(true), ..spec.clone() }
+}
+
+/// Results of rows that go to columns, with and without functions, the scalar unit, tiles and pads with registers.
+#[test]
+fn rows_to_columns() {
+    check(across(&comparing(&MachineSpec { gradient_depth: Some(4), ..grid(3, 3, 16) })), 0..60);
+    check(across(&with_unit(&MachineSpec { pad_register: Some(true), ..grid(2, 2, 9) })), 0..60);
+}
+
 /// Lanes of one row, of two and of three; more bits than a machine word holds; each with and without stalls.
 #[test]
 fn several_words_of_output() {
@@ -292,7 +304,7 @@ fn blocks_simulate_as_their_text_does() {
     let unit = with_unit(&comparing(&tiled));
     let lanes = MachineSpec { output_words: Some(2), ..comparing(&grid(4, 1, 9)) };
     let wide = MachineSpec { output_words: Some(2), emit_words: Some(4), ..comparing(&grid(2, 2, 9)) };
-    for spec in [grid(1, 2, 9), unit, few, lanes, wide] {
+    for spec in [grid(1, 2, 9), unit, few, lanes, wide, across(&grid(2, 2, 9))] {
         let machine = Machine::try_from(spec).expect("a valid grid");
         compare(&machine, Modelled::new(&machine), 0);
     }

@@ -2,6 +2,7 @@
 
 mod axi;
 mod axi_client;
+mod columns;
 mod fixed_program;
 mod grid;
 mod link;

@@ -1,5 +1,6 @@
 //! Each means makes some program faster, and no word depends on it.
 
+mod scales;
 mod squares;
 
 use arch::machine::MachineSpec;
@@ -87,6 +88,14 @@ fn each_makes_a_program_faster() {
             }
             Means::Blocks => {
                 of("def f(float(527) X, float(16) H) -> (Y) { Y(n) +=! X(n+k) * H(k) where n in 0:512 }", means)
+            }
+            Means::Scales => of(
+                "def f(float(16,8) X, float(16,8) C) -> (P) {
+                 D(i,j) +=! (X(i,k) - C(j,k)) * (X(i,k) - C(j,k))  P(i,j) = exp(-0.0625 * D(i,j)) }",
+                means,
+            ),
+            Means::Copies => {
+                of("def f(float(16,16) A) -> (D) { B(i,j) +=! A(i,k) * A(k,j)  D(i,j) +=! B(i,k) * B(k,j) }", means)
             }
             Means::Doubles => of("def f(float(16,16) A) -> (C) { C(i,j) +=! A(i,k) * A(k,j) }", means),
             Means::Loading => of("def f(float(16,16) X, float(16,16) A) -> (C) { C(i,j) +=! X(i,k) * A(k,j) }", means),

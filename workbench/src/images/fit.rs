@@ -11,7 +11,7 @@
 //! | `table_entries` | all tables of the program that has most; none where nothing is looked up or divided |
 //! | depths of pads and programs | those of the program that needs most |
 //! | `divider`, `extremes`, `squares` | there if a program needs them |
-//! | `scalar` | there if it makes a step shorter; never on a board, whose size does not follow from the specification then |
+//! | `scalar`, `column_buses` | there if it makes a step shorter; never on a board, whose size does not follow from the specification then |
 //! | `alignments`, `shifts`, `root_shifts` | on a board, those that the images use; otherwise any |
 //!
 //! On a board, placements and tiles are those whose memories the board holds, program after program. Where none do, the machine is as large
@@ -119,6 +119,7 @@ fn with_widths(programs: &[&Program], wanted: &Wanted) -> MachineSpec {
         spec.accumulator = spec.accumulator.or(needed);
         // What does not follow from its specification alone might not fit the board.
         spec.scalar = spec.scalar.or(Some(false));
+        spec.column_buses = spec.column_buses.or(Some(false));
     }
     if spec.table_entries.is_none() {
         // Without functions the grid has no function units; with some, at least the smallest memory.

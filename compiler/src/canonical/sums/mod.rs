@@ -1,5 +1,6 @@
-//! Passes about sums: what is multiplied when, what a sum waits for, and which sums lose no bits.
+//! Passes about sums: what is multiplied when, what a sum waits for, which sums lose no bits, and which take factors in.
 
 pub mod chain;
 pub mod exponentials;
 pub mod rates;
+pub mod scales;

@@ -117,8 +117,7 @@ impl Reader {
         self.cursor.expect(":")?;
         let write = if self.cursor.take("out") { None } else { Some(self.access(loops.len())?) };
         self.cursor.expect("=")?;
-        let unit =
-            if self.cursor.take("row") { Some(Unit::Row) } else { self.cursor.take("global").then_some(Unit::Global) };
+        let unit = [Unit::Row, Unit::Global, Unit::Across].into_iter().find(|unit| self.cursor.take(&unit.to_string()));
         if unit.is_some() {
             self.cursor.expect("root")?;
             self.cursor.expect("(")?;

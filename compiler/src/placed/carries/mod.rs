@@ -111,7 +111,8 @@ fn carry(program: &mut Program, tensor: TensorId, last: usize, elements: Element
     program.fixed.operations = operations;
 }
 
-fn copying(from: TensorId, to: TensorId, elements: Elements, origin: Origin) -> Operation {
+/// The operation that copies some elements of a tensor to another one.
+pub(super) fn copying(from: TensorId, to: TensorId, elements: Elements, origin: Origin) -> Operation {
     let index: Vec<Affine> = (0..elements.len()).map(|d| Affine::iterator(IterId(d))).collect();
     let range = |(d, (low, high))| Iterator { name: format!("i{d}"), low, high };
     Operation {
@@ -153,18 +154,23 @@ fn is_copy(operation: &Operation) -> bool {
 }
 
 /// The iterators of copies whose words may lie elsewhere than where they are read: those that count what others read at computed indices, so
-/// that it lies in the PEs.
+/// that it lies in the PEs, and all of a copy that others read beside what it is a copy of ([`doubles`](super::doubles)).
 pub(crate) fn free_iterators(program: &fixed::Program) -> BTreeSet<(usize, IterId)> {
     let mut computed = BTreeSet::new();
+    let mut read: Vec<BTreeSet<TensorId>> = Vec::new();
     for operation in &program.operations {
+        let mut tensors = BTreeSet::new();
         for_each_access(operation, |tensor, index, written| {
+            tensors.extend((!written).then_some(tensor));
             let own = index.iter().enumerate().filter(|(_, form)| !written && is_computed(form));
             computed.extend(own.map(|(dimension, _)| (tensor, dimension)));
         });
+        read.push(tensors);
     }
     let copies = program.operations.iter().enumerate().filter(|(_, operation)| is_copy(operation));
     let free = copies.flat_map(|(number, operation)| {
-        let dimensions = (0..operation.out_index.len()).filter(|&d| computed.contains(&(operation.out, d)));
+        let beside = read.iter().any(|all| all.contains(&operation.out) && !all.is_disjoint(&read[number]));
+        let dimensions = (0..operation.out_index.len()).filter(|&d| beside || computed.contains(&(operation.out, d)));
         dimensions.filter_map(move |d| Some((number, operation.out_index[d].as_iterator()?))).collect::<Vec<_>>()
     });
     free.collect()

@@ -283,13 +283,22 @@ impl Generator<'_> {
             delay: self.random.below(12),
             interval: if self.random.chance(70) { 1 } else { self.random.range(1, 4) },
             counts,
-            source: if self.random.chance(50) { Unit::Row } else { Unit::Global },
+            source: self.source(),
             pad: Pad::T1,
             destination: self.address(Pad::T1, &counts),
             mask: self.mask(),
             late: gradient_bits(self.machine) > 0 && self.random.chance(50),
             scalar: self.for_scalar(),
             end: false,
+        }
+    }
+
+    fn source(&mut self) -> Unit {
+        let rows = self.random.chance(50);
+        match rows {
+            true if self.machine.column_buses() && self.random.chance(50) => Unit::Across,
+            true => Unit::Row,
+            false => Unit::Global,
         }
     }
 

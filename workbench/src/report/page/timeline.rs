@@ -111,7 +111,7 @@ fn of(seen: &[Seen], image: &Image, source: &str) -> Timeline {
     let (row_roots, global_root) = (root(Unit::Row), root(Unit::Global));
     let levels = |unit: Unit| {
         u64::from(match unit {
-            Unit::Row => machine.row_levels(),
+            Unit::Row | Unit::Across => machine.row_levels(),
             Unit::Global => machine.row_levels() + machine.global_levels(),
         })
     };
