@@ -38,6 +38,8 @@ pub enum Means {
     Order,
     /// [`jobs`](crate::jobs)
     Loading,
+    /// [`jobs`](crate::jobs)
+    Strips,
 }
 
 /// A means as people know it.
@@ -48,7 +50,7 @@ struct Row {
 }
 
 /// All of them, in the order in which a program meets them.
-const ROWS: [Row; 14] = [
+const ROWS: [Row; 15] = [
     Row { means: Means::Digits, name: "digits", does: "a dimension that is counted in two digits becomes two" },
     Row {
         means: Means::Quotients,
@@ -87,6 +89,11 @@ const ROWS: [Row; 14] = [
         does: "the instruction with the longest way to the end of the step goes first",
     },
     Row { means: Means::Loading, name: "loading", does: "a transfer brings whole rows of words to rows and columns" },
+    Row {
+        means: Means::Strips,
+        name: "strips",
+        does: "where temporaries do not fit, what an update reads waits in the model pad",
+    },
 ];
 
 impl Means {
