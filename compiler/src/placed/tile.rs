@@ -68,7 +68,7 @@ pub(crate) fn tiles(program: &Program) -> Result<Vec<When>, Whole> {
     // Tensors that have their values in the last tile only.
     let mut late = vec![false; program.tensors.len()];
     let mut tiles = Vec::new();
-    // What has been written of weights, in the last tile.
+    // What has been written, of weights in the last tile.
     let mut updated: Vec<(TensorId, Elements)> = Vec::new();
     for (operation, own) in program.operations.iter().zip(&classes.iterators) {
         let whole = |what: &str| {
@@ -80,13 +80,13 @@ pub(crate) fn tiles(program: &Program) -> Result<Vec<When>, Whole> {
         let (free, summed) = (of_samples(free), of_samples(summed));
         let (mut reads_late, mut computed) = (false, false);
         for_each_access(operation, |tensor, index, written| {
-            // A weight that other operations have changed elsewhere is still the one that it was.
-            let other = tensor != operation.out || index != operation.out_index || {
-                let own = written_box(operation);
-                updated.iter().any(|(changed, other)| *changed == tensor && meets(other, &own))
+            // A weight that has been changed elsewhere is still the one that it was.
+            let changed = || {
+                let read = elements(operation, index);
+                updated.iter().any(|(changed, other)| *changed == tensor && meets(other, &read))
             };
             let state = program.tensors[tensor.0].role == Role::State;
-            reads_late |= !written && late[tensor.0] && (other || !state);
+            reads_late |= !written && if state { changed() } else { late[tensor.0] };
             // In a tile, samples count from 0.
             let of_sample = |form: &Affine| form.terms.iter().any(|term| samples.contains(&own[term.0.0]));
             computed |= index.iter().any(|form| form.as_iterator().is_none() && of_sample(form));
@@ -108,7 +108,7 @@ pub(crate) fn tiles(program: &Program) -> Result<Vec<When>, Whole> {
             _ => When::Every,
         });
         late[operation.out.0] |= tiles.last() != Some(&When::Every);
-        updated.push((operation.out, written_box(operation)));
+        updated.push((operation.out, elements(operation, &operation.out_index)));
     }
     Ok(tiles)
 }
@@ -116,14 +116,14 @@ pub(crate) fn tiles(program: &Program) -> Result<Vec<When>, Whole> {
 /// Ranges of indices, one for each dimension.
 type Elements = Vec<(i64, i64)>;
 
-/// The elements that an operation writes, or more.
-fn written_box(operation: &Operation) -> Elements {
+/// The elements of an access, or more.
+fn elements(operation: &Operation, index: &[Affine]) -> Elements {
     let range = |form: &Affine| match (form.as_iterator(), form.as_constant()) {
         (Some(iterator), _) => (operation.iterators[iterator.0].low, operation.iterators[iterator.0].high),
         (None, Some(at)) => (at, at + 1),
         (None, None) => (i64::MIN, i64::MAX),
     };
-    operation.out_index.iter().map(range).collect()
+    index.iter().map(range).collect()
 }
 
 fn meets(one: &Elements, other: &Elements) -> bool {

@@ -3,8 +3,8 @@
 //!     a = b * c + d       b, c and d are read in one cycle: each from a pad of its own       b in model, c in t0, d in t1
 //!
 //! Inputs lie in `data`, weights and constants in `model` with what [waits](crate::jobs::strips) there, other temporaries
-//! where their readers can have all operands in one cycle: different words that are read by one job must come from different pads. Where no choice of pads does that, one
-//! operand is copied first.
+//! where their readers can have all operands in one cycle: different words that are read by one job must come from
+//! different pads. Where no choice of pads does that, one operand is copied first.
 
 use crate::fixed::Role;
 use crate::jobs::job::{Access, Copies, Counts, Datapath, Job, Sink, Source};
