@@ -116,7 +116,9 @@ pub(crate) fn colour_with(program: &jobs::Program, in_model: &[StorageId]) -> Co
         _ => None,
     };
     let mut pads: Vec<Option<Pad>> = storages.iter().zip(&from_bus).map(|(s, &bus)| fixed(s, bus)).collect();
-    in_model.iter().for_each(|storage| pads[storage.0] = Some(Pad::Model));
+    for storage in in_model {
+        pads[storage.0] = Some(Pad::Model);
+    }
     let mut queue: Vec<Job> = jobs.iter().rev().cloned().collect();
     let mut jobs = Vec::new();
     while let Some(mut job) = queue.pop() {
