@@ -145,6 +145,24 @@ fn what_a_board_does_not_hold_is_refused() {
     assert_eq!(built(&fewer, "1").code, 0, "{pes} PEs");
 }
 
+/// The digits network in batches of 64 on a board whose block memories are 36 bits wide: sums of 129 products of 16 bits need 39, and a gradient pad of
+/// two memories in each of 64 PEs would take 128 of 208. Its temporaries would be as many as its weights.
+#[test]
+fn a_batch_fits_whose_sums_are_wider_than_a_block_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out").display().to_string();
+    let program = ["build", "programs/backpropagation.t", "--data", "examples/digits.csv", "--set", "l2=129"];
+    let built = run(&[&program[..], &["--batch", "64", "--config", "ulx3s", "--out", &out]].concat());
+    assert_eq!(built.code, 0, "{}", built.stderr);
+    let text = |name: &str| fs::read_to_string(Path::new(&out).join(name)).unwrap();
+    let config = text("config.toml");
+    assert!(config.contains("# accumulator = 39\n") && config.contains("# gradient_bits_in_blocks = 36\n"), "{config}");
+    let report: Value = serde_json::from_str(&text("report.json")).unwrap();
+    for cell in report["resources"].as_array().unwrap() {
+        assert!(cell["estimated"].as_u64() <= cell["available"].as_u64(), "{cell}");
+    }
+}
+
 #[test]
 fn machine_keys_of_the_command_line_are_checked() {
     let with = |machine: &str, words: &[&str]| fails(&["explain", "--config", "tiny", "--machine", machine], 2, words);

@@ -42,6 +42,8 @@ pub enum Means {
     Order,
     /// [`jobs`](crate::jobs)
     Loading,
+    /// [`jobs`](crate::jobs)
+    Strips,
 }
 
 /// A means as people know it.
@@ -52,7 +54,7 @@ struct Row {
 }
 
 /// All of them, in the order in which a program meets them.
-const ROWS: [Row; 16] = [
+const ROWS: [Row; 17] = [
     Row { means: Means::Digits, name: "digits", does: "a dimension that is counted in two digits becomes two" },
     Row {
         means: Means::Scales,
@@ -101,6 +103,11 @@ const ROWS: [Row; 16] = [
         does: "the instruction with the longest way to the end of the step goes first",
     },
     Row { means: Means::Loading, name: "loading", does: "a transfer brings whole rows of words to rows and columns" },
+    Row {
+        means: Means::Strips,
+        name: "strips",
+        does: "where temporaries do not fit, what an update reads waits in the model pad",
+    },
 ];
 
 impl Means {
@@ -142,7 +149,7 @@ impl FromStr for Means {
 
 /// Means that are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Without(u16);
+pub struct Without(u32);
 
 impl Without {
     /// All means are used.
@@ -150,13 +157,13 @@ impl Without {
 
     /// Whether this one is used.
     pub fn uses(self, means: Means) -> bool {
-        self.0 & 1 << means as u16 == 0
+        self.0 & 1 << means as u32 == 0
     }
 }
 
 impl FromIterator<Means> for Without {
     fn from_iter<I: IntoIterator<Item = Means>>(means: I) -> Without {
-        Without(means.into_iter().fold(0, |all, means| all | 1 << means as u16))
+        Without(means.into_iter().fold(0, |all, means| all | 1 << means as u32))
     }
 }
 

@@ -287,6 +287,8 @@ pub(crate) struct Widths {
     pub(crate) crossings: usize,
     /// Words from which a pad is asked to be of block memories; 0: nothing is asked.
     pub(crate) block_depth: u32,
+    /// Bits of a word of the gradient pad that are asked to be in block memories, the others in tables; 0: nothing is asked.
+    pub(crate) gradient_bits_in_blocks: u32,
     /// Pads have an output register, and take their addresses a cycle before the beat.
     pub(crate) pad_register: bool,
     /// Address bits of the model pad.
@@ -339,6 +341,7 @@ impl Widths {
             data: alu.field("data_base").bits + 1,
             temporary: alu.field("t0_base").bits,
             block_depth: machine.block_depth(),
+            gradient_bits_in_blocks: machine.gradient_bits_in_blocks(),
             pad_register: machine.pad_register(),
             columns: machine.pes_per_pu(),
             rows: machine.pus(),

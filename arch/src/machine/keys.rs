@@ -148,6 +148,9 @@ machine_keys! {
     partial_sums: bool = Rule::any(false);
     /// Words of a scratchpad from which synthesis is told to make it of block memories, and below which of look-up tables.
     block_depth: u32 = Rule::number(0, 1..=1 << 17).or_zero("synthesis decides").unseen();
+    /// Bits of a word of the gradient scratchpad for which synthesis is told to take block memories; those above are look-up tables.
+    gradient_bits_in_blocks: u32 = Rule::number(0, 8..=95).or_zero("synthesis decides").unseen()
+        .by_default("0, or as many as a block memory is wide where a board holds the grid so only");
     /// An output register behind each scratchpad, so that block memories do not decide the clock: what is written can be read a cycle later.
     pad_register: bool = Rule::any(false);
     /// Instructions per stream.

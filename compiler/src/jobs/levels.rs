@@ -69,7 +69,7 @@ impl Job {
         sink || self.lanes.uses(level)
     }
 
-    fn picks(&self, level: usize) -> bool {
+    pub(crate) fn picks(&self, level: usize) -> bool {
         let picked = |lanes: &Lanes| lanes.pick_row == Some(level) || lanes.pick_column == Some(level);
         picked(&self.lanes) || matches!(&self.sink, Sink::Tree { lanes, .. } if picked(lanes))
     }

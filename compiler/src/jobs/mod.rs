@@ -1,6 +1,6 @@
 //! Jobs: vector operations on the words of each PE, with the tree, root and bus that their results go through.
 //!
-//!     placed::Program ─▶ select ─▶ fuse ─▶ reshard ─▶ levels ─▶ scalar ─▶ scheduled
+//!     placed::Program ─▶ select ─▶ fuse ─▶ reshard ─▶ levels ─▶ scalar ─▶ strips ─▶ scheduled
 //!
 //!     h += w[i] * x[i]    i on the grid      =>     pes for 4, sum 1: %2[0] = global root ( + %1[0+1k0] * %0[0+1k0] >> 13 )
 //!
@@ -12,6 +12,7 @@
 //! | [`reshard`] | the rounds of a result over the columns |
 //! | [`levels`] | how a job is brought down to the loops of an instruction |
 //! | [`scalar`] | what runs on the scalar unit |
+//! | [`mod@strips`] | what waits in the model pad and is read strip by strip |
 //! | [`mod@conclusion`] | what ends a batch that several machines share |
 //! | [`streams`] | how tensors enter and leave the grid |
 //!
@@ -37,6 +38,7 @@ pub(crate) mod reshard;
 pub(crate) mod scalar;
 pub(crate) mod select;
 pub(crate) mod streams;
+pub(crate) mod strips;
 pub(crate) mod text;
 mod verify;
 

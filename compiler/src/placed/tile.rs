@@ -68,6 +68,8 @@ pub(crate) fn tiles(program: &Program) -> Result<Vec<When>, Whole> {
     // Tensors that have their values in the last tile only.
     let mut late = vec![false; program.tensors.len()];
     let mut tiles = Vec::new();
+    // What has been written, of weights in the last tile.
+    let mut updated: Vec<(TensorId, Elements)> = Vec::new();
     for (operation, own) in program.operations.iter().zip(&classes.iterators) {
         let whole = |what: &str| {
             let why = format!("`{}` {what}", program.tensors[operation.out.0].name);
@@ -78,7 +80,13 @@ pub(crate) fn tiles(program: &Program) -> Result<Vec<When>, Whole> {
         let (free, summed) = (of_samples(free), of_samples(summed));
         let (mut reads_late, mut computed) = (false, false);
         for_each_access(operation, |tensor, index, written| {
-            reads_late |= !written && late[tensor.0];
+            // A weight that has been changed elsewhere is still the one that it was.
+            let changed = || {
+                let read = elements(operation, index);
+                updated.iter().any(|(changed, other)| *changed == tensor && meets(other, &read))
+            };
+            let state = program.tensors[tensor.0].role == Role::State;
+            reads_late |= !written && if state { changed() } else { late[tensor.0] };
             // In a tile, samples count from 0.
             let of_sample = |form: &Affine| form.terms.iter().any(|term| samples.contains(&own[term.0.0]));
             computed |= index.iter().any(|form| form.as_iterator().is_none() && of_sample(form));
@@ -100,8 +108,26 @@ pub(crate) fn tiles(program: &Program) -> Result<Vec<When>, Whole> {
             _ => When::Every,
         });
         late[operation.out.0] |= tiles.last() != Some(&When::Every);
+        updated.push((operation.out, elements(operation, &operation.out_index)));
     }
     Ok(tiles)
+}
+
+/// Ranges of indices, one for each dimension.
+type Elements = Vec<(i64, i64)>;
+
+/// The elements of an access, or more.
+fn elements(operation: &Operation, index: &[Affine]) -> Elements {
+    let range = |form: &Affine| match (form.as_iterator(), form.as_constant()) {
+        (Some(iterator), _) => (operation.iterators[iterator.0].low, operation.iterators[iterator.0].high),
+        (None, Some(at)) => (at, at + 1),
+        (None, None) => (i64::MIN, i64::MAX),
+    };
+    index.iter().map(range).collect()
+}
+
+fn meets(one: &Elements, other: &Elements) -> bool {
+    one.iter().zip(other).all(|(one, other)| one.0 < other.1 && other.0 < one.1)
 }
 
 /// Make the tiles of a program's batch, each with `size` samples.
@@ -248,6 +274,25 @@ mod tests {
             [vec![2, 3], vec![3], vec![2], vec![3], vec![]]
         );
         assert_eq!(sizes(6), [3, 2, 1]);
+    }
+
+    /// `w[i] = w[i] + sum[b](h[b] * x[b,i])`, for the first two of three elements and for the last one.
+    #[test]
+    fn an_update_in_parts_can_be_cut_where_none_sees_another() {
+        let in_parts = |low: i64| {
+            let mut program = program();
+            let mut sum = operation(&[3, 6], 1, 1, &[0], [read(2, &[1]), read(0, &[1, 0])]);
+            if let Kind::MultiplyAdd { start, .. } = &mut sum.kind {
+                *start = Some(read(1, &[0]));
+            }
+            let mut last = sum.clone();
+            (sum.iterators[0].high, last.iterators[0].low) = (2, low);
+            program.operations.splice(1.., [sum, last]);
+            tiles(&program)
+        };
+        assert_eq!(in_parts(2), Ok(vec![When::Every, When::Over, When::Over]));
+        let whole = in_parts(1).expect_err("element 1 would be changed twice");
+        assert!(whole.why.contains("`w` sums up what needs a result of the whole batch"), "{}", whole.why);
     }
 
     #[test]

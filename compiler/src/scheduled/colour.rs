@@ -2,9 +2,9 @@
 //!
 //!     a = b * c + d       b, c and d are read in one cycle: each from a pad of its own       b in model, c in t0, d in t1
 //!
-//! Inputs lie in `data`, weights and constants in `model`, temporaries where their readers can have all operands in one
-//! cycle: different words that are read by one job must come from different pads. Where no choice of pads does that, one
-//! operand is copied first.
+//! Inputs lie in `data`, weights and constants in `model` with what [waits](crate::jobs::strips) there, other temporaries
+//! where their readers can have all operands in one cycle: different words that are read by one job must come from
+//! different pads. Where no choice of pads does that, one operand is copied first.
 
 use crate::fixed::Role;
 use crate::jobs::job::{Access, Copies, Counts, Datapath, Job, Sink, Source};
@@ -93,6 +93,11 @@ fn copy_operand(operand: &Access, job: &mut Job, storages: &mut Vec<Storage>) ->
 
 /// Choose a pad for every storage; insert copies where operands collide.
 pub(crate) fn colour(program: &jobs::Program) -> Coloured {
+    colour_with(program, &[])
+}
+
+/// The same where some temporaries lie in the model pad.
+pub(crate) fn colour_with(program: &jobs::Program, in_model: &[StorageId]) -> Coloured {
     let (mut storages, jobs) = (program.storages.clone(), &program.jobs);
     let mut from_bus = vec![false; storages.len()];
     let mut in_unit = from_bus.clone();
@@ -111,6 +116,9 @@ pub(crate) fn colour(program: &jobs::Program) -> Coloured {
         _ => None,
     };
     let mut pads: Vec<Option<Pad>> = storages.iter().zip(&from_bus).map(|(s, &bus)| fixed(s, bus)).collect();
+    for storage in in_model {
+        pads[storage.0] = Some(Pad::Model);
+    }
     let mut queue: Vec<Job> = jobs.iter().rev().cloned().collect();
     let mut jobs = Vec::new();
     while let Some(mut job) = queue.pop() {

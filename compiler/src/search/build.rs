@@ -5,9 +5,12 @@ use super::{Alternative, Choice};
 use crate::fixed::Role;
 use crate::image::refuse::Refusal;
 use crate::jobs::job::{Datapath, Job};
-use crate::jobs::{self, StorageId, conclusion, fuse, levels, reshard, scalar, select, streams};
+use crate::jobs::{self, StorageId, conclusion, fuse, levels, reshard, scalar, select, streams, strips};
 use crate::means::{Means, Without};
 use crate::placed::{self, cost};
+use crate::scheduled::allocate::Allocation;
+use crate::scheduled::colour::Coloured;
+use crate::scheduled::schedule::Schedule;
 use crate::scheduled::{self, Words, allocate, colour, schedule};
 use arch::machine::Machine;
 use arch::{Code, Diagnostic};
@@ -183,6 +186,45 @@ pub(crate) fn kept_words(placed: &placed::Program, machine: &Machine) -> Words {
     words
 }
 
+/// Pads, cycles and addresses.
+type Timed = (Coloured, Schedule, Allocation);
+
+/// Give jobs cycles and their storages addresses; or the words they would need. Where they are `sure` to fit one after the other, or are not
+/// tried.
+fn timed(coloured: &Coloured, instructions: usize, limits: Limits<'_>, sure: bool) -> Result<Timed, Words> {
+    let machine = limits.machine;
+    let in_order = allocate::allocate(coloured, &coloured.program.jobs, &allocate::one_by_one(&coloured.program.jobs));
+    let least = if sure { in_order.words } else { Words { temporary: 0, ..in_order.words } };
+    if limits.missing(least, instructions) > 0 {
+        return Err(in_order.words);
+    }
+    let addresses = |schedule: &Schedule| allocate::allocate(coloured, &schedule.jobs, &schedule.windows());
+    let longest_first = limits.without.uses(Means::Order);
+    let mut schedule = if longest_first { schedule::schedule } else { schedule::in_order }(coloured, machine);
+    let mut allocation = addresses(&schedule);
+    if limits.missing(allocation.words, instructions) > 0 {
+        // Another order keeps fewer temporaries alive at a time.
+        schedule = schedule::in_order(coloured, machine);
+        allocation = addresses(&schedule);
+        if limits.missing(allocation.words, instructions) > 0 {
+            return Err(allocation.words);
+        }
+    }
+    Ok((coloured.clone(), schedule, allocation))
+}
+
+/// Words of the strips that are tried: the longer they are, the fewer instructions there are.
+const STRIPS: [u32; 3] = [32, 16, 8];
+
+/// The same with what updates read in the model pad, if it fits so.
+fn in_strips(jobs: &jobs::Program, limits: Limits<'_>) -> Option<Timed> {
+    STRIPS.into_iter().filter(|_| limits.without.uses(Means::Strips)).find_map(|words| {
+        let strips::Stripped { program, kept } = strips::strips(jobs, words, limits.machine)?;
+        let program = levels::fit(&program, limits.machine).ok()?;
+        timed(&colour::colour_with(&program, &kept), program.jobs.len(), limits, true).ok()
+    })
+}
+
 /// Schedule some jobs and give their storages addresses; or the words they would need.
 fn arrange(
     placed: &placed::Program,
@@ -190,26 +232,11 @@ fn arrange(
     streams: cost::Cost,
     limits: Limits<'_>,
 ) -> Result<Built, Words> {
-    let machine = limits.machine;
-    let instructions = jobs.jobs.len();
-    let coloured = colour::colour(&jobs);
-    let in_order = allocate::allocate(&coloured, &coloured.program.jobs, &allocate::one_by_one(&coloured.program.jobs));
-    let always = Words { temporary: 0, ..in_order.words };
-    if limits.missing(always, instructions) > 0 {
-        return Err(in_order.words);
-    }
-    let addresses = |schedule: &schedule::Schedule| allocate::allocate(&coloured, &schedule.jobs, &schedule.windows());
-    let longest_first = limits.without.uses(Means::Order);
-    let mut schedule = if longest_first { schedule::schedule } else { schedule::in_order }(&coloured, machine);
-    let mut allocation = addresses(&schedule);
-    if limits.missing(allocation.words, instructions) > 0 {
-        // Another order keeps fewer temporaries alive at a time.
-        schedule = schedule::in_order(&coloured, machine);
-        allocation = addresses(&schedule);
-        if limits.missing(allocation.words, instructions) > 0 {
-            return Err(allocation.words);
-        }
-    }
+    let plain = timed(&colour::colour(&jobs), jobs.jobs.len(), limits, false);
+    let (coloured, schedule, allocation) = match plain {
+        Ok(found) => found,
+        Err(words) => in_strips(&jobs, limits).ok_or(words)?,
+    };
     let scheduled = scheduled::Program::new(&coloured, &schedule, &allocation);
     let cost::Cost { load, emit, leave, .. } = streams;
     let streams = load.max(leave);

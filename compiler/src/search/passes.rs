@@ -11,7 +11,7 @@ use super::build::too_deep;
 use crate::fixed;
 use crate::image::text::Written;
 use crate::image::{self, encode, refuse};
-use crate::jobs::{self, fuse, levels, reshard, scalar, select};
+use crate::jobs::{self, fuse, levels, reshard, scalar, select, strips};
 use crate::means::Without;
 use crate::placed::carries::{self, strides};
 use crate::placed::cost::Cost;
@@ -132,6 +132,15 @@ pub const PASSES: &[Pass] = &[
         name: "parts",
         does: "jobs: the work of the scalar unit in two parts",
         run: |text, machine| of_jobs(text, machine, |p, machine| scalar::in_parts(p, 2, machine)),
+    },
+    Pass {
+        name: "strips",
+        does: "jobs: what updates read waits in the model pad, and comes in strips of four words",
+        run: |text, machine| {
+            of_jobs(text, machine, |p, m| {
+                strips::strips(p, 4, m).map_or_else(|| p.clone(), |stripped| stripped.program)
+            })
+        },
     },
     Pass { name: "colour", does: "jobs to coloured: every storage gets a pad", run: colour },
     Pass {

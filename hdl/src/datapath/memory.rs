@@ -29,6 +29,8 @@ pub(crate) struct Scratchpad {
     _words: Vec<i128>,
     /// Attribute that says what it is made of.
     _style: &'static str,
+    /// Low bits in a block memory, the others in tables; 0: all are in one memory.
+    _low: u32,
     /// What the output register is going to hold, if there is one.
     registered: Vec<Wide<Local>>,
 }
@@ -50,6 +52,7 @@ impl Scratchpad {
             read_data: Wide::signed(word),
             _words: vec![0; 1 << address_bits],
             _style: "",
+            _low: 0,
             registered: Vec::new(),
         }
     }
@@ -68,6 +71,41 @@ impl Scratchpad {
             _ => ", ram_style = \"distributed\"",
         };
         Scratchpad { _style, ..self }
+    }
+
+    /// In two memories, if a word has more than `low` bits: these in block memories, the others in look-up tables. 0: in one.
+    pub(crate) fn in_two(self, low: u32) -> Self {
+        let _low = if low < self.read_data.width() { low } else { 0 };
+        Scratchpad { _low, ..self }
+    }
+
+    /// The text of two memories.
+    fn text_in_two(&self) -> String {
+        let (low, top, last) = (self._low, self.write_data.width() - 1, self._words.len() - 1);
+        let (low_bits, high_bits) = (low - 1, top - low);
+        let (register, assigned) = if self.registered.is_empty() {
+            ("", "\nassign read_data = {high, low};")
+        } else {
+            ("    read_data <= {high, low};\n", "")
+        };
+        let unknown = |word, bits| unknown_at_collision("write && write_address == read_address", word, bits);
+        format!(
+            "// scratchpad: one of the memories of a PE, in two parts.
+(* no_rw_check, ram_style = \"block\" *)
+reg [{low_bits}:0] low_words [0:{last}];
+(* no_rw_check, ram_style = \"distributed\" *)
+reg [{high_bits}:0] high_words [0:{last}];
+reg [{low_bits}:0] low;
+reg [{high_bits}:0] high;
+always @(posedge clock) begin
+    if (write) low_words[write_address] <= write_data[{low_bits}:0];
+    if (write) high_words[write_address] <= write_data[{top}:{low}];
+    low <= low_words[read_address];
+    high <= high_words[read_address];
+{}{}{register}end{assigned}",
+            unknown("low", low),
+            unknown("high", high_bits + 1)
+        )
     }
 }
 
@@ -99,6 +137,9 @@ impl Logic for Scratchpad {
 assign read_data = {word}'d0;
 wire unused = &{{1'b0, clock, write, write_address, write_data, read_address, 1'b0}};"
             ));
+        }
+        if self._low > 0 {
+            return Verilog::Custom(self.text_in_two());
         }
         let (last_bit, last_word, style) = (self.write_data.width() - 1, self._words.len() - 1, self._style);
         // The word that is read, and its register.
@@ -317,6 +358,24 @@ mod tests {
         assert_eq!(cycle(None, 1), -7);
         assert_eq!(cycle(Some((3, 5)), 1), -7);
         assert_eq!(cycle(None, 3), 5);
+    }
+
+    /// The bits of a word lie in the memories in the order in which they come out of them.
+    #[test]
+    fn a_pad_in_two_memories_has_all_bits_of_a_word() {
+        let text = |low: u32, registered: bool| match Scratchpad::new(6, 40).with_register(registered).in_two(low).hdl()
+        {
+            Verilog::Custom(text) => text,
+            _ => String::new(),
+        };
+        for (registered, read) in [(false, "assign read_data = {high, low};"), (true, "read_data <= {high, low};")] {
+            let text = text(36, registered);
+            assert!(text.contains("ram_style = \"block\" *)\nreg [35:0] low_words [0:63];"), "{text}");
+            assert!(text.contains("ram_style = \"distributed\" *)\nreg [3:0] high_words [0:63];"), "{text}");
+            assert!(text.contains("<= write_data[35:0];") && text.contains("<= write_data[39:36];"), "{text}");
+            assert!(text.contains(read), "{text}");
+        }
+        assert!(text(40, false) == text(0, false) && text(0, false).contains("reg signed [39:0] words [0:63];"));
     }
 
     #[test]

@@ -368,7 +368,10 @@ impl ProcessingEngine {
             data: pad(widths.data, word),
             t0: pad(widths.temporary, word),
             t1: pad(widths.temporary, word),
-            gradient: gradients.clone().map(|_| pad(widths.gradient, accumulator)).collect(),
+            gradient: gradients
+                .clone()
+                .map(|_| pad(widths.gradient, accumulator).in_two(widths.gradient_bits_in_blocks))
+                .collect(),
             start_select: gradients.map(|_| StartSelect::new(accumulator)).collect(),
             parts: exchanges.clone().map(|_| PartBeat::new(&|_| widths.gradient)).collect(),
             leaves: exchanges.clone().map(|_| Signal::default()).collect(),

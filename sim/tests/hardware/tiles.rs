@@ -130,3 +130,34 @@ fn tiles_cost_little() {
         }
     }
 }
+
+/// Programs with temporary pads that do not hold the sums of their batches: these wait in the model pad, and their updates read them strip
+/// by strip.
+#[test]
+fn updates_in_strips_give_the_same_words() {
+    let (mut stripped, mut in_tiles) = (0, 0);
+    let layers = program("backpropagation.t", &[("l1", 17), ("l2", 13), ("l3", 4)]);
+    let line = program("linear.t", &[("m", 100)]);
+    for (name, program) in [("layers", layers), ("line", line)] {
+        for (pus, pes_per_pu) in [(1, 2), (2, 4)] {
+            for (size, depth) in [(2, 1 << 15), (12, 64)] {
+                let of = |temporary_depth| MachineSpec { temporary_depth, ..spec(pus, pes_per_pu, depth) };
+                let Ok(roomy) = climb(&program, size, Reduction::Mean, &[], &of(None)) else { continue };
+                let used = roomy.compiled.used.temporary;
+                for least in [used / 2, used / 4].into_iter().filter(|&least| least > 1) {
+                    let Ok(climb) = climb(&program, size, Reduction::Mean, &[], &of(Some(least))) else { continue };
+                    if climb.compiled.steps.iter().all(|step| !step.what.contains(".strip")) {
+                        continue;
+                    }
+                    let image = climb.image();
+                    stripped += 1;
+                    in_tiles += usize::from(image.tiles > 1);
+                    let fall = |fall| panic!("{name}, batch {size} on {pus} x {pes_per_pu}, {least} of {used}: {fall}");
+                    climb.run(Array::new(&image.machine), Stalls::seeded(3, 20, 20)).unwrap_or_else(fall);
+                }
+            }
+        }
+    }
+    println!("{stripped} images with strips, {in_tiles} of them in tiles");
+    assert!(stripped >= 5 && in_tiles >= 2, "{stripped} images with strips, {in_tiles} in tiles");
+}

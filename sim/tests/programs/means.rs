@@ -3,8 +3,9 @@
 mod scales;
 mod squares;
 
+use crate::made_up::values;
 use arch::machine::MachineSpec;
-use compiler::canonical::{Batch, Keep, Options};
+use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::language::{self, Language};
 use compiler::means::{Means, Without};
 use compiler::tensor::Role;
@@ -42,6 +43,26 @@ fn training<'a>(text: &'a str, set: &str) -> impl Fn(Without) -> Climb + 'a {
     move |without| Prepared::new_without(&benchmark, &benchmark.runs[0], text, without).unwrap().climb
 }
 
+/// A training in batches on 2 x 4 PEs whose pads hold four samples, and sums of some.
+fn batches<'a>(text: &'a str, set: &'a [(&'a str, f64)]) -> impl Fn(Without) -> Climb + 'a {
+    move |without| {
+        let set = set.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+        let dialect = language::Options { set, ..language::Options::default() };
+        let (program, _) = language::parse(Language::Tabla, text, &dialect).unwrap();
+        let batch = Batch { size: 32, reduction: Reduction::Mean };
+        let options = Options { keep: Keep::Training { predictions: Vec::new() }, batch };
+        let (model, steps) = values(&program, batch.size, 2);
+        let spec = MachineSpec {
+            pus: Some(2),
+            pes_per_pu: Some(4),
+            data_depth: Some(256),
+            temporary_depth: Some(128),
+            ..MachineSpec::default()
+        };
+        Climb::new_without(&program, &options, &model, &steps, &spec, without).unwrap()
+    }
+}
+
 /// Cycles from step to step with and without a means; both with the right words, and near the same real numbers.
 fn cycles(means: Means, climbed: impl Fn(Without) -> Climb) -> (f64, f64) {
     let one = |without: Without| {
@@ -62,6 +83,7 @@ fn cycles(means: Means, climbed: impl Fn(Without) -> Climb) -> (f64, f64) {
 }
 
 const RECOMMENDER: &str = include_str!("../../../programs/recommender.t");
+const LAYERS: &str = include_str!("../../../programs/backpropagation.t");
 const NETWORK: &str = include_str!("../../../programs/backpropagation4.t");
 const MLP: &str = include_str!("../../../programs/kernels/mlp.tc");
 
@@ -101,6 +123,7 @@ fn each_makes_a_program_faster() {
             Means::Loading => of("def f(float(16,16) X, float(16,16) A) -> (C) { C(i,j) +=! X(i,k) * A(k,j) }", means),
             Means::Columns => of(MLP, means),
             Means::Pieces | Means::Order => cycles(means, training(RECOMMENDER, "m = 138, n = 130, k = 10")),
+            Means::Strips => cycles(means, batches(LAYERS, &[("l1", 33.0), ("l2", 25.0), ("l3", 4.0)])),
             Means::Firsts => cycles(means, training(NETWORK, "l1 = 65, l2 = 129, l3 = 65, l4 = 11")),
             Means::Reshards | Means::Padding => cycles(means, training(NETWORK, "l1 = 65, l2 = 131, l3 = 67, l4 = 11")),
         };

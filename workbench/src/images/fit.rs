@@ -102,13 +102,29 @@ fn alone(
         return search::compile_divided(program, spec, machines);
     }
     let on_board = wanted.board.as_ref().filter(|room| room.may_hold(spec)).and_then(|room| {
-        let beyond = |machine: &Machine| {
-            let all: Vec<Machine> = others.iter().cloned().chain([machine.clone()]).collect();
-            Machine::try_from(spec.covering(&all)).map_or(0, |machine| room.beyond(&machine))
+        let held = |spec: &MachineSpec| {
+            let beyond = |machine: &Machine| {
+                let all: Vec<Machine> = others.iter().cloned().chain([machine.clone()]).collect();
+                Machine::try_from(spec.covering(&all)).map_or(0, |machine| room.beyond(&machine))
+            };
+            search::compile_on_board(program, spec, &beyond).ok()
         };
-        search::compile_on_board(program, spec, &beyond).ok()
+        held(spec).or_else(|| held(&in_two(spec, room)?))
     });
     on_board.map_or_else(|| search::compile_fitted_without(program, spec, wanted.without), Ok)
+}
+
+/// Bits of a gradient word that look-up tables hold, at most, beside those in a block memory.
+const MOST_BESIDE: u32 = 8;
+
+/// The same with gradient pads of block memories, as wide as one is, and look-up tables for the few bits that are left; `None` where there are none
+/// or many.
+fn in_two(spec: &MachineSpec, room: &Room) -> Option<MachineSpec> {
+    let (bits, width) = (spec.accumulator?, room.block_bits());
+    let beside = bits.saturating_sub(width);
+    let open = spec.gradient_bits_in_blocks.is_none() && spec.gradient_depth != Some(0);
+    (open && (1..=MOST_BESIDE).contains(&beside))
+        .then(|| MachineSpec { gradient_bits_in_blocks: Some(width), ..spec.clone() })
 }
 
 /// Accumulators and tables, which follow from the programs alone.

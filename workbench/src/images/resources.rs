@@ -113,11 +113,22 @@ fn pad(machine: &Machine, costs: &Costs, depth: u32, bits: u32) -> (u64, u64) {
     asked.of(depth, bits)
 }
 
+/// Block memories and look-up tables of a gradient pad.
+fn gradient_pad(machine: &Machine, costs: &Costs) -> (u64, u64) {
+    let (depth, bits, low) = (machine.gradient_depth(), machine.accumulator(), machine.gradient_bits_in_blocks());
+    if low == 0 || low >= bits {
+        return pad(machine, costs, depth, bits);
+    }
+    let blocks = Memories { shallow: Vec::new(), ..costs.memories.clone() };
+    let tables = Memories { small: u64::MAX, ..costs.memories.clone() };
+    (blocks.of(depth, low).0, tables.of(depth, bits - low).1)
+}
+
 /// Block memories and look-up tables of the memories of a PE.
 fn pads(machine: &Machine, costs: &Costs) -> (u64, u64) {
     let pads = [machine.model_depth(), 2 * machine.data_depth(), machine.temporary_depth(), machine.temporary_depth()];
     let pads = pads.map(|depth| pad(machine, costs, depth, machine.word()));
-    let gradient = pad(machine, costs, machine.gradient_depth(), machine.accumulator());
+    let gradient = gradient_pad(machine, costs);
     pads.into_iter().fold(gradient, |a, b| (a.0 + b.0, a.1 + b.1))
 }
 
@@ -404,6 +415,22 @@ mod tests {
                 "{family} {machine}: {found:?}, {dsp} {bram}"
             );
         }
+    }
+
+    /// By hand: 39 bits are two block memories of 36, or one and three bits in 16 groups of 16 words, each with six tables, and three multiplexers of 16.
+    #[test]
+    fn a_gradient_pad_in_two_memories_takes_one_block() {
+        let costs = &Family::named("ecp5").unwrap().facts().estimate;
+        let pad = |low| {
+            let spec = MachineSpec {
+                accumulator: Some(39),
+                gradient_depth: Some(256),
+                gradient_bits_in_blocks: Some(low),
+                ..MachineSpec::default()
+            };
+            gradient_pad(&Machine::try_from(spec).unwrap(), costs)
+        };
+        assert_eq!((pad(0), pad(36), pad(39)), ((2, 0), (1, 16 * 6 + 3 * 15), (2, 0)));
     }
 
     #[test]

@@ -39,6 +39,12 @@ impl Room {
         self
     }
 
+    /// Bits of the widest word of a block memory.
+    pub(crate) fn block_bits(&self) -> u32 {
+        let shapes = &self.family.facts().estimate.memories.shapes;
+        shapes.iter().map(|&(bits, _)| bits as u32).max().unwrap_or(0)
+    }
+
     /// The board, for people.
     pub fn title(&self) -> &str {
         &self.title
