@@ -256,7 +256,9 @@ fn an_onnx_model_is_a_program_like_any_other() {
 fn truth_values_are_words() {
     let message = |fields: &[(u64, &[u8])]| {
         let mut bytes = Vec::new();
-        fields.iter().for_each(|(number, value)| put_bytes(&mut bytes, *number, value));
+        for (number, value) in fields {
+            put_bytes(&mut bytes, *number, value);
+        }
         bytes
     };
     let info = |name: &str, kind: u64| {

@@ -65,8 +65,8 @@ fn epochs(weights: &[f64]) -> Vec<[usize; 4]> {
 #[test]
 fn samples_come_in_the_order_that_was_asked_for() {
     let folder = tempfile::tempdir().unwrap();
-    let lines: String = (0..ROWS).map(row).map(|(x, y)| format!("{x},{y}\n")).collect();
-    let data = file(folder.path(), "data.csv", format!("x,y\n{lines}"));
+    let lines = (0..ROWS).map(row).fold("x,y\n".to_owned(), |text, (x, y)| text + &format!("{x},{y}\n"));
+    let data = file(folder.path(), "data.csv", lines);
     let text = format!("mu = {RATE}; model_input x; model_output y; model w; h = w * x; minimize squared(h, y);");
     let program = file(folder.path(), "line.t", text);
     let saved = folder.path().join("model.json").display().to_string();
@@ -291,7 +291,7 @@ fn check(trained: &Trained, folder: &Path) {
     let Trained { loss, link, classes, table, .. } = trained;
     let rows = 0..12;
     let cells = |n: usize| format!("{},{},{}\n", scattered(n), scattered(n + 40), (trained.label)(n));
-    let data = file(folder, "data.csv", format!("a,b,y\n{}", rows.map(cells).collect::<String>()));
+    let data = file(folder, "data.csv", rows.map(cells).fold("a,b,y\n".to_owned(), |text, row| text + &row));
     let label = if *classes == 1 { "y".to_owned() } else { format!("y[{classes}]") };
     let text = format!(
         "mu = 0.1; model_input x[2]; model_output {label}; model w[{classes}][2]; iterator i[0:2]; iterator k[0:{classes}];
