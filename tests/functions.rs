@@ -2,6 +2,7 @@
 
 mod tool;
 
+use onnx::wire::{put_bytes, put_integer};
 use std::fs;
 use tool::{done, fails, file, run};
 
@@ -248,6 +249,52 @@ fn an_onnx_model_is_a_program_like_any_other() {
     fails(&["check", &damaged.display().to_string()], 1, &["not an ONNX file"]);
     let wrong = file(folder.path(), "wrong.json", r#"{"X": [[1.0]]}"#);
     fails(&["eval", MODEL, "--inputs", &wrong], 1, &["E-SHAPE"]);
+}
+
+/// `z = Where(c, x, y)`, whose condition is given as truth values, or as 0 and 1.
+#[test]
+fn truth_values_are_words() {
+    let message = |fields: &[(u64, &[u8])]| {
+        let mut bytes = Vec::new();
+        for (number, value) in fields {
+            put_bytes(&mut bytes, *number, value);
+        }
+        bytes
+    };
+    let info = |name: &str, kind: u64| {
+        let mut extent = Vec::new();
+        put_integer(&mut extent, 1, 3);
+        let mut tensor = Vec::new();
+        put_integer(&mut tensor, 1, kind);
+        put_bytes(&mut tensor, 2, &message(&[(1, &extent)]));
+        message(&[(1, name.as_bytes()), (2, &message(&[(1, &tensor)]))])
+    };
+    let node = message(&[(1, b"c"), (1, b"x"), (1, b"y"), (2, b"z"), (4, b"Where")]);
+    let (truths, numbers) = (9, 1);
+    let graph = message(&[
+        (1, &node),
+        (11, &info("c", truths)),
+        (11, &info("x", numbers)),
+        (11, &info("y", numbers)),
+        (12, &info("z", numbers)),
+    ]);
+    let mut set = Vec::new();
+    put_integer(&mut set, 2, 23);
+    let mut model = Vec::new();
+    put_integer(&mut model, 1, 10);
+    model.extend(message(&[(7, &graph), (8, &set)]));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("where.onnx");
+    fs::write(&path, model).unwrap();
+    for condition in ["[true, false, true]", "[1, 0, 1]"] {
+        let record = format!("{{\"c\": {condition}, \"x\": [1, 2, 3], \"y\": [-1, -2, -3]}}");
+        let inputs = file(folder.path(), "in.json", record);
+        for engine in ["golden", "fixed", "array"] {
+            let ran =
+                done(&["eval", path.to_str().unwrap(), "--inputs", &inputs, "--engine", engine, "--format", "json"]);
+            assert_eq!(ran.json()["values"]["z"], serde_json::json!([1.0, -2.0, 3.0]), "{condition}, {engine}");
+        }
+    }
 }
 
 /// The same classifier, trained further on the array from the weights of its file; onnxruntime gives 92.5 % of all rows right before, and 95.5 %

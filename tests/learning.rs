@@ -243,6 +243,45 @@ fn an_optimiser_goes_on_where_it_was() {
     }
 }
 
+/// The same on the array, where batches are cut into tiles, samples are shuffled anew in each epoch, and an epoch leaves rows over: the words of
+/// an unbroken training, also of what the optimiser remembers.
+#[test]
+fn an_optimiser_goes_on_on_the_array_in_tiles() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let row = |n: usize| {
+        let x: Vec<f64> = (0..8).map(|k| scattered(9 * n + k)).collect();
+        let y = x.iter().enumerate().map(|(k, x)| (k as f64 - 3.0) * 0.2 * x).sum::<f64>();
+        [x, vec![y]].concat()
+    };
+    let data = table(folder.path(), "a,b,c,d,e,f,g,h,y", 60, row);
+    let text = "mu = 0.02; m = 8; model_input x[m]; model_output y; model w[m]; iterator i[0:m];
+        h = sum[i](w[i] * x[i]); minimize squared(h, y);";
+    let program = file(folder.path(), "line.t", text);
+    let grid = ["--config", "tiny", "--machine", "data_depth=8", "--batch", "14"];
+    for optimiser in ["momentum", "nesterov", "adagrad", "rmsprop", "adam"] {
+        let settings =
+            format!("[train]\nprediction = 'h'\nloss = 'squared'\noptimiser = '{optimiser}'\norder = 'shuffled'\n");
+        file(folder.path(), "line.toml", settings);
+        let explained = done(&[&["explain", &program, "--data", &data, "--format", "json"], &grid[..]].concat());
+        assert!(explained.json()["tiles"].as_u64().unwrap() > 1, "{optimiser}: {}", explained.stdout);
+        let run = |epochs: &str, more: [&str; 4]| {
+            trained(&program, &data, &[&["--engine", "array", "--epochs", epochs][..], &grid, &more].concat());
+        };
+        let (checkpoint, resumed, whole) = (path("checkpoint.json"), path("resumed.json"), path("whole.json"));
+        run("3", ["--checkpoint", &checkpoint, "--save", &resumed]);
+        let broken_off = weight(&resumed, "w");
+        run("6", ["--resume", &checkpoint, "--save", &resumed]);
+        run("6", ["--seed", "1", "--save", &whole]);
+        let model = |path: &str| -> Value {
+            serde_json::from_str::<Value>(&std::fs::read_to_string(path).unwrap()).unwrap()["model"].clone()
+        };
+        assert_eq!(model(&resumed), model(&whole), "{optimiser}");
+        assert!(model(&whole).as_object().unwrap().len() > 1, "{optimiser} remembers nothing");
+        assert_ne!(broken_off, weight(&whole, "w"), "{optimiser}");
+    }
+}
+
 /// The shipped convolutional network learns in words of 16 bits what it learns on real numbers; docs/accuracy.md has all of the data.
 #[test]
 fn a_convolutional_network_learns_digits() {

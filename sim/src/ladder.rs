@@ -120,8 +120,8 @@ impl Upper {
         steps: &[Values],
         numbers: &Numbers,
     ) -> Result<Upper, Vec<Diagnostic>> {
-        check_given(program, steps.iter().chain([model]).flat_map(BTreeMap::values).flatten().copied())?;
-        let program = canonicalise_without(program, options, numbers.without)?;
+        let program = check_given(program, steps.iter().chain([model]).flat_map(BTreeMap::values).flatten().copied())?;
+        let program = canonicalise_without(&program, options, numbers.without)?;
         tensor::verify(&program);
         let mut golden = Golden::new(&program);
         let find = |name: &str| program.tensors.iter().position(|t| t.name == name).map(TensorId);

@@ -16,7 +16,7 @@ use crate::project::Project;
 use arch::diagnostic::line_column;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine, Span};
-use compiler::fixed::{self, NumberReport, Role};
+use compiler::fixed::{self, NumberReport, Numbers, Role};
 use compiler::image::Refusal;
 use compiler::language::nearest;
 use compiler::placed::shares;
@@ -184,6 +184,7 @@ pub fn line_of(project: &Project, span: Span) -> usize {
 /// As [`Images::compile`].
 pub fn of_function(project: &Project, program: &fixed::Program) -> Result<Compiled, Failure> {
     let mut wanted = project.wanted();
+    wanted.spec = with_tables(&wanted.spec, program);
     if let Ok(machine) = Machine::try_from(wanted.spec.clone()) {
         wanted.spec.table_entries = Some(machine.table_entries());
         wanted.spec.accumulator = Some(machine.accumulator());
@@ -198,7 +199,14 @@ fn fitted(project: &Project, programs: &[&fixed::Program], wanted: &Wanted) -> R
 /// Whether a program fits the config's machine.
 pub fn fits(project: &Project, program: &tensor::Program, ranges: &NamedRanges) -> bool {
     let lowered = lower(project, program, ranges, &BTreeMap::new());
-    lowered.is_ok_and(|(program, _)| search::compile_fitted(&program, &project.spec()).is_ok())
+    lowered.is_ok_and(|(program, _)| search::compile_fitted(&program, &with_tables(&project.spec(), &program)).is_ok())
+}
+
+/// A specification that has room for the tables of a program where it says nothing about them.
+fn with_tables(spec: &MachineSpec, program: &fixed::Program) -> MachineSpec {
+    let default = Numbers::of_width(program.word).table_entries;
+    let entries = program.tables.iter().map(|table| table.entries.len() as u32).sum::<u32>();
+    MachineSpec { table_entries: spec.table_entries.or((entries > default).then_some(entries)), ..spec.clone() }
 }
 
 /// What to tell the user when there is no image: if larger memories would do, which.
@@ -213,7 +221,7 @@ fn refused(project: &Project, program: &fixed::Program, refusal: Refusal) -> Fai
         temporary_depth: None,
         program_depth: None,
         gradient_depth: None,
-        ..project.spec()
+        ..with_tables(&project.spec(), program)
     };
     let mut diagnostic = *diagnostic;
     if let Ok(compiled) = search::compile_fitted(program, &open) {

@@ -325,9 +325,19 @@ impl Project {
     /// What words look like, and what the user decided about them.
     pub fn numbers(&self) -> Numbers {
         let machine = Machine::try_from(self.spec_of_numbers()).unwrap_or_else(|_| self.config.machine.clone());
-        // Left out, the program decides whether its grid has them.
-        let squares = self.spec().squares.unwrap_or(true);
-        Numbers { squares, without: self.without, ..self.config.numbers(&machine) }
+        // Left out, the program decides whether its grid has them, and how large the table memory is.
+        let spec = self.spec();
+        let squares = spec.squares.unwrap_or(true);
+        let numbers = self.config.numbers(&machine);
+        let (first, most) = match (self.config.spec.table_entries, &self.there) {
+            (Some(_), _) => (numbers.table_entries, numbers.table_entries),
+            // As they were chosen for this grid.
+            (None, Some(_)) => {
+                (numbers.table_entries.min(Numbers::of_width(numbers.word).table_entries), numbers.table_entries)
+            }
+            (None, None) => (numbers.table_entries, 2 * numbers.table_entries),
+        };
+        Numbers { squares, table_entries: first, most_table_entries: most, without: self.without, ..numbers }
     }
 
     /// The machine that decides numbers. Binary points are chosen before a machine is fitted, so they do not depend on the accumulators

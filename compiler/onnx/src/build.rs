@@ -204,7 +204,10 @@ impl Builder {
         let wanted = self.name.clone();
         let name = self.fresh(&wanted);
         let shape = shape.iter().map(|&extent| extent as u32).collect();
-        self.program.tensors.push(Tensor { name, shape, role, element: Element::Real, span: self.span });
+        // Hosts may give truth values where the graph has them.
+        let is_truth = matches!((&role, kind), (Role::Input, Kind::Bool));
+        let element = if is_truth { Element::Bool } else { Element::Real };
+        self.program.tensors.push(Tensor { name, shape, role, element, span: self.span });
         Ok(Val { id: TensorId(self.program.tensors.len() - 1), kind })
     }
 

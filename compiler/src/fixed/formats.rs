@@ -23,6 +23,8 @@ pub struct Numbers {
     pub fractions: BTreeMap<String, i32>,
     /// Entries of a grid's table memory.
     pub table_entries: u32,
+    /// So many at most, if more of them make every function as accurate as its format.
+    pub most_table_entries: u32,
     /// Bits that every range is made wider by, against values beyond those seen.
     pub headroom: u32,
     /// Whether engines square a difference in one beat.
@@ -40,6 +42,7 @@ impl Numbers {
             accumulator,
             fractions: BTreeMap::new(),
             table_entries: 1024,
+            most_table_entries: 1024,
             headroom: 0,
             squares: true,
             without: Without::NOTHING,
@@ -51,6 +54,7 @@ impl Numbers {
         Numbers {
             accumulator: machine.accumulator(),
             table_entries: machine.table_entries(),
+            most_table_entries: machine.table_entries(),
             squares: machine.squares(),
             ..Numbers::of_width(machine.word())
         }
@@ -64,6 +68,8 @@ pub struct NumberReport {
     pub tensors: Vec<TensorNumbers>,
     /// What deserves attention (all are warnings).
     pub notes: Vec<Diagnostic>,
+    /// Functions that are less accurate than their formats for want of table entries.
+    pub inaccurate: usize,
 }
 
 /// How one tensor's binary point was found.

@@ -32,6 +32,25 @@ pub fn lower(
         reach::check_comparisons(program, ranges)?;
     }
     let (program, ranges) = finite.as_ref().map_or((program, ranges), |(program, ranges)| (program, ranges));
+    let lowered = quotiented(program, ranges, numbers)?;
+    if lowered.1.inaccurate > 0 {
+        let sizes = std::iter::successors(Some(2 * numbers.table_entries), |entries| Some(2 * entries));
+        for table_entries in sizes.take_while(|&entries| entries <= numbers.most_table_entries) {
+            let more = quotiented(program, ranges, &Numbers { table_entries, ..numbers.clone() })?;
+            if more.1.inaccurate == 0 {
+                return Ok(more);
+            }
+        }
+    }
+    Ok(lowered)
+}
+
+/// [`lower`] with the table memory that is given, of a program in which nothing stands for an infinity.
+fn quotiented(
+    program: &tensor::Program,
+    ranges: &Ranges,
+    numbers: &Numbers,
+) -> Result<(Program, NumberReport), Vec<Diagnostic>> {
     // Where products have no room quotients have.
     let products = numbers.without.uses(Means::Quotients).then(|| quotients::as_products(program, ranges, numbers));
     let products = products.flatten().and_then(|(program, ranges)| squared(&program, &ranges, numbers).ok());
@@ -92,8 +111,8 @@ fn lower_with(
     if !formats.errors.is_empty() {
         return Err(formats.errors);
     }
-    let tables = match tables::choose(&mut formats, &nests, refinement) {
-        Choice::Tables(tables) => tables,
+    let (tables, inaccurate) = match tables::choose(&mut formats, &nests, refinement) {
+        Choice::Tables(tables, inaccurate) => (tables, inaccurate),
         Choice::TooLarge => return Ok(None),
         Choice::Refine(function) => {
             let refined = refine(program, ranges, function, refinement, numbers.word);
@@ -172,6 +191,7 @@ fn lower_with(
         names,
     };
     report.notes = formats.notes;
+    report.inaccurate = inaccurate;
     verify(&result);
     Ok(Some((result, report)))
 }

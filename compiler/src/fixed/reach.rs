@@ -8,7 +8,7 @@
 
 use crate::ranges::{Ranges, is_beyond};
 use crate::tensor::Binary::{Eq, Ge, Gt, Le, Lt, Ne};
-use crate::tensor::{Body, Nest, Node, Program, Role, Start};
+use crate::tensor::{Body, Nest, Node, Program, Role, Start, TensorId};
 use arch::{Code, Diagnostic};
 
 /// An exponential of less is 0 in every word: `exp(-64)` is less than 2^-92.
@@ -55,10 +55,13 @@ pub(super) fn within_reach(program: &Program, ranges: &Ranges) -> Option<(Progra
     Some((program, ranges))
 }
 
-/// What stands for an infinity is not one: added to another value it is another number, and no longer equal to the first.
+/// What stands for an infinity is not one: added to another value it is another number, and no longer equal to the first. Inputs are as they
+/// were given: an infinite one comes out beyond the constant, so that it is known which of them are, but not by equality.
 pub(super) fn check_comparisons(program: &Program, ranges: &Ranges) -> Result<(), Vec<Diagnostic>> {
+    let is_given = |tensor: &TensorId| matches!(program.tensors[tensor.0].role, Role::Input | Role::Label);
     let is_finite = |node: &Node| match node {
         Node::Constant(_) | Node::Iterator(_) => true,
+        Node::Read { tensor, .. } if is_given(tensor) => true,
         Node::Read { tensor, .. } | Node::Gather { tensor, .. } => {
             ranges.tensors[tensor.0].is_some_and(|(low, high)| !is_beyond(low) && !is_beyond(high))
         }

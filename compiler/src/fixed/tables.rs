@@ -19,8 +19,8 @@ pub(super) type Use = (Function, i32, i32);
 
 /// What is to be done about the tables.
 pub(super) enum Choice {
-    /// They fit: the table of each use.
-    Tables(BTreeMap<Use, FunctionTable>),
+    /// They fit: the table of each use; and how many functions are less accurate than their formats.
+    Tables(BTreeMap<Use, FunctionTable>, usize),
     /// This function is to be refined.
     Refine(Function),
     /// All is refined that can be, and the tables do not fit together: smaller ones have to do.
@@ -117,17 +117,18 @@ pub(super) fn choose(formats: &mut Formats, nests: &[(Nest, Primitive)], refinem
         limit /= 2;
         shrink(&mut tables, limit, |_| true);
     }
-    note_inaccurate(formats, nests, &tables, refinement);
-    Choice::Tables(tables.into_iter().map(|(of, (table, _))| (of, table)).collect())
+    let inaccurate = note_inaccurate(formats, nests, &tables, refinement);
+    Choice::Tables(tables.into_iter().map(|(of, (table, _))| (of, table)).collect(), inaccurate)
 }
 
-/// Say which functions are less accurate than their formats.
+/// Say which functions are less accurate than their formats; their number.
 fn note_inaccurate(
     formats: &mut Formats,
     nests: &[(Nest, Primitive)],
     tables: &BTreeMap<Use, (FunctionTable, f64)>,
     refinement: &Refinement,
-) {
+) -> usize {
+    let mut inaccurate = 0;
     for (nest, primitive) in nests {
         let Primitive::Function(function, Atom::Read(input, _)) = primitive else { continue };
         let (table, error) = &tables[&(*function, formats.fraction(*input), formats.fraction(nest.out))];
@@ -142,5 +143,7 @@ fn note_inaccurate(
         );
         let help = format!("`table_entries = {}` in the [machine] table makes it more accurate", 4 * all);
         formats.notes.push(Diagnostic::new(Code::WarnNumber, nest.origin.span(), message).with_help(help));
+        inaccurate += 1;
     }
+    inaccurate
 }

@@ -74,16 +74,14 @@ pub fn judge(loss: &Measure, predictions: &[Vec<f64>], labels: &[&[f64]], scale:
     let of_class =
         |h: &[f64], y: &[f64], of: &dyn Fn(f64, f64) -> f64| -> f64 { range.clone().map(|n| of(h[n], y[n])).sum() };
     let log = |p: f64| libm::log(p.clamp(SMALLEST_PROBABILITY, f64::INFINITY));
+    let logistic = |h: f64, y: f64| -(y * log(h.min(1.0)) + (1.0 - y) * log((1.0 - h).min(1.0)));
     let loss_of = |h: &[f64], y: &[f64]| match loss {
         Library::Squared => elements(h, y, &|h, y, unit| square((h - y) * unit)),
         Library::Absolute => elements(h, y, &|h, y, unit| libm::fabs(h - y) * unit),
         Library::Huber => elements(h, y, &|h, y, _| huber(h - y)),
-        Library::Logistic => {
-            let (h, y) = (first_of(h), y[0]);
-            -(y * log(h.min(1.0)) + (1.0 - y) * log((1.0 - h).min(1.0)))
-        }
+        Library::Logistic => logistic(first_of(h), y[0]),
         Library::Hinge => (1.0 - first_of(h) * y[0]).max(0.0),
-        Library::OneHot => of_class(h, y, &|h, y| square(h - y)),
+        Library::OneHot => of_class(h, y, &logistic),
         Library::CrossEntropy => of_class(h, y, &|h, y| -y * log(h)),
         Library::Poisson => elements(h, y, &|h, y, _| h - y * log(h)),
     };
@@ -268,12 +266,15 @@ mod tests {
         assert_eq!(hinge, classes(1.0, 0.5, 2.0 / 3.0, Some(0.5)));
         let logistic = judged(Library::Logistic, &[vec![1.0], vec![0.0]], &[&[1.0], &[0.0]], codes(&[0.0, 1.0]));
         assert_eq!(logistic, classes(0.0, 1.0, 1.0, Some(1.0)));
-        let predictions = [vec![9.0, 0.25, 0.5], vec![9.0, 1.0, 0.0]];
+        let predictions = [vec![9.0, 0.25, 0.5], vec![9.0, 0.5, 0.25]];
         let labels: [&[f64]; 2] = [&[0.0, 0.0, 1.0], &[0.0, 0.0, 1.0]];
         let scale = Scale { classes: Classes { first: 1, count: 2 }, ..Scale::default() };
         let one_hot = judged(Library::OneHot, &predictions, &labels, scale);
-        // One of two positives is found, none is wrongly found; there is no sample of the other class to score against.
-        assert_eq!(one_hot, classes((0.3125 + 2.0) / 2.0, 0.5, 2.0 / 3.0, None));
+        // One of two positives is found, none is wrongly found; there is no sample of the other class to score against. The loss is a cross
+        // entropy per class: of 3/4 and 1/2, and of 1/2 and 1/4.
+        let loss = ((8.0f64 / 3.0).ln() + 8.0f64.ln()) / 2.0;
+        assert!((one_hot.loss - loss).abs() < 1e-15, "{one_hot:?}");
+        assert_eq!(one_hot, classes(one_hot.loss, 0.5, 2.0 / 3.0, None));
         let entropy = judged(Library::CrossEntropy, &predictions[..1], &labels[..1], scale);
         assert_eq!(entropy, classes(std::f64::consts::LN_2, 1.0, 1.0, None));
     }

@@ -76,7 +76,7 @@ const SCALAR: Block = Block { lut: Linear::new(1.0, 0.0, 630.0), ff: Linear::new
 const PACING_CHUNKS: u32 = (1 + DELAY_BITS + INTERVAL_BITS + 4 * COUNT_BITS).div_ceil(32);
 
 /// The family that counts where none is named.
-fn usual(family: Option<Family>) -> Family {
+pub(crate) fn usual(family: Option<Family>) -> Family {
     family.or_else(|| Family::named("ecp5")).expect("ECP5 is a family")
 }
 

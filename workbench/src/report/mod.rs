@@ -119,6 +119,8 @@ struct BoardPart {
     name: String,
     /// Ordering code of the device.
     part: Option<String>,
+    /// The device family that resources are estimated for; without a board one is assumed.
+    family: String,
     /// Clock of the grid.
     clock_mhz: f64,
 }
@@ -284,6 +286,7 @@ impl Report {
             board: BoardPart {
                 name: board.name.clone(),
                 part: board.facts().map(|facts| facts.part.clone()),
+                family: resources::usual(board.facts().map(|facts| facts.device.family())).facts().title.clone(),
                 clock_mhz: board.clock_mhz,
             },
             batch: sources.batch,
@@ -304,6 +307,11 @@ impl Report {
     /// The report as a document, without a training.
     pub fn document(&self) -> ReportDocument<'_> {
         ReportDocument { report: self, training: None, timeline: None, placement: None, words: None, waveform: None }
+    }
+
+    /// What is assumed of the device where no board says it.
+    fn assumed(&self) -> Option<String> {
+        self.board.part.is_none().then(|| format!("no board: cells of {}", self.board.family))
     }
 
     /// The report as text.
@@ -338,7 +346,10 @@ impl Report {
         for memory in &self.memories {
             text.push_str(&format!("{:20} {:8} {:10}\n", memory.name, memory.used, memory.available));
         }
-        text.push_str("\nresources           estimated  available\n");
+        text.push_str(&format!(
+            "\nresources           estimated  {}\n",
+            self.assumed().unwrap_or("available".to_owned())
+        ));
         for resource in &self.resources {
             let available = resource.available.map_or(String::from("-"), |available| {
                 format!("{available} ({:.1} %)", 100.0 * resource.estimated as f64 / available.max(1) as f64)

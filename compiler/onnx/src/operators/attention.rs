@@ -138,10 +138,13 @@ fn masked(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, scores: Val, past: i64) ->
         if mask.kind == Kind::Bool {
             conditions.push(mask);
         } else {
-            // An infinite mask is a condition: so everything that is chosen stays finite.
+            // An infinite mask is a condition, and nothing is added there: so everything stays finite.
             let finite = l.builder.apply(mask, |x| x.differs(f64::NEG_INFINITY))?;
-            conditions.push(Val { kind: Kind::Bool, ..finite });
-            biased = l.builder.zip(&[scores, mask], scores.kind, |x| x[0].clone() + x[1].clone())?;
+            let finite = Val { kind: Kind::Bool, ..finite };
+            conditions.push(finite);
+            biased = l.builder.zip(&[scores, mask, finite], scores.kind, |x| {
+                x[0].clone() + select(x[2].clone(), x[1].clone(), num(0.0))
+            })?;
         }
     }
     if right >= 0 || left >= 0 || padded.is_some() {
@@ -177,9 +180,12 @@ fn masked(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, scores: Val, past: i64) ->
     Ok((biased, Some(allowed)))
 }
 
-/// Softmax along the last axis over what counts; 0 where nothing does.
+/// Softmax along the last axis over what counts; 0 where nothing does. What does not count is as small as the smallest score, so that binary
+/// points follow from the scores alone.
 fn masked_softmax(l: &mut Lowering<'_, '_>, scores: Val, allowed: Val) -> Translated<Val> {
-    let low = l.builder.zip(&[scores, allowed], scores.kind, |x| select(x[1].clone(), x[0].clone(), num(-1e4)))?;
+    let least = l.along_kept(scores, &[3], Aggregate::Min, |x| x)?;
+    let low =
+        l.builder.zip(&[scores, allowed, least], scores.kind, |x| select(x[1].clone(), x[0].clone(), x[2].clone()))?;
     let most = l.along_kept(low, &[3], Aggregate::Max, |x| x)?;
     let powers = l.builder.zip(&[low, most, allowed], scores.kind, |x| {
         call(Function::Exp, x[0].clone() - x[1].clone()) * x[2].clone().differs(0.0)
