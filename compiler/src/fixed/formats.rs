@@ -23,7 +23,7 @@ pub struct Numbers {
     pub fractions: BTreeMap<String, i32>,
     /// Entries of a grid's table memory.
     pub table_entries: u32,
-    /// So many at most, if more of them make every function as accurate as its format.
+    /// So many at most, if more than these make every function as accurate as its format; 0: no more.
     pub most_table_entries: u32,
     /// Bits that every range is made wider by, against values beyond those seen.
     pub headroom: u32,
@@ -42,7 +42,7 @@ impl Numbers {
             accumulator,
             fractions: BTreeMap::new(),
             table_entries: 1024,
-            most_table_entries: 1024,
+            most_table_entries: 0,
             headroom: 0,
             squares: true,
             without: Without::NOTHING,
@@ -54,7 +54,6 @@ impl Numbers {
         Numbers {
             accumulator: machine.accumulator(),
             table_entries: machine.table_entries(),
-            most_table_entries: machine.table_entries(),
             squares: machine.squares(),
             ..Numbers::of_width(machine.word())
         }
