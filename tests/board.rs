@@ -134,8 +134,10 @@ fn serve(terminal: &mut TTYPort, mut board: BoardDevice, line: Line, stop: &Atom
             board.send(&buffer[..read]);
             sent.fetch_add(read, Ordering::Relaxed);
         }
+        // The host's end of the line is still there, and takes what it is sent.
         if matches!(line, Line::Unplugged(limit) if sent.load(Ordering::Relaxed) > limit) {
-            return;
+            std::thread::sleep(Duration::from_millis(1));
+            continue;
         }
         board.run(400);
         let mut answer = board.take();

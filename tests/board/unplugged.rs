@@ -29,10 +29,7 @@ fn a_cable_is_pulled_in_mid_run() {
 
     let broken = trained(&Bench::new(Line::Unplugged(bytes * 3 / 5)), &["--checkpoint", &kept, "--save", &model]);
     assert_eq!(broken.code, 6, "{}\n{}", broken.stdout, broken.stderr);
-    // A terminal that hangs up may look like a line without a board.
-    let hangs_up = broken.stderr.contains("is the board still plugged in?");
-    let told = if hangs_up { "the line failed" } else { "no answer after 6 attempts" };
-    assert!(broken.stderr.contains(told), "{}", broken.stderr);
+    assert!(broken.stderr.contains("no answer after 6 attempts"), "{}", broken.stderr);
     assert!(!Path::new(&model).exists(), "weights of a training that has not ended are saved");
     let checkpoint: serde_json::Value = serde_json::from_str(&fs::read_to_string(&kept).unwrap()).unwrap();
     let done = checkpoint["lower"]["epochs"].as_u64().unwrap();
