@@ -102,6 +102,20 @@ impl Storage {
         self.piece.as_ref().is_some_and(|piece| piece.turned.contains(&dimension))
     }
 
+    /// Words of each PE that are no tensor: a copy of some of `source`, until they are used.
+    pub(crate) fn copy_of(source: &Storage, name: String, words: u32) -> Storage {
+        Storage {
+            name,
+            shape: Vec::new(),
+            axes: Vec::new(),
+            strides: Vec::new(),
+            words,
+            role: Role::Temporary,
+            fraction: source.fraction,
+            piece: None,
+        }
+    }
+
     /// A tensor whose dimensions lie on `axes`: local steps row-major.
     fn new(tensor: &Tensor, axes: &[Axis], piece: Option<&Piece>, machine: &Machine) -> Storage {
         let mut strides = vec![0; axes.len()];

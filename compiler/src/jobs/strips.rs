@@ -109,16 +109,7 @@ fn in_strips(result: &mut Program, job: &Job, access: &Access, most: u32, machin
     let words = parts.iter().map(|part| part.iter().map(|&(_, count)| count).product::<u32>()).max().unwrap_or(0);
     let first = result.storages.len();
     for number in first..first + 2 {
-        result.storages.push(Storage {
-            name: format!("{}.strip{number}", source.name),
-            shape: Vec::new(),
-            axes: Vec::new(),
-            strides: Vec::new(),
-            words,
-            role: Role::Temporary,
-            fraction: source.fraction,
-            piece: None,
-        });
+        result.storages.push(Storage::copy_of(&source, format!("{}.strip{number}", source.name), words));
     }
     let mut waiting: Option<Job> = None;
     for (number, part) in parts.iter().enumerate() {

@@ -54,16 +54,7 @@ fn copy_operand(operand: &Access, job: &mut Job, storages: &mut Vec<Storage>) ->
         step *= i64::from(job.loops[l]);
     }
     let name = format!("{}.copy{}", source.name, copy.0);
-    storages.push(Storage {
-        name: name.clone(),
-        shape: Vec::new(),
-        axes: Vec::new(),
-        strides: Vec::new(),
-        words,
-        role: Role::Temporary,
-        fraction: source.fraction,
-        piece: None,
-    });
+    storages.push(Storage::copy_of(&source, name.clone(), words));
     let pick = |all: &[i64]| used.iter().map(|&l| all[l]).collect::<Vec<i64>>();
     let from = Access { strides: pick(&operand.strides), ..operand.clone() };
     let to = Access { storage: copy, offset: 0, strides: pick(&strides) };
