@@ -11,12 +11,16 @@ use crate::simulated::{SimulatedLine, Spent};
 use arch::machine::MachineSpec;
 use arch::store::State;
 use arch::{Image, Machine, registers, store};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use serde_json::Value;
 use serialport::{ClearBuffer, SerialPort};
 use sim::grid::Grid;
 use sim::link::{Link, LinkError, LinkedGrid, Patience, Shared, Wire};
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,6 +29,10 @@ use std::time::{Duration, Instant};
 /// A serial port as a line.
 pub struct Port {
     line: Box<dyn SerialPort>,
+    /// The same port, opened again: writing into it never waits.
+    out: File,
+    /// How long a port that takes no byte is waited for.
+    taking: Duration,
     cancel: Cancel,
     /// Nobody has answered yet. Later it is the training that ends, after its epoch, not the line.
     opening: Arc<AtomicBool>,
@@ -33,7 +41,23 @@ pub struct Port {
 impl Wire for Port {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         // Not flushed: that would wait until all of it has left, and the line would be silent before the next request.
-        self.line.write_all(bytes)
+        let (mut rest, mut taken) = (bytes, Instant::now());
+        while !rest.is_empty() {
+            match self.out.write(rest) {
+                Ok(count) => (rest, taken) = (&rest[count..], Instant::now()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
+                Err(_) if self.opening.load(Ordering::Relaxed) && self.cancel.is_asked() => {
+                    return Err(io::Error::other("interrupted"));
+                }
+                Err(_) if taken.elapsed() > self.taking => {
+                    let message = format!("the port has taken no byte for {} s", self.taking.as_secs());
+                    return Err(io::Error::new(ErrorKind::TimedOut, message));
+                }
+                Err(_) => wait_for_room(&self.out)?,
+            }
+        }
+        Ok(())
     }
 
     fn receive(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize> {
@@ -47,6 +71,35 @@ impl Wire for Port {
             Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::Interrupted) => Ok(0),
             result => result,
         }
+    }
+}
+
+impl Port {
+    fn open(address: &Address, cancel: &Cancel, opening: Arc<AtomicBool>) -> Result<Port, String> {
+        let port = || {
+            // First, since the other one locks the port. A write of the crate's own blocks for as long as a device takes nothing.
+            let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+            let out = OpenOptions::new().write(true).custom_flags(flags.bits().cast_signed()).open(&address.port)?;
+            let line = serialport::new(address.port.to_string_lossy(), address.baud).open()?;
+            line.clear(ClearBuffer::All)?;
+            Ok(Port { line, out, taking: TAKING, cancel: cancel.clone(), opening })
+        };
+        port().map_err(|error: io::Error| {
+            // What another program has locked.
+            let taken = error.raw_os_error() == Some(Errno::BUSY.raw_os_error())
+                || error.kind() == ErrorKind::NotFound && address.port.exists();
+            let why = if taken { "another program uses it".to_owned() } else { format!("{error}{}", known_ports()) };
+            format!("cannot open: {why}")
+        })
+    }
+}
+
+/// Until a port takes bytes again, or a moment has passed.
+fn wait_for_room(port: &File) -> io::Result<()> {
+    let moment = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+    match rustix::event::poll(&mut [PollFd::new(port, PollFlags::OUT)], Some(&moment)) {
+        Err(error) if error != Errno::INTR => Err(error.into()),
+        _ => Ok(()),
     }
 }
 
@@ -82,6 +135,9 @@ pub struct Address {
 /// The port of a board that is simulated.
 pub const SIMULATED: &str = "simulated";
 
+/// How long a port may take no byte at all. Its buffer has 4 KiB, which leave in less at any rate from 9,600 bits per second on.
+const TAKING: Duration = Duration::from_secs(5);
+
 /// Bits per second where nothing else is known.
 pub const BAUD: u32 = 1_000_000;
 
@@ -94,20 +150,12 @@ impl AttachedBoard {
         let name = address.port.display().to_string();
         let slow = ask_for_low_latency(&address.port);
         let failed = |message: String| Failure::File(format!("{name}: {message}"));
-        let port = serialport::new(address.port.to_string_lossy(), address.baud).open();
-        let port = port.map_err(|error| {
-            // What the port is locked by, is there.
-            let taken = error.kind() == serialport::ErrorKind::NoDevice && address.port.exists();
-            let why = if taken { "another program uses it".to_owned() } else { format!("{error}{}", known_ports()) };
-            failed(format!("cannot open: {why}"))
-        })?;
-        port.clear(ClearBuffer::All).map_err(|error| failed(error.to_string()))?;
         let patience = Patience { progress: address.patience, ..Patience::default() };
         let link_failed = |error: LinkError| {
             if cancel.is_asked() { Failure::Interrupted } else { failed(error.to_string()) }
         };
         let opening = Arc::new(AtomicBool::new(true));
-        let port = Port { line: port, cancel: cancel.clone(), opening: Arc::clone(&opening) };
+        let port = Port::open(address, cancel, Arc::clone(&opening)).map_err(failed)?;
         let board = AttachedBoard::attach(&name, Box::new(port), patience).map_err(link_failed)?;
         board.check_store(patience.progress)?;
         opening.store(false, Ordering::Relaxed);
@@ -302,6 +350,7 @@ fn known_ports() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serialport::TTYPort;
 
     #[test]
     fn a_timer_is_shortened_or_told() {
@@ -315,6 +364,21 @@ mod tests {
         assert_eq!(shorten(&timer, |timer| fs::write(timer, "1")), None);
         assert_eq!(fs::read_to_string(&timer).unwrap(), "1");
         assert_eq!(shorten(&timer, refuse), None, "it is short already");
+    }
+
+    #[test]
+    fn a_port_that_takes_no_bytes_is_given_up() {
+        let (board, host) = TTYPort::pair().unwrap();
+        let address = Address { port: host.name().unwrap().into(), baud: BAUD, patience: Duration::from_secs(1) };
+        drop(host);
+        let mut port = Port::open(&address, &Cancel::default(), Arc::default()).unwrap();
+        port.taking = Duration::from_secs(1);
+        port.send(&[1; 1000]).unwrap();
+        let begun = Instant::now();
+        let error = port.send(&vec![1; 1 << 20]).unwrap_err();
+        assert_eq!(error.to_string(), "the port has taken no byte for 1 s");
+        assert!(begun.elapsed() < Duration::from_secs(30));
+        drop(board);
     }
 
     #[test]
