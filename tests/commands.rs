@@ -104,17 +104,6 @@ fn what_is_shipped_is_found_by_name() {
     assert!(run(&["--help"]).stdout.contains("tangnano20k, tangnano9k, tiny, ulx3s-25f"));
 }
 
-#[test]
-fn shipped_programs_do_not_warn() {
-    for entry in fs::read_dir("programs").unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| ["t", "tc"].iter().any(|known| extension == *known)) {
-            let said = done(&["check", path.to_str().unwrap()]).stderr;
-            assert!(!said.contains("Warning"), "{said}");
-        }
-    }
-}
-
 /// The newest section of CHANGELOG.md is that of this version.
 #[test]
 fn the_version_is_that_of_the_changes() {
