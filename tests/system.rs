@@ -3,6 +3,7 @@
 mod tool;
 
 use arch::link::{self, Command, REPLY_HEADER};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -48,6 +49,18 @@ fn every_run_has_a_row() {
     }
 }
 
+/// Cells of a line of a table.
+fn cells(line: &str) -> Vec<&str> {
+    line.trim_matches('|').split('|').map(str::trim).collect()
+}
+
+/// Rows of the first table of docs/system.md by the heads of its columns.
+fn rows_of(page: &str) -> Vec<BTreeMap<&str, &str>> {
+    let table = page.split("<!-- boards -->\n").nth(1).unwrap().split("<!-- end boards -->").next().unwrap();
+    let heads = cells(table.lines().next().unwrap());
+    table.lines().skip(2).map(|line| heads.iter().copied().zip(cells(line)).collect()).collect()
+}
+
 /// docs/boards.md says what a user gets before it says how fast the grids are, and takes that from docs/system.md.
 #[test]
 fn boards_begin_with_what_a_user_gets() {
@@ -56,18 +69,43 @@ fn boards_begin_with_what_a_user_gets() {
     let (first, second) = (at("## What a user gets"), at("## Place and route"));
     assert!(first < second);
     let known = &boards[first..second];
-    let page = page();
-    let table = page.split("<!-- boards -->\n").nth(1).unwrap().split("<!-- end boards -->").next().unwrap();
-    let rows: Vec<Vec<&str>> =
-        table.lines().map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect();
-    let column = |name: &str| rows[0].iter().position(|head| *head == name).unwrap();
-    let shown = ["board", "case", "batch", "samples per second", "bound by", "all", "energy per sample"].map(column);
-    for row in rows[2..].iter().filter(|row| row[column("epochs")] == "20") {
+    let shown = ["board", "case", "batch", "samples per second", "bound by", "all", "energy per sample"];
+    for row in rows_of(&page()).iter().filter(|row| row["epochs"] == "20") {
         let line = format!("| {} |", shown.map(|column| row[column]).join(" | "));
         assert!(
             known.lines().any(|known| known == line),
             "run python3 scripts/boards.py; docs/boards.md lacks\n{line}"
         );
+    }
+}
+
+/// The table of README.md has the figures of docs/system.md, large ones in millions, and what bounds them if it is not the grid.
+#[test]
+fn the_readme_says_what_a_user_gets() {
+    let readme = fs::read_to_string("README.md").unwrap();
+    let page = page();
+    let rows = rows_of(&page);
+    let boards = ["ulx3s", "ulx3s-25f", "tangnano20k", "zcu102"];
+    for (training, case) in [
+        ("logistic regression, 30 features", "logistic_30"),
+        ("digits network 64-128-10", "digits_64_128_10"),
+        ("linear regression, 784 inputs", "linear_784"),
+        ("recommender, 138 x 130", "recommender_138_130_10"),
+    ] {
+        let said = boards.map(|board| {
+            let keys = [("case", case), ("board", board), ("batch", "1"), ("epochs", "20")];
+            let row = rows.iter().find(|row| keys.iter().all(|(key, value)| row[key] == *value)).unwrap();
+            let speed = row["samples per second"];
+            let number: f64 = speed.replace(',', "").parse().unwrap();
+            let number = if number >= 1e6 { format!("{:.1} M", number / 1e6) } else { speed.to_owned() };
+            match row["bound by"].split(' ').next().unwrap() {
+                "grid" => number,
+                "store" => number + ", SDRAM",
+                other => format!("{number}, {other}"),
+            }
+        });
+        let line = format!("| {training} | {} |", said.join(" | "));
+        assert!(readme.lines().any(|known| known == line), "README.md lacks\n{line}");
     }
 }
 
