@@ -43,18 +43,19 @@ impl Wire for Port {
         // Not flushed: that would wait until all of it has left, and the line would be silent before the next request.
         let (mut rest, mut taken) = (bytes, Instant::now());
         while !rest.is_empty() {
-            match self.out.write(rest) {
-                Ok(count) => (rest, taken) = (&rest[count..], Instant::now()),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
-                Err(_) if self.opening.load(Ordering::Relaxed) && self.cancel.is_asked() => {
-                    return Err(io::Error::other("interrupted"));
-                }
-                Err(_) if taken.elapsed() > self.taking => {
-                    let message = format!("the port has taken no byte for {} s", self.taking.as_secs());
-                    return Err(io::Error::new(ErrorKind::TimedOut, message));
-                }
-                Err(_) => wait_for_room(&self.out)?,
+            let count = match self.out.write(rest) {
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => 0,
+                result => result?,
+            };
+            if count > 0 {
+                (rest, taken) = (&rest[count..], Instant::now());
+            } else if self.opening.load(Ordering::Relaxed) && self.cancel.is_asked() {
+                return Err(io::Error::other("interrupted"));
+            } else if taken.elapsed() > self.taking {
+                let message = format!("the port has taken no byte for {} s", self.taking.as_secs());
+                return Err(io::Error::new(ErrorKind::TimedOut, message));
+            } else {
+                wait_for_room(&self.out)?;
             }
         }
         Ok(())
