@@ -1,6 +1,5 @@
 //! Temporaries count their elements as the tensors around them do.
 
-use super::expr::Expr;
 use super::flow::Flow;
 use crate::tensor::{Affine, Nest, Node, Program, Start, TensorId};
 
@@ -55,12 +54,11 @@ fn each_index(nest: &mut Nest, tensor: TensorId, f: &mut impl FnMut(&mut Vec<Aff
     {
         f(index);
     }
-    let body = Expr::from_body(&nest.body).map(&mut |e| match e {
-        Expr::Read(t, mut index) if t == tensor => {
-            f(&mut index);
-            Expr::Read(t, index)
+    for node in &mut nest.body.nodes {
+        if let Node::Read { tensor: t, index } = node
+            && *t == tensor
+        {
+            f(index);
         }
-        other => other,
-    });
-    nest.body = body.to_body();
+    }
 }

@@ -1,10 +1,9 @@
 //! Common subexpressions: nests that compute the same values become one.
 
-use super::expr::Expr;
 use super::flow::Flow;
 use super::fuse::fuse_maps;
 use super::split::split_into_primitives;
-use crate::tensor::{Iterator, Nest, Node, Program, Role, Start, TensorId};
+use crate::tensor::{Body, Iterator, Nest, Node, NodeId, Program, Role, Start, TensorId};
 
 /// Let readers of a temporary read the earlier tensor that holds the same values.
 ///
@@ -18,15 +17,17 @@ pub fn share_duplicates(program: &Program) -> Program {
 
 fn share_once(program: &Program) -> Program {
     let mut result = program.clone();
+    let mut flow = Flow::of(&result);
     let mut number = 0;
     while number < result.nests.len() {
-        match find_original(&result, number) {
+        match find_original(&result, &flow, number) {
             Some(original) => {
                 let copy = result.nests[number].out;
                 let keep = result.nests[original].out;
                 replace_reads(&mut result, copy, keep);
                 let gone = result.nests.remove(number);
                 result.nests[original].origin.join(&gone.origin);
+                flow = Flow::of(&result);
             }
             None => number += 1,
         }
@@ -35,8 +36,7 @@ fn share_once(program: &Program) -> Program {
 }
 
 /// An earlier nest that writes the same elements with the same values.
-fn find_original(program: &Program, number: usize) -> Option<usize> {
-    let flow = Flow::of(program);
+fn find_original(program: &Program, flow: &Flow, number: usize) -> Option<usize> {
     let nest = &program.nests[number];
     let single = |t: TensorId| flow.writers[t.0].len() == 1;
     let temporary = matches!(program.tensors[nest.out.0].role, Role::Temporary | Role::Output);
@@ -58,7 +58,18 @@ fn same(a: &Nest, b: &Nest) -> bool {
     bounds(a) == bounds(b)
         && (a.free, &a.guards, &a.out_index, a.aggregate, &a.start)
             == (b.free, &b.guards, &b.out_index, b.aggregate, &b.start)
-        && Expr::from_body(&a.body) == Expr::from_body(&b.body)
+        && same_value(&a.body, a.body.root(), &b.body, b.body.root())
+}
+
+/// Whether two nodes are the same expression. Their bodies may number their nodes otherwise.
+fn same_value(a: &Body, one: NodeId, b: &Body, other: NodeId) -> bool {
+    let (x, y) = (&a.nodes[one.0], &b.nodes[other.0]);
+    let (of_x, of_y) = (x.operands(), y.operands());
+    if of_x.is_empty() || of_x.len() != of_y.len() {
+        return x == y;
+    }
+    let bare = |node: &Node| node.with_operands(|_| NodeId(0));
+    bare(x) == bare(y) && of_x.into_iter().zip(of_y).all(|(one, other)| same_value(a, one, b, other))
 }
 
 fn replace_reads(program: &mut Program, from: TensorId, to: TensorId) {

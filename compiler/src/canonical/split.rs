@@ -55,7 +55,7 @@ pub fn name_operands(program: &Program) -> Program {
         let limit = if large { 2 } else { 3 };
         let mut values: Vec<Expr> = Vec::with_capacity(nodes.len());
         for (number, node) in nodes.iter().enumerate() {
-            let value = Expr::from_parts(node, &values);
+            let value = Expr::from_node(node, &|operand: NodeId| values[operand.0].clone());
             let named = users[number] >= limit && number + 1 < nodes.len();
             values.push(if named { splitter.atom(value, &place) } else { value });
         }

@@ -24,38 +24,38 @@ impl Term {
         if self.factors.len() != other.factors.len() {
             return None;
         }
-        let (one, mut rest) = (self.without_constants(), other.without_constants());
-        for factor in &one.factors {
-            let at = rest.factors.iter().position(|e| e == factor)?;
-            rest.factors.swap_remove(at);
+        let ((coefficient, factors), (other, mut rest)) = (self.without_constants(), other.without_constants());
+        for factor in &factors {
+            let at = rest.iter().position(|e| e == factor)?;
+            rest.swap_remove(at);
         }
-        Some(Term { coefficient: one.coefficient + rest.coefficient, factors: one.factors })
+        Some(Term { coefficient: coefficient + other, factors: factors.into_iter().cloned().collect() })
     }
 
-    /// The same, with constants taken out of the factors.
-    fn without_constants(&self) -> Term {
-        let mut product = Term { coefficient: self.coefficient, factors: Vec::new() };
-        for factor in &self.factors {
-            let mut rest = factor;
+    /// Coefficient and factors, with constants taken out of the factors.
+    fn without_constants(&self) -> (f64, Vec<&Expr>) {
+        let mut coefficient = self.coefficient;
+        let bare = |factor| {
+            let mut rest: &Expr = factor;
             loop {
                 rest = match rest {
                     Expr::Unary(Unary::Neg, a) => {
-                        product.coefficient = -product.coefficient;
+                        coefficient = -coefficient;
                         a
                     }
                     Expr::Binary(Binary::Mul, a, b) => match (&**a, &**b) {
                         (Expr::Constant(value), other) | (other, Expr::Constant(value)) => {
-                            product.coefficient *= value;
+                            coefficient *= value;
                             other
                         }
-                        _ => break,
+                        _ => return rest,
                     },
-                    _ => break,
+                    _ => return rest,
                 };
             }
-            product.factors.push(rest.clone());
-        }
-        product
+        };
+        let factors = self.factors.iter().map(bare).collect();
+        (coefficient, factors)
     }
 
     /// One factor, coefficient 1.

@@ -39,27 +39,25 @@ impl Expr {
     }
 
     pub(crate) fn from_body(body: &Body) -> Expr {
-        let mut values: Vec<Expr> = Vec::with_capacity(body.nodes.len());
-        for node in &body.nodes {
-            let value = Expr::from_parts(node, &values);
-            values.push(value);
+        fn tree(nodes: &[Node], node: NodeId) -> Expr {
+            Expr::from_node(&nodes[node.0], &|operand| tree(nodes, operand))
         }
-        values.pop().expect("a body has nodes")
+        tree(&body.nodes, body.root())
     }
 
-    /// The expression of a node, given those of the nodes before it.
-    pub(super) fn from_parts(node: &Node, values: &[Expr]) -> Expr {
-        let sub = |node: NodeId| Box::new(values[node.0].clone());
+    /// The expression of a node, given those of the nodes that it computes from.
+    pub(super) fn from_node(node: &Node, value: &dyn Fn(NodeId) -> Expr) -> Expr {
+        let sub = |node: NodeId| Box::new(value(node));
         match node {
             Node::Constant(value) => Expr::Constant(*value),
             Node::Iterator(iterator) => Expr::Iterator(*iterator),
             Node::Read { tensor, index } => Expr::Read(*tensor, index.clone()),
-            Node::Gather { tensor, index } => Expr::Gather(*tensor, index.iter().map(|&n| *sub(n)).collect()),
+            Node::Gather { tensor, index } => Expr::Gather(*tensor, index.iter().map(|&n| value(n)).collect()),
             Node::Unary(operation, a) => Expr::Unary(*operation, sub(*a)),
             Node::Binary(operation, a, b) => Expr::Binary(*operation, sub(*a), sub(*b)),
-            Node::Select { condition, yes, no } => Expr::Select(Box::new([*sub(*condition), *sub(*yes), *sub(*no)])),
+            Node::Select { condition, yes, no } => Expr::Select(Box::new([value(*condition), value(*yes), value(*no)])),
             Node::Cast(element, a) => Expr::Cast(*element, sub(*a)),
-            Node::Call(function, arguments) => Expr::Call(*function, arguments.iter().map(|&n| *sub(n)).collect()),
+            Node::Call(function, arguments) => Expr::Call(*function, arguments.iter().map(|&n| value(n)).collect()),
         }
     }
 
