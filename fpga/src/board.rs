@@ -422,4 +422,17 @@ mod tests {
             assert_eq!(columns, expected.then(|| vec!["device", "multiplier_columns"]));
         }
     }
+
+    #[test]
+    fn an_sdram_may_be_as_large_and_as_slow_as_is_said() {
+        let is_right = |change: fn(&mut Sdram)| wrong(|board| change(board.sdram.as_mut().unwrap())).is_none();
+        assert!(is_right(|sdram| sdram.mbytes = 512) && !is_right(|sdram| sdram.mbytes = 1024));
+        assert!(is_right(|sdram| sdram.mbytes = 1) && !is_right(|sdram| sdram.mbytes = 0));
+        assert!(is_right(|sdram| sdram.read_delay = 3) && is_right(|sdram| sdram.read_delay = 0));
+        assert!(is_right(|sdram| sdram.clock_mhz = [50.0, 50.0]));
+        for clocks in [[0.0, 50.0], [-1.0, 50.0], [f64::NAN, 50.0], [50.0, f64::NAN], [50.0, f64::INFINITY]] {
+            let found = wrong(|board| board.sdram.as_mut().unwrap().clock_mhz = clocks);
+            assert_eq!(found, Some(vec!["sdram", "clock_mhz"]), "{clocks:?}");
+        }
+    }
 }

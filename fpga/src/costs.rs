@@ -177,4 +177,15 @@ mod tests {
         assert_eq!((memories().chunked(1024, 70), memories().chunked(16, 40)), ((5, 0), (0, 60)));
         assert_eq!((memories().chunked(1024, 32), memories().chunked(1024, 0)), ((2, 0), (0, 0)));
     }
+
+    /// By hand: words of 16 bits, and the accumulator of this grid.
+    #[test]
+    fn a_block_is_linear_in_both_widths() {
+        let machine = Machine::grid(2, 4, 16).unwrap();
+        let accumulator = f64::from(machine.accumulator());
+        assert!(accumulator > 16.0);
+        assert_eq!(Linear::new(3.0, 0.0, 0.0).of(&machine), 48.0);
+        assert_eq!(Linear::new(0.0, 2.0, 0.0).of(&machine), accumulator + accumulator);
+        assert_eq!(Linear::new(3.0, 2.0, 5.0).of(&machine), 53.0 + accumulator + accumulator);
+    }
 }

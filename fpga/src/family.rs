@@ -341,4 +341,25 @@ mod tests {
         }
         assert_eq!((value["list"][1].as_str(), value["table"]["b"].as_integer()), (Some("no file"), Some(1)));
     }
+
+    #[test]
+    fn families_are_equal_that_have_one_name() {
+        let named = |name| Family::named(name).unwrap();
+        assert_eq!(named("ice40"), named("ice40"));
+        assert_ne!(named("ice40"), named("ecp5"));
+        assert!(format!("{:?}", named("ice40")).contains("ice40"));
+    }
+
+    /// An estimate may say what differs from another family, and nothing else.
+    #[test]
+    fn nothing_of_an_estimate_is_required_by_its_schema() {
+        let schema = estimates(&mut SchemaGenerator::default()).to_value();
+        let text = schema.to_string();
+        assert!(!text.contains("\"required\""), "{text}");
+        assert_eq!(schema["properties"]["like"]["type"], "string");
+        assert_eq!(schema["properties"]["multiplier"]["type"], "integer");
+        let mut nested = serde_json::json!([{ "required": 1, "a": [{ "required": 2, "b": 3 }] }]);
+        none_required(&mut nested);
+        assert_eq!(nested, serde_json::json!([{ "a": [{ "b": 3 }] }]));
+    }
 }

@@ -277,4 +277,105 @@ mod tests {
         assert!(parameters(Interface::Input).is_empty());
         assert_eq!((hex(0), hex(0x2a)), ("'h0".to_owned(), "'h2a".to_owned()));
     }
+
+    /// Every leaf and every empty element with the path to it: an own reading of the text, line by line.
+    fn read(text: &str) -> Vec<(String, String)> {
+        let (mut path, mut found) = (Vec::new(), Vec::new());
+        for line in text.lines().skip(2).map(str::trim) {
+            let inner = line.trim_start_matches('<').trim_end_matches('>');
+            if let Some(name) = inner.strip_prefix("/ipxact:") {
+                assert_eq!(path.pop(), Some(name.to_owned()), "{line}");
+                continue;
+            }
+            let name: String = inner["ipxact:".len()..].chars().take_while(char::is_ascii_alphanumeric).collect();
+            let place = |path: &[String]| path.iter().chain([&name]).cloned().collect::<Vec<_>>().join("/");
+            if let Some(attributes) = inner.strip_suffix('/') {
+                found.push((place(&path), attributes["ipxact:".len() + name.len()..].trim().to_owned()));
+            } else if let Some((_, rest)) = inner.split_once('>') {
+                found.push((place(&path), rest.split('<').next().unwrap().to_owned()));
+            } else {
+                path.push(name);
+            }
+        }
+        assert!(path.is_empty(), "{path:?}");
+        found
+    }
+
+    /// Buses, addresses, ports and files as docs/registers.md and the table of the shell's ports have them.
+    #[test]
+    fn a_component_holds_buses_registers_ports_and_files() {
+        let machine = Machine::grid(2, 4, 16).unwrap();
+        let sources = ["a.v", "b.v"].map(str::to_owned);
+        let about = Component {
+            name: "iris",
+            vendor: "us",
+            library: "ours",
+            version: "1.5",
+            top: "tabla_axi",
+            sources: &sources,
+            machine: &machine,
+        };
+        let text = component(&about, "made by hand");
+        assert!(
+            text.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- made by hand -->\n<ipxact:component ")
+        );
+        let found = read(&text);
+        let all = |path: &str| -> Vec<&str> {
+            found.iter().filter(|(place, _)| place == path).map(|(_, text)| text.as_str()).collect()
+        };
+        let of = |path: &str| all(&format!("component/{path}"));
+        assert_eq!(
+            (of("vendor"), of("library"), of("name"), of("version")),
+            (vec!["us"], vec!["ours"], vec!["iris"], vec!["1.5"])
+        );
+        let interface = "busInterfaces/busInterface";
+        assert_eq!(of(&format!("{interface}/name")).len(), 6);
+        // The registers are a slave with a map, the output is the only stream that we drive, the interrupt the only signal.
+        assert_eq!(of(&format!("{interface}/slave/memoryMapRef")), ["memoryMapRef=\"control\""]);
+        assert_eq!((of(&format!("{interface}/master")).len(), of(&format!("{interface}/slave")).len()), (2, 3));
+        assert_eq!(of(&format!("{interface}/parameters/parameter/name")).len(), 4);
+        let map = "memoryMaps/memoryMap";
+        assert_eq!((of(&format!("{map}/name")), of(&format!("{map}/addressUnitBits"))), (vec!["control"], vec!["8"]));
+        let block = format!("{map}/addressBlock");
+        assert_eq!(
+            of(&format!("{block}/name")),
+            ["shell", "registers", "alu", "root", "move", "load", "tables", "scalar"]
+        );
+        // The window begins at 4 MB; a region has 64 K words.
+        let bases = ["'h0", "'h400000", "'h440000", "'h480000", "'h4c0000", "'h500000", "'h540000", "'h580000"];
+        assert_eq!(of(&format!("{block}/baseAddress")), bases);
+        let ranges = of(&format!("{block}/range"));
+        assert_eq!(ranges[0], format!("'h{:x}", 4 * axi::REGISTERS.len()));
+        assert_eq!(ranges[1..], ["'h40000"; 7]);
+        assert_eq!(
+            (of(&format!("{block}/usage"))[..3].to_vec(), of(&format!("{block}/access"))),
+            (vec!["register", "register", "memory"], vec!["write-only"; 6])
+        );
+        // All of the shell's lie side by side; those of the grid have the numbers of words.
+        let (names, offsets) = (of(&format!("{block}/register/name")), of(&format!("{block}/register/addressOffset")));
+        let shell = axi::REGISTERS.len();
+        assert_eq!((names.len(), offsets.len()), (shell + registers::REGISTERS.len(), names.len()));
+        for (n, offset) in offsets[..shell].iter().enumerate() {
+            assert_eq!(*offset, format!("'h{:x}", 4 * n), "{}", names[n]);
+        }
+        for (row, (name, offset)) in registers::REGISTERS.iter().zip(names[shell..].iter().zip(&offsets[shell..])) {
+            assert_eq!((*name, *offset), (row.name, format!("'h{:x}", row.number << 2).as_str()));
+        }
+        // The clock has no range; the data of AXI4-Lite are 32 bits.
+        let (ports, directions) = (of("model/ports/port/name"), of("model/ports/port/wire/direction"));
+        assert_eq!(ports.len(), directions.len());
+        assert_eq!(directions[ports.iter().position(|name| *name == "s_axi_wdata").unwrap()], "in");
+        assert_eq!(directions[ports.iter().position(|name| *name == "s_axi_rdata").unwrap()], "out");
+        let vectors = of("model/ports/port/wire/vectors/vector/left");
+        assert!(vectors.contains(&"31") && vectors.len() < ports.len());
+        assert_eq!(of("model/ports/port/wire/vectors/vector/right"), vec!["0"; vectors.len()]);
+        assert_eq!(of("model/instantiations/componentInstantiation/moduleName"), ["tabla_axi"]);
+        assert_eq!(of("fileSets/fileSet/file/name"), ["a.v", "b.v"]);
+        // Each port belongs to one bus.
+        let mapped = format!("{interface}/abstractionTypes/abstractionType/portMaps/portMap/physicalPort/name");
+        let (mut mapped, mut ports) = (of(&mapped), ports);
+        mapped.sort_unstable();
+        ports.sort_unstable();
+        assert_eq!(mapped, ports);
+    }
 }

@@ -35,3 +35,28 @@ pub fn module(machine: &Machine, top: &str, sources: &[String]) -> String {
     }
     TEMPLATE.replace("# CONSTANTS\n", &constants)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arch::machine::MachineSpec;
+
+    /// A transfer of eight lanes of 16 bits, results one word at a time.
+    #[test]
+    fn the_module_knows_its_files_and_widths() {
+        let spec = MachineSpec {
+            pus: Some(2),
+            pes_per_pu: Some(4),
+            stream_words: Some(8),
+            output_words: Some(1),
+            word: Some(16),
+            ..MachineSpec::default()
+        };
+        let text = module(&Machine::try_from(spec).unwrap(), "tabla_axi", &["a.v".to_owned(), "rtl/b.v".to_owned()]);
+        let expected = "TOP = \"tabla_axi\"\nSOURCES = [\n    \"a.v\",\n    \"rtl/b.v\",\n]\n\
+                        ADDRESS_BITS = 23  # of the registers, bytes\nINPUT_BITS = 128  # of a transfer of the input\n\
+                        OUTPUT_BITS = 16  # of a transfer of the output\n";
+        assert!(text.contains(expected), "{text}");
+        assert!(!text.contains("# CONSTANTS") && text.contains("def add_tabla("));
+    }
+}

@@ -193,4 +193,37 @@ mod tests {
             assert!(text.contains(part), "{text}");
         }
     }
+
+    /// 32 lanes of 16 bits are 512, which four ports of 128 bits fill; 8 MB of registers.
+    #[test]
+    fn a_script_knows_its_widths_and_its_files() {
+        let spec = arch::machine::MachineSpec {
+            pus: Some(4),
+            pes_per_pu: Some(8),
+            stream_words: Some(32),
+            output_words: Some(1),
+            word: Some(16),
+            ..arch::machine::MachineSpec::default()
+        };
+        let machine = Machine::try_from(spec).unwrap();
+        let sources = ["rtl/a.v", "rtl/b c.v"].map(str::to_owned);
+        let project = Project { part: "xczu9eg", board: "", clock_mhz: 187.5, sources: &sources, top: "tabla_axi" };
+        let text = script(&machine, &project);
+        for setting in [
+            "part \"xczu9eg\"",
+            "board \"\"",
+            "clock_mhz 187.500000",
+            "sources [list \"rtl/a.v\" \"rtl/b\\u0020c.v\"]",
+            "constraints \"tabla.xdc\"",
+            "top \"tabla_axi\"",
+            "ports 4",
+            "port_bits 128",
+            "output_bits 16",
+            "memory_bits 128",
+            "register_range 8M",
+        ] {
+            assert!(text.contains(&format!("\nset {setting}\n")), "{setting}\n{text}");
+        }
+        assert!(!text.contains("# SETTINGS"));
+    }
 }

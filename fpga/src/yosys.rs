@@ -249,4 +249,38 @@ mod tests {
         assert_eq!(errors(&lines.join("\n")), lines[2..].join("\n"));
         assert_eq!(errors("a\nb"), "a\nb");
     }
+
+    /// Commands of a family of kept modules and of one that is made flat; a cell that is placed is named after the design is flat.
+    #[test]
+    fn a_script_maps_for_its_family_and_places_cells() {
+        let ice40 = Family::named("ice40").unwrap();
+        let anchors = [Anchor { cell: "pe_0.multiplier".to_owned(), site: "X1/Y2/MULT".to_owned() }];
+        let expected = "read_verilog -noautowire design.v\nread_verilog -lib +/ice40/cells_sim.v\nhierarchy -check -top tabla\n\
+                        setattr -unset reprocess_after */c:*\nsetattr -mod -set keep_hierarchy 1 A:shared\nproc\ncheck -assert\n\
+                        synth_ice40 -dsp -spram -device u -top tabla\nwrite_verilog -noattr netlist.v\n\
+                        tee -o statistics.json stat -json\nsetattr -mod -unset keep_hierarchy *\nflatten\n\
+                        setattr -set BEL \"X1/Y2/MULT\" tabla/c:pe_0.multiplier\nwrite_json netlist.json\n";
+        assert_eq!(script("tabla", ice40, &anchors), expected);
+        let plain = script("tabla", ice40, &[]);
+        assert!(plain.ends_with("stat -json\nwrite_json netlist.json\n"), "{plain}");
+        let flat = script("tabla", Family::named("gatemate").unwrap(), &[]);
+        assert!(
+            !flat.contains("keep_hierarchy") && flat.contains("-lib +/gatemate/cells_sim.v +/gatemate/cells_bb.v\n"),
+            "{flat}"
+        );
+        let hinted = script("tabla", Family::named("ecp5").unwrap(), &[]);
+        assert!(hinted.contains("assert\nsetattr -set ram_style \"block\" alu_program/m:*\n"), "{hinted}");
+    }
+
+    #[test]
+    fn included_files_stand_where_they_are_included() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write("a.v", "one\n`include \"b.v\"\ntwo\n");
+        write("b.v", "`include \"c.v\"\nthree");
+        write("c.v", "four\n");
+        assert_eq!(expanded(&folder.path().join("a.v")).unwrap(), "one\nfour\n\nthree\n\ntwo\n");
+        write("c.v", "`include \"d.v\"\n");
+        assert!(matches!(expanded(&folder.path().join("a.v")), Err(YosysError::File { action: "read", .. })));
+    }
 }
