@@ -261,3 +261,145 @@ pub struct Rows {
     /// Weights of the samples; empty if all are 1.
     pub weights: Vec<f64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(more: &str) -> Settings {
+        toml::from_str(&format!("prediction = \"p\"\n{more}")).unwrap()
+    }
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    fn table(text: &str) -> Table {
+        Table::from_csv(text.as_bytes()).unwrap()
+    }
+
+    /// Fields and how many of them are inputs.
+    fn signature(fields: &[(&str, &[u32])], inputs: usize) -> Signature {
+        let field = |&(name, shape): &(&str, &[u32])| Field { name: name.to_owned(), shape: shape.to_vec() };
+        Signature {
+            fields: fields.iter().map(field).collect(),
+            inputs,
+            prediction: ("p".to_owned(), 1),
+            model: Vec::new(),
+            sequence: Vec::new(),
+        }
+    }
+
+    const SQUARED: &str = "loss = \"squared\"\n";
+    const CLASSES: &str = "loss = \"cross_entropy\"\nfirst_class = 1\n";
+
+    #[test]
+    fn columns_are_the_last_ones_or_those_that_are_named() {
+        let data = table("a,y[0],b,y[1],c\n1,2,3,4,5\n");
+        let choose = |settings: &Settings, target: Option<&[String]>, labels| {
+            let chosen = Encoding::choose(&data, settings, target, labels);
+            chosen.map(|encoding| (encoding.features, encoding.targets)).map_err(|error| error.message)
+        };
+        let plain = settings(SQUARED);
+        let (all, two) = (names(&["a", "y[0]", "b", "y[1]"]), names(&["a", "y[0]", "b"]));
+        assert_eq!(choose(&plain, None, 1), Ok((all, names(&["c"]))));
+        assert_eq!(choose(&plain, None, 2), Ok((two.clone(), names(&["y[1]", "c"]))));
+        assert_eq!(choose(&plain, None, 4), Ok((names(&["a"]), names(&["y[0]", "b", "y[1]", "c"]))));
+        let short = "the program takes 5 label values per sample, the data has 5 columns".to_owned();
+        assert_eq!(choose(&plain, None, 5), Err(short));
+        // One column of classes, however many labels they make; none, if there are no labels.
+        let classes = settings(CLASSES);
+        assert_eq!(choose(&classes, None, 9).unwrap().1, names(&["c"]));
+        assert_eq!(choose(&plain, None, 0).unwrap().1, names(&[]));
+        // An array is all of its columns, and the weight of a sample is no feature.
+        let weighted = settings(&format!("{SQUARED}target = \"y\"\nsample_weight = \"b\""));
+        assert_eq!(choose(&weighted, None, 2), Ok((names(&["a", "c"]), names(&["y[0]", "y[1]"]))));
+        assert_eq!(choose(&weighted, Some(&names(&["a"])), 1).unwrap().1, names(&["a"]));
+        assert!(choose(&plain, Some(&names(&["z"])), 1).unwrap_err().contains('z'));
+        let everything = names(&["a", "y", "b", "c"]);
+        let nothing_left = "the data has no feature column beside the target".to_owned();
+        assert_eq!(choose(&plain, Some(&everything), 5), Err(nothing_left));
+        // A column that is called like an array is itself.
+        assert_eq!(columns_of(&table("y,y[0]\n1,2\n"), "y"), names(&["y"]));
+        assert_eq!(columns_of(&table("yy,y[0]\n1,2\n"), "y"), names(&["y[0]"]));
+    }
+
+    #[test]
+    fn sizes_follow_from_columns_and_labels() {
+        let data = table("a,b,y\n1,2,u\n3,4,v\n5,6,u\n7,8,w\n");
+        let encoding = Encoding::choose(&data, &settings(&format!("{CLASSES}bias = true")), None, 3).unwrap();
+        let size = |text: &str| encoding.size(Size::try_from(text.to_owned()).unwrap());
+        assert_eq!((size("features"), size("inputs"), size("classes"), size("classes + 4")), (2, 3, 3, 7));
+        assert_eq!((encoding.inputs(), encoding.classes(), encoding.one_hot), (3, 3, Some(1)));
+        let named = settings(&format!("{SQUARED}labels = {{ u = 1.0, v = -1.0, w = 0.5 }}"));
+        let named = Encoding::choose(&data, &named, None, 1).unwrap();
+        assert_eq!((named.inputs(), named.classes(), named.one_hot), (2, 3, None));
+        assert_eq!(named.read(&data, true, false).unwrap().targets.concat(), [1.0, -1.0, 1.0, 0.5]);
+        let number = Encoding::choose(&table("a,y\n1,2\n"), &settings(SQUARED), None, 1).unwrap();
+        assert_eq!(number.classes(), 0);
+    }
+
+    /// By hand: columns 1, 3, 5 and 2, gap, 4 of which rows 0 and 1 train; targets 10, 20, 60.
+    #[test]
+    fn rows_become_steps() {
+        let data = table("a,b,k,y\n1,2,0.5,10\n3,,2,20\n5,4,1,60\n");
+        let settings = settings(&format!("{SQUARED}sample_weight = \"k\"\nbias = true"));
+        let mut encoding = Encoding::choose(&data, &settings, None, 1).unwrap();
+        assert!(encoding.read(&data, true, false).is_err(), "a gap");
+        let mut rows = encoding.read(&data, true, true).unwrap();
+        assert_eq!((rows.weights.clone(), rows.targets.concat()), (vec![0.5, 2.0, 1.0], vec![10.0, 20.0, 60.0]));
+        encoding.measure(&mut rows, &[0, 1], &settings, Missing::Mean);
+        assert_eq!(encoding.replacements, Some(vec![2.0, 2.0]));
+        assert_eq!(rows.features, [[1.0, 2.0], [3.0, 2.0], [5.0, 4.0]]);
+        // Means 2 and 2, deviations 1 and 0; the target has mean 15 and deviation 5.
+        let fields: &[(&str, &[u32])] = &[("x", &[3]), ("t", &[]), ("k", &[]), (RATE, &[])];
+        let signature = signature(fields, 1);
+        let step = |row| encoding.step(&rows, row, &signature);
+        assert_eq!(step(0), [vec![1.0, -1.0, 0.0], vec![-1.0], vec![0.5], vec![1.0]]);
+        assert_eq!(step(2), [vec![1.0, 3.0, 0.0], vec![9.0], vec![1.0], vec![1.0]]);
+        assert_eq!(encoding.check(&signature), Ok(()));
+        // Without targets labels are 0 and weights 1.
+        let mut read = encoding.read(&data, false, true).unwrap();
+        assert!(read.targets.is_empty() && read.weights.is_empty());
+        encoding.fill(&mut read);
+        assert_eq!(encoding.step(&read, 1, &signature), [vec![1.0, 1.0, 0.0], vec![0.0], vec![1.0], vec![1.0]]);
+        // Nothing is measured where nothing is asked for.
+        let plain = super::tests::settings(&format!("{SQUARED}standardise = false\nstandardise_target = false"));
+        let mut encoding = Encoding::choose(&data, &plain, None, 1).unwrap();
+        let mut rows = encoding.read(&data, true, true).unwrap();
+        encoding.measure(&mut rows, &[0, 1], &plain, Missing::Refuse);
+        assert_eq!((encoding.replacements, rows.features[1][1].is_nan()), (None, true));
+        assert_eq!(encoding.standardise, Standardiser::identity(3));
+        assert_eq!(encoding.standardise_targets, Standardiser::identity(1));
+    }
+
+    #[test]
+    fn classes_stand_behind_the_first_one() {
+        let data = table("a,y\n1,u\n2,w\n3,v\n");
+        let encoding = Encoding::choose(&data, &settings(&format!("{CLASSES}standardise = false")), None, 4).unwrap();
+        let rows = encoding.read(&data, true, false).unwrap();
+        let fits = signature(&[("x", &[1]), ("t", &[2, 2])], 1);
+        assert_eq!(encoding.check(&fits), Ok(()));
+        let labels = |row| encoding.step(&rows, row, &fits)[1].clone();
+        // In alphabetical order u, v, w are elements 1, 2, 3.
+        assert_eq!((labels(0), labels(1)), (vec![0.0, 1.0, 0.0, 0.0], vec![0.0, 0.0, 0.0, 1.0]));
+        let error = encoding.check(&signature(&[("x", &[1]), ("t", &[3])], 1)).unwrap_err();
+        assert_eq!(error.message, "3 classes from element 1 on do not fit the 3 label values (t[3])");
+    }
+
+    #[test]
+    fn data_that_does_not_fit_is_told_with_both_counts() {
+        let encoding = |bias: &str| {
+            Encoding::choose(&table("a,b,y\n1,2,3\n"), &settings(&format!("{SQUARED}{bias}")), None, 1).unwrap()
+        };
+        let said =
+            |encoding: &Encoding, fields, inputs| encoding.check(&signature(fields, inputs)).unwrap_err().message;
+        let expected = "the program takes 7 input values per sample (x[2][3], u), the data gives 2: 2 feature columns";
+        assert_eq!(said(&encoding(""), &[("x", &[2, 3]), ("u", &[]), ("t", &[])], 2), expected);
+        let expected =
+            "the program takes 2 input values per sample (x[2]), the data gives 3: 2 feature columns and a bias";
+        assert_eq!(said(&encoding("bias = true"), &[("x", &[2]), ("t", &[])], 1), expected);
+        let expected = "the program takes 4 label values per sample (t[4]), the data gives 1 target columns";
+        assert_eq!(said(&encoding(""), &[("x", &[2]), ("t", &[4])], 1), expected);
+    }
+}

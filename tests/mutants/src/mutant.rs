@@ -30,7 +30,9 @@ pub fn active(number: u32) -> bool {
 #[cold]
 fn slow(here: &[u32]) -> u32 {
     static FILE: OnceLock<Option<Mutex<File>>> = OnceLock::new();
-    let open = |path| Mutex::new(OpenOptions::new().append(true).create(true).open(path).expect("a file that can be appended to"));
+    let open = |path| {
+        Mutex::new(OpenOptions::new().append(true).create(true).open(path).expect("a file that can be appended to"))
+    };
     let Some(file) = FILE.get_or_init(|| std::env::var_os("TABLA_MUTANTS_REACHED").map(open)) else {
         let number = std::env::var("TABLA_MUTANT").ok().and_then(|number| number.parse().ok());
         ON.store(number.unwrap_or(0), Relaxed);
@@ -40,7 +42,10 @@ fn slow(here: &[u32]) -> u32 {
     for &number in here {
         if !REACHED[number as usize].swap(true, Relaxed) {
             // One write, so that several processes may append.
-            file.lock().expect("nobody panics holding it").write_all(format!("{number}\n").as_bytes()).expect("there is space");
+            file.lock()
+                .expect("nobody panics holding it")
+                .write_all(format!("{number}\n").as_bytes())
+                .expect("there is space");
         }
     }
     0
