@@ -409,6 +409,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         refused.extend(rewriter.refused);
     }
-    println!("{}", serde_json::to_string(&refused)?);
+    serde_json::to_writer(io::stdout(), &refused)?;
     Ok(())
 }
