@@ -219,3 +219,27 @@ fn the_unit_takes_beats_from_the_pes() {
     let single = of("svm.t", &[("m", 1740.0)], 1, (8, 8), None);
     assert!(single.image.scalar.is_empty() && !single.image.machine.scalar());
 }
+
+/// Laws 1 and 2: what an image could say, and no grid does.
+#[test]
+fn an_image_that_does_not_fit_is_noticed() {
+    let image = compiled([8.0, 4.0, 2.0], 1, (2, 2)).image;
+    let noticed = |words: &str, fault: &dyn Fn(&mut Image)| {
+        let said = complaint(&image, fault).unwrap_or_else(|| panic!("unnoticed: {words}"));
+        assert!(said.contains(words), "{words}: {said}");
+    };
+    noticed("it has no 5 loops", &|image| image.alu[0].reduce = 5);
+    noticed("it has too many beats", &|image| image.alu[0].counts = [60_000; 4]);
+    assert!(image.tables[0].usage.base == 0 && image.machine.table_entries() >= 1);
+    noticed("law 1: the table of", &|image| image.tables[0].usage.base = image.machine.table_entries());
+    noticed("law 1: ", &|image| {
+        let entry = image.tables[0].entries[0];
+        image.tables[0].entries.resize(image.machine.table_entries() as usize + 1, entry);
+    });
+    noticed("there is no such table", &|image| image.tables.clear());
+    noticed("has too many elements", &|image| image.tensors[0].shape = vec![1 << 15, 1 << 15]);
+    noticed("has other words than elements", &|image| image.tensors[0].constant = Some(vec![1]));
+    assert_eq!((image.tiles, image.machine.gradient_depth()), (1, 0));
+    noticed("2 tiles on a machine without gradient pads", &|image| image.tiles = 2);
+    noticed("0 tiles on a machine", &|image| image.tiles = 0);
+}

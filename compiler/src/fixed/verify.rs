@@ -185,7 +185,7 @@ fn formats(program: &Program, operation: &Operation) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Program, laws};
+    use super::{Combine, Kind, Program, laws, verify};
 
     const START: &str = "word 16
 accumulator 48
@@ -203,12 +203,13 @@ table sigmoid#0: q11 -> q11, 2^6 segments at 0
         let of = |lines: &str| laws(&format!("{START}{lines}\n").parse::<Program>().expect("a good text"));
         let right = "h = round(+ w[i] * x[i]) >> 16  over i in 0..3\nc = negative(h << 2 - h * 4:q2)\n\
                      w[i] = round(w[i] << 12 - h * x[i]) >> 12  for i in 0..3\nh = sigmoid#0(h)\n\
-                     h = product(x[i]) >> 14 from 2048  over i in 0..3\nc = quotient_down(h / h)";
+                     h = product(x[i]) >> 14 from 2048  over i in 0..3\nc = quotient_down(h / h)\nh = round(x[0] << 2) >> 5";
         assert_eq!(of(right), Ok(()));
         for (law, line) in [
             (1, "h = round(+ w[i] * x[i][0]) >> 16  over i in 0..3"),
             (1, "h = round(+ w[i] * 40000:q14) >> 16  over i in 0..3"),
             (1, "h = round(x[i] << 0) >> 3  over i in 0..3"),
+            (1, "h = round(+ w[i] * x[i]) >> 16  over i in 3..3"),
             (1, "c = sigmoid#0(w[0])"),
             (2, "h = round(+ w[i] * x[i]) >> 15  over i in 0..3"),
             (2, "h = round(x[0] << 1 + w[0] * x[0]) >> 16"),
@@ -229,6 +230,11 @@ table sigmoid#0: q11 -> q11, 2^6 segments at 0
             let broken = of(line).expect_err(line);
             assert!(broken.starts_with(&format!("law {law}:")), "{line}: {broken}");
         }
+        let far = format!("{START}input y[2]: q-50\nh = round(y[0] << 70) >> 9\n");
+        assert_eq!(
+            laws(&far.parse().expect("a good text")),
+            Err("law 2: a shift by more than 63, in the operation of h".into())
+        );
         // The widest sum of two products of 16 bits is 2^31 exactly: one bit more than 32.
         let wide = |accumulator: u32, bound: &str| {
             let text =
@@ -237,7 +243,53 @@ table sigmoid#0: q11 -> q11, 2^6 segments at 0
         };
         assert_eq!((wide(33, ""), wide(32, " within ranges")), (Ok(()), Ok(())));
         assert!(wide(32, "").expect_err("too narrow").starts_with("law 9: a sum of 33 bits in an accumulator of 32"));
+        // What the text form cannot say: settings of a product or a start that is not there.
+        let with = |line: &str, change: fn(&mut Kind)| {
+            let mut program: Program = format!("{START}{line}\n").parse().expect("a good text");
+            change(&mut program.operations[0].kind);
+            laws(&program)
+        };
+        let (start, product) = ("h = round(x[0]) >> 3", "h = round(+ w[0] * x[0]) >> 16");
+        let changes: [(&str, fn(&mut Kind)); 4] = [
+            (start, |kind| {
+                if let Kind::MultiplyAdd { square, .. } = kind {
+                    *square = true
+                }
+            }),
+            (start, |kind| {
+                if let Kind::MultiplyAdd { scale, .. } = kind {
+                    *scale = 1
+                }
+            }),
+            (start, |kind| {
+                if let Kind::MultiplyAdd { combine, .. } = kind {
+                    *combine = Combine::Subtract
+                }
+            }),
+            (product, |kind| {
+                if let Kind::MultiplyAdd { align, .. } = kind {
+                    *align = 1
+                }
+            }),
+        ];
+        for (line, change) in changes {
+            let broken = with(line, change).expect_err(line);
+            assert!(broken.starts_with("law 2: what is absent"), "{broken}");
+        }
+        // Nothing at all is 0, however it is shifted.
+        assert_eq!(
+            with(start, |kind| if let Kind::MultiplyAdd { start, .. } = kind {
+                *start = None
+            }),
+            Ok(())
+        );
         let parameter = format!("{START}parameter q[2]: q0 = [1]\n").parse::<Program>().expect("a good text");
         assert_eq!(laws(&parameter), Err("law 1: parameter q has 1 words".into()));
+    }
+
+    #[test]
+    #[should_panic(expected = "fixed-point IR is broken: law 5")]
+    fn a_bug_stops_the_compiler() {
+        verify(&format!("{START}x[0] = round(x[0])\n").parse().expect("a good text"));
     }
 }

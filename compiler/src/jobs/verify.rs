@@ -182,3 +182,112 @@ fn words(access: &Access, loops: &[u32]) -> Vec<i64> {
         words.iter().flat_map(|&word| (0..i64::from(count)).map(move |step| word + stride * step)).collect()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Program, laws, verify};
+    use arch::machine::{Machine, MachineSpec};
+
+    /// A batch in two tiles; `%0[7 - ...]` goes backwards.
+    const TILES: &str = "jobs word 16 accumulator 48
+tile 3 samples, 2 tiles
+table 0 sigmoid word 16 q 12 -> q 15 log2 4 at 0
+storage %0 x [3, 3] on [local, local] strides [3, 1] words 9 q 8 input of x [6, 3] at [d0, d1] samples 0
+storage %1 w [3] on [local] strides [1] words 3 q 8 state of w [3] at [d0]
+storage %2 h [3] on [local] strides [1] words 3 q 8 temporary
+storage %3 s [3] on [local] strides [1] words 3 q 8 temporary
+storage %4 r [3] on [local] strides [1] words 3 q 8 temporary
+job \"h multiply-add\" pes for 3 over 3: %2[k0] = + %1[k1] * %0[3*k0 + k1] >> 8
+job \"r multiply-add\" pes for 3 over 3: %4[k0] = global root ( + %1[k1] * %0[3*k0 - k1 + 2] >> 8 ) >> 0
+job \"s multiply-add\" pes for 3 over 3: %3[k0] = + %2[k1] * %0[k0 + 3*k1] >> 8  over tiles %3[k0]
+job \"w multiply-add\" pes for 3: %1[k0] = %1[k0] << 8 - %3[k0] * 128 >> 8  last tile
+";
+
+    /// The scalar unit has h and y, and sends d.
+    const UNIT: &str = "jobs word 16 accumulator 48
+storage %0 x [4] on [local] strides [1] words 4 q 8 input of x [4] at [d0]
+storage %1 w [4] on [local] strides [1] words 4 q 8 state of w [4] at [d0]
+storage %2 y [] on [] strides [] words 1 q 8 input of y [] at []
+storage %3 h [] on [] strides [] words 1 q 8 temporary
+storage %4 d [] on [] strides [] words 1 q 8 temporary
+job \"h multiply-add\" pes over 4: %3[0] = global root ( + %1[k0] * %0[k0] >> 0 ) >> 8  to scalar
+job \"d multiply-add\" scalar: %4[0] = %3[0] << 0 - %2[0] * 1 >> 0  to pes
+job \"w multiply-add\" pes for 4: %1[k0] = %1[k0] << 8 - %4[0] * %0[k0] >> 8
+";
+
+    /// Rows of 4 columns: 9 words leave a row in three rounds, 10 words of columns come into each PE.
+    const WALKS: &str = "jobs word 16 accumulator 48
+storage %0 a [3] on [local] strides [1] words 3 q 8 temporary
+storage %1 b [12] on [local] strides [1] words 12 q 8 temporary
+storage %2 t [10] on [column] strides [1] words 3 q 8 temporary
+storage %3 u [10] on [local] strides [1] words 10 q 8 temporary
+storage %4 c [3] on [column] strides [1] words 1 q 8 temporary
+job \"b copy\" pes for 3 4: %1[4*k0 + k1] = row root ( + %0[k0] * 1 >> 0  lanes column k1 ) >> 0  walk rows k0 columns k1 words 9 lanes 0..2
+job \"u multiply-add\" pes for 3: %3[0] = row root ( + %2[k0] * 1 >> 0 ) >> 0  walk inside k0 column 1..10 step 1
+job \"c multiply-add\" pes for 3: %4[0] = row root ( + %0[k0] * 1 >> 0 ) >> 0  walk columns k0 step 1
+";
+
+    fn machine() -> Machine {
+        let spec = MachineSpec { pus: Some(2), pes_per_pu: Some(4), ..MachineSpec::default() };
+        Machine::try_from(spec).expect("a machine")
+    }
+
+    /// A text in which something is replaced.
+    fn changed(text: &str, from: &str, to: &str) -> Program {
+        assert_eq!(text.matches(from).count(), 1, "{from}");
+        text.replace(from, to).parse().expect("a good text")
+    }
+
+    #[test]
+    fn every_law_is_checked() {
+        for right in [TILES, UNIT, WALKS] {
+            assert_eq!(laws(&right.parse().expect("a good text"), &machine()), Ok(()));
+        }
+        for (law, text, from, to) in [
+            (1, TILES, "for 3 over 3: %2", "for 0 over 3: %2"),
+            (1, TILES, "%0[3*k0 + k1]", "%0[3*k0 + k1 + 1]"),
+            (1, TILES, "%0[3*k0 + k1]", "%0[3*k0 + k1 - 1]"),
+            (1, TILES, "%0[3*k0 - k1 + 2]", "%0[3*k0 - k1 + 1]"),
+            (1, TILES, "%0[3*k0 - k1 + 2]", "%0[3*k0 - k1 + 3]"),
+            (1, TILES, "%2[k0]", "%2[k1]"),
+            (1, TILES, "over tiles %3[k0]", "over tiles %3[k1]"),
+            (1, TILES, "+ %1[k1] * %0[3*k0 + k1]", "+ 3"),
+            (4, TILES, "+ k1] >> 8", "+ k1] >> 8  lanes row 0..1, row 1..2"),
+            (4, TILES, "+ k1] >> 8", "+ k1] >> 8  lanes pe 0..1, row 1..2"),
+            (4, TILES, "+ k1] >> 8", "+ k1] >> 8  lanes row k0"),
+            (4, TILES, "+ 2] >> 8", "+ 2] >> 8  lanes row k0"),
+            (4, TILES, ">> 0\n", ">> 0  lanes row k0\n"),
+            (6, TILES, "%2[k0] =", "%0[k0] ="),
+            (6, TILES, "%4[k0] =", "%1[k0] ="),
+            (6, TILES, "last tile", "to pes scalar  last tile"),
+            (6, TILES, "last tile", "to none  last tile"),
+            (8, TILES, " of w [3] at [d0]", ""),
+            (8, TILES, "tile 3 samples, 2 tiles\n", ""),
+            (8, TILES, "over tiles %3[k0]", "over tiles %3[k0 - 1]"),
+            (8, TILES, "] >> 8 ) >> 0", "] >> 8 ) >> 0  over tiles %3[k0 + 2]"),
+            (5, UNIT, "%2[0] * 1", "%1[0] * 1"),
+            (5, UNIT, "to scalar", "to pes"),
+            (5, UNIT, "to pes", "to scalar"),
+            (5, UNIT, "to pes", "lanes row 0..1  to pes"),
+            (5, &UNIT.replace("48\n", "48\ntile 3 samples, 2 tiles\n"), "to pes", "to pes  last tile"),
+            (5, UNIT, "%3[0] << 0 - %2[0] * 1 >> 0", "global root ( %3[0] << 0 - %2[0] * 1 >> 0 ) >> 0"),
+            (1, WALKS, "words 9", "words 8"),
+            (1, WALKS, "column 1..10", "column 1..14"),
+            (1, WALKS, "column 1..10", "column 4..10"),
+            (1, WALKS, "column 1..10", "column 10..10"),
+        ] {
+            let broken = laws(&changed(text, from, to), &machine()).expect_err(to);
+            assert!(broken.starts_with(&format!("law {law}:")), "{to}: {broken}");
+        }
+        let table = changed(TILES, "] >> 8 ) >> 0", "] >> 8 ) >> 0 table 0");
+        assert_eq!(laws(&table, &machine()), Ok(()));
+        let without = Program { tables: Vec::new(), ..table };
+        assert!(laws(&without, &machine()).is_err_and(|broken| broken.starts_with("law 7:")));
+    }
+
+    #[test]
+    #[should_panic(expected = "the list of jobs is broken: law 5")]
+    fn a_bug_stops_the_compiler() {
+        verify(&changed(UNIT, "to scalar", "to pes"), &machine());
+    }
+}

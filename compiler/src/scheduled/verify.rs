@@ -166,3 +166,110 @@ fn words_of_lanes_ready(program: &Program, machine: &Machine, place: usize, pads
     }
     timetable.words_ready(&own.words)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Program, laws, verify};
+    use arch::machine::{Machine, MachineSpec};
+
+    /// z comes between h, which passes the global root, and g, which waits for it.
+    const GAP: &str = "scheduled 20 cycles
+jobs word 16 accumulator 48
+storage %0 x [4] on [local] strides [1] words 4 q 8 input of x [4] at [d0] in data at 0
+storage %1 w [4] on [local] strides [1] words 4 q 8 state of w [4] at [d0] in model at 0
+storage %2 h [] on [] strides [] words 1 q 8 temporary in t0 at 4
+storage %3 g [4] on [local] strides [1] words 4 q 8 temporary in t1 at 0
+storage %4 z [4] on [local] strides [1] words 4 q 8 temporary in t0 at 0
+storage %5 y [] on [] strides [] words 1 q 8 input of y [] at [] in data at 4
+at 0 job \"h multiply-add\" pes over 4: %2[0] = global root ( + %1[k0] * %0[k0] >> 0 ) >> 8
+at 7 job \"z copy\" pes for 4: %4[k0] = %0[k0] << 0 + 0 >> 0
+at 14 job \"g multiply-add\" pes for 4: %3[k0] = + %0[k0] * %2[0] >> 8
+";
+
+    /// The second job writes h of row 1 before the first one's comes to row 0.
+    const ROWS: &str = "scheduled 20 cycles
+jobs word 16 accumulator 48
+storage %0 x [4] on [local] strides [1] words 4 q 8 input of x [4] at [d0] in data at 0
+storage %1 w [4] on [local] strides [1] words 4 q 8 state of w [4] at [d0] in model at 0
+storage %2 h [] on [] strides [] words 1 q 8 temporary in t0 at 0
+storage %3 g [4] on [local] strides [1] words 4 q 8 temporary in t1 at 0
+at 0 job \"h multiply-add\" pes over 4: %2[0] = global root ( + %1[k0] * %0[k0] >> 0 ) >> 8  lanes row 0..1
+at 4 job \"h copy\" pes: %2[0] = %0[0] << 0 + 0 >> 0  lanes row 1..2
+at 14 job \"g multiply-add\" pes for 4: %3[k0] = + %0[k0] * %2[0] >> 8
+";
+
+    /// The last read of d, by the scalar unit, and the first write of e are in one cycle.
+    const UNIT: &str = "scheduled 30 cycles
+jobs word 16 accumulator 48
+storage %0 x [4] on [local] strides [1] words 4 q 8 input of x [4] at [d0] in data at 0
+storage %1 y [] on [] strides [] words 1 q 8 input of y [] at [] in data at 4
+storage %2 d [] on [] strides [] words 1 q 8 temporary in t0 at 0
+storage %3 f [] on [] strides [] words 1 q 8 temporary in t1 at 0
+storage %4 e [] on [] strides [] words 1 q 8 temporary in t0 at 1
+at 0 job \"d multiply-add\" scalar: %2[0] = + %1[0] * 3 >> 0  to scalar
+at 9 job \"f multiply-add\" scalar: %3[0] = + %2[0] * 3 >> 0  to scalar
+at 9 job \"e copy\" pes: %4[0] = %0[0] << 0 + 0 >> 0
+";
+
+    fn machine() -> Machine {
+        let spec = MachineSpec { pus: Some(2), pes_per_pu: Some(2), scalar: Some(true), ..MachineSpec::default() };
+        Machine::try_from(spec).expect("a machine")
+    }
+
+    /// A text in which something is replaced.
+    fn changed(text: &str, from: &str, to: &str) -> Program {
+        assert_eq!(text.matches(from).count(), 1, "{from}");
+        text.replace(from, to).parse().expect("a good text")
+    }
+
+    #[test]
+    fn every_law_is_checked() {
+        for right in [GAP, ROWS, UNIT] {
+            assert_eq!(laws(&right.parse().expect("a good text"), &machine()), Ok(()));
+        }
+        for (law, text, from, to) in [
+            (1, GAP, "pes for 4: %4[k0]", "pes for 1 1 1 1 4: %4[k4]"),
+            (1, GAP, ">> 8\nat 7", ">> 8  walk columns k0 step 1\nat 7"),
+            (2, GAP, "in data at 0", "in t1 at 4"),
+            (2, GAP, "in model at 0", "in t1 at 4"),
+            (2, GAP, "temporary in t1 at 0", "temporary in data at 8"),
+            (2, GAP, "in data at 4", "in data at 100000"),
+            (2, GAP, "in t0 at 4", "in model at 4"),
+            (2, &UNIT.replace("to scalar", "to pes scalar"), "temporary in t0 at 0", "temporary in model at 0"),
+            (3, GAP, "= + %0[k0] * %2[0]", "= + %4[k0] * %2[0]"),
+            // h is waited for while z is written, and z is written behind g's sum, which it precedes in the program.
+            (4, GAP, "in t0 at 4", "in t0 at 3"),
+            (4, GAP, "in data at 4", "in data at 3"),
+            (
+                4,
+                &GAP.replace("%4[k0] = %0", "%4[k0 + 0] = %0").replace("at 7 job", "at 20 job"),
+                "in t0 at 0",
+                "in t1 at 0",
+            ),
+            (4, UNIT, "in t0 at 1", "in t0 at 0"),
+            (5, GAP, "at 14", "at 13"),
+            (5, ROWS, "at 14", "at 13"),
+            (5, ROWS, "lanes row 1..2", "lanes row 0..1"),
+            (6, GAP, "scheduled 20 cycles", "scheduled 19 cycles"),
+            (6, GAP, "scheduled 20 cycles", "scheduled 20 cycles, tile 10"),
+        ] {
+            let broken = laws(&changed(text, from, to), &machine()).expect_err(to);
+            assert!(broken.starts_with(&format!("law {law}:")), "{to}: {broken}");
+        }
+        for part in ["homes", "starts"] {
+            let mut program: Program = GAP.parse().expect("a good text");
+            if part == "homes" {
+                program.homes.pop().map(|_| ())
+            } else {
+                program.starts.pop().map(|_| ())
+            };
+            assert!(laws(&program, &machine()).is_err_and(|broken| broken.starts_with("law 1: every")), "{part}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "the schedule is broken: law 5")]
+    fn a_bug_stops_the_compiler() {
+        verify(&changed(GAP, "at 14", "at 13"), &machine());
+    }
+}

@@ -265,7 +265,7 @@ pub(crate) fn region(nest: &Nest, index: &[Affine]) -> Region {
 mod tests {
     use super::laws;
     use crate::language::{Language, Options, parse};
-    use crate::tensor::{Affine, Aggregate, Guard, IterId, Program};
+    use crate::tensor::{Affine, Aggregate, Guard, IterId, Nest, Node, NodeId, Program, TensorId};
 
     fn program() -> Program {
         let text = "model_input x[3]; iterator i[0:3]; a[i] = x[i] + 1; b = sum[i](a[i]);";
@@ -298,5 +298,136 @@ mod tests {
         assert!(laws(&program).is_err());
         program.nests[0].guards.push(Guard::Within { value: Affine::iterator(IterId(0)), bound: 3 });
         assert_eq!(laws(&program), Ok(()));
+    }
+
+    const RIGHT: &str = "input x[3]
+input big[70000]
+label y
+state w[3]
+state v[3]
+temporary a[3]
+temporary b
+temporary d[3][3]
+temporary e[3][3]
+temporary f[70000]
+gradient(w) g[3]
+parameter p[2]: int8 = [1, -2]
+temporary n[7][3]
+mean m
+
+a[i] = x[i]  for i in 0..1
+a[i] = x[i] * w[i]  for i in 1..3
+b += from w[2]: a[i]  over i in 0..3
+g[i] = b * x[i] - y  for i in 0..3
+a[i] = a[i] + i  for i in 0..3
+a[i] = gather(x, i)  for i in 0..3
+m = b
+d[i][i] = x[i]  for i in 0..3
+e[i][i] = d[i][i]  for i in 0..3
+w -= 0.5 * g
+v := a
+name h = b
+";
+
+    fn of(text: &str) -> Result<(), String> {
+        laws(&text.parse::<Program>().expect("a good text"))
+    }
+
+    #[test]
+    fn every_law_is_checked_on_texts() {
+        assert_eq!(of(RIGHT), Ok(()));
+        for (law, from, to) in [
+            ("law 1: %", "g[3]", "g[4]"),
+            ("law 1: %", "v := a", "v := n"),
+            ("law 1: %", "v := a", "v := b"),
+            ("law 1: %", "v := a", "a := v"),
+            ("law 1: gradient g has not", "gradient(w) g[3]", "gradient(p) g[3]"),
+            ("law 1: parameter p has 2", "p[2]", "p[3]"),
+            ("law 3", "gather(x, i)  for", "x[i + 1]  for"),
+            ("law 3", "from w[2]", "from w[3]"),
+            ("law 4", "m = b", "m = n[0][0]"),
+            ("law 4", "from w[2]", "from n[0][0]"),
+            ("law 4", "for i in 1..3", "for i in 2..3"),
+            ("law 4", "e[i][i] = d[i][i]  for i in 0..3", "e[i][j] = d[i][j]  for i in 0..3, j in 0..3"),
+            ("law 4", "d[i][i] = x[i]  for i in 0..3", "d[i][i] = x[i]  for i in 0..2"),
+            ("law 5", "a[i] = gather(x, i)  for", "x[i] = x[i]  for"),
+            ("law 6", "a[i] = a[i] + i  for", "a[i] = a[0] + i  for"),
+            ("law 6", "gather(x, i)", "gather(a, i)"),
+            ("law 7", "m = b", "m = b + b"),
+            ("law 7", "m = b", "m += x[i]  over i in 0..3"),
+        ] {
+            assert_eq!(RIGHT.matches(from).count(), 1, "{from}");
+            let broken = of(&RIGHT.replace(from, to)).expect_err(to);
+            assert!(broken.starts_with(law), "{to}: {broken}");
+        }
+    }
+
+    /// What is no text: numbers of iterators, nodes and tensors that do not exist.
+    #[test]
+    fn numbers_are_in_range() {
+        let changed = |line: &str, change: fn(&mut Nest)| {
+            let mut program: Program = format!("input x[3]\ntemporary a[3]\n{line}\n").parse().expect("a good text");
+            assert_eq!(laws(&program), Ok(()));
+            change(&mut program.nests[0]);
+            laws(&program).expect_err(line)
+        };
+        let [read, gathered, counted] =
+            ["a[i] = x[i]", "a[i] = gather(x, i)", "a[i] = -i"].map(|line| format!("{line}  for i in 0..3"));
+        let reads: [fn(&mut Nest); 5] = [
+            |nest| nest.body.nodes[0] = read_at(&[(0, 1), (0, 1)]),
+            |nest| nest.body.nodes[0] = read_at(&[(0, 0)]),
+            |nest| nest.body.nodes[0] = read_at(&[(1, 1)]),
+            |nest| nest.body.nodes[0] = Node::Read { tensor: TensorId(0), index: Vec::new() },
+            |nest| nest.body.nodes[0] = Node::Read { tensor: TensorId(7), index: vec![Affine::constant(0)] },
+        ];
+        for change in reads {
+            assert!(changed(&read, change).starts_with("law 1"));
+        }
+        assert!(
+            changed(&gathered, |nest| nest.body.nodes[1] = Node::Gather { tensor: TensorId(0), index: Vec::new() })
+                .starts_with("law 1")
+        );
+        assert!(
+            changed(&counted, |nest| nest.body.nodes[0] = Node::Iterator(IterId(1)))
+                .starts_with("law 1: iterator i1 of 1")
+        );
+        let own = |nest: &mut Nest| nest.body.nodes[1] = nest.body.nodes[1].with_operands(|_| NodeId(1));
+        assert!(changed(&counted, own).starts_with("law 1: node n1 uses a later one"));
+    }
+
+    fn read_at(terms: &[(usize, i64)]) -> Node {
+        let terms = terms.iter().map(|&(iterator, factor)| (IterId(iterator), factor)).collect();
+        Node::Read { tensor: TensorId(0), index: vec![Affine { offset: 0, terms }] }
+    }
+
+    /// Where no interval shows it, guarded accesses are looked at point by point.
+    #[test]
+    fn guarded_points_are_inside() {
+        let sum = |value: &str| of(&format!("input x[3]\ninput z[7]\ntemporary b\nb += {value}\n"));
+        for (right, value) in [
+            (true, "x[i]  over i in 0..9  if 0 <= 2*i < 6"),
+            (false, "x[i]  over i in 0..9  if 0 <= 2*i < 7"),
+            (true, "x[i]  over i in 0..9  if i - 2 == 0"),
+            (false, "x[i]  over i in 0..9  if i - 3 == 0"),
+            // Of (i, k) only (2, 1) would read x[3].
+            (true, "x[i + k]  over i in 0..3, k in 0..2  if 0 <= i + 2*k < 4"),
+            (false, "x[i + k]  over i in 0..3, k in 0..2  if 0 <= i + 2*k < 5"),
+            (false, "x[i + k + 1]  over i in 0..3, k in 0..2  if 0 <= i + 2*k < 4"),
+            // Of 256 by 256 points the last one alone is looked at, and is outside.
+            (false, "z[i + k - 503]  over i in 0..256, k in 0..256  if 0 <= i + k - 506 < 5 and 0 <= 2*i - 508 < 5"),
+            // More points are not looked at.
+            (true, "z[i + k - 503]  over i in 0..257, k in 0..256  if 0 <= i + k - 506 < 5 and 0 <= 2*i - 508 < 5"),
+        ] {
+            let found = sum(value);
+            assert_eq!(found.is_ok(), right, "{value}: {found:?}");
+        }
+        let far = of("input big[70000]\ntemporary f[70000]\nf[i] = big[i + 1]  for i in 0..70000\n");
+        assert!(far.expect_err("one too far").starts_with("law 3"));
+    }
+
+    #[test]
+    #[should_panic(expected = "tensor IR is broken: law 7")]
+    fn a_bug_stops_the_compiler() {
+        super::verify(&RIGHT.replace("m = b", "m = b + b").parse().expect("a good text"));
     }
 }

@@ -104,7 +104,7 @@ impl<G: Grid> BoardModel<G> {
             (self.read, self.last_sequence, self.count) = (0, sequence, 0);
             self.crowded &= matches!(command, Command::Write | Command::Input);
         }
-        let word = |bytes: &[u8]| bytes.iter().rev().fold(0u32, |value, &byte| value << 8 | u32::from(byte));
+        let word = |bytes: &[u8]| bytes.iter().rev().fold(0u32, |value, &byte| value * 256 + u32::from(byte));
         match command {
             Command::Hello => {
                 self.session = true;
@@ -199,3 +199,6 @@ impl<G: Grid> BoardModel<G> {
 fn frame(sequence: u8, status: Status, [free, ready]: [u16; 2], payload: &[u8]) -> Vec<u8> {
     link::encode(&[&[sequence, status as u8], &free.to_le_bytes()[..], &ready.to_le_bytes(), payload].concat())
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -138,10 +138,10 @@ impl<W: Wire> LinkedGrid<W> {
 
     fn check_progress(&self, waiting: impl FnOnce() -> String) -> Result<(), LinkError> {
         let limit = self.link.patience().progress;
-        if self.progress.elapsed() < limit {
-            return Ok(());
+        if self.progress.elapsed() >= limit {
+            return Err(LinkError::Stalled { seconds: limit.as_secs(), waiting: waiting() });
         }
-        Err(LinkError::Stalled { seconds: limit.as_secs(), waiting: waiting() })
+        Ok(())
     }
 
     /// Everything that was written or offered is on the board.
@@ -285,3 +285,6 @@ impl<G: Grid> Grid for Shared<G> {
         std::mem::replace(&mut self.lock().1, self.user) != self.user
     }
 }
+
+#[cfg(test)]
+mod tests;

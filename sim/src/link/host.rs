@@ -22,9 +22,7 @@ pub trait Wire {
     fn receive(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize>;
 
     /// What the host does from now on, for a line that keeps account of its time.
-    fn phase(&mut self, phase: Phase) {
-        let _ = phase;
-    }
+    fn phase(&mut self, _: Phase) {}
 }
 
 /// What the time of a line is spent on.
@@ -279,7 +277,7 @@ impl<W: Wire> Link<W> {
         if !reply.payload.len().is_multiple_of(bytes) {
             return Err(LinkError::Protocol("an impossible answer to OUTPUT".to_owned()));
         }
-        let value = |bytes: &[u8]| bytes.iter().rev().fold(0i128, |value, &byte| value << 8 | i128::from(byte));
+        let value = |bytes: &[u8]| bytes.iter().rev().fold(0i128, |value, &byte| value * 256 + i128::from(byte));
         let words = reply.payload.chunks_exact(bytes).map(|bytes| arch::number::wrap(value(bytes), word) as i64);
         let words: Vec<i64> = words.collect();
         self.levels[1] = self.levels[1].saturating_sub(words.len() as u16);
@@ -509,36 +507,4 @@ fn line(error: io::Error) -> LinkError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Answers each request with these frames, whatever it asks for.
-    struct Prepared(Vec<Vec<u8>>);
-
-    impl Wire for Prepared {
-        fn send(&mut self, _: &[u8]) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn receive(&mut self, buffer: &mut [u8], _: Duration) -> io::Result<usize> {
-            let bytes: Vec<u8> = self.0.drain(..).flatten().collect();
-            buffer[..bytes.len()].copy_from_slice(&bytes);
-            Ok(bytes.len())
-        }
-    }
-
-    /// Replies to earlier and later requests, a damaged one among them, come before the right one.
-    #[test]
-    fn only_the_reply_to_this_request_is_taken() {
-        let reply = |sequence: u8, value: u32| {
-            let header = [sequence, Status::Ok as u8, 0, 0, 0, 0];
-            link::encode(&[&header[..], &value.to_le_bytes()].concat())
-        };
-        let mut damaged = reply(8, 13);
-        damaged[3] ^= 1;
-        let wire = Prepared(vec![reply(7, 11), reply(9, 12), damaged, reply(8, 14), reply(8, 15)]);
-        let patience = Patience { reply: Duration::from_millis(50), attempts: 1, ..Patience::default() };
-        let mut link = Link { sequence: 7, ..Link::new(wire, patience) };
-        assert_eq!(link.read(&[0]), Ok(vec![14]));
-    }
-}
+mod tests;

@@ -223,4 +223,75 @@ mod tests {
         assert_eq!(comparison.first.as_deref(), Some("`h` element 0 after step 1: 3 instead of 2 (fixed)"));
         assert!(!comparison.agrees());
     }
+
+    fn counter(count: f64, cycles: u64) -> Box<Counter> {
+        Box::new(Counter { count, wrong: -1.0, cycles })
+    }
+
+    #[test]
+    fn both_get_the_weights() {
+        let mut engine = Compared::new(counter(3.0, 5), counter(4.0, 5), "array", "h", true);
+        engine.load(&Model::from([("w".to_owned(), vec![7.0])]));
+        engine.run(&[vec![]]).unwrap();
+        // One step is compared once: a prediction and a weight.
+        assert_eq!(
+            engine.comparison().unwrap(),
+            Comparison { with: "array".to_owned(), words: 2, ..Comparison::default() }
+        );
+    }
+
+    #[test]
+    fn cycles_may_differ_where_they_are_not_compared() {
+        let compared = |cycles: bool| {
+            let engine = Compared::new(counter(0.0, 6), counter(0.0, 5), "array", "h", false);
+            let mut engine = if cycles { engine } else { engine.without_cycles() };
+            engine.run(&[vec![]]).unwrap();
+            engine.comparison().unwrap().agrees()
+        };
+        assert_eq!((compared(true), compared(false)), (false, true));
+    }
+
+    /// Two epochs of three steps, though four are allowed; then another run of one step.
+    #[test]
+    fn the_reference_does_as_many_epochs() {
+        let mut engine = Compared::new(counter(0.0, 6), counter(0.0, 5), "array", "h", false);
+        let epochs = Epochs { count: 4, key: None, again: true };
+        let steps = vec![vec![]; 3];
+        let (run, done) = engine.run_epochs(&steps, epochs, &mut |done| done < 2).unwrap();
+        assert_eq!((run.predictions.len(), done), (6, 2));
+        let comparison = engine.comparison().unwrap();
+        assert_eq!((comparison.words, comparison.differing), (6 + 1, 0));
+        assert_eq!(comparison.first.as_deref(), Some("steps 0 to 5 took 12 cycles instead of 10 (array)"));
+        engine.comparison = Comparison::default();
+        engine.run(&steps[..1]).unwrap();
+        engine.run(&steps).unwrap();
+        assert_eq!(engine.comparison().unwrap().first.as_deref(), Some("steps 6 to 6 took 6 cycles instead of 5 ()"));
+        engine.comparison = Comparison::default();
+        engine.run(&steps).unwrap();
+        assert_eq!(engine.comparison().unwrap().first.as_deref(), Some("steps 10 to 12 took 6 cycles instead of 5 ()"));
+    }
+
+    /// Knows whether it counts.
+    struct Counts(bool);
+
+    impl Engine for Counts {
+        fn load(&mut self, _: &Model) {}
+        fn run(&mut self, _: &[Step]) -> Result<Run, EngineError> {
+            Ok(Run { predictions: vec![vec![f64::from(u8::from(self.0))]], ..Run::default() })
+        }
+        fn model(&self) -> Model {
+            Model::new()
+        }
+        fn count(&mut self, counts: bool) {
+            self.0 = counts;
+        }
+    }
+
+    #[test]
+    fn the_reference_counts_what_is_clipped() {
+        let mut engine = Compared::new(Box::new(Counts(true)), Box::new(Counts(true)), "array", "h", false);
+        engine.count(false);
+        engine.run(&[vec![]]).unwrap();
+        assert_eq!(engine.comparison().unwrap().differing, 1);
+    }
 }

@@ -229,3 +229,54 @@ pub trait Engine {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Does nothing, in one cycle.
+    struct Nothing;
+
+    impl Engine for Nothing {
+        fn load(&mut self, _: &Model) {}
+        fn run(&mut self, _: &[Step]) -> Result<Run, EngineError> {
+            Ok(Run { cycles: Some(1), ..Run::default() })
+        }
+        fn model(&self) -> Model {
+            Model::new()
+        }
+    }
+
+    #[test]
+    fn an_engine_that_does_not_know_says_nothing() {
+        assert!(Nothing.ranges().is_none() && Nothing.clipped().is_empty() && Nothing.comparison().is_none());
+    }
+
+    /// Before each epoch but the first somebody says whether there is one.
+    #[test]
+    fn epochs_go_on_until_somebody_says_no() {
+        for (most, asked, done) in [(usize::MAX, vec![1, 2, 3], 4), (2, vec![1, 2], 2), (0, vec![1], 1)] {
+            let mut heard = Vec::new();
+            let mut goes_on = |done| {
+                heard.push(done);
+                done < most
+            };
+            let epochs = Epochs { count: 4, key: None, again: false };
+            let (run, count) = Nothing.run_epochs(&[vec![]], epochs, &mut goes_on).unwrap();
+            assert_eq!((heard, count, run.cycles), (asked, done, Some(done as u64)));
+        }
+        let none = Epochs { count: 0, key: None, again: false };
+        assert_eq!(Nothing.run_epochs(&[vec![]], none, &mut |_| true), Ok((Run::default(), 0)));
+    }
+
+    #[test]
+    fn steps_have_the_names_of_their_fields() {
+        let field = |name: &str| Field { name: name.to_owned(), shape: vec![2] };
+        let fields = vec![field("x"), field("y")];
+        let (prediction, model, sequence) = (("h".to_owned(), 1), Vec::new(), Vec::new());
+        let signature = Signature { fields, inputs: 1, prediction, model, sequence };
+        let step = |x: f64| vec![vec![x, 2.0], vec![3.0]];
+        let named = |x: f64| Model::from([("x".to_owned(), vec![x, 2.0]), ("y".to_owned(), vec![3.0])]);
+        assert_eq!(signature.values(&[step(1.0), step(7.0)]), [named(1.0), named(7.0)]);
+    }
+}

@@ -326,4 +326,38 @@ mod tests {
         let metrics = judge(&Measure::Scalar("e".to_owned()), &[vec![1.0], vec![2.0]], &[], Scale::default());
         assert_eq!(metrics, Metrics { loss: 1.5, ..Metrics::default() });
     }
+
+    /// By hand.
+    #[test]
+    fn losses_of_numbers() {
+        let loss = |loss, h: f64, y: f64| judged(loss, &[vec![h]], &[&[y]], Scale::default()).loss;
+        for (h, y, expected) in [(0.25, 1.0, 0.75), (0.25, -1.0, 1.25), (0.25, 2.0, 0.5), (2.0, 1.0, 0.0)] {
+            assert_eq!(loss(Library::Hinge, h, y), expected, "{h} for {y}");
+        }
+        assert_eq!(loss(Library::Poisson, 1.0, 3.0), 1.0);
+        assert!((loss(Library::Poisson, 2.0, 3.0) - (2.0 - 3.0 * std::f64::consts::LN_2)).abs() < 1e-15);
+        // Errors of 1 and 3 in two targets.
+        let found = judged(Library::Squared, &[vec![2.0, 7.0]], &[&[1.0, 4.0]], Scale::default());
+        assert_eq!((found.loss, found.mae), (10.0, Some(2.0)));
+    }
+
+    /// Of equal scores the first class is taken. Of two classes behind an element that is none the second is judged by its rank.
+    #[test]
+    fn classes_are_told_by_their_scores() {
+        let scale = Scale { classes: Classes { first: 1, count: 2 }, ..Scale::default() };
+        let labels: [&[f64]; 4] = [&[0.0, 1.0, 0.0], &[0.0, 0.0, 1.0], &[0.0, 1.0, 0.0], &[0.0, 0.0, 1.0]];
+        let predictions = [vec![9.0, 0.5, 0.5], vec![9.0, 0.1, 0.9], vec![9.0, 0.2, 0.7], vec![9.0, 0.3, 0.6]];
+        let measure = Measure::Library(Library::CrossEntropy);
+        assert_eq!(confusion(&measure, &predictions, &labels, scale), Some(vec![vec![1, 1], vec![0, 2]]));
+        // Of the four pairs 0.9 beats both, and 0.6 one.
+        assert_eq!(judge(&measure, &predictions, &labels, scale).auc, Some(0.75));
+    }
+
+    #[test]
+    fn labels_without_names_are_right_or_wrong() {
+        let predictions = [vec![1.0], vec![0.0], vec![1.0]];
+        let found = judged(Library::Logistic, &predictions, &[&[1.0][..]; 3], Scale::default());
+        assert_eq!(found.accuracy, Some(2.0 / 3.0));
+        assert!((found.loss + SMALLEST_PROBABILITY.ln() / 3.0).abs() < 1e-12, "{found:?}");
+    }
 }

@@ -385,4 +385,148 @@ mod tests {
             draw(1).abs() < 0.5 && draw(1).to_bits() == draw(1).to_bits() && draw(1).to_bits() != draw(2).to_bits()
         );
     }
+
+    #[test]
+    fn a_mean_uses_whole_batches() {
+        let used = |reduction| {
+            let schedule = Schedule { epochs: 1, batch: 4, reduction, order: Order::Rows, seed: 1, rate: None };
+            [0, 3, 4, 11].map(|samples| schedule.used(samples))
+        };
+        assert_eq!((used(Reduction::Mean), used(Reduction::Sum)), ([0, 0, 4, 8], [0, 3, 4, 11]));
+    }
+
+    /// Remembers the epochs it was asked for, and the last field of each step.
+    #[derive(Clone, Default)]
+    struct Listener {
+        epochs: Rc<RefCell<Vec<(usize, bool)>>>,
+        last: Rc<RefCell<Vec<f64>>>,
+    }
+
+    impl Engine for Listener {
+        fn load(&mut self, _: &Model) {}
+        fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
+            self.last.borrow_mut().extend(steps.iter().map(|step| step[step.len() - 1][0]));
+            Ok(Run::default())
+        }
+        fn run_epochs(
+            &mut self,
+            steps: &[Step],
+            epochs: Epochs,
+            goes_on: &mut GoesOn<'_>,
+        ) -> Result<(Run, usize), EngineError> {
+            self.epochs.borrow_mut().push((epochs.count, epochs.again));
+            engine::one_by_one(epochs, goes_on, |epoch| self.run(&epochs.steps(epoch, steps)))
+        }
+        fn model(&self) -> Model {
+            Model::new()
+        }
+    }
+
+    const FALLING: Rate = Rate { shape: rate::Shape::Constant, factor: 1.0, epochs: 1, warm_up: 2, means: None };
+
+    /// Three epochs after two are asked for at once where their steps are the same; who looks hears of each, by its number.
+    #[test]
+    fn steps_that_are_the_same_go_at_once() {
+        let steps: Vec<Step> = (0..7).map(|n| vec![vec![f64::from(n)], vec![0.0]]).collect();
+        let once = vec![(1, false); 3];
+        for (order, rate, reduction, asked, heard, after) in [
+            (Order::Store, None, Reduction::Mean, vec![(3, true)], vec![3, 4], vec![4]),
+            (Order::Permuted, None, Reduction::Mean, vec![(3, true)], vec![3, 4], vec![4]),
+            (Order::Shuffled, None, Reduction::Mean, once.clone(), vec![], vec![2, 3, 4]),
+            (Order::Store, Some(FALLING), Reduction::Mean, once.clone(), vec![], vec![2, 3, 4]),
+            (Order::Store, None, Reduction::Sum, once, vec![], vec![2, 3, 4]),
+        ] {
+            let full = Listener::default();
+            let rest = (reduction == Reduction::Sum).then(|| Box::<Listener>::default() as Box<dyn Engine>);
+            let mut engines = Engines { full: Box::new(full.clone()), rest, predict: Box::<Listener>::default() };
+            let schedule = Schedule { epochs: 5, batch: 2, reduction, order, seed: 3, rate };
+            let (mut told, mut ended) = (Vec::new(), Vec::new());
+            let mut goes_on = |done| {
+                told.push(done);
+                true
+            };
+            let looks = &mut Looks { every: 3, goes_on: &mut goes_on };
+            let mut after_epoch = |epoch: usize, _: &Trained, _: &Engines| {
+                ended.push(epoch);
+                Ok(ControlFlow::Continue(()))
+            };
+            resume(&mut engines, &steps, &schedule, (2, Trained::default()), looks, &mut after_epoch).unwrap();
+            assert_eq!((full.epochs.take(), told, ended), (asked, heard, after), "{order:?} {rate:?} {reduction:?}");
+        }
+    }
+
+    /// By hand: with three updates in each of two epochs the rate rises in six steps.
+    #[test]
+    fn every_update_has_its_rate() {
+        let steps = vec![vec![vec![1.0], vec![0.0]]; 6];
+        let full = Listener::default();
+        let mut engines = Engines { full: Box::new(full.clone()), rest: None, predict: Box::<Listener>::default() };
+        let (reduction, order) = (Reduction::Mean, Order::Rows);
+        let schedule = Schedule { epochs: 2, batch: 2, reduction, order, seed: 3, rate: Some(FALLING) };
+        train(&mut engines, &steps, &schedule, &Model::new(), &mut |_, _, _| Ok(ControlFlow::Continue(()))).unwrap();
+        assert_eq!(full.last.take(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0].map(|update| update / 6.0));
+    }
+
+    /// A running sum `s`, and something else that changes.
+    struct Sum(f64);
+
+    impl Engine for Sum {
+        fn load(&mut self, model: &Model) {
+            self.0 = model["s"][0];
+        }
+        fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
+            let mut add = |step: &Step| {
+                self.0 += step[0][0];
+                vec![self.0]
+            };
+            Ok(Run { predictions: steps.iter().map(&mut add).collect(), ..Run::default() })
+        }
+        fn model(&self) -> Model {
+            Model::from([("s".to_owned(), vec![self.0]), ("w".to_owned(), vec![99.0])])
+        }
+    }
+
+    #[test]
+    fn sequences_go_on_from_row_to_row() {
+        let sequence = ["s".to_owned()];
+        let begin = || Model::from([("s".to_owned(), vec![1.0]), ("w".to_owned(), vec![2.0])]);
+        let steps = [vec![vec![3.0]], vec![vec![4.0]]];
+        for (sequence, steps, predictions, reached) in [
+            (&sequence[..], &steps[..], vec![vec![4.0], vec![8.0]], 8.0),
+            (&[], &steps[..], vec![vec![4.0], vec![8.0]], 1.0),
+            (&sequence[..], &[], vec![], 1.0),
+        ] {
+            let mut model = begin();
+            assert_eq!(predict_on(&mut Sum(50.0), &mut model, sequence, steps).unwrap(), predictions);
+            assert_eq!(model, Model::from([("s".to_owned(), vec![reached]), ("w".to_owned(), vec![2.0])]));
+        }
+    }
+
+    /// Has compared so many words, if it compares.
+    struct Compares(Option<u64>);
+
+    impl Engine for Compares {
+        fn load(&mut self, _: &Model) {}
+        fn run(&mut self, _: &[Step]) -> Result<Run, EngineError> {
+            Ok(Run::default())
+        }
+        fn model(&self) -> Model {
+            Model::new()
+        }
+        fn comparison(&self) -> Option<Comparison> {
+            self.0.map(|words| Comparison { words, with: "array".to_owned(), ..Comparison::default() })
+        }
+    }
+
+    #[test]
+    fn what_all_engines_compare_is_added() {
+        let of = |full, rest: Option<Option<u64>>, predict| {
+            let engine = |words| Box::new(Compares(words)) as Box<dyn Engine>;
+            comparison(&Engines { full: engine(full), rest: rest.map(engine), predict: engine(predict) })
+                .map(|sum| sum.words)
+        };
+        assert_eq!(of(Some(3), Some(Some(4)), Some(5)), Some(12));
+        assert_eq!(of(Some(3), Some(None), None), Some(3));
+        assert_eq!(of(None, None, None), None);
+    }
 }

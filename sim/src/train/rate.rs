@@ -88,6 +88,7 @@ mod tests {
         let cosine = Rate { shape: Shape::Cosine, ..Rate::default() };
         near(cosine.at(0, 5, 2), 1.0);
         near(cosine.at(5, 5, 2), 0.5);
+        near(cosine.at(2, 4, 2), 0.5 + std::f64::consts::FRAC_1_SQRT_2 / 2.0);
         let inverse = Rate { shape: Shape::Inverse, factor: 0.5, ..Rate::default() };
         near(inverse.at(9, 3, 4), 0.4);
         let warm = Rate { warm_up: 2, ..Rate::default() };
@@ -104,5 +105,12 @@ mod tests {
         let (mean, square) = (0.1 * gradient, 0.001 * gradient * gradient);
         near(adam.at(0, 1, 1) * mean / square.sqrt(), 1.0);
         assert!(!adam.is_constant() && Rate::default().is_constant());
+    }
+
+    #[test]
+    fn what_changes_is_not_constant() {
+        for rate in [Rate { shape: Shape::Cosine, ..Rate::default() }, Rate { warm_up: 1, ..Rate::default() }] {
+            assert!(!rate.is_constant(), "{rate:?}");
+        }
     }
 }

@@ -78,3 +78,28 @@ impl Engine for Reals {
         Some(self.golden.ranges())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::engine::Field;
+
+    #[test]
+    fn weights_are_what_was_loaded() {
+        let text = "input x\nstate w\ntemporary h\nh = w * x\nname h = h\n";
+        let signature = Signature {
+            fields: vec![Field { name: "x".to_owned(), shape: vec![] }],
+            inputs: 1,
+            prediction: ("h".to_owned(), 1),
+            model: vec![("w".to_owned(), 1)],
+            sequence: Vec::new(),
+        };
+        let mut reals = Reals::new(&text.parse().expect("a good text"), &signature);
+        for weight in [2.0, -0.5] {
+            let model = Model::from([("w".to_owned(), vec![weight])]);
+            reals.load(&model);
+            assert_eq!(reals.run(&[vec![vec![3.0]]]).unwrap().predictions, [[3.0 * weight]]);
+            assert_eq!(reals.model(), model);
+        }
+    }
+}

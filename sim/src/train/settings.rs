@@ -431,4 +431,67 @@ mod tests {
         }
         assert!(Size::try_from("rows".to_owned()).is_err());
     }
+
+    fn settings(loss: &str, more: &str) -> Settings {
+        toml::from_str(&format!("prediction = 'h'\nloss = '{loss}'\n{more}")).unwrap()
+    }
+
+    #[test]
+    fn targets_are_scaled_where_distances_count() {
+        for (loss, more, scales) in [
+            ("squared", "", true),
+            ("huber", "", true),
+            ("logistic", "", false),
+            ("e", "", false),
+            ("squared", "labels = { no = 0.0, yes = 1.0 }", false),
+            ("squared", "standardise_target = false", false),
+            ("logistic", "standardise_target = true", true),
+        ] {
+            assert_eq!(settings(loss, more).scales_target(), scales, "{loss} {more}");
+        }
+    }
+
+    #[test]
+    fn weights_are_named_or_start_from_something() {
+        for (weights, derives, own, other) in [
+            ("", false, Initial::Zeros, Initial::Zeros),
+            ("weights = { uniform = 0.5 }", false, Initial::Uniform(0.5), Initial::Uniform(0.5)),
+            ("weights = { uniform = 0.5 }\ninitial = { w = 'he' }", false, Initial::He, Initial::Uniform(0.5)),
+            ("weights = ['w']\ninitial = { w = 'xavier' }", true, Initial::Xavier, Initial::Zeros),
+            ("weights = 'all'", true, Initial::Zeros, Initial::Zeros),
+        ] {
+            let settings = settings("squared", weights);
+            let found = (settings.derives(), settings.initial("w"), settings.initial("v"));
+            assert_eq!(found, (derives, own, other), "{weights}");
+            assert_eq!(settings.training().objective.is_some(), derives, "{weights}");
+            // What an optimiser adds begins with nothing.
+            assert_eq!(settings.initial("w.mean"), Initial::Zeros);
+        }
+    }
+
+    /// The defaults of the table.
+    #[test]
+    fn rates_and_optimisers_have_their_defaults() {
+        let rate = |more: &str| settings("squared", more).rate();
+        assert!(rate("").is_constant());
+        assert_eq!(
+            rate("schedule = 'step'"),
+            Rate { shape: Shape::Step, factor: 0.1, epochs: 1, warm_up: 0, means: None }
+        );
+        let inverse = "schedule = 'inverse'\nschedule_epochs = 3\nwarm_up = 2\noptimiser = 'adam'";
+        let means = Some((0.9, 0.999));
+        assert_eq!(rate(inverse), Rate { shape: Shape::Inverse, factor: 1.0, epochs: 3, warm_up: 2, means });
+        assert_eq!(rate("optimiser = 'adam'\nmomentum = 0.5\ndecay = 0.75").means, Some((0.5, 0.75)));
+        for (name, method) in [
+            ("sgd", Method::Sgd),
+            ("momentum", Method::Momentum { momentum: 0.9, ahead: false }),
+            ("nesterov", Method::Momentum { momentum: 0.9, ahead: true }),
+            ("adagrad", Method::Adagrad { epsilon: 1e-4 }),
+            ("rmsprop", Method::Rmsprop { decay: 0.99, epsilon: 1e-4 }),
+            ("adam", Method::Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-4 }),
+        ] {
+            let optimiser = settings("squared", &format!("optimiser = '{name}'")).training().optimiser;
+            assert_eq!(optimiser, Optimiser { method, rate_is_input: name == "adam", ..Optimiser::PLAIN }, "{name}");
+        }
+    }
 }

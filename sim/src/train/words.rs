@@ -120,3 +120,59 @@ impl Engine for Words {
         self.fixed.count(counts);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::engine::Field;
+
+    const TEXT: &str = "word 16
+accumulator 48
+input x[2]: q8
+state w: q8
+output h[2][3]: q8
+temporary t: q8
+w = round(w << 1) >> 1
+t = round(+ x[0] * 25600:q8) >> 8
+h[i][1] = round(+ x[i] * 512:q8) >> 8  for i in 0..2
+h[1][j] = round(+ t * 256:q8) >> 8  for j in 2..3
+name h = h
+name other = t
+";
+
+    fn signature(prediction: &str) -> Signature {
+        Signature {
+            fields: vec![Field { name: "x".to_owned(), shape: vec![2] }],
+            inputs: 1,
+            prediction: (prediction.to_owned(), 6),
+            model: vec![("w".to_owned(), 1)],
+            sequence: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_prediction_is_an_output_with_its_name() {
+        let program: Program = TEXT.parse().expect("a good text");
+        let of = |name: &str| prediction(&program, &signature(name)).map(|id| program.tensors[id.0].name.as_str());
+        assert_eq!((of("h"), of("other"), of("nothing")), (Some("h"), None, None));
+        let id = prediction(&program, &signature("h")).expect("it is sent");
+        assert_eq!(written(&program, id), [false, true, false, false, true, true]);
+    }
+
+    /// By hand: a hundredfold input of 2 is beyond the 128 that words of 8 bits before the point reach.
+    #[test]
+    fn what_is_clipped_counts_while_it_is_counted() {
+        let program: Program = TEXT.parse().expect("a good text");
+        let mut words = Words::new(&program, &signature("h"));
+        words.load(&Model::from([("w".to_owned(), vec![0.5])]));
+        words.count(false);
+        let run = words.run(&[vec![vec![2.0, 3.0]]]).unwrap();
+        assert!(words.clipped().is_empty());
+        assert_eq!(run.predictions, [[0.0, 4.0, 0.0, 0.0, 6.0, 32767.0 / 256.0]]);
+        assert_eq!(words.model(), Model::from([("w".to_owned(), vec![0.5])]));
+        words.count(true);
+        assert!(words.run(&[vec![vec![1.0, 3.0]]]).unwrap().predictions[0][5] == 100.0 && words.clipped().is_empty());
+        assert!(words.run(&[vec![vec![2.0, 3.0]]]).unwrap().saturated);
+        assert_eq!(words.clipped().len(), 1);
+    }
+}

@@ -405,6 +405,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         render(&source, &rewriter.edits, 0, 0..source.len(), &mut written);
         let place = Path::new(to).join(file);
         if fs::read_to_string(&place).ok().as_ref() != Some(&written) {
+            fs::create_dir_all(place.parent().unwrap_or(&place))?;
             fs::write(place, written)?;
         }
         refused.extend(rewriter.refused);
