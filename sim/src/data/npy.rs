@@ -179,13 +179,14 @@ pub fn table(arrays: &[(String, Array)], limits: Limits) -> Result<Table, Diagno
         return Err(Diagnostic::global(Code::Data, message)
             .with_help("name those that belong together: --arrays x_train,y_train"));
     }
-    let mut columns = Vec::new();
+    let width = |array: &Array| array.shape.iter().skip(1).product::<usize>();
+    let widths = arrays.iter().fold(0usize, |sum, (_, array)| sum.saturating_add(width(array)));
+    crate::data::table::check_size(count, widths, limits)?;
+    let mut columns = Vec::with_capacity(widths);
     for (name, array) in arrays {
         let inner = array.shape.get(1..).unwrap_or_default();
-        let width = inner.iter().product::<usize>();
-        columns.extend((0..width).map(|column| column_name(name, inner, column)));
+        columns.extend((0..width(array)).map(|column| column_name(name, inner, column)));
     }
-    crate::data::table::check_size(count, columns.len(), limits)?;
     let row = |sample: usize| {
         let cells = arrays.iter().flat_map(|(_, array)| {
             let width = array.values.len() / count.max(1);

@@ -66,6 +66,8 @@ impl Table {
             return Err(Diagnostic::global(Code::Data, "the data file is empty")
                 .with_help("a data file has one header line with column names, then one line per sample"));
         }
+        let header = text.iter().skip_while(|byte| byte.is_ascii_whitespace()).take_while(|&&byte| byte != b'\n');
+        check_size(0, header.filter(|&&byte| byte == separator).count() + 1, limits)?;
         let mut reader = csv::ReaderBuilder::new().delimiter(separator).trim(csv::Trim::All).from_reader(text);
         let columns: Vec<String> = match reader.headers() {
             Ok(header) => header.iter().map(str::to_owned).collect(),
@@ -267,16 +269,22 @@ fn nearest<'a>(name: &str, candidates: &'a [String]) -> Option<&'a str> {
 /// Cells that mean that there is no value, in any case.
 const MISSING: [&str; 8] = ["", "?", "na", "n/a", "nan", "null", "none", "-"];
 
-/// Refuse what would not fit into memory.
+/// Cells whose memory the name of a column takes: a text of its own.
+const NAME: usize = 8;
+
+/// Refuse what would not fit into memory, before its columns have names.
 ///
 /// # Errors
 /// `E-LIMIT` with the sizes.
 pub fn check_size(rows: usize, columns: usize, limits: Limits) -> Result<(), Diagnostic> {
-    if rows.saturating_mul(columns) <= limits.cells {
+    let Limits { cells, .. } = limits;
+    let message = if rows.saturating_mul(columns) > cells {
+        format!("{rows} rows of {columns} columns are more than the {cells} cells that a data file may have")
+    } else if columns > cells / NAME {
+        format!("{columns} columns are more than the {} that a data file may have", cells / NAME)
+    } else {
         return Ok(());
-    }
-    let message =
-        format!("{rows} rows of {columns} columns are more than the {} cells that a data file may have", limits.cells);
+    };
     Err(Diagnostic::global(Code::Limit, message).with_help(MORE))
 }
 
@@ -424,5 +432,21 @@ mod tests {
             (error.message.as_str(), error.help.as_deref()),
             ("the data has no column `taget`", Some("did you mean `target`?"))
         );
+    }
+
+    /// A name takes more memory than a cell: 2,500,000 columns are the most, with rows or without.
+    #[test]
+    fn columns_are_limited_before_they_have_names() {
+        use crate::data::{file, npy};
+        let told = |bytes: &[u8]| {
+            let (error, _) = file::read(bytes, &file::Reading::default()).unwrap_err();
+            (error.code, error.message)
+        };
+        let most = "are more than the 2500000 that a data file may have";
+        let csv = format!("a{}\n1\n", ",".repeat(2_500_000));
+        assert_eq!(told(csv.as_bytes()), (Code::Limit, format!("2500001 columns {most}")));
+        assert_eq!(told(b"1 2500000:1\n"), (Code::Limit, format!("2500001 columns {most}")));
+        assert_eq!(told(&npy::write(&[0, 19_999_999], &[])), (Code::Limit, format!("19999999 columns {most}")));
+        assert_eq!(told(&npy::write(&[0, 2_500_000], &[])), (Code::Data, "the data file has no rows".to_owned()));
     }
 }

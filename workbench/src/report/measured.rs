@@ -88,3 +88,72 @@ impl Progress for Quiet<'_> {
         self.0.listens(listens);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::Choice;
+    use crate::{Choices, How, Project, Rung, Samples};
+    use std::sync::Mutex;
+
+    /// Writes down what it hears, and wants to stop.
+    #[derive(Default)]
+    struct Heard(Mutex<Vec<String>>, bool);
+
+    impl Heard {
+        fn told(&self, what: String) {
+            self.0.lock().unwrap().push(what);
+        }
+    }
+
+    impl Progress for Heard {
+        fn begins(&self, engine: &str, epochs: usize, done: usize) {
+            self.told(format!("{engine} begins, {done} of {epochs}"));
+        }
+        fn epoch(&self, engine: &str, epoch: usize, loss: Option<f64>) {
+            self.told(format!("{engine} {epoch} {loss:?}"));
+        }
+        fn ends(&self, engine: &str) {
+            self.told(format!("{engine} ends"));
+        }
+        fn cancelled(&self) -> bool {
+            self.1
+        }
+        fn listens(&self, listens: bool) {
+            self.told(format!("listens {listens}"));
+        }
+    }
+
+    #[test]
+    fn other_trainings_are_heard_of_without_their_losses() {
+        for stops in [true, false] {
+            let heard = Heard(Mutex::default(), stops);
+            let quiet = Quiet(&heard);
+            quiet.listens(true);
+            quiet.begins("array", 9, 2);
+            quiet.epoch("array", 3, Some(0.5));
+            quiet.ends("array");
+            assert_eq!((quiet.cancelled(), quiet.wants_loss()), (stops, false));
+            let told = heard.0.into_inner().unwrap();
+            assert_eq!(told, ["listens true", "array begins, 2 of 9", "array 3 None", "array ends"]);
+        }
+    }
+
+    #[test]
+    fn the_page_has_the_picture_of_the_die() {
+        let program = "mu = 0.1; model_input x[2]; model_output y; model w[2]; gradient g[2] -> w; iterator i[0:2];
+                       h = sum[i](w[i] * x[i]); d = h - y; g[i] = d * x[i];";
+        let settings = "[train]\nprediction = 'h'\nloss = 'squared'\nepochs = 2";
+        let grid = "[machine]\npus = 1\npes_per_pu = 2";
+        let project = Project::in_memory("line.t", program, Some(settings), Some(grid)).unwrap();
+        let rows: String = (0..20).map(|n| format!("{},{},{}\n", n % 5, n % 7, n % 3)).collect();
+        let table = Choice::of_text("rows.csv", &format!("a,b,target\n{rows}")).unwrap();
+        let samples = Samples::read(&project, &Choices::default(), table, &()).unwrap();
+        let training = Training::new(project, samples).unwrap();
+        let outcome = training.run(&How { curves: true, ..How::on(Rung::Array) }, None, &()).unwrap();
+        let measured = Measured::new(training, outcome, "tabla-gen report".to_owned(), &[], &()).unwrap();
+        assert_eq!(measured.page().die, None);
+        let measured = measured.with_die(Some("<svg></svg>".to_owned()));
+        assert_eq!((measured.page().die, measured.page().command), (Some("<svg></svg>"), "tabla-gen report"));
+    }
+}

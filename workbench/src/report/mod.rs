@@ -385,7 +385,7 @@ fn lines(sources: &Sources<'_>) -> Vec<Line> {
     }
     // What is left is the way from the last beat to the start of the next step.
     let rest = u64::from(sources.compiled.image.step_length).saturating_sub(reached);
-    if let (Some(last), true) = (steps.last(), rest > 0) {
+    if let Some(last) = steps.last() {
         by_line.entry(last.origin.line(source)).or_default().0 += rest;
     }
     let text = |line: usize| {
@@ -463,3 +463,6 @@ pub fn numbers_text(numbers: &[Number]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;
