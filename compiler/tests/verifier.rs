@@ -236,6 +236,16 @@ fn an_image_that_does_not_fit_is_noticed() {
         let entry = image.tables[0].entries[0];
         image.tables[0].entries.resize(image.machine.table_entries() as usize + 1, entry);
     });
+    // Two tables of half of the memory, one behind the other.
+    let two = complaint(&image, |image| {
+        let half = image.machine.table_entries() as usize / 2;
+        let entry = image.tables[0].entries[0];
+        image.tables[0].entries.resize(half, entry);
+        let mut second = image.tables[0].clone();
+        second.usage.base = half as u32;
+        image.tables.push(second);
+    });
+    assert_eq!(two, None);
     noticed("there is no such table", &|image| image.tables.clear());
     noticed("has too many elements", &|image| image.tensors[0].shape = vec![1 << 15, 1 << 15]);
     noticed("has other words than elements", &|image| image.tensors[0].constant = Some(vec![1]));

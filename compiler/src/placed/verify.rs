@@ -219,8 +219,8 @@ w[i][k] = round(w[i][k] << 1) >> 1  for i in 0..6, k in 0..3
 
     const TILES: &str = "placed
 tile 3 samples, 2 tiles
-tensor %0 on [local, local] of x [6, 3] at [d0, d1] samples 0
-tensor %1 on [local] of w [3] at [d0]
+tensor %0 on [local, local] of x [6, 5] at [d0, d1] samples 0
+tensor %1 on [local] of w [5] at [d0]
 tensor %2 on [local]
 tensor %3 on [local]
 operation %0 on [local, local]
@@ -228,14 +228,14 @@ operation %1 on [local, local]
 operation %2 on [local]
 word 16
 accumulator 48
-input x[3][3]: q8
-state w[3]: q8
+input x[3][5]: q8
+state w[5]: q8
 temporary h[3]: q8
-temporary s[3]: q8
+temporary s[5]: q8
 
-h[b] = round(+ w[i] * x[b][i]) >> 8  for b in 0..3  over i in 0..3
-s[i] = round(+ h[b] * x[b][i]) >> 8  for i in 0..3  over b in 0..3
-w[i] = round(w[i] << 8 - s[i] * 128:q8) >> 8  for i in 0..3
+h[b] = round(+ w[i] * x[b][i]) >> 8  for b in 0..3  over i in 0..5
+s[i] = round(+ h[b] * x[b][i]) >> 8  for i in 0..5  over b in 0..3
+w[i] = round(w[i] << 8 - s[i] * 128:q8) >> 8  for i in 0..5
 ";
 
     fn machine() -> Machine {

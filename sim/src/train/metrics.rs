@@ -346,7 +346,7 @@ mod tests {
     fn classes_are_told_by_their_scores() {
         let scale = Scale { classes: Classes { first: 1, count: 2 }, ..Scale::default() };
         let labels: [&[f64]; 4] = [&[0.0, 1.0, 0.0], &[0.0, 0.0, 1.0], &[0.0, 1.0, 0.0], &[0.0, 0.0, 1.0]];
-        let predictions = [vec![9.0, 0.5, 0.5], vec![9.0, 0.1, 0.9], vec![9.0, 0.2, 0.7], vec![9.0, 0.3, 0.6]];
+        let predictions = [vec![9.0, 0.5, 0.5], vec![9.0, 0.1, 0.9], vec![9.0, 0.2, 0.7], vec![9.0, 0.55, 0.6]];
         let measure = Measure::Library(Library::CrossEntropy);
         assert_eq!(confusion(&measure, &predictions, &labels, scale), Some(vec![vec![1, 1], vec![0, 2]]));
         // Of the four pairs 0.9 beats both, and 0.6 one.
