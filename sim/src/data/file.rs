@@ -165,4 +165,11 @@ mod tests {
         let reading = Reading { separator: Some(b':'), ..Reading::default() };
         assert_eq!(read(b"a:b,c\n1:2\n", &reading).unwrap().columns, ["a", "b,c"]);
     }
+
+    #[test]
+    fn what_is_packed_may_be_as_large_as_the_limit() {
+        let unpacked = |bytes: u64| unpack(&packed(b"a,b\n1,2\n"), Limits { bytes, ..Limits::default() });
+        assert_eq!(unpacked(8).unwrap(), b"a,b\n1,2\n");
+        assert_eq!(unpacked(7).unwrap_err().code, Code::Limit);
+    }
 }

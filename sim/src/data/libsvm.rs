@@ -122,4 +122,11 @@ mod tests {
             assert!(!looks_like(text.as_bytes()), "{text}");
         }
     }
+
+    #[test]
+    fn places_are_whole_words_of_their_lines() {
+        let text = "1 1:2\n-1 3:x 4:1\n";
+        let span = read(text.as_bytes(), Limits::default()).unwrap_err().span.unwrap();
+        assert_eq!(&text[span.start..span.end], "3:x");
+    }
 }

@@ -25,7 +25,7 @@ fn damaged(what: &str) -> Diagnostic {
 /// A little-endian number at a place.
 fn number(bytes: &[u8], at: usize, width: usize) -> Option<usize> {
     let field = bytes.get(at..at + width)?;
-    usize::try_from(field.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte))).ok()
+    usize::try_from(field.iter().rev().fold(0u64, |value, &byte| value * 256 + u64::from(byte))).ok()
 }
 
 /// One entry of the directory.
@@ -254,5 +254,50 @@ mod tests {
         let chosen = |names: &[&str]| super::chosen(read(&sample(), Limits::default()).unwrap(), &reading(names));
         assert_eq!(chosen(&["b"]).unwrap().len(), 1);
         assert_eq!(chosen(&["c"]).unwrap_err().help.as_deref(), Some("its arrays are w, b"));
+    }
+
+    /// Five elements in two arrays.
+    #[test]
+    fn all_arrays_together_are_limited() {
+        let limited = |cells| read(&sample(), Limits { cells, ..Limits::default() });
+        assert_eq!(limited(5).unwrap().len(), 2);
+        let error = limited(4).unwrap_err();
+        assert_eq!(
+            (error.code, error.message.as_str()),
+            (Code::Limit, "the arrays have more than 4 elements together")
+        );
+    }
+
+    /// Entries of the directory may have more behind them: a field of another program, and a comment.
+    #[test]
+    fn what_others_write_into_the_directory_is_skipped() {
+        let bytes = sample();
+        let end = bytes.len() - END_BYTES;
+        let start = number(&bytes, end + 16, 4).unwrap();
+        let name = number(&bytes, start + 28, 2).unwrap();
+        let behind = start + ENTRY_BYTES + name;
+        let more = [9, 9, 1, 0, 7, b'o', b'k'];
+        let mut bytes = [&bytes[..behind], &more, &bytes[behind..]].concat();
+        (bytes[start + 30], bytes[start + 32]) = (5, 2);
+        let end = end + more.len();
+        let size = (end - start) as u32;
+        bytes[end + 12..end + 16].copy_from_slice(&size.to_le_bytes());
+        assert_eq!(read(&bytes, Limits::default()), read(&sample(), Limits::default()));
+    }
+
+    /// An array that cannot be read is named.
+    #[test]
+    fn what_is_wrong_with_an_array_is_said_with_its_name() {
+        let mut bytes = sample();
+        let kind = bytes.windows(3).position(|window| window == b"<f8").unwrap();
+        bytes[kind + 1] = b'c';
+        // The checksum of what the entry holds now, here and in the directory.
+        let start = number(&bytes, bytes.len() - END_BYTES + 16, 4).unwrap();
+        let (entry, _) = entry(&bytes, start).unwrap();
+        let mut sum = flate2::Crc::new();
+        sum.update(packed(&bytes, &entry).unwrap());
+        bytes[start + 16..start + 20].copy_from_slice(&sum.sum().to_le_bytes());
+        let message = read(&bytes, Limits::default()).unwrap_err().message;
+        assert!(message.starts_with("the NumPy array `w` is of the type `<c8`"), "{message}");
     }
 }

@@ -118,4 +118,16 @@ mod tests {
             assert_eq!(*order, (0..30).collect::<Vec<_>>());
         }
     }
+
+    /// Each purpose, and each epoch, draws from a generator of its own.
+    #[test]
+    fn keys_and_orders_come_from_their_own_generators() {
+        let key = |seed| generator(seed, purpose::ORDER).next_u64();
+        assert_eq!([1, 2].map(|seed| u64::from(order_key(seed))), [1, 2].map(|seed| key(seed) / (1 << 32)));
+        for epoch in [1, 7] {
+            let mut order: Vec<usize> = (0..9).collect();
+            shuffle(&mut generator(3, purpose::EPOCH + epoch), &mut order);
+            assert_eq!(epoch_order(9, true, 3, epoch as usize), order);
+        }
+    }
 }

@@ -64,4 +64,21 @@ mod tests {
         assert_eq!(standardiser.apply(&values[2]), [98.0, 0.0]);
         assert_eq!(standardiser.restore(0, 98.0), 100.0);
     }
+
+    /// By hand, and far from 0, where squares of the values would have lost what is between them.
+    #[test]
+    fn deviations_are_those_of_the_differences() {
+        let column = |cells: &[f64]| {
+            let values: Vec<Vec<f64>> = cells.iter().map(|&cell| vec![cell]).collect();
+            Standardiser::measure(&values, &(0..cells.len()).collect::<Vec<_>>())
+        };
+        let plain = column(&[1.0, 5.0]);
+        assert_eq!((plain.mean[0], plain.deviation[0], plain.restore(0, 1.5)), (3.0, 2.0, 6.0));
+        assert_eq!(plain.apply(&[6.0]), [1.5]);
+        let (low, high) = (1e9 + 0.1, 1e9 + 0.5);
+        assert!((column(&[low, high]).deviation[0] / ((high - low) / 2.0) - 1.0).abs() < 1e-9);
+        // Rounding leaves three times 0.1 a spread; numbers that are small by themselves are not constant.
+        assert_eq!(column(&[0.1; 3]).deviation, [0.0]);
+        assert!((column(&[1e-13, 3e-13]).deviation[0] / 1e-13 - 1.0).abs() < 1e-9);
+    }
 }

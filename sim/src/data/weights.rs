@@ -352,4 +352,22 @@ mod tests {
         assert!(header("static const double tabla_b[1] = {x}").contains("damaged"));
         assert_eq!(header("static const int8_t tabla_b[1] = {1}"), "the header has no fraction for `b`");
     }
+
+    #[test]
+    fn extensions_are_formats() {
+        let known = ["npy", "NPZ", "csv", "h", "txt"].map(Format::of_extension);
+        assert_eq!(known, [Some(Format::Npy), Some(Format::Npz), Some(Format::Csv), Some(Format::C), None]);
+    }
+
+    /// Inputs and weights have one function each; weights keep their C names.
+    #[test]
+    fn the_header_says_what_the_model_is_made_for() {
+        let valid = Valid::from([("x".to_owned(), (-1.0, 2.5)), ("w'1".to_owned(), (0.0, 8.0))]);
+        let text = String::from_utf8(write(&sample(None), Format::C, 16, &valid).unwrap()).unwrap();
+        for name in ["x", "w_1"] {
+            assert_eq!(text.matches(&format!("tabla_{name}_outside(")).count(), 1, "{text}");
+        }
+        assert!(text.contains("#define TABLA_X_LOW (-1.0)\n#define TABLA_X_HIGH (2.5)\n"), "{text}");
+        assert!(text.contains("#define TABLA_W_1_HIGH (8.0)\n") && !text.contains("tabla_b_outside"), "{text}");
+    }
 }
