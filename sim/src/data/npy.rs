@@ -93,7 +93,7 @@ pub fn read(bytes: &[u8], limits: Limits) -> Result<Array, Diagnostic> {
     let [version @ (1..=3), _, rest @ ..] = rest else { return Err(wrong("cut short, or of an unknown version")) };
     let width = if *version == 1 { 2 } else { 4 };
     let (length, rest) = rest.split_at_checked(width).ok_or_else(cut)?;
-    let length = length.iter().rev().fold(0usize, |length, &byte| length << 8 | usize::from(byte));
+    let length = length.iter().rev().fold(0usize, |length, &byte| length * 256 + usize::from(byte));
     let (header, data) = rest.split_at_checked(length).ok_or_else(cut)?;
     let header =
         Header::parse(&String::from_utf8_lossy(header)).ok_or_else(|| wrong("without a header that can be read"))?;
@@ -291,5 +291,49 @@ mod tests {
         assert!(super::table(&uneven, Limits::default()).unwrap_err().message.contains("`a` has 2 samples and `b` 3"));
         let empty = super::table(&[(String::new(), array(&[0, 2]))], Limits::default()).unwrap_err();
         assert_eq!(empty.message, "the data file has no rows");
+    }
+
+    /// Every type of numbers, in both byte orders where it has some.
+    #[test]
+    fn bytes_become_numbers_by_their_type() {
+        let of = |kind: &str, data: &[u8], count: usize| {
+            let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({count},), }}{:300}", "");
+            read(&file(&header, data), Limits::default()).unwrap().values
+        };
+        assert_eq!(of("|i1", &[0x80, 0x7f], 2), [-128.0, 127.0]);
+        assert_eq!((of("|u1", &[0x80, 0x7f], 2), of("|b1", &[0, 2, 1], 3)), (vec![128.0, 127.0], vec![0.0, 1.0, 1.0]));
+        assert_eq!((of("<u2", &[1, 0x80], 1), of(">u2", &[1, 0x80], 1)), (vec![32769.0], vec![384.0]));
+        assert_eq!(of("<u4", &[0, 0, 0, 0x80], 1), [2_147_483_648.0]);
+        assert_eq!(of(">u8", &[0x80, 0, 0, 0, 0, 0, 0, 0], 1), [9_223_372_036_854_775_808.0]);
+        let half = of("<f2", &[0, 0x7c, 0, 0xfc, 1, 0x7c, 0, 0x3c], 4);
+        assert_eq!((half[0], half[1], half[3]), (f64::INFINITY, f64::NEG_INFINITY, 1.0));
+        assert!(half[2].is_nan());
+    }
+
+    #[test]
+    fn an_array_may_have_as_many_elements_as_the_limit() {
+        let limited = |cells| read(&write(&[2, 3], &[0.0; 6]), Limits { cells, ..Limits::default() });
+        assert!(limited(6).is_ok() && limited(5).is_err_and(|error| error.code == Code::Limit));
+    }
+
+    /// NumPy pads headers so that elements begin at a multiple of 64 bytes; a shape of one extent has a comma.
+    #[test]
+    fn headers_are_padded() {
+        for rank in 0..70 {
+            let shape = vec![1; rank];
+            let bytes = write(&shape, &[0.5]);
+            assert_eq!(bytes.len() % 64, 8, "{rank}");
+            assert_eq!(read(&bytes, Limits::default()).unwrap(), Array { shape, values: vec![0.5], whole: false });
+        }
+        assert!(String::from_utf8_lossy(&write(&[3], &[0.0; 3])).contains("'shape': (3,), }"));
+        assert!(String::from_utf8_lossy(&write(&[], &[0.0])).contains("'shape': (), }"));
+    }
+
+    #[test]
+    fn columns_are_called_by_their_places() {
+        let array = Array { shape: vec![1, 2, 3], values: vec![1e16, 2.0, 3.0, 4.0, 5.0, -0.5], whole: false };
+        let table = table(&[("x".to_owned(), array)], Limits::default()).unwrap();
+        assert_eq!(table.columns, ["x[0][0]", "x[0][1]", "x[0][2]", "x[1][0]", "x[1][1]", "x[1][2]"]);
+        assert_eq!(table.rows, [["1e16", "2", "3", "4", "5", "-0.5"]]);
     }
 }

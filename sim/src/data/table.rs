@@ -449,4 +449,47 @@ mod tests {
         assert_eq!(told(&npy::write(&[0, 19_999_999], &[])), (Code::Limit, format!("19999999 columns {most}")));
         assert_eq!(told(&npy::write(&[0, 2_500_000], &[])), (Code::Data, "the data file has no rows".to_owned()));
     }
+
+    #[test]
+    fn cells_that_are_no_numbers_have_a_place_and_a_reason() {
+        let table = Table::from_csv(b"a;b\n1;2\n\n3;x\n4;1,5\n").unwrap();
+        assert_eq!(table.lines, [2, 4, 5]);
+        let error = |row| table.number(row, 1).unwrap_err();
+        let span = error(1).span.unwrap();
+        assert_eq!(
+            (&table.text[span.start..span.end], error(1).message),
+            ("x", "row 2 (line 4), column `b`: `x` is not a number".to_owned())
+        );
+        assert!(error(1).help.is_some_and(|help| help.starts_with("every cell of a number column")));
+        assert!(error(2).help.is_some_and(|help| help.starts_with("numbers have a decimal point")));
+        let many = Table::from_csv(format!("a\n{}", "x\n".repeat(25)).as_bytes()).unwrap();
+        assert_eq!(many.numbers(&[0]).unwrap_err().len(), 20);
+        let error = Table::from_csv(b"a\n1\n\xff\n").unwrap_err();
+        assert_eq!(error.message, "line 3 is not UTF-8 text");
+    }
+
+    /// Of 11 letters three may differ.
+    #[test]
+    fn a_column_that_is_missing_may_be_a_slip() {
+        let table = |names: &[&str]| {
+            Table::from_csv(format!("{}\n{}1\n", names.join(","), "1,".repeat(names.len() - 1)).as_bytes()).unwrap()
+        };
+        let help = |name: &str, names: &[&str]| table(names).column(name).unwrap_err().help.unwrap();
+        assert_eq!(help("Temperaxyze", &["temperature"]), "did you mean `temperature`?");
+        assert_eq!(help("temperwxyze", &["temperature"]), "its columns are `temperature`");
+        let names: Vec<String> = (0..13).map(|n| format!("c{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let twelve = names[..12].iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        assert_eq!(help("temperature", &names[..12]), format!("its columns are {twelve}"));
+        assert_eq!(help("temperature", &names), format!("its columns are {twelve}, ..."));
+    }
+
+    #[test]
+    fn separators_are_those_of_the_header_outside_of_quotes() {
+        for (text, separator) in
+            [("\"a;b;c\",d\n1,2\n", b','), ("\"a\nb\";c\n1;2\n", b';'), ("a,b\n1;2;3;4\n", b','), ("\n\na|b\n", b'|')]
+        {
+            assert_eq!(separator_of(text.as_bytes()), separator, "{text}");
+        }
+    }
 }

@@ -63,6 +63,8 @@ fn lines_have_their_cycles_and_products() {
     let lines = json["lines"].as_array().unwrap();
     let of = |field: &str| lines.iter().map(|line| line[field].clone()).collect::<Vec<Value>>();
     assert_eq!(of("line"), [1, 2, 3, 4, 5]);
+    let tensors: Vec<&Value> = json["numbers"].as_array().unwrap().iter().map(|number| &number["tensor"]).collect();
+    assert_eq!(tensors, ["x", "y", "w", "w.4", "w.5"]);
     assert_eq!(of("multiply_adds"), [0, 2, 0, 4, 0]);
     let left_out = "not computed: nothing asks for it";
     let fused = "fused into line 4";
@@ -156,6 +158,9 @@ fn a_function_has_fates_too() {
     assert_eq!(fates.lines[&3], None);
     assert_eq!(fates.lines[&4].as_deref(), Some("not computed: nothing asks for it"));
     let report = Report::of_function(&project, &function).unwrap();
+    // Results can be read before the next record may begin: what is left belongs to the last line.
+    let cycles: u64 = report.lines.iter().map(|line| line.cycles).sum();
+    assert_eq!(cycles, u64::from(report.cycles.step_length));
     assert_eq!((report.measured_on.as_str(), report.batch, report.settings.is_none()), ("made-up records", 1, true));
 }
 
