@@ -84,7 +84,15 @@ impl Encoding {
         }
         let coding = match (&settings.labels, settings.one_hot()) {
             (Some(names), _) => Coding::Names(names.iter().map(|(name, &value)| (name.clone(), value)).collect()),
-            (None, true) => Coding::classes(table, table.column(&targets[0])?),
+            (None, true) => {
+                let Some(target) = targets.first() else {
+                    let message = "classes are what stands in a target column, and there is none";
+                    return Err(Diagnostic::global(Code::Data, message).with_help(
+                        "the program needs a label, a `model_output` that it never assigns, and the data a column for it",
+                    ));
+                };
+                Coding::classes(table, table.column(target)?)
+            }
             (None, false) => Coding::Number,
         };
         Ok(Encoding::of(Columns { features, targets, coding }, settings))
@@ -401,5 +409,19 @@ mod tests {
         assert_eq!(said(&encoding("bias = true"), &[("x", &[2]), ("t", &[])], 1), expected);
         let expected = "the program takes 4 label values per sample (t[4]), the data gives 1 target columns";
         assert_eq!(said(&encoding(""), &[("x", &[2]), ("t", &[4])], 1), expected);
+    }
+
+    /// Found by a mutant: with the loss `one_hot` a program without labels ended with a panic.
+    #[test]
+    fn a_program_without_labels_has_no_classes() {
+        let table = table("a,b\n1,2\n");
+        let chosen = |loss: &str, labels| {
+            Encoding::choose(&table, &settings(&format!("loss = '{loss}'")), None, labels)
+                .map(|encoding| encoding.targets)
+        };
+        assert_eq!((chosen("squared", 0), chosen("one_hot", 3)), (Ok(vec![]), Ok(names(&["b"]))));
+        let error = chosen("one_hot", 0).unwrap_err();
+        assert_eq!(error.message, "classes are what stands in a target column, and there is none");
+        assert!(Encoding::choose(&table, &settings("loss = 'one_hot'"), Some(&[]), 3).is_err());
     }
 }

@@ -300,4 +300,22 @@ mod tests {
         let message = read(&bytes, Limits::default()).unwrap_err().message;
         assert!(message.starts_with("the NumPy array `w` is of the type `<c8`"), "{message}");
     }
+
+    /// A size of all ones stands in a field of 64 bits behind the name, with other fields before and behind it.
+    #[test]
+    fn large_sizes_stand_behind_the_name() {
+        let bytes = sample();
+        let end = bytes.len() - END_BYTES;
+        let start = number(&bytes, end + 16, 4).unwrap();
+        let packed = bytes[start + 20..start + 24].to_vec();
+        let other = [9, 9, 2, 0, 7, 7];
+        let more = [&other[..], &[1, 0, 8, 0], &packed, &[0; 4], &other].concat();
+        let behind = start + ENTRY_BYTES + number(&bytes, start + 28, 2).unwrap();
+        let mut bytes = [&bytes[..behind], &more, &bytes[behind..]].concat();
+        bytes[start + 30] = more.len() as u8;
+        bytes[start + 20..start + 24].fill(0xff);
+        let (end, size) = (end + more.len(), (end + more.len() - start) as u32);
+        bytes[end + 12..end + 16].copy_from_slice(&size.to_le_bytes());
+        assert_eq!(read(&bytes, Limits::default()), read(&sample(), Limits::default()));
+    }
 }

@@ -452,7 +452,7 @@ mod tests {
 
     #[test]
     fn cells_that_are_no_numbers_have_a_place_and_a_reason() {
-        let table = Table::from_csv(b"a;b\n1;2\n\n3;x\n4;1,5\n").unwrap();
+        let table = Table::from_csv(b"a;b;c\n1;2;3\n\n3;x;4\n4;1,5;6\n").unwrap();
         assert_eq!(table.lines, [2, 4, 5]);
         let error = |row| table.number(row, 1).unwrap_err();
         let span = error(1).span.unwrap();
