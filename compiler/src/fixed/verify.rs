@@ -187,6 +187,8 @@ fn formats(program: &Program, operation: &Operation) -> Result<(), String> {
 mod tests {
     use super::{Combine, Kind, Program, laws, verify};
 
+    type Change = fn(&mut Kind);
+
     const START: &str = "word 16
 accumulator 48
 input x[3]: q14
@@ -244,31 +246,31 @@ table sigmoid#0: q11 -> q11, 2^6 segments at 0
         assert_eq!((wide(33, ""), wide(32, " within ranges")), (Ok(()), Ok(())));
         assert!(wide(32, "").expect_err("too narrow").starts_with("law 9: a sum of 33 bits in an accumulator of 32"));
         // What the text form cannot say: settings of a product or a start that is not there.
-        let with = |line: &str, change: fn(&mut Kind)| {
+        let with = |line: &str, change: Change| {
             let mut program: Program = format!("{START}{line}\n").parse().expect("a good text");
             change(&mut program.operations[0].kind);
             laws(&program)
         };
         let (start, product) = ("h = round(x[0]) >> 3", "h = round(+ w[0] * x[0]) >> 16");
-        let changes: [(&str, fn(&mut Kind)); 4] = [
+        let changes: [(&str, Change); 4] = [
             (start, |kind| {
                 if let Kind::MultiplyAdd { square, .. } = kind {
-                    *square = true
+                    *square = true;
                 }
             }),
             (start, |kind| {
                 if let Kind::MultiplyAdd { scale, .. } = kind {
-                    *scale = 1
+                    *scale = 1;
                 }
             }),
             (start, |kind| {
                 if let Kind::MultiplyAdd { combine, .. } = kind {
-                    *combine = Combine::Subtract
+                    *combine = Combine::Subtract;
                 }
             }),
             (product, |kind| {
                 if let Kind::MultiplyAdd { align, .. } = kind {
-                    *align = 1
+                    *align = 1;
                 }
             }),
         ];
@@ -279,7 +281,7 @@ table sigmoid#0: q11 -> q11, 2^6 segments at 0
         // Nothing at all is 0, however it is shifted.
         assert_eq!(
             with(start, |kind| if let Kind::MultiplyAdd { start, .. } = kind {
-                *start = None
+                *start = None;
             }),
             Ok(())
         );

@@ -184,7 +184,7 @@ mod tests {
     fn the_nearest_name_and_as_many_as_are_named() {
         let names = Coding::Names(vec![("9".into(), -1.0), ("10".into(), 1.0)]);
         assert_eq!([-0.8, -0.1, 0.1].map(|value| names.name(value)), [Some("9"), Some("9"), Some("10")]);
-        let rows: String = (100..105).map(|label| format!("0,{label}\n")).collect();
+        let rows = (100..105).map(|label| format!("0,{label}\n")).collect::<Vec<_>>().concat();
         let table = Table::from_csv(format!("x,y\n{rows}").as_bytes()).unwrap();
         let errors = names.codes(&table, &[1]).unwrap_err();
         assert!(errors[0].message.ends_with("hold labels that are not: `100`, `101`, `102`, `103`, `104`"));

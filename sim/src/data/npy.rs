@@ -316,7 +316,7 @@ mod tests {
         assert!(limited(6).is_ok() && limited(5).is_err_and(|error| error.code == Code::Limit));
     }
 
-    /// NumPy pads headers so that elements begin at a multiple of 64 bytes; a shape of one extent has a comma.
+    /// `NumPy` pads headers so that elements begin at a multiple of 64 bytes; a shape of one extent has a comma.
     #[test]
     fn headers_are_padded() {
         for rank in 0..70 {

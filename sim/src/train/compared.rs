@@ -224,7 +224,7 @@ mod tests {
         assert!(!comparison.agrees());
     }
 
-    fn counter(count: f64, cycles: u64) -> Box<Counter> {
+    fn counter(count: f64, cycles: u64) -> Box<dyn Engine> {
         Box::new(Counter { count, wrong: -1.0, cycles })
     }
 

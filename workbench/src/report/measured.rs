@@ -146,7 +146,7 @@ mod tests {
         let settings = "[train]\nprediction = 'h'\nloss = 'squared'\nepochs = 2";
         let grid = "[machine]\npus = 1\npes_per_pu = 2";
         let project = Project::in_memory("line.t", program, Some(settings), Some(grid)).unwrap();
-        let rows: String = (0..20).map(|n| format!("{},{},{}\n", n % 5, n % 7, n % 3)).collect();
+        let rows = (0..20).map(|n| format!("{},{},{}\n", n % 5, n % 7, n % 3)).collect::<Vec<_>>().concat();
         let table = Choice::of_text("rows.csv", &format!("a,b,target\n{rows}")).unwrap();
         let samples = Samples::read(&project, &Choices::default(), table, &()).unwrap();
         let training = Training::new(project, samples).unwrap();

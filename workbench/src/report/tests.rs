@@ -21,10 +21,15 @@ const NUMBERS: &str =
     "[train]\nprediction = 'h'\nloss = 'squared'\nepochs = 3\nstandardise = false\nstandardise_target = false";
 const GRID: &str = "[machine]\npus = 2\npes_per_pu = 2\n[board]\nclock_mhz = 50.0\nwatts = 2.0";
 
-/// 35 rows, whose target is `2 a - b`.
+/// 35 rows with this target.
+fn rows<T: std::fmt::Display>(target: impl Fn(i64, i64) -> T) -> String {
+    let row = |n: i64| format!("{},{},{}\n", n % 5, n % 7, target(n % 5, n % 7));
+    "a,b,target\n".to_owned() + &(0..35).map(row).collect::<Vec<_>>().concat()
+}
+
+/// `2 a - b`.
 fn numbers() -> String {
-    let rows: String = (0..35).map(|n| format!("{},{},{}\n", n % 5, n % 7, 2 * (n % 5) - n % 7)).collect();
-    format!("a,b,target\n{rows}")
+    rows(|a, b| 2 * a - b)
 }
 
 fn training_of(program: &str, settings: &str, grid: &str, rows: &str, asked: &Choices) -> Training {
@@ -219,12 +224,10 @@ fn a_training_has_its_seconds_and_joules() {
 /// Whether `a` is larger than `b`: what is predicted is counted class by class.
 #[test]
 fn classes_are_told_apart() {
-    let program = LINE.replace("gradient g", "model_output none; gradient g").replace("model_output none; ", "");
-    let program = program.replace("d = h - y;", "h = sigmoid(h); d = h - y;");
-    let rows: String =
-        (0..35).map(|n| format!("{},{},{}\n", n % 5, n % 7, if n % 5 > n % 7 { "more" } else { "less" })).collect();
+    let program = LINE.replace("d = h - y;", "h = sigmoid(h); d = h - y;");
+    let rows = rows(|a, b| if a > b { "more" } else { "less" });
     let settings = "[train]\nprediction = 'h'\nloss = 'logistic'\nepochs = 9\nlabels = { less = 0, more = 1 }";
-    let training = training_of(&program, settings, GRID, &format!("a,b,target\n{rows}"), &Choices::default());
+    let training = training_of(&program, settings, GRID, &rows, &Choices::default());
     let outcome = run(&training, false);
     let json = serde_json::to_value(trained::document(&outcome, &training.project, &training.samples, None)).unwrap();
     let confusion = &json["confusion"];

@@ -234,14 +234,14 @@ fn a_refusal_says_what_and_why() {
 }
 
 /// What a session before left on the line, frame by frame.
-struct Stale {
+struct Old {
     board: BoardModel<Watched>,
     stale: VecDeque<Vec<u8>>,
     back: Vec<u8>,
     sent: Vec<u8>,
 }
 
-impl Wire for Stale {
+impl Wire for Old {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.sent.extend(bytes);
         let answers = bytes.iter().flat_map(|&byte| self.board.byte(byte));
@@ -261,7 +261,7 @@ fn what_an_earlier_session_left_is_forgotten() {
     let machine = Machine::grid(1, 1, 16).expect("a valid grid");
     let (board, _) = Plain::of(&machine).board(&machine, 4);
     let old = vec![reply(1, Status::Ok, &[link::VERSION + 1, 16, 1, 8]); 3];
-    let wire = Stale { board, stale: old.into(), back: Vec::new(), sent: Vec::new() };
+    let wire = Old { board, stale: old.into(), back: Vec::new(), sent: Vec::new() };
     let link = Link::open(wire, Patience::default()).expect("a session");
     assert_eq!((link.machine(), link.wire.sent[0]), (&machine, link::FLAG));
 }
