@@ -86,12 +86,12 @@ pub fn judge(loss: &Measure, predictions: &[Vec<f64>], labels: &[&[f64]], scale:
         Library::Poisson => elements(h, y, &|h, y, _| h - y * log(h)),
     };
     let loss_of_all = mean(&loss_of);
-    if let Some(confusion) = confused(*loss, predictions, labels, scale) {
-        let right: u64 = confusion.iter().enumerate().map(|(class, row)| row[class]).sum();
+    if let Some(told) = told(*loss, predictions, labels, scale) {
+        let right = told.pairs.iter().filter(|(own, taken)| own == taken).count();
         return Metrics {
             loss: loss_of_all,
             accuracy: Some(right as f64 / count),
-            f1: Some(f1(&confusion)),
+            f1: Some(f1(&told)),
             auc: auc(*loss, predictions, labels, scale),
             ..Metrics::default()
         };
@@ -111,13 +111,28 @@ pub fn judge(loss: &Measure, predictions: &[Vec<f64>], labels: &[&[f64]], scale:
     }
 }
 
-/// Which classes are taken for which, where predictions are classes.
+/// Most classes of a [`Confusion`]: it has a number for each pair of them.
+const MOST_CONFUSED: usize = 1000;
+
+/// Which classes are taken for which, where predictions are classes, and not too many to tell.
 pub fn confusion(loss: &Measure, predictions: &[Vec<f64>], labels: &[&[f64]], scale: Scale) -> Option<Confusion> {
     let Measure::Library(loss) = loss else { return None };
-    confused(*loss, predictions, labels, scale)
+    let Told { classes, pairs } =
+        told(*loss, predictions, labels, scale).filter(|told| told.classes <= MOST_CONFUSED)?;
+    let mut confusion = vec![vec![0; classes]; classes];
+    for (own, taken) in pairs {
+        confusion[own][taken] += 1;
+    }
+    Some(confusion)
 }
 
-fn confused(loss: Library, predictions: &[Vec<f64>], labels: &[&[f64]], scale: Scale) -> Option<Confusion> {
+/// For each sample its class and the one that it is taken for.
+struct Told {
+    classes: usize,
+    pairs: Vec<(usize, usize)>,
+}
+
+fn told(loss: Library, predictions: &[Vec<f64>], labels: &[&[f64]], scale: Scale) -> Option<Told> {
     let range = scale.classes.first..scale.classes.first + scale.classes.count;
     let class = |values: &[f64]| match loss {
         Library::Logistic | Library::Hinge => nearest(scale.codes, first_of(values)),
@@ -129,25 +144,21 @@ fn confused(loss: Library, predictions: &[Vec<f64>], labels: &[&[f64]], scale: S
         _ => 0,
     };
     // Labels without names are no classes that could be told.
-    if classes == 0 {
-        return None;
-    }
-    let mut confusion = vec![vec![0; classes]; classes];
-    for (h, y) in predictions.iter().zip(labels) {
-        confusion[class(y)][class(h)] += 1;
-    }
-    Some(confusion)
+    let pairs = || predictions.iter().zip(labels).map(|(h, y)| (class(y), class(h))).collect();
+    (classes > 0).then(|| Told { classes, pairs: pairs() })
 }
 
 /// Of two labels that of the larger one, of more classes the mean.
-fn f1(confusion: &Confusion) -> f64 {
-    let of = |class: usize| {
-        let right = confusion[class][class];
-        let wrong: u64 =
-            confusion[class].iter().sum::<u64>() + confusion.iter().map(|row| row[class]).sum::<u64>() - 2 * right;
-        if right == 0 { 0.0 } else { 2.0 * right as f64 / (2 * right + wrong) as f64 }
-    };
-    match confusion.len() {
+fn f1(told: &Told) -> f64 {
+    // How many samples of a class are taken for it, and how many mentions it has: as their class, and as what they are taken for.
+    let (mut right, mut mentions) = (vec![0u64; told.classes], vec![0u64; told.classes]);
+    for &(own, taken) in &told.pairs {
+        right[own] += u64::from(own == taken);
+        mentions[own] += 1;
+        mentions[taken] += 1;
+    }
+    let of = |class: usize| if right[class] == 0 { 0.0 } else { 2.0 * right[class] as f64 / mentions[class] as f64 };
+    match told.classes {
         2 => of(1),
         classes => (0..classes).map(of).sum::<f64>() / classes.max(1) as f64,
     }
@@ -359,5 +370,19 @@ mod tests {
         let found = judged(Library::Logistic, &predictions, &[&[1.0][..]; 3], Scale::default());
         assert_eq!(found.accuracy, Some(2.0 / 3.0));
         assert!((found.loss + SMALLEST_PROBABILITY.ln() / 3.0).abs() < 1e-12, "{found:?}");
+    }
+
+    /// Of 20,000 classes a number for each pair would take 3.2 GB.
+    #[test]
+    fn many_classes_are_judged_without_their_pairs() {
+        let count = 20_000;
+        let sample = |class: usize| (0..count).map(|n| f64::from(u8::from(n == class))).collect::<Vec<f64>>();
+        let (predictions, own) = ([sample(7), sample(19_999)], [sample(7), sample(8)]);
+        let labels: Vec<&[f64]> = own.iter().map(Vec::as_slice).collect();
+        let scale = Scale { classes: Classes { first: 0, count }, ..Scale::default() };
+        let found = judged(Library::CrossEntropy, &predictions, &labels, scale);
+        assert_eq!((found.accuracy, found.f1), (Some(0.5), Some(1.0 / 20_000.0)));
+        let measure = Measure::Library(Library::CrossEntropy);
+        assert_eq!(confusion(&measure, &predictions, &labels, scale), None);
     }
 }
