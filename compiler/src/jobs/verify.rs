@@ -186,6 +186,7 @@ fn words(access: &Access, loops: &[u32]) -> Vec<i64> {
 #[cfg(test)]
 mod tests {
     use super::{Program, laws, verify};
+    use crate::text::changed;
     use arch::machine::{Machine, MachineSpec};
 
     /// A batch in two tiles; `%0[7 - ...]` goes backwards.
@@ -230,12 +231,6 @@ job \"c multiply-add\" pes for 3: %4[0] = row root ( + %0[k0] * 1 >> 0 ) >> 0  w
     fn machine() -> Machine {
         let spec = MachineSpec { pus: Some(2), pes_per_pu: Some(4), ..MachineSpec::default() };
         Machine::try_from(spec).expect("a machine")
-    }
-
-    /// A text in which something is replaced.
-    fn changed(text: &str, from: &str, to: &str) -> Program {
-        assert_eq!(text.matches(from).count(), 1, "{from}");
-        text.replace(from, to).parse().expect("a good text")
     }
 
     #[test]
@@ -288,6 +283,6 @@ job \"c multiply-add\" pes for 3: %4[0] = row root ( + %0[k0] * 1 >> 0 ) >> 0  w
     #[test]
     #[should_panic(expected = "the list of jobs is broken: law 5")]
     fn a_bug_stops_the_compiler() {
-        verify(&changed(UNIT, "to scalar", "to pes"), &machine());
+        verify(&changed::<Program>(UNIT, "to scalar", "to pes"), &machine());
     }
 }

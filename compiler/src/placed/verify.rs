@@ -169,6 +169,7 @@ fn verify_tiles(program: &Program) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::{Program, laws, verify};
+    use crate::text::changed;
     use arch::machine::{Machine, MachineSpec};
 
     const SUM: &str = "placed
@@ -241,12 +242,6 @@ w[i] = round(w[i] << 8 - s[i] * 128:q8) >> 8  for i in 0..5
     fn machine() -> Machine {
         Machine::try_from(MachineSpec { pus: Some(2), pes_per_pu: Some(2), ..MachineSpec::default() })
             .expect("a machine")
-    }
-
-    /// A text in which something is replaced.
-    fn changed(text: &str, from: &str, to: &str) -> Program {
-        assert_eq!(text.matches(from).count(), 1, "{from}");
-        text.replace(from, to).parse().expect("a good text")
     }
 
     fn of(text: &str, from: &str, to: &str) -> Result<(), String> {
@@ -342,6 +337,6 @@ v[j#0][j#1] = round(v[j#0][j#1] << 1) >> 1  for j#0 in 0..2, j#1 in 0..9
     #[test]
     #[should_panic(expected = "the placed program is broken: law 3")]
     fn a_bug_stops_the_compiler() {
-        verify(&changed(SUM, "tensor %1 on [grid]", "tensor %1 on [row]"), &machine());
+        verify(&changed::<Program>(SUM, "tensor %1 on [grid]", "tensor %1 on [row]"), &machine());
     }
 }

@@ -170,6 +170,7 @@ fn words_of_lanes_ready(program: &Program, machine: &Machine, place: usize, pads
 #[cfg(test)]
 mod tests {
     use super::{Program, laws, verify};
+    use crate::text::changed;
     use arch::machine::{Machine, MachineSpec};
 
     /// z comes between h, which passes the global root, and g, which waits for it.
@@ -214,12 +215,6 @@ at 9 job \"e copy\" pes: %4[0] = %0[0] << 0 + 0 >> 0
     fn machine() -> Machine {
         let spec = MachineSpec { pus: Some(2), pes_per_pu: Some(2), scalar: Some(true), ..MachineSpec::default() };
         Machine::try_from(spec).expect("a machine")
-    }
-
-    /// A text in which something is replaced.
-    fn changed(text: &str, from: &str, to: &str) -> Program {
-        assert_eq!(text.matches(from).count(), 1, "{from}");
-        text.replace(from, to).parse().expect("a good text")
     }
 
     #[test]
@@ -270,6 +265,6 @@ at 9 job \"e copy\" pes: %4[0] = %0[0] << 0 + 0 >> 0
     #[test]
     #[should_panic(expected = "the schedule is broken: law 5")]
     fn a_bug_stops_the_compiler() {
-        verify(&changed(GAP, "at 14", "at 13"), &machine());
+        verify(&changed::<Program>(GAP, "at 14", "at 13"), &machine());
     }
 }

@@ -56,3 +56,10 @@ pub fn read<T: FromStr<Err = Diagnostic>>(
     })?;
     Ok(value)
 }
+
+/// What a text says in which something is replaced that stands there once.
+#[cfg(test)]
+pub(crate) fn changed<T: FromStr<Err = Diagnostic>>(text: &str, from: &str, to: &str) -> T {
+    assert_eq!(text.matches(from).count(), 1, "{from}");
+    text.replace(from, to).parse().expect("a good text")
+}
