@@ -240,6 +240,13 @@ fn a_program_that_is_too_large_says_what_would_do() {
     assert!(!out.exists(), "a failed build leaves nothing");
 }
 
+/// Tables of twice as many entries were tried for ever.
+#[test]
+fn a_machine_without_tables_has_no_functions() {
+    let words = ["E-BACKEND", "the machine has room for 0", "`table_entries = 64` in the [machine] table"];
+    fails(&["explain", LOGISTIC, "--machine", "table_entries=0"], 4, &words);
+}
+
 #[test]
 fn data_that_does_not_fit_is_named_by_row_and_column() {
     let folder = tempfile::tempdir().unwrap();

@@ -35,7 +35,10 @@ pub fn lower(
     let lowered = quotiented(program, ranges, numbers)?;
     if lowered.1.inaccurate > 0 {
         let sizes = std::iter::successors(Some(2 * numbers.table_entries), |entries| Some(2 * entries));
-        for table_entries in sizes.take_while(|&entries| entries <= numbers.most_table_entries) {
+        // Twice nothing is no more: a machine without tables has none, whatever it costs.
+        for table_entries in
+            sizes.take_while(|&entries| entries > numbers.table_entries && entries <= numbers.most_table_entries)
+        {
             let more = quotiented(program, ranges, &Numbers { table_entries, ..numbers.clone() })?;
             if more.1.inaccurate == 0 {
                 return Ok(more);

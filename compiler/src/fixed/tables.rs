@@ -141,7 +141,7 @@ fn note_inaccurate(
             "`{name}` may be wrong by {:.0} units of its last place: its table of `{function}` has {has} of {all} entries",
             libm::ceil(*error)
         );
-        let help = format!("`table_entries = {}` in the [machine] table makes it more accurate", 4 * all);
+        let help = format!("`table_entries = {}` in the [machine] table makes it more accurate", (4 * all).max(64));
         formats.notes.push(Diagnostic::new(Code::WarnNumber, nest.origin.span(), message).with_help(help));
         inaccurate += 1;
     }
