@@ -1,6 +1,7 @@
 //! Generated Verilog is clean under all of Verilator's warnings, but for those that are waived with a reason.
 
 use arch::Machine;
+use arch::machine::MachineSpec;
 use arch::tools::Toolbox;
 use fpga::family::Family;
 use hdl::Leaves;
@@ -26,6 +27,14 @@ fn two_pus_of_four_pes() {
 #[test]
 fn eight_pus_of_eight_pes() {
     is_clean(8, 8, 16);
+}
+
+#[test]
+fn pads_in_rows() {
+    let rows =
+        MachineSpec { pads_in_rows: Some(true), gradient_depth: Some(16), ..Machine::grid(2, 3, 16).unwrap().into() };
+    let machine = Machine::try_from(rows).unwrap();
+    lint(&hdl::elaborate(&machine), hdl::lint_waivers(), &Toolbox::default()).unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// Text that names blocks of a device, with models of these blocks, which are judged by nobody: they are the device's.

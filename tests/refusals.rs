@@ -146,9 +146,9 @@ fn what_a_board_does_not_hold_is_refused() {
 }
 
 /// The digits network in batches of 64 on a board whose block memories are 36 bits wide: sums of 129 products of 16 bits need 39, and a gradient pad of
-/// two memories in each of 64 PEs would take 128 of 208. Its temporaries would be as many as its weights.
+/// two memories in each of 64 PEs would take 128 of 208, other pads as many. Its temporaries would be as many as its weights.
 #[test]
-fn a_batch_fits_whose_sums_are_wider_than_a_block_memory() {
+fn a_batch_fits_whose_pads_lie_in_rows() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out").display().to_string();
     let program = ["build", "programs/backpropagation.t", "--data", "examples/digits.csv", "--set", "l2=129"];
@@ -156,11 +156,29 @@ fn a_batch_fits_whose_sums_are_wider_than_a_block_memory() {
     assert_eq!(built.code, 0, "{}", built.stderr);
     let text = |name: &str| fs::read_to_string(Path::new(&out).join(name)).unwrap();
     let config = text("config.toml");
-    assert!(config.contains("# accumulator = 39\n") && config.contains("# gradient_bits_in_blocks = 36\n"), "{config}");
+    assert!(config.contains("# accumulator = 39\n") && config.contains("# pads_in_rows = true\n"), "{config}");
     let report: Value = serde_json::from_str(&text("report.json")).unwrap();
     for cell in report["resources"].as_array().unwrap() {
         assert!(cell["estimated"].as_u64() <= cell["available"].as_u64(), "{cell}");
     }
+    let cycles = report["cycles"]["cycles_per_sample"].as_f64().unwrap();
+    assert!(cycles <= 390.0 && report["cycles"]["tiles"].as_u64() > Some(1), "{cycles}");
+}
+
+/// 64-128-10, biases among them, in batches of 64: 64 * 128 + 2 * 128 * 10 + 64 * 128 products and some more take 312 cycles on 64 PEs.
+#[test]
+fn tiles_on_a_board_are_near_their_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("config.toml");
+    let grid =
+        "[machine]\npus = 8\npes_per_pu = 8\nstream_words = 16\n[board]\nname = 'ulx3s-85f'\n[build]\nbatch = 64\n";
+    fs::write(&config, format!("{grid}[build.set]\nl1 = 64\nl2 = 128\nl3 = 10\n")).unwrap();
+    let explained =
+        run(&["explain", "programs/backpropagation.t", "--config", config.to_str().unwrap(), "--format", "json"]);
+    assert_eq!(explained.code, 0, "{}", explained.stderr);
+    let report: Value = serde_json::from_str(&explained.stdout).unwrap();
+    let cycles = report["cycles_per_sample"].as_f64().unwrap();
+    assert!((312.0..=360.0).contains(&cycles), "{cycles}");
 }
 
 #[test]

@@ -202,6 +202,15 @@ fn nothing_unknown_gets_into_a_result() {
         Icarus::compile(&out, &["-g2005"], &sources(&out)).passes(EITHER);
         Icarus::compile(&out, &["-g2012", "-DTABLA_COLLISIONS", "-DTABLA_RULES"], &sources(&out)).passes(BOTH);
     }
+    // Batches in tiles, pads in rows.
+    let out = folder.path().join("rows");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/breast_cancer.csv");
+    let keys = ["data_depth=8", "gradient_depth=16", "pads_in_rows=true"].map(|key| ("--machine", Path::new(key)));
+    build_on("tiny", &out, &program, &[&[("--data", &*data), ("--batch", Path::new("16"))], &keys[..]].concat());
+    assert!(fs::read_to_string(out.join("rtl/processing_unit.v")).unwrap().contains("row_pads row_pads_0 ("));
+    for options in [&["-g2005"][..], &["-g2012", "-DTABLA_COLLISIONS", "-DTABLA_RULES"]] {
+        Icarus::compile(&out, options, &sources(&out)).passes(EITHER);
+    }
     let out = folder.path().join("icebreaker");
     Icarus::compile(&out, &["-g2005"], &netlist(&out)).passes(BOTH);
 

@@ -43,6 +43,10 @@ pub struct Compiled {
     pub used: Words,
     /// Samples of a tile, where the batch runs in tiles ([`Image::tiles`] of them).
     pub tile: Option<u32>,
+    /// Cycles of a batch, all its tiles.
+    pub cycles: u64,
+    /// Whether more room might have made it shorter: the batch was cut, or something that would not fit was left out.
+    pub squeezed: bool,
     /// What ends a batch whose sums are all in the gradient pads, where several machines share batches: a step without input.
     pub conclusion: Option<Image>,
     /// What else was scheduled, best first; the one that was chosen is the first.
@@ -182,6 +186,7 @@ impl Found {
         scheduled::verify(scheduled, &image.machine);
         image::verify(&image);
         let chosen = self.built.alternative();
+        let cycles = self.cycles_of_batch();
         self.alternatives.sort_by_key(|alternative| (*alternative != chosen, alternative.cycles()));
         let Built { placed, jobs, scheduled, words, .. } = self.built;
         Compiled {
@@ -189,6 +194,8 @@ impl Found {
             steps: steps::steps(&scheduled, &image.machine),
             used: words,
             tile: placed.tile.map(|tile| tile.samples),
+            cycles,
+            squeezed: self.squeezed || placed.tile.is_some(),
             conclusion,
             alternatives: self.alternatives,
             image,

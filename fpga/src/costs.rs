@@ -77,6 +77,9 @@ pub struct Memories {
     pub shallow: Vec<(u64, u64, u64, u64)>,
     /// Deeper memories with no more bits than this are made of tables, too.
     pub small: u64,
+    /// Groups of tables that are taken in place of one block memory, at most; 0: any number.
+    #[serde(default)]
+    pub most_groups: u64,
 }
 
 impl Memories {
@@ -86,15 +89,23 @@ impl Memories {
         if depth == 0 {
             return (0, 0);
         }
+        let shapes = self.shapes.iter().map(|&(wide, deep)| bits.div_ceil(wide) * depth.div_ceil(deep));
+        let blocks = shapes.min().unwrap_or(0);
         let shallow = self.shallow.iter().find(|(deepest, ..)| depth <= *deepest || depth * bits <= self.small);
-        if let Some(&(_, words, group, tables)) = shallow {
-            let groups = depth.div_ceil(words);
-            // More groups than one need a multiplexer.
-            (0, groups * bits.div_ceil(group) * tables + bits * (groups - 1))
-        } else {
-            let shapes = self.shapes.iter().map(|&(wide, deep)| bits.div_ceil(wide) * depth.div_ceil(deep));
-            (shapes.min().unwrap_or(0), 0)
+        let Some(&(_, words, group, tables)) = shallow else { return (blocks, 0) };
+        let (rows, columns) = (depth.div_ceil(words), bits.div_ceil(group));
+        if self.most_groups > 0 && rows * columns > self.most_groups * blocks {
+            return (blocks, 0);
         }
+        // More rows of groups than one need a multiplexer.
+        (0, rows * columns * tables + bits * (rows - 1))
+    }
+
+    /// Bits that a word takes which has a write enable of its own beside others in one memory: where block memories have a ninth bit for eight, they are
+    /// enabled by nines.
+    pub fn enabled(&self, bits: u32) -> u32 {
+        let by_nines = self.shapes.iter().any(|&(wide, _)| wide > 9 && wide % 9 == 0);
+        if by_nines { bits.next_multiple_of(9) } else { bits }
     }
 
     /// The same for a memory that is written in chunks of 32 bits, each of which is one of its own.
@@ -114,6 +125,9 @@ pub struct Costs {
     pub memories: Memories,
     /// Whether the widest program lies in block memories unless it is very shallow, because synthesis is told so.
     pub program_in_block_memory: bool,
+    /// Whether a block memory shows its words so late that a register behind it raises the clock.
+    #[serde(default)]
+    pub late_block_memory: bool,
     /// Part of the flip-flops that take a logic cell of their own, since it has no other input for them than its table; 0 where it has one.
     #[serde(default)]
     pub lone_flip_flops: f64,
@@ -150,7 +164,12 @@ mod tests {
 
     /// Tables hold 16 words of 4 bits in 6 of them, up to 64 words, and memories of up to 300 bits.
     fn memories() -> Memories {
-        Memories { shapes: vec![(36, 512), (18, 1024), (1, 16_384)], shallow: vec![(64, 16, 4, 6)], small: 300 }
+        Memories {
+            shapes: vec![(36, 512), (18, 1024), (1, 16_384)],
+            shallow: vec![(64, 16, 4, 6)],
+            small: 300,
+            most_groups: 0,
+        }
     }
 
     #[test]
@@ -163,6 +182,23 @@ mod tests {
         assert_eq!((of(100, 3), of(301, 1)), ((0, 42 + 18), (1, 0)));
         // 400 bits are too many, though 100 and 4 are not.
         assert_eq!(of(100, 4), (1, 0));
+    }
+
+    /// As yosys does on an ECP5: 48 words of 28 bits are 21 groups, or one block memory; 64 of 24 bits 24 groups. 128 bits of 32 words are 64 groups, or
+    /// four block memories, and of 64 words twice as many groups.
+    #[test]
+    fn many_groups_are_a_block() {
+        let memories = Memories { most_groups: 21, ..memories() };
+        assert_eq!((memories.of(48, 28), memories.of(64, 24)), ((0, 21 * 6 + 56), (1, 0)));
+        assert_eq!((memories.of(32, 128), memories.of(64, 128)), ((0, 64 * 6 + 128), (4, 0)));
+    }
+
+    /// Words of 16 bits fill two bytes of nine each; where block memories are 20 or 40 wide every bit has an enable.
+    #[test]
+    fn words_with_enables_fill_bytes() {
+        let wide = Memories { shapes: vec![(40, 512), (20, 1024), (10, 2048)], ..memories() };
+        assert_eq!([8, 9, 16, 24].map(|bits| memories().enabled(bits)), [9, 9, 18, 27]);
+        assert_eq!(wide.enabled(16), 16);
     }
 
     /// 40 bits of 1024 words: 2 x 2 of 36 x 512, 3 of 18 x 1024, or 40 of 1 x 16384.

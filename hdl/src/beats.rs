@@ -287,8 +287,8 @@ pub(crate) struct Widths {
     pub(crate) crossings: usize,
     /// Words from which a pad is asked to be of block memories; 0: nothing is asked.
     pub(crate) block_depth: u32,
-    /// Bits of a word of the gradient pad that are asked to be in block memories, the others in tables; 0: nothing is asked.
-    pub(crate) gradient_bits_in_blocks: u32,
+    /// The words of a row's pads lie side by side in one memory each.
+    pub(crate) in_rows: bool,
     /// Pads have an output register, and take their addresses a cycle before the beat.
     pub(crate) pad_register: bool,
     /// Address bits of the model pad.
@@ -341,7 +341,7 @@ impl Widths {
             data: alu.field("data_base").bits + 1,
             temporary: alu.field("t0_base").bits,
             block_depth: machine.block_depth(),
-            gradient_bits_in_blocks: machine.gradient_bits_in_blocks(),
+            in_rows: machine.pads_in_rows(),
             pad_register: machine.pad_register(),
             columns: machine.pes_per_pu(),
             rows: machine.pus(),
@@ -367,6 +367,11 @@ impl Widths {
         Widths::new(Design::Loadable(&machine), Leaves::GENERIC)
     }
 
+    /// Gradient pads that a row shares, 0 or 1: sums that come back to single PEs need pads of their own.
+    pub(crate) fn gradients_in_rows(&self) -> u32 {
+        u32::from(self.in_rows && self.exchanges == 0) * self.gradients as u32
+    }
+
     /// Those of the scalar unit: one PE without a model pad, whose instructions are those of the scalar stream.
     pub(crate) fn alone(&self) -> Widths {
         Widths {
@@ -378,6 +383,7 @@ impl Widths {
             scalars: 0,
             crossings: 0,
             model: 1,
+            in_rows: false,
             columns: 1,
             rows: 1,
             alu: self.scalar.clone(),

@@ -7,8 +7,8 @@
 //! | module | holds |
 //! |---|---|
 //! | `pe` | the processing engine, and the bundles of its control |
-//! | `memory` | scratchpads, and the text of memories in chunks |
-//! | `multiply_add` `arithmetic` `multiplier` | products, sums, rounding; the multiplier cell of ECP5 |
+//! | `memory` `row_pads` | scratchpads of a PE and of a row, and the text of memories in chunks |
+//! | `operands` `multiply_add` `arithmetic` `multiplier` | operands, products, sums, rounding; the multiplier cell of ECP5 |
 //! | `shift` `listed` `narrow` | shifters by any amount, by a few amounts, and what makes a word of a sum |
 //! | `mask` | which PEs a beat admits |
 //! | `tiles` | sums that wait for the next tile of a batch |
@@ -22,6 +22,8 @@ pub(crate) mod memory;
 pub(crate) mod multiplier;
 pub(crate) mod multiply_add;
 pub(crate) mod narrow;
+pub(crate) mod operands;
 pub(crate) mod pe;
+pub(crate) mod row_pads;
 pub(crate) mod shift;
 pub(crate) mod tiles;

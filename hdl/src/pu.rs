@@ -12,6 +12,7 @@ use crate::beats::{
 use crate::control::pipeline::{ControlPipeline, wire_read_addresses};
 use crate::control::write_address::WriteAddress;
 use crate::datapath::pe::{BusWrite, ProcessingEngine, pe_width};
+use crate::datapath::row_pads::RowPads;
 use crate::datapath::tiles::{ParkPipeline, ResumedStart};
 use crate::reduction::root::RootUnit;
 use crate::reduction::tree::RowTree;
@@ -240,6 +241,8 @@ pub(crate) struct ProcessingUnit {
     column_selects: Vec<ColumnSelect>,
     bus: BusSelect,
     pes: Vec<ProcessingEngine>,
+    /// Their pads, where these lie side by side.
+    row_pads: Vec<RowPads>,
     row_tree: RowTree,
     row_root: RootUnit,
     saturation: AnyOf,
@@ -315,6 +318,7 @@ impl ProcessingUnit {
             column_selects: crossed.clone().map(|_| ColumnSelect::new(widths)).collect(),
             bus: BusSelect::new(widths),
             pes: (0..columns).map(|_| ProcessingEngine::new(widths)).collect(),
+            row_pads: (0..u32::from(widths.in_rows)).map(|_| RowPads::new(widths)).collect(),
             row_tree: RowTree::new(columns, widths.accumulator, widths.extremes),
             row_root: RootUnit::new(widths, functions),
             // One more than PEs: the bus. Buses of columns are as many more.
@@ -416,6 +420,7 @@ impl ProcessingUnit {
         for n in 0..self.for_columns.len() {
             self.wire_columns(wiring, n);
         }
+        self.wire_row_pads(wiring);
         for t in 0..self.tiles.len() {
             wires!(self, wiring;
                 tiles_now[t].clock = clock;
@@ -495,6 +500,39 @@ impl ProcessingUnit {
             saturated_now.d = saturation.any;
             saturated = saturated_now.q;
         );
+    }
+
+    /// Pads that lie side by side.
+    fn wire_row_pads(&mut self, wiring: &mut Wiring) {
+        for n in 0..self.row_pads.len() {
+            wires!(self, wiring;
+                row_pads[n].clock = clock;
+                row_pads[n].reads.model = pipeline.control.model_address;
+                row_pads[n].reads.data = pipeline.control.data_address;
+                row_pads[n].reads.t0 = pipeline.control.t0_address;
+                row_pads[n].reads.t1 = pipeline.control.t1_address;
+                row_pads[n].addresses = write_address.addresses;
+            );
+            for t in 0..self.row_pads[n].sums_write.len() {
+                wires!(self, wiring;
+                    row_pads[n].sums_write[t] = parking[t].control.write_t4;
+                    row_pads[n].sums_write_address[t] = parking[t].control.write_address_t4;
+                    row_pads[n].sums_read_address[t] = parking[t].control.read_address_t1;
+                );
+                for c in 0..self.pes.len() {
+                    wires!(self, wiring;
+                        row_pads[n].sums[c] = pes[c].tree;
+                        pes[c].parked[t] = row_pads[n].parked[c];
+                    );
+                }
+            }
+            for c in 0..self.pes.len() {
+                wires!(self, wiring;
+                    row_pads[n].writes[c] = pes[c].writes[n];
+                    pes[c].words[n] = row_pads[n].words[c];
+                );
+            }
+        }
     }
 
     /// The buses of the columns.

@@ -13,7 +13,7 @@
 //! Simulators stop, and say which rule it was and where; provers have to show that it cannot happen. Without the definition nothing of
 //! this is there. An unknown value, as there are before a reset, breaks no rule.
 
-use crate::datapath::pe::IMMEDIATE;
+use crate::datapath::operands::IMMEDIATE;
 use arch::Machine;
 use arch::amounts::Amounts;
 use arch::isa::{Pad, SHIFT_BITS};

@@ -147,12 +147,13 @@ machine_keys! {
     /// A way out of the gradient scratchpads and back, for boards that share every batch.
     partial_sums: bool = Rule::any(false);
     /// Words of a scratchpad from which synthesis is told to make it of block memories, and below which of look-up tables.
-    block_depth: u32 = Rule::number(0, 1..=1 << 17).or_zero("synthesis decides").unseen();
-    /// Bits of a word of the gradient scratchpad for which synthesis is told to take block memories; those above are look-up tables.
-    gradient_bits_in_blocks: u32 = Rule::number(0, 8..=95).or_zero("synthesis decides").unseen()
-        .by_default("0, or as many as a block memory is wide where a board holds the grid so only");
+    block_depth: u32 = Rule::number(0, 1..=1 << 17).or_zero("synthesis decides").unseen()
+        .by_default("0; where pads lie in rows, what keeps shallow ones in look-up tables");
+    /// Scratchpads of all PEs of a row, whose addresses are the same, lie side by side in one memory.
+    pads_in_rows: bool = Rule::any(false).unseen()
+        .by_default("if a board holds the grid so only, or steps get shorter by it");
     /// An output register behind each scratchpad, so that block memories do not decide the clock: what is written can be read a cycle later.
-    pad_register: bool = Rule::any(false);
+    pad_register: bool = Rule::any(false).by_default("if scratchpads of block memories would decide a board's clock");
     /// Instructions per stream.
     program_depth: u32 = Rule::depth(64, 4..=2048).by_default("as needed");
     /// Entries of the function tables.

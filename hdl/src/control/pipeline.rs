@@ -3,7 +3,8 @@
 //!     beat (t) ──▶ addresses (t), selects (t+1), align (t+2), accumulate (t+3), shift (t+4, t+5), finish (t+5), write (t+7)
 
 use crate::beats::{AluBeat, Widths};
-use crate::datapath::pe::{IMMEDIATE, PeControl, ReadAddresses, StartControl, address_width, pe_width};
+use crate::datapath::operands::IMMEDIATE;
+use crate::datapath::pe::{PeControl, ReadAddresses, StartControl, address_width, pe_width};
 use crate::datapath::shift::{AmountCode, code_bits};
 use crate::rtl::register::{Delay, FlagDelay};
 use crate::rtl::signal::{Number, Wide};

@@ -29,16 +29,14 @@ pub(crate) struct Scratchpad {
     _words: Vec<i128>,
     /// Attribute that says what it is made of.
     _style: &'static str,
-    /// Low bits in a block memory, the others in tables; 0: all are in one memory.
-    _low: u32,
     /// What the output register is going to hold, if there is one.
     registered: Vec<Wide<Local>>,
 }
 
 impl Scratchpad {
     /// The ports of a pad that is not there: it reads 0.
-    pub(crate) fn none(word: u32) -> Self {
-        Scratchpad { _words: Vec::new(), ..Scratchpad::new(1, word) }
+    pub(crate) fn none(address_bits: u32, word: u32) -> Self {
+        Scratchpad { _words: Vec::new(), ..Scratchpad::new(address_bits, word) }
     }
 
     /// `2^address_bits` words.
@@ -52,7 +50,6 @@ impl Scratchpad {
             read_data: Wide::signed(word),
             _words: vec![0; 1 << address_bits],
             _style: "",
-            _low: 0,
             registered: Vec::new(),
         }
     }
@@ -65,47 +62,16 @@ impl Scratchpad {
 
     /// Ask for block memories if it has so many words, for look-up tables if it has fewer; 0 asks for nothing.
     pub(crate) fn in_blocks_from(self, depth: u32) -> Self {
-        let _style = match depth as usize {
+        Scratchpad { _style: Scratchpad::style(self._words.len(), depth), ..self }
+    }
+
+    /// The attribute of a pad of so many words.
+    pub(crate) fn style(words: usize, blocks_from: u32) -> &'static str {
+        match blocks_from as usize {
             0 => "",
-            depth if self._words.len() >= depth => ", ram_style = \"block\"",
+            depth if words >= depth => ", ram_style = \"block\"",
             _ => ", ram_style = \"distributed\"",
-        };
-        Scratchpad { _style, ..self }
-    }
-
-    /// In two memories, if a word has more than `low` bits: these in block memories, the others in look-up tables. 0: in one.
-    pub(crate) fn in_two(self, low: u32) -> Self {
-        let _low = if low < self.read_data.width() { low } else { 0 };
-        Scratchpad { _low, ..self }
-    }
-
-    /// The text of two memories.
-    fn text_in_two(&self) -> String {
-        let (low, top, last) = (self._low, self.write_data.width() - 1, self._words.len() - 1);
-        let (low_bits, high_bits) = (low - 1, top - low);
-        let (register, assigned) = if self.registered.is_empty() {
-            ("", "\nassign read_data = {high, low};")
-        } else {
-            ("    read_data <= {high, low};\n", "")
-        };
-        let unknown = |word, bits| unknown_at_collision("write && write_address == read_address", word, bits);
-        format!(
-            "// scratchpad: one of the memories of a PE, in two parts.
-(* no_rw_check, ram_style = \"block\" *)
-reg [{low_bits}:0] low_words [0:{last}];
-(* no_rw_check, ram_style = \"distributed\" *)
-reg [{high_bits}:0] high_words [0:{last}];
-reg [{low_bits}:0] low;
-reg [{high_bits}:0] high;
-always @(posedge clock) begin
-    if (write) low_words[write_address] <= write_data[{low_bits}:0];
-    if (write) high_words[write_address] <= write_data[{top}:{low}];
-    low <= low_words[read_address];
-    high <= high_words[read_address];
-{}{}{register}end{assigned}",
-            unknown("low", low),
-            unknown("high", high_bits + 1)
-        )
+        }
     }
 }
 
@@ -138,9 +104,6 @@ assign read_data = {word}'d0;
 wire unused = &{{1'b0, clock, write, write_address, write_data, read_address, 1'b0}};"
             ));
         }
-        if self._low > 0 {
-            return Verilog::Custom(self.text_in_two());
-        }
         let (last_bit, last_word, style) = (self.write_data.width() - 1, self._words.len() - 1, self._style);
         // The word that is read, and its register.
         let (read, declared, register) = if self.registered.is_empty() {
@@ -163,7 +126,7 @@ reg signed [{last_bit}:0] words [0:{last_word}];
 
 /// For simulators with unknown values, where the text is asked for: a word that is read while it is written is unknown, as it may be
 /// in a block RAM. The grid must never use one.
-fn unknown_at_collision(collides: &str, word: &str, bits: u32) -> String {
+pub(crate) fn unknown_at_collision(collides: &str, word: &str, bits: u32) -> String {
     format!("`ifdef TABLA_COLLISIONS\n    if ({collides}) {word} <= {{{bits}{{1'bx}}}};\n`endif\n")
 }
 
@@ -360,24 +323,6 @@ mod tests {
         assert_eq!(cycle(None, 3), 5);
     }
 
-    /// The bits of a word lie in the memories in the order in which they come out of them.
-    #[test]
-    fn a_pad_in_two_memories_has_all_bits_of_a_word() {
-        let text = |low: u32, registered: bool| match Scratchpad::new(6, 40).with_register(registered).in_two(low).hdl()
-        {
-            Verilog::Custom(text) => text,
-            _ => String::new(),
-        };
-        for (registered, read) in [(false, "assign read_data = {high, low};"), (true, "read_data <= {high, low};")] {
-            let text = text(36, registered);
-            assert!(text.contains("ram_style = \"block\" *)\nreg [35:0] low_words [0:63];"), "{text}");
-            assert!(text.contains("ram_style = \"distributed\" *)\nreg [3:0] high_words [0:63];"), "{text}");
-            assert!(text.contains("<= write_data[35:0];") && text.contains("<= write_data[39:36];"), "{text}");
-            assert!(text.contains(read), "{text}");
-        }
-        assert!(text(40, false) == text(0, false) && text(0, false).contains("reg signed [39:0] words [0:63];"));
-    }
-
     #[test]
     fn deep_pads_are_asked_to_be_blocks() {
         let asked = |depth: u32| match Scratchpad::new(6, 8).in_blocks_from(depth).hdl() {
@@ -391,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_pad_that_is_not_there_reads_nothing() {
-        let mut block = Scratchpad::none(8);
+        let mut block = Scratchpad::none(2, 8);
         block.connect_all();
         (block.write.next, block.write_data.next) = (true, 3);
         clocked(&mut block, |b| &mut b.clock);

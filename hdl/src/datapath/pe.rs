@@ -16,15 +16,15 @@
 use crate::beats::{PartBeat, Widths};
 use crate::datapath::exchange::{JoinedParts, LeavingSum, SumPort};
 use crate::datapath::memory::Scratchpad;
-use crate::datapath::multiply_add::{MultiplyAdd, extended};
+use crate::datapath::multiply_add::MultiplyAdd;
 use crate::datapath::narrow::Narrow;
+use crate::datapath::operands::{IMMEDIATE, OperandSelect};
 use crate::datapath::shift::{Align, code_bits};
 use crate::datapath::tiles::{ParkControl, StartSelect};
 use crate::rtl::bundle::bundle;
 use crate::rtl::register::Delay;
-use crate::rtl::signal::{GetBit, Wide};
+use crate::rtl::signal::Wide;
 use crate::rtl::wiring::{Wiring, comment, structural, wires};
-use arch::isa::{Pad, SQUARE_BIT};
 use rust_hdl::prelude::*;
 
 bundle! {
@@ -76,6 +76,22 @@ bundle! {
     }
 }
 
+bundle! {
+    /// What a PE writes into pads that its row shares.
+    PadWrites {
+        bits: write_model, write_data, write_t0, write_t1;
+        words: model, data, t0, t1;
+    }
+}
+
+bundle! {
+    /// Words of such pads.
+    PadWords {
+        bits: ;
+        words: model, data, t0, t1;
+    }
+}
+
 /// Widths of [`WriteAddresses`] and [`ReadAddresses`].
 pub(crate) fn address_width(widths: &Widths, name: &str) -> u32 {
     match name {
@@ -94,116 +110,6 @@ pub(crate) fn pe_width(widths: &Widths, name: &str) -> u32 {
         "a_t1" => widths.beat("a"),
         "b_t1" | "c_t1" => IMMEDIATE,
         _ => widths.beat(name.rsplit_once("_t").map_or(name, |(field, _)| field)),
-    }
-}
-
-/// The operands of a beat, at t+1; `c` is registered here, `a` and `b` where they are multiplied.
-///
-/// A PE outside the mask adds nothing to its sum: its operands are zero, `c` here, `a` and `b` where they are multiplied. Pads that are not
-/// chosen and an immediate that is not used are zero, so that all can be joined.
-///
-/// On machines with squares `a` and `b` are a bit wider than words, and both are the difference of the two where that is to be squared.
-#[derive(LogicBlock)]
-struct OperandSelect {
-    clock: Signal<In, Clock>,
-    model: Wide<In>,
-    data: Wide<In>,
-    t0: Wide<In>,
-    t1: Wide<In>,
-    immediate_b: Wide<In>,
-    immediate_c: Wide<In>,
-    /// The mask admits this PE.
-    admitted: Signal<In, Bit>,
-    /// Number of a pad, and above it, on machines with squares, whether the difference to `b` is squared.
-    select_a: Wide<In>,
-    /// One bit per pad.
-    select_b: Wide<In>,
-    select_c: Wide<In>,
-    a: Wide<Out>,
-    b: Wide<Out>,
-    c: Wide<Out>,
-}
-
-/// Code of an immediate operand; codes below it are pads, those above it nothing.
-pub(crate) const IMMEDIATE: u32 = 4;
-
-impl OperandSelect {
-    fn new(widths: &Widths) -> Self {
-        let word = || Wide::signed(widths.word);
-        OperandSelect {
-            clock: Signal::default(),
-            model: word(),
-            data: word(),
-            t0: word(),
-            t1: word(),
-            immediate_b: word(),
-            immediate_c: word(),
-            admitted: Signal::default(),
-            select_a: Wide::new(pe_width(widths, "a_t1")),
-            select_b: Wide::new(IMMEDIATE),
-            select_c: Wide::new(IMMEDIATE),
-            a: Wide::signed(widths.factor),
-            b: Wide::signed(widths.factor),
-            c: Wide::signed(widths.word),
-        }
-    }
-}
-
-impl Logic for OperandSelect {
-    fn update(&mut self) {
-        let pads = [self.model.val(), self.data.val(), self.t0.val(), self.t1.val()];
-        let joined = |select: i128, immediate: i128| {
-            let chosen = pads.iter().enumerate().filter(|&(pad, _)| select.get_bit(pad));
-            chosen.fold(immediate, |word, (_, pad)| word | pad)
-        };
-        let a = pads[self.select_a.val() as usize % pads.len()];
-        let b = joined(self.select_b.val(), self.immediate_b.val());
-        let square = self.select_a.val().get_bit(SQUARE_BIT as usize);
-        (self.a.next, self.b.next) = if square { (a - b, a - b) } else { (a, b) };
-        if self.clock.pos_edge() {
-            let c = joined(self.select_c.val(), self.immediate_c.val());
-            self.c.next = if self.admitted.val() { c } else { 0 };
-        }
-    }
-    fn connect(&mut self) {
-        self.a.connect();
-        self.b.connect();
-        self.c.connect();
-    }
-    fn hdl(&self) -> Verilog {
-        let (word, factor) = (self.c.width(), self.a.width());
-        let pads = Pad::ALL.map(|pad| ["model", "data", "t0", "t1"][pad as usize]);
-        let [first, second, third, fourth] = pads;
-        let joined = |operand: &str| {
-            let gated =
-                pads.iter().enumerate().map(|(n, pad)| format!("({{{word}{{select_{operand}[{n}]}}}} & {pad})"));
-            gated.chain([format!("immediate_{operand}")]).collect::<Vec<_>>().join(" | ")
-        };
-        let a = format!("select_a[1] ? (select_a[0] ? {fourth} : {third}) : (select_a[0] ? {second} : {first})");
-        let (b, c) = (joined("b"), joined("c"));
-        let (what, factors) = if factor == word {
-            ("", format!("assign a = {a};\nassign b = {b};"))
-        } else {
-            let wide = |name| extended(name, word, factor);
-            let (last, wide_a, wide_b) = (word - 1, wide("word_a"), wide("word_b"));
-            let factors = format!(
-                "wire square = select_a[{SQUARE_BIT}];
-wire [{last}:0] word_a = {a};
-wire [{last}:0] word_b = {b};
-wire [{word}:0] wide_b = {wide_b};
-assign a = {wide_a} - (square ? wide_b : {factor}'d0);
-assign b = square ? a : wide_b;"
-            );
-            (" both factors may be the difference of a and b;", factors)
-        };
-        Verilog::Custom(format!(
-            "// operand_select: operands a, b, c from pads and immediates;{what} outside the mask c is 0.
-{factors}
-always @(posedge clock) begin
-    c <= {c};
-    if (!admitted) c <= {word}'d0;
-end"
-        ))
     }
 }
 
@@ -314,6 +220,11 @@ pub(crate) struct ProcessingEngine {
     pub(crate) saturated: Signal<Out, Bit>,
     /// Results, whoever takes them. One if the PE is the scalar unit's.
     pub(crate) results: Vec<ResultWord<Out>>,
+    /// To and from pads that its row shares. One each if it does; then the PE has none of its own.
+    pub(crate) writes: Vec<PadWrites<Out>>,
+    pub(crate) words: Vec<PadWords<In>>,
+    /// The sum that is parked, at t+2. One if the row shares its gradient pads.
+    pub(crate) parked: Vec<Wide<In>>,
     model: Scratchpad,
     data: Scratchpad,
     t0: Scratchpad,
@@ -342,10 +253,15 @@ pub(crate) struct ProcessingEngine {
 impl ProcessingEngine {
     pub(crate) fn new(widths: &Widths) -> Self {
         let (word, accumulator) = (widths.word, widths.accumulator);
-        let pad = |bits: u32, word: u32| {
+        let own = |bits: u32, word: u32| {
             Scratchpad::new(bits, word).in_blocks_from(widths.block_depth).with_register(widths.pad_register)
         };
+        let pad = |bits: u32| if widths.in_rows { Scratchpad::none(bits, word) } else { own(bits, word) };
         let (gradients, exchanges) = (0..widths.gradients, 0..widths.exchanges);
+        let (shared, shared_sums) = (0..u32::from(widths.in_rows), 0..widths.gradients_in_rows());
+        let parks = |bits: u32| {
+            if shared_sums.is_empty() { own(bits, accumulator) } else { Scratchpad::none(bits, accumulator) }
+        };
         ProcessingEngine {
             clock: Signal::default(),
             control: PeControl::new(&|name| pe_width(widths, name)),
@@ -364,14 +280,14 @@ impl ProcessingEngine {
             tree: Wide::new(accumulator),
             saturated: Signal::default(),
             results: Vec::new(),
-            model: pad(widths.model, word),
-            data: pad(widths.data, word),
-            t0: pad(widths.temporary, word),
-            t1: pad(widths.temporary, word),
-            gradient: gradients
-                .clone()
-                .map(|_| pad(widths.gradient, accumulator).in_two(widths.gradient_bits_in_blocks))
-                .collect(),
+            writes: shared.clone().map(|_| PadWrites::new(&|_| word)).collect(),
+            words: shared.map(|_| PadWords::new(&|_| word)).collect(),
+            parked: shared_sums.clone().map(|_| Wide::signed(accumulator)).collect(),
+            model: pad(widths.model),
+            data: pad(widths.data),
+            t0: pad(widths.temporary),
+            t1: pad(widths.temporary),
+            gradient: gradients.clone().map(|_| parks(widths.gradient)).collect(),
             start_select: gradients.map(|_| StartSelect::new(accumulator)).collect(),
             parts: exchanges.clone().map(|_| PartBeat::new(&|_| widths.gradient)).collect(),
             leaves: exchanges.clone().map(|_| Signal::default()).collect(),
@@ -395,7 +311,7 @@ impl ProcessingEngine {
     /// The one of the scalar unit: it has no model pad, and gives its results away.
     pub(crate) fn without_model(widths: &Widths) -> Self {
         ProcessingEngine {
-            model: Scratchpad::none(widths.word),
+            model: Scratchpad::none(widths.model, widths.word),
             results: vec![ResultWord::new(&|_| widths.word)],
             ..ProcessingEngine::new(widths)
         }
@@ -425,10 +341,6 @@ impl ProcessingEngine {
             t1.write_data = t1_port.word;
 
             select.clock = clock;
-            select.model = model.read_data;
-            select.data = data.read_data;
-            select.t0 = t0.read_data;
-            select.t1 = t1.read_data;
             select.immediate_b = control.immediate_b_t1;
             select.immediate_c = control.immediate_c_t1;
             select.admitted = admitted_t1.q;
@@ -483,6 +395,30 @@ impl ProcessingEngine {
             t1_port.other_admitted = bus_admitted;
             t1_port.other_word = bus.word;
         );
+        if self.words.is_empty() {
+            wires!(self, wiring;
+                select.model = model.read_data;
+                select.data = data.read_data;
+                select.t0 = t0.read_data;
+                select.t1 = t1.read_data;
+            );
+        }
+        for n in 0..self.words.len() {
+            wires!(self, wiring;
+                writes[n].write_model = model_port.write;
+                writes[n].model = model_port.word;
+                writes[n].write_data = gates.data_write;
+                writes[n].data = load_word;
+                writes[n].write_t0 = t0_port.write;
+                writes[n].t0 = t0_port.word;
+                writes[n].write_t1 = t1_port.write;
+                writes[n].t1 = t1_port.word;
+                select.model = words[n].model;
+                select.data = words[n].data;
+                select.t0 = words[n].t0;
+                select.t1 = words[n].t1;
+            );
+        }
         for n in 0..self.results.len() {
             wires!(self, wiring;
                 results[n].word = narrow.word;
@@ -506,8 +442,12 @@ impl ProcessingEngine {
                     gradient[g].write_address = park[g].write_address_t4;
                     gradient[g].write_data = multiply_add.sum;
                     start_select[g].resume = park[g].resume_t2;
-                    start_select[g].parked = gradient[g].read_data;
                 );
+                if self.parked.is_empty() {
+                    wires!(self, wiring; start_select[g].parked = gradient[g].read_data;);
+                } else {
+                    wires!(self, wiring; start_select[g].parked = parked[g];);
+                }
             } else {
                 self.wire_exchange(wiring, g);
             }

@@ -208,6 +208,29 @@ fn pads_with_registers() {
     check(registered(with_unit(&grid(2, 2, 16))), 0..50);
 }
 
+/// Pads whose words lie side by side in a row: with gradient pads among them or, where sums come back to single PEs, beside them; with registers; the
+/// scalar unit keeps its own.
+#[test]
+fn pads_in_rows() {
+    let rows = |spec: MachineSpec| MachineSpec { pads_in_rows: Some(true), ..spec };
+    check(rows(comparing(&MachineSpec { gradient_depth: Some(4), ..grid(2, 3, 16) })), 0..60);
+    let registered = MachineSpec { pad_register: Some(true), gradient_depth: Some(4), ..grid(1, 4, 9) };
+    check(rows(with_unit(&registered)), 0..60);
+    check(rows(MachineSpec { partial_sums: Some(true), gradient_depth: Some(4), ..grid(2, 2, 24) }), 0..60);
+}
+
+/// A PE that writes when its neighbour does.
+#[test]
+fn a_neighbours_write_is_found() {
+    let machine = Machine::try_from(MachineSpec { pads_in_rows: Some(true), ..grid(1, 2, 16) }).expect("a valid grid");
+    let mut rtl = hdl::elaborate(&machine);
+    let own = "if (write_1) words[write_address][31:16] <= write_data_1;";
+    assert!(rtl.verilog.contains(own), "the text has changed");
+    rtl.verilog = rtl.verilog.replace(own, "if (write_0) words[write_address][31:16] <= write_data_1;");
+    let found = std::panic::catch_unwind(|| check_rtl(&machine, &rtl, 0..20));
+    assert!(found.is_err(), "a neighbour's write enable was taken and nobody noticed");
+}
+
 #[test]
 fn a_scalar_unit() {
     check(with_unit(&grid(2, 4, 16)), 0..100);

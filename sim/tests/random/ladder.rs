@@ -292,7 +292,7 @@ fn what_was_found_stays_mended() {
     files.sort();
     assert!(!files.is_empty(), "{} has nothing to replay", folder.display());
     let hardware = [Hardware::build(hardware(2, 4, 16))];
-    let tiled = Hardware::build(hardware_for_tiles(2, 4, 16));
+    let tiled = Hardware::build(MachineSpec { pads_in_rows: Some(true), ..hardware_for_tiles(2, 4, 16) });
     let grids = [grid(1, 2, 24), grid(3, 5, 16), grid(8, 8, 16)];
     for file in files {
         let value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();

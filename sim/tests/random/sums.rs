@@ -139,7 +139,7 @@ fn the_hardware_exchanges_sums_as_the_array_does() {
     let spec = MachineSpec {
         output_words: Some(2),
         accumulator: Some(50),
-        gradient_bits_in_blocks: Some(36),
+        pads_in_rows: Some(true),
         data_depth: Some(256),
         program_depth: Some(128),
         partial_sums: Some(true),

@@ -12,9 +12,12 @@
 //! | depths of pads and programs | those of the program that needs most |
 //! | `divider`, `extremes`, `squares` | there if a program needs them |
 //! | `scalar`, `column_buses` | there if it makes a step shorter; never on a board, whose size does not follow from the specification then |
+//! | `pad_register` | on a board whose block memories are late, if pads are made of them |
+//! | `pads_in_rows` | on a board, if steps are shorter by it |
 //! | `alignments`, `shifts`, `root_shifts` | on a board, those that the images use; otherwise any |
 //!
-//! On a board, placements and tiles are those whose memories the board holds, program after program. Where none do, the machine is as large
+//! On a board, placements and tiles are those whose memories the board holds, program after program. Where memory is what makes a step longer, pads
+//! are tried that lie side by side in a row (`pads_in_rows`). Where none do, the machine is as large
 //! as the programs want it, and whoever makes hardware of it refuses.
 //!
 //! The programs stay as they were lowered: a machine whose accumulators are narrower than those they were lowered for runs them
@@ -101,30 +104,37 @@ fn alone(
     if let (Some(machines), 0) = (wanted.machines, number) {
         return search::compile_divided(program, spec, machines);
     }
-    let on_board = wanted.board.as_ref().filter(|room| room.may_hold(spec)).and_then(|room| {
-        let held = |spec: &MachineSpec| {
+    let on_board = wanted.board.as_ref().and_then(|room| {
+        let held = |spec: MachineSpec| {
+            if !room.may_hold(&spec) {
+                return None;
+            }
             let beyond = |machine: &Machine| {
                 let all: Vec<Machine> = others.iter().cloned().chain([machine.clone()]).collect();
                 Machine::try_from(spec.covering(&all)).map_or(0, |machine| room.beyond(&machine))
             };
-            search::compile_on_board(program, spec, &beyond).ok()
+            let compiled = search::compile_on_board(program, &spec, &beyond).ok()?;
+            if spec.pad_register.is_some() || !room.wants_pad_register(&compiled.image.machine) {
+                return Some(compiled);
+            }
+            let registered = MachineSpec { pad_register: Some(true), ..spec.clone() };
+            search::compile_on_board(program, &registered, &beyond).ok().or(Some(compiled))
         };
-        held(spec).or_else(|| held(&in_two(spec, room)?))
+        let plain = held(spec.clone());
+        if plain.as_ref().is_some_and(|compiled| !compiled.squeezed) {
+            return plain;
+        }
+        plain.into_iter().chain(in_rows(spec, room).and_then(held)).min_by_key(|compiled| compiled.cycles)
     });
     on_board.map_or_else(|| search::compile_fitted_without(program, spec, wanted.without), Ok)
 }
 
-/// Bits of a gradient word that look-up tables hold, at most, beside those in a block memory.
-const MOST_BESIDE: u32 = 8;
-
-/// The same with gradient pads of block memories, as wide as one is, and look-up tables for the few bits that are left; `None` where there are none
-/// or many.
-fn in_two(spec: &MachineSpec, room: &Room) -> Option<MachineSpec> {
-    let (bits, width) = (spec.accumulator?, room.block_bits());
-    let beside = bits.saturating_sub(width);
-    let open = spec.gradient_bits_in_blocks.is_none() && spec.gradient_depth != Some(0);
-    (open && (1..=MOST_BESIDE).contains(&beside))
-        .then(|| MachineSpec { gradient_bits_in_blocks: Some(width), ..spec.clone() })
+/// The same with one memory for a pad of all PEs of a row; `None` where that is decided, or impossible. Synthesis is told to keep pads in look-up tables
+/// that a PE alone would have there: in a row they would be wide enough for block memories.
+fn in_rows(spec: &MachineSpec, room: &Room) -> Option<MachineSpec> {
+    let block_depth = spec.block_depth.or_else(|| room.least_block_depth());
+    let rows = MachineSpec { pads_in_rows: Some(true), block_depth, ..spec.clone() };
+    (spec.pads_in_rows.is_none() && Machine::try_from(rows.clone()).is_ok()).then_some(rows)
 }
 
 /// Accumulators and tables, which follow from the programs alone.

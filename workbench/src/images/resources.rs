@@ -108,28 +108,31 @@ fn pad(machine: &Machine, costs: &Costs, depth: u32, bits: u32) -> (u64, u64) {
     let asked = match machine.block_depth() {
         0 => memories,
         least if depth >= least => Memories { shallow: Vec::new(), ..memories },
-        _ => Memories { small: u64::MAX, ..memories },
+        _ => Memories { small: u64::MAX, most_groups: 0, ..memories },
     };
     asked.of(depth, bits)
 }
 
-/// Block memories and look-up tables of a gradient pad.
-fn gradient_pad(machine: &Machine, costs: &Costs) -> (u64, u64) {
-    let (depth, bits, low) = (machine.gradient_depth(), machine.accumulator(), machine.gradient_bits_in_blocks());
-    if low == 0 || low >= bits {
-        return pad(machine, costs, depth, bits);
-    }
-    let blocks = Memories { shallow: Vec::new(), ..costs.memories.clone() };
-    let tables = Memories { small: u64::MAX, ..costs.memories.clone() };
-    (blocks.of(depth, low).0, tables.of(depth, bits - low).1)
-}
-
-/// Block memories and look-up tables of the memories of a PE.
-fn pads(machine: &Machine, costs: &Costs) -> (u64, u64) {
+/// Block memories and look-up tables of the memories of all PEs.
+pub(super) fn pads(machine: &Machine, costs: &Costs) -> (u64, u64) {
     let pads = [machine.model_depth(), 2 * machine.data_depth(), machine.temporary_depth(), machine.temporary_depth()];
-    let pads = pads.map(|depth| pad(machine, costs, depth, machine.word()));
-    let gradient = gradient_pad(machine, costs);
-    pads.into_iter().fold(gradient, |a, b| (a.0 + b.0, a.1 + b.1))
+    let (word, columns) = (machine.word(), machine.pes_per_pu());
+    let own = pad(machine, costs, machine.gradient_depth(), machine.accumulator());
+    let (count, pads, gradient) = if machine.pads_in_rows() {
+        let each = u64::from(columns);
+        // Tables have an enable for each group of their bits.
+        let in_row = |depth: u32| match pad(machine, costs, depth, columns * costs.memories.enabled(word)) {
+            (0, _) => pad(machine, costs, depth, columns * word),
+            blocks => blocks,
+        };
+        let shared = pad(machine, costs, machine.gradient_depth(), columns * machine.accumulator());
+        let gradient = if machine.hands_out_sums() { (each * own.0, each * own.1) } else { shared };
+        (machine.pus(), pads.map(in_row), gradient)
+    } else {
+        (machine.pes(), pads.map(|depth| pad(machine, costs, depth, word)), own)
+    };
+    let (blocks, tables) = pads.into_iter().fold(gradient, |a, b| (a.0 + b.0, a.1 + b.1));
+    (u64::from(count) * blocks, u64::from(count) * tables)
 }
 
 /// The same of the scalar unit, which has no model pad.
@@ -140,6 +143,12 @@ fn unit_pads(machine: &Machine, costs: &Costs) -> (u64, u64) {
     let pads = [2 * machine.data_depth(), machine.temporary_depth(), machine.temporary_depth()];
     let pads = pads.map(|depth| pad(machine, costs, depth, machine.word()));
     pads.into_iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+}
+
+/// Flip-flops of the registers behind the pads of a PE.
+fn behind_pads(machine: &Machine) -> u64 {
+    let sums = if machine.gradient_depth() > 0 { machine.accumulator() } else { 0 };
+    if machine.pad_register() { u64::from(4 * machine.word() + sums) } else { 0 }
 }
 
 /// What is known of a grid's programs.
@@ -263,9 +272,9 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
     Estimate {
         dsp: (pes + units) * multipliers(costs, machine.factor_bits(), machine.factor_bits())
             + control.functions * multipliers(costs, word + 2, word),
-        bram: pes * pads.0 + unit_pads.0 + control.functions * table.0 + programs.0 + queue,
-        lut: lut + tree + pes * pads.1 + unit_pads.1 + control.functions * table.1 + programs.1,
-        ff: ff + tree,
+        bram: pads.0 + unit_pads.0 + control.functions * table.0 + programs.0 + queue,
+        lut: lut + tree + pads.1 + unit_pads.1 + control.functions * table.1 + programs.1,
+        ff: ff + tree + (pes + units) * behind_pads(machine),
     }
 }
 
@@ -417,20 +426,32 @@ mod tests {
         }
     }
 
-    /// By hand: 39 bits are two block memories of 36, or one and three bits in 16 groups of 16 words, each with six tables, and three multiplexers of 16.
+    /// By hand, on 2 rows of 8 PEs: 16 bits of 512 words and 39 of 256 are one and two block memories for each PE, or four and nine for a row of 128
+    /// and 312 bits. Temporaries of 64 words are tables, which they stay where that is asked for: 16 groups of six, and three multiplexers of 16.
     #[test]
-    fn a_gradient_pad_in_two_memories_takes_one_block() {
+    fn pads_in_rows_fill_block_memories() {
         let costs = &Family::named("ecp5").unwrap().facts().estimate;
-        let pad = |low| {
+        let pads = |pads_in_rows, block_depth, partial_sums| {
             let spec = MachineSpec {
+                pus: Some(2),
                 accumulator: Some(39),
+                model_depth: Some(512),
+                data_depth: Some(256),
+                temporary_depth: Some(64),
                 gradient_depth: Some(256),
-                gradient_bits_in_blocks: Some(low),
+                block_depth: Some(block_depth),
+                pads_in_rows: Some(pads_in_rows),
+                partial_sums: Some(partial_sums),
                 ..MachineSpec::default()
             };
-            gradient_pad(&Machine::try_from(spec).unwrap(), costs)
+            pads(&Machine::try_from(spec).unwrap(), costs)
         };
-        assert_eq!((pad(0), pad(36), pad(39)), ((2, 0), (1, 16 * 6 + 3 * 15), (2, 0)));
+        let temporaries = 2 * 16 * (96 + 48);
+        assert_eq!(pads(false, 0, false), (16 * (1 + 1 + 2), temporaries));
+        assert_eq!(pads(true, 65, false), (2 * (4 + 4 + 9), temporaries));
+        assert_eq!(pads(true, 0, false), (2 * (4 + 4 + 4 + 4 + 9), 0));
+        // Sums that come back to single PEs have pads of their own.
+        assert_eq!(pads(true, 65, true).0, 2 * (4 + 4 + 8 * 2));
     }
 
     #[test]

@@ -39,10 +39,16 @@ impl Room {
         self
     }
 
-    /// Bits of the widest word of a block memory.
-    pub(crate) fn block_bits(&self) -> u32 {
-        let shapes = &self.family.facts().estimate.memories.shapes;
-        shapes.iter().map(|&(bits, _)| bits as u32).max().unwrap_or(0)
+    /// Words from which a memory is made of block memories; `None` where there are no others.
+    pub(crate) fn least_block_depth(&self) -> Option<u32> {
+        let shallow = &self.family.facts().estimate.memories.shallow;
+        shallow.iter().map(|&(deepest, ..)| deepest as u32 + 1).max()
+    }
+
+    /// Whether the pads of a machine have words that come late: those of block memories, on a family where these decide the clock.
+    pub(crate) fn wants_pad_register(&self, machine: &Machine) -> bool {
+        let costs = &self.family.facts().estimate;
+        costs.late_block_memory && resources::pads(machine, costs).0 > 0
     }
 
     /// The board, for people.

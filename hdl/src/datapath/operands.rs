@@ -1,0 +1,118 @@
+//! What a PE multiplies, and what it adds that to.
+
+use crate::beats::Widths;
+use crate::datapath::multiply_add::extended;
+use crate::datapath::pe::pe_width;
+use crate::rtl::signal::{GetBit, Wide};
+use arch::isa::{Pad, SQUARE_BIT};
+use rust_hdl::prelude::*;
+
+/// The operands of a beat, at t+1; `c` is registered here, `a` and `b` where they are multiplied.
+///
+/// A PE outside the mask adds nothing to its sum: its operands are zero, `c` here, `a` and `b` where they are multiplied. Pads that are not
+/// chosen and an immediate that is not used are zero, so that all can be joined.
+///
+/// On machines with squares `a` and `b` are a bit wider than words, and both are the difference of the two where that is to be squared.
+#[derive(LogicBlock)]
+pub(crate) struct OperandSelect {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) model: Wide<In>,
+    pub(crate) data: Wide<In>,
+    pub(crate) t0: Wide<In>,
+    pub(crate) t1: Wide<In>,
+    pub(crate) immediate_b: Wide<In>,
+    pub(crate) immediate_c: Wide<In>,
+    /// The mask admits this PE.
+    pub(crate) admitted: Signal<In, Bit>,
+    /// Number of a pad, and above it, on machines with squares, whether the difference to `b` is squared.
+    pub(crate) select_a: Wide<In>,
+    /// One bit per pad.
+    pub(crate) select_b: Wide<In>,
+    pub(crate) select_c: Wide<In>,
+    pub(crate) a: Wide<Out>,
+    pub(crate) b: Wide<Out>,
+    pub(crate) c: Wide<Out>,
+}
+
+/// Code of an immediate operand; codes below it are pads, those above it nothing.
+pub(crate) const IMMEDIATE: u32 = 4;
+
+impl OperandSelect {
+    pub(crate) fn new(widths: &Widths) -> Self {
+        let word = || Wide::signed(widths.word);
+        OperandSelect {
+            clock: Signal::default(),
+            model: word(),
+            data: word(),
+            t0: word(),
+            t1: word(),
+            immediate_b: word(),
+            immediate_c: word(),
+            admitted: Signal::default(),
+            select_a: Wide::new(pe_width(widths, "a_t1")),
+            select_b: Wide::new(IMMEDIATE),
+            select_c: Wide::new(IMMEDIATE),
+            a: Wide::signed(widths.factor),
+            b: Wide::signed(widths.factor),
+            c: Wide::signed(widths.word),
+        }
+    }
+}
+
+impl Logic for OperandSelect {
+    fn update(&mut self) {
+        let pads = [self.model.val(), self.data.val(), self.t0.val(), self.t1.val()];
+        let joined = |select: i128, immediate: i128| {
+            let chosen = pads.iter().enumerate().filter(|&(pad, _)| select.get_bit(pad));
+            chosen.fold(immediate, |word, (_, pad)| word | pad)
+        };
+        let a = pads[self.select_a.val() as usize % pads.len()];
+        let b = joined(self.select_b.val(), self.immediate_b.val());
+        let square = self.select_a.val().get_bit(SQUARE_BIT as usize);
+        (self.a.next, self.b.next) = if square { (a - b, a - b) } else { (a, b) };
+        if self.clock.pos_edge() {
+            let c = joined(self.select_c.val(), self.immediate_c.val());
+            self.c.next = if self.admitted.val() { c } else { 0 };
+        }
+    }
+    fn connect(&mut self) {
+        self.a.connect();
+        self.b.connect();
+        self.c.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let (word, factor) = (self.c.width(), self.a.width());
+        let pads = Pad::ALL.map(|pad| ["model", "data", "t0", "t1"][pad as usize]);
+        let [first, second, third, fourth] = pads;
+        let joined = |operand: &str| {
+            let gated =
+                pads.iter().enumerate().map(|(n, pad)| format!("({{{word}{{select_{operand}[{n}]}}}} & {pad})"));
+            gated.chain([format!("immediate_{operand}")]).collect::<Vec<_>>().join(" | ")
+        };
+        let a = format!("select_a[1] ? (select_a[0] ? {fourth} : {third}) : (select_a[0] ? {second} : {first})");
+        let (b, c) = (joined("b"), joined("c"));
+        let (what, factors) = if factor == word {
+            ("", format!("assign a = {a};\nassign b = {b};"))
+        } else {
+            let wide = |name| extended(name, word, factor);
+            let (last, wide_a, wide_b) = (word - 1, wide("word_a"), wide("word_b"));
+            let factors = format!(
+                "wire square = select_a[{SQUARE_BIT}];
+wire [{last}:0] word_a = {a};
+wire [{last}:0] word_b = {b};
+wire [{word}:0] wide_b = {wide_b};
+assign a = {wide_a} - (square ? wide_b : {factor}'d0);
+assign b = square ? a : wide_b;"
+            );
+            (" both factors may be the difference of a and b;", factors)
+        };
+        Verilog::Custom(format!(
+            "// operand_select: operands a, b, c from pads and immediates;{what} outside the mask c is 0.
+{factors}
+always @(posedge clock) begin
+    c <= {c};
+    if (!admitted) c <= {word}'d0;
+end"
+        ))
+    }
+}

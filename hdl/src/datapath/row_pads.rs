@@ -1,0 +1,289 @@
+//! Pads of a row whose words lie side by side (`pads_in_rows`).
+//!
+//!     PE 0   ──▶ write, word ──┐  ┌────────────────────┐  ┌──▶ its word
+//!     ..                       ├─▶│ words side by side │──┤
+//!     PE C-1 ──▶ write, word ──┘  └────────────────────┘  └──▶ its word
+//!
+//! All PEs of a PU read and write the same addresses; only whether they write is their own, and for gradient pads not even that. So one memory
+//! holds a pad of all of them, each word with a write enable: a block memory that is twice as wide as a word takes two pads where its depth is enough
+//! for one, and sums that are a little wider than a block memory fill several of them.
+
+use crate::beats::Widths;
+use crate::datapath::memory::{Scratchpad, unknown_at_collision};
+use crate::datapath::pe::{PadWords, PadWrites, ReadAddresses, WriteAddresses, address_width};
+use crate::rtl::signal::Wide;
+use crate::rtl::wiring::{Wiring, structural, wires};
+use rust_hdl::prelude::*;
+
+/// One pad of each PE of a row.
+#[derive(LogicBlock)]
+struct RowPad {
+    clock: Signal<In, Clock>,
+    /// One for each PE, or one for all.
+    write: Vec<Signal<In, Bit>>,
+    write_address: Wide<In>,
+    write_data: Vec<Wide<In>>,
+    read_address: Wide<In>,
+    read_data: Vec<Wide<Out>>,
+    /// By address and PE.
+    _words: Vec<Vec<i128>>,
+    /// What was read, and what the output register holds.
+    _found: [Vec<i128>; 2],
+    /// Attribute that says what it is made of.
+    _style: &'static str,
+    _registered: bool,
+}
+
+impl RowPad {
+    /// `2^address_bits` words of `bits` for each PE, with so many write enables.
+    fn new(address_bits: u32, bits: u32, enables: u32, widths: &Widths) -> Self {
+        let (depth, none) = (1 << address_bits, vec![0; widths.columns as usize]);
+        RowPad {
+            clock: Signal::default(),
+            write: (0..enables).map(|_| Signal::default()).collect(),
+            write_address: Wide::new(address_bits),
+            write_data: (0..widths.columns).map(|_| Wide::signed(bits)).collect(),
+            read_address: Wide::new(address_bits),
+            read_data: (0..widths.columns).map(|_| Wide::signed(bits)).collect(),
+            _words: vec![none.clone(); depth],
+            _found: [none.clone(), none],
+            _style: Scratchpad::style(depth, widths.block_depth),
+            _registered: widths.pad_register,
+        }
+    }
+
+    /// The bits of a PE's word.
+    fn slice(&self, pe: usize) -> String {
+        let bits = self.read_data[pe].width() as usize;
+        format!("[{}:{}]", (pe + 1) * bits - 1, pe * bits)
+    }
+}
+
+impl Logic for RowPad {
+    fn update(&mut self) {
+        if self.clock.pos_edge() {
+            let read = self._words[self.read_address.val() as usize].clone();
+            let before = std::mem::replace(&mut self._found[0], read);
+            self._found[1] = before;
+            let words = &mut self._words[self.write_address.val() as usize];
+            for (pe, word) in words.iter_mut().enumerate() {
+                if self.write[pe % self.write.len()].val() {
+                    *word = self.write_data[pe].val();
+                }
+            }
+        }
+        let shown = &self._found[usize::from(self._registered)];
+        for (word, shown) in self.read_data.iter_mut().zip(shown) {
+            word.next = *shown;
+        }
+    }
+    fn connect(&mut self) {
+        self.read_data.iter_mut().for_each(Logic::connect);
+    }
+    fn hdl(&self) -> Verilog {
+        let (pes, enables) = (0..self.read_data.len(), self.write.len());
+        let bits = self.read_data[0].width() * self.read_data.len() as u32;
+        let (last, last_word, style) = (bits - 1, self._words.len() - 1, self._style);
+        let (shown, declared, register) = if self._registered {
+            ("shown", format!("reg [{last}:0] shown;\n"), "    shown <= found;\n")
+        } else {
+            ("found", String::new(), "")
+        };
+        let write = |pe: usize| {
+            let (enable, slice) = (pe % enables, self.slice(pe));
+            format!("    if (write${enable}) words[write_address]{slice} <= write_data${pe};\n")
+        };
+        let writes: String = pes.clone().map(write).collect();
+        let any = (0..enables).map(|n| format!("write${n}")).collect::<Vec<_>>().join(" || ");
+        // Of all words: what a block memory shows of those that are not written is nowhere promised.
+        let collision = unknown_at_collision(&format!("({any}) && write_address == read_address"), "found", bits);
+        let words: Vec<String> = pes.map(|pe| format!("assign read_data${pe} = {shown}{};", self.slice(pe))).collect();
+        Verilog::Custom(format!(
+            "// row_pad: one of the memories of all PEs of a row, their words side by side.
+(* no_rw_check{style} *)
+reg [{last}:0] words [0:{last_word}];
+reg [{last}:0] found;
+{declared}always @(posedge clock) begin
+{writes}    found <= words[read_address];
+{collision}{register}end
+{}",
+            words.join("\n")
+        ))
+    }
+}
+
+/// The pads of all PEs of a row.
+#[derive(LogicBlock)]
+pub(crate) struct RowPads {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reads: ReadAddresses<In>,
+    pub(crate) addresses: WriteAddresses<In>,
+    /// What each PE writes.
+    pub(crate) writes: Vec<PadWrites<In>>,
+    /// What each reads.
+    pub(crate) words: Vec<PadWords<Out>>,
+    /// Of the gradient pads, one each if there are some; and then what each PE parks and has parked.
+    pub(crate) sums_write: Vec<Signal<In, Bit>>,
+    pub(crate) sums_write_address: Vec<Wide<In>>,
+    pub(crate) sums_read_address: Vec<Wide<In>>,
+    pub(crate) sums: Vec<Wide<In>>,
+    pub(crate) parked: Vec<Wide<Out>>,
+    model: RowPad,
+    data: RowPad,
+    t0: RowPad,
+    t1: RowPad,
+    gradient: Vec<RowPad>,
+    _wiring: Wiring,
+}
+
+impl RowPads {
+    pub(crate) fn new(widths: &Widths) -> Self {
+        let address = |name: &str| address_width(widths, name);
+        let pad = |name: &str| RowPad::new(address(name), widths.word, widths.columns, widths);
+        let gradients = 0..widths.gradients_in_rows();
+        let sums = 0..gradients.end * widths.columns;
+        RowPads {
+            clock: Signal::default(),
+            reads: ReadAddresses::new(&address),
+            addresses: WriteAddresses::new(&address),
+            writes: (0..widths.columns).map(|_| PadWrites::new(&|_| widths.word)).collect(),
+            words: (0..widths.columns).map(|_| PadWords::new(&|_| widths.word)).collect(),
+            sums_write: gradients.clone().map(|_| Signal::default()).collect(),
+            sums_write_address: gradients.clone().map(|_| Wide::new(widths.gradient)).collect(),
+            sums_read_address: gradients.clone().map(|_| Wide::new(widths.gradient)).collect(),
+            sums: sums.clone().map(|_| Wide::new(widths.accumulator)).collect(),
+            parked: sums.map(|_| Wide::signed(widths.accumulator)).collect(),
+            model: pad("model"),
+            data: pad("data"),
+            t0: pad("t0"),
+            t1: pad("t1"),
+            gradient: gradients.map(|_| RowPad::new(widths.gradient, widths.accumulator, 1, widths)).collect(),
+            _wiring: Wiring::default(),
+        }
+    }
+
+    fn wire(&mut self, wiring: &mut Wiring) {
+        wires!(self, wiring;
+            model.clock = clock;
+            model.read_address = reads.model;
+            model.write_address = addresses.model;
+            data.clock = clock;
+            data.read_address = reads.data;
+            data.write_address = addresses.data;
+            t0.clock = clock;
+            t0.read_address = reads.t0;
+            t0.write_address = addresses.t0;
+            t1.clock = clock;
+            t1.read_address = reads.t1;
+            t1.write_address = addresses.t1;
+        );
+        for pe in 0..self.words.len() {
+            wires!(self, wiring;
+                model.write[pe] = writes[pe].write_model;
+                model.write_data[pe] = writes[pe].model;
+                data.write[pe] = writes[pe].write_data;
+                data.write_data[pe] = writes[pe].data;
+                t0.write[pe] = writes[pe].write_t0;
+                t0.write_data[pe] = writes[pe].t0;
+                t1.write[pe] = writes[pe].write_t1;
+                t1.write_data[pe] = writes[pe].t1;
+                words[pe].model = model.read_data[pe];
+                words[pe].data = data.read_data[pe];
+                words[pe].t0 = t0.read_data[pe];
+                words[pe].t1 = t1.read_data[pe];
+            );
+        }
+        for g in 0..self.gradient.len() {
+            wires!(self, wiring;
+                gradient[g].clock = clock;
+                gradient[g].read_address = sums_read_address[g];
+                gradient[g].write[0] = sums_write[g];
+                gradient[g].write_address = sums_write_address[g];
+            );
+            for pe in 0..self.sums.len() {
+                wires!(self, wiring;
+                    gradient[g].write_data[pe] = sums[pe];
+                    parked[pe] = gradient[g].read_data[pe];
+                );
+            }
+        }
+    }
+}
+structural!(RowPads, "row_pads: the pads of all PEs of a row, which take the same addresses.");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtl::signal::clocked;
+
+    /// Each PE writes its own word or leaves it; all read what they have written, a cycle after the address or two.
+    #[test]
+    fn the_words_of_a_row_are_apart() {
+        for registered in [false, true] {
+            let widths = Widths { pad_register: registered, ..Widths::of_grid(1, 3) };
+            let mut block = RowPad::new(3, 16, 3, &widths);
+            block.connect_all();
+            let mut write = |address: i128, words: [Option<i128>; 3]| {
+                block.write_address.next = address;
+                for (pe, word) in words.into_iter().enumerate() {
+                    block.write[pe].next = word.is_some();
+                    block.write_data[pe].next = word.unwrap_or(99);
+                }
+                block.read_address.next = 5;
+                for _ in 0..2 {
+                    clocked(&mut block, |b| &mut b.clock);
+                }
+                [0, 1, 2].map(|pe: usize| block.read_data[pe].val())
+            };
+            write(5, [Some(-7), Some(8), Some(1)]);
+            assert_eq!(write(5, [None, None, None]), [-7, 8, 1]);
+            write(5, [None, Some(-1), None]);
+            assert_eq!(write(4, [Some(3), Some(4), Some(5)]), [-7, -1, 1]);
+            write(5, [Some(2), None, Some(-3)]);
+            assert_eq!(write(5, [None, None, None]), [2, -1, -3]);
+        }
+    }
+
+    /// One enable writes all.
+    #[test]
+    fn sums_of_a_row_are_written_together() {
+        let mut block = RowPad::new(2, 40, 1, &Widths::of_grid(1, 2));
+        block.connect_all();
+        let mut write = |enable: bool, sums: [i128; 2]| {
+            (block.write[0].next, block.write_address.next, block.read_address.next) = (enable, 1, 1);
+            (block.write_data[0].next, block.write_data[1].next) = (sums[0], sums[1]);
+            for _ in 0..2 {
+                clocked(&mut block, |b| &mut b.clock);
+            }
+            [block.read_data[0].val(), block.read_data[1].val()]
+        };
+        write(true, [-1 << 38, 12]);
+        assert_eq!(write(false, [0, 0]), [-1 << 38, 12]);
+    }
+
+    /// The low bits of a word are the first PE's, and a register stands behind all.
+    #[test]
+    fn the_text_has_a_write_enable_for_each_word() {
+        let text = |registered: bool, block_depth: u32, enables: u32| {
+            let widths = Widths { pad_register: registered, block_depth, ..Widths::of_grid(1, 2) };
+            match RowPad::new(9, 16, enables, &widths).hdl() {
+                Verilog::Custom(text) => text,
+                _ => String::new(),
+            }
+        };
+        let plain = text(false, 0, 2);
+        for part in [
+            "(* no_rw_check *)\nreg [31:0] words [0:511];",
+            "if (write$0) words[write_address][15:0] <= write_data$0;",
+            "if (write$1) words[write_address][31:16] <= write_data$1;",
+            "if ((write$0 || write$1) && write_address == read_address) found <= {32{1'bx}};",
+            "assign read_data$0 = found[15:0];\nassign read_data$1 = found[31:16];",
+        ] {
+            assert!(plain.contains(part), "{part}: {plain}");
+        }
+        assert!(text(false, 0, 1).contains("if (write$0) words[write_address][31:16] <= write_data$1;"));
+        let registered = text(true, 512, 2);
+        assert!(registered.contains("ram_style = \"block\"") && registered.contains("shown <= found;"), "{registered}");
+        assert!(registered.contains("assign read_data$1 = shown[31:16];"), "{registered}");
+    }
+}
