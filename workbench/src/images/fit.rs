@@ -207,6 +207,19 @@ mod tests {
         assert_eq!((machine.accumulator(), machine.shifts()), (48, Amounts::ANY));
     }
 
+    /// Where block memories are late; look-up tables are not, and no register is put where it was refused.
+    #[test]
+    fn pads_of_block_memories_have_registers() {
+        let registered = |board: &str, keys: &str| {
+            let config = format!("[machine]\npus = 1\npes_per_pu = 2\n{keys}\n[board]\nname = '{board}'\n");
+            design(&config).images.machine.pad_register()
+        };
+        assert!(registered("ulx3s-85f", "data_depth = 256"));
+        assert!(!registered("ulx3s-85f", ""));
+        assert!(!registered("ulx3s-85f", "data_depth = 256\npad_register = false"));
+        assert!(!registered("icebreaker", "data_depth = 256"));
+    }
+
     #[test]
     fn what_is_specified_stays() {
         let machine =
