@@ -104,7 +104,7 @@ impl Memories {
     /// Bits that a word takes which has a write enable of its own beside others in one memory: where block memories have a ninth bit for eight, they are
     /// enabled by nines.
     pub fn enabled(&self, bits: u32) -> u32 {
-        let by_nines = self.shapes.iter().any(|&(wide, _)| wide > 9 && wide % 9 == 0);
+        let by_nines = self.shapes.iter().any(|&(wide, _)| wide % 9 == 0);
         if by_nines { bits.next_multiple_of(9) } else { bits }
     }
 
