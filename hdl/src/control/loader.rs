@@ -53,6 +53,8 @@ struct LoadControl {
     full1: Signal<Out, Bit>,
     model_done: Signal<Out, Bit>,
     finishes: Signal<Local, Bit>,
+    /// The last transfer of a phase.
+    completes: Signal<Local, Bit>,
     begins: Signal<Local, Bit>,
     bank_full: Signal<Local, Bit>,
     waits: Signal<Local, Bit>,
@@ -66,9 +68,11 @@ struct LoadControl {
     filling: Flag,
     bank0: Flag,
     bank1: Flag,
-    /// `bank0` and `bank1` of the next cycle.
-    bank0_next: Signal<Local, Bit>,
-    bank1_next: Signal<Local, Bit>,
+    /// Banks that stay full, and the one that is full if the phase completes, which is known late.
+    keeps0: Signal<Local, Bit>,
+    keeps1: Signal<Local, Bit>,
+    fills0: Signal<Local, Bit>,
+    fills1: Signal<Local, Bit>,
     /// The same or, without input of steps, always: which streams start depends on these late.
     ready0: Flag,
     ready1: Flag,
@@ -115,6 +119,7 @@ impl LoadControl {
             full1: Signal::default(),
             model_done: Signal::default(),
             finishes: Signal::default(),
+            completes: Signal::default(),
             begins: Signal::default(),
             bank_full: Signal::default(),
             waits: Signal::default(),
@@ -126,8 +131,10 @@ impl LoadControl {
             filling: Flag::new(),
             bank0: Flag::new(),
             bank1: Flag::new(),
-            bank0_next: Signal::default(),
-            bank1_next: Signal::default(),
+            keeps0: Signal::default(),
+            keeps1: Signal::default(),
+            fills0: Signal::default(),
+            fills1: Signal::default(),
             ready0: Flag::new(),
             ready1: Flag::new(),
             filled: Flag::new(),
@@ -174,26 +181,29 @@ impl Logic for LoadControl {
         self.transfer.next = self.in_valid.val() && self.in_ready.val();
         self.fresh.next = self.first_beat.q.val();
         self.finishes.next = self.transfer.val() && self.wrap.val();
+        self.completes.next = self.finishes.val() && self.is_end.val();
 
         self.state.d.next = self.state.q.val();
         self.remaining.d.next = self.remaining.q.val();
         self.none_remaining.d.next = self.none_remaining.q.val();
         self.pending_model.d.next = self.pending_model.q.val();
         self.filling.d.next = self.filling.q.val();
-        self.bank0_next.next = self.bank0.q.val();
-        self.bank1_next.next = self.bank1.q.val();
+        self.keeps0.next = self.bank0.q.val() && !self.started.val();
+        self.keeps1.next = self.bank1.q.val() && !self.started.val();
+        self.fills0.next = self.state.q.val() == self.step.val() && !self.filling.q.val() && !self.started.val();
+        self.fills1.next = self.state.q.val() == self.step.val() && self.filling.q.val() && !self.started.val();
         self.model_there.d.next = self.model_there.q.val();
         if self.bank_free.val() {
             if self.freed.val() {
-                self.bank1_next.next = false;
+                self.keeps1.next = false;
             } else {
-                self.bank0_next.next = false;
+                self.keeps0.next = false;
             }
         }
         if self.state.q.val() == self.prime.val() {
             self.state.d.next = self.decide.val();
         }
-        self.filled.d.next = self.finishes.val() && self.is_end.val() && self.state.q.val() == self.step.val();
+        self.filled.d.next = self.completes.val() && self.state.q.val() == self.step.val();
         if self.filled.q.val() {
             self.remaining.d.next = self.remaining.q.val() - self.one.val();
             self.none_remaining.d.next = self.remaining.q.val() == self.one.val();
@@ -210,18 +220,13 @@ impl Logic for LoadControl {
                 self.state.d.next = self.step.val();
             }
         }
-        if self.finishes.val() && self.is_end.val() {
+        if self.completes.val() {
             self.state.d.next = self.prime.val();
             if self.state.q.val() == self.model.val() {
                 self.model_there.d.next = true;
                 self.pending_model.d.next = false;
             } else {
                 self.filling.d.next = !self.filling.q.val();
-                if self.filling.q.val() {
-                    self.bank1_next.next = true;
-                } else {
-                    self.bank0_next.next = true;
-                }
             }
         }
         if self.started.val() {
@@ -230,14 +235,14 @@ impl Logic for LoadControl {
             self.remaining.d.next = self.steps.val();
             self.none_remaining.d.next = self.steps.val() == self.zero.val();
             self.filling.d.next = false;
-            self.bank0_next.next = false;
-            self.bank1_next.next = false;
             self.model_there.d.next = false;
         }
-        self.bank0.d.next = self.bank0_next.val();
-        self.bank1.d.next = self.bank1_next.val();
-        self.ready0.d.next = self.bank0_next.val() || !self.step_enabled.val();
-        self.ready1.d.next = self.bank1_next.val() || !self.step_enabled.val();
+        self.bank0.d.next = self.keeps0.val() || (self.completes.val() && self.fills0.val());
+        self.bank1.d.next = self.keeps1.val() || (self.completes.val() && self.fills1.val());
+        self.ready0.d.next =
+            (self.keeps0.val() || !self.step_enabled.val()) || (self.completes.val() && self.fills0.val());
+        self.ready1.d.next =
+            (self.keeps1.val() || !self.step_enabled.val()) || (self.completes.val() && self.fills1.val());
         if self.reset.val() {
             self.state.d.next = self.idle.val();
         }

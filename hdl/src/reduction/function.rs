@@ -34,6 +34,63 @@ bundle! {
     }
 }
 
+/// By how many places a word would be shifted whose leading bit is its lowest, or any word where all segments are equally wide.
+#[derive(LogicBlock)]
+struct TableStart {
+    clock: Signal<In, Clock>,
+    /// 0: uniform.
+    segments: Wide<In>,
+    table_log2: Wide<In>,
+    segment_shift: Wide<In>,
+    furthest: Wide<Out>,
+    octave: Signal<Out, Bit>,
+    _word: u32,
+}
+
+impl TableStart {
+    fn new(widths: &Widths) -> Self {
+        TableStart {
+            clock: Signal::default(),
+            segments: Wide::new(widths.beat("segments")),
+            table_log2: Wide::new(widths.beat("table_log2")),
+            segment_shift: Wide::new(widths.beat("segment_shift")),
+            furthest: Wide::new(PLACES_BITS),
+            octave: Signal::default(),
+            _word: widths.word,
+        }
+    }
+}
+
+impl Logic for TableStart {
+    fn update(&mut self) {
+        if !self.clock.pos_edge() {
+            return;
+        }
+        let octave = self.segments.val() != 0;
+        let places = if octave { self.table_log2.val() } else { -self.segment_shift.val() };
+        self.furthest.next = i128::from(self._word) + places;
+        self.octave.next = octave;
+    }
+    fn connect(&mut self) {
+        self.furthest.connect();
+        self.octave.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        Verilog::Custom(format!(
+            "// table_start: by how many places a word of which nothing is known yet is shifted at most.
+always @(posedge clock) begin
+    octave <= |segments;
+    furthest <= |segments ? {places}'d{word} + {{{{{log_spare}{{1'b0}}}}, table_log2}}
+                      : {places}'d{word} - {{{{{segment_spare}{{1'b0}}}}, segment_shift}};
+end",
+            places = PLACES_BITS,
+            word = self._word,
+            log_spare = PLACES_BITS - self.table_log2.width(),
+            segment_spare = PLACES_BITS - self.segment_shift.width(),
+        ))
+    }
+}
+
 /// By how many places the word is shifted, and where its table begins.
 ///
 /// A word's leading bit is sought in the floor of its sum, while that is being rounded. Rounding up to a power of two
@@ -44,15 +101,18 @@ struct TablePlaces {
     /// Without its sign.
     floor: Wide<In>,
     over: Signal<In, Bit>,
-    /// 0: uniform.
-    segments: Wide<In>,
+    furthest: Wide<In>,
+    octave: Signal<In, Bit>,
     table_base: Wide<In>,
     table_log2: Wide<In>,
     segment_shift: Wide<In>,
     amount: Wide<Out>,
+    /// Number of the octave; 0 where all segments are equally wide.
     lead: Wide<Out>,
     /// What is added to a segment's number, but for the octaves before it.
     origin: Wide<Out>,
+    /// The bits of a word that are all like its sign where its segment is in the table.
+    extension: Wide<Out>,
 }
 
 impl TablePlaces {
@@ -61,13 +121,15 @@ impl TablePlaces {
             clock: Signal::default(),
             floor: Wide::new(widths.word),
             over: Signal::default(),
-            segments: Wide::new(widths.beat("segments")),
+            furthest: Wide::new(PLACES_BITS),
+            octave: Signal::default(),
             table_base: Wide::new(widths.table_index),
             table_log2: Wide::new(widths.beat("table_log2")),
             segment_shift: Wide::new(widths.beat("segment_shift")),
             amount: Wide::new(PLACES_BITS),
             lead: Wide::new(ceil_log2(u64::from(widths.word))),
             origin: Wide::new(widths.table_index),
+            extension: Wide::new(widths.word - 1),
         }
     }
 }
@@ -77,47 +139,51 @@ impl Logic for TablePlaces {
         if !self.clock.pos_edge() {
             return;
         }
-        let bits = self.floor.width();
-        let word = i128::from(bits);
+        let (bits, octave) = (self.floor.width(), self.octave.val());
         let (log2, base) = (self.table_log2.val(), self.table_base.val());
         let floor = self.floor.val();
         let positive = fit(floor, bits - 1, false);
         let large = self.over.val() || floor != positive;
-        let lead = if large { word - 2 } else { i128::from(127 - positive.max(1).leading_zeros()) };
+        let lead = match (octave, large) {
+            (false, _) => 0,
+            (true, true) => i128::from(bits) - 2,
+            (true, false) => i128::from(127 - positive.max(1).leading_zeros()),
+        };
         self.lead.next = lead;
-        if self.segments.val() != 0 {
-            self.amount.next = word - lead + log2;
+        self.amount.next = self.furthest.val() - lead;
+        if octave {
             self.origin.next = base - (1 << log2);
+            self.extension.next = 0;
         } else {
-            self.amount.next = word - self.segment_shift.val();
             self.origin.next = base + ((1 << log2) >> 1);
+            self.extension.next = -1 << fit(log2 + self.segment_shift.val() - 1, PLACES_BITS + 1, false);
         }
     }
     fn connect(&mut self) {
         self.amount.connect();
         self.lead.connect();
         self.origin.connect();
+        self.extension.connect();
     }
     fn hdl(&self) -> Verilog {
         let (word, lead, index) = (self.floor.width(), self.lead.width(), self.origin.width());
-        let (log2, segment) = (self.table_log2.width(), self.segment_shift.width());
         Verilog::Custom(format!(
             "// table_places: by how many places a word is shifted to find its segment; the leading bit is that of the floor.
-wire octave = |segments;
 wire too_large = over | floor[{top}];
 reg [{lead_last}:0] found;
 integer i;
 always @(*) begin
     found = {lead}'d0;
-    for (i = 0; i < {top}; i = i + 1) if (floor[i]) found = i[{lead_last}:0];
-    if (too_large) found = {lead}'d{most};
+    for (i = 0; i < {top}; i = i + 1) if (octave & floor[i]) found = i[{lead_last}:0];
+    if (octave & too_large) found = {lead}'d{most};
 end
 wire [{index}:0] count = {{{{{index}{{1'b0}}}}, 1'b1}} << table_log2;
+wire [{places}:0] span = {{{{{log_spare}{{1'b0}}}}, table_log2}} + {{{{{segment_spare}{{1'b0}}}}, segment_shift}} - {span}'d1;
 always @(posedge clock) begin
     lead <= found;
-    amount <= octave ? {places}'d{word} - {{{{{lead_spare}{{1'b0}}}}, found}} + {{{{{log_spare}{{1'b0}}}}, table_log2}}
-                     : {places}'d{word} - {{{{{segment_spare}{{1'b0}}}}, segment_shift}};
+    amount <= furthest - {{{{{lead_spare}{{1'b0}}}}, found}};
     origin <= octave ? table_base - count[{index_last}:0] : table_base + count[{index}:1];
+    extension <= octave ? {top}'d0 : {{{top}{{1'b1}}}} << span;
 end",
             top = word - 1,
             most = word - 2,
@@ -125,13 +191,15 @@ end",
             index_last = index - 1,
             places = PLACES_BITS,
             lead_spare = PLACES_BITS - lead,
-            log_spare = PLACES_BITS - log2,
-            segment_spare = PLACES_BITS - segment,
+            span = PLACES_BITS + 1,
+            log_spare = PLACES_BITS + 1 - self.table_log2.width(),
+            segment_spare = PLACES_BITS + 1 - self.segment_shift.width(),
         ))
     }
 }
 
-/// Shifts the word: the number of its segment above bit W, the fraction below.
+/// Shifts the word: the number of its segment above bit W, the fraction below. Beside it, whether the table has such a segment: the way to the
+/// table's memory is long, and begins in the next cycle.
 #[derive(LogicBlock)]
 struct TableShift {
     clock: Signal<In, Clock>,
@@ -142,22 +210,21 @@ struct TableShift {
     amount: Wide<In>,
     lead: Wide<In>,
     origin: Wide<In>,
+    extension: Wide<In>,
     segment: Wide<Out>,
     fraction: Wide<Out>,
-    /// The largest fraction of a uniform segment.
-    ones: Wide<Out>,
     /// What is added to the segment's number.
     addend: Wide<Out>,
-    /// Half the number of uniform segments, and the last one's entry.
-    half: Wide<Out>,
-    last: Wide<Out>,
+    /// The word is outside the table; then this is the entry and the fraction.
+    outside: Signal<Out, Bit>,
+    border: Wide<Out>,
+    border_fraction: Wide<Out>,
     special: Special<Out>,
-    uniform: Signal<Out, Bit>,
 }
 
-/// Bits of a segment's number and of half their count, which needs 16 bits where a word is narrower.
-fn segment_bits(word: u32) -> u32 {
-    word.max(16) + 1
+/// Bits of a segment's number: of those that a word can have, those that a table has.
+fn segment_bits(widths: &Widths) -> u32 {
+    widths.word.min(widths.table_index)
 }
 
 impl TableShift {
@@ -172,14 +239,14 @@ impl TableShift {
             amount: Wide::new(PLACES_BITS),
             lead: Wide::new(ceil_log2(u64::from(word))),
             origin: Wide::new(index),
-            segment: Wide::signed(word),
+            extension: Wide::new(word - 1),
+            segment: Wide::signed(segment_bits(widths)),
             fraction: Wide::new(word),
-            ones: Wide::new(word),
             addend: Wide::new(index),
-            half: Wide::new(segment_bits(word)),
-            last: Wide::new(index),
+            outside: Signal::default(),
+            border: Wide::new(index),
+            border_fraction: Wide::new(word),
             special: Special::new(&|_| 1),
-            uniform: Signal::default(),
         }
     }
 }
@@ -193,77 +260,68 @@ impl Logic for TableShift {
         let octave = segments != 0;
         let (base, log2) = (self.table_base.val(), self.table_log2.val());
         let spread = x << self.amount.val();
-        let half = (1 << log2) >> 1;
         self.segment.next = spread >> width;
         self.fraction.next = spread;
-        self.ones.next = fit(-1, width, false) << self.amount.val();
-        self.addend.next = self.origin.val() + if octave { self.lead.val() << log2 } else { 0 };
-        self.half.next = half;
-        self.last.next = base + 2 * half - 1;
+        self.addend.next = self.origin.val() + (self.lead.val() << log2);
+        self.outside.next = (x ^ if x < 0 { -1 } else { 0 }) & self.extension.val() != 0;
+        (self.border.next, self.border_fraction.next) =
+            if x < 0 { (base, 0) } else { (base + (1 << log2) - 1, fit(-1, width, false) << self.amount.val()) };
         self.special.lowest.next = segments == 1 && x <= 0;
         self.special.zero.next = segments == 2 && x <= 0;
         self.special.highest.next = segments == 3 && x <= 0;
         self.special.saturated.next = octave && (x < 0 || x == 0 && segments != 2);
-        self.uniform.next = !octave;
     }
     fn connect(&mut self) {
         self.segment.connect();
         self.fraction.connect();
-        self.ones.connect();
         self.addend.connect();
-        self.half.connect();
-        self.last.connect();
+        self.outside.connect();
+        self.border.connect();
+        self.border_fraction.connect();
         self.special.connect();
-        self.uniform.connect();
     }
     fn hdl(&self) -> Verilog {
-        let (word, index, lead, half) = (self.word.width(), self.addend.width(), self.lead.width(), self.half.width());
+        let (word, segment, index, lead) =
+            (self.word.width(), self.segment.width(), self.addend.width(), self.lead.width());
         Verilog::Custom(format!(
             "// table_shift: shifts a word so that the number of its segment in a function table lies above bit W, the fraction below.
 wire octave = |segments;
 wire not_positive = word[{top}] | ~|word;
-wire [{double}:0] spread = {{{{{word}{{word[{top}]}}}}, word}} << amount;
+wire [{spread}:0] spread = {{{{{segment}{{word[{top}]}}}}, word}} << amount;
 wire [{index_last}:0] octaves = {{{{{lead_spare}{{1'b0}}}}, lead}} << table_log2;
-wire [{half_last}:0] segments_half = ({{{{{half_last}{{1'b0}}}}, 1'b1}} << table_log2) >> 1;
+wire [{index_last}:0] count = {{{{{index_last}{{1'b0}}}}, 1'b1}} << table_log2;
 always @(posedge clock) begin
-    segment <= spread[{double}:{word}];
+    segment <= spread[{spread}:{word}];
     fraction <= spread[{top}:0];
-    ones <= {{{word}{{1'b1}}}} << amount;
-    addend <= origin + (octave ? octaves : {index}'d0);
-    half <= segments_half;
-    last <= table_base + {{{last_half}}} - {index}'d1;
+    addend <= origin + octaves;
+    outside <= |(({{{magnitude}{{word[{top}]}}}} ^ word[{top_but_one}:0]) & extension);
+    border <= word[{top}] ? table_base : table_base + count - {index}'d1;
+    border_fraction <= word[{top}] ? {word}'d0 : {{{word}{{1'b1}}}} << amount;
     special$lowest <= (segments == 2'd1) & not_positive;
     special$zero <= (segments == 2'd2) & not_positive;
     special$highest <= (segments == 2'd3) & not_positive;
     special$saturated <= octave & (word[{top}] | (~|word & (segments != 2'd2)));
-    uniform <= ~octave;
 end",
-            double = 2 * word - 1,
+            spread = word + segment - 1,
             top = word - 1,
             lead_spare = index - lead,
             index_last = index - 1,
-            half_last = half - 1,
-            last_half = if index < half + 1 {
-                format!("segments_half[{}:0], 1'b0", index - 2)
-            } else {
-                format!("{{{}{{1'b0}}}}, segments_half, 1'b0", index - half - 1)
-            },
+            magnitude = word - 1,
+            top_but_one = word - 2,
         ))
     }
 }
 
-/// The entry of a segment; outside the table the first or the last one.
+/// The entry of a segment, or that at the border of the table.
 #[derive(LogicBlock)]
 struct TableIndex {
     clock: Signal<In, Clock>,
     segment: Wide<In>,
     fraction: Wide<In>,
-    ones: Wide<In>,
     addend: Wide<In>,
-    half: Wide<In>,
-    first: Wide<In>,
-    last: Wide<In>,
-    uniform: Signal<In, Bit>,
+    outside: Signal<In, Bit>,
+    border: Wide<In>,
+    border_fraction: Wide<In>,
     /// Before the clock edge: the memory registers it.
     index: Wide<Out>,
     held_fraction: Wide<Out>,
@@ -274,14 +332,12 @@ impl TableIndex {
         let (word, index) = (widths.word, widths.table_index);
         TableIndex {
             clock: Signal::default(),
-            segment: Wide::signed(word),
+            segment: Wide::signed(segment_bits(widths)),
             fraction: Wide::new(word),
-            ones: Wide::new(word),
             addend: Wide::new(index),
-            half: Wide::new(segment_bits(word)),
-            first: Wide::new(index),
-            last: Wide::new(index),
-            uniform: Signal::default(),
+            outside: Signal::default(),
+            border: Wide::new(index),
+            border_fraction: Wide::new(word),
             index: Wide::new(index),
             held_fraction: Wide::new(word),
         }
@@ -290,24 +346,10 @@ impl TableIndex {
 
 impl Logic for TableIndex {
     fn update(&mut self) {
-        let (segment, half) = (self.segment.val(), self.half.val());
-        let above = self.uniform.val() && segment >= half;
-        let below = self.uniform.val() && segment < -half;
-        self.index.next = if above {
-            self.last.val()
-        } else if below {
-            self.first.val()
-        } else {
-            segment + self.addend.val()
-        };
+        let outside = self.outside.val();
+        self.index.next = if outside { self.border.val() } else { self.segment.val() + self.addend.val() };
         if self.clock.pos_edge() {
-            self.held_fraction.next = if above {
-                self.ones.val()
-            } else if below {
-                0
-            } else {
-                self.fraction.val()
-            };
+            self.held_fraction.next = if outside { self.border_fraction.val() } else { self.fraction.val() };
         }
     }
     fn connect(&mut self) {
@@ -315,24 +357,16 @@ impl Logic for TableIndex {
         self.held_fraction.connect();
     }
     fn hdl(&self) -> Verilog {
-        let (word, index, half) = (self.segment.width(), self.index.width(), self.half.width());
-        let low = if index <= word {
-            format!("segment[{}:0]", index - 1)
+        let (segment, index) = (self.segment.width(), self.index.width());
+        let number = if segment == index {
+            "segment".to_owned()
         } else {
-            format!("{{{{{}{{segment[{}]}}}}, segment}}", index - word, word - 1)
+            format!("{{{{{}{{segment[{}]}}}}, segment}}", index - segment, segment - 1)
         };
         Verilog::Custom(format!(
-            "// table_index: the entry of a segment in a function table; outside the table the first or the last one.
-wire signed [{last}:0] wide = {{{{{spare}{{segment[{top}]}}}}, segment}};
-wire above = uniform & (wide >= $signed(half));
-// In a sum, -half costs no carry chain of its own.
-wire below = uniform & ($signed({{wide[{last}], wide}}) + $signed({{1'b0, half}}) < {sum}'sd0);
-assign index = above ? last : below ? first : {low} + addend;
-always @(posedge clock) held_fraction <= above ? ones : below ? {word}'d0 : fraction;",
-            last = half - 1,
-            sum = half + 1,
-            spare = half - word,
-            top = word - 1,
+            "// table_index: the entry of a segment in a function table, or that at the border of the table.
+assign index = outside ? border : {number} + addend;
+always @(posedge clock) held_fraction <= outside ? border_fraction : fraction;"
         ))
     }
 }
@@ -356,14 +390,16 @@ pub(crate) struct FunctionUnit {
     pub(crate) result_saturated: Signal<Out, Bit>,
     never: crate::rtl::signal::Number,
     used_t9: FlagDelay,
-    segments_t2: Delay,
+    segments_t1: Delay,
     segments_t3: Delay,
     base_t2: Delay,
     base_t3: Delay,
-    base_t4: Delay,
+    log2_t1: Delay,
     log2_t2: Delay,
     log2_t3: Delay,
+    segment_t1: Delay,
     segment_t2: Delay,
+    start: TableStart,
     operand: RoundStage,
     operand_saturated_t9: FlagDelay,
     places: TablePlaces,
@@ -402,14 +438,16 @@ impl FunctionUnit {
             result_saturated: Signal::default(),
             never: crate::rtl::signal::Number::new(0, 1),
             used_t9: FlagDelay::new(9),
-            segments_t2: Delay::new(widths.beat("segments"), 2),
-            segments_t3: Delay::new(widths.beat("segments"), 1),
+            segments_t1: Delay::new(widths.beat("segments"), 1),
+            segments_t3: Delay::new(widths.beat("segments"), 2),
             base_t2: Delay::new(index, 2),
             base_t3: Delay::new(index, 1),
-            base_t4: Delay::new(index, 1),
-            log2_t2: Delay::new(log2, 2),
+            log2_t1: Delay::new(log2, 1),
+            log2_t2: Delay::new(log2, 1),
             log2_t3: Delay::new(log2, 1),
-            segment_t2: Delay::new(segment, 2),
+            segment_t1: Delay::new(segment, 1),
+            segment_t2: Delay::new(segment, 1),
+            start: TableStart::new(widths),
             operand: RoundStage::new(word),
             operand_saturated_t9: FlagDelay::new(6),
             places: TablePlaces::new(widths),
@@ -446,22 +484,28 @@ impl FunctionUnit {
             used_t9.clock = clock;
             used_t9.reset = reset;
             used_t9.d = used;
-            segments_t2.clock = clock;
-            segments_t2.d = segments;
+            segments_t1.clock = clock;
+            segments_t1.d = segments;
             segments_t3.clock = clock;
-            segments_t3.d = segments_t2.q;
+            segments_t3.d = segments_t1.q;
             base_t2.clock = clock;
             base_t2.d = table_base;
             base_t3.clock = clock;
             base_t3.d = base_t2.q;
-            base_t4.clock = clock;
-            base_t4.d = base_t3.q;
+            log2_t1.clock = clock;
+            log2_t1.d = table_log2;
             log2_t2.clock = clock;
-            log2_t2.d = table_log2;
+            log2_t2.d = log2_t1.q;
             log2_t3.clock = clock;
             log2_t3.d = log2_t2.q;
+            segment_t1.clock = clock;
+            segment_t1.d = segment_shift;
             segment_t2.clock = clock;
-            segment_t2.d = segment_shift;
+            segment_t2.d = segment_t1.q;
+            start.clock = clock;
+            start.segments = segments_t1.q;
+            start.table_log2 = log2_t1.q;
+            start.segment_shift = segment_t1.q;
 
             operand.clock = clock;
             operand.shifted = shifted;
@@ -472,7 +516,8 @@ impl FunctionUnit {
             places.clock = clock;
             places.floor = shifted.floor;
             places.over = shifted.over;
-            places.segments = segments_t2.q;
+            places.furthest = start.furthest;
+            places.octave = start.octave;
             places.table_base = base_t2.q;
             places.table_log2 = log2_t2.q;
             places.segment_shift = segment_t2.q;
@@ -485,16 +530,15 @@ impl FunctionUnit {
             shift.amount = places.amount;
             shift.lead = places.lead;
             shift.origin = places.origin;
+            shift.extension = places.extension;
 
             locate.clock = clock;
             locate.segment = shift.segment;
             locate.fraction = shift.fraction;
-            locate.ones = shift.ones;
             locate.addend = shift.addend;
-            locate.half = shift.half;
-            locate.first = base_t4.q;
-            locate.last = shift.last;
-            locate.uniform = shift.uniform;
+            locate.outside = shift.outside;
+            locate.border = shift.border;
+            locate.border_fraction = shift.border_fraction;
             entries.clock = clock;
             entries.write = tables.write;
             entries.write_index = tables.index;
