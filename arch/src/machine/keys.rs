@@ -151,7 +151,7 @@ machine_keys! {
         .by_default("0; where pads lie in rows, what keeps shallow ones in look-up tables");
     /// Scratchpads of all PEs of a row, whose addresses are the same, lie side by side in one memory.
     pads_in_rows: bool = Rule::any(false).unseen()
-        .by_default("if a board holds the grid so only, or steps get shorter by it");
+        .by_default("if scratchpads of block memories would decide a board's clock, or steps get shorter by it");
     /// An output register behind each scratchpad, so that block memories do not decide the clock: what is written can be read a cycle later.
     pad_register: bool = Rule::any(false).by_default("if scratchpads of block memories would decide a board's clock");
     /// Instructions per stream.

@@ -25,6 +25,9 @@ use value::{Raise, TableRound, TableValue};
 /// Bits of the number of places by which a word is shifted.
 const PLACES_BITS: u32 = 6;
 
+/// Bits of the length of a table's domain, as a power of two; a shift by all ones leaves nothing.
+const SPAN_BITS: u32 = PLACES_BITS + 1;
+
 bundle! {
     /// No segment is right: a table by octaves and a word that is not positive. Which word it is instead, and whether
     /// that counts as saturated.
@@ -44,6 +47,8 @@ struct TableStart {
     segment_shift: Wide<In>,
     furthest: Wide<Out>,
     octave: Signal<Out, Bit>,
+    /// Bits of a word, without its sign, that say in which segment of the same width it is, and where; all where widths differ.
+    span: Wide<Out>,
     _word: u32,
 }
 
@@ -56,6 +61,7 @@ impl TableStart {
             segment_shift: Wide::new(widths.beat("segment_shift")),
             furthest: Wide::new(PLACES_BITS),
             octave: Signal::default(),
+            span: Wide::new(SPAN_BITS),
             _word: widths.word,
         }
     }
@@ -67,13 +73,15 @@ impl Logic for TableStart {
             return;
         }
         let octave = self.segments.val() != 0;
-        let places = if octave { self.table_log2.val() } else { -self.segment_shift.val() };
-        self.furthest.next = i128::from(self._word) + places;
+        let (log2, shift) = (self.table_log2.val(), self.segment_shift.val());
+        self.furthest.next = i128::from(self._word) + if octave { log2 } else { -shift };
         self.octave.next = octave;
+        self.span.next = if octave { -1 } else { log2 + shift - 1 };
     }
     fn connect(&mut self) {
         self.furthest.connect();
         self.octave.connect();
+        self.span.connect();
     }
     fn hdl(&self) -> Verilog {
         Verilog::Custom(format!(
@@ -82,8 +90,11 @@ always @(posedge clock) begin
     octave <= |segments;
     furthest <= |segments ? {places}'d{word} + {{{{{log_spare}{{1'b0}}}}, table_log2}}
                       : {places}'d{word} - {{{{{segment_spare}{{1'b0}}}}, segment_shift}};
+    span <= |segments ? {{{bits}{{1'b1}}}}
+                      : {{{{{log_spare}{{1'b0}}}}, 1'b0, table_log2}} + {{{{{segment_spare}{{1'b0}}}}, 1'b0, segment_shift}} - {bits}'d1;
 end",
             places = PLACES_BITS,
+            bits = SPAN_BITS,
             word = self._word,
             log_spare = PLACES_BITS - self.table_log2.width(),
             segment_spare = PLACES_BITS - self.segment_shift.width(),
@@ -103,9 +114,9 @@ struct TablePlaces {
     over: Signal<In, Bit>,
     furthest: Wide<In>,
     octave: Signal<In, Bit>,
+    span: Wide<In>,
     table_base: Wide<In>,
     table_log2: Wide<In>,
-    segment_shift: Wide<In>,
     amount: Wide<Out>,
     /// Number of the octave; 0 where all segments are equally wide.
     lead: Wide<Out>,
@@ -123,9 +134,9 @@ impl TablePlaces {
             over: Signal::default(),
             furthest: Wide::new(PLACES_BITS),
             octave: Signal::default(),
+            span: Wide::new(SPAN_BITS),
             table_base: Wide::new(widths.table_index),
             table_log2: Wide::new(widths.beat("table_log2")),
-            segment_shift: Wide::new(widths.beat("segment_shift")),
             amount: Wide::new(PLACES_BITS),
             lead: Wide::new(ceil_log2(u64::from(widths.word))),
             origin: Wide::new(widths.table_index),
@@ -151,13 +162,8 @@ impl Logic for TablePlaces {
         };
         self.lead.next = lead;
         self.amount.next = self.furthest.val() - lead;
-        if octave {
-            self.origin.next = base - (1 << log2);
-            self.extension.next = 0;
-        } else {
-            self.origin.next = base + ((1 << log2) >> 1);
-            self.extension.next = -1 << fit(log2 + self.segment_shift.val() - 1, PLACES_BITS + 1, false);
-        }
+        self.origin.next = if octave { base - (1 << log2) } else { base + ((1 << log2) >> 1) };
+        self.extension.next = -1 << self.span.val();
     }
     fn connect(&mut self) {
         self.amount.connect();
@@ -178,22 +184,17 @@ always @(*) begin
     if (octave & too_large) found = {lead}'d{most};
 end
 wire [{index}:0] count = {{{{{index}{{1'b0}}}}, 1'b1}} << table_log2;
-wire [{places}:0] span = {{{{{log_spare}{{1'b0}}}}, table_log2}} + {{{{{segment_spare}{{1'b0}}}}, segment_shift}} - {span}'d1;
 always @(posedge clock) begin
     lead <= found;
     amount <= furthest - {{{{{lead_spare}{{1'b0}}}}, found}};
     origin <= octave ? table_base - count[{index_last}:0] : table_base + count[{index}:1];
-    extension <= octave ? {top}'d0 : {{{top}{{1'b1}}}} << span;
+    extension <= {{{top}{{1'b1}}}} << span;
 end",
             top = word - 1,
             most = word - 2,
             lead_last = lead - 1,
             index_last = index - 1,
-            places = PLACES_BITS,
             lead_spare = PLACES_BITS - lead,
-            span = PLACES_BITS + 1,
-            log_spare = PLACES_BITS + 1 - self.table_log2.width(),
-            segment_spare = PLACES_BITS + 1 - self.segment_shift.width(),
         ))
     }
 }
@@ -398,7 +399,6 @@ pub(crate) struct FunctionUnit {
     log2_t2: Delay,
     log2_t3: Delay,
     segment_t1: Delay,
-    segment_t2: Delay,
     start: TableStart,
     operand: RoundStage,
     operand_saturated_t9: FlagDelay,
@@ -446,7 +446,6 @@ impl FunctionUnit {
             log2_t2: Delay::new(log2, 1),
             log2_t3: Delay::new(log2, 1),
             segment_t1: Delay::new(segment, 1),
-            segment_t2: Delay::new(segment, 1),
             start: TableStart::new(widths),
             operand: RoundStage::new(word),
             operand_saturated_t9: FlagDelay::new(6),
@@ -500,8 +499,6 @@ impl FunctionUnit {
             log2_t3.d = log2_t2.q;
             segment_t1.clock = clock;
             segment_t1.d = segment_shift;
-            segment_t2.clock = clock;
-            segment_t2.d = segment_t1.q;
             start.clock = clock;
             start.segments = segments_t1.q;
             start.table_log2 = log2_t1.q;
@@ -518,9 +515,9 @@ impl FunctionUnit {
             places.over = shifted.over;
             places.furthest = start.furthest;
             places.octave = start.octave;
+            places.span = start.span;
             places.table_base = base_t2.q;
             places.table_log2 = log2_t2.q;
-            places.segment_shift = segment_t2.q;
 
             shift.clock = clock;
             shift.word = operand.word;

@@ -13,7 +13,7 @@
 //! | `divider`, `extremes`, `squares` | there if a program needs them |
 //! | `scalar`, `column_buses` | there if it makes a step shorter; never on a board, whose size does not follow from the specification then |
 //! | `pad_register` | on a board whose block memories are late, if pads are made of them |
-//! | `pads_in_rows` | on a board, if steps are shorter by it |
+//! | `pads_in_rows` | the same, or on any board if steps are shorter by it |
 //! | `alignments`, `shifts`, `root_shifts` | on a board, those that the images use; otherwise any |
 //!
 //! On a board, placements and tiles are those whose memories the board holds, program after program. Where memory is what makes a step longer, pads
@@ -114,11 +114,17 @@ fn alone(
                 Machine::try_from(spec.covering(&all)).map_or(0, |machine| room.beyond(&machine))
             };
             let compiled = search::compile_on_board(program, &spec, &beyond).ok()?;
-            if spec.pad_register.is_some() || !room.wants_pad_register(&compiled.image.machine) {
+            if !room.has_late_pads(&compiled.image.machine) {
                 return Some(compiled);
             }
-            let registered = MachineSpec { pad_register: Some(true), ..spec.clone() };
-            search::compile_on_board(program, &registered, &beyond).ok().or(Some(compiled))
+            // Half as many block memories, the rest of which lie nearer to their PEs; and none of them on the way to a multiplier.
+            let rows = in_rows(&spec, room).unwrap_or_else(|| spec.clone());
+            let early = MachineSpec { pad_register: spec.pad_register.or(Some(true)), ..rows };
+            if early == spec {
+                Some(compiled)
+            } else {
+                search::compile_on_board(program, &early, &beyond).ok().or(Some(compiled))
+            }
         };
         let plain = held(spec.clone());
         if plain.as_ref().is_some_and(|compiled| !compiled.squeezed) {
@@ -207,17 +213,19 @@ mod tests {
         assert_eq!((machine.accumulator(), machine.shifts()), (48, Amounts::ANY));
     }
 
-    /// Where block memories are late; look-up tables are not, and no register is put where it was refused.
+    /// Where block memories are late; look-up tables are not, and what was refused stays refused.
     #[test]
-    fn pads_of_block_memories_have_registers() {
-        let registered = |board: &str, keys: &str| {
+    fn pads_of_block_memories_have_registers_and_lie_in_rows() {
+        let early = |board: &str, keys: &str| {
             let config = format!("[machine]\npus = 1\npes_per_pu = 2\n{keys}\n[board]\nname = '{board}'\n");
-            design(&config).images.machine.pad_register()
+            let machine = design(&config).images.machine;
+            (machine.pad_register(), machine.pads_in_rows())
         };
-        assert!(registered("ulx3s-85f", "data_depth = 256"));
-        assert!(!registered("ulx3s-85f", ""));
-        assert!(!registered("ulx3s-85f", "data_depth = 256\npad_register = false"));
-        assert!(!registered("icebreaker", "data_depth = 256"));
+        assert_eq!(early("ulx3s-85f", "data_depth = 256"), (true, true));
+        assert_eq!(early("ulx3s-85f", ""), (false, false));
+        assert_eq!(early("ulx3s-85f", "data_depth = 256\npad_register = false"), (false, true));
+        assert_eq!(early("ulx3s-85f", "data_depth = 256\npads_in_rows = false"), (true, false));
+        assert_eq!(early("icebreaker", "data_depth = 256"), (false, false));
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Room {
     }
 
     /// Whether the pads of a machine have words that come late: those of block memories, on a family where these decide the clock.
-    pub(crate) fn wants_pad_register(&self, machine: &Machine) -> bool {
+    pub(crate) fn has_late_pads(&self, machine: &Machine) -> bool {
         let costs = &self.family.facts().estimate;
         costs.late_block_memory && resources::pads(machine, costs).0 > 0
     }
