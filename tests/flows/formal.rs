@@ -10,6 +10,7 @@
 //! | `axi_slice.v`, `axi_output.v` | the AXI4-Streams: what is offered stays, nothing is lost, packets have their length |
 //! | `queue_control.v` | the output FIFO of the grid and its credits |
 //! | `loop_nest.v` | the loop counters of the sequencer |
+//! | `pacer.v` | when the beats of a stream are issued |
 //! | `load_control.v` | the loader |
 //! | `run_control.v` | runs of steps |
 //! | `masks.v` | which PEs take part in a beat |
@@ -178,11 +179,29 @@ fn the_loop_counters() {
     let (_, grid) = designs();
     assert!(holds(&grid, "loop_nest", "", Reach::Forever(3)));
     for (from, to) in [
-        ("loop1_next = zero;\n                last1_next", "last1_next"),
-        ("last1_next = nears1_follows", "last1_next = nears2_follows"),
-        ("last2_next = next_count2 == zero", "last2_next = next_count1 == zero"),
+        ("loop1_next = zero;\n                loop0_next", "loop0_next"),
+        ("stepped1 = nears1_follows", "stepped1 = nears2_follows"),
+        ("once2 = next_count2 == zero", "once2 = next_count1 == zero"),
+        ("stepped3 && stepped2 && stepped1 && stepped0", "stepped3 && stepped2 && stepped1"),
+        ("once0 && once1 && once2 && once3", "once1 && once2 && once3"),
     ] {
         assert!(!holds(&changed(&grid, from, to), "loop_nest", "", Reach::Forever(3)), "{from}");
+    }
+}
+
+#[test]
+fn beats_of_a_stream() {
+    let (_, grid) = designs();
+    assert!(holds(&grid, "pacer", "", Reach::Cycles(9)));
+    for (from, to) in [
+        ("will_wrap = wrap_stepped", "will_wrap = wrap"),
+        ("will_wrap = wrap_loaded", "will_wrap = 1'b0"),
+        ("will_end = next_is_end", "will_end = is_end"),
+        ("follows = runs_on && ~will_end", "follows = runs_on"),
+        ("(passes && ~hold)", "passes"),
+        ("countdown >> 32'h1 == zero", "countdown == zero"),
+    ] {
+        assert!(!holds(&changed(&grid, from, to), "pacer", "", Reach::Cycles(9)), "{from}");
     }
 }
 

@@ -3,7 +3,8 @@
 //!     counts ──▶ LoopNest ──▶ ends, advance: which levels are at their ends, and which one goes on
 //!                   └───────▶ counters ──▶ Places ──▶ rows, columns and groups that masks may pick
 //!
-//! Whether a counter reaches its count decides in the same cycle what is fetched next, so nothing there waits for a carry ([`IsNext`]).
+//! Whether a beat is the last one of its instruction decides in the same cycle what is fetched next, so it is a register, and what it is
+//! going to be is known for either case: after another beat, and after another instruction. Nothing there waits for a carry ([`IsNext`]).
 
 use crate::beats::{Advance, LoopCounters, LoopEnds, Widths};
 use crate::rtl::register::{Flag, Register};
@@ -118,7 +119,11 @@ pub(crate) struct LoopNest {
     pub(crate) ends: LoopEnds<Out>,
     pub(crate) counters: LoopCounters<Out>,
     pub(crate) advance: Advance<Out>,
+    /// This beat is the last one of its instruction.
     pub(crate) wrap: Signal<Out, Bit>,
+    /// After a beat, and after a load: the beat that comes then is the last one.
+    pub(crate) wrap_stepped: Signal<Out, Bit>,
+    pub(crate) wrap_loaded: Signal<Out, Bit>,
     inner2: Signal<Local, Bit>,
     inner1: Signal<Local, Bit>,
     loop0: Register,
@@ -140,6 +145,18 @@ pub(crate) struct LoopNest {
     last1: Flag,
     last2: Flag,
     last3: Flag,
+    /// All of them.
+    last: Flag,
+    /// After a beat, if it is one: the counter is at its count.
+    stepped0: Signal<Local, Bit>,
+    stepped1: Signal<Local, Bit>,
+    stepped2: Signal<Local, Bit>,
+    stepped3: Signal<Local, Bit>,
+    /// The instruction ahead goes once through the loop.
+    once0: Signal<Local, Bit>,
+    once1: Signal<Local, Bit>,
+    once2: Signal<Local, Bit>,
+    once3: Signal<Local, Bit>,
     zero: Number,
     one: Number,
 }
@@ -165,6 +182,8 @@ impl LoopNest {
             counters: LoopCounters::new(&|name| widths.beat(name)),
             advance: Advance::new(&|name| widths.beat(name)),
             wrap: Signal::default(),
+            wrap_stepped: Signal::default(),
+            wrap_loaded: Signal::default(),
             inner2: Signal::default(),
             inner1: Signal::default(),
             loop0: Register::new(bits),
@@ -183,6 +202,15 @@ impl LoopNest {
             last1: Flag::new(),
             last2: Flag::new(),
             last3: Flag::new(),
+            last: Flag::new(),
+            stepped0: Signal::default(),
+            stepped1: Signal::default(),
+            stepped2: Signal::default(),
+            stepped3: Signal::default(),
+            once0: Signal::default(),
+            once1: Signal::default(),
+            once2: Signal::default(),
+            once3: Signal::default(),
             zero: Number::new(0, bits),
             one: Number::new(1, bits),
         }
@@ -194,11 +222,12 @@ impl Logic for LoopNest {
     fn update(&mut self) {
         comment!("loop_nest: the counters of the four loop levels of an instruction.");
         clock!(self, clock, loop0, loop1, loop2, loop3);
-        clock!(self, clock, last0, last1, last2, last3);
+        clock!(self, clock, last0, last1, last2, last3, last);
         self.last0.reset.next = self.reset.val();
         self.last1.reset.next = self.reset.val();
         self.last2.reset.next = self.reset.val();
         self.last3.reset.next = self.reset.val();
+        self.last.reset.next = self.reset.val();
         self.counters.counter0.next = self.loop0.q.val();
         self.counters.counter1.next = self.loop1.q.val();
         self.counters.counter2.next = self.loop2.q.val();
@@ -213,7 +242,7 @@ impl Logic for LoopNest {
         self.ends.last3.next = self.last3.q.val();
         self.inner2.next = self.last3.q.val() && self.last2.q.val();
         self.inner1.next = self.inner2.val() && self.last1.q.val();
-        self.wrap.next = self.inner1.val() && self.last0.q.val();
+        self.wrap.next = self.last.q.val();
         self.advance.step.next = self.step.val();
         self.advance.fresh.next = self.fresh.val();
         self.advance.level2.next = self.last3.q.val();
@@ -236,41 +265,66 @@ impl Logic for LoopNest {
         self.loop1.d.next = self.loop1.q.val();
         self.loop2.d.next = self.loop2.q.val();
         self.loop3.d.next = self.loop3.q.val();
+        self.stepped3.next = self.nears3.follows.val();
+        self.stepped2.next = self.last2.q.val();
+        self.stepped1.next = self.last1.q.val();
+        self.stepped0.next = self.last0.q.val();
+        if self.last3.q.val() {
+            self.stepped3.next = self.count3.val() == self.zero.val();
+            self.stepped2.next = self.nears2.follows.val();
+        }
+        if self.inner2.val() {
+            self.stepped2.next = self.count2.val() == self.zero.val();
+            self.stepped1.next = self.nears1.follows.val();
+        }
+        if self.inner1.val() {
+            self.stepped1.next = self.count1.val() == self.zero.val();
+            self.stepped0.next = self.nears0.follows.val();
+        }
+        if self.last.q.val() {
+            self.stepped0.next = self.count0.val() == self.zero.val();
+        }
+        self.wrap_stepped.next =
+            self.stepped3.val() && self.stepped2.val() && self.stepped1.val() && self.stepped0.val();
+        self.once0.next = self.next_count0.val() == self.zero.val();
+        self.once1.next = self.next_count1.val() == self.zero.val();
+        self.once2.next = self.next_count2.val() == self.zero.val();
+        self.once3.next = self.next_count3.val() == self.zero.val();
+        self.wrap_loaded.next = self.once0.val() && self.once1.val() && self.once2.val() && self.once3.val();
         self.last0.d.next = self.last0.q.val();
         self.last1.d.next = self.last1.q.val();
         self.last2.d.next = self.last2.q.val();
         self.last3.d.next = self.last3.q.val();
+        self.last.d.next = self.last.q.val();
         if self.step.val() {
+            self.last0.d.next = self.stepped0.val();
+            self.last1.d.next = self.stepped1.val();
+            self.last2.d.next = self.stepped2.val();
+            self.last3.d.next = self.stepped3.val();
+            self.last.d.next = self.wrap_stepped.val();
             self.loop3.d.next = self.more3.val();
-            self.last3.d.next = self.nears3.follows.val();
             if self.last3.q.val() {
                 self.loop3.d.next = self.zero.val();
-                self.last3.d.next = self.count3.val() == self.zero.val();
                 self.loop2.d.next = self.more2.val();
-                self.last2.d.next = self.nears2.follows.val();
             }
             if self.inner2.val() {
                 self.loop2.d.next = self.zero.val();
-                self.last2.d.next = self.count2.val() == self.zero.val();
                 self.loop1.d.next = self.more1.val();
-                self.last1.d.next = self.nears1.follows.val();
             }
             if self.inner1.val() {
                 self.loop1.d.next = self.zero.val();
-                self.last1.d.next = self.count1.val() == self.zero.val();
                 self.loop0.d.next = self.more0.val();
-                self.last0.d.next = self.nears0.follows.val();
             }
-            if self.wrap.val() {
+            if self.last.q.val() {
                 self.loop0.d.next = self.zero.val();
-                self.last0.d.next = self.count0.val() == self.zero.val();
             }
         }
         if self.load.val() {
-            self.last0.d.next = self.next_count0.val() == self.zero.val();
-            self.last1.d.next = self.next_count1.val() == self.zero.val();
-            self.last2.d.next = self.next_count2.val() == self.zero.val();
-            self.last3.d.next = self.next_count3.val() == self.zero.val();
+            self.last0.d.next = self.once0.val();
+            self.last1.d.next = self.once1.val();
+            self.last2.d.next = self.once2.val();
+            self.last3.d.next = self.once3.val();
+            self.last.d.next = self.wrap_loaded.val();
         }
         if self.reset.val() {
             self.loop0.d.next = self.zero.val();
@@ -309,15 +363,41 @@ mod tests {
         block.reset.next = false;
         // Two times three beats; counts are less one.
         (block.next_count2.next, block.next_count3.next, block.load.next) = (1, 2, true);
+        settled(&mut block);
+        assert!(!block.wrap_loaded.val());
         clocked(&mut block, |b| &mut b.clock);
         (block.count2.next, block.count3.next, block.load.next, block.step.next) = (1, 2, false, true);
         let mut shown = Vec::new();
-        for _ in 0..6 {
+        for beat in 0..6 {
             settled(&mut block);
+            assert_eq!(block.wrap_stepped.val(), beat == 4, "before beat {}", beat + 1);
             shown.push((block.counters.counter2.val(), block.counters.counter3.val(), block.wrap.val()));
             clocked(&mut block, |b| &mut b.clock);
         }
         let expected = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)];
         assert_eq!(shown, expected.map(|(outer, inner)| (outer, inner, (outer, inner) == (1, 2))));
+    }
+
+    #[test]
+    fn an_instruction_of_one_beat_wraps_at_once() {
+        let mut block = LoopNest::new(&Widths::of_grid(1, 1));
+        block.connect_all();
+        block.load.next = true;
+        clocked(&mut block, |b| &mut b.clock);
+        (block.load.next, block.step.next) = (false, true);
+        settled(&mut block);
+        assert!(block.wrap.val() && block.wrap_stepped.val() && block.wrap_loaded.val());
+        // The next one has two beats in any of its loops.
+        for level in 0..4 {
+            let mut counts = [0; 4];
+            counts[level] = 1;
+            [block.next_count0.next, block.next_count1.next, block.next_count2.next, block.next_count3.next] = counts;
+            block.load.next = true;
+            settled(&mut block);
+            assert!(!block.wrap_loaded.val(), "level {level}");
+            clocked(&mut block, |b| &mut b.clock);
+            settled(&mut block);
+            assert!(!block.wrap.val(), "level {level}");
+        }
     }
 }

@@ -25,6 +25,9 @@ struct RootLoop {
     /// Its count, less one.
     next_count: Wide<In>,
     wrap: Signal<Out, Bit>,
+    /// After a beat, and after a load: the beat that comes then is the last one.
+    wrap_stepped: Signal<Out, Bit>,
+    wrap_loaded: Signal<Out, Bit>,
     counter: Register,
     more: Wide<Local>,
     nears: IsNext,
@@ -44,6 +47,8 @@ impl RootLoop {
             load: Signal::default(),
             next_count: Wide::new(bits),
             wrap: Signal::default(),
+            wrap_stepped: Signal::default(),
+            wrap_loaded: Signal::default(),
             counter: Register::new(bits),
             more: Wide::new(bits),
             nears: IsNext::new(bits),
@@ -66,16 +71,20 @@ impl Logic for RootLoop {
         self.nears.count.next = self.count.val();
         self.counter.d.next = self.counter.q.val();
         self.last.d.next = self.last.q.val();
+        self.wrap_stepped.next = self.nears.follows.val();
+        if self.last.q.val() {
+            self.wrap_stepped.next = self.count.val() == self.zero.val();
+        }
+        self.wrap_loaded.next = self.next_count.val() == self.zero.val();
         if self.step.val() {
             self.counter.d.next = self.more.val();
-            self.last.d.next = self.nears.follows.val();
             if self.last.q.val() {
                 self.counter.d.next = self.zero.val();
-                self.last.d.next = self.count.val() == self.zero.val();
             }
+            self.last.d.next = self.wrap_stepped.val();
         }
         if self.load.val() {
-            self.last.d.next = self.next_count.val() == self.zero.val();
+            self.last.d.next = self.wrap_loaded.val();
         }
         if self.reset.val() {
             self.counter.d.next = self.zero.val();

@@ -8,8 +8,8 @@
 //! after it, which after the last one, and while the stream is idle, is the next entry.
 //!
 //! Whether a beat is the last one of its instruction decides what is fetched next, in the same cycle; so does a start. So that
-//! these ways are short, nothing on them is compared: that a loop is in its last iteration and that a delay is over are bits, found
-//! out in the cycle before, and the number of the instruction to be fetched does not depend on them, only whether it is fetched.
+//! these ways are short, nothing on them is compared or combined: that a beat is due which ends its instruction, and that another one follows,
+//! is one bit, found out in the cycle before, and the number of the instruction to be fetched does not depend on it, only whether it is fetched.
 //! Where there may be a start, the instruction after the entry is chosen in advance, and fetched if it happens.
 
 use crate::beats::{Advance, Widths};
@@ -62,8 +62,10 @@ pub(crate) struct Pacer {
     pub(crate) next_delay: Wide<In>,
     /// Less one.
     pub(crate) interval: Wide<In>,
-    /// This beat would be the last one of its instruction.
+    /// This beat would be the last one of its instruction; so would the one after a beat, and the one after a load.
     pub(crate) wrap: Signal<In, Bit>,
+    pub(crate) wrap_stepped: Signal<In, Bit>,
+    pub(crate) wrap_loaded: Signal<In, Bit>,
     /// No beat now.
     pub(crate) hold: Signal<In, Bit>,
     /// The instruction `read_index` is fetched; it is ahead from the next cycle on.
@@ -84,17 +86,24 @@ pub(crate) struct Pacer {
     due: Flag,
     /// The stream is running, and its countdown is 0.
     going: Flag,
+    /// The same, with the last beat of an instruction that is not the last one.
+    passes: Flag,
+    /// The stream is running, and its instruction is not the last one.
+    goes_on: Flag,
     /// The interval at the width of a delay.
     pause: Widen,
     /// What `running` and `due` are going to be.
     runs_on: Signal<Local, Bit>,
     comes_due: Signal<Local, Bit>,
-    finishes: Signal<Local, Bit>,
+    /// What `wrap` and `is_end` are going to be.
+    will_wrap: Signal<Local, Bit>,
+    will_end: Signal<Local, Bit>,
+    /// What `goes_on` is going to be.
+    follows: Signal<Local, Bit>,
     /// What comes next is the entry.
     at_end: Signal<Local, Bit>,
     zero: Number,
     one: Number,
-    two: Number,
     next_one: Number,
 }
 
@@ -112,6 +121,8 @@ impl Pacer {
             next_delay: Wide::new(time),
             interval: Wide::new(interval),
             wrap: Signal::default(),
+            wrap_stepped: Signal::default(),
+            wrap_loaded: Signal::default(),
             hold: Signal::default(),
             read: Signal::default(),
             read_index: Wide::new(widths.index),
@@ -125,14 +136,17 @@ impl Pacer {
             countdown: Register::new(time),
             due: Flag::new(),
             going: Flag::new(),
+            passes: Flag::new(),
+            goes_on: Flag::new(),
             pause: Widen::new(interval, time),
             runs_on: Signal::default(),
             comes_due: Signal::default(),
-            finishes: Signal::default(),
+            will_wrap: Signal::default(),
+            will_end: Signal::default(),
+            follows: Signal::default(),
             at_end: Signal::default(),
             zero: Number::new(0, time),
             one: Number::new(1, time),
-            two: Number::new(2, time),
             next_one: Number::new(1, widths.index),
         }
     }
@@ -142,28 +156,34 @@ impl Logic for Pacer {
     #[hdl_gen]
     fn update(&mut self) {
         comment!("pacer: when the beats of a stream are issued, and which instruction is current.");
-        clock!(self, clock, running, first_beat, after, countdown, due, going);
+        clock!(self, clock, running, first_beat, after, countdown, due, going, passes, goes_on);
         self.running.reset.next = self.reset.val();
         self.first_beat.reset.next = self.reset.val();
         self.due.reset.next = self.reset.val();
         self.going.reset.next = self.reset.val();
+        self.passes.reset.next = self.reset.val();
+        self.goes_on.reset.next = self.reset.val();
         self.pause.narrow.next = self.interval.val();
         self.busy.next = self.running.q.val();
         self.fresh.next = self.first_beat.q.val();
 
         self.issue.next = self.going.q.val() && !self.hold.val();
-        self.finishes.next = self.issue.val() && self.wrap.val();
-        self.load.next = self.start.val() || (self.finishes.val() && !self.is_end.val());
+        self.load.next = self.start.val() || (self.passes.q.val() && !self.hold.val());
 
         self.countdown.d.next = self.countdown.q.val();
-        self.comes_due.next = self.countdown.q.val() < self.two.val();
+        self.comes_due.next = self.countdown.q.val() >> 1 == self.zero.val();
+        self.will_wrap.next = self.wrap.val();
+        self.will_end.next = self.is_end.val();
         if self.issue.val() {
+            self.will_wrap.next = self.wrap_stepped.val();
             self.countdown.d.next = self.pause.wide.val();
             self.comes_due.next = self.pause.wide.val() == self.zero.val();
         } else if !self.due.q.val() {
             self.countdown.d.next = self.countdown.q.val() - self.one.val();
         }
         if self.load.val() {
+            self.will_wrap.next = self.wrap_loaded.val();
+            self.will_end.next = self.next_is_end.val();
             self.countdown.d.next = self.next_delay.val();
             self.comes_due.next = self.next_delay.val() == self.zero.val();
         }
@@ -171,7 +191,7 @@ impl Logic for Pacer {
         if self.issue.val() {
             self.first_beat.d.next = self.wrap.val();
         }
-        self.runs_on.next = self.running.q.val() && !(self.finishes.val() && self.is_end.val());
+        self.runs_on.next = self.running.q.val() && !(self.issue.val() && self.wrap.val() && self.is_end.val());
         if self.start.val() {
             self.first_beat.d.next = true;
             self.runs_on.next = true;
@@ -179,8 +199,11 @@ impl Logic for Pacer {
         self.running.d.next = self.runs_on.val();
         self.due.d.next = self.comes_due.val();
         self.going.d.next = self.runs_on.val() && self.comes_due.val();
+        self.follows.next = self.runs_on.val() && !self.will_end.val();
+        self.goes_on.d.next = self.follows.val();
+        self.passes.d.next = self.follows.val() && self.comes_due.val() && self.will_wrap.val();
 
-        self.at_end.next = (self.is_end.val() || !self.running.q.val()) && !self.may_start.val();
+        self.at_end.next = !self.goes_on.q.val() && !self.may_start.val();
         self.read.next = self.load.val() || self.at_end.val();
         self.read_index.next = self.after.q.val();
         if self.next_is_end.val() || self.at_end.val() {
@@ -313,6 +336,8 @@ macro_rules! wire_pacer {
             pacer.next_delay = microcode.ahead.delay;
             pacer.interval = microcode.pacing.interval;
             pacer.wrap = loops.wrap;
+            pacer.wrap_stepped = loops.wrap_stepped;
+            pacer.wrap_loaded = loops.wrap_loaded;
         );
     };
 }

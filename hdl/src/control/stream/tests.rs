@@ -46,3 +46,40 @@ fn beats_wait_and_come_at_their_interval() {
     assert_eq!(issued, [3, 6, 9, 12]);
     assert!(!block.busy.val());
 }
+
+#[test]
+fn an_instruction_follows_the_last_beat_of_the_one_before() {
+    let mut block = Pacer::new(&Widths::of_grid(1, 1));
+    block.connect_all();
+    block.reset.next = true;
+    clocked(&mut block, |b| &mut b.clock);
+    block.reset.next = false;
+    // Beats of each instruction, which come in a row; the last instruction waits for two cycles more. The second beat is held once.
+    let beats = [2, 1, 3];
+    let (mut current, mut beat) = (0, 0);
+    let (mut issued, mut loaded) = (Vec::new(), Vec::new());
+    for cycle in 0..16 {
+        let start = cycle == 0;
+        (block.start.next, block.may_start.next, block.hold.next) = (start, start, cycle == 2);
+        let ahead = if start { 0 } else { current + 1 };
+        let is_single = |n: usize| beats.get(n) == Some(&1);
+        block.next_delay.next = if ahead == 2 { 2 } else { 0 };
+        (block.is_end.next, block.next_is_end.next) = (current == 2, ahead == 2);
+        (block.wrap.next, block.wrap_stepped.next) = (beat + 1 == beats[current], beat + 2 == beats[current]);
+        block.wrap_loaded.next = is_single(ahead);
+        crate::rtl::signal::settled(&mut block);
+        let (issue, load) = (block.issue.val(), block.load.val());
+        clocked(&mut block, |b| &mut b.clock);
+        if issue {
+            issued.push((cycle, current));
+            beat += 1;
+        }
+        if load {
+            loaded.push(cycle);
+            (current, beat) = (ahead, 0);
+        }
+    }
+    assert_eq!(issued, [(1, 0), (3, 0), (4, 1), (7, 2), (8, 2), (9, 2)]);
+    assert_eq!(loaded, [0, 3, 4]);
+    assert!(!block.busy.val());
+}
