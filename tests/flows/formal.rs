@@ -181,9 +181,9 @@ fn the_loop_counters() {
     for (from, to) in [
         ("loop1_next = zero;\n                loop0_next", "loop0_next"),
         ("stepped1 = nears1_follows", "stepped1 = nears2_follows"),
-        ("once2 = next_count2 == zero", "once2 = next_count1 == zero"),
-        ("stepped3 && stepped2 && stepped1 && stepped0", "stepped3 && stepped2 && stepped1"),
-        ("once0 && once1 && once2 && once3", "once1 && once2 && once3"),
+        ("next_once2 = next_count2 == zero", "next_once2 = next_count1 == zero"),
+        ("nears2_follows && once3 && last01", "nears2_follows && last01"),
+        ("next_once0 && next_once1 && next_once2 && next_once3", "next_once1 && next_once2 && next_once3"),
     ] {
         assert!(!holds(&changed(&grid, from, to), "loop_nest", "", Reach::Forever(3)), "{from}");
     }

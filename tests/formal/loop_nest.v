@@ -15,6 +15,13 @@ module proof (
         .ends_last0(last0), .ends_last1(last1), .ends_last2(last2), .ends_last3(last3), .wrap(wrap)
     );
 
+    // Registers of the nest: the instruction has one iteration of a loop.
+    (* hierconn *) wire \nest.once0 ;
+    (* hierconn *) wire \nest.once1 ;
+    (* hierconn *) wire \nest.once2 ;
+    (* hierconn *) wire \nest.once3 ;
+    wire [3:0] once = {\nest.once0 , \nest.once1 , \nest.once2 , \nest.once3 };
+
     reg begun = 0;
     always @(posedge clock) begun <= 1;
     always @(*) if (!begun) assume (reset);
@@ -45,6 +52,7 @@ module proof (
         if (!idle) begin
             assert ({last0, last1, last2, last3} == {counter0 == count0, counter1 == count1, counter2 == count2, counter3 == count3});
             assert (wrap == (counters == counts));
+            assert (once == {count0 == 0, count1 == 0, count2 == 0, count3 == 0});
         end
         if (begins) assert (counters == 0);
         else if (!stepped) assert (counters == counters_before);

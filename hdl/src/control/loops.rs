@@ -152,11 +152,20 @@ pub(crate) struct LoopNest {
     stepped1: Signal<Local, Bit>,
     stepped2: Signal<Local, Bit>,
     stepped3: Signal<Local, Bit>,
-    /// The instruction ahead goes once through the loop.
-    once0: Signal<Local, Bit>,
-    once1: Signal<Local, Bit>,
-    once2: Signal<Local, Bit>,
-    once3: Signal<Local, Bit>,
+    /// The loops from 0 to 1, and to 2, are in their last iterations; those from 1, and from 2, to 3 have one.
+    last01: Signal<Local, Bit>,
+    last02: Signal<Local, Bit>,
+    once13: Signal<Local, Bit>,
+    once23: Signal<Local, Bit>,
+    /// This instruction has one iteration of the loop; so does the one ahead.
+    once0: Flag,
+    once1: Flag,
+    once2: Flag,
+    once3: Flag,
+    next_once0: Signal<Local, Bit>,
+    next_once1: Signal<Local, Bit>,
+    next_once2: Signal<Local, Bit>,
+    next_once3: Signal<Local, Bit>,
     zero: Number,
     one: Number,
 }
@@ -207,10 +216,18 @@ impl LoopNest {
             stepped1: Signal::default(),
             stepped2: Signal::default(),
             stepped3: Signal::default(),
-            once0: Signal::default(),
-            once1: Signal::default(),
-            once2: Signal::default(),
-            once3: Signal::default(),
+            last01: Signal::default(),
+            last02: Signal::default(),
+            once13: Signal::default(),
+            once23: Signal::default(),
+            once0: Flag::new(),
+            once1: Flag::new(),
+            once2: Flag::new(),
+            once3: Flag::new(),
+            next_once0: Signal::default(),
+            next_once1: Signal::default(),
+            next_once2: Signal::default(),
+            next_once3: Signal::default(),
             zero: Number::new(0, bits),
             one: Number::new(1, bits),
         }
@@ -223,11 +240,16 @@ impl Logic for LoopNest {
         comment!("loop_nest: the counters of the four loop levels of an instruction.");
         clock!(self, clock, loop0, loop1, loop2, loop3);
         clock!(self, clock, last0, last1, last2, last3, last);
+        clock!(self, clock, once0, once1, once2, once3);
         self.last0.reset.next = self.reset.val();
         self.last1.reset.next = self.reset.val();
         self.last2.reset.next = self.reset.val();
         self.last3.reset.next = self.reset.val();
         self.last.reset.next = self.reset.val();
+        self.once0.reset.next = self.reset.val();
+        self.once1.reset.next = self.reset.val();
+        self.once2.reset.next = self.reset.val();
+        self.once3.reset.next = self.reset.val();
         self.counters.counter0.next = self.loop0.q.val();
         self.counters.counter1.next = self.loop1.q.val();
         self.counters.counter2.next = self.loop2.q.val();
@@ -265,32 +287,39 @@ impl Logic for LoopNest {
         self.loop1.d.next = self.loop1.q.val();
         self.loop2.d.next = self.loop2.q.val();
         self.loop3.d.next = self.loop3.q.val();
-        self.stepped3.next = self.nears3.follows.val();
+        // A counter that goes on is at its count if it was one before it, or if there is nothing to count.
+        self.stepped3.next = self.nears3.follows.val() || self.once3.q.val();
         self.stepped2.next = self.last2.q.val();
         self.stepped1.next = self.last1.q.val();
         self.stepped0.next = self.last0.q.val();
         if self.last3.q.val() {
-            self.stepped3.next = self.count3.val() == self.zero.val();
-            self.stepped2.next = self.nears2.follows.val();
+            self.stepped2.next = self.nears2.follows.val() || self.once2.q.val();
         }
         if self.inner2.val() {
-            self.stepped2.next = self.count2.val() == self.zero.val();
-            self.stepped1.next = self.nears1.follows.val();
+            self.stepped1.next = self.nears1.follows.val() || self.once1.q.val();
         }
         if self.inner1.val() {
-            self.stepped1.next = self.count1.val() == self.zero.val();
-            self.stepped0.next = self.nears0.follows.val();
+            self.stepped0.next = self.nears0.follows.val() || self.once0.q.val();
         }
-        if self.last.q.val() {
-            self.stepped0.next = self.count0.val() == self.zero.val();
-        }
-        self.wrap_stepped.next =
-            self.stepped3.val() && self.stepped2.val() && self.stepped1.val() && self.stepped0.val();
-        self.once0.next = self.next_count0.val() == self.zero.val();
-        self.once1.next = self.next_count1.val() == self.zero.val();
-        self.once2.next = self.next_count2.val() == self.zero.val();
-        self.once3.next = self.next_count3.val() == self.zero.val();
-        self.wrap_loaded.next = self.once0.val() && self.once1.val() && self.once2.val() && self.once3.val();
+        // All of them are, if one is that counts and those inside it do not count, while those outside it are there already.
+        self.once23.next = self.once3.q.val() && self.once2.q.val();
+        self.once13.next = self.once23.val() && self.once1.q.val();
+        self.last01.next = self.last0.q.val() && self.last1.q.val();
+        self.last02.next = self.last01.val() && self.last2.q.val();
+        self.wrap_stepped.next = (self.nears3.follows.val() && self.last02.val())
+            || (self.nears2.follows.val() && self.once3.q.val() && self.last01.val())
+            || (self.nears1.follows.val() && self.once23.val() && self.last0.q.val())
+            || ((self.nears0.follows.val() || self.once0.q.val()) && self.once13.val());
+        self.next_once0.next = self.next_count0.val() == self.zero.val();
+        self.next_once1.next = self.next_count1.val() == self.zero.val();
+        self.next_once2.next = self.next_count2.val() == self.zero.val();
+        self.next_once3.next = self.next_count3.val() == self.zero.val();
+        self.wrap_loaded.next =
+            self.next_once0.val() && self.next_once1.val() && self.next_once2.val() && self.next_once3.val();
+        self.once0.d.next = self.once0.q.val();
+        self.once1.d.next = self.once1.q.val();
+        self.once2.d.next = self.once2.q.val();
+        self.once3.d.next = self.once3.q.val();
         self.last0.d.next = self.last0.q.val();
         self.last1.d.next = self.last1.q.val();
         self.last2.d.next = self.last2.q.val();
@@ -320,10 +349,14 @@ impl Logic for LoopNest {
             }
         }
         if self.load.val() {
-            self.last0.d.next = self.once0.val();
-            self.last1.d.next = self.once1.val();
-            self.last2.d.next = self.once2.val();
-            self.last3.d.next = self.once3.val();
+            self.once0.d.next = self.next_once0.val();
+            self.once1.d.next = self.next_once1.val();
+            self.once2.d.next = self.next_once2.val();
+            self.once3.d.next = self.next_once3.val();
+            self.last0.d.next = self.next_once0.val();
+            self.last1.d.next = self.next_once1.val();
+            self.last2.d.next = self.next_once2.val();
+            self.last3.d.next = self.next_once3.val();
             self.last.d.next = self.wrap_loaded.val();
         }
         if self.reset.val() {
