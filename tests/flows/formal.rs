@@ -104,6 +104,13 @@ fn changed(design: &str, from: &str, to: &str) -> String {
     design.replace(from, to)
 }
 
+/// The design without a module.
+fn without(design: &str, module: &str) -> String {
+    let (before, rest) = design.split_once(&format!("module {module} (")).unwrap();
+    let (_, after) = rest.split_once("endmodule\n").unwrap();
+    before.to_owned() + after
+}
+
 #[test]
 fn queues_of_the_link() {
     let (shell, _) = designs();
@@ -177,13 +184,16 @@ fn the_output_queue() {
 #[test]
 fn the_loop_counters() {
     let (_, grid) = designs();
+    // The wider loops of root instructions are of the same text.
+    let grid = without(&without(&grid, "loop_level_2"), "is_after_next_2");
     assert!(holds(&grid, "loop_nest", "", Reach::Forever(3)));
     for (from, to) in [
-        ("loop1_next = zero;\n                loop0_next", "loop0_next"),
-        ("stepped1 = nears1_follows", "stepped1 = nears2_follows"),
-        ("next_once2 = next_count2 == zero", "next_once2 = next_count1 == zero"),
-        ("nears2_follows && once3 && last01", "nears2_follows && last01"),
-        ("next_once0 && next_once1 && next_once2 && next_once3", "next_once1 && next_once2 && next_once3"),
+        ("held_next = more;\n            last_next", "last_next"),
+        (".step(level1_step)", ".step(level2_step)"),
+        ("next_is_double = next_count == one", "next_is_double = 1'b0"),
+        ("nears_follows || (last && double)", "nears_follows"),
+        ("count[0] == number[0]\n        && ", ""),
+        ("level2_is_near && level3_is_single && outer2", "level2_is_near && outer2"),
     ] {
         assert!(!holds(&changed(&grid, from, to), "loop_nest", "", Reach::Forever(3)), "{from}");
     }

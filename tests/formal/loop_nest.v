@@ -15,12 +15,22 @@ module proof (
         .ends_last0(last0), .ends_last1(last1), .ends_last2(last2), .ends_last3(last3), .wrap(wrap)
     );
 
-    // Registers of the nest: the instruction has one iteration of a loop.
-    (* hierconn *) wire \nest.once0 ;
-    (* hierconn *) wire \nest.once1 ;
-    (* hierconn *) wire \nest.once2 ;
-    (* hierconn *) wire \nest.once3 ;
-    wire [3:0] once = {\nest.once0 , \nest.once1 , \nest.once2 , \nest.once3 };
+    // Registers of the loops: the next iteration is the last one; the instruction has one iteration of the loop, or two.
+    (* hierconn *) wire \nest.level0.near ;
+    (* hierconn *) wire \nest.level1.near ;
+    (* hierconn *) wire \nest.level2.near ;
+    (* hierconn *) wire \nest.level3.near ;
+    wire [3:0] near = {\nest.level0.near , \nest.level1.near , \nest.level2.near , \nest.level3.near };
+    (* hierconn *) wire \nest.level0.single ;
+    (* hierconn *) wire \nest.level1.single ;
+    (* hierconn *) wire \nest.level2.single ;
+    (* hierconn *) wire \nest.level3.single ;
+    wire [3:0] single = {\nest.level0.single , \nest.level1.single , \nest.level2.single , \nest.level3.single };
+    (* hierconn *) wire \nest.level0.double ;
+    (* hierconn *) wire \nest.level1.double ;
+    (* hierconn *) wire \nest.level2.double ;
+    (* hierconn *) wire \nest.level3.double ;
+    wire [3:0] double = {\nest.level0.double , \nest.level1.double , \nest.level2.double , \nest.level3.double };
 
     reg begun = 0;
     always @(posedge clock) begun <= 1;
@@ -52,7 +62,9 @@ module proof (
         if (!idle) begin
             assert ({last0, last1, last2, last3} == {counter0 == count0, counter1 == count1, counter2 == count2, counter3 == count3});
             assert (wrap == (counters == counts));
-            assert (once == {count0 == 0, count1 == 0, count2 == 0, count3 == 0});
+            assert (near == {counter0 + 1 == count0, counter1 + 1 == count1, counter2 + 1 == count2, counter3 + 1 == count3});
+            assert (single == {count0 == 0, count1 == 0, count2 == 0, count3 == 0});
+            assert (double == {count0 == 1, count1 == 1, count2 == 1, count3 == 1});
         end
         if (begins) assert (counters == 0);
         else if (!stepped) assert (counters == counters_before);

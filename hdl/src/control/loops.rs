@@ -4,7 +4,8 @@
 //!                   └───────▶ counters ──▶ Places ──▶ rows, columns and groups that masks may pick
 //!
 //! Whether a beat is the last one of its instruction decides in the same cycle what is fetched next, so it is a register, and what it is
-//! going to be is known for either case: after another beat, and after another instruction. Nothing there waits for a carry ([`IsNext`]).
+//! going to be is known for either case: after another beat, and after another instruction. Both are told by bits of the loops, no counter is
+//! compared ([`LoopLevel`]).
 
 use crate::beats::{Advance, LoopCounters, LoopEnds, Widths};
 use crate::rtl::register::{Flag, Register};
@@ -12,36 +13,143 @@ use crate::rtl::signal::{Number, Wide, fit};
 use crate::rtl::wiring::{Lines, comment};
 use rust_hdl::prelude::*;
 
-/// Whether `count` is one more than `number`, without the carries of an adder: `count + ~number` is 0 then, and a sum is 0 if each of its bits
-/// is what would carry into it, which is the or of the two bits below.
+/// Whether `count` is two more than `number`, without the carries of an adder: the lowest bits are equal, and of the others `count + ~number` is
+/// 0, so each bit of it is what would carry into it, which is the or of the two bits below.
 #[derive(LogicBlock)]
-pub(crate) struct IsNext {
-    pub(crate) number: Wide<In>,
-    pub(crate) count: Wide<In>,
-    pub(crate) follows: Signal<Out, Bit>,
+struct IsAfterNext {
+    number: Wide<In>,
+    count: Wide<In>,
+    follows: Signal<Out, Bit>,
 }
 
-impl IsNext {
-    pub(crate) fn new(bits: u32) -> Self {
-        IsNext { number: Wide::new(bits), count: Wide::new(bits), follows: Signal::default() }
+impl IsAfterNext {
+    fn new(bits: u32) -> Self {
+        assert!(bits > 2, "a counter of {bits} bits");
+        IsAfterNext { number: Wide::new(bits), count: Wide::new(bits), follows: Signal::default() }
     }
 }
 
-impl Logic for IsNext {
+impl Logic for IsAfterNext {
     fn update(&mut self) {
-        let bits = self.count.width();
-        self.follows.next = fit(self.number.val() + 1, bits, false) == self.count.val();
+        self.follows.next = fit(self.number.val() + 2, self.count.width(), false) == self.count.val();
     }
     fn connect(&mut self) {
         self.follows.connect();
     }
     fn hdl(&self) -> Verilog {
-        let bits = self.count.width();
+        let last = self.count.width() - 1;
         Verilog::Custom(format!(
-            "// is_next: whether a count is one more than a number, without carries.
-assign follows = (count ^ ~number) == {{count[{last}:0] | ~number[{last}:0], 1'b0}};",
-            last = bits - 2
+            "// is_after_next: whether a count is two more than a number, without carries.
+assign follows = count[0] == number[0]
+    && (count[{last}:1] ^ ~number[{last}:1]) == {{count[{below}:1] | ~number[{below}:1], 1'b0}};",
+            below = last - 1
         ))
+    }
+}
+
+/// The counter of a loop. What a stream decides by is a register: whether the loop is in its last iteration, and in the one before it.
+#[derive(LogicBlock)]
+pub(crate) struct LoopLevel {
+    pub(crate) clock: Signal<In, Clock>,
+    pub(crate) reset: Signal<In, Bit>,
+    /// The next iteration; after the last one the first one.
+    pub(crate) step: Signal<In, Bit>,
+    /// Less one.
+    pub(crate) count: Wide<In>,
+    /// The instruction ahead becomes current.
+    pub(crate) load: Signal<In, Bit>,
+    /// Its count, less one.
+    pub(crate) next_count: Wide<In>,
+    pub(crate) counter: Wide<Out>,
+    pub(crate) is_last: Signal<Out, Bit>,
+    /// The next iteration is the last one.
+    pub(crate) is_near: Signal<Out, Bit>,
+    /// There is one iteration; so there is in the instruction ahead.
+    pub(crate) is_single: Signal<Out, Bit>,
+    pub(crate) next_is_single: Signal<Out, Bit>,
+    held: Register,
+    more: Wide<Local>,
+    last: Flag,
+    near: Flag,
+    /// The counter is going to be one before its count.
+    nears: IsAfterNext,
+    /// There is one iteration, and there are two.
+    single: Flag,
+    double: Flag,
+    next_is_double: Signal<Local, Bit>,
+    zero: Number,
+    one: Number,
+}
+
+impl LoopLevel {
+    pub(crate) fn new(bits: u32) -> Self {
+        LoopLevel {
+            clock: Signal::default(),
+            reset: Signal::default(),
+            step: Signal::default(),
+            count: Wide::new(bits),
+            load: Signal::default(),
+            next_count: Wide::new(bits),
+            counter: Wide::new(bits),
+            is_last: Signal::default(),
+            is_near: Signal::default(),
+            is_single: Signal::default(),
+            next_is_single: Signal::default(),
+            held: Register::new(bits),
+            more: Wide::new(bits),
+            last: Flag::new(),
+            near: Flag::new(),
+            nears: IsAfterNext::new(bits),
+            single: Flag::new(),
+            double: Flag::new(),
+            next_is_double: Signal::default(),
+            zero: Number::new(0, bits),
+            one: Number::new(1, bits),
+        }
+    }
+}
+
+impl Logic for LoopLevel {
+    #[hdl_gen]
+    fn update(&mut self) {
+        comment!("loop_level: the counter of a loop.");
+        clock!(self, clock, held, last, near, single, double);
+        self.last.reset.next = self.reset.val();
+        self.near.reset.next = self.reset.val();
+        self.single.reset.next = self.reset.val();
+        self.double.reset.next = self.reset.val();
+        self.counter.next = self.held.q.val();
+        self.is_last.next = self.last.q.val();
+        self.is_near.next = self.near.q.val();
+        self.is_single.next = self.single.q.val();
+        self.next_is_single.next = self.next_count.val() == self.zero.val();
+        self.next_is_double.next = self.next_count.val() == self.one.val();
+
+        self.more.next = self.held.q.val() + self.one.val();
+        self.nears.number.next = self.held.q.val();
+        self.nears.count.next = self.count.val();
+        self.held.d.next = self.held.q.val();
+        self.last.d.next = self.last.q.val();
+        self.near.d.next = self.near.q.val();
+        self.single.d.next = self.single.q.val();
+        self.double.d.next = self.double.q.val();
+        if self.step.val() {
+            self.held.d.next = self.more.val();
+            self.last.d.next = self.near.q.val() || self.single.q.val();
+            self.near.d.next = self.nears.follows.val() || (self.last.q.val() && self.double.q.val());
+            if self.last.q.val() {
+                self.held.d.next = self.zero.val();
+            }
+        }
+        if self.load.val() {
+            self.last.d.next = self.next_is_single.val();
+            self.near.d.next = self.next_is_double.val();
+            self.single.d.next = self.next_is_single.val();
+            self.double.d.next = self.next_is_double.val();
+        }
+        if self.reset.val() {
+            self.held.d.next = self.zero.val();
+        }
     }
 }
 
@@ -124,50 +232,23 @@ pub(crate) struct LoopNest {
     /// After a beat, and after a load: the beat that comes then is the last one.
     pub(crate) wrap_stepped: Signal<Out, Bit>,
     pub(crate) wrap_loaded: Signal<Out, Bit>,
+    level0: LoopLevel,
+    level1: LoopLevel,
+    level2: LoopLevel,
+    level3: LoopLevel,
+    /// All loops are in their last iterations.
+    last: Flag,
+    /// Those inside a loop are.
     inner2: Signal<Local, Bit>,
     inner1: Signal<Local, Bit>,
-    loop0: Register,
-    loop1: Register,
-    loop2: Register,
-    loop3: Register,
-    /// One more.
-    more0: Wide<Local>,
-    more1: Wide<Local>,
-    more2: Wide<Local>,
-    more3: Wide<Local>,
-    /// One more is the count.
-    nears0: IsNext,
-    nears1: IsNext,
-    nears2: IsNext,
-    nears3: IsNext,
-    /// The counter is at its count.
-    last0: Flag,
-    last1: Flag,
-    last2: Flag,
-    last3: Flag,
-    /// All of them.
-    last: Flag,
-    /// After a beat, if it is one: the counter is at its count.
-    stepped0: Signal<Local, Bit>,
-    stepped1: Signal<Local, Bit>,
-    stepped2: Signal<Local, Bit>,
-    stepped3: Signal<Local, Bit>,
-    /// The loops from 0 to 1, and to 2, are in their last iterations; those from 1, and from 2, to 3 have one.
-    last01: Signal<Local, Bit>,
-    last02: Signal<Local, Bit>,
-    once13: Signal<Local, Bit>,
-    once23: Signal<Local, Bit>,
-    /// This instruction has one iteration of the loop; so does the one ahead.
-    once0: Flag,
-    once1: Flag,
-    once2: Flag,
-    once3: Flag,
-    next_once0: Signal<Local, Bit>,
-    next_once1: Signal<Local, Bit>,
-    next_once2: Signal<Local, Bit>,
-    next_once3: Signal<Local, Bit>,
+    inner0: Signal<Local, Bit>,
+    /// Those inside a loop have one.
+    inner_single1: Signal<Local, Bit>,
+    inner_single0: Signal<Local, Bit>,
+    /// Those outside a loop are in their last iterations.
+    outer2: Signal<Local, Bit>,
+    outer3: Signal<Local, Bit>,
     zero: Number,
-    one: Number,
 }
 
 impl LoopNest {
@@ -193,43 +274,19 @@ impl LoopNest {
             wrap: Signal::default(),
             wrap_stepped: Signal::default(),
             wrap_loaded: Signal::default(),
+            level0: LoopLevel::new(bits),
+            level1: LoopLevel::new(bits),
+            level2: LoopLevel::new(bits),
+            level3: LoopLevel::new(bits),
+            last: Flag::new(),
             inner2: Signal::default(),
             inner1: Signal::default(),
-            loop0: Register::new(bits),
-            loop1: Register::new(bits),
-            loop2: Register::new(bits),
-            loop3: Register::new(bits),
-            more0: Wide::new(bits),
-            more1: Wide::new(bits),
-            more2: Wide::new(bits),
-            more3: Wide::new(bits),
-            nears0: IsNext::new(bits),
-            nears1: IsNext::new(bits),
-            nears2: IsNext::new(bits),
-            nears3: IsNext::new(bits),
-            last0: Flag::new(),
-            last1: Flag::new(),
-            last2: Flag::new(),
-            last3: Flag::new(),
-            last: Flag::new(),
-            stepped0: Signal::default(),
-            stepped1: Signal::default(),
-            stepped2: Signal::default(),
-            stepped3: Signal::default(),
-            last01: Signal::default(),
-            last02: Signal::default(),
-            once13: Signal::default(),
-            once23: Signal::default(),
-            once0: Flag::new(),
-            once1: Flag::new(),
-            once2: Flag::new(),
-            once3: Flag::new(),
-            next_once0: Signal::default(),
-            next_once1: Signal::default(),
-            next_once2: Signal::default(),
-            next_once3: Signal::default(),
+            inner0: Signal::default(),
+            inner_single1: Signal::default(),
+            inner_single0: Signal::default(),
+            outer2: Signal::default(),
+            outer3: Signal::default(),
             zero: Number::new(0, bits),
-            one: Number::new(1, bits),
         }
     }
 }
@@ -238,132 +295,69 @@ impl Logic for LoopNest {
     #[hdl_gen]
     fn update(&mut self) {
         comment!("loop_nest: the counters of the four loop levels of an instruction.");
-        clock!(self, clock, loop0, loop1, loop2, loop3);
-        clock!(self, clock, last0, last1, last2, last3, last);
-        clock!(self, clock, once0, once1, once2, once3);
-        self.last0.reset.next = self.reset.val();
-        self.last1.reset.next = self.reset.val();
-        self.last2.reset.next = self.reset.val();
-        self.last3.reset.next = self.reset.val();
+        clock!(self, clock, level0, level1, level2, level3, last);
         self.last.reset.next = self.reset.val();
-        self.once0.reset.next = self.reset.val();
-        self.once1.reset.next = self.reset.val();
-        self.once2.reset.next = self.reset.val();
-        self.once3.reset.next = self.reset.val();
-        self.counters.counter0.next = self.loop0.q.val();
-        self.counters.counter1.next = self.loop1.q.val();
-        self.counters.counter2.next = self.loop2.q.val();
-        self.counters.counter3.next = self.loop3.q.val();
-        self.ends.first0.next = self.loop0.q.val() == self.zero.val();
-        self.ends.first1.next = self.loop1.q.val() == self.zero.val();
-        self.ends.first2.next = self.loop2.q.val() == self.zero.val();
-        self.ends.first3.next = self.loop3.q.val() == self.zero.val();
-        self.ends.last0.next = self.last0.q.val();
-        self.ends.last1.next = self.last1.q.val();
-        self.ends.last2.next = self.last2.q.val();
-        self.ends.last3.next = self.last3.q.val();
-        self.inner2.next = self.last3.q.val() && self.last2.q.val();
-        self.inner1.next = self.inner2.val() && self.last1.q.val();
-        self.wrap.next = self.last.q.val();
+        self.level0.reset.next = self.reset.val();
+        self.level0.load.next = self.load.val();
+        self.level0.count.next = self.count0.val();
+        self.level0.next_count.next = self.next_count0.val();
+        self.counters.counter0.next = self.level0.counter.val();
+        self.ends.first0.next = self.level0.counter.val() == self.zero.val();
+        self.ends.last0.next = self.level0.is_last.val();
+        self.level1.reset.next = self.reset.val();
+        self.level1.load.next = self.load.val();
+        self.level1.count.next = self.count1.val();
+        self.level1.next_count.next = self.next_count1.val();
+        self.counters.counter1.next = self.level1.counter.val();
+        self.ends.first1.next = self.level1.counter.val() == self.zero.val();
+        self.ends.last1.next = self.level1.is_last.val();
+        self.level2.reset.next = self.reset.val();
+        self.level2.load.next = self.load.val();
+        self.level2.count.next = self.count2.val();
+        self.level2.next_count.next = self.next_count2.val();
+        self.counters.counter2.next = self.level2.counter.val();
+        self.ends.first2.next = self.level2.counter.val() == self.zero.val();
+        self.ends.last2.next = self.level2.is_last.val();
+        self.level3.reset.next = self.reset.val();
+        self.level3.load.next = self.load.val();
+        self.level3.count.next = self.count3.val();
+        self.level3.next_count.next = self.next_count3.val();
+        self.counters.counter3.next = self.level3.counter.val();
+        self.ends.first3.next = self.level3.counter.val() == self.zero.val();
+        self.ends.last3.next = self.level3.is_last.val();
+        self.inner2.next = self.level3.is_last.val();
+        self.inner1.next = self.inner2.val() && self.level2.is_last.val();
+        self.inner0.next = self.inner1.val() && self.level1.is_last.val();
+        self.level3.step.next = self.step.val();
+        self.level2.step.next = self.step.val() && self.inner2.val();
+        self.level1.step.next = self.step.val() && self.inner1.val();
+        self.level0.step.next = self.step.val() && self.inner0.val();
         self.advance.step.next = self.step.val();
         self.advance.fresh.next = self.fresh.val();
-        self.advance.level2.next = self.last3.q.val();
-        self.advance.level1.next = self.inner2.val();
-        self.advance.level0.next = self.inner1.val();
+        self.advance.level2.next = self.inner2.val();
+        self.advance.level1.next = self.inner1.val();
+        self.advance.level0.next = self.inner0.val();
 
-        self.more0.next = self.loop0.q.val() + self.one.val();
-        self.more1.next = self.loop1.q.val() + self.one.val();
-        self.more2.next = self.loop2.q.val() + self.one.val();
-        self.more3.next = self.loop3.q.val() + self.one.val();
-        self.nears0.number.next = self.loop0.q.val();
-        self.nears0.count.next = self.count0.val();
-        self.nears1.number.next = self.loop1.q.val();
-        self.nears1.count.next = self.count1.val();
-        self.nears2.number.next = self.loop2.q.val();
-        self.nears2.count.next = self.count2.val();
-        self.nears3.number.next = self.loop3.q.val();
-        self.nears3.count.next = self.count3.val();
-        self.loop0.d.next = self.loop0.q.val();
-        self.loop1.d.next = self.loop1.q.val();
-        self.loop2.d.next = self.loop2.q.val();
-        self.loop3.d.next = self.loop3.q.val();
-        // A counter that goes on is at its count if it was one before it, or if there is nothing to count.
-        self.stepped3.next = self.nears3.follows.val() || self.once3.q.val();
-        self.stepped2.next = self.last2.q.val();
-        self.stepped1.next = self.last1.q.val();
-        self.stepped0.next = self.last0.q.val();
-        if self.last3.q.val() {
-            self.stepped2.next = self.nears2.follows.val() || self.once2.q.val();
-        }
-        if self.inner2.val() {
-            self.stepped1.next = self.nears1.follows.val() || self.once1.q.val();
-        }
-        if self.inner1.val() {
-            self.stepped0.next = self.nears0.follows.val() || self.once0.q.val();
-        }
-        // All of them are, if one is that counts and those inside it do not count, while those outside it are there already.
-        self.once23.next = self.once3.q.val() && self.once2.q.val();
-        self.once13.next = self.once23.val() && self.once1.q.val();
-        self.last01.next = self.last0.q.val() && self.last1.q.val();
-        self.last02.next = self.last01.val() && self.last2.q.val();
-        self.wrap_stepped.next = (self.nears3.follows.val() && self.last02.val())
-            || (self.nears2.follows.val() && self.once3.q.val() && self.last01.val())
-            || (self.nears1.follows.val() && self.once23.val() && self.last0.q.val())
-            || ((self.nears0.follows.val() || self.once0.q.val()) && self.once13.val());
-        self.next_once0.next = self.next_count0.val() == self.zero.val();
-        self.next_once1.next = self.next_count1.val() == self.zero.val();
-        self.next_once2.next = self.next_count2.val() == self.zero.val();
-        self.next_once3.next = self.next_count3.val() == self.zero.val();
-        self.wrap_loaded.next =
-            self.next_once0.val() && self.next_once1.val() && self.next_once2.val() && self.next_once3.val();
-        self.once0.d.next = self.once0.q.val();
-        self.once1.d.next = self.once1.q.val();
-        self.once2.d.next = self.once2.q.val();
-        self.once3.d.next = self.once3.q.val();
-        self.last0.d.next = self.last0.q.val();
-        self.last1.d.next = self.last1.q.val();
-        self.last2.d.next = self.last2.q.val();
-        self.last3.d.next = self.last3.q.val();
+        // The next beat is the last one if a loop comes to its last iteration, those inside it have only one, and those outside it are there.
+        self.inner_single1.next = self.level3.is_single.val() && self.level2.is_single.val();
+        self.inner_single0.next = self.inner_single1.val() && self.level1.is_single.val();
+        self.outer2.next = self.level0.is_last.val() && self.level1.is_last.val();
+        self.outer3.next = self.outer2.val() && self.level2.is_last.val();
+        self.wrap_stepped.next = (self.level3.is_near.val() && self.outer3.val())
+            || (self.level2.is_near.val() && self.level3.is_single.val() && self.outer2.val())
+            || (self.level1.is_near.val() && self.inner_single1.val() && self.level0.is_last.val())
+            || ((self.level0.is_near.val() || self.level0.is_single.val()) && self.inner_single0.val());
+        self.wrap_loaded.next = self.level0.next_is_single.val()
+            && self.level1.next_is_single.val()
+            && self.level2.next_is_single.val()
+            && self.level3.next_is_single.val();
+        self.wrap.next = self.last.q.val();
         self.last.d.next = self.last.q.val();
         if self.step.val() {
-            self.last0.d.next = self.stepped0.val();
-            self.last1.d.next = self.stepped1.val();
-            self.last2.d.next = self.stepped2.val();
-            self.last3.d.next = self.stepped3.val();
             self.last.d.next = self.wrap_stepped.val();
-            self.loop3.d.next = self.more3.val();
-            if self.last3.q.val() {
-                self.loop3.d.next = self.zero.val();
-                self.loop2.d.next = self.more2.val();
-            }
-            if self.inner2.val() {
-                self.loop2.d.next = self.zero.val();
-                self.loop1.d.next = self.more1.val();
-            }
-            if self.inner1.val() {
-                self.loop1.d.next = self.zero.val();
-                self.loop0.d.next = self.more0.val();
-            }
-            if self.last.q.val() {
-                self.loop0.d.next = self.zero.val();
-            }
         }
         if self.load.val() {
-            self.once0.d.next = self.next_once0.val();
-            self.once1.d.next = self.next_once1.val();
-            self.once2.d.next = self.next_once2.val();
-            self.once3.d.next = self.next_once3.val();
-            self.last0.d.next = self.next_once0.val();
-            self.last1.d.next = self.next_once1.val();
-            self.last2.d.next = self.next_once2.val();
-            self.last3.d.next = self.next_once3.val();
             self.last.d.next = self.wrap_loaded.val();
-        }
-        if self.reset.val() {
-            self.loop0.d.next = self.zero.val();
-            self.loop1.d.next = self.zero.val();
-            self.loop2.d.next = self.zero.val();
-            self.loop3.d.next = self.zero.val();
         }
     }
 }
@@ -374,16 +368,35 @@ mod tests {
     use crate::rtl::signal::{clocked, settled};
 
     #[test]
-    fn the_next_number_is_told_by_all_bits() {
-        let mut block = IsNext::new(4);
+    fn the_number_after_the_next_is_told_by_all_bits() {
+        let mut block = IsAfterNext::new(4);
         block.connect_all();
         for (number, count) in (0..16).flat_map(|number| (0..16).map(move |count| (number, count))) {
             (block.number.next, block.count.next) = (number, count);
             settled(&mut block);
-            assert_eq!(block.follows.val(), (number + 1) % 16 == count, "{number} {count}");
+            assert_eq!(block.follows.val(), (number + 2) % 16 == count, "{number} {count}");
             // What the text says, bit by bit.
-            let below = (count | !number) << 1 & 15;
-            assert_eq!((count ^ !number) & 15 == below, (number + 1) % 16 == count, "{number} {count}");
+            let (upper, lower) = (count >> 1, !(number >> 1) & 7);
+            let says = (count ^ number) & 1 == 0 && (upper ^ lower) & 7 == (upper | lower) << 1 & 7;
+            assert_eq!(says, (number + 2) % 16 == count, "{number} {count}");
+        }
+    }
+
+    #[test]
+    fn a_loop_knows_its_last_iterations() {
+        for count in 0..5 {
+            let mut block = LoopLevel::new(3);
+            block.connect_all();
+            (block.next_count.next, block.load.next) = (count, true);
+            clocked(&mut block, |b| &mut b.clock);
+            (block.count.next, block.load.next, block.step.next) = (count, false, true);
+            // Twice through.
+            for n in (0..=count).chain(0..=count) {
+                settled(&mut block);
+                let shown = (block.counter.val(), block.is_last.val(), block.is_near.val(), block.is_single.val());
+                assert_eq!(shown, (n, n == count, n + 1 == count, count == 0), "{n} of {count}");
+                clocked(&mut block, |b| &mut b.clock);
+            }
         }
     }
 

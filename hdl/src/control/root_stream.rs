@@ -3,10 +3,10 @@
 use crate::beats::{
     CHUNK_BITS, FunctionBeat, INSTRUCTION_CHUNK_BITS, LateField, RootBeat, RootFields, RootPacing, Widths,
 };
-use crate::control::loops::IsNext;
+use crate::control::loops::LoopLevel;
 use crate::control::microcode::ProgramMemory;
 use crate::control::stream::{Pacer, wire_pacer, wire_program};
-use crate::rtl::register::{Flag, Register, Stage};
+use crate::rtl::register::{Flag, Stage};
 use crate::rtl::signal::{Number, Wide};
 use crate::rtl::wiring::{Wiring, comment, structural, wires};
 use arch::registers::Region;
@@ -28,13 +28,7 @@ struct RootLoop {
     /// After a beat, and after a load: the beat that comes then is the last one.
     wrap_stepped: Signal<Out, Bit>,
     wrap_loaded: Signal<Out, Bit>,
-    counter: Register,
-    more: Wide<Local>,
-    nears: IsNext,
-    /// The counter is at its count.
-    last: Flag,
-    zero: Number,
-    one: Number,
+    level: LoopLevel,
 }
 
 impl RootLoop {
@@ -49,12 +43,7 @@ impl RootLoop {
             wrap: Signal::default(),
             wrap_stepped: Signal::default(),
             wrap_loaded: Signal::default(),
-            counter: Register::new(bits),
-            more: Wide::new(bits),
-            nears: IsNext::new(bits),
-            last: Flag::new(),
-            zero: Number::new(0, bits),
-            one: Number::new(1, bits),
+            level: LoopLevel::new(bits),
         }
     }
 }
@@ -63,32 +52,15 @@ impl Logic for RootLoop {
     #[hdl_gen]
     fn update(&mut self) {
         comment!("root_loop: the one loop of a root instruction.");
-        clock!(self, clock, counter, last);
-        self.last.reset.next = self.reset.val();
-        self.wrap.next = self.last.q.val();
-        self.more.next = self.counter.q.val() + self.one.val();
-        self.nears.number.next = self.counter.q.val();
-        self.nears.count.next = self.count.val();
-        self.counter.d.next = self.counter.q.val();
-        self.last.d.next = self.last.q.val();
-        self.wrap_stepped.next = self.nears.follows.val();
-        if self.last.q.val() {
-            self.wrap_stepped.next = self.count.val() == self.zero.val();
-        }
-        self.wrap_loaded.next = self.next_count.val() == self.zero.val();
-        if self.step.val() {
-            self.counter.d.next = self.more.val();
-            if self.last.q.val() {
-                self.counter.d.next = self.zero.val();
-            }
-            self.last.d.next = self.wrap_stepped.val();
-        }
-        if self.load.val() {
-            self.last.d.next = self.wrap_loaded.val();
-        }
-        if self.reset.val() {
-            self.counter.d.next = self.zero.val();
-        }
+        clock!(self, clock, level);
+        self.level.reset.next = self.reset.val();
+        self.level.step.next = self.step.val();
+        self.level.count.next = self.count.val();
+        self.level.load.next = self.load.val();
+        self.level.next_count.next = self.next_count.val();
+        self.wrap.next = self.level.is_last.val();
+        self.wrap_stepped.next = self.level.is_near.val() || self.level.is_single.val();
+        self.wrap_loaded.next = self.level.next_is_single.val();
     }
 }
 
