@@ -216,8 +216,8 @@ fn a_sweep_finds_the_best_machines() {
     let speeds: Vec<f64> = machines.iter().map(|machine| figure(machine, "samples_per_second")).collect();
     assert!(speeds.is_sorted_by(|a, b| a >= b), "{speeds:?}");
     assert!(machines.iter().any(|machine| machine["best"] == true));
-    let impossible = done(&["explore", "--config", "tiny", "--pus", "1,100", "--format", "json"]).json();
-    assert!(impossible["machines"][1]["refused"].as_str().unwrap().contains("between 1 and 64"), "{impossible}");
+    let impossible = done(&["explore", "--config", "tiny", "--pus", "1,200", "--format", "json"]).json();
+    assert!(impossible["machines"][1]["refused"].as_str().unwrap().contains("between 1 and 128"), "{impossible}");
     let text = done(&sweep).stdout;
     assert!(text.contains("best") && text.contains(" LUT\n"), "{text}");
     // A sample that is sent takes longer than its computation; with a store the grid decides.

@@ -26,7 +26,7 @@ fn broken_toml_unknown_key_impossible_grid() {
     fails(
         &["--config", &impossible, LOGISTIC],
         1,
-        &["E-CONFIG", "pus = 400: must lie between 1 and 64", "impossible.toml:2"],
+        &["E-CONFIG", "pus = 400: must lie between 1 and 128", "impossible.toml:2"],
     );
     let json = run(&["--config", &unknown, LOGISTIC, "--format", "json"]);
     assert_eq!(json.code, 1);
@@ -187,6 +187,7 @@ fn machine_keys_of_the_command_line_are_checked() {
     with("wrd=8", &["--machine wrd=8", "no such key", "did you mean `word`?"]);
     with("shifts=0,64", &["no such value", "0..=63"]);
     with("stream_words=3", &["must divide the number of PEs, 8"]);
+    with("pus=129", &["pus = 129: must lie between 1 and 128"]);
     with("output_words=4", &["must be a power of two that divides the number of PUs, 2; at most 2"]);
     with("output_words=3", &["must be a power of two that divides the number of PUs, 2; at most 2"]);
     with("emit_words=1", &["must lie between 2 and 4096"]);

@@ -48,7 +48,7 @@ fn a_workflow_finds_what_explore_finds() {
     let outside = tempfile::tempdir().unwrap();
     let folder = outside.path().join("a sweep");
     let machines =
-        ["--pus", "1,100", "--pes-per-pu", "2", "--stream-words", "2", "--batches", "1,4", "--words", "12,16"];
+        ["--pus", "1,200", "--pes-per-pu", "2", "--stream-words", "2", "--batches", "1,4", "--words", "12,16"];
     let what = [&["--config", "tiny", LOGISTIC, "--data", CANCER, "--set", "mu=0.05"], &machines[..]].concat();
     let sweep = begun(&folder, &what);
     assert_eq!(
@@ -59,7 +59,7 @@ fn a_workflow_finds_what_explore_finds() {
     let names: BTreeSet<&str> = points.iter().map(|point| point["name"].as_str().unwrap()).collect();
     assert_eq!((points.len(), names.len()), (8, 8));
     let (refused, possible): (Vec<&Value>, Vec<&Value>) = points.iter().partition(|point| point["refused"].is_string());
-    assert!(refused.len() == 4 && refused.iter().all(|point| point["pus"] == 100), "no grid has 100 rows");
+    assert!(refused.len() == 4 && refused.iter().all(|point| point["pus"] == 200), "no grid has 200 rows");
     let files = words(&sweep["files"]);
     let file_names: Vec<&str> = files.iter().map(|file| file.rsplit('/').next().unwrap()).collect();
     assert_eq!(file_names, ["tiny.toml", "logistic.t", "logistic.toml", "breast_cancer.csv"]);

@@ -8,7 +8,7 @@
 mod keys;
 mod rule;
 
-pub use keys::{AUTO, MOST_LINES, Machine, MachineSpec, SetError, keys};
+pub use keys::{AUTO, MOST_PES, MOST_ROWS, Machine, MachineSpec, SetError, keys};
 pub use rule::Key;
 
 use crate::number::ceil_log2;
@@ -49,6 +49,11 @@ impl Machine {
     /// What the keys have to do with each other.
     fn check_together(&self) -> Result<(), MachineError> {
         let pes = self.pes();
+        if pes > MOST_PES {
+            let columns = self.pes_per_pu;
+            let reason = format!("must be at most {} beside {columns} columns, for {MOST_PES} PEs", MOST_PES / columns);
+            return Err(MachineError { key: "pus", value: self.pus, reason });
+        }
         if !pes.is_multiple_of(self.stream_words) {
             let reason = format!("must divide the number of PEs, {pes}; {} would do", keys::default_stream(pes));
             return Err(MachineError { key: "stream_words", value: self.stream_words, reason });

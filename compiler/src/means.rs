@@ -37,6 +37,8 @@ pub enum Means {
     /// [`placed`](crate::placed)
     Columns,
     /// [`placed`](crate::placed)
+    Returns,
+    /// [`placed`](crate::placed)
     Padding,
     /// [`scheduled`](crate::scheduled)
     Order,
@@ -54,7 +56,7 @@ struct Row {
 }
 
 /// All of them, in the order in which a program meets them.
-const ROWS: [Row; 17] = [
+const ROWS: [Row; 18] = [
     Row { means: Means::Digits, name: "digits", does: "a dimension that is counted in two digits becomes two" },
     Row {
         means: Means::Scales,
@@ -92,6 +94,7 @@ const ROWS: [Row; 17] = [
     Row { means: Means::Firsts, name: "firsts", does: "an index whose first value is apart has it behind the others" },
     Row { means: Means::Reshards, name: "reshards", does: "an index lies on the rows here and on all PEs there" },
     Row { means: Means::Columns, name: "columns", does: "sums that leave the trees one by one go to the columns" },
+    Row { means: Means::Returns, name: "returns", does: "an index lies inside each PE here and on the columns there" },
     Row {
         means: Means::Padding,
         name: "padding",

@@ -142,8 +142,8 @@ pub(crate) enum Choice {
 pub(crate) struct Found {
     built: Built,
     alternatives: Vec<Alternative>,
-    /// Whether something that would not fit was left out.
-    squeezed: bool,
+    /// The fewest cycles, by estimate, of what was left out as it would not fit.
+    left_out: Option<u64>,
     /// Means that were left out.
     without: Without,
 }
@@ -172,6 +172,11 @@ impl Found {
         self.built.cycles_of_batch()
     }
 
+    /// Whether less room than there could be made it slower. Estimates are too high rather than too low.
+    fn is_squeezed(&self, limits: Limits<'_>) -> bool {
+        self.left_out.is_some_and(|cycles| limits.board.is_some() || cycles < 2 * self.cycles_of_batch())
+    }
+
     /// Everything about an image of it. Its stages are verified here.
     pub(crate) fn compiled(mut self, image: Image) -> Compiled {
         let Built { placed, jobs, scheduled, conclusion, .. } = &self.built;
@@ -195,7 +200,7 @@ impl Found {
             used: words,
             tile: placed.tile.map(|tile| tile.samples),
             cycles,
-            squeezed: self.squeezed || placed.tile.is_some(),
+            squeezed: self.left_out.is_some() || placed.tile.is_some(),
             conclusion,
             alternatives: self.alternatives,
             image,
@@ -212,10 +217,12 @@ pub(crate) fn search(program: &Program, limits: Limits<'_>, choice: Choice) -> R
     let whole = || search_as(&placed::Program::whole(program), limits, choice);
     // What cannot fit need not be tried, unless for the message.
     let refusal = match (least <= u64::from(machine.data_depth())).then(whole) {
-        // What is squeezed onto a board may be faster in tiles.
-        Some(Ok(found)) if limits.board.is_some() && found.squeezed => {
+        // What is squeezed onto a board, or into pads that something faster does not fit, may be faster in tiles.
+        Some(Ok(found)) if choice == Choice::Best && found.is_squeezed(limits) => {
+            // Tiles have pads for sums: where no board says that there is room, they have to be worth it.
+            let least = if limits.board.is_some() { 1.0 } else { WORTH_TILES };
             return Ok(match in_tiles(program, limits, choice) {
-                Ok(tiles) if tiles.cycles_of_batch() < found.cycles_of_batch() => tiles,
+                Ok(tiles) if least * (tiles.cycles_of_batch() as f64) < found.cycles_of_batch() as f64 => tiles,
                 _ => found,
             });
         }
@@ -278,6 +285,9 @@ fn in_tiles(program: &Program, limits: Limits<'_>, choice: Choice) -> Result<Fou
     Ok(best)
 }
 
+/// How many times faster than a whole batch tiles have to be, where nothing but the pads decides.
+const WORTH_TILES: f64 = 1.1;
+
 /// Sizes of tiles below the largest that fits that are tried.
 const SMALLER_TILES: usize = 6;
 
@@ -321,11 +331,13 @@ struct Tried {
     alternatives: Vec<Alternative>,
     /// Of what does not fit the words that come closest, and how many are missing.
     closest: Option<(u64, Words)>,
+    /// And the fewest cycles, by estimate.
+    left_out: Option<u64>,
 }
 
 impl Tried {
-    /// Take note of a placement that was built, or of the words it would need. Whether it was built.
-    fn add(&mut self, built: Result<Built, Words>, limits: Limits<'_>) -> bool {
+    /// Take note of a placement that was built, or of the words it would need, and of its estimate. Whether it was built.
+    fn add(&mut self, built: Result<Built, Words>, estimate: u64, limits: Limits<'_>) -> bool {
         match built {
             Ok(built) => {
                 self.alternatives.push(built.alternative());
@@ -339,6 +351,8 @@ impl Tried {
                 if self.closest.is_none_or(|(least, _)| missing < least) {
                     self.closest = Some((missing, words));
                 }
+                let estimate = if words == NEVER { u64::MAX } else { estimate };
+                self.left_out = Some(self.left_out.map_or(estimate, |least| least.min(estimate)));
                 false
             }
         }
@@ -348,7 +362,7 @@ impl Tried {
 /// Place and schedule a program as it is, which may be one tile's.
 fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> Result<Found, Refusal> {
     let machine = limits.machine;
-    let mut tried = Tried { best: None, alternatives: Vec::new(), closest: None };
+    let mut tried = Tried { best: None, alternatives: Vec::new(), closest: None, left_out: None };
     let variants = variants(program, machine, limits.without);
     let most_loads = MOST_LOADS.min(machine.program_depth() as usize);
     for (number, pieces) in variants.iter().enumerate() {
@@ -387,7 +401,7 @@ fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> R
                 let kept = limits.board.map(|_| build::kept_words(&placed, machine));
                 if let Some(kept) = kept.filter(|&kept| limits.missing(kept, 0) > 0) {
                     // What is kept alone is too much.
-                    tried.add(Err(kept), limits);
+                    tried.add(Err(kept), placement.cost.cycles(), limits);
                     continue;
                 }
                 let built = match build(&placed, limits, choice, unit) {
@@ -396,7 +410,7 @@ fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> R
                     Ok(Ok(built)) if number > 0 && built.loads(machine, limits.without) > most_loads => Err(NEVER),
                     other => other?,
                 };
-                scheduled += usize::from(tried.add(built, limits) && !placement.beside);
+                scheduled += usize::from(tried.add(built, placement.cost.cycles(), limits) && !placement.beside);
                 seen.push(placement);
             }
         }
@@ -405,7 +419,7 @@ fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> R
         let (_, needed) = tried.closest.expect("placing everything locally is always possible");
         return Err(refuse::too_large(machine, limits.available(), needed));
     };
-    Ok(Found { built, alternatives: tried.alternatives, squeezed: tried.closest.is_some(), without: limits.without })
+    Ok(Found { built, alternatives: tried.alternatives, left_out: tried.left_out, without: limits.without })
 }
 
 /// Placements of a program that are scheduled, of those with the least estimated cost.

@@ -10,6 +10,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::array::Array;
 use sim::benchmarks::{self, Benchmark, Prepared, Run};
 use sim::grid::Stalls;
+use sim::ladder::Climb;
 use std::path::{Path, PathBuf};
 
 /// What misses its target, and by how much: name, batch, words per transfer, cycles per sample. docs/speed.md says why.
@@ -98,7 +99,7 @@ fn check(wanted: impl Fn(&Run) -> bool, least_proven: usize) {
 }
 
 #[test]
-fn the_published_sizes_on_64_pes() {
+fn the_published_sizes() {
     check(|run| run.cycles.is_some(), 8);
 }
 
@@ -178,6 +179,73 @@ fn a_bias_lies_behind_its_units() {
     }
     println!("{turned} placements are turned, in {apart} units are apart");
     assert!(turned >= 40 && apart >= 4, "{turned} {apart}");
+}
+
+/// Samples that lie inside the PEs where their inputs are on the columns go to the columns with the sums over these, and come back. Wherever they lie, no word changes.
+#[test]
+fn samples_go_to_the_columns_and_back() {
+    let text = std::fs::read_to_string(folder().join("backpropagation.t")).unwrap();
+    let (mut there, mut chosen) = (Vec::new(), 0);
+    // The last round over the columns is full, or not; rounds are few, or one loop; rows hold one unit each, or two; tiles of a batch.
+    let cases = [
+        ([16, 8, 3], 16, (8, 4), 256),
+        ([16, 8, 3], 10, (8, 4), 256),
+        ([16, 16, 4], 7, (16, 3), 256),
+        ([8, 8, 3], 23, (8, 2), 256),
+        ([16, 16, 4], 16, (8, 4), 256),
+        ([32, 16, 3], 256, (16, 4), 128),
+    ];
+    for (sizes, batch, grid, depth) in cases {
+        there.push(0);
+        let ([l1, l2, l3], (pus, pes_per_pu)) = (sizes, grid);
+        let table = format!(
+            "[[benchmark]]\nname = 'network'\nprogram = 'backpropagation.t'\nset = {{ l1 = {l1}, l2 = {l2}, l3 = {l3} }}\n\
+             runs = [{{ batch = {batch}, pus = {pus}, pes_per_pu = {pes_per_pu}, stream_words = {pus}, data_depth = {depth} }}]\n"
+        );
+        let benchmark = benchmarks::read(&table).unwrap().remove(0);
+        let best = Prepared::new(&benchmark, &benchmark.runs[0], &text).unwrap().climb;
+        let returns = |climb: &Climb| {
+            let placed = &climb.compiled.stages.placed;
+            let of = |name: &str| placed.fixed.tensors.iter().position(|t| t.name == name).map(|n| &placed.tensors[n]);
+            // Samples are the first dimension of both.
+            of("x").is_some_and(|axes| axes[0] == Axis::Local) && of("a2").is_some_and(|axes| axes[0] == Axis::Column)
+        };
+        chosen += usize::from(returns(&best));
+        let mut seen = Vec::new();
+        for climb in (0..40).filter_map(|number| best.elsewhere(number)).chain([best.clone()]) {
+            let placed = &climb.compiled.stages.placed;
+            if !returns(&climb) || seen.contains(placed) {
+                continue;
+            }
+            seen.push(placed.clone());
+            *there.last_mut().unwrap() += 1;
+            let words = climb.run(Array::new(&climb.image().machine), Stalls::none());
+            assert!(words.unwrap_or_else(|fall| panic!("{sizes:?}: {fall}")).words > 0);
+            climb.prove().unwrap_or_else(|why| panic!("{sizes:?}: {why}"));
+        }
+    }
+    println!("{there:?} placements, {chosen} of them the best");
+    assert!(there.iter().all(|&of_case| of_case > 0) && chosen >= 3, "{there:?} {chosen}");
+}
+
+/// 64-128-10 in batches of 64 on 512 PEs: where data pads hold fewer samples than a batch has, it runs in tiles, and no placement that takes all samples at once
+/// and several times the cycles is chosen.
+#[test]
+fn small_data_pads_cost_little() {
+    let cycles = |depth: u32| {
+        let table = format!(
+            "[[benchmark]]\nname = 'network'\nprogram = 'backpropagation.t'\nset = {{ l1 = 64, l2 = 128, l3 = 10 }}\n\
+             runs = [{{ batch = 64, pus = 16, pes_per_pu = 32, data_depth = {depth} }}]\n"
+        );
+        let benchmark = benchmarks::read(&table).unwrap().remove(0);
+        prepare(&benchmark, &benchmark.runs[0]).pace().unwrap().cycles_per_sample
+    };
+    let roomy = cycles(1024);
+    for depth in [512, 256, 128] {
+        let small = cycles(depth);
+        println!("{depth} words of data: {small:.2} cycles per sample, {roomy:.2} with 1024");
+        assert!(small <= 1.07 * roomy, "{depth} words of data: {small:.2}, {roomy:.2} with 1024");
+    }
 }
 
 /// 64-128-10 with a bias at each layer, 64 samples per update: cycles per sample, and the most that are allowed.

@@ -15,8 +15,17 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Most rows of a grid, and most columns.
-pub const MOST_LINES: u32 = 64;
+/// Most rows of a grid.
+pub const MOST_ROWS: u32 = 128;
+
+/// Most columns of a grid.
+const MOST_COLUMNS: u32 = 64;
+
+/// Most PEs of a grid.
+pub const MOST_PES: u32 = 4096;
+
+/// Most words of a transfer.
+const MOST_WORDS: u32 = 64;
 
 /// A value of a key that leaves it to the program, as if it were not given.
 pub const AUTO: &str = "auto";
@@ -122,20 +131,20 @@ macro_rules! machine_keys {
 
 machine_keys! {
     /// Processing units (rows of the grid).
-    pus: u32 = Rule::number(8, 1..=MOST_LINES).told("1..=64, or \"auto\": as many as the board holds");
+    pus: u32 = Rule::number(8, 1..=MOST_ROWS).told("1..=128, or \"auto\": as many as the board holds");
     /// Processing engines per PU (columns of the grid).
-    pes_per_pu: u32 = Rule::number(8, 1..=MOST_LINES);
+    pes_per_pu: u32 = Rule::number(8, 1..=MOST_COLUMNS);
     /// Bits of a word.
     word: u32 = Rule::number(16, 8..=32);
     /// Bits of an accumulator.
     accumulator: u32 = Rule::number(default_accumulator(word), 2 * word..=96).told("2 * word..=96")
         .by_default("as the program needs on a grid for a board, but at most, and else, 48 for words up to 16 bits, 80 above");
     /// Words per transfer of the input stream; a divisor of the number of PEs.
-    stream_words: u32 = Rule::number(default_stream(pus * pes_per_pu), 1..=64).by_default("the largest divisor up to 16");
+    stream_words: u32 = Rule::number(default_stream(pus * pes_per_pu), 1..=MOST_WORDS).by_default("the largest divisor up to 16");
     /// Words per transfer of the output stream; a power of two that divides `pus`.
-    output_words: u32 = Rule::number(1, 1..=MOST_LINES).by_default("as many as the board takes, 1 without a board");
+    output_words: u32 = Rule::number(1, 1..=MOST_WORDS).by_default("as many as the board takes, 1 without a board");
     /// Words that leave the grid in one beat and wait in the output FIFO, from which they go while the next step computes; a power of two that divides `pus`, or the number of PEs.
-    emit_words: u32 = Rule::number(0, 2..=MOST_LINES * MOST_LINES).or_zero("as many as `output_words`");
+    emit_words: u32 = Rule::number(0, 2..=MOST_PES).or_zero("as many as `output_words`");
     /// Words of model scratchpad (weights) per PE.
     model_depth: u32 = Rule::depth(256, 2..=1 << 16).by_default("as needed");
     /// Words of data scratchpad per PE and bank; there are two banks.

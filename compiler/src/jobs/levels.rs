@@ -64,7 +64,38 @@ impl Job {
         job
     }
 
-    fn lanes_use(&self, level: usize) -> bool {
+    /// Loop `level`, which no lane depends on, as rounds of `inner` iterations: a loop over the rounds, and inside it one over those.
+    ///
+    /// # Panics
+    /// If a round would not be full.
+    pub(crate) fn in_rounds(&self, level: usize, inner: u32) -> Job {
+        assert!(self.loops[level].is_multiple_of(inner) && !self.lanes_use(level), "full rounds, and lanes for all");
+        let mut job = self.clone();
+        job.loops[level] /= inner;
+        job.loops.insert(level + 1, inner);
+        for access in job.accesses_mut() {
+            let stride = access.strides[level];
+            access.strides[level] = stride * i64::from(inner);
+            access.strides.insert(level + 1, stride);
+        }
+        let shift = |lanes: &mut Lanes| {
+            let later = |old: usize| if old > level { old + 1 } else { old };
+            lanes.pick_row = lanes.pick_row.map(later);
+            lanes.pick_column = lanes.pick_column.map(later);
+            lanes.bounds.iter_mut().for_each(|bound| bound.level = bound.level.map(later));
+        };
+        shift(&mut job.lanes);
+        if let Sink::Tree { lanes, .. } = &mut job.sink {
+            shift(lanes);
+        }
+        if level >= self.loops.len() - self.reduce {
+            job.reduce += 1;
+        }
+        job
+    }
+
+    /// Whether lanes of the job, or those that take its results, depend on a loop.
+    pub(crate) fn lanes_use(&self, level: usize) -> bool {
         let sink = matches!(&self.sink, Sink::Tree { lanes, .. } if lanes.uses(level));
         sink || self.lanes.uses(level)
     }

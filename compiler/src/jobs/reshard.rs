@@ -1,6 +1,6 @@
-//! Reshard: one job for each round of a result over the columns of its rows ([`crate::placed::reshard`]).
+//! Reshard: the rounds of a result over the columns of its rows ([`crate::placed::reshard`]).
 //!
-//!     AlongColumns { level: l }     loop l in 0..40, 16 columns     =>    l in 0..16;  l in 0..16, a word further;  l in 0..8, two further
+//!     AlongColumns { level: l }     loop l in 0..40, 16 columns     =>    l in 0..16 inside a round in 0..2, each a word further;  l in 0..8, two further
 //!     Inside { level: l, rows }     20 words on 8 rows              =>    words 0, 8, 16 of row 0;  1, 9, 17 of row 1;  ...;  7, 15 of row 7
 
 use super::Program;
@@ -9,13 +9,16 @@ use super::lanes::Bound;
 use crate::placed::Axis;
 use arch::machine::Machine;
 
-/// The same program with one job for each round over the columns.
+/// Rounds that are jobs of their own: between them others can begin. More would only make the program longer.
+const MOST_ROUNDS: u32 = 8;
+
+/// The same program with jobs that go over the columns in rounds.
 pub(crate) fn expand(program: &Program, machine: &Machine) -> Program {
     let jobs = program.jobs.iter().flat_map(|job| rounds(job.clone(), machine)).collect();
     Program { jobs, ..program.clone() }
 }
 
-/// One job for each round over the columns.
+/// The jobs in which the results of one change over.
 fn rounds(job: Job, machine: &Machine) -> Vec<Job> {
     let Sink::Tree { walk: Some(walk), .. } = job.sink else { return vec![job] };
     let columns = machine.pes_per_pu();
@@ -23,21 +26,34 @@ fn rounds(job: Job, machine: &Machine) -> Vec<Job> {
     match walk {
         Walk::AlongColumns { level, stride } => {
             let count = job.loops[level];
-            let all = (0..count.div_ceil(columns)).map(|round| {
-                let from = round * columns;
-                let mut part = job.restrict(level, from, columns.min(count - from), machine);
-                let single = part.loops[level] == 1;
+            let whole = count - count % columns;
+            // Full rounds are one loop where they are many, unless the first or the last has lanes of its own; what is left of a round comes last.
+            let many = whole / columns > MOST_ROUNDS && !job.lanes_use(level);
+            let step = if many { whole } else { columns };
+            let part = |from: u32| {
+                let mut part = job.restrict(level, from, step.min(count - from), machine);
+                let several = part.loops[level] > columns;
+                let picked = if several {
+                    part = part.in_rounds(level, columns);
+                    level + 1
+                } else {
+                    level
+                };
+                let single = part.loops[picked] == 1;
                 let Sink::Tree { write, lanes, walk, .. } = &mut part.sink else { unreachable!("it is a tree job") };
-                write.offset += stride * i64::from(round);
+                write.offset += stride * i64::from(from / columns);
+                if several {
+                    write.strides[level] = stride;
+                }
                 *walk = None;
                 if single {
                     lanes.bounds.push(one);
                 } else {
-                    lanes.pick_column = Some(level);
+                    lanes.pick_column = Some(picked);
                 }
                 part
-            });
-            all.collect()
+            };
+            (0..count).step_by(step as usize).map(part).collect()
         }
         Walk::Inside { level, axis, stride, low, high } => {
             let (lanes, first) = (axis.lanes(machine), low / axis.lanes(machine));

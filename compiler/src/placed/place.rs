@@ -176,22 +176,83 @@ const SEEN_RESHARDS: usize = 1024;
 const TRIED_RESHARDS: usize = 64;
 const KEPT_WITH_RESHARDS: usize = 4;
 
-/// Placements in which an index lies on the rows here and on all PEs there, cheapest first.
+/// Where an index lies in one part of a program, and where in the other: results of the one change over, and results of the other change back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// On the rows here, on all PEs there: the wide part of a layer, and all else about its units.
+    RowsAndTall,
+    /// In each PE here, on the columns there: samples where their inputs lie on the columns, and where only their units do.
+    InsideAndColumns,
+}
+
+impl Change {
+    /// Here and there.
+    fn axes(self) -> (Axis, Axis) {
+        match self {
+            Change::RowsAndTall => (Axis::Row, Axis::Tall),
+            Change::InsideAndColumns => (Axis::Local, Axis::Column),
+        }
+    }
+
+    /// The shortest index that is tried: where it would be spread, it fills that twice.
+    fn shortest(self, machine: &Machine) -> u32 {
+        2 * match self {
+            Change::RowsAndTall => machine.pus(),
+            Change::InsideAndColumns => machine.pes_per_pu(),
+        }
+    }
+
+    /// Whether masks can do what operations along the index ask for there; result `(operation, dimension)` changes over, and classes are those
+    /// of the program then, `there` the one of the index.
+    fn has_masks(
+        self,
+        program: &fixed::Program,
+        classes: &Classes,
+        there: usize,
+        (out, dimension): (usize, usize),
+    ) -> bool {
+        if self == Change::InsideAndColumns {
+            return true;
+        }
+        // An element that is read by its number would have to be masked out of the middle of a column.
+        let numbered = program.operations.iter().any(|operation| {
+            let mut found = false;
+            for_each_access(operation, |tensor, index, written| {
+                let own = &classes.tensors[tensor.0];
+                found |=
+                    !written && index.iter().zip(own).any(|(form, class)| *class == there && form.terms.is_empty());
+            });
+            found
+        });
+        // Elements before the first one are computed with, where a mask is only rough: they have to have a value.
+        let operation = &program.operations[out];
+        let written = |element: i64| {
+            let mut writers = program.operations.iter().filter(|other| other.out == operation.out);
+            writers.any(|other| other.out_index[dimension].as_constant() == Some(element))
+        };
+        let low =
+            operation.out_index[dimension].as_iterator().map_or(0, |iterator| operation.iterators[iterator.0].low);
+        !numbered && (0..low).all(written)
+    }
+}
+
+/// Placements in which an index lies elsewhere in one part of the program than in the other, cheapest first.
 fn with_reshards(
     program: &fixed::Program,
     machine: &Machine,
     axes: &[Axis],
     unit: bool,
     without: Without,
+    change: Change,
 ) -> Vec<Placement> {
     let whole = Classes::of(program);
-    // Operations along which an index may change over: that index is twice as long as there are rows, or longer.
+    // Operations along which an index may change over: that index is long.
     let mut writers: Vec<(usize, usize, usize)> = Vec::new();
     for (number, operation) in program.operations.iter().enumerate() {
         for (dimension, form) in operation.out_index.iter().enumerate() {
             let Some(iterator) = form.as_iterator() else { continue };
             let class = whole.tensors[operation.out.0][dimension];
-            if whole.movable.contains(&class) && whole.extents[&class] >= 2 * machine.pus() {
+            if whole.movable.contains(&class) && whole.extents[&class] >= change.shortest(machine) {
                 writers.push((number, iterator.0, dimension));
             }
         }
@@ -204,41 +265,23 @@ fn with_reshards(
         let classes = Classes::with_reshards(program, &[(out, iterator), (back, back_iterator)]);
         let result =
             |operation: usize, dimension: usize| classes.tensors[program.operations[operation].out.0][dimension];
-        let (rows, tall) = (classes.iterators[out][iterator], result(out, dimension));
-        let turns = rows != tall
-            && classes.iterators[back][back_iterator] == tall
-            && result(back, back_dimension) == rows
-            && classes.movable.contains(&rows)
-            && classes.movable.contains(&tall);
-        // An element that is read by its number would have to be masked out of the middle of a column.
-        let numbered = program.operations.iter().any(|operation| {
-            let mut found = false;
-            for_each_access(operation, |tensor, index, written| {
-                let own = &classes.tensors[tensor.0];
-                found |= !written && index.iter().zip(own).any(|(form, class)| *class == tall && form.terms.is_empty());
-            });
-            found
-        });
-        // Elements before the first one are computed with, where a mask is only rough: they have to have a value.
-        let target = program.operations[out].out;
-        let written = |element: i64| {
-            program
-                .operations
-                .iter()
-                .any(|other| other.out == target && other.out_index[dimension].as_constant() == Some(element))
-        };
-        let defined = (0..program.operations[out].iterators[iterator].low).all(written);
-        if !turns || numbered || !defined {
+        let (here, there) = (classes.iterators[out][iterator], result(out, dimension));
+        let turns = here != there
+            && classes.iterators[back][back_iterator] == there
+            && result(back, back_dimension) == here
+            && classes.movable.contains(&here)
+            && classes.movable.contains(&there);
+        if !turns || !change.has_masks(program, &classes, there, (out, dimension)) {
             continue;
         }
         tried += 1;
         if tried > TRIED_RESHARDS {
             break;
         }
-        let decided = vec![(rows, Axis::Row), (tall, Axis::Tall)];
+        let decided = vec![(here, change.axes().0), (there, change.axes().1)];
         let search = Search { program, classes: &classes, machine, axes, decided, unit, without };
         let mut best: Option<(Cost, Way)> = Some((Cost::default(), Way::new()));
-        for part in &parts(program, &classes, &[(rows, tall)]) {
+        for part in &parts(program, &classes, &[(here, there)]) {
             best = best
                 .zip(search.ways(part).into_iter().next())
                 .map(|((cost, way), (more, other))| (cost.plus(more), way.into_iter().chain(other).collect()));
@@ -355,8 +398,14 @@ pub(crate) fn place(program: &fixed::Program, machine: &Machine, unit: bool, wit
     } else {
         axes
     };
-    let reshards = axes.contains(&Axis::Row) && without.uses(Means::Reshards);
-    let resharded = if reshards { with_reshards(program, machine, &axes, unit, without) } else { Vec::new() };
+    let mut resharded = Vec::new();
+    for (change, along, means) in
+        [(Change::RowsAndTall, Axis::Row, Means::Reshards), (Change::InsideAndColumns, Axis::Column, Means::Returns)]
+    {
+        if axes.contains(&along) && without.uses(means) {
+            resharded.extend(with_reshards(program, machine, &axes, unit, without, change));
+        }
+    }
     let search = Search { program, classes: &classes, machine, axes: &axes, decided: Way::new(), unit, without };
     let parts = parts(program, &classes, &[]);
     let mut found: Vec<(Cost, Way)> = vec![(Cost::default(), Way::new())];

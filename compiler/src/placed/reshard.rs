@@ -13,12 +13,11 @@
 //!     q = 0, 1, 2, ...     one after the other ─▶ trees ─▶ bus ─▶ column 0, 1, 2, ...     (to columns)
 //!
 //! Sums that leave the trees one after the other would be the same in all PEs; each PE takes its part of them, and the next layer has
-//! its inputs on the columns.
+//! its inputs on the columns. Functions of them, which leave their row in any case, go there likewise.
 //!
 //!     t.in[i] = t[i]                   i on the rows; t.in[i] in each PE ([`carries`](super::carries))
 //!
 //!     row 0: i = 0, R, 2R, ... row 1: i = 1, R + 1, ...     one after the other ─▶ trees ─▶ bus ─▶ all rows     (inside)
-
 //!
 //!     t.copy[k][j] = t[k][j]           k on the rows, j on the columns; k of t.copy on the columns, j in each PE ([`doubles`](super::doubles))
 //!
@@ -38,7 +37,7 @@ pub(crate) enum Turn {
     Tall,
     /// Back.
     Rows,
-    /// From inside the PE, as a sum over others, to the columns.
+    /// From inside the PE, as a sum over others or a function, to the columns.
     Columns,
     /// From the rows or the columns into each PE, as copies of all words.
     Inside,
@@ -130,11 +129,12 @@ impl Reshard {
             Kind::Product { .. } | Kind::Divide { .. } => false,
         };
         let low = operation.iterators[reshard.iterator].low;
-        let starts = matches!(operation.kind, Kind::MultiplyAdd { start: Some(_), .. } | Kind::Function { .. });
+        let function = matches!(operation.kind, Kind::Function { .. });
+        let starts = function || matches!(operation.kind, Kind::MultiplyAdd { start: Some(_), .. });
         let first = match reshard.turn {
             Turn::Tall | Turn::Rows => low < i64::from(machine.pus()),
             // It has to leave the PE.
-            Turn::Columns => low == 0 && axes[operation.free..].iter().any(|axis| *axis != Axis::Local),
+            Turn::Columns => low == 0 && (function || axes[operation.free..].iter().any(|axis| *axis != Axis::Local)),
             Turn::Inside => !starts && operation.free == operation.iterators.len(),
             Turn::Across => !starts,
         };

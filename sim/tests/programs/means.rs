@@ -43,8 +43,12 @@ fn training<'a>(text: &'a str, set: &str) -> impl Fn(Without) -> Climb + 'a {
     move |without| Prepared::new_without(&benchmark, &benchmark.runs[0], text, without).unwrap().climb
 }
 
-/// A training in batches on 2 x 4 PEs whose pads hold four samples, and sums of some.
-fn batches<'a>(text: &'a str, set: &'a [(&'a str, f64)]) -> impl Fn(Without) -> Climb + 'a {
+fn grid(pus: u32, pes_per_pu: u32) -> MachineSpec {
+    MachineSpec { pus: Some(pus), pes_per_pu: Some(pes_per_pu), ..MachineSpec::default() }
+}
+
+/// A training in batches of 32 samples.
+fn batches<'a>(text: &'a str, set: &'a [(&'a str, f64)], spec: MachineSpec) -> impl Fn(Without) -> Climb + 'a {
     move |without| {
         let set = set.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
         let dialect = language::Options { set, ..language::Options::default() };
@@ -52,13 +56,6 @@ fn batches<'a>(text: &'a str, set: &'a [(&'a str, f64)]) -> impl Fn(Without) -> 
         let batch = Batch { size: 32, reduction: Reduction::Mean };
         let options = Options { keep: Keep::Training { predictions: Vec::new() }, batch };
         let (model, steps) = values(&program, batch.size, 2);
-        let spec = MachineSpec {
-            pus: Some(2),
-            pes_per_pu: Some(4),
-            data_depth: Some(256),
-            temporary_depth: Some(128),
-            ..MachineSpec::default()
-        };
         Climb::new_without(&program, &options, &model, &steps, &spec, without).unwrap()
     }
 }
@@ -123,7 +120,17 @@ fn each_makes_a_program_faster() {
             Means::Loading => of("def f(float(16,16) X, float(16,16) A) -> (C) { C(i,j) +=! X(i,k) * A(k,j) }", means),
             Means::Columns => of(MLP, means),
             Means::Pieces | Means::Order => cycles(means, training(RECOMMENDER, "m = 138, n = 130, k = 10")),
-            Means::Strips => cycles(means, batches(LAYERS, &[("l1", 33.0), ("l2", 25.0), ("l3", 4.0)])),
+            Means::Strips => {
+                // Pads hold four samples, and sums of some.
+                let (data_depth, temporary_depth) = (Some(256), Some(128));
+                let small = MachineSpec { data_depth, temporary_depth, ..grid(2, 4) };
+                cycles(means, batches(LAYERS, &[("l1", 33.0), ("l2", 25.0), ("l3", 4.0)], small))
+            }
+            Means::Returns => {
+                let (data_depth, temporary_depth) = (Some(1024), Some(512));
+                let roomy = MachineSpec { data_depth, temporary_depth, ..grid(16, 4) };
+                cycles(means, batches(LAYERS, &[("l1", 32.0), ("l2", 16.0), ("l3", 4.0)], roomy))
+            }
             Means::Firsts => cycles(means, training(NETWORK, "l1 = 65, l2 = 129, l3 = 65, l4 = 11")),
             Means::Reshards | Means::Padding => cycles(means, training(NETWORK, "l1 = 65, l2 = 131, l3 = 67, l4 = 11")),
         };

@@ -14,7 +14,7 @@ use crate::resources;
 use crate::room::USUAL_SHIFTS;
 use arch::amounts::Amounts;
 use arch::axi::{Geometry, PORT_BITS};
-use arch::machine::{MOST_LINES, MachineSpec};
+use arch::machine::{MOST_ROWS, MachineSpec};
 use arch::{Code, Diagnostic, Machine};
 use compiler::language::nearest;
 use fpga::board::Board as Facts;
@@ -114,7 +114,7 @@ impl ChosenBoard {
         };
         let family = facts.device.family();
         let fits = |machine: &Machine| resources::lacks(machine, family, &facts.resources, microcode).is_empty();
-        let machines = (1..=MOST_LINES).rev().filter_map(|pus| Machine::try_from(with(pus)).ok());
+        let machines = (1..=MOST_ROWS).rev().filter_map(|pus| Machine::try_from(with(pus)).ok());
         let Some(found) = machines.into_iter().find(fits) else {
             let message = format!("not even one PU fits {}", facts.title);
             return Err(Failure::DoesNotFit {

@@ -10,7 +10,7 @@
 use crate::failure::{Failure, Source};
 use crate::plan;
 use crate::resident::FunctionOptions;
-use arch::machine::{AUTO, MOST_LINES, MachineSpec, SetError};
+use arch::machine::{AUTO, MOST_ROWS, MachineSpec, SetError};
 use arch::{Code, Diagnostic, Machine, Span};
 use compiler::fixed::Numbers;
 use compiler::language::nearest;
@@ -252,7 +252,7 @@ impl Config {
         if pus_by_board {
             // Words of a transfer need not fit one PU.
             let with = |pus: u32| MachineSpec { pus: Some(pus), ..file.machine.clone() };
-            let possible = (1..=MOST_LINES).map(with).find(|spec| Machine::try_from(spec.clone()).is_ok());
+            let possible = (1..=MOST_ROWS).map(with).find(|spec| Machine::try_from(spec.clone()).is_ok());
             file.machine = possible.unwrap_or(file.machine);
         }
         let machine = Machine::try_from(file.machine.clone()).map_err(|error| {
@@ -432,10 +432,13 @@ mod tests {
         assert!(message.contains("invalid type"), "{message}");
         assert_eq!(place, (2, 7));
         let (message, _, place) = error("[machine]\nword = 16\npus = 400\n");
-        assert_eq!(message, "the machine is impossible: pus = 400: must lie between 1 and 64");
+        assert_eq!(message, "the machine is impossible: pus = 400: must lie between 1 and 128");
         assert_eq!(place, (3, 7));
         let (message, _, _) = error("[machine]\npus = 2\npes_per_pu = 3\nstream_words = 4\n");
         assert!(message.contains("must divide the number of PEs, 6"), "{message}");
+        let (message, _, place) = error("[machine]\npes_per_pu = 64\npus = 100\n");
+        assert!(message.contains("pus = 100: must be at most 64 beside 64 columns, for 4096 PEs"), "{message}");
+        assert_eq!(place, (3, 7));
     }
 
     #[test]
