@@ -43,7 +43,7 @@ fn is_near(result: &Value) {
 fn of_ecp5() {
     is_near(&synthesise(
         "ulx3s-25f.toml",
-        &[("pes_per_pu = 16", "pes_per_pu = 4"), ("stream_words = 8", "stream_words = 4")],
+        &[("pes_per_pu = 8", "pes_per_pu = 2"), ("stream_words = 8", "stream_words = 4")],
     ));
 }
 
