@@ -78,16 +78,7 @@ impl Job {
             access.strides[level] = stride * i64::from(inner);
             access.strides.insert(level + 1, stride);
         }
-        let shift = |lanes: &mut Lanes| {
-            let later = |old: usize| if old > level { old + 1 } else { old };
-            lanes.pick_row = lanes.pick_row.map(later);
-            lanes.pick_column = lanes.pick_column.map(later);
-            lanes.bounds.iter_mut().for_each(|bound| bound.level = bound.level.map(later));
-        };
-        shift(&mut job.lanes);
-        if let Sink::Tree { lanes, .. } = &mut job.sink {
-            shift(lanes);
-        }
+        job.renumber_lanes(|old| if old > level { old + 1 } else { old });
         if level >= self.loops.len() - self.reduce {
             job.reduce += 1;
         }
@@ -113,10 +104,15 @@ impl Job {
             access.strides = order.iter().map(|&old| access.strides[old]).collect();
         }
         let new_of = |old: usize| order.iter().position(|&o| o == old).expect("a permutation");
+        self.renumber_lanes(new_of);
+    }
+
+    /// Give the loops that lanes depend on their new numbers.
+    fn renumber_lanes(&mut self, new_of: impl Fn(usize) -> usize) {
         let renumber = |lanes: &mut Lanes| {
-            lanes.pick_row = lanes.pick_row.map(new_of);
-            lanes.pick_column = lanes.pick_column.map(new_of);
-            lanes.bounds.iter_mut().for_each(|b| b.level = b.level.map(new_of));
+            lanes.pick_row = lanes.pick_row.map(&new_of);
+            lanes.pick_column = lanes.pick_column.map(&new_of);
+            lanes.bounds.iter_mut().for_each(|bound| bound.level = bound.level.map(&new_of));
         };
         renumber(&mut self.lanes);
         if let Sink::Tree { lanes, .. } = &mut self.sink {
