@@ -156,10 +156,7 @@ impl Found {
 
     /// The image, for a machine on which it fits and that is otherwise the one of the search. It is not verified yet.
     pub(crate) fn image(&self, machine: &Machine) -> Result<Image, Refusal> {
-        let image = encode::encode(&self.built.scheduled, machine, self.without);
-        refuse::check_programs(&image)?;
-        refuse::check_shifts(&image)?;
-        Ok(image)
+        self.built.image(machine, self.without)
     }
 
     /// Instructions of a stream that come behind those of the image, at most.
@@ -227,7 +224,6 @@ pub(crate) fn search(program: &Program, limits: Limits<'_>, choice: Choice) -> R
             });
         }
         Some(Ok(found)) => return Ok(found),
-        Some(Err(refusal @ Refusal::Unsupported(_))) => return Err(refusal),
         Some(Err(refusal)) => Some(refusal),
         None => None,
     };
@@ -333,15 +329,35 @@ struct Tried {
     closest: Option<(u64, Words)>,
     /// And the fewest cycles, by estimate.
     left_out: Option<u64>,
+    /// Why the first one that has room in the pads is none: its instructions or shifts.
+    refused: Option<Refusal>,
 }
 
 impl Tried {
+    /// Leave out what the machine has pads, but no program memory or shifters for, if it would be the best.
+    fn runs(&mut self, built: Built, limits: Limits<'_>) -> Result<Built, Words> {
+        if !self.is_best(&built) {
+            return Ok(built);
+        }
+        match built.image(limits.machine, limits.without) {
+            Ok(_) => Ok(built),
+            Err(refusal) => {
+                self.refused.get_or_insert(refusal);
+                Err(NEVER)
+            }
+        }
+    }
+
+    fn is_best(&self, built: &Built) -> bool {
+        self.best.as_ref().is_none_or(|best| built.merit() < best.merit())
+    }
+
     /// Take note of a placement that was built, or of the words it would need, and of its estimate. Whether it was built.
     fn add(&mut self, built: Result<Built, Words>, estimate: u64, limits: Limits<'_>) -> bool {
         match built {
             Ok(built) => {
                 self.alternatives.push(built.alternative());
-                if self.best.as_ref().is_none_or(|best| built.merit() < best.merit()) {
+                if self.is_best(&built) {
                     self.best = Some(built);
                 }
                 true
@@ -362,7 +378,7 @@ impl Tried {
 /// Place and schedule a program as it is, which may be one tile's.
 fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> Result<Found, Refusal> {
     let machine = limits.machine;
-    let mut tried = Tried { best: None, alternatives: Vec::new(), closest: None, left_out: None };
+    let mut tried = Tried { best: None, alternatives: Vec::new(), closest: None, left_out: None, refused: None };
     let variants = variants(program, machine, limits.without);
     let most_loads = MOST_LOADS.min(machine.program_depth() as usize);
     for (number, pieces) in variants.iter().enumerate() {
@@ -408,6 +424,7 @@ fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> R
                     // Windows of many dimensions take many instructions to load or many loops; the program as it is has to do then.
                     Err(_) if number > 0 => Err(NEVER),
                     Ok(Ok(built)) if number > 0 && built.loads(machine, limits.without) > most_loads => Err(NEVER),
+                    Ok(Ok(built)) => tried.runs(built, limits),
                     other => other?,
                 };
                 scheduled += usize::from(tried.add(built, placement.cost.cycles(), limits) && !placement.beside);
@@ -416,6 +433,9 @@ fn search_as(program: &placed::Program, limits: Limits<'_>, choice: Choice) -> R
         }
     }
     let Some(built) = tried.best else {
+        if let Some(refusal) = tried.refused {
+            return Err(refusal);
+        }
         let (_, needed) = tried.closest.expect("placing everything locally is always possible");
         return Err(refuse::too_large(machine, limits.available(), needed));
     };

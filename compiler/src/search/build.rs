@@ -3,7 +3,8 @@
 use super::limits::Limits;
 use super::{Alternative, Choice};
 use crate::fixed::Role;
-use crate::image::refuse::Refusal;
+use crate::image::encode;
+use crate::image::refuse::{self, Refusal};
 use crate::jobs::job::{Datapath, Job};
 use crate::jobs::{self, StorageId, conclusion, fuse, levels, reshard, scalar, select, streams, strips};
 use crate::means::{Means, Without};
@@ -12,6 +13,7 @@ use crate::scheduled::allocate::Allocation;
 use crate::scheduled::colour::Coloured;
 use crate::scheduled::schedule::Schedule;
 use crate::scheduled::{self, Words, allocate, colour, schedule};
+use arch::image::Image;
 use arch::machine::Machine;
 use arch::{Code, Diagnostic};
 
@@ -45,6 +47,17 @@ impl Built {
     pub(crate) fn loads(&self, machine: &Machine, without: Without) -> usize {
         let inputs = self.scheduled.storages().iter().enumerate().filter(|(_, storage)| storage.role == Role::Input);
         inputs.map(|(number, storage)| streams::load(storage, StorageId(number), 0, machine, without).len()).sum()
+    }
+
+    /// The image for a machine, which is not verified yet.
+    ///
+    /// # Errors
+    /// It has more instructions than the machine has room for, or shifts that the machine does not do.
+    pub(crate) fn image(&self, machine: &Machine, without: Without) -> Result<Image, Refusal> {
+        let image = encode::encode(&self.scheduled, machine, without);
+        refuse::check_programs(&image)?;
+        refuse::check_shifts(&image)?;
+        Ok(image)
     }
 
     pub(crate) fn alternative(&self) -> Alternative {
