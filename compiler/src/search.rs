@@ -256,24 +256,28 @@ fn in_tiles(program: &Program, limits: Limits<'_>, choice: Choice) -> Result<Fou
         return Err(Some("with `gradient_depth` in the [machine] table it could run in tiles".to_owned()));
     }
     let found = |size: u32| {
-        let tiled = tile::cut(program, size).ok()?;
+        let tiled = tile::cut(program, size).map_err(|_| None)?;
         let may_fit = tile::least_data(&tiled.fixed, machine.pes()) <= u64::from(machine.data_depth());
-        may_fit.then(|| search_as(&tiled, limits, choice).ok())?
+        if may_fit { search_as(&tiled, limits, choice).map_err(Some) } else { Err(None) }
+    };
+    let none_fits = |refusal: Option<Refusal>| {
+        let why = refusal.map_or_else(String::new, |refusal| format!(": {}", refusal.diagnostic().message));
+        Some(format!("not even tiles of one sample fit{why}"))
     };
     // Smaller tiles fit better: those at `small` do, those before `large` do not.
     let sizes = tile::sizes(batch);
     let (mut large, mut small) = (0, sizes.len() - 1);
-    let mut best = found(sizes[small]).ok_or_else(|| Some("not even tiles of one sample fit".to_owned()))?;
+    let mut best = found(sizes[small]).map_err(none_fits)?;
     while large < small {
         let middle = usize::midpoint(large, small);
         match found(sizes[middle]) {
-            Some(larger) => (best, small) = (larger, middle),
-            None => large = middle + 1,
+            Ok(larger) => (best, small) = (larger, middle),
+            Err(_) => large = middle + 1,
         }
     }
     // A few samples may lie better than many.
     let smaller = sizes[small..].iter().skip(1).take(SMALLER_TILES);
-    for next in smaller.filter_map(|&size| found(size)) {
+    for next in smaller.filter_map(|&size| found(size).ok()) {
         if next.cycles_of_batch() < best.cycles_of_batch() {
             best = next;
         }

@@ -52,6 +52,9 @@ fn what_has_room_for_some_placement_is_compiled() {
     assert!(longest(&best) > 16 && !few.is_empty(), "{} instructions, {few:?} cycles with few", longest(&best));
     let found = compile(&program, &grid(16)).expect("there is a placement with few instructions");
     assert!(longest(&found) <= 16 && found.cycles >= best.cycles);
+    let Err(refusal) = compile(&program, &grid(8)) else { panic!("eight instructions are too few") };
+    let help = refusal.diagnostic().help.as_deref().expect("a batch of this size does not fit either");
+    assert!(help.contains("one sample fit: the") && help.contains("instructions"), "{help}");
     assert!(few.iter().all(|&cycles| found.cycles <= cycles), "{} cycles, {few:?} elsewhere", found.cycles);
 }
 
