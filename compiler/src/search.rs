@@ -13,7 +13,7 @@ mod limits;
 pub mod passes;
 mod steps;
 
-pub use fitted::{compile_divided, compile_fitted, compile_fitted_without, compile_on_board};
+pub use fitted::{compile_divided, compile_fitted, compile_fitted_without, compile_on_board, with_tables};
 pub use limits::Beyond;
 pub use steps::Step;
 

@@ -97,6 +97,26 @@ fn all_tables_share_the_table_memory() {
     }
 }
 
+/// An accurate table of `a` has 1024 entries, and `b` wants a few beside it. Accuracy is the same: what a larger memory saves are operations.
+#[test]
+fn a_larger_memory_saves_the_steps_of_functions_that_are_crowded() {
+    let text = "model_input x[3], z[3]; iterator i[0:3]; a[i] = sigmoid(x[i]); b[i] = sigmoid(z[i]);";
+    let ranges = [("x", 11.0), ("a", 0.49), ("z", 0.4), ("b", 0.9)];
+    let lower = |numbers: Numbers| lower(text, &numbers, 1.0, &ranges).expect("it fits");
+    let entries = |program: &Program| program.tables.iter().map(|table| table.entries.len()).sum::<usize>();
+    let small = Numbers { most_table_entries: 2048, ..Numbers::of_width(16) };
+    let (steps, report) = lower(small.clone());
+    assert!(report.crowded && report.inaccurate == 0 && entries(&steps) <= 1024, "{}", entries(&steps));
+    assert!(steps.operations.len() > 8, "both are series: {}", steps.operations.len());
+    let (tables, report) = lower(Numbers { spares_steps: true, ..small.clone() });
+    assert!(!report.crowded && report.inaccurate == 0 && report.notes.is_empty());
+    assert_eq!(tables.operations.len(), 2);
+    assert!((1025..=2048).contains(&entries(&tables)), "{}", entries(&tables));
+    // No more than is allowed.
+    let (same, _) = lower(Numbers { spares_steps: true, most_table_entries: 1024, ..small });
+    assert_eq!(same.operations.len(), steps.operations.len());
+}
+
 #[test]
 fn updates_happen_in_place_where_the_old_value_is_not_needed_any_more() {
     let (program, _) = lower(LINEAR, &Numbers::of_width(16), 1.0, &[]).expect("it fits");

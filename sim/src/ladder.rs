@@ -191,7 +191,15 @@ impl Climb {
         let machine = Machine::try_from(spec.clone())
             .map_err(|error| vec![Diagnostic::global(Code::Config, error.to_string())])?;
         let squares = spec.squares.unwrap_or(true);
-        let numbers = Numbers { squares, without, ..Numbers::of_machine(&machine) };
+        // As for a machine without a board.
+        let tables = if spec.table_entries.is_some() { 0 } else { 2 * machine.table_entries() };
+        let numbers = Numbers {
+            squares,
+            without,
+            most_table_entries: tables,
+            spares_steps: true,
+            ..Numbers::of_machine(&machine)
+        };
         let upper = Upper::new(program, options, model, steps, &numbers)?;
         let compiled = compile_fitted_without(&upper.fixed, spec, without);
         let compiled = compiled.map_err(|refusal| vec![refusal.diagnostic().clone()])?;

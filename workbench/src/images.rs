@@ -16,11 +16,11 @@ use crate::project::Project;
 use arch::diagnostic::line_column;
 use arch::machine::MachineSpec;
 use arch::{Code, Diagnostic, Machine, Span};
-use compiler::fixed::{self, NumberReport, Numbers, Role};
+use compiler::fixed::{self, NumberReport, Role};
 use compiler::image::Refusal;
 use compiler::language::nearest;
 use compiler::placed::shares;
-use compiler::search::{self, Compiled};
+use compiler::search::{self, Compiled, with_tables};
 use compiler::tensor;
 use std::collections::BTreeMap;
 
@@ -199,14 +199,7 @@ fn fitted(project: &Project, programs: &[&fixed::Program], wanted: &Wanted) -> R
 /// Whether a program fits the config's machine.
 pub fn fits(project: &Project, program: &tensor::Program, ranges: &NamedRanges) -> bool {
     let lowered = lower(project, program, ranges, &BTreeMap::new());
-    lowered.is_ok_and(|(program, _)| search::compile_fitted(&program, &with_tables(&project.spec(), &program)).is_ok())
-}
-
-/// A specification that has room for the tables of a program where it says nothing about them.
-fn with_tables(spec: &MachineSpec, program: &fixed::Program) -> MachineSpec {
-    let default = Numbers::of_width(program.word).table_entries;
-    let entries = program.tables.iter().map(|table| table.entries.len() as u32).sum::<u32>();
-    MachineSpec { table_entries: spec.table_entries.or((entries > default).then_some(entries)), ..spec.clone() }
+    lowered.is_ok_and(|(program, _)| search::compile_fitted(&program, &project.spec()).is_ok())
 }
 
 /// What to tell the user when there is no image: if larger memories would do, which.

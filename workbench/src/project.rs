@@ -337,7 +337,14 @@ impl Project {
             }
             (None, None) => (numbers.table_entries, 2 * numbers.table_entries),
         };
-        Numbers { squares, table_entries: first, most_table_entries: most, without: self.without, ..numbers }
+        Numbers {
+            squares,
+            table_entries: first,
+            most_table_entries: most,
+            spares_steps: self.room().is_none(),
+            without: self.without,
+            ..numbers
+        }
     }
 
     /// The machine that decides numbers. Binary points are chosen before a machine is fitted, so they do not depend on the accumulators

@@ -167,7 +167,7 @@ machine_keys! {
     program_depth: u32 = Rule::depth(64, 4..=2048).by_default("as needed");
     /// Entries of the function tables.
     table_entries: u32 = Rule::depth(1024, 64..=1 << 14).or_zero("no function units")
-        .by_default("1024, 2048 for a program whose functions would lose accuracy otherwise, 0 for one without functions");
+        .by_default("1024, 2048 for a program whose functions would lose accuracy otherwise or, without a board, take steps to be accurate, 0 for one without functions");
     /// Beats that the output FIFO holds.
     output_fifo: u32 = Rule::depth(32, 4..=4096);
     /// A divider in each root unit, beside its function unit.

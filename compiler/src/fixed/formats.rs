@@ -4,85 +4,12 @@
 //!
 //! Lowering a fraction costs accuracy, so a constant's binary point (which is free) moves first.
 
+use super::numbers::Numbers;
 use crate::canonical::primitive::{Atom, Primitive};
-use crate::means::Without;
 use crate::tensor::{Aggregate, Element, Nest, Program, Role, TensorId};
 use arch::division::most_places;
-use arch::number::{default_accumulator, quantise, to_f64, word_max, word_min};
+use arch::number::{quantise, to_f64, word_max, word_min};
 use arch::{Code, Diagnostic};
-use std::collections::BTreeMap;
-
-/// What the machine's numbers look like, and what the user decided about them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Numbers {
-    /// Word width in bits.
-    pub word: u32,
-    /// Accumulator width in bits.
-    pub accumulator: u32,
-    /// Binary points that were given, by tensor name.
-    pub fractions: BTreeMap<String, i32>,
-    /// Entries of a grid's table memory.
-    pub table_entries: u32,
-    /// So many at most, if more than these make every function as accurate as its format; 0: no more.
-    pub most_table_entries: u32,
-    /// Bits that every range is made wider by, against values beyond those seen.
-    pub headroom: u32,
-    /// Whether engines square a difference in one beat.
-    pub squares: bool,
-    /// Means that are left out.
-    pub without: Without,
-}
-
-impl Numbers {
-    /// The defaults of a machine with this word width.
-    pub fn of_width(word: u32) -> Numbers {
-        let accumulator = default_accumulator(word);
-        Numbers {
-            word,
-            accumulator,
-            fractions: BTreeMap::new(),
-            table_entries: 1024,
-            most_table_entries: 0,
-            headroom: 0,
-            squares: true,
-            without: Without::NOTHING,
-        }
-    }
-
-    /// The numbers of a machine.
-    pub fn of_machine(machine: &arch::Machine) -> Numbers {
-        Numbers {
-            accumulator: machine.accumulator(),
-            table_entries: machine.table_entries(),
-            squares: machine.squares(),
-            ..Numbers::of_width(machine.word())
-        }
-    }
-}
-
-/// How the binary points were found.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct NumberReport {
-    /// One entry per tensor of the fixed-point program.
-    pub tensors: Vec<TensorNumbers>,
-    /// What deserves attention (all are warnings).
-    pub notes: Vec<Diagnostic>,
-    /// Functions that are less accurate than their formats for want of table entries.
-    pub inaccurate: usize,
-}
-
-/// How one tensor's binary point was found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TensorNumbers {
-    /// Its name.
-    pub name: String,
-    /// Its values in the measured run, or declared.
-    pub range: Option<(f64, f64)>,
-    /// Bits after the binary point.
-    pub fraction: i32,
-    /// What decided it.
-    pub decided: String,
-}
 
 /// The binary points of a program under construction.
 pub(super) struct Formats<'a> {

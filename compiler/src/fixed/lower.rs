@@ -1,6 +1,7 @@
 //! Tensor IR in primitive form to fixed-point IR.
 
-use super::formats::{Formats, NumberReport, Numbers, Points, TensorNumbers};
+use super::formats::{Formats, Points};
+use super::numbers::{NumberReport, Numbers, TensorNumbers};
 use super::refine::{Refinement, refine};
 use super::tables::{self, Choice, Use};
 use super::{Kind, Operand, Operation, Program, Role, SumBound, Tensor, quotients, reach, squares, verify};
@@ -33,14 +34,15 @@ pub fn lower(
     }
     let (program, ranges) = finite.as_ref().map_or((program, ranges), |(program, ranges)| (program, ranges));
     let lowered = quotiented(program, ranges, numbers)?;
-    if lowered.1.inaccurate > 0 {
+    let inaccurate = lowered.1.inaccurate > 0;
+    if inaccurate || (numbers.spares_steps && lowered.1.crowded) {
         let sizes = std::iter::successors(Some(2 * numbers.table_entries), |entries| Some(2 * entries));
         // Twice nothing is no more: a machine without tables has none, whatever it costs.
         for table_entries in
             sizes.take_while(|&entries| entries > numbers.table_entries && entries <= numbers.most_table_entries)
         {
             let more = quotiented(program, ranges, &Numbers { table_entries, ..numbers.clone() })?;
-            if more.1.inaccurate == 0 {
+            if more.1.inaccurate == 0 && (inaccurate || !more.1.crowded) {
                 return Ok(more);
             }
         }
@@ -117,8 +119,9 @@ fn lower_with(
     let (tables, inaccurate) = match tables::choose(&mut formats, &nests, refinement) {
         Choice::Tables(tables, inaccurate) => (tables, inaccurate),
         Choice::TooLarge => return Ok(None),
-        Choice::Refine(function) => {
-            let refined = refine(program, ranges, function, refinement, numbers.word);
+        Choice::Refine(function, crowded) => {
+            let mut refined = refine(program, ranges, function, refinement, numbers.word);
+            refined.refinement.crowded |= crowded;
             let mut numbers = numbers.clone();
             numbers.fractions.extend(refined.fractions);
             let copies_from = refined.program.tensors.len();
@@ -195,6 +198,7 @@ fn lower_with(
     };
     report.notes = formats.notes;
     report.inaccurate = inaccurate;
+    report.crowded = refinement.crowded;
     verify(&result);
     Ok(Some((result, report)))
 }

@@ -33,6 +33,7 @@
 
 mod formats;
 mod lower;
+mod numbers;
 mod quotients;
 mod reach;
 mod refine;
@@ -41,8 +42,8 @@ mod tables;
 mod text;
 mod verify;
 
-pub use formats::{NumberReport, Numbers, TensorNumbers};
 pub use lower::lower;
+pub use numbers::{NumberReport, Numbers, TensorNumbers};
 pub use verify::{laws, verify};
 
 use crate::tensor::{Affine, Iterator, TensorId};

@@ -10,7 +10,8 @@
 //! from the quotient, where a divider's is half of one: what is exact stays so. Divisors whose range reaches 0, or goes over so many
 //! powers of two that this could not be kept, stay as they are.
 
-use super::formats::{Numbers, best_fraction};
+use super::formats::best_fraction;
+use super::numbers::Numbers;
 use crate::canonical::expr::Expr;
 use crate::canonical::primitive::{Atom, Primitive};
 use crate::ranges::Ranges;

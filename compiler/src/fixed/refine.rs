@@ -36,6 +36,8 @@ pub(super) struct Refinement {
     pub(super) starts: Vec<TensorId>,
     /// Values at coarse arguments.
     coarse: Vec<TensorId>,
+    /// Whether accurate functions are among them, whose tables have no room beside each other.
+    pub(super) crowded: bool,
     /// Results that no rule refines.
     given_up: Vec<TensorId>,
 }

@@ -8,7 +8,7 @@
 //! that must not be coarser than the difference's own, unless nothing is rounded at all; and nobody else may read what gets coarser.
 
 use super::Program as Fixed;
-use super::formats::{NumberReport, Numbers};
+use super::numbers::{NumberReport, Numbers};
 use crate::canonical::dead::remove_dead_tensors;
 use crate::canonical::expr::{Expr, substitute};
 use crate::canonical::flow::Flow;

@@ -21,8 +21,8 @@ pub(super) type Use = (Function, i32, i32);
 pub(super) enum Choice {
     /// They fit: the table of each use; and how many functions are less accurate than their formats.
     Tables(BTreeMap<Use, FunctionTable>, usize),
-    /// This function is to be refined.
-    Refine(Function),
+    /// This function is to be refined; whether only for want of room beside the others.
+    Refine(Function, bool),
     /// All is refined that can be, and the tables do not fit together: smaller ones have to do.
     TooLarge,
 }
@@ -102,8 +102,8 @@ pub(super) fn choose(formats: &mut Formats, nests: &[(Nest, Primitive)], refinem
             function,
         ))
     });
-    if let Some((.., function)) = candidates.max() {
-        return Choice::Refine(function);
+    if let Some((inaccurate, _, function)) = candidates.max() {
+        return Choice::Refine(function, !inaccurate);
     }
     if !together && refinement.refines() && refinement.share > SMALLEST_SHARE {
         // A function that cannot be refined may have half of the memory, if the others are content with the rest.

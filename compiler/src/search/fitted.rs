@@ -3,7 +3,7 @@
 use super::Compiled;
 use super::limits::{Beyond, Limits, OnBoard};
 use super::{Choice, Found, divided, search};
-use crate::fixed::Program;
+use crate::fixed::{Numbers, Program};
 use crate::image::refuse::{Refusal, longest, needs_divider, needs_extremes, needs_squares};
 use crate::means::Without;
 use crate::scheduled::Words;
@@ -19,8 +19,15 @@ fn gradient_depths(spec: &MachineSpec, machine: &Machine) -> Vec<u32> {
     spec.gradient_depth.map_or_else(|| vec![first, 4 * first, 1 << 16], |depth| vec![depth])
 }
 
-/// Compile for a machine whose scratchpad and program depths, dividers, extremes, squares, scalar unit, buses of the columns and gradient pads, where the specification
-/// leaves them out, are what the program needs.
+/// A specification that has room for the tables of a program where it says nothing about them.
+pub fn with_tables(spec: &MachineSpec, program: &Program) -> MachineSpec {
+    let default = Numbers::of_width(program.word).table_entries;
+    let entries = program.tables.iter().map(|table| table.entries.len() as u32).sum::<u32>();
+    MachineSpec { table_entries: spec.table_entries.or((entries > default).then_some(entries)), ..spec.clone() }
+}
+
+/// Compile for a machine whose scratchpad and program depths, tables, dividers, extremes, squares, scalar unit, buses of the columns and gradient pads, where the
+/// specification leaves them out, are what the program needs.
 ///
 /// # Errors
 /// As [`super::compile`]; a specification that is not a machine is a diagnostic, too.
@@ -66,6 +73,7 @@ fn compile_within(
     let machine = |spec: MachineSpec| {
         Machine::try_from(spec).map_err(|e| Refusal::unsupported(Diagnostic::global(Code::Config, e.to_string())))
     };
+    let spec = &with_tables(spec, program);
     let given = machine(spec.clone())?;
     let square = given.pus() == given.pes_per_pu();
     let largest = MachineSpec {

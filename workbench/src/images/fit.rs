@@ -211,6 +211,10 @@ mod tests {
     fn without_a_board_accumulators_and_shifters_do_everything() {
         let machine = design("[machine]\npus = 1\npes_per_pu = 2\n").images.machine;
         assert_eq!((machine.accumulator(), machine.shifts()), (48, Amounts::ANY));
+        // Nor does a board want block memories that tables would take.
+        let spares =
+            |config: &str| Project::in_memory("line.t", LINE, None, Some(config)).unwrap().numbers().spares_steps;
+        assert!(spares("[machine]\npus = 1\n") && !spares("[machine]\npus = 1\n[board]\nname = 'icebreaker'\n"));
     }
 
     /// Where block memories are late; look-up tables are not, and what was refused stays refused.
