@@ -10,9 +10,9 @@
 //! ```
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 /// Group leaders that have not been waited for; `None` once all are ended.
@@ -64,12 +64,17 @@ fn dismiss(guard: Option<Child>) {
 }
 
 impl Running {
+    /// Of its group.
+    fn id(&self) -> u32 {
+        self.guard.as_ref().unwrap_or(&self.child).id()
+    }
+
     /// Wait for its end, and what it said.
     ///
     /// # Errors
     /// It cannot be waited for.
     pub fn output(self) -> io::Result<Output> {
-        let id = self.guard.as_ref().unwrap_or(&self.child).id();
+        let id = self.id();
         let output = self.child.wait_with_output();
         dismiss(self.guard);
         match RUNNING.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
@@ -89,6 +94,32 @@ impl Running {
 /// It cannot be started or waited for, or this process is about to end.
 pub fn output(command: &mut Command) -> io::Result<Output> {
     start(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()))?.output()
+}
+
+/// Run a program with nothing to read, and hear what it says on both streams line by line, each with its end. Where `goes_on` says no, it and all that it has
+/// started is ended. How it ended by itself, if it did.
+///
+/// # Errors
+/// It cannot be started, heard or waited for, or this process is about to end.
+pub fn follow(command: &mut Command, goes_on: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<Option<ExitStatus>> {
+    let (reader, writer) = io::pipe()?;
+    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+    let running = start(command);
+    // Nobody else writes: what is read ends with the program.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let running = running?;
+    let mut lines = BufReader::new(reader);
+    let mut line = Vec::new();
+    let mut is_ended = false;
+    while !is_ended && lines.read_until(b'\n', &mut line)? > 0 {
+        is_ended = !goes_on(&line);
+        line.clear();
+    }
+    if is_ended && let Some(group) = Pid::from_raw(running.id() as i32) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let status = running.output()?.status;
+    Ok((!is_ended).then_some(status))
 }
 
 /// End all programs that run; none can be started after this.

