@@ -207,7 +207,7 @@ impl<'a> Hardware<'a> {
     /// A synthesised netlist against its device, for people and for programs.
     pub fn synthesis_report(&self, design: hdl::Design<'_>, netlist: &Netlist) -> (String, Synthesis) {
         let (machine, taken) = (design.machine(), self.taken(netlist));
-        let Estimate { lut, ff, dsp, bram } = resources::estimate(design, Some(self.facts.device.family()));
+        let Estimate { lut, ff, dsp, bram, .. } = resources::estimate(design, Some(self.facts.device.family()));
         // A grid takes no large memory.
         let estimated = [lut, ff, dsp, bram, 0];
         let mut text = format!(

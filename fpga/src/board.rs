@@ -250,6 +250,9 @@ pub struct Resources {
     pub dsp: u64,
     /// Block memories: 18 kbit each, 4 kbit on `iCE40`.
     pub bram: u64,
+    /// Groups of look-up tables that hold words, 16 words of 4 bits on `ECP5` and Gowin; 0: as many as there are tables for, or the family has none.
+    #[serde(default)]
+    pub lutram: u64,
     /// Large memories beside them, which only a sample store is put into: 256 kbit each, 16,384 words of 16 bits.
     #[serde(default)]
     pub spram: u64,

@@ -6,6 +6,8 @@
 use arch::Machine;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::iter::Sum;
+use std::ops::{Add, Mul};
 
 /// `word * W + accumulator * A + fixed` cells; in files `[word, accumulator, fixed]`.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
@@ -82,23 +84,68 @@ pub struct Memories {
     pub most_groups: u64,
 }
 
+/// What memories are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Held {
+    /// Block memories.
+    pub blocks: u64,
+    /// Look-up tables.
+    pub tables: u64,
+    /// Groups of tables that hold words, of which a device has fewer than its tables would be.
+    pub groups: u64,
+}
+
+impl Held {
+    /// In so many block memories.
+    pub const fn blocks(blocks: u64) -> Held {
+        Held { blocks, tables: 0, groups: 0 }
+    }
+}
+
+impl Add for Held {
+    type Output = Held;
+
+    fn add(self, other: Held) -> Held {
+        Held {
+            blocks: self.blocks + other.blocks,
+            tables: self.tables + other.tables,
+            groups: self.groups + other.groups,
+        }
+    }
+}
+
+impl Sum for Held {
+    fn sum<I: Iterator<Item = Held>>(all: I) -> Held {
+        all.fold(Held::default(), Held::add)
+    }
+}
+
+impl Mul<Held> for u64 {
+    type Output = Held;
+
+    fn mul(self, of: Held) -> Held {
+        Held { blocks: self * of.blocks, tables: self * of.tables, groups: self * of.groups }
+    }
+}
+
 impl Memories {
-    /// Block memories and look-up tables of a memory of `depth` words.
-    pub fn of(&self, depth: u32, bits: u32) -> (u64, u64) {
+    /// What a memory of `depth` words is made of.
+    pub fn of(&self, depth: u32, bits: u32) -> Held {
         let (depth, bits) = (u64::from(depth), u64::from(bits));
         if depth == 0 {
-            return (0, 0);
+            return Held::default();
         }
         let shapes = self.shapes.iter().map(|&(wide, deep)| bits.div_ceil(wide) * depth.div_ceil(deep));
         let blocks = shapes.min().unwrap_or(0);
         let shallow = self.shallow.iter().find(|(deepest, ..)| depth <= *deepest || depth * bits <= self.small);
-        let Some(&(_, words, group, tables)) = shallow else { return (blocks, 0) };
+        let Some(&(_, words, group, tables)) = shallow else { return Held::blocks(blocks) };
         let (rows, columns) = (depth.div_ceil(words), bits.div_ceil(group));
         if self.most_groups > 0 && rows * columns > self.most_groups * blocks {
-            return (blocks, 0);
+            return Held::blocks(blocks);
         }
         // More rows of groups than one need a multiplexer.
-        (0, rows * columns * tables + bits * (rows - 1))
+        let groups = rows * columns;
+        Held { blocks: 0, tables: groups * tables + bits * (rows - 1), groups }
     }
 
     /// Bits that a word takes which has a write enable of its own beside others in one memory: where block memories have a ninth bit for eight, they are
@@ -109,9 +156,8 @@ impl Memories {
     }
 
     /// The same for a memory that is written in chunks of 32 bits, each of which is one of its own.
-    pub fn chunked(&self, depth: u32, bits: u32) -> (u64, u64) {
-        let chunks = (0..bits.div_ceil(32)).map(|chunk| self.of(depth, (bits - 32 * chunk).min(32)));
-        chunks.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    pub fn chunked(&self, depth: u32, bits: u32) -> Held {
+        (0..bits.div_ceil(32)).map(|chunk| self.of(depth, (bits - 32 * chunk).min(32))).sum()
     }
 }
 
@@ -172,9 +218,14 @@ mod tests {
         }
     }
 
+    /// Block memories and tables.
+    fn pair(held: Held) -> (u64, u64) {
+        (held.blocks, held.tables)
+    }
+
     #[test]
     fn shallow_and_small_memories_are_tables() {
-        let of = |depth, bits| memories().of(depth, bits);
+        let of = |depth, bits| pair(memories().of(depth, bits));
         assert_eq!(of(0, 8), (0, 0));
         // One group of one table kind; two; four groups of four, and three steps of a multiplexer of 16 bits.
         assert_eq!((of(16, 4), of(16, 5), of(64, 16)), ((0, 6), (0, 12), (0, 96 + 48)));
@@ -189,8 +240,10 @@ mod tests {
     #[test]
     fn many_groups_are_a_block() {
         let memories = Memories { most_groups: 21, ..memories() };
-        assert_eq!((memories.of(48, 28), memories.of(64, 24)), ((0, 21 * 6 + 56), (1, 0)));
-        assert_eq!((memories.of(32, 128), memories.of(64, 128)), ((0, 64 * 6 + 128), (4, 0)));
+        let of = |depth, bits| pair(memories.of(depth, bits));
+        assert_eq!((of(48, 28), of(64, 24)), ((0, 21 * 6 + 56), (1, 0)));
+        assert_eq!((of(32, 128), of(64, 128)), ((0, 64 * 6 + 128), (4, 0)));
+        assert_eq!([48, 64].map(|depth| memories.of(depth, 28).groups), [21, 0]);
     }
 
     /// Words of 16 bits fill two bytes of nine each; where block memories are 20 or 40 wide every bit has an enable.
@@ -204,14 +257,16 @@ mod tests {
     /// 40 bits of 1024 words: 2 x 2 of 36 x 512, 3 of 18 x 1024, or 40 of 1 x 16384.
     #[test]
     fn the_best_shape_counts() {
-        assert_eq!((memories().of(1024, 40), memories().of(1025, 1)), ((3, 0), (1, 0)));
+        assert_eq!((pair(memories().of(1024, 40)), pair(memories().of(1025, 1))), ((3, 0), (1, 0)));
     }
 
     /// 70 bits are 32, 32 and 6: two blocks, two, and one. 40 bits of 16 words are 8 and 2 groups of tables.
     #[test]
     fn chunks_are_memories_of_their_own() {
-        assert_eq!((memories().chunked(1024, 70), memories().chunked(16, 40)), ((5, 0), (0, 60)));
-        assert_eq!((memories().chunked(1024, 32), memories().chunked(1024, 0)), ((2, 0), (0, 0)));
+        let chunked = |depth, bits| pair(memories().chunked(depth, bits));
+        assert_eq!((chunked(1024, 70), chunked(16, 40)), ((5, 0), (0, 60)));
+        assert_eq!((chunked(1024, 32), chunked(1024, 0)), ((2, 0), (0, 0)));
+        assert_eq!(memories().chunked(16, 40).groups, 10);
     }
 
     /// By hand: words of 16 bits, and the accumulator of this grid.

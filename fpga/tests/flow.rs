@@ -21,7 +21,7 @@ fn board(device: Device, part: &str) -> Board {
         programmer: "openFPGALoader".to_owned(),
         device,
         clock: Clock { pin_mhz: 25.0, grid_mhz: 25.0 },
-        resources: Resources { lut: 1, ff: 1, dsp: 1, bram: 1, spram: 0 },
+        resources: Resources { lut: 1, ff: 1, dsp: 1, bram: 1, lutram: 0, spram: 0 },
         io: Some(Io { constraints: "pins".to_owned(), baud: 1_000_000, leds: 2, leds_lit: 1, button_pressed: 1 }),
         sdram: None,
         power: None,

@@ -17,7 +17,7 @@
 //! | `alignments`, `shifts`, `root_shifts` | on a board, those that the images use; otherwise any |
 //!
 //! On a board, placements and tiles are those whose memories the board holds, program after program. Where memory is what makes a step longer, pads
-//! are tried that lie side by side in a row (`pads_in_rows`). Where none do, the machine is as large
+//! are tried that lie side by side in a row (`pads_in_rows`), and where nothing fits, pads of block memories in place of look-up tables (`block_depth`). Where none do, the machine is as large
 //! as the programs want it, and whoever makes hardware of it refuses.
 //!
 //! The programs stay as they were lowered: a machine whose accumulators are narrower than those they were lowered for runs them
@@ -130,7 +130,12 @@ fn alone(
         if plain.as_ref().is_some_and(|compiled| !compiled.squeezed) {
             return plain;
         }
-        plain.into_iter().chain(in_rows(spec, room).and_then(held)).min_by_key(|compiled| compiled.cycles)
+        let found = plain.into_iter().chain(in_rows(spec, room).and_then(held)).min_by_key(|compiled| compiled.cycles);
+        // Where there are too few tables that hold words, block memories may be left.
+        found.or_else(|| {
+            let blocks = in_blocks(spec, room)?;
+            [in_rows(&blocks, room), Some(blocks)].into_iter().flatten().filter_map(held).min_by_key(|it| it.cycles)
+        })
     });
     on_board.map_or_else(|| search::compile_fitted_without(program, spec, wanted.without), Ok)
 }
@@ -141,6 +146,12 @@ fn in_rows(spec: &MachineSpec, room: &Room) -> Option<MachineSpec> {
     let block_depth = spec.block_depth.or_else(|| room.least_block_depth());
     let rows = MachineSpec { pads_in_rows: Some(true), block_depth, ..spec.clone() };
     (spec.pads_in_rows.is_none() && Machine::try_from(rows.clone()).is_ok()).then_some(rows)
+}
+
+/// The same with each pad in block memories that has more words than one look-up table holds; `None` where that is decided.
+fn in_blocks(spec: &MachineSpec, room: &Room) -> Option<MachineSpec> {
+    let words = room.words_in_a_table().filter(|_| spec.block_depth.is_none())?;
+    Some(MachineSpec { block_depth: Some(words + 1), ..spec.clone() })
 }
 
 /// Accumulators and tables, which follow from the programs alone.
@@ -178,7 +189,9 @@ fn with_shifters(given: &MachineSpec, machine: Machine, compiled: &[Compiled]) -
 
 #[cfg(test)]
 mod tests {
-    use crate::{Choices, Data, Design, Project};
+    use crate::config::Microcode;
+    use crate::{Choices, Data, Design, Project, resources};
+    use arch::Machine;
     use arch::amounts::Amounts;
 
     const LINE: &str = "mu = 0.1; model_input x[2]; model_output y; model w[2]; gradient g[2] -> w; iterator i[0:2];
@@ -230,6 +243,28 @@ mod tests {
         assert_eq!(early("ulx3s-85f", "data_depth = 256\npad_register = false"), (false, true));
         assert_eq!(early("ulx3s-85f", "data_depth = 256\npads_in_rows = false"), (true, false));
         assert_eq!(early("icebreaker", "data_depth = 256"), (false, false));
+    }
+
+    /// By hand: 16 bits of 64 words are 16 groups of tables, so model pad, data pad of 2 x 16 words and two of temporaries 56 in each PE; 896 in 16 PEs.
+    #[test]
+    fn block_memories_take_what_tables_have_no_room_for() {
+        let fitted = |keys: &str| {
+            let config = format!(
+                "[machine]\npus = 2\npes_per_pu = 8\ntemporary_depth = 64\nmodel_depth = 64\n{keys}\n[board]\nname = 'tangnano20k'\n"
+            );
+            let machine = design(&config).images.machine;
+            (machine.block_depth(), lacks(&machine))
+        };
+        let (depth, lacking) = fitted("");
+        assert_eq!((depth, lacking.as_slice()), (17, [].as_slice()));
+        assert!(fitted("block_depth = 0").1[0].contains("LUTRAM of 648"));
+    }
+
+    /// What a Tang Nano 20K has too little of.
+    fn lacks(machine: &Machine) -> Vec<String> {
+        let board =
+            toml::from_str::<fpga::board::Board>(include_str!("../../../fpga/boards/tangnano20k.toml")).unwrap();
+        resources::lacks(machine, board.device.family(), &board.resources, Microcode::Ram)
     }
 
     #[test]

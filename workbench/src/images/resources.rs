@@ -15,10 +15,11 @@ use arch::isa::{
 };
 use arch::machine::Machine;
 use fpga::board::Resources;
-use fpga::costs::{Block, Comparing, Costs, Linear, Memories, Shifted};
+use fpga::costs::{Block, Comparing, Costs, Held, Linear, Memories, Shifted};
 use fpga::family::Family;
 use hdl::Design;
 use serde::Serialize;
+use std::ops::Add;
 
 /// Cells of a grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -31,6 +32,24 @@ pub struct Estimate {
     pub lut: u64,
     /// Flip-flops.
     pub ff: u64,
+    /// Groups of look-up tables that hold words; they are among the look-up tables.
+    #[serde(skip)]
+    pub lutram: u64,
+}
+
+impl Estimate {
+    /// Name, cells and those of a device, of each kind that it counts.
+    pub fn kinds(&self, has: &Resources) -> impl Iterator<Item = (&'static str, u64, u64)> + use<> {
+        let kinds = [
+            ("LUT", self.lut, has.lut),
+            ("FF", self.ff, has.ff),
+            ("DSP", self.dsp, has.dsp),
+            ("BRAM", self.bram, has.bram),
+            ("LUTRAM", self.lutram, has.lutram),
+        ];
+        let counted = has.lutram > 0;
+        kinds.into_iter().filter(move |&(name, ..)| counted || name != "LUTRAM")
+    }
 }
 
 /// Amounts and bits of a shifter.
@@ -98,12 +117,12 @@ fn multipliers(costs: &Costs, a: u32, b: u32) -> u64 {
 fn link(machine: &Machine, costs: &Costs) -> u64 {
     match costs.host_link {
         0 => 0,
-        payload => costs.memories.of(2 * payload, 8).0 + 2 * costs.memories.of(payload, machine.word()).0,
+        payload => costs.memories.of(2 * payload, 8).blocks + 2 * costs.memories.of(payload, machine.word()).blocks,
     }
 }
 
-/// Block memories and look-up tables of a scratchpad.
-fn pad(machine: &Machine, costs: &Costs, depth: u32, bits: u32) -> (u64, u64) {
+/// What a scratchpad is made of.
+fn pad(machine: &Machine, costs: &Costs, depth: u32, bits: u32) -> Held {
     let memories = costs.memories.clone();
     let asked = match machine.block_depth() {
         0 => memories,
@@ -113,8 +132,8 @@ fn pad(machine: &Machine, costs: &Costs, depth: u32, bits: u32) -> (u64, u64) {
     asked.of(depth, bits)
 }
 
-/// Block memories and look-up tables of the memories of all PEs.
-pub(super) fn pads(machine: &Machine, costs: &Costs) -> (u64, u64) {
+/// What the memories of all PEs are made of.
+pub(super) fn pads(machine: &Machine, costs: &Costs) -> Held {
     let pads = [machine.model_depth(), 2 * machine.data_depth(), machine.temporary_depth(), machine.temporary_depth()];
     let (word, columns) = (machine.word(), machine.pes_per_pu());
     let own = pad(machine, costs, machine.gradient_depth(), machine.accumulator());
@@ -122,27 +141,25 @@ pub(super) fn pads(machine: &Machine, costs: &Costs) -> (u64, u64) {
         let each = u64::from(columns);
         // Tables have an enable for each group of their bits.
         let in_row = |depth: u32| match pad(machine, costs, depth, columns * costs.memories.enabled(word)) {
-            (0, _) => pad(machine, costs, depth, columns * word),
+            Held { blocks: 0, .. } => pad(machine, costs, depth, columns * word),
             blocks => blocks,
         };
         let shared = pad(machine, costs, machine.gradient_depth(), columns * machine.accumulator());
-        let gradient = if machine.hands_out_sums() { (each * own.0, each * own.1) } else { shared };
+        let gradient = if machine.hands_out_sums() { each * own } else { shared };
         (machine.pus(), pads.map(in_row), gradient)
     } else {
         (machine.pes(), pads.map(|depth| pad(machine, costs, depth, word)), own)
     };
-    let (blocks, tables) = pads.into_iter().fold(gradient, |a, b| (a.0 + b.0, a.1 + b.1));
-    (u64::from(count) * blocks, u64::from(count) * tables)
+    u64::from(count) * pads.into_iter().fold(gradient, Held::add)
 }
 
 /// The same of the scalar unit, which has no model pad.
-fn unit_pads(machine: &Machine, costs: &Costs) -> (u64, u64) {
+fn unit_pads(machine: &Machine, costs: &Costs) -> Held {
     if !machine.scalar() {
-        return (0, 0);
+        return Held::default();
     }
     let pads = [2 * machine.data_depth(), machine.temporary_depth(), machine.temporary_depth()];
-    let pads = pads.map(|depth| pad(machine, costs, depth, machine.word()));
-    pads.into_iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+    pads.into_iter().map(|depth| pad(machine, costs, depth, machine.word())).sum()
 }
 
 /// Flip-flops of the registers behind the pads of a PE.
@@ -210,7 +227,8 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
     // The chunks that pace lie in tables while they are shallow.
     let alu = if costs.program_in_block_memory && depth > 16 {
         let early = if depth <= 64 { PACING_CHUNKS } else { 0 };
-        (u64::from(alu.div_ceil(32) - early), costs.memories.chunked(depth, 32 * early).1)
+        let early_chunks = costs.memories.chunked(depth, 32 * early);
+        Held { blocks: u64::from(alu.div_ceil(32) - early), ..early_chunks }
     } else {
         program(alu)
     };
@@ -219,15 +237,15 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
         MoveInstruction::layout(machine).bits,
         LoadInstruction::layout(machine).bits,
     ];
-    let programs = others.map(program).into_iter().fold(alu, |a, b| (a.0 + b.0, a.1 + b.1));
-    let in_unit = if machine.scalar() { program(ScalarInstruction::layout(machine).bits) } else { (0, 0) };
-    let programs = (programs.0 + in_unit.0, programs.1 + in_unit.1);
+    let in_unit = if machine.scalar() { program(ScalarInstruction::layout(machine).bits) } else { Held::default() };
+    let programs = others.into_iter().map(program).fold(alu + in_unit, Held::add);
     let (programs, sequencer, function) = if control.fixed {
-        ((0, 0), &costs.fixed_sequencer, &costs.fixed_function)
+        (Held::default(), &costs.fixed_sequencer, &costs.fixed_function)
     } else {
         (programs, &costs.sequencer, &costs.function)
     };
-    let queue = u64::from(machine.lanes()) * costs.memories.of(machine.output_fifo(), word).0 + link(machine, costs);
+    let queue =
+        u64::from(machine.lanes()) * costs.memories.of(machine.output_fifo(), word).blocks + link(machine, costs);
 
     let in_pe = [(machine.alignments(), machine.accumulator()), (machine.shifts(), word + 1)];
     let in_root = [(machine.root_shifts(), word + 2)];
@@ -266,15 +284,16 @@ fn cells(machine: &Machine, family: Option<Family>, control: Control) -> Estimat
     );
     let ff = of(shifted_ff(&costs.pe, machine, &in_pe), shifted_ff(&costs.root, machine, &in_root), |block| &block.ff);
     let units = u64::from(machine.scalar());
-    let unit_pads = unit_pads(machine, costs);
+    let held = pads + unit_pads(machine, costs) + control.functions * table + programs;
     // A node of a tree per PE but one of each row, and per row but one.
     let tree = (pes - 1) * accumulator;
     Estimate {
         dsp: (pes + units) * multipliers(costs, machine.factor_bits(), machine.factor_bits())
             + control.functions * multipliers(costs, word + 2, word),
-        bram: pads.0 + unit_pads.0 + control.functions * table.0 + programs.0 + queue,
-        lut: lut + tree + pads.1 + unit_pads.1 + control.functions * table.1 + programs.1,
+        bram: held.blocks + queue,
+        lut: lut + tree + held.tables,
         ff: ff + tree + (pes + units) * behind_pads(machine),
+        lutram: held.groups,
     }
 }
 
@@ -285,9 +304,8 @@ pub(crate) fn estimate_of(machine: &Machine, family: Family, microcode: Microcod
 
 /// What a device has too little of, as `needed NAME of available`.
 pub fn lacks(machine: &Machine, family: Family, has: &Resources, microcode: Microcode) -> Vec<String> {
-    let Estimate { dsp, bram, lut, ff } = cells(machine, Some(family), Control::of(machine, microcode));
-    let kinds = [("LUT", lut, has.lut), ("FF", ff, has.ff), ("DSP", dsp, has.dsp), ("BRAM", bram, has.bram)];
-    let short = kinds.into_iter().filter(|&(_, needed, available)| needed > available);
+    let estimate = cells(machine, Some(family), Control::of(machine, microcode));
+    let short = estimate.kinds(has).filter(|&(_, needed, available)| needed > available);
     short.map(|(name, needed, available)| format!("about {needed} {name} of {available}")).collect()
 }
 
@@ -347,7 +365,7 @@ const LARGE: (u32, u32) = (16, 1 << 14);
 fn store_blocks(memories: &Memories, rows: u32, bits: u32) -> u64 {
     let bank = |log2: u32| {
         let slice = (SLICE_BITS >> log2).clamp(1, bits);
-        u64::from(bits.div_ceil(slice)) * memories.of(1 << log2, slice).0.max(1)
+        u64::from(bits.div_ceil(slice)) * memories.of(1 << log2, slice).blocks.max(1)
     };
     (0..u32::BITS).filter(|log2| rows >> log2 & 1 == 1).map(bank).sum()
 }
@@ -426,6 +444,22 @@ mod tests {
         }
     }
 
+    /// What yosys 0.70 made of whole grids: `RAM16SDP4` and `TRELLIS_DPR16X4`, which nextpnr refuses where a device has fewer.
+    #[test]
+    fn groups_of_tables_are_near_what_yosys_makes() {
+        let cases = [
+            ("gw2a", [1, 8, 16, 39, 2048, 128, 64, 32, 512, 16], Microcode::Ram, 660),
+            ("gw2a", [1, 8, 16, 36, 64, 64, 16, 16, 512, 16], Microcode::Ram, 368),
+            ("gw1n", [1, 4, 16, 36, 64, 64, 16, 32, 512, 16], Microcode::Rom, 100),
+            ("ecp5", [8, 8, 16, 36, 16, 16, 16, 16, 512, 32], Microcode::Ram, 1455),
+            ("ecp5", [2, 8, 16, 36, 16, 16, 16, 16, 512, 32], Microcode::Ram, 492),
+        ];
+        for (family, parameters, microcode, groups) in cases {
+            let found = estimate_of(&machine(parameters), Family::named(family).unwrap(), microcode).lutram;
+            assert!(found.abs_diff(groups) * 100 <= 5 * groups, "{family} {parameters:?}: {found}, {groups}");
+        }
+    }
+
     /// By hand, on 2 rows of 8 PEs: 16 bits of 512 words and 39 of 256 are one and two block memories for each PE, or four and nine for a row of 128
     /// and 312 bits. Temporaries of 64 words are tables, which they stay where that is asked for: 16 groups of six, and three multiplexers of 16.
     #[test]
@@ -444,7 +478,8 @@ mod tests {
                 partial_sums: Some(partial_sums),
                 ..MachineSpec::default()
             };
-            pads(&Machine::try_from(spec).unwrap(), costs)
+            let held = pads(&Machine::try_from(spec).unwrap(), costs);
+            (held.blocks, held.tables)
         };
         let temporaries = 2 * 16 * (96 + 48);
         assert_eq!(pads(false, 0, false), (16 * (1 + 1 + 2), temporaries));
@@ -457,7 +492,7 @@ mod tests {
     #[test]
     fn what_is_too_much_is_counted() {
         let ecp5 = Family::named("ecp5").unwrap();
-        let has = Resources { lut: 24_288, ff: 24_288, dsp: 28, bram: 56, spram: 0 };
+        let has = Resources { lut: 24_288, ff: 24_288, dsp: 28, bram: 56, lutram: 0, spram: 0 };
         let sixteen = machine([1, 16, 16, 40, 256, 256, 16, 32, 512, 16]);
         assert!(lacks(&sixteen, ecp5, &has, Microcode::Ram).is_empty());
         let sixty_four = machine([8, 8, 16, 40, 256, 256, 16, 32, 512, 16]);
@@ -472,7 +507,7 @@ mod tests {
         let grid = machine([8, 8, 16, 36, 16, 16, 16, 16, 512, 32]);
         let rows = |bram: u64| {
             let taken = estimate(&grid, Some(ecp5)).bram;
-            let has = Resources { lut: 83_640, ff: 83_640, dsp: 156, bram: taken + bram, spram: 0 };
+            let has = Resources { lut: 83_640, ff: 83_640, dsp: 156, bram: taken + bram, lutram: 0, spram: 0 };
             store_rows(&grid, ecp5, &has, Microcode::Ram)
         };
         assert_eq!((rows(0), rows(160)), (0, 8192 + 1024));
@@ -485,7 +520,7 @@ mod tests {
             let lanes = Some(lanes);
             let (pus, word) = (Some(1), Some(16));
             let spec = MachineSpec { pus, pes_per_pu: lanes, word, stream_words: lanes, ..MachineSpec::default() };
-            let has = Resources { lut: 5280, ff: 5280, dsp: 8, bram: 30, spram };
+            let has = Resources { lut: 5280, ff: 5280, dsp: 8, bram: 30, lutram: 0, spram };
             large_store_rows(&Machine::try_from(spec).unwrap(), &has)
         };
         assert_eq!([rows(1, 0), rows(1, 1), rows(1, 3), rows(1, 4)], [0, 16_384, 49_152, 65_536]);
@@ -496,7 +531,7 @@ mod tests {
     #[test]
     fn a_store_takes_logic() {
         let ice40 = Family::named("ice40").unwrap();
-        let has = Resources { lut: 5280, ff: 5280, dsp: 8, bram: 30, spram: 4 };
+        let has = Resources { lut: 5280, ff: 5280, dsp: 8, bram: 30, lutram: 0, spram: 4 };
         let fits = |pes: u32, temporary: u32, program: u32, permutes: bool| {
             let stream_words = Some(1);
             let grid = machine([1, pes, 16, 32, 64, 64, temporary, program, 256, 16]);

@@ -1,6 +1,6 @@
 //! Room: whether a board holds a machine, by estimate.
 
-use super::resources::{self, Estimate};
+use super::resources;
 use crate::config::Microcode;
 use arch::Machine;
 use arch::amounts::Amounts;
@@ -45,10 +45,16 @@ impl Room {
         shallow.iter().map(|&(deepest, ..)| deepest as u32 + 1).max()
     }
 
+    /// Words that a look-up table holds for a bit; `None` where the device does not say how many tables hold words.
+    pub(crate) fn words_in_a_table(&self) -> Option<u32> {
+        let shallow = &self.family.facts().estimate.memories.shallow;
+        shallow.first().filter(|_| self.has.lutram > 0).map(|&(_, words, ..)| words as u32)
+    }
+
     /// Whether the pads of a machine have words that come late: those of block memories, on a family where these decide the clock.
     pub(crate) fn has_late_pads(&self, machine: &Machine) -> bool {
         let costs = &self.family.facts().estimate;
-        costs.late_block_memory && resources::pads(machine, costs).0 > 0
+        costs.late_block_memory && resources::pads(machine, costs).blocks > 0
     }
 
     /// The board, for people.
@@ -68,7 +74,7 @@ impl Room {
         };
         let machine = Machine::try_from(spec).unwrap_or_else(|_| machine.clone());
         let over = |(_, needed, has): (&str, u64, u64)| (needed.saturating_sub(has) * 1000).div_ceil(has.max(1));
-        self.kinds(resources::estimate_of(&machine, self.family, self.microcode)).into_iter().map(over).sum()
+        resources::estimate_of(&machine, self.family, self.microcode).kinds(&self.has).map(over).sum()
     }
 
     /// Whether it holds a grid whose open memories are as small as they can be; where it does not, nothing has to be tried.
@@ -85,16 +91,10 @@ impl Room {
         Machine::try_from(smallest).is_ok_and(|machine| self.beyond(&machine) == 0)
     }
 
-    fn kinds(&self, estimate: Estimate) -> [(&'static str, u64, u64); 4] {
-        let Estimate { dsp, bram, lut, ff } = estimate;
-        let has = &self.has;
-        [("LUT", lut, has.lut), ("FF", ff, has.ff), ("DSP", dsp, has.dsp), ("BRAM", bram, has.bram)]
-    }
-
     /// What the board has too little of, as `about needed NAME of available`.
     pub fn lacks(&self, design: hdl::Design<'_>) -> Vec<String> {
-        let short =
-            self.kinds(resources::estimate(design, Some(self.family))).into_iter().filter(|kind| kind.1 > kind.2);
+        let estimate = resources::estimate(design, Some(self.family));
+        let short = estimate.kinds(&self.has).filter(|kind| kind.1 > kind.2);
         short.map(|(name, needed, available)| format!("about {needed} {name} of {available}")).collect()
     }
 }

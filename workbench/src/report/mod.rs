@@ -429,7 +429,8 @@ fn memories(compiled: &Compiled) -> Vec<Memory> {
 }
 
 fn resources(design: hdl::Design<'_>, board: &ChosenBoard) -> Vec<Resource> {
-    let Estimate { dsp, bram, lut, ff } = resources::estimate(design, board.facts().map(|facts| facts.device.family()));
+    let Estimate { dsp, bram, lut, ff, .. } =
+        resources::estimate(design, board.facts().map(|facts| facts.device.family()));
     let has = |part: fn(&fpga::board::Resources) -> u64| board.facts().map(|facts| part(&facts.resources));
     vec![
         Resource { name: "DSP", estimated: dsp, available: has(|r| r.dsp) },
