@@ -157,7 +157,7 @@ machine_keys! {
     partial_sums: bool = Rule::any(false);
     /// Words of a scratchpad from which synthesis is told to make it of block memories, and below which of look-up tables.
     block_depth: u32 = Rule::number(0, 1..=1 << 17).or_zero("synthesis decides").unseen()
-        .by_default("0; where pads lie in rows, what keeps shallow ones in look-up tables");
+        .by_default("0; where pads lie in rows, what keeps shallow ones in look-up tables; on a board with too few of these, what leaves them to shallow ones");
     /// Scratchpads of all PEs of a row, whose addresses are the same, lie side by side in one memory.
     pads_in_rows: bool = Rule::any(false).unseen()
         .by_default("if scratchpads of block memories would decide a board's clock, or steps get shorter by it");
