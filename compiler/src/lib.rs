@@ -6,6 +6,7 @@
 //! | [`tensor`] | tensor IR: what a program computes, on real numbers |
 //! | [`derived`] | tensor IR to tensor IR: gradients of what is minimised |
 //! | [`canonical`] | tensor IR to tensor IR: the passes, one file each |
+//! | [`identity`] | whether a canonical form is the same function as the source |
 //! | [`ranges`] | what values the tensors take |
 //! | [`fixed`] | fixed-point IR: the same, with every rounding decided |
 //! | [`placed`] | fixed-point IR in pieces, each index on an axis of the grid |
@@ -29,6 +30,7 @@ macro_rules! law {
 pub mod canonical;
 pub mod derived;
 pub mod fixed;
+pub mod identity;
 pub mod image;
 pub mod ir;
 pub mod jobs;

@@ -7,6 +7,7 @@ mod distance;
 mod doubles;
 mod few_divisors;
 mod golden;
+mod identity;
 mod ladder;
 mod ladder_languages;
 mod language_pages;

@@ -19,16 +19,16 @@ use std::time::Duration;
 /// Languages that are read.
 const READ: &[&str] = &["tabla", "tc", "rink"];
 
-struct Case {
-    file: String,
-    program: Program,
+pub(crate) struct Case {
+    pub(crate) file: String,
+    pub(crate) program: Program,
     inputs: Value,
     expect: Value,
     exact: bool,
 }
 
 /// The programs of a language that are accepted.
-fn cases_in(language: &str) -> Vec<Case> {
+pub(crate) fn cases_in(language: &str) -> Vec<Case> {
     let all = cases::of(language);
     let wanted = all.iter().filter(|case| case["kind"] == "positive");
     wanted

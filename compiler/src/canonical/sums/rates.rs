@@ -66,7 +66,7 @@ fn rate_after_sum(program: &mut Program, nest: &Nest) -> Option<[Nest; 2]> {
 ///     =>  s[q] = sum[r](0.3 * (v[r][q] * d[r]))
 ///         w'[q][p] = w[q][p] - s[q] * a[q] * x[p]
 ///
-/// The sum is read nowhere else. Dead code has been removed.
+/// The sum is read nowhere else, and in one term only. Dead code has been removed.
 pub fn rates_into_sums(program: &Program) -> Program {
     let mut result = program.clone();
     let flow = Flow::of(program);
@@ -105,7 +105,9 @@ fn cheaper_sum(program: &Program, flow: &Flow, nest: &Nest, term: &Term) -> Opti
         let Expr::Read(tensor, _) = factor else { return None };
         let (&[writer], 1) = (flow.writers[tensor.0].as_slice(), flow.readers[tensor.0].len()) else { return None };
         let sum = &program.nests[writer];
-        let private = !flow.kept[tensor.0] && matches!(program.tensors[tensor.0].role, Role::Temporary);
+        // Nodes of a body are shared: one read may be a factor of several terms.
+        let uses = Expr::from_body(&nest.body).tensors().iter().filter(|&read| read == tensor).count();
+        let private = uses == 1 && !flow.kept[tensor.0] && program.tensors[tensor.0].role == Role::Temporary;
         if !private || !sum.guards.is_empty() || sum.aggregate != Aggregate::Add || sum.start != Start::Identity {
             return None;
         }
