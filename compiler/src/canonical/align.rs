@@ -1,7 +1,7 @@
 //! Temporaries count their elements as the tensors around them do.
 
 use super::flow::Flow;
-use crate::tensor::{Affine, Nest, Node, Program, Start, TensorId};
+use crate::tensor::{Affine, Nest, Node, Program, Role, Start, TensorId};
 
 /// Give a temporary that is always read and written `k` places before the iterator's value `k` more elements, so that its indices are
 /// the iterators themselves.
@@ -38,7 +38,12 @@ pub fn align_origins(program: &Program) -> Program {
             for nest in &mut result.nests {
                 each_index(nest, id, &mut |index| index[dimension].offset = 0);
             }
-            result.tensors[id.0].shape[dimension] += (-offset) as u32;
+            let aligned = &mut result.tensors[id.0];
+            aligned.shape[dimension] += (-offset) as u32;
+            // A gradient that has not the shape of its weights any more is like other values.
+            if let Role::Gradient(_) = aligned.role {
+                aligned.role = Role::Temporary;
+            }
         }
     }
     result

@@ -173,9 +173,10 @@ fn lost(before: &Program, after: &Program, keep: Option<&Keep>) -> Option<String
     let wanted = |list: Option<&Vec<String>>, name: &String| list.is_none_or(|list| list.contains(name));
     let named: BTreeSet<&String> = after.names.iter().map(|(name, _)| name).collect();
     let has_elements = |tensor: crate::tensor::TensorId| before.tensors[tensor.0].shape.iter().all(|&n| n > 0);
-    let name = before.names.iter().find(|(name, tensor)| {
-        wanted(names, name) && has_elements(*tensor) && !named.contains(name)
-    });
+    let name = before
+        .names
+        .iter()
+        .find(|(name, tensor)| wanted(names, name) && has_elements(*tensor) && !named.contains(name));
     if let Some((name, _)) = name {
         return Some(format!("`{name}`"));
     }

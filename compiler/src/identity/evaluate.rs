@@ -14,7 +14,7 @@ use crate::tensor::{Descent, Program, Role, Start, Tensor, TensorId};
 const LARGEST_TABLE: usize = 4096;
 
 /// Elements of one tensor: of each sample in turn, if it depends on the sample.
-type Elements = Vec<Option<Value>>;
+pub(super) type Elements = Vec<Option<Value>>;
 
 /// Values at a draw, row-major, by name.
 #[derive(Debug, Clone, Default)]
@@ -207,7 +207,9 @@ impl<'a> Run<'a> {
         }
         if self.side.batch.reduction == Reduction::Mean || input {
             let size = Value::integer(self.side.batch.size.into());
-            total.iter_mut().for_each(|total| *total = total.and_then(|total| arithmetic.divide_by_constant(total, size)));
+            total
+                .iter_mut()
+                .for_each(|total| *total = total.and_then(|total| arithmetic.divide_by_constant(total, size)));
         }
         self.elements[plan.out] = total;
         Ok(())
@@ -227,7 +229,10 @@ impl<'a> Run<'a> {
             let next = (0..state.len()).map(|element| {
                 let weight = state[element]?;
                 // Without a gradient a weight keeps its value.
-                Some(self.gradient(descent, element, arithmetic).map_or(weight, |gradient| weight.minus(rate.times(gradient))))
+                Some(
+                    self.gradient(descent, element, arithmetic)
+                        .map_or(weight, |gradient| weight.minus(rate.times(gradient))),
+                )
             });
             states.push((tensors[descent.state.0].name.clone(), next.collect()));
         }
@@ -256,7 +261,9 @@ fn given(tensor: &Tensor, samples: usize, draw: &Draw, arithmetic: &Arithmetic) 
     let count = samples * tensor.shape.iter().map(|&extent| extent as usize).product::<usize>();
     match &tensor.role {
         // Constants of a table may have been folded, weights are what they are.
-        Role::Parameter(values) if values.len() > LARGEST_TABLE => values.iter().map(|&v| Some(Value::weight(v))).collect(),
+        Role::Parameter(values) if values.len() > LARGEST_TABLE => {
+            values.iter().map(|&v| Some(Value::weight(v))).collect()
+        }
         Role::Parameter(values) => values.iter().map(|&value| Some(arithmetic.constant(value))).collect(),
         role if role.is_computed() => vec![None; count],
         _ => (0..count).map(|element| Some(draw.unknown(&tensor.name, tensor.element, element))).collect(),

@@ -27,6 +27,7 @@
 //! | `draw` | unknowns by name and place |
 //! | `plan`, `evaluate` | tensor IR at a draw, for one sample or a batch |
 //! | `value`, `field`, `constants` | arithmetic |
+//! | `unrounded` | fixed-point IR at a draw, without its roundings |
 //! | `degree` | the probability that a wrong rewrite is not seen |
 //! | `wanted` | a sample of the results, where all would take too long |
 
@@ -37,21 +38,26 @@ mod draw;
 mod evaluate;
 mod field;
 mod plan;
+mod unrounded;
 mod value;
 mod wanted;
 
 pub use chain::{Broken, Chain, check, check_each_pass};
 
 use crate::canonical::Batch;
+use crate::fixed;
 use crate::tensor::{Iterator, Nest, Node, Program, TensorId};
 use draw::{Draw, Region};
-use evaluate::{Outcome, Run};
+use evaluate::{Outcome, Outside, Run};
 use std::collections::BTreeMap;
 use value::{Arithmetic, Value};
 use wanted::{Wanted, is_sampled, wanted};
 
-/// Draws of unknowns whose residues are all different, where there is time for them.
-pub const DRAWS: u32 = 4;
+/// Draws of unknowns, where there is time for them. One would do for polynomials; a threshold of a comparison is seen where values lie on its
+/// two sides.
+pub const DRAWS: u32 = 16;
+/// Every so many draws one is of small numbers, with ties.
+const GRID: u64 = 5;
 /// Tries of a draw whose comparisons are too close to call.
 const TRIES: u64 = 8;
 /// Relative to the largest element of a result: real numbers that are the same but for roundings.
@@ -78,6 +84,16 @@ impl Side<'_> {
 /// How much work a comparison may take, in operations on values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort(pub u64);
+
+impl Effort {
+    /// About a tenth of what it takes to compile a program, which grows with its statements.
+    pub fn of(program: &Program) -> Effort {
+        Effort(PER_STATEMENT * (program.nests.len() as u64 + 1))
+    }
+}
+
+/// Operations on values in a tenth of the time that a statement takes to compile.
+const PER_STATEMENT: u64 = 500_000;
 
 /// What has to be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +137,10 @@ impl std::fmt::Display for Difference {
         let show = |value: Option<f64>| value.map_or("nothing".to_owned(), |value| format!("{value:.6}"));
         let (before, after) = (show(self.values.0), show(self.values.1));
         let Difference { result, element, .. } = self;
-        write!(f, "element {element} of {result} is another polynomial: {before} before, {after} after at a random point")
+        write!(
+            f,
+            "element {element} of {result} is another polynomial: {before} before, {after} after at a random point"
+        )
     }
 }
 
@@ -131,18 +150,44 @@ impl std::fmt::Display for Difference {
 /// The first result that differs.
 pub fn compare(before: Side<'_>, after: Side<'_>, law: Law, effort: Effort) -> Result<Evidence, Difference> {
     let each = work(before).saturating_add(work(after)).max(1);
-    let full = u64::from(DRAWS) + 1;
-    let draws = (effort.0 / each).min(full);
+    let draws = (effort.0 / each).min(DRAWS.into());
     let one_of = (draws == 0).then(|| one_of(before.program));
     let mut comparison = Comparison::new(before, after, law, one_of);
     for number in 0..draws.max(1) {
-        let grid = number + 1 == full;
-        comparison.draw(number, grid)?;
+        comparison.draw(number)?;
     }
-    let random = draws.clamp(1, DRAWS.into()) as u32;
-    let log2_error = f64::from(random) * (libm::log2(degree::of_difference(before.program, after.program)) - 61.0);
+    let random = draws.max(1) - draws / GRID;
+    let log2_error = random as f64 * (libm::log2(degree::of_difference(before.program, after.program)) - 61.0);
     let Comparison { values, rounded, .. } = comparison;
     Ok(Evidence { values, rounded, draws: draws.max(1) as u32, log2_error, one_of })
+}
+
+/// Compare a program in fixed point, without its roundings, with the canonical program that it was made of.
+///
+/// # Errors
+/// The first result that differs by more than roundings.
+pub fn compare_unrounded(
+    canonical: &Program,
+    lowered: &fixed::Program,
+    effort: Effort,
+) -> Result<Evidence, Difference> {
+    let side = Side { program: canonical, batch: Batch::SINGLE, vectorised: true };
+    let draws = (effort.0 / work(side).saturating_mul(2).max(1)).clamp(1, DRAWS.into());
+    let mut comparison = Comparison::new(side, side, Law::Field, None);
+    for number in 0..draws {
+        comparison.attempts(number, |comparison, draw, arithmetic| {
+            let before = Run::of(side, &[], draw, arithmetic).map_err(|Outside| None)?;
+            let after = unrounded::Run::of(lowered, canonical, draw, arithmetic);
+            // States that no update names stay as they are.
+            let states = after.states.into_iter().filter(|(name, _)| before.states.iter().any(|(old, _)| old == name));
+            let after = Outcome { states: states.collect(), ..after };
+            comparison.results(&before, &after).map_err(Some)
+        })?;
+    }
+    let random = draws - draws / GRID;
+    let log2_error = random as f64 * (libm::log2(degree::of_difference(canonical, canonical)) - 61.0);
+    let Comparison { values, rounded, .. } = comparison;
+    Ok(Evidence { values, rounded, draws: draws as u32, log2_error, one_of: None })
 }
 
 /// So many elements that about a dozen of the largest result are compared.
@@ -204,34 +249,42 @@ impl<'a> Comparison<'a> {
     }
 
     /// Compare at one draw.
-    fn draw(&mut self, number: u64, grid: bool) -> Result<(), Difference> {
+    fn draw(&mut self, number: u64) -> Result<(), Difference> {
+        self.attempts(number, |comparison, draw, arithmetic| {
+            let [wanted_before, wanted_after] = &comparison.wanted;
+            // An input was no index.
+            let before = Run::of(comparison.before, wanted_before, draw, arithmetic).map_err(|Outside| None)?;
+            let after = Run::of(comparison.after, wanted_after, draw, arithmetic).map_err(|Outside| None)?;
+            comparison.results(&before, &after).map_err(Some)
+        })
+    }
+
+    /// Draw until comparisons of values are clear, or the results are the same whatever they are. `evaluate` gives the number of results and of
+    /// rounded ones, a difference, or nothing where the draw says nothing.
+    fn attempts(
+        &mut self,
+        number: u64,
+        evaluate: impl Fn(&Self, &Draw, &mut Arithmetic) -> Result<(u64, u64), Option<Difference>>,
+    ) -> Result<(), Difference> {
         let mut doubtful = None;
         for attempt in 0..TRIES {
-            let region = match (number + attempt) % 3 {
-                _ if grid => Region::Grid,
-                0 => Region::Mixed,
+            let region = match (number + attempt) % 4 {
+                _ if number % GRID == GRID - 1 => Region::Grid,
                 1 => Region::Positive,
-                _ => Region::Small,
+                3 => Region::Small,
+                _ => Region::Mixed,
             };
             let seed = 1 + number * TRIES + attempt;
             let draw = Draw { seed, region, largest_integer: self.largest_integer };
             let mut arithmetic = Arithmetic::default();
-            let [wanted_before, wanted_after] = &self.wanted;
-            let before = Run::of(self.before, wanted_before, &draw, &mut arithmetic);
-            let Ok(before) = before else {
-                // An input was no index.
-                self.largest_integer /= 2;
-                continue;
-            };
-            let after = Run::of(self.after, wanted_after, &draw, &mut arithmetic);
-            let found = after.map_err(|_| None).and_then(|after| self.results(&before, &after).map_err(Some));
-            match found {
+            match evaluate(self, &draw, &mut arithmetic) {
                 Ok((values, rounded)) => {
                     (self.values, self.rounded) = (values.max(self.values), rounded.max(self.rounded));
                     return Ok(());
                 }
                 Err(Some(difference)) if !arithmetic.unclear => return Err(difference),
-                Err(difference) => doubtful = difference.map(|d| Difference { certain: false, ..d }),
+                Err(Some(difference)) => doubtful = Some(Difference { certain: false, ..difference }),
+                Err(None) => self.largest_integer /= 2,
             }
         }
         doubtful.map_or(Ok(()), Err)

@@ -31,11 +31,14 @@ impl Form {
         Form { offset: affine.offset, terms: affine.terms.iter().map(|&(IterId(i), factor)| (i, factor)).collect() }
     }
 
-    /// The row-major place of an element.
-    fn place(program: &Program, tensor: TensorId, index: &[Affine]) -> Form {
+    /// The row-major place of an element of a tensor of this shape.
+    pub(super) fn of_element(shape: &[u32], index: &[Affine]) -> Form {
         let with_extent = |sum: Affine, (form, &extent): (&Affine, &u32)| form.plus(extent.into(), &sum);
-        let shape = &program.tensors[tensor.0].shape;
         Form::of(&index.iter().zip(shape).fold(Affine::default(), with_extent))
+    }
+
+    fn place(program: &Program, tensor: TensorId, index: &[Affine]) -> Form {
+        Form::of_element(&program.tensors[tensor.0].shape, index)
     }
 
     pub(super) fn at(&self, point: &[i64]) -> i64 {
@@ -169,14 +172,7 @@ fn condition(guard: &Guard) -> (Form, Condition) {
 }
 
 impl Step {
-    fn of(
-        program: &Program,
-        nest: &Nest,
-        node: &Node,
-        known: &[bool],
-        number: usize,
-        arithmetic: &Arithmetic,
-    ) -> Step {
+    fn of(program: &Program, nest: &Nest, node: &Node, known: &[bool], number: usize, arithmetic: &Arithmetic) -> Step {
         match node {
             Node::Constant(value) => Step::Constant(arithmetic.constant(*value)),
             Node::Iterator(IterId(iterator)) => Step::Iterator(*iterator),

@@ -6,6 +6,7 @@
 //! one or two models, functions, comparisons, sums, norms and products.
 
 pub(crate) mod agreement;
+pub(crate) mod identities;
 pub(crate) mod ir;
 pub(crate) mod tape;
 pub(crate) mod trial;

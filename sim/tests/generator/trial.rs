@@ -6,6 +6,7 @@
 //! A program that falls is written to `found/` as JSON: its text and values (or, for tensor IR, its tape), and the batch. CI replays them.
 
 use super::agreement::{Agreement, Inputs, agree};
+use super::identities::rewrites;
 use super::{RandomProgram, ir, program, steps, tape, wide};
 use arch::machine::MachineSpec;
 use arch::{Code, Machine};
@@ -150,6 +151,23 @@ impl Trial {
     /// Evaluate it on real numbers in all ways: plain, golden, canonical.
     pub(crate) fn agree(&self) -> Verdict {
         self.caught(Trial::agreement)
+    }
+
+    /// Check each canonical pass, in every use of the program; how many rewrites there were.
+    pub(crate) fn identities(&self) -> Verdict {
+        self.caught(|trial| {
+            let program = match trial {
+                Trial::Wide(tape) => wide::program(tape).0,
+                Trial::Tabla(_) | Trial::Ir(_) => match trial.parts() {
+                    Ok((program, ..)) => program,
+                    Err(why) => return Verdict::Refused(why),
+                },
+            };
+            match rewrites(&program) {
+                Ok(count) => Verdict::Climbed(count as u32),
+                Err(broken) => Verdict::Fell(broken.to_string()),
+            }
+        })
     }
 
     fn agreement(&self) -> Verdict {

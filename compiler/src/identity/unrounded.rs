@@ -1,0 +1,170 @@
+//! Fixed-point IR without its roundings: the same function as the canonical program, or more than rounding has happened.
+//!
+//! A word stands for `word * 2^-fraction`; the laws of [`crate::fixed`] tie alignments and shifts to fractions, so that an operation is its
+//! formula on these numbers. Constants are rounded to words: each is taken for the constant of the canonical program that it is the
+//! rounding of.
+
+use super::draw::Draw;
+use super::evaluate::{Elements, Outcome, advance, has_points};
+use super::plan::Form;
+use super::value::{Arithmetic, Value};
+use crate::fixed::{Kind, Operand, Operation, Program, Role};
+use crate::tensor::{self, Aggregate, Binary, Element, Node, Start};
+use arch::division::Rounding;
+use arch::isa::{Combine, Finish};
+
+/// The constants of a canonical program.
+fn constants(program: &tensor::Program) -> Vec<f64> {
+    let nodes = program.nests.iter().flat_map(|nest| &nest.body.nodes);
+    let written = nodes.filter_map(|node| match node {
+        Node::Constant(value) => Some(*value),
+        _ => None,
+    });
+    let starts = program.nests.iter().filter_map(|nest| match nest.start {
+        Start::Fill(value) => Some(value),
+        _ => None,
+    });
+    written.chain(starts).flat_map(|value| [value, -value]).collect()
+}
+
+/// A fixed-point program at a draw.
+pub(super) struct Run<'a> {
+    program: &'a Program,
+    constants: Vec<f64>,
+    elements: Vec<Vec<Value>>,
+}
+
+impl<'a> Run<'a> {
+    /// Evaluate what was made of `canonical`, with the same unknowns.
+    pub(super) fn of(
+        program: &'a Program,
+        canonical: &tensor::Program,
+        draw: &Draw,
+        arithmetic: &mut Arithmetic,
+    ) -> Outcome {
+        let twin = |name: &str| canonical.tensors.iter().find(|tensor| tensor.name == name);
+        let elements = program.tensors.iter().map(|tensor| {
+            let count = tensor.shape.iter().map(|&n| n as usize).product();
+            let known = twin(&tensor.name);
+            match (&tensor.role, known.map(|tensor| &tensor.role)) {
+                (Role::Parameter(_), Some(tensor::Role::Parameter(values))) => {
+                    values.iter().map(|&value| arithmetic.constant(value)).collect()
+                }
+                (Role::Parameter(words), _) => {
+                    words.iter().map(|&word| Value::weight(libm::ldexp(word as f64, -tensor.fraction))).collect()
+                }
+                (Role::Input | Role::State, _) => {
+                    let element = known.map_or(Element::Real, |tensor| tensor.element);
+                    (0..count).map(|place| draw.unknown(&tensor.name, element, place)).collect()
+                }
+                (Role::Temporary | Role::Output, _) => vec![Value::ZERO; count],
+            }
+        });
+        let mut run = Run { program, constants: constants(canonical), elements: elements.collect() };
+        for operation in &program.operations {
+            run.operation(operation, arithmetic);
+        }
+        let all = |elements: &Vec<Value>| -> Elements { elements.iter().copied().map(Some).collect() };
+        let names = program.names.iter().map(|(name, tensor)| (name.clone(), all(&run.elements[tensor.0])));
+        let states = program.tensors.iter().zip(&run.elements).filter(|(tensor, _)| tensor.role == Role::State);
+        Outcome {
+            names: names.collect(),
+            states: states.map(|(tensor, elements)| (tensor.name.clone(), all(elements))).collect(),
+        }
+    }
+
+    fn operation(&mut self, operation: &Operation, arithmetic: &mut Arithmetic) {
+        let iterators: Vec<(i64, i64)> = operation.iterators.iter().map(|i| (i.low, i.extent() as i64)).collect();
+        let (free, reduced) = iterators.split_at(operation.free);
+        if !has_points(free) {
+            return;
+        }
+        let place = Form::of_element(&self.program.tensors[operation.out.0].shape, &operation.out_index);
+        let mut point: Vec<i64> = iterators.iter().map(|&(low, _)| low).collect();
+        loop {
+            let value = self.value(operation, reduced, &mut point, arithmetic);
+            let place = place.at(&point) as usize;
+            // A quotient by 0 has no value.
+            self.elements[operation.out.0][place] = value.unwrap_or(Value::ZERO);
+            if !advance(&mut point[..operation.free], free) {
+                return;
+            }
+        }
+    }
+
+    /// The value at a point of the free iterators.
+    fn value(
+        &self,
+        operation: &Operation,
+        reduced: &[(i64, i64)],
+        point: &mut [i64],
+        arithmetic: &mut Arithmetic,
+    ) -> Option<Value> {
+        match &operation.kind {
+            Kind::MultiplyAdd { start, product, square, scale, combine, finish, .. } => {
+                let mut total = start.as_ref().map(|start| self.read(start, point, arithmetic));
+                while let Some((a, b)) = product.as_ref().filter(|_| has_points(reduced)) {
+                    let (a, b) = (self.read(a, point, arithmetic), self.read(b, point, arithmetic));
+                    let product = if *square { a.minus(b).times(a.minus(b)) } else { a.times(b) };
+                    let product = product.times(Value::weight(libm::ldexp(1.0, *scale)));
+                    total = Some(combined(*combine, total, product, arithmetic));
+                    if !advance(&mut point[operation.free..], reduced) {
+                        break;
+                    }
+                }
+                let total = total.unwrap_or(Value::ZERO);
+                match finish {
+                    Finish::Round => Some(total),
+                    Finish::Negative => arithmetic.binary(Binary::Lt, total, Value::ZERO),
+                }
+            }
+            Kind::Product { factor, .. } => {
+                let mut total = Value::ONE;
+                while has_points(reduced) {
+                    total = total.times(self.read(factor, point, arithmetic));
+                    if !advance(&mut point[operation.free..], reduced) {
+                        break;
+                    }
+                }
+                Some(total)
+            }
+            Kind::Divide { dividend, divisor, rounding, .. } => {
+                let (a, b) = (self.read(dividend, point, arithmetic), self.read(divisor, point, arithmetic));
+                match (rounding, divisor) {
+                    (Rounding::Down, _) => arithmetic.binary(Binary::DivFloor, a, b),
+                    (Rounding::Nearest, Operand::Constant { .. }) => arithmetic.divide_by_constant(a, b),
+                    (Rounding::Nearest, Operand::Read { .. }) => arithmetic.binary(Binary::DivControlled, a, b),
+                }
+            }
+            Kind::Function { table, input } => {
+                let input = self.read(input, point, arithmetic);
+                arithmetic.call(self.program.tables[*table].function, &[input])
+            }
+        }
+    }
+
+    fn read(&self, operand: &Operand, point: &[i64], arithmetic: &Arithmetic) -> Value {
+        match operand {
+            Operand::Read { tensor, index } => {
+                let place = Form::of_element(&self.program.tensors[tensor.0].shape, index).at(point);
+                self.elements[tensor.0][place as usize]
+            }
+            Operand::Constant { word, fraction } => {
+                let (value, unit) = (libm::ldexp(*word as f64, -fraction), libm::ldexp(1.0, -fraction));
+                let distance = |constant: &f64| (constant - value).abs();
+                let nearest = self.constants.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+                arithmetic.constant(nearest.filter(|constant| distance(constant) < unit).unwrap_or(value))
+            }
+        }
+    }
+}
+
+fn combined(combine: Combine, total: Option<Value>, product: Value, arithmetic: &mut Arithmetic) -> Value {
+    let aggregate = match combine {
+        Combine::Add => return total.unwrap_or(Value::ZERO).plus(product),
+        Combine::Subtract => return total.unwrap_or(Value::ZERO).minus(product),
+        Combine::Maximum => Aggregate::Max,
+        Combine::Minimum => Aggregate::Min,
+    };
+    total.map_or(product, |total| arithmetic.aggregate(aggregate, total, product))
+}
