@@ -1,8 +1,9 @@
-//! The golden model as an engine.
+//! The golden model as an engine: the program as its source says it, beside which its canonical form may run to be measured.
 
 use crate::golden::{Golden, WORTH};
 use crate::train::engine::{Engine, EngineError, Model, Run, Signature, Step};
 use crate::train::ranks::Communicator;
+use compiler::canonical::{Batch, Keep, Options};
 use compiler::ranges::Ranges;
 use compiler::tensor::{Program, Role, TensorId};
 use std::rc::Rc;
@@ -19,8 +20,16 @@ pub struct Reals {
 }
 
 impl Reals {
-    /// A program whose inputs, labels and weights are called as in the signature; it may lack those it does not need.
+    /// One sample of a program whose inputs, labels and weights are called as in the signature; it may lack those it does not need.
     pub fn new(program: &Program, signature: &Signature) -> Reals {
+        Reals::with(program, &Options { keep: Keep::AllNames, batch: Batch::SINGLE }, signature)
+    }
+
+    /// The same for a batch; a training gives no predictions.
+    ///
+    /// # Panics
+    /// As [`Golden::with`].
+    pub fn with(program: &Program, options: &Options, signature: &Signature) -> Reals {
         let (mut fields, mut weights) = (Vec::new(), Vec::new());
         for (n, tensor) in program.tensors.iter().enumerate() {
             match tensor.role {
@@ -32,9 +41,9 @@ impl Reals {
                 _ => {}
             }
         }
-        let prediction =
-            program.names.iter().rev().find(|(name, _)| *name == signature.prediction.0).map(|&(_, id)| id);
-        Reals { golden: Golden::new(program), fields, weights, prediction, ranks: None }
+        let named = program.names.iter().rev().find(|(name, _)| *name == signature.prediction.0);
+        let prediction = named.filter(|_| !matches!(options.keep, Keep::Training { .. })).map(|&(_, id)| id);
+        Reals { golden: Golden::with(program, options), fields, weights, prediction, ranks: None }
     }
 
     /// One of several ranks, all of which run the same steps: it evaluates some of the elements, and has all of them.
@@ -59,7 +68,7 @@ impl Engine for Reals {
             }
             match &self.ranks {
                 Some(all) => self.golden.step_on(all.as_ref(), WORTH)?,
-                None => self.golden.step().map_err(|diagnostic| EngineError::Stuck(diagnostic.message))?,
+                None => self.golden.step().map_err(EngineError::Values)?,
             }
             if let Some(id) = self.prediction {
                 // Elements that the program never assigns (a bias that has no output) count as 0.
@@ -76,6 +85,40 @@ impl Engine for Reals {
 
     fn ranges(&self) -> Option<&Ranges> {
         Some(self.golden.ranges())
+    }
+}
+
+/// A program, and beside it its canonical form on the same steps, which says what values the tensors take that words are needed for.
+pub struct Measured {
+    source: Reals,
+    canonical: Reals,
+}
+
+impl Measured {
+    /// Answers come from `source`, ranges from `canonical`.
+    pub fn new(source: Reals, canonical: Reals) -> Measured {
+        Measured { source, canonical }
+    }
+}
+
+impl Engine for Measured {
+    fn load(&mut self, model: &Model) {
+        self.source.load(model);
+        self.canonical.load(model);
+    }
+
+    fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
+        let run = self.source.run(steps)?;
+        self.canonical.run(steps)?;
+        Ok(run)
+    }
+
+    fn model(&self) -> Model {
+        self.source.model()
+    }
+
+    fn ranges(&self) -> Option<&Ranges> {
+        self.canonical.ranges()
     }
 }
 
