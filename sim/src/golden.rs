@@ -20,6 +20,7 @@ mod divided;
 mod plan;
 mod run;
 mod samples;
+mod written;
 
 use crate::train::engine::EngineError;
 use crate::train::ranks::Communicator;
@@ -30,6 +31,7 @@ use compiler::tensor::{Descent, Program, Role, TensorId, Update};
 pub use divided::WORTH;
 use plan::Plan;
 use samples::{Samples, Scale};
+use written::Written;
 
 /// A program being evaluated, sample after sample.
 #[derive(Debug, Clone)]
@@ -52,6 +54,8 @@ struct Store {
     defined: Vec<bool>,
     /// Whether some element may be undefined.
     partial: bool,
+    /// Whether an element may be that was given or written.
+    holes: bool,
     /// Whether every step starts with all elements undefined.
     forgets: bool,
 }
@@ -61,16 +65,33 @@ impl Store {
     fn put(&mut self, at: usize, value: f64, defined: bool) {
         self.values[at] = value;
         if !defined {
-            self.partial = true;
+            (self.partial, self.holes) = (true, true);
         }
         if self.partial {
             self.defined[at] = defined;
         }
     }
 
+    /// Write some elements one after the other.
+    fn put_all(&mut self, first: usize, values: &[f64]) {
+        self.values[first..][..values.len()].copy_from_slice(values);
+        if self.partial {
+            self.defined[first..][..values.len()].fill(true);
+        }
+    }
+
+    /// Notice that all elements are given.
+    fn fill(&mut self) {
+        if self.partial {
+            self.defined.fill(true);
+        }
+        (self.partial, self.holes) = (false, false);
+    }
+
     /// Notice that nothing is undefined any more.
     fn settle(&mut self) {
         self.partial = self.partial && !self.defined.iter().all(|&defined| defined);
+        self.holes &= self.partial;
     }
 
     /// Replace the elements for which `source` has a value.
@@ -106,7 +127,7 @@ impl Store {
         for sample in others_known.chunks(elements) {
             defined.iter_mut().zip(sample).for_each(|(all, defined)| *all &= defined);
         }
-        Store { values, defined, partial: self.partial, forgets: false }
+        Store { values, defined, partial: self.partial, holes: self.holes, forgets: false }
     }
 }
 
@@ -134,12 +155,19 @@ impl Golden {
                 values,
                 defined: vec![known; elements],
                 partial: !known,
-                forgets: tensor.role.is_computed() && !plan::written_whole(program, &nests, id),
+                holes: !known && !tensor.role.is_computed(),
+                forgets: tensor.role.is_computed() && !written::written_whole(program, &nests, id),
             }
+        });
+        let mut written = Written::new(program);
+        let plans = nests.iter().map(|nest| {
+            let plan = Plan::new(program, nest, &samples, &written);
+            written.add(nest);
+            plan
         });
         let mut golden = Golden {
             stores: stores.collect(),
-            plans: nests.iter().map(|nest| Plan::new(program, nest, &samples)).collect(),
+            plans: plans.collect(),
             updates,
             descents: descents.iter().map(|&descent| (descent, samples.scale(program, descent.gradient))).collect(),
             ranges: Ranges { tensors: vec![None; program.tensors.len()] },
@@ -172,10 +200,7 @@ impl Golden {
     pub fn set(&mut self, tensor: TensorId, values: &[f64]) {
         let store = &mut self.stores[tensor.0];
         store.values.copy_from_slice(values);
-        if store.partial {
-            store.defined.fill(true);
-            store.partial = false;
-        }
+        store.fill();
         self.round(tensor.0);
         self.note_range(tensor.0);
     }
@@ -188,6 +213,7 @@ impl Golden {
         let store = &mut self.stores[tensor.0];
         assert_eq!(store.values.len(), values.len(), "one value per element of {tensor}");
         store.partial = values.iter().any(Option::is_none);
+        store.holes = store.partial;
         for (at, value) in values.iter().enumerate() {
             store.values[at] = value.unwrap_or(f64::NAN);
             store.defined[at] = value.is_some();
@@ -216,7 +242,7 @@ impl Golden {
         for store in &mut self.stores {
             if store.forgets {
                 store.defined.fill(false);
-                store.partial = true;
+                (store.partial, store.holes) = (true, false);
             }
         }
         for number in 0..self.plans.len() {
@@ -280,12 +306,11 @@ impl Golden {
 
     fn note_range(&mut self, tensor: usize) {
         let store = &self.stores[tensor];
-        let known =
-            |(&value, &defined): (&f64, &bool)| ((!store.partial || defined) && value.is_finite()).then_some(value);
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for value in store.values.iter().zip(&store.defined).filter_map(known) {
-            low = if value < low { value } else { low };
-            high = if value > high { value } else { high };
+        for (&value, &defined) in store.values.iter().zip(&store.defined) {
+            let known = (!store.partial || defined) && value.is_finite();
+            low = if known && value < low { value } else { low };
+            high = if known && value > high { value } else { high };
         }
         if low <= high {
             self.ranges.include(tensor, low);

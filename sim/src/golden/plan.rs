@@ -15,6 +15,7 @@
 
 use super::arithmetic::{self, Operation};
 use super::samples::{Held, Samples, Scale, reads};
+use super::written::Written;
 use arch::{Diagnostic, Span};
 use compiler::tensor::{
     Affine, Aggregate, Binary, Element, Function, Guard, IterId, Nest, Node, Program, Role, Start, TensorId,
@@ -39,6 +40,8 @@ pub(super) struct Plan {
     pub(super) code: Vec<Step>,
     /// Tensors that are read, for the choice between fast and careful evaluation.
     pub(super) reads: Vec<usize>,
+    /// Those of them whose elements may never have been written.
+    pub(super) unsure: Vec<usize>,
     /// Whether the code can make undefined values from defined ones.
     pub(super) careful: bool,
     pub(super) block: usize,
@@ -121,7 +124,7 @@ pub(super) const ROWS: usize = 4;
 
 impl Plan {
     /// Prepare a Nest.
-    pub(super) fn new(program: &Program, nest: &Nest, samples: &Samples) -> Plan {
+    pub(super) fn new(program: &Program, nest: &Nest, samples: &Samples, written: &Written) -> Plan {
         let is_mean = program.tensors[nest.out.0].role == Role::Mean;
         let reads = reads(nest);
         let combined = if is_mean { reads.first().copied() } else { None };
@@ -137,7 +140,8 @@ impl Plan {
         if let Some(place) = sample {
             extents.insert(place, i64::from(samples.batch.size));
         }
-        let (free, reduces) = (nest.free + usize::from(sample.is_some() && !adds), adds || nest.free < nest.iterators.len());
+        let (free, reduces) =
+            (nest.free + usize::from(sample.is_some() && !adds), adds || nest.free < nest.iterators.len());
         if extents.is_empty() {
             extents.push(1);
         }
@@ -193,6 +197,7 @@ impl Plan {
             start,
             code,
             reads,
+            unsure: written.unsure(nest),
             careful: nest.body.nodes.iter().any(division),
             block,
             values,
@@ -318,23 +323,4 @@ impl Forms<'_> {
             }
         }
     }
-}
-
-/// Whether the first Nest that writes a tensor writes all of it, so that no step sees old values.
-pub(super) fn written_whole(program: &Program, nests: &[&Nest], tensor: TensorId) -> bool {
-    let Some(nest) = nests.iter().find(|nest| nest.out == tensor) else { return false };
-    let mut used = vec![false; nest.iterators.len()];
-    nest.guards.is_empty()
-        && nest.iterators.iter().all(|iterator| iterator.low < iterator.high)
-        && nest.out_index.iter().zip(&program.tensors[tensor.0].shape).all(|(index, &extent)| {
-            match index.terms.as_slice() {
-                [] => extent == 1 && index.offset == 0,
-                &[(IterId(iterator), 1)] => {
-                    let range = &nest.iterators[iterator];
-                    let whole = range.low + index.offset == 0 && range.high + index.offset == i64::from(extent);
-                    whole && !std::mem::replace(&mut used[iterator], true)
-                }
-                _ => false,
-            }
-        })
 }

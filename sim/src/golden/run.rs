@@ -22,7 +22,8 @@ impl Plan {
 
     /// Whether some value may be undefined.
     pub(super) fn is_careful(&self, stores: &[Store]) -> bool {
-        self.careful || self.reads.iter().any(|&read| stores[read].partial)
+        let unwritten = || self.unsure.iter().any(|&read| stores[read].partial);
+        self.careful || self.reads.iter().any(|&read| stores[read].holes) || unwritten()
     }
 
     /// Points of the outer loops, in their order.
@@ -237,7 +238,7 @@ impl Plan {
                 }
             }
             let store = &mut stores[self.out];
-            if CAREFUL || store.partial || stride != 1 {
+            if CAREFUL || stride != 1 {
                 for (n, &value) in values.iter().enumerate() {
                     let defined = !CAREFUL || self.defined[root + n];
                     store.put((start + stride * n as i64) as usize, value, defined);
@@ -246,7 +247,7 @@ impl Plan {
                     }
                 }
             } else {
-                store.values[start as usize..][..count].copy_from_slice(values);
+                store.put_all(start as usize, values);
                 for &value in values {
                     range.include(value);
                 }

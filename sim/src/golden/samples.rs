@@ -140,8 +140,8 @@ fn is_summed(program: &Program, nests: &[&Nest], options: &Options, tensor: Tens
     let combines = |nest: &&&Nest| program.tensors[nest.out.0].role == Role::Mean;
     let mut writers = nests.iter().filter(|nest| nest.out == tensor);
     let (Some(writer), None) = (writers.next(), writers.next()) else { return false };
-    let adds = writer.free == writer.iterators.len()
-        || writer.aggregate == Aggregate::Add && writer.start == Start::Identity;
+    let adds =
+        writer.free == writer.iterators.len() || writer.aggregate == Aggregate::Add && writer.start == Start::Identity;
     adds && writes_once(writer)
         && !is_given(&program.tensors[tensor.0].role)
         && program.tensors[tensor.0].element == Element::Real
@@ -151,10 +151,14 @@ fn is_summed(program: &Program, nests: &[&Nest], options: &Options, tensor: Tens
 
 /// Whether a Nest writes every element at one point of the free iterators only: each occurs alone in an index of its own.
 fn writes_once(nest: &Nest) -> bool {
-    let mut alone: Vec<IterId> = nest.out_index.iter().filter_map(|index| match index.terms.as_slice() {
-        &[(iterator, _)] => Some(iterator),
-        _ => None,
-    }).collect();
+    let mut alone: Vec<IterId> = nest
+        .out_index
+        .iter()
+        .filter_map(|index| match index.terms.as_slice() {
+            &[(iterator, _)] => Some(iterator),
+            _ => None,
+        })
+        .collect();
     alone.sort_unstable();
     alone.dedup();
     (0..nest.free).all(|n| alone.contains(&IterId(n)) || nest.iterators[n].extent() <= 1)

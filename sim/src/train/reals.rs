@@ -10,13 +10,43 @@ use std::rc::Rc;
 
 /// A program on real numbers.
 pub struct Reals {
+    fed: Fed,
+    weights: Vec<(String, TensorId)>,
+    /// Those that do the same, and share the elements.
+    ranks: Option<Rc<dyn Communicator>>,
+}
+
+/// A program with what is set before each step and read after it.
+struct Fed {
     golden: Golden,
     /// Inputs and labels, and the fields of a step that fill them.
     fields: Vec<(TensorId, usize)>,
-    weights: Vec<(String, TensorId)>,
     prediction: Option<TensorId>,
-    /// Those that do the same, and share the elements.
-    ranks: Option<Rc<dyn Communicator>>,
+}
+
+impl Fed {
+    fn run(
+        &mut self,
+        steps: &[Step],
+        step: impl Fn(&mut Golden) -> Result<(), EngineError>,
+    ) -> Result<Run, EngineError> {
+        let mut run = Run::default();
+        for given in steps {
+            for &(id, field) in &self.fields {
+                self.golden.set(id, &given[field]);
+            }
+            step(&mut self.golden)?;
+            if let Some(id) = self.prediction {
+                // Elements that the program never assigns (a bias that has no output) count as 0.
+                run.predictions.push(self.golden.value(id).map(|value| value.unwrap_or(0.0)).collect());
+            }
+        }
+        Ok(run)
+    }
+
+    fn alone(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
+        self.run(steps, |golden| golden.step().map_err(EngineError::Values))
+    }
 }
 
 impl Reals {
@@ -43,7 +73,8 @@ impl Reals {
         }
         let named = program.names.iter().rev().find(|(name, _)| *name == signature.prediction.0);
         let prediction = named.filter(|_| !matches!(options.keep, Keep::Training { .. })).map(|&(_, id)| id);
-        Reals { golden: Golden::with(program, options), fields, weights, prediction, ranks: None }
+        let fed = Fed { golden: Golden::with(program, options), fields, prediction };
+        Reals { fed, weights, ranks: None }
     }
 
     /// One of several ranks, all of which run the same steps: it evaluates some of the elements, and has all of them.
@@ -56,35 +87,24 @@ impl Reals {
 impl Engine for Reals {
     fn load(&mut self, model: &Model) {
         for (name, id) in &self.weights {
-            self.golden.set(*id, &model[name]);
+            self.fed.golden.set(*id, &model[name]);
         }
     }
 
     fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
-        let mut run = Run::default();
-        for step in steps {
-            for &(id, field) in &self.fields {
-                self.golden.set(id, &step[field]);
-            }
-            match &self.ranks {
-                Some(all) => self.golden.step_on(all.as_ref(), WORTH)?,
-                None => self.golden.step().map_err(EngineError::Values)?,
-            }
-            if let Some(id) = self.prediction {
-                // Elements that the program never assigns (a bias that has no output) count as 0.
-                run.predictions.push(self.golden.value(id).map(|value| value.unwrap_or(0.0)).collect());
-            }
+        match &self.ranks {
+            Some(all) => self.fed.run(steps, |golden| golden.step_on(all.as_ref(), WORTH)),
+            None => self.fed.alone(steps),
         }
-        Ok(run)
     }
 
     fn model(&self) -> Model {
-        let values = |id: TensorId| self.golden.value(id).map(|value| value.unwrap_or(0.0)).collect();
+        let values = |id: TensorId| self.fed.golden.value(id).map(|value| value.unwrap_or(0.0)).collect();
         self.weights.iter().map(|(name, id)| (name.clone(), values(*id))).collect()
     }
 
     fn ranges(&self) -> Option<&Ranges> {
-        Some(self.golden.ranges())
+        Some(self.fed.golden.ranges())
     }
 }
 
@@ -108,9 +128,18 @@ impl Engine for Measured {
     }
 
     fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
-        let run = self.source.run(steps)?;
-        self.canonical.run(steps)?;
-        Ok(run)
+        if self.source.ranks.is_some() || self.canonical.ranks.is_some() {
+            let run = self.source.run(steps)?;
+            self.canonical.run(steps)?;
+            return Ok(run);
+        }
+        let (source, canonical) = (&mut self.source.fed, &mut self.canonical.fed);
+        // Neither waits for the other.
+        let (run, measured) = std::thread::scope(|scope| {
+            let measuring = scope.spawn(|| canonical.alone(steps));
+            (source.alone(steps), measuring.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        measured.and(run)
     }
 
     fn model(&self) -> Model {
