@@ -1,27 +1,37 @@
-//! Golden evaluator: tensor IR on `f64`, the meaning of a program.
+//! Golden evaluator: tensor IR on `f64`, the meaning of a program, of one sample or a batch.
 //!
 //! ```text
 //!  Program ──plan──▶ one Plan per Nest: loops, strides, flat code
 //!                        │
-//!  set(input) ──▶ stores ▼ step: run every plan in order, then state = next
+//!  set(input) ──▶ stores ▼ step: run every plan in order, then state = next, state = state - rate * gradient
 //!                 value, defined?
 //! ```
 //!
 //! An element is a number or undefined (never written, or computed from something undefined). Sums and products run in the
 //! lexicographic order of the iterators, in plain `f64`.
+//!
+//! In a batch every sample is evaluated from the same states. A copy into a tensor of the role [`Role::Mean`] and a [`Descent`] combine the
+//! samples: the values of all samples are added in their order, and the sum is divided by their number if the reduction is the mean, or if
+//! inputs are combined. What does not depend on the sample counts once per sample. A gradient that is only combined is added up while it is
+//! computed: over the samples, inside of them over its own iterators.
 
 mod arithmetic;
 mod divided;
 mod plan;
 mod run;
+mod samples;
+mod written;
 
 use crate::train::engine::EngineError;
 use crate::train::ranks::Communicator;
 use arch::{Code, Diagnostic};
+use compiler::canonical::{Batch, Keep, Options};
 use compiler::ranges::Ranges;
 use compiler::tensor::{Descent, Program, Role, TensorId, Update};
 pub use divided::WORTH;
 use plan::Plan;
+use samples::{Samples, Scale};
+use written::Written;
 
 /// A program being evaluated, sample after sample.
 #[derive(Debug, Clone)]
@@ -29,7 +39,7 @@ pub struct Golden {
     stores: Vec<Store>,
     plans: Vec<Plan>,
     updates: Vec<Update>,
-    descents: Vec<Descent>,
+    descents: Vec<(Descent, Scale)>,
     ranges: Ranges,
     warnings: Vec<Diagnostic>,
     /// Bits after the binary point to which the values of each tensor are rounded; empty: none is.
@@ -44,6 +54,8 @@ struct Store {
     defined: Vec<bool>,
     /// Whether some element may be undefined.
     partial: bool,
+    /// Whether an element may be that was given or written.
+    holes: bool,
     /// Whether every step starts with all elements undefined.
     forgets: bool,
 }
@@ -53,24 +65,88 @@ impl Store {
     fn put(&mut self, at: usize, value: f64, defined: bool) {
         self.values[at] = value;
         if !defined {
-            self.partial = true;
+            (self.partial, self.holes) = (true, true);
         }
         if self.partial {
             self.defined[at] = defined;
         }
     }
 
+    /// Write some elements one after the other.
+    fn put_all(&mut self, first: usize, values: &[f64]) {
+        self.values[first..][..values.len()].copy_from_slice(values);
+        if self.partial {
+            self.defined[first..][..values.len()].fill(true);
+        }
+    }
+
+    /// Notice that all elements are given.
+    fn fill(&mut self) {
+        if self.partial {
+            self.defined.fill(true);
+        }
+        (self.partial, self.holes) = (false, false);
+    }
+
     /// Notice that nothing is undefined any more.
     fn settle(&mut self) {
         self.partial = self.partial && !self.defined.iter().all(|&defined| defined);
+        self.holes &= self.partial;
+    }
+
+    /// Replace the elements for which `source` has a value.
+    fn change(&mut self, source: &Store, new: impl Fn(f64, f64) -> f64) {
+        if source.partial {
+            for (at, &defined) in source.defined.iter().enumerate() {
+                if defined {
+                    self.values[at] = new(self.values[at], source.values[at]);
+                }
+            }
+        } else {
+            for (old, &source) in self.values.iter_mut().zip(&source.values) {
+                *old = new(*old, source);
+            }
+        }
+        // An undefined weight stays undefined unless it is replaced.
+        if self.partial {
+            for at in 0..self.values.len() {
+                self.defined[at] |= source.defined[at] && !self.values[at].is_nan();
+            }
+            self.settle();
+        }
+    }
+
+    /// The sum over the samples, in their order; there are so many elements of each.
+    fn added_up(&self, elements: usize) -> Store {
+        let (first, others) = self.values.split_at(elements);
+        let (known, others_known) = self.defined.split_at(elements);
+        let (mut values, mut defined) = (first.to_vec(), known.to_vec());
+        for sample in others.chunks(elements) {
+            values.iter_mut().zip(sample).for_each(|(sum, value)| *sum += value);
+        }
+        for sample in others_known.chunks(elements) {
+            defined.iter_mut().zip(sample).for_each(|(all, defined)| *all &= defined);
+        }
+        Store { values, defined, partial: self.partial, holes: self.holes, forgets: false }
     }
 }
 
 impl Golden {
-    /// An evaluator with no input set: everything but the parameters is undefined.
+    /// An evaluator of one sample with no input set: everything but the parameters is undefined.
     pub fn new(program: &Program) -> Golden {
+        Golden::with(program, &Options { keep: Keep::AllNames, batch: Batch::SINGLE })
+    }
+
+    /// The same for a batch, of which only what is asked for is evaluated. Inputs and labels have the samples behind each other.
+    ///
+    /// # Panics
+    /// If the program assigns a state once per sample and there are several: the canonical passes refuse that.
+    pub fn with(program: &Program, options: &Options) -> Golden {
+        let (nests, updates, descents) = samples::needed(program, &options.keep);
+        let samples = Samples::new(program, &nests, &updates, options);
         let stores = program.tensors.iter().enumerate().map(|(id, tensor)| {
-            let elements = tensor.shape.iter().map(|&extent| extent as usize).product();
+            let id = TensorId(id);
+            let elements = tensor.shape.iter().map(|&extent| extent as usize).product::<usize>() * samples.copies(id);
             let (values, known) = match &tensor.role {
                 Role::Parameter(values) => (values.clone(), true),
                 _ => (vec![f64::NAN; elements], elements == 0),
@@ -79,14 +155,21 @@ impl Golden {
                 values,
                 defined: vec![known; elements],
                 partial: !known,
-                forgets: tensor.role.is_computed() && !plan::written_whole(program, TensorId(id)),
+                holes: !known && !tensor.role.is_computed(),
+                forgets: tensor.role.is_computed() && !written::written_whole(program, &nests, id),
             }
+        });
+        let mut written = Written::new(program);
+        let plans = nests.iter().map(|nest| {
+            let plan = Plan::new(program, nest, &samples, &written);
+            written.add(nest);
+            plan
         });
         let mut golden = Golden {
             stores: stores.collect(),
-            plans: program.nests.iter().map(|nest| Plan::new(program, nest)).collect(),
-            updates: program.updates.clone(),
-            descents: program.descents.clone(),
+            plans: plans.collect(),
+            updates,
+            descents: descents.iter().map(|&descent| (descent, samples.scale(program, descent.gradient))).collect(),
             ranges: Ranges { tensors: vec![None; program.tensors.len()] },
             warnings: Vec::new(),
             fractions: Vec::new(),
@@ -117,10 +200,7 @@ impl Golden {
     pub fn set(&mut self, tensor: TensorId, values: &[f64]) {
         let store = &mut self.stores[tensor.0];
         store.values.copy_from_slice(values);
-        if store.partial {
-            store.defined.fill(true);
-            store.partial = false;
-        }
+        store.fill();
         self.round(tensor.0);
         self.note_range(tensor.0);
     }
@@ -133,6 +213,7 @@ impl Golden {
         let store = &mut self.stores[tensor.0];
         assert_eq!(store.values.len(), values.len(), "one value per element of {tensor}");
         store.partial = values.iter().any(Option::is_none);
+        store.holes = store.partial;
         for (at, value) in values.iter().enumerate() {
             store.values[at] = value.unwrap_or(f64::NAN);
             store.defined[at] = value.is_some();
@@ -161,7 +242,7 @@ impl Golden {
         for store in &mut self.stores {
             if store.forgets {
                 store.defined.fill(false);
-                store.partial = true;
+                (store.partial, store.holes) = (true, false);
             }
         }
         for number in 0..self.plans.len() {
@@ -182,37 +263,26 @@ impl Golden {
             self.change(state, next, |_, next| next);
         }
         for descent in 0..self.descents.len() {
-            let Descent { state, gradient, rate, .. } = self.descents[descent];
-            self.change(state, gradient, |weight, gradient| weight - rate * gradient);
+            let (Descent { state, gradient, rate, .. }, scale) = self.descents[descent];
+            self.change(state, gradient, |weight, gradient| weight - rate * scale.of(gradient));
         }
         Ok(())
     }
 
-    /// Replace the elements of a state for which `source` has a value.
+    /// Replace the elements of a state for which `source` has a value; of several samples, by what follows from their sum.
     fn change(&mut self, state: TensorId, source: TensorId, new: impl Fn(f64, f64) -> f64) {
-        let Ok([state_store, source]) = self.stores.get_disjoint_mut([state.0, source.0]) else { return };
-        if source.partial {
-            for (at, &defined) in source.defined.iter().enumerate() {
-                if defined {
-                    state_store.values[at] = new(state_store.values[at], source.values[at]);
-                }
-            }
-        } else {
-            for (old, &source) in state_store.values.iter_mut().zip(&source.values) {
-                *old = new(*old, source);
-            }
-        }
-        // An undefined weight stays undefined unless it is replaced.
-        if state_store.partial {
-            for at in 0..state_store.values.len() {
-                state_store.defined[at] |= source.defined[at] && !state_store.values[at].is_nan();
-            }
-            state_store.settle();
+        let elements = self.stores[state.0].values.len();
+        if self.stores[source.0].values.len() > elements {
+            let sum = self.stores[source.0].added_up(elements);
+            self.stores[state.0].change(&sum, new);
+        } else if let Ok([state, source]) = self.stores.get_disjoint_mut([state.0, source.0]) {
+            state.change(source, new);
         }
         self.note_range(state.0);
     }
 
-    /// The elements of a tensor, row-major; `None` is undefined.
+    /// The elements of a tensor, row-major; `None` is undefined. In a batch, what depends on the sample has the samples behind each other; of a
+    /// gradient that is only combined there is the sum.
     pub fn value(&self, tensor: TensorId) -> impl ExactSizeIterator<Item = Option<f64>> + '_ {
         let store = &self.stores[tensor.0];
         (0..store.values.len()).map(|at| (!store.partial || store.defined[at]).then_some(store.values[at]))
@@ -236,12 +306,11 @@ impl Golden {
 
     fn note_range(&mut self, tensor: usize) {
         let store = &self.stores[tensor];
-        let known =
-            |(&value, &defined): (&f64, &bool)| ((!store.partial || defined) && value.is_finite()).then_some(value);
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for value in store.values.iter().zip(&store.defined).filter_map(known) {
-            low = if value < low { value } else { low };
-            high = if value > high { value } else { high };
+        for (&value, &defined) in store.values.iter().zip(&store.defined) {
+            let known = (!store.partial || defined) && value.is_finite();
+            low = if known && value < low { value } else { low };
+            high = if known && value > high { value } else { high };
         }
         if low <= high {
             self.ranges.include(tensor, low);

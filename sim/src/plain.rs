@@ -9,32 +9,116 @@
 //! It exists to be compared with [`crate::golden`], which does the same fast. The two share no code and no representation: here are no
 //! strides, plans or blocks, an element is an `Option`, and the operations are defined once more in `scalar`. A hundred times slower,
 //! and short enough to be read beside the definitions of [`compiler::tensor`].
+//!
+//! A batch is so many programs, one per sample, which meet where a [`Role::Mean`] is written and where the weights descend.
 
 mod scalar;
 
 use crate::eval::Engine;
 use arch::{Code, Diagnostic, Span};
+use compiler::canonical::{Batch, Keep, Options, Reduction};
 use compiler::tensor::{Affine, Aggregate, Guard, IterId, Nest, Node, NodeId, Program, Role, Start, TensorId};
 
 /// A number, or undefined: never written, or computed from something undefined.
 type Element = Option<f64>;
 
-/// A program being evaluated, sample after sample.
+/// A program being evaluated, step after step.
 #[derive(Debug, Clone)]
 pub struct Plain {
+    samples: Vec<Sample>,
+    batch: Batch,
+}
+
+/// A program and the values that a sample gives it.
+#[derive(Debug, Clone)]
+struct Sample {
     program: Program,
     /// By tensor, row-major.
     elements: Vec<Vec<Element>>,
 }
 
 impl Plain {
-    /// An evaluator with no input set: everything but the parameters is undefined.
+    /// An evaluator of one sample with no input set: everything but the parameters is undefined.
     pub fn new(program: &Program) -> Plain {
+        Plain::with(program, &Options { keep: Keep::AllNames, batch: Batch::SINGLE })
+    }
+
+    /// The same for a batch, with the updates that are asked for.
+    pub fn with(program: &Program, options: &Options) -> Plain {
+        let mut program = program.clone();
+        if let Keep::Prediction { states, .. } = &options.keep {
+            program.descents.clear();
+            let tensors = &program.tensors;
+            program.updates.retain(|update| states.contains(&tensors[update.state.0].name));
+        }
+        let samples = (0..options.batch.size.max(1)).map(|_| Sample::new(&program));
+        Plain { samples: samples.collect(), batch: options.batch }
+    }
+
+    /// The elements of a tensor as a sample of the batch has them, row-major; `None` is undefined.
+    pub fn of_sample(&self, sample: usize, tensor: TensorId) -> &[Option<f64>] {
+        &self.samples[sample].elements[tensor.0]
+    }
+
+    /// A tensor over all samples: the mean of its values, or their sum; undefined as soon as one is.
+    fn combined(&self, tensor: TensorId, sums: bool) -> Vec<Element> {
+        let sum = |place: usize| {
+            let values = self.samples.iter().map(|sample| sample.elements[tensor.0][place]);
+            values.reduce(|sum, value| Some(sum? + value?)).flatten()
+        };
+        let count = if sums { 1.0 } else { self.samples.len() as f64 };
+        (0..self.samples[0].elements[tensor.0].len()).map(|place| sum(place).map(|sum| sum / count)).collect()
+    }
+
+    fn run(&mut self, nest: &Nest) -> Result<(), Fault> {
+        for sample in &mut self.samples {
+            sample.run(nest)?;
+        }
+        let tensors = &self.samples[0].program.tensors;
+        if tensors[nest.out.0].role == Role::Mean {
+            let given = |tensor: TensorId| matches!(tensors[tensor.0].role, Role::Input | Role::Label | Role::InOut);
+            let copied = nest.body.nodes.iter().any(|node| matches!(node, Node::Read { tensor, .. } if given(*tensor)));
+            let combined = self.combined(nest.out, self.batch.reduction == Reduction::Sum && !copied);
+            for sample in &mut self.samples {
+                sample.elements[nest.out.0].clone_from(&combined);
+            }
+        }
+        Ok(())
+    }
+
+    /// The next values of the states, all from the values before.
+    fn update(&mut self) {
+        let before = self.samples[0].clone();
+        let mut next = before.elements.clone();
+        for update in &before.program.updates {
+            for (state, next) in next[update.state.0].iter_mut().zip(&before.elements[update.next.0]) {
+                *state = next.or(*state);
+            }
+        }
+        for descent in &before.program.descents {
+            let gradient = self.combined(descent.gradient, self.batch.reduction == Reduction::Sum);
+            for (state, gradient) in next[descent.state.0].iter_mut().zip(gradient) {
+                if let (Some(weight), Some(gradient)) = (*state, gradient) {
+                    *state = Some(weight - descent.rate * gradient);
+                }
+            }
+        }
+        let updated = before.program.updates.iter().map(|update| update.state);
+        for state in updated.chain(before.program.descents.iter().map(|descent| descent.state)) {
+            for sample in &mut self.samples {
+                sample.elements[state.0].clone_from(&next[state.0]);
+            }
+        }
+    }
+}
+
+impl Sample {
+    fn new(program: &Program) -> Sample {
         let elements = program.tensors.iter().map(|tensor| match &tensor.role {
             Role::Parameter(values) => values.iter().copied().map(Some).collect(),
             _ => vec![None; tensor.shape.iter().map(|&extent| extent as usize).product()],
         });
-        Plain { elements: elements.collect(), program: program.clone() }
+        Sample { elements: elements.collect(), program: program.clone() }
     }
 
     /// Forget what the last step computed.
@@ -42,23 +126,6 @@ impl Plain {
         for (elements, tensor) in self.elements.iter_mut().zip(&self.program.tensors) {
             if tensor.role.is_computed() {
                 elements.fill(None);
-            }
-        }
-    }
-
-    /// The next values of the states, all from the values before.
-    fn update(&mut self) {
-        let before = self.elements.clone();
-        for update in &self.program.updates {
-            for (state, next) in self.elements[update.state.0].iter_mut().zip(&before[update.next.0]) {
-                *state = next.or(*state);
-            }
-        }
-        for descent in &self.program.descents {
-            for (state, gradient) in self.elements[descent.state.0].iter_mut().zip(&before[descent.gradient.0]) {
-                if let (Some(weight), Some(gradient)) = (*state, gradient) {
-                    *state = Some(weight - descent.rate * gradient);
-                }
             }
         }
     }
@@ -173,15 +240,21 @@ impl Plain {
     }
 }
 
+/// Of a batch, inputs and labels have the samples behind each other, and so have values.
 impl Engine for Plain {
     fn set(&mut self, tensor: TensorId, values: &[Option<f64>]) {
-        self.elements[tensor.0].copy_from_slice(values);
+        let elements = self.samples[0].elements[tensor.0].len();
+        let each = matches!(self.samples[0].program.tensors[tensor.0].role, Role::Input | Role::Label | Role::InOut);
+        for (number, sample) in self.samples.iter_mut().enumerate() {
+            let first = if each { number * elements } else { 0 };
+            sample.elements[tensor.0].copy_from_slice(&values[first..first + elements]);
+        }
     }
 
     fn step(&mut self) -> Result<(), Box<Diagnostic>> {
-        self.forget();
-        for number in 0..self.program.nests.len() {
-            let nest = self.program.nests[number].clone();
+        self.samples.iter_mut().for_each(Sample::forget);
+        for number in 0..self.samples[0].program.nests.len() {
+            let nest = self.samples[0].program.nests[number].clone();
             self.run(&nest).map_err(|fault| Box::new(fault.diagnostic(nest.origin.span())))?;
         }
         self.update();
@@ -189,7 +262,7 @@ impl Engine for Plain {
     }
 
     fn value(&self, tensor: TensorId) -> Vec<Option<f64>> {
-        self.elements[tensor.0].clone()
+        self.samples.iter().flat_map(|sample| &sample.elements[tensor.0]).copied().collect()
     }
 }
 

@@ -74,6 +74,14 @@ impl Failure {
         Failure::Diagnostics { source: source.clone(), diagnostics }
     }
 
+    /// Why an engine stopped that runs a program of `source`.
+    pub fn of_engine(source: &Source, error: EngineError) -> Failure {
+        match error {
+            EngineError::Values(diagnostic) => Failure::about(source, vec![*diagnostic]),
+            other => other.into(),
+        }
+    }
+
     /// One diagnostic about a file whose text is not shown.
     pub fn data(name: impl Into<String>, diagnostics: Vec<Diagnostic>) -> Failure {
         Failure::Diagnostics { source: Source { name: name.into(), text: String::new() }, diagnostics }
@@ -124,6 +132,7 @@ impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Failure {
         match error {
             EngineError::Interrupted => Failure::Interrupted,
+            EngineError::Values(diagnostic) => Failure::data("the program's values", vec![*diagnostic]),
             EngineError::Stuck(message) => Failure::Bug(message),
             EngineError::Tool(message) => Failure::Tool(message),
             EngineError::Device(message) => Failure::File(message),

@@ -215,7 +215,7 @@ impl Training {
             ranks::check(self, how, begun.as_ref(), all.as_ref())?;
         }
         let mut kept = begun.unwrap_or_else(|| Checkpoint::new(self.identity(how)));
-        let mut golden = engines::golden(&self.programs, &self.samples.signature, how.ranks);
+        let mut golden = self.programs.golden(&self.samples.signature, how.ranks);
         let reals = self.achieve(Rung::Golden, how, &mut golden, &mut kept, progress)?;
         engines::check_bounded(&self.project, &reals.trained.model)?;
         let ranges = merged(&kept.golden.ranges, self.programs.ranges(&golden));
@@ -460,7 +460,8 @@ impl Training {
         if let Some(failure) = failed {
             return Err(failure);
         }
-        let mut trained = trained?;
+        let about = |error| Failure::of_engine(&self.project.source, error);
+        let mut trained = trained.map_err(about)?;
         let kept_epoch = best.as_ref().map(|best| best.epoch);
         if let Some(best) = best {
             trained.model = best.model;
@@ -469,7 +470,8 @@ impl Training {
         let model = trained.model.clone();
         // Those of the golden engine say what binary points a prediction needs.
         let judge = if golden || how.own_predictions { &mut engines.predict } else { &mut observer };
-        let Judged { train, test, confusion } = self.judge(judge.as_mut(), model, &samples.train, &samples.test)?;
+        let judged = self.judge(judge.as_mut(), model, &samples.train, &samples.test);
+        let Judged { train, test, confusion } = judged.map_err(about)?;
         // The weights that are kept are judged once: their point is what the table says.
         let of_kept = |point: &&mut Point| kept_epoch.is_none_or(|epoch| point.epoch == epoch);
         if let Some(point) = curve.iter_mut().rev().find(of_kept) {

@@ -3,7 +3,7 @@
 //! Comparisons give 1 or 0; transcendentals come from `libm`, so that they are the same on every platform.
 
 use super::Fault;
-use compiler::tensor::{Binary, Element, Function, Unary};
+use compiler::tensor::{Aggregate, Binary, Element, Function, Unary};
 
 /// An operation on up to three blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -101,6 +101,35 @@ fn binary(operator: Binary, a: &[f64], b: &[f64], known: Option<&[bool]>, out: &
         Binary::Or => pair(out, a, b, |a, b| truth(a != 0.0 || b != 0.0)),
     }
     Ok(())
+}
+
+/// Aggregate rows of equal length side by side, each from its own start and in its own order.
+pub(super) fn fold_rows<const ROWS: usize>(
+    aggregate: Aggregate,
+    totals: [f64; ROWS],
+    rows: [&[f64]; ROWS],
+) -> [f64; ROWS] {
+    fn fold<const ROWS: usize>(
+        mut totals: [f64; ROWS],
+        rows: [&[f64]; ROWS],
+        both: impl Fn(f64, f64) -> f64,
+    ) -> [f64; ROWS] {
+        let count = rows[0].len();
+        let rows = rows.map(|row| &row[..count]);
+        for n in 0..count {
+            for (total, row) in totals.iter_mut().zip(rows) {
+                *total = both(*total, row[n]);
+            }
+        }
+        totals
+    }
+    match aggregate {
+        Aggregate::Assign => fold(totals, rows, |_, value| value),
+        Aggregate::Add => fold(totals, rows, |sum, value| sum + value),
+        Aggregate::Mul => fold(totals, rows, |product, value| product * value),
+        Aggregate::Min => fold(totals, rows, least),
+        Aggregate::Max => fold(totals, rows, most),
+    }
 }
 
 /// The quotient towards minus infinity and its remainder, which has the sign of the divisor. Whole numbers are exact up to 64 bits.

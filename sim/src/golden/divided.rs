@@ -114,7 +114,7 @@ impl Plan {
     }
 
     fn whole(&mut self, stores: &mut [Store]) -> Result<(f64, f64), EngineError> {
-        self.run(stores).map_err(|diagnostic| EngineError::Stuck(diagnostic.message))
+        self.run(stores).map_err(EngineError::Values)
     }
 
     /// Whether ranks share it: all of it is written, each element once, and nothing of it is read.

@@ -9,12 +9,16 @@
 //!   s[j]            0           1       0
 //! ```
 //!
-//! The last iterator is the inner loop, evaluated in blocks: every operation of the body works on a block at a time.
+//! The last iterator is the inner loop, evaluated in blocks: every operation of the body works on a block at a time. In a step of several
+//! samples the sample is an iterator more: the outermost of the free ones where each sample has its value, the outermost of a reduction where
+//! samples are added up.
 
 use super::arithmetic::{self, Operation};
+use super::samples::{Held, Samples, Scale, reads};
+use super::written::Written;
 use arch::{Diagnostic, Span};
 use compiler::tensor::{
-    Affine, Aggregate, Binary, Element, Function, Guard, IterId, Nest, Node, Program, Start, TensorId,
+    Affine, Aggregate, Binary, Element, Function, Guard, IterId, Nest, Node, Program, Role, Start, TensorId,
 };
 
 /// One prepared Nest.
@@ -36,6 +40,8 @@ pub(super) struct Plan {
     pub(super) code: Vec<Step>,
     /// Tensors that are read, for the choice between fast and careful evaluation.
     pub(super) reads: Vec<usize>,
+    /// Those of them whose elements may never have been written.
+    pub(super) unsure: Vec<usize>,
     /// Whether the code can make undefined values from defined ones.
     pub(super) careful: bool,
     pub(super) block: usize,
@@ -45,6 +51,8 @@ pub(super) struct Plan {
     pub(super) defined: Vec<bool>,
     /// Current value of each form.
     pub(super) at: Vec<i64>,
+    /// What values become before they are written, where samples are combined.
+    pub(super) scale: Scale,
     /// Largest and smallest value of the written element type, if it is an integer.
     pub(super) limits: Option<(f64, f64)>,
     pub(super) span: Span,
@@ -85,10 +93,13 @@ pub(super) enum Step {
     Read {
         tensor: usize,
         form: usize,
+        /// Whether its users can take the elements from where they are, if all have a value.
+        direct: bool,
     },
-    /// Extents and, per dimension, the step that computes the index.
+    /// Where its elements begin, extents and, per dimension, the step that computes the index.
     Gather {
         tensor: usize,
+        form: usize,
         extents: Vec<usize>,
         index: Vec<usize>,
     },
@@ -108,39 +119,42 @@ const BLOCK: usize = 256;
 /// Values in all blocks of a body.
 const BLOCKS: usize = 1 << 15;
 
+/// Rows that are added up side by side: an addition takes several cycles, and those of other rows fill them.
+pub(super) const ROWS: usize = 4;
+
 impl Plan {
     /// Prepare a Nest.
-    pub(super) fn new(program: &Program, nest: &Nest) -> Plan {
-        let mut forms = Forms { nest, forms: Vec::new() };
+    pub(super) fn new(program: &Program, nest: &Nest, samples: &Samples, written: &Written) -> Plan {
+        let is_mean = program.tensors[nest.out.0].role == Role::Mean;
+        let reads = reads(nest);
+        let combined = if is_mean { reads.first().copied() } else { None };
+        // Where the sample is among the iterators, if it is.
+        let sample = match (samples.held(nest.out), combined.map(|tensor| samples.held(tensor))) {
+            (Held::Each, _) => Some(0),
+            (Held::Sum, _) | (Held::Once, Some(Held::Each)) => Some(nest.free),
+            (Held::Once, _) => None,
+        };
+        let adds = sample == Some(nest.free) && samples.held(nest.out) != Held::Each;
         let mut extents: Vec<i64> =
             nest.iterators.iter().map(|iterator| (iterator.high - iterator.low).max(0)).collect();
+        if let Some(place) = sample {
+            extents.insert(place, i64::from(samples.batch.size));
+        }
+        let (free, reduces) =
+            (nest.free + usize::from(sample.is_some() && !adds), adds || nest.free < nest.iterators.len());
         if extents.is_empty() {
             extents.push(1);
         }
         let inner = *extents.last().unwrap_or(&1);
         let steps = nest.body.nodes.len();
-        let position = |forms: &mut Forms, tensor: TensorId, index: &[Affine]| {
-            let shape = &program.tensors[tensor.0].shape;
-            let linear = index
-                .iter()
-                .zip(shape)
-                .fold(Affine::default(), |sum, (index, &extent)| index.plus(i64::from(extent), &sum));
-            forms.add(&linear)
-        };
-        let out_form = position(&mut forms, nest.out, &nest.out_index);
-        let identity = match nest.aggregate {
-            Aggregate::Assign | Aggregate::Add => 0.0,
-            Aggregate::Mul => 1.0,
-            Aggregate::Min => f64::INFINITY,
-            Aggregate::Max => f64::NEG_INFINITY,
-        };
-        let mut reads = Vec::new();
+        let mut forms = Forms { program, nest, samples, sample, forms: Vec::new() };
+        let out_form = forms.element(nest.out, &nest.out_index);
+        let aggregate = if adds { Aggregate::Add } else { nest.aggregate };
         let start = match &nest.start {
-            Start::Identity => Beginning::Value(identity),
+            Start::Identity => Beginning::Value(identity(aggregate)),
             Start::Fill(value) => Beginning::Value(*value),
             Start::Element { tensor, index } => {
-                reads.push(tensor.0);
-                Beginning::Element { tensor: tensor.0, form: position(&mut forms, *tensor, index) }
+                Beginning::Element { tensor: tensor.0, form: forms.element(*tensor, index) }
             }
         };
         let guards = nest.guards.iter().map(|guard| match guard {
@@ -148,71 +162,49 @@ impl Plan {
             Guard::Zero { value } => Condition::Zero { form: forms.add(value) },
         });
         let guards = guards.collect();
-        let mut careful = false;
-        let code: Vec<Step> = nest
-            .body
-            .nodes
-            .iter()
-            .map(|node| match node {
-                Node::Constant(_) => Step::Constant,
-                Node::Iterator(iterator) => Step::Iterator { form: forms.add(&Affine::iterator(*iterator)) },
-                Node::Read { tensor, index } => {
-                    reads.push(tensor.0);
-                    Step::Read { tensor: tensor.0, form: position(&mut forms, *tensor, index) }
-                }
-                Node::Gather { tensor, index } => {
-                    reads.push(tensor.0);
-                    Step::Gather {
-                        tensor: tensor.0,
-                        extents: program.tensors[tensor.0].shape.iter().map(|&extent| extent as usize).collect(),
-                        index: index.iter().map(|node| node.0).collect(),
-                    }
-                }
-                Node::Unary(operator, a) => Step::Apply(Operation::Unary(*operator), [a.0, 0, 0]),
-                Node::Binary(operator, a, b) => {
-                    careful |= *operator == Binary::DivControlled;
-                    Step::Apply(Operation::Binary(*operator), [a.0, b.0, b.0])
-                }
-                Node::Select { condition, yes, no } => Step::Apply(Operation::Select, [condition.0, yes.0, no.0]),
-                Node::Cast(element, a) => Step::Apply(Operation::Cast(*element), [a.0, 0, 0]),
-                Node::Call(function, arguments) => {
-                    let argument = |n: usize| arguments.get(n).or(arguments.first()).map_or(0, |node| node.0);
-                    Step::Apply(Operation::Call(*function), [argument(0), argument(1), argument(2)])
-                }
-            })
-            .collect();
+        let nodes = nest.body.nodes.iter().enumerate();
+        let mut code: Vec<Step> = nodes.map(|(number, node)| forms.step(node, number + 1 == steps)).collect();
+        let division = |node: &Node| matches!(node, Node::Binary(Binary::DivControlled, ..));
         let mut block = (BLOCKS / steps.max(1)).clamp(1, BLOCK).min(inner.max(1) as usize);
-        let reads_itself = reads.contains(&nest.out.0);
+        let mut reads: Vec<usize> = reads.iter().map(|tensor| tensor.0).collect();
         let forms = forms.forms;
-        if reads_itself && nest.free == nest.iterators.len() && forms[out_form].strides.last() == Some(&0) {
+        if reads.contains(&nest.out.0) && !reduces && forms[out_form].strides.last() == Some(&0) {
             // Every value of the inner loop goes to the same element, which the next one reads.
             block = 1;
         }
         reads.sort_unstable();
         reads.dedup();
-        let mut values = vec![0.0; steps * block];
+        let mut values = vec![0.0; (steps + ROWS - 1) * block];
         for (step, node) in nest.body.nodes.iter().enumerate() {
             if let Node::Constant(value) = node {
-                values[step * block..][..block].fill(*value);
+                let rows = if step + 1 == steps { ROWS } else { 1 };
+                values[step * block..][..rows * block].fill(*value);
+            }
+        }
+        for step in &mut code {
+            if let Step::Read { form, direct, .. } = step {
+                *direct &= forms[*form].strides.last() == Some(&1);
             }
         }
         Plan {
             extents,
-            free: nest.free,
-            reduces: nest.free < nest.iterators.len(),
+            free,
+            reduces,
             guards,
             out: nest.out.0,
             out_form,
-            aggregate: nest.aggregate,
+            aggregate,
             start,
             code,
             reads,
-            careful,
+            unsure: written.unsure(nest),
+            careful: nest.body.nodes.iter().any(division),
             block,
             values,
             defined: vec![true; steps * block],
             at: vec![0; forms.len()],
             forms,
+            scale: combined.map_or(Scale::ONE, |tensor| samples.scale(program, tensor)),
             limits: integer_limits(program.tensors[nest.out.0].element),
             span: nest.origin.span(),
             warning: Warning::None,
@@ -254,40 +246,81 @@ fn integer_limits(element: Element) -> Option<(f64, f64)> {
     }
 }
 
+/// Where a sum, a product and their like start.
+fn identity(aggregate: Aggregate) -> f64 {
+    match aggregate {
+        Aggregate::Assign | Aggregate::Add => 0.0,
+        Aggregate::Mul => 1.0,
+        Aggregate::Min => f64::INFINITY,
+        Aggregate::Max => f64::NEG_INFINITY,
+    }
+}
+
 /// Collects the linear forms of a Nest, relative to the first values of its iterators.
 struct Forms<'n> {
+    program: &'n Program,
     nest: &'n Nest,
+    samples: &'n Samples,
+    /// Where the sample is among the iterators.
+    sample: Option<usize>,
     forms: Vec<Form>,
 }
 
 impl Forms<'_> {
+    /// A form that is the same for all samples.
     fn add(&mut self, affine: &Affine) -> usize {
-        let mut strides = vec![0; self.nest.iterators.len().max(1)];
+        self.with_sample(affine, 0)
+    }
+
+    /// The place of an element, row-major, sample after sample.
+    fn element(&mut self, tensor: TensorId, index: &[Affine]) -> usize {
+        let shape = &self.program.tensors[tensor.0].shape;
+        let linear = index
+            .iter()
+            .zip(shape)
+            .fold(Affine::default(), |sum, (index, &extent)| index.plus(i64::from(extent), &sum));
+        let elements: i64 = shape.iter().map(|&extent| i64::from(extent)).product();
+        self.with_sample(&linear, if self.samples.held(tensor) == Held::Each { elements } else { 0 })
+    }
+
+    fn with_sample(&mut self, affine: &Affine, of_sample: i64) -> usize {
+        let mut strides = vec![0; self.nest.iterators.len()];
         let mut first = affine.offset;
         for &(IterId(iterator), coefficient) in &affine.terms {
             strides[iterator] += coefficient;
             first += coefficient * self.nest.iterators[iterator].low;
         }
+        if let Some(place) = self.sample {
+            strides.insert(place, of_sample);
+        }
+        if strides.is_empty() {
+            strides.push(0);
+        }
         self.forms.push(Form { first, strides });
         self.forms.len() - 1
     }
-}
 
-/// Whether the first Nest that writes a tensor writes all of it, so that no step sees old values.
-pub(super) fn written_whole(program: &Program, tensor: TensorId) -> bool {
-    let Some(nest) = program.nests.iter().find(|nest| nest.out == tensor) else { return false };
-    let mut used = vec![false; nest.iterators.len()];
-    nest.guards.is_empty()
-        && nest.iterators.iter().all(|iterator| iterator.low < iterator.high)
-        && nest.out_index.iter().zip(&program.tensors[tensor.0].shape).all(|(index, &extent)| {
-            match index.terms.as_slice() {
-                [] => extent == 1 && index.offset == 0,
-                &[(IterId(iterator), 1)] => {
-                    let range = &nest.iterators[iterator];
-                    let whole = range.low + index.offset == 0 && range.high + index.offset == i64::from(extent);
-                    whole && !std::mem::replace(&mut used[iterator], true)
-                }
-                _ => false,
+    fn step(&mut self, node: &Node, is_root: bool) -> Step {
+        match node {
+            Node::Constant(_) => Step::Constant,
+            Node::Iterator(iterator) => Step::Iterator { form: self.add(&Affine::iterator(*iterator)) },
+            Node::Read { tensor, index } => {
+                Step::Read { tensor: tensor.0, form: self.element(*tensor, index), direct: !is_root }
             }
-        })
+            Node::Gather { tensor, index } => Step::Gather {
+                tensor: tensor.0,
+                form: self.element(*tensor, &[]),
+                extents: self.program.tensors[tensor.0].shape.iter().map(|&extent| extent as usize).collect(),
+                index: index.iter().map(|node| node.0).collect(),
+            },
+            Node::Unary(operator, a) => Step::Apply(Operation::Unary(*operator), [a.0, 0, 0]),
+            Node::Binary(operator, a, b) => Step::Apply(Operation::Binary(*operator), [a.0, b.0, b.0]),
+            Node::Select { condition, yes, no } => Step::Apply(Operation::Select, [condition.0, yes.0, no.0]),
+            Node::Cast(element, a) => Step::Apply(Operation::Cast(*element), [a.0, 0, 0]),
+            Node::Call(function, arguments) => {
+                let argument = |n: usize| arguments.get(n).or(arguments.first()).map_or(0, |node| node.0);
+                Step::Apply(Operation::Call(*function), [argument(0), argument(1), argument(2)])
+            }
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! Running a plan: an odometer over all iterators but the last, blocks of the last one inside.
 
 use super::arithmetic::{self, Operation};
-use super::plan::{Beginning, Condition, Plan, Step, Warning};
+use super::plan::{Beginning, Condition, Plan, ROWS, Step, Warning};
 use super::{Fault, Store};
 use arch::Diagnostic;
-use compiler::tensor::{Aggregate, Function};
+use compiler::tensor::Function;
 use std::ops::Range;
 
 impl Plan {
@@ -22,7 +22,8 @@ impl Plan {
 
     /// Whether some value may be undefined.
     pub(super) fn is_careful(&self, stores: &[Store]) -> bool {
-        self.careful || self.reads.iter().any(|&read| stores[read].partial)
+        let unwritten = || self.unsure.iter().any(|&read| stores[read].partial);
+        self.careful || self.reads.iter().any(|&read| stores[read].holes) || unwritten()
     }
 
     /// Points of the outer loops, in their order.
@@ -59,6 +60,9 @@ impl Plan {
         if points.is_empty() {
             return Ok(range);
         }
+        if !CAREFUL && self.has_rows() {
+            return self.rows(stores, points);
+        }
         let mut point = self.begin(points.start);
         let chain = self.chain();
         let mut total = Total { value: 0.0, defined: true, points: 0 };
@@ -70,12 +74,7 @@ impl Plan {
                 }
                 self.accumulate::<CAREFUL>(stores, from, to, &mut total)?;
                 if number % chain == chain - 1 && total.points > 0 {
-                    let at = self.at[self.out_form] as usize;
-                    self.check(total.value, total.defined)?;
-                    stores[self.out].put(at, total.value, total.defined);
-                    if total.defined {
-                        range.include(total.value);
-                    }
+                    self.put(stores, self.at[self.out_form] as usize, &total, &mut range)?;
                 }
             } else {
                 self.assign::<CAREFUL>(stores, from, to, &mut range)?;
@@ -83,6 +82,62 @@ impl Plan {
             self.advance(&mut point);
         }
         Ok(range)
+    }
+
+    /// Whether each element is a sum (or the like) over the inner loop alone, and several can be computed side by side.
+    fn has_rows(&self) -> bool {
+        let reads_itself = self.reads.contains(&self.out);
+        self.reduces && self.free + 1 == self.extents.len() && self.guards.is_empty() && !reads_itself
+    }
+
+    /// Evaluate some elements, a few at a time, each in the order of its own values.
+    fn rows(&mut self, stores: &mut [Store], points: Range<i64>) -> Result<Seen, Fault> {
+        let mut range = Seen::nothing();
+        let mut point = self.begin(points.start);
+        let inner = self.extents[self.extents.len() - 1];
+        let mut places = vec![vec![0; self.at.len()]; ROWS];
+        let mut number = points.start;
+        while number < points.end {
+            let rows = ROWS.min((points.end - number) as usize);
+            let mut totals = [Total { value: 0.0, defined: true, points: inner as usize }; ROWS];
+            for (place, total) in places.iter_mut().zip(&mut totals).take(rows) {
+                total.value = self.beginning(stores).value;
+                place.copy_from_slice(&self.at);
+                self.advance(&mut point);
+            }
+            let mut first = 0;
+            while first < inner {
+                let count = (inner - first).min(self.block as i64) as usize;
+                for (row, place) in places.iter_mut().enumerate().take(rows) {
+                    std::mem::swap(&mut self.at, place);
+                    let done = self.body::<false>(stores, first, count, row);
+                    std::mem::swap(&mut self.at, place);
+                    done?;
+                }
+                let root = (self.code.len() - 1) * self.block;
+                let blocks: [&[f64]; ROWS] =
+                    std::array::from_fn(|row| &self.values[root + row.min(rows - 1) * self.block..][..count]);
+                let values = arithmetic::fold_rows(self.aggregate, totals.map(|total| total.value), blocks);
+                totals.iter_mut().zip(values).for_each(|(total, value)| total.value = value);
+                first += count as i64;
+            }
+            for (place, total) in places.iter().zip(&totals).take(rows) {
+                self.put(stores, place[self.out_form] as usize, total, &mut range)?;
+            }
+            number += rows as i64;
+        }
+        Ok(range)
+    }
+
+    /// Write what was accumulated.
+    fn put(&self, stores: &mut [Store], at: usize, total: &Total, range: &mut Seen) -> Result<(), Fault> {
+        let value = self.scale.of(total.value);
+        self.check(value, total.defined)?;
+        stores[self.out].put(at, value, total.defined);
+        if total.defined {
+            range.include(value);
+        }
+        Ok(())
     }
 
     /// Next point of the outer loops.
@@ -144,16 +199,10 @@ impl Plan {
         let mut first = from;
         while first < to {
             let count = (to - first).min(self.block as i64) as usize;
-            self.body::<CAREFUL>(stores, first, count)?;
+            self.body::<CAREFUL>(stores, first, count, 0)?;
             let root = (self.code.len() - 1) * self.block;
-            let values = &self.values[root..root + count];
-            total.value = match self.aggregate {
-                Aggregate::Assign => values.last().copied().unwrap_or(total.value),
-                Aggregate::Add => values.iter().fold(total.value, |sum, value| sum + value),
-                Aggregate::Mul => values.iter().fold(total.value, |product, value| product * value),
-                Aggregate::Min => values.iter().fold(total.value, |least, &value| arithmetic::least(least, value)),
-                Aggregate::Max => values.iter().fold(total.value, |most, &value| arithmetic::most(most, value)),
-            };
+            let [value] = arithmetic::fold_rows(self.aggregate, [total.value], [&self.values[root..root + count]]);
+            total.value = value;
             if CAREFUL {
                 total.defined &= self.defined[root..root + count].iter().all(|&defined| defined);
             }
@@ -175,9 +224,13 @@ impl Plan {
         let mut first = from;
         while first < to {
             let count = (to - first).min(self.block as i64) as usize;
-            self.body::<CAREFUL>(stores, first, count)?;
+            self.body::<CAREFUL>(stores, first, count, 0)?;
             let root = (self.code.len() - 1) * self.block;
             let start = self.at[self.out_form] + stride * first;
+            if !self.scale.is_one() {
+                let scale = self.scale;
+                self.values[root..root + count].iter_mut().for_each(|value| *value = scale.of(*value));
+            }
             let values = &self.values[root..root + count];
             if self.limits.is_some() {
                 for (value, defined) in values.iter().zip(&self.defined[root..]) {
@@ -185,7 +238,7 @@ impl Plan {
                 }
             }
             let store = &mut stores[self.out];
-            if CAREFUL || store.partial || stride != 1 {
+            if CAREFUL || stride != 1 {
                 for (n, &value) in values.iter().enumerate() {
                     let defined = !CAREFUL || self.defined[root + n];
                     store.put((start + stride * n as i64) as usize, value, defined);
@@ -194,7 +247,7 @@ impl Plan {
                     }
                 }
             } else {
-                store.values[start as usize..][..count].copy_from_slice(values);
+                store.put_all(start as usize, values);
                 for &value in values {
                     range.include(value);
                 }
@@ -211,14 +264,28 @@ impl Plan {
         }
     }
 
-    /// Evaluate the body for `count` values of the inner loop from `first` on.
-    fn body<const CAREFUL: bool>(&mut self, stores: &[Store], first: i64, count: usize) -> Result<(), Fault> {
+    /// Evaluate the body for `count` values of the inner loop from `first` on; the results go to the block of a row.
+    fn body<const CAREFUL: bool>(
+        &mut self,
+        stores: &[Store],
+        first: i64,
+        count: usize,
+        row: usize,
+    ) -> Result<(), Fault> {
         let (inner, block) = (self.extents.len() - 1, self.block);
+        let root = self.code.len() - 1;
+        let mut bad_logarithm = false;
         for (number, step) in self.code.iter().enumerate() {
             let (before, rest) = self.values.split_at_mut(number * block);
             let (before_defined, rest_defined) = self.defined.split_at_mut(number * block);
-            let (out, out_defined) = (&mut rest[..count], &mut rest_defined[..count]);
-            let operand = |step: usize| &before[step * block..step * block + count];
+            let own = if number == root { row * block } else { 0 };
+            let (out, out_defined) = (&mut rest[own..own + count], &mut rest_defined[..count]);
+            let operand = |step: usize| match self.code[step] {
+                Step::Read { tensor, form, direct: true } if !CAREFUL => {
+                    &stores[tensor].values[(self.at[form] + first) as usize..][..count]
+                }
+                _ => &before[step * block..step * block + count],
+            };
             let known = |step: usize| &before_defined[step * block..step * block + count];
             match step {
                 Step::Constant => {}
@@ -230,7 +297,8 @@ impl Plan {
                         *out = (start + stride * n as i64) as f64;
                     }
                 }
-                Step::Read { tensor, form } => {
+                Step::Read { direct: true, .. } if !CAREFUL => {}
+                Step::Read { tensor, form, .. } => {
                     let store = &stores[*tensor];
                     let stride = self.forms[*form].strides[inner];
                     let start = self.at[*form] + stride * first;
@@ -243,11 +311,13 @@ impl Plan {
                         }
                     }
                 }
-                Step::Gather { tensor, extents, index } => {
+                Step::Gather { tensor, form, extents, index } => {
                     let store = &stores[*tensor];
+                    let (begin, stride) = (self.at[*form], self.forms[*form].strides[inner]);
                     for n in 0..count {
                         let known = !CAREFUL || index.iter().all(|&step| known(step)[n]);
                         let at = if known { place(extents, index.iter().map(|&step| operand(step)[n]))? } else { 0 };
+                        let at = at + (begin + stride * (first + n as i64)) as usize;
                         out[n] = store.values[at];
                         if CAREFUL {
                             out_defined[n] = known && (!store.partial || store.defined[at]);
@@ -255,6 +325,10 @@ impl Plan {
                     }
                 }
                 Step::Apply(operation, [a, b, c]) => {
+                    if *operation == Operation::Call(Function::Log) {
+                        let argument = operand(*a);
+                        bad_logarithm |= (0..count).any(|n| argument[n] <= 0.0 && (!CAREFUL || known(*a)[n]));
+                    }
                     if CAREFUL {
                         arithmetic::definedness(
                             *operation,
@@ -268,22 +342,10 @@ impl Plan {
                 }
             }
         }
-        if self.warning == Warning::None && self.takes_logarithms() {
-            self.look_for_bad_logarithms::<CAREFUL>(count);
+        if bad_logarithm && self.warning == Warning::None {
+            self.warning = Warning::Raised;
         }
         Ok(())
-    }
-
-    fn look_for_bad_logarithms<const CAREFUL: bool>(&mut self, count: usize) {
-        for step in &self.code {
-            if let Step::Apply(Operation::Call(Function::Log), [a, ..]) = step {
-                let at = a * self.block;
-                let bad = |n: usize| self.values[at + n] <= 0.0 && (!CAREFUL || self.defined[at + n]);
-                if (0..count).any(bad) {
-                    self.warning = Warning::Raised;
-                }
-            }
-        }
     }
 }
 
@@ -318,6 +380,7 @@ fn place(extents: &[usize], index: impl Iterator<Item = f64>) -> Result<usize, F
 }
 
 /// The accumulator of one element.
+#[derive(Clone, Copy)]
 struct Total {
     value: f64,
     defined: bool,

@@ -1,6 +1,7 @@
 //! Something that runs a training step on samples: the reals, fixed-point words, the array, the RTL.
 
 use crate::clipped::Clipped;
+use arch::Diagnostic;
 use arch::store::order::{Permutation, key_of_epoch};
 use compiler::ranges::Ranges;
 use schemars::JsonSchema;
@@ -157,6 +158,9 @@ pub enum EngineError {
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
+    /// The program has no value for the given ones.
+    #[error("{}", .0.message)]
+    Values(Box<Diagnostic>),
     /// The grid does not answer: a bug of ours.
     #[error("{0}")]
     Stuck(String),

@@ -1,26 +1,65 @@
-//! The golden model as an engine.
+//! The golden model as an engine: the program as its source says it, beside which its canonical form may run to be measured.
 
 use crate::golden::{Golden, WORTH};
 use crate::train::engine::{Engine, EngineError, Model, Run, Signature, Step};
 use crate::train::ranks::Communicator;
+use compiler::canonical::{Batch, Keep, Options};
 use compiler::ranges::Ranges;
 use compiler::tensor::{Program, Role, TensorId};
 use std::rc::Rc;
 
 /// A program on real numbers.
 pub struct Reals {
-    golden: Golden,
-    /// Inputs and labels, and the fields of a step that fill them.
-    fields: Vec<(TensorId, usize)>,
+    fed: Fed,
     weights: Vec<(String, TensorId)>,
-    prediction: Option<TensorId>,
     /// Those that do the same, and share the elements.
     ranks: Option<Rc<dyn Communicator>>,
 }
 
+/// A program with what is set before each step and read after it.
+struct Fed {
+    golden: Golden,
+    /// Inputs and labels, and the fields of a step that fill them.
+    fields: Vec<(TensorId, usize)>,
+    prediction: Option<TensorId>,
+}
+
+impl Fed {
+    fn run(
+        &mut self,
+        steps: &[Step],
+        step: impl Fn(&mut Golden) -> Result<(), EngineError>,
+    ) -> Result<Run, EngineError> {
+        let mut run = Run::default();
+        for given in steps {
+            for &(id, field) in &self.fields {
+                self.golden.set(id, &given[field]);
+            }
+            step(&mut self.golden)?;
+            if let Some(id) = self.prediction {
+                // Elements that the program never assigns (a bias that has no output) count as 0.
+                run.predictions.push(self.golden.value(id).map(|value| value.unwrap_or(0.0)).collect());
+            }
+        }
+        Ok(run)
+    }
+
+    fn alone(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
+        self.run(steps, |golden| golden.step().map_err(EngineError::Values))
+    }
+}
+
 impl Reals {
-    /// A program whose inputs, labels and weights are called as in the signature; it may lack those it does not need.
+    /// One sample of a program whose inputs, labels and weights are called as in the signature; it may lack those it does not need.
     pub fn new(program: &Program, signature: &Signature) -> Reals {
+        Reals::with(program, &Options { keep: Keep::AllNames, batch: Batch::SINGLE }, signature)
+    }
+
+    /// The same for a batch; a training gives no predictions.
+    ///
+    /// # Panics
+    /// As [`Golden::with`].
+    pub fn with(program: &Program, options: &Options, signature: &Signature) -> Reals {
         let (mut fields, mut weights) = (Vec::new(), Vec::new());
         for (n, tensor) in program.tensors.iter().enumerate() {
             match tensor.role {
@@ -32,9 +71,10 @@ impl Reals {
                 _ => {}
             }
         }
-        let prediction =
-            program.names.iter().rev().find(|(name, _)| *name == signature.prediction.0).map(|&(_, id)| id);
-        Reals { golden: Golden::new(program), fields, weights, prediction, ranks: None }
+        let named = program.names.iter().rev().find(|(name, _)| *name == signature.prediction.0);
+        let prediction = named.filter(|_| !matches!(options.keep, Keep::Training { .. })).map(|&(_, id)| id);
+        let fed = Fed { golden: Golden::with(program, options), fields, prediction };
+        Reals { fed, weights, ranks: None }
     }
 
     /// One of several ranks, all of which run the same steps: it evaluates some of the elements, and has all of them.
@@ -47,35 +87,67 @@ impl Reals {
 impl Engine for Reals {
     fn load(&mut self, model: &Model) {
         for (name, id) in &self.weights {
-            self.golden.set(*id, &model[name]);
+            self.fed.golden.set(*id, &model[name]);
         }
     }
 
     fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
-        let mut run = Run::default();
-        for step in steps {
-            for &(id, field) in &self.fields {
-                self.golden.set(id, &step[field]);
-            }
-            match &self.ranks {
-                Some(all) => self.golden.step_on(all.as_ref(), WORTH)?,
-                None => self.golden.step().map_err(|diagnostic| EngineError::Stuck(diagnostic.message))?,
-            }
-            if let Some(id) = self.prediction {
-                // Elements that the program never assigns (a bias that has no output) count as 0.
-                run.predictions.push(self.golden.value(id).map(|value| value.unwrap_or(0.0)).collect());
-            }
+        match &self.ranks {
+            Some(all) => self.fed.run(steps, |golden| golden.step_on(all.as_ref(), WORTH)),
+            None => self.fed.alone(steps),
         }
-        Ok(run)
     }
 
     fn model(&self) -> Model {
-        let values = |id: TensorId| self.golden.value(id).map(|value| value.unwrap_or(0.0)).collect();
+        let values = |id: TensorId| self.fed.golden.value(id).map(|value| value.unwrap_or(0.0)).collect();
         self.weights.iter().map(|(name, id)| (name.clone(), values(*id))).collect()
     }
 
     fn ranges(&self) -> Option<&Ranges> {
-        Some(self.golden.ranges())
+        Some(self.fed.golden.ranges())
+    }
+}
+
+/// A program, and beside it its canonical form on the same steps, which says what values the tensors take that words are needed for.
+pub struct Measured {
+    source: Reals,
+    canonical: Reals,
+}
+
+impl Measured {
+    /// Answers come from `source`, ranges from `canonical`.
+    pub fn new(source: Reals, canonical: Reals) -> Measured {
+        Measured { source, canonical }
+    }
+}
+
+impl Engine for Measured {
+    fn load(&mut self, model: &Model) {
+        self.source.load(model);
+        self.canonical.load(model);
+    }
+
+    fn run(&mut self, steps: &[Step]) -> Result<Run, EngineError> {
+        if self.source.ranks.is_some() || self.canonical.ranks.is_some() {
+            let run = self.source.run(steps)?;
+            self.canonical.run(steps)?;
+            return Ok(run);
+        }
+        let (source, canonical) = (&mut self.source.fed, &mut self.canonical.fed);
+        // Neither waits for the other.
+        let (run, measured) = std::thread::scope(|scope| {
+            let measuring = scope.spawn(|| canonical.alone(steps));
+            (source.alone(steps), measuring.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        measured.and(run)
+    }
+
+    fn model(&self) -> Model {
+        self.source.model()
+    }
+
+    fn ranges(&self) -> Option<&Ranges> {
+        self.canonical.ranges()
     }
 }
 

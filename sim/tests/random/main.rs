@@ -1,5 +1,6 @@
 //! Random programs on every rung, and what holds for every program. One program, so that their generator is compiled once.
 
+mod batches;
 #[path = "../cases/mod.rs"]
 mod cases;
 mod derived;

@@ -1,9 +1,10 @@
 //! Programs as engines of the training loop, one rung of the ladder after the other.
 //!
 //! ```text
-//! program ──canonicalise──▶ full batch, rest, prediction ──▶ golden ──▶ ranges
-//!                                    │                                    │
-//!                                    └──────────── lower ◀────────────────┘ ──▶ fixed ──compile──▶ array, rtl
+//! program ──▶ golden: weights, predictions
+//!    └──canonicalise──▶ full batch, rest, prediction ──▶ on the same steps, real numbers, too ──▶ ranges
+//!                                    │                                                              │
+//!                                    └──────────── lower ◀──────────────────────────────────────────┘ ──▶ fixed ──compile──▶ array, rtl
 //! ```
 
 use crate::failure::Failure;
@@ -30,7 +31,7 @@ use sim::train::ranks::checked::Checked;
 use sim::train::ranks::device::DividedDevice;
 use sim::train::ranks::words::DividedWords;
 use sim::train::ranks::{Communicator, Divides, Ranked};
-use sim::train::reals::Reals;
+use sim::train::reals::{Measured, Reals};
 use sim::train::settings::{Order, Reduction};
 use sim::train::words::{Words, prediction, written};
 use sim::train::{Engines, Schedule};
@@ -40,7 +41,9 @@ use std::rc::Rc;
 /// The programs of one training.
 #[derive(Clone)]
 pub struct Programs {
-    /// One update per full batch.
+    /// As the front end gives it: what it means is its meaning.
+    source: Program,
+    /// One update per full batch, in canonical form, as the others.
     pub full: Program,
     /// One update for what an epoch leaves over.
     pub rest: Option<Program>,
@@ -48,7 +51,9 @@ pub struct Programs {
     pub predict: Program,
     /// How many samples `full` takes.
     batch: usize,
-    reduction: canonical::Reduction,
+    /// How many samples an epoch leaves over.
+    left: usize,
+    reduction: Reduction,
 }
 
 /// Smallest and largest value by tensor name.
@@ -60,8 +65,8 @@ impl Programs {
     /// # Errors
     /// The program cannot be batched, or needs what canonical form does not have.
     pub fn new(project: &Project, samples: &Samples, schedule: &Schedule) -> Result<Programs, Failure> {
-        let reduction = canonical_reduction(schedule.reduction);
-        let training = |size: usize| training(project, &samples.program, size, reduction);
+        let reduction = schedule.reduction;
+        let training = |size: usize| canonicalise(project, &samples.program, &step_options(size, reduction));
         let left = schedule.left_over(samples.train.len());
         let rest = left > 0 && schedule.reduction == Reduction::Sum;
         let full = training(schedule.batch)?;
@@ -69,10 +74,12 @@ impl Programs {
             return Err(no_update(project, &samples.program));
         }
         Ok(Programs {
+            source: samples.program.clone(),
             full,
             rest: if rest { Some(training(left)?) } else { None },
             predict: prediction_program(project, &samples.program, &samples.signature)?,
             batch: schedule.batch,
+            left,
             reduction,
         })
     }
@@ -92,7 +99,7 @@ impl Programs {
         Images::compile(project, lowered, machines).map_err(|failure| match failure {
             Failure::DoesNotFit { source, mut diagnostics } if self.batch > 1 => {
                 let fits = |size: usize| {
-                    training(project, program, size, self.reduction)
+                    canonicalise(project, program, &step_options(size, self.reduction))
                         .is_ok_and(|program| images::fits(project, &program, ranges))
                 };
                 let advice = match largest(self.batch, fits) {
@@ -132,33 +139,46 @@ impl Programs {
 
     /// An engine that watches the training of another one: predictions on real numbers.
     pub fn observer(&self, signature: &Signature) -> Box<dyn Engine> {
-        reals(&self.predict, signature)
+        Box::new(predictions(&self.source, signature))
     }
-}
 
-/// How the passes are told to combine the gradients of a batch.
-fn canonical_reduction(reduction: Reduction) -> canonical::Reduction {
-    match reduction {
-        Reduction::Mean => canonical::Reduction::Mean,
-        Reduction::Sum => canonical::Reduction::Sum,
+    /// The golden rung, whose updates `ranks` share.
+    pub fn golden(&self, signature: &Signature, ranks: Option<&Rc<dyn Communicator>>) -> Engines {
+        let measured = |source: Reals, canonical: &Program| -> Box<dyn Engine> {
+            Box::new(Measured::new(source, Reals::new(canonical, signature).on(ranks)))
+        };
+        let updates = |canonical: &Program, size: usize| {
+            let source = Reals::with(&self.source, &step_options(size, self.reduction), signature);
+            measured(source.on(ranks), canonical)
+        };
+        let predict = Measured::new(predictions(&self.source, signature), Reals::new(&self.predict, signature));
+        Engines {
+            full: updates(&self.full, self.batch),
+            rest: self.rest.as_ref().map(|rest| updates(rest, self.left)),
+            predict: Box::new(predict),
+        }
     }
 }
 
 /// What of a program a training step of so many samples needs.
 pub(crate) fn step_options(size: usize, reduction: Reduction) -> canonical::Options {
-    let batch = Batch { size: size as u32, reduction: canonical_reduction(reduction) };
+    let reduction = match reduction {
+        Reduction::Mean => canonical::Reduction::Mean,
+        Reduction::Sum => canonical::Reduction::Sum,
+    };
+    let batch = Batch { size: size as u32, reduction };
     canonical::Options { keep: Keep::Training { predictions: Vec::new() }, batch }
 }
 
-/// A training step of so many samples.
-fn training(
-    project: &Project,
-    program: &Program,
-    size: usize,
-    reduction: canonical::Reduction,
-) -> Result<Program, Failure> {
-    let batch = Batch { size: size as u32, reduction };
-    canonicalise(project, program, &canonical::Options { keep: Keep::Training { predictions: Vec::new() }, batch })
+/// What of a program a prediction for one sample needs: states of a sequence go on.
+pub(crate) fn prediction_options(signature: &Signature) -> canonical::Options {
+    let keep = Keep::Prediction { names: vec![signature.prediction.0.clone()], states: signature.sequence.clone() };
+    canonical::Options { keep, batch: Batch::SINGLE }
+}
+
+/// Predictions of a program as the front end gives it, on real numbers.
+pub fn predictions(program: &Program, signature: &Signature) -> Reals {
+    Reals::with(program, &prediction_options(signature), signature)
 }
 
 /// The largest number below `limit` that fits, where smaller ones fit better; 0 if none does.
@@ -213,8 +233,7 @@ pub fn ranges_of(program: &Program, named: &NamedRanges) -> Ranges {
 /// # Errors
 /// It needs what canonical form does not have, or a state of a sequence depends on the label.
 pub fn prediction_program(project: &Project, program: &Program, signature: &Signature) -> Result<Program, Failure> {
-    let keep = Keep::Prediction { names: vec![signature.prediction.0.clone()], states: signature.sequence.clone() };
-    let made = canonicalise(project, program, &canonical::Options { keep, batch: Batch::SINGLE })?;
+    let made = canonicalise(project, program, &prediction_options(signature))?;
     let labels = made.tensors.iter().enumerate().filter(|(_, tensor)| tensor.role == tensor::Role::Label);
     let is_read = |id: usize| {
         let mut nodes = made.nests.iter().flat_map(|nest| &nest.body.nodes);
@@ -238,21 +257,6 @@ fn canonicalise(project: &Project, program: &Program, options: &canonical::Optio
     let program = canonical::canonicalise(program, options).map_err(|wrong| Failure::about(&project.source, wrong))?;
     tensor::verify(&program);
     Ok(program)
-}
-
-/// A program on real numbers.
-pub fn reals(program: &Program, signature: &Signature) -> Box<dyn Engine> {
-    Box::new(Reals::new(program, signature))
-}
-
-/// The golden rung, whose updates `ranks` share.
-pub fn golden(programs: &Programs, signature: &Signature, ranks: Option<&Rc<dyn Communicator>>) -> Engines {
-    let updates = |program: &Program| Box::new(Reals::new(program, signature).on(ranks)) as Box<dyn Engine>;
-    Engines {
-        full: updates(&programs.full),
-        rest: programs.rest.as_ref().map(updates),
-        predict: reals(&programs.predict, signature),
-    }
 }
 
 /// What runs a program, from the reals down to a board.

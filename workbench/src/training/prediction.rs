@@ -4,7 +4,7 @@
 //! rows ──▶ steps ──▶ golden, fixed, array or rtl ──▶ predictions, how far they are from golden's
 //! ```
 
-use crate::engines::{EngineMaker, Rung, Which, prediction_program, ranges_of, reals};
+use crate::engines::{EngineMaker, Rung, Which, prediction_program, predictions, ranges_of};
 use crate::failure::Failure;
 use crate::images::{Images, Lowered};
 use crate::model_file::ModelFile;
@@ -44,11 +44,13 @@ impl Prediction {
         rung: Rung,
         progress: &dyn Progress,
     ) -> Result<Prediction, Failure> {
-        let program = prediction_program(project, program, signature)?;
+        let source = program;
+        let program = prediction_program(project, source, signature)?;
         let mut outside = saturation::outside(&file.valid, signature, steps);
         outside.extend(saturation::weights_outside(&file.valid, &file.model));
         if rung == Rung::Golden {
-            let values = predict(reals(&program, signature).as_mut(), &file.model, steps)?;
+            let values = predict(&mut predictions(source, signature), &file.model, steps);
+            let values = values.map_err(|error| Failure::of_engine(&project.source, error))?;
             let outside = outside.into_iter().map(|(_, warning)| warning).collect();
             return Ok(Prediction { values, accuracy: None, clipped: Vec::new(), outside });
         }

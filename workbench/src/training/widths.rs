@@ -7,7 +7,7 @@
 //! | fixed | trained in words | in words, as the hardware computes them |
 
 use super::checkpoint::{Checkpoint, Reached};
-use super::engines::{self, Rung};
+use super::engines::Rung;
 use super::{How, Outcome, Training};
 use crate::failure::Failure;
 use crate::images::Lowered;
@@ -103,7 +103,7 @@ impl InWords {
                     step.iter().zip(&fields).map(field).collect()
                 })
                 .collect();
-            let mut engine = engines::reals(&training.programs.predict, &samples.signature);
+            let mut engine = training.programs.observer(&samples.signature);
             Ok(samples.judge(&predict(engine.as_mut(), &model, &rounded)?, steps))
         };
         let test = if samples.test.is_empty() { None } else { Some(judge(&samples.test)?) };
