@@ -1,4 +1,4 @@
-//! `prove`: each image against its fixed-point program, for all inputs and weights.
+//! `prove`: the source against canonical form and fixed point, and each image against its fixed-point program, for all inputs and weights.
 
 use crate::arguments::{Global, Prove};
 use crate::interrupt;
@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::prove::{Difference, Proof, Verdict, prove};
+use workbench::checked::Checked;
 use workbench::documents::Document;
 use workbench::{Failure, Subject};
 
@@ -30,6 +31,9 @@ struct Judged {
     /// `proven`; `refuted`, with inputs that show the difference or a grid that is stuck; or `undecided`.
     #[schemars(extend("enum" = ["proven", "refuted", "undecided"]))]
     verdict: &'static str,
+    /// How the way from the source down to its words was checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checked: Option<Checked>,
     /// What was proven, and how much work it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<Proof>,
@@ -42,8 +46,9 @@ struct Judged {
 }
 
 impl Judged {
-    fn new(image: &'static str, verdict: &Verdict) -> Judged {
-        let open = Judged { image, verdict: "undecided", proof: None, difference: None, reason: None };
+    fn new(image: &'static str, checked: Option<&Checked>, verdict: &Verdict) -> Judged {
+        let checked = checked.cloned();
+        let open = Judged { image, verdict: "undecided", checked, proof: None, difference: None, reason: None };
         match verdict.clone() {
             Verdict::Proven(proof) => Judged { verdict: "proven", proof: Some(proof), ..open },
             Verdict::Refuted(first) => Judged { verdict: "refuted", difference: Some(*first), ..open },
@@ -59,6 +64,8 @@ impl Judged {
 pub fn run(global: &Global, options: &Prove, talk: &Talk) -> Result<(), Failure> {
     let project = subject::project(global, options.target.program.as_deref(), &options.target.entry)?;
     let subject = subject::subject(&project, &options.target, talk)?;
+    let checks = subject.checked()?;
+    let checked = |name: &str| checks.iter().find(|checked| checked.image == name);
     let mut verdicts = Vec::new();
     for (name, program, image) in images(&subject) {
         let verdict = watched(name, (program, image), &project.source.text, options.steps as usize, talk);
@@ -72,11 +79,14 @@ pub fn run(global: &Global, options: &Prove, talk: &Talk) -> Result<(), Failure>
     output::either(
         global.format,
         || {
-            let lines: Vec<String> = verdicts.iter().map(|(name, verdict)| format!("{name}: {verdict}")).collect();
-            lines.join("\n") + "\n"
+            let line = |(name, verdict): &(&str, Verdict)| match checked(name) {
+                Some(above) => format!("{name}: {above} | fixed = image: {verdict}\n"),
+                None => format!("{name}: fixed = image: {verdict}\n"),
+            };
+            verdicts.iter().map(line).collect()
         },
         || {
-            let images = verdicts.iter().map(|(name, verdict)| Judged::new(name, verdict)).collect();
+            let images = verdicts.iter().map(|(name, verdict)| Judged::new(name, checked(name), verdict)).collect();
             Document::new(Proven { proven: differs.is_none(), images }).failed(differs.as_ref())
         },
     )?;

@@ -103,9 +103,9 @@ impl Read {
         Ok(Read { program, warnings, given, origin })
     }
 
-    /// What of the program is wanted.
+    /// Which results are wanted.
     pub(crate) fn options(&self) -> Options {
-        Options { keep: Keep::Prediction { names: results(&self.program), states: Vec::new() }, batch: Batch::SINGLE }
+        wanted(&self.program)
     }
 
     /// On real numbers and in fixed point, with its records.
@@ -155,6 +155,11 @@ impl Function {
 }
 
 impl Function {
+    /// Which results are wanted.
+    pub(crate) fn options(&self) -> Options {
+        wanted(&self.parsed)
+    }
+
     /// Extents of what the program names, as its text has them; row by row the elements are those of the words.
     pub fn shapes(&self) -> BTreeMap<String, Vec<u32>> {
         let tensors = &self.parsed.tensors;
@@ -209,6 +214,10 @@ impl Function {
         };
         too_large::check(project, hardware, &[fixed], |_| None)
     }
+}
+
+fn wanted(program: &Program) -> Options {
+    Options { keep: Keep::Prediction { names: results(program), states: Vec::new() }, batch: Batch::SINGLE }
 }
 
 /// The results of a function: what it declares as such, or everything that it computes.

@@ -1,5 +1,6 @@
 //! Programs to fixed-point programs to images for one machine.
 
+pub mod checked;
 pub mod design;
 pub mod fit;
 pub mod resources;

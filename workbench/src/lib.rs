@@ -53,7 +53,7 @@
 //! | [`build`](mod@build) | everything for one board, as files |
 //! | [`report`] | what an image costs, and what a training gave: text, JSON, one page |
 //! | [`fit`](mod@fit) | one machine for several programs |
-//! | [`images`], [`design`] | fixed-point programs and images, all for one machine |
+//! | [`images`], [`design`], [`checked`] | fixed-point programs and images, all for one machine |
 //! | [`saturation`] | values that did not fit their words, and those that a model is made for |
 //! | [`functions`] | programs that train nothing |
 //! | [`imported`] | ONNX models as programs |
@@ -92,7 +92,7 @@ pub mod training;
 pub mod writing;
 
 pub use failure::drawing;
-pub use images::{design, fit, resources, room, subject};
+pub use images::{checked, design, fit, resources, room, subject};
 pub use project::{board, config, library, plan, recipe, resident, sdram, settings};
 pub use training::{checkpoint, engines, model_file, prediction, ranks, widths};
 

@@ -12,6 +12,8 @@ const LAWS: [(&str, &str); 1] = [("shift_exponentials", "log-sum-exp")];
 /// What has been shown of a program and its canonical form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chain {
+    /// The canonical form.
+    pub canonical: Program,
     /// From the source to the canonical form, between the passes that use a named law.
     pub field: Evidence,
     /// Named laws of functions that were used; each was checked in floating point.
@@ -63,7 +65,7 @@ struct Stage {
 /// The passes refuse the program: `Ok(None)` is their answer then, as [`crate::canonical::canonicalise`] gives the diagnostics.
 /// A pass has changed the meaning.
 pub fn check(source: &Program, options: &Options, effort: Effort) -> Result<Option<Chain>, Broken> {
-    let Ok(stages) = stages(source, options) else { return Ok(None) };
+    let Ok(mut stages) = stages(source, options, false) else { return Ok(None) };
     let mut laws = Vec::new();
     let mut field: Option<Evidence> = None;
     let mut begin = 0;
@@ -88,7 +90,7 @@ pub fn check(source: &Program, options: &Options, effort: Effort) -> Result<Opti
         Some(field) => field,
         None => step(&stages, 0, last, Law::Field, options, effort)?,
     };
-    Ok(Some(Chain { field, laws }))
+    Ok(stages.pop().map(|Stage { program: canonical, .. }| Chain { canonical, field, laws }))
 }
 
 /// Check every pass of a program against the program before it: how many changed it.
@@ -96,7 +98,7 @@ pub fn check(source: &Program, options: &Options, effort: Effort) -> Result<Opti
 /// # Errors
 /// The first pass that has changed the meaning.
 pub fn check_each_pass(source: &Program, options: &Options, effort: Effort) -> Result<usize, Broken> {
-    let Ok(stages) = stages(source, options) else { return Ok(0) };
+    let Ok(stages) = stages(source, options, true) else { return Ok(0) };
     let mut changed = 0;
     for number in 1..stages.len() {
         if stages[number - 1].program == stages[number].program {
@@ -126,13 +128,21 @@ fn joined(first: Option<Evidence>, second: Evidence) -> Evidence {
     })
 }
 
-/// The source, and the program after each pass.
-fn stages(source: &Program, options: &Options) -> Result<Vec<Stage>, Vec<Diagnostic>> {
+/// The source, and the program after each pass; or only what a check from end to end needs: both sides of a named law, and the last one.
+fn stages(source: &Program, options: &Options, all: bool) -> Result<Vec<Stage>, Vec<Diagnostic>> {
     let mut vectorised = false;
     let mut stages = vec![Stage { pass: "source", program: source.clone(), vectorised }];
+    // Whether the last stage may go when another one comes.
+    let mut spare = false;
     canonicalise_watched(source, options, &mut |pass: &Pass, program| {
         vectorised |= pass.name == "vectorise";
         stages.push(Stage { pass: pass.name, program: program.clone(), vectorised });
+        let last = stages.len() - 1;
+        let by_law = law_of(&stages, last).is_some();
+        if spare && !all && !by_law {
+            stages.remove(last - 1);
+        }
+        spare = !by_law;
     })?;
     Ok(stages)
 }

@@ -187,7 +187,7 @@ pub fn compare_unrounded(
     let random = draws - draws / GRID;
     let log2_error = random as f64 * (libm::log2(degree::of_difference(canonical, canonical)) - 61.0);
     let Comparison { values, rounded, .. } = comparison;
-    Ok(Evidence { values, rounded, draws: draws as u32, log2_error, one_of: None })
+    Ok(Some(Evidence { values, rounded, draws: draws as u32, log2_error, one_of: None }))
 }
 
 /// So many elements that about a dozen of the largest result are compared.

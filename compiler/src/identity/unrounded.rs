@@ -9,6 +9,7 @@ use super::evaluate::{Elements, Outcome, advance, has_points};
 use super::plan::Form;
 use super::value::{Arithmetic, Value};
 use crate::fixed::{Kind, Operand, Operation, Program, Role};
+use crate::ranges::INSTEAD_OF_INFINITY;
 use crate::tensor::{self, Aggregate, Binary, Element, Node, Start};
 use arch::division::Rounding;
 use arch::isa::{Combine, Finish};
@@ -25,6 +26,16 @@ fn constants(program: &tensor::Program) -> Vec<f64> {
         _ => None,
     });
     written.chain(starts).flat_map(|value| [value, -value]).collect()
+}
+
+/// Whether something takes the place of an infinity.
+pub(super) fn has_numbers_beyond(program: &tensor::Program) -> bool {
+    let beyond = |value: &f64| value.abs() >= INSTEAD_OF_INFINITY;
+    let parameters = program.tensors.iter().filter_map(|tensor| match &tensor.role {
+        tensor::Role::Parameter(values) => Some(values),
+        _ => None,
+    });
+    constants(program).iter().any(beyond) || parameters.flatten().any(beyond)
 }
 
 /// A fixed-point program at a draw.

@@ -5,9 +5,11 @@ mod identities;
 mod planted;
 
 use crate::numeric::cases_in;
-use compiler::canonical::{Batch, Keep, Options, PASSES, canonicalise_watched};
-use compiler::identity::{Effort, Law, Side, check, compare};
+use compiler::canonical::{Batch, Keep, Options, PASSES, canonicalise, canonicalise_watched};
+use compiler::fixed::{self, Numbers};
+use compiler::identity::{Effort, Law, Side, check, compare, compare_unrounded};
 use compiler::language::{Language, Options as Dialect, parse};
+use compiler::ranges::Ranges;
 use compiler::tensor::Program;
 use identities::{EFFORT, rewrites, uses, with_uneven_rates};
 use sim::eval::Engine;
@@ -79,6 +81,28 @@ fn canonical_forms_are_the_same_function() {
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// Fixed point is the canonical form but for roundings.
+#[test]
+fn fixed_point_rounds_and_nothing_else() {
+    let (mut compared, mut broken) = (0, Vec::new());
+    for (file, program) in all() {
+        let program = with_uneven_rates(&program);
+        for options in uses(&program) {
+            let Ok(canonical) = canonicalise(&program, &options) else { continue };
+            let ranges = Ranges { tensors: vec![Some((-2.0, 2.0)); canonical.tensors.len()] };
+            let Ok((lowered, _)) = fixed::lower(&canonical, &ranges, &Numbers::of_width(16)) else { continue };
+            match compare_unrounded(&canonical, &lowered, EFFORT) {
+                Ok(None) => {}
+                Ok(Some(evidence)) if evidence.rounded == 0 => compared += 1,
+                Ok(Some(evidence)) => broken.push(format!("{file}: {evidence:?}")),
+                Err(wrong) => broken.push(format!("{file} {options:?}: {wrong}")),
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{} of {compared}:\n{}", broken.len(), broken.join("\n"));
+    assert!(compared > 250, "{compared}");
 }
 
 /// A program that is too large for its effort is compared by a sample of its results.

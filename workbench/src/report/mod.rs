@@ -18,6 +18,7 @@ pub mod page;
 pub mod trained;
 
 use crate::board::ChosenBoard;
+use crate::checked::Checked;
 use crate::config::Microcode;
 use crate::documents::Document;
 use crate::report::fates::Fates;
@@ -70,6 +71,8 @@ pub struct Report {
     saturations: Vec<Saturation>,
     /// What the measurements ran on.
     measured_on: String,
+    /// Each image, from the source down to its words.
+    checked: Vec<Checked>,
 }
 
 /// `report.json`: what `build` and `report` write; what is not of the image is from `report`.
@@ -217,13 +220,15 @@ struct Sources<'a> {
     fates: Fates,
     /// What the measurements ran on, for people.
     measured_on: String,
+    /// The images, above their words.
+    checked: Vec<Checked>,
 }
 
 impl Report {
     /// Of a training, measured.
     ///
     /// # Errors
-    /// The array is stuck.
+    /// The array is stuck; a pass of the compiler has changed the meaning of the program.
     pub fn of_training(project: &Project, design: &Design) -> Result<Report, Failure> {
         let full = design.lowered.full.as_ref().zip(design.images.full.as_ref());
         let (program, compiled) = full.ok_or_else(|| Failure::Bug("a design without a training program".to_owned()))?;
@@ -238,13 +243,14 @@ impl Report {
             saturations: Saturation::all(project, &design.clipped()?, Unit::Update),
             fates: Fates::of_training(project, &design.samples, program),
             measured_on: design.samples.origin.clone(),
+            checked: design.checked()?,
         }))
     }
 
     /// Of a function, measured.
     ///
     /// # Errors
-    /// The array is stuck.
+    /// The array is stuck; a pass of the compiler has changed the meaning of the program.
     pub fn of_function(project: &Project, function: &Function) -> Result<Report, Failure> {
         let Climb { compiled, fixed, clipped, .. } = &function.climb;
         Ok(Report::new(&Sources {
@@ -258,6 +264,7 @@ impl Report {
             saturations: Saturation::all(project, clipped, Unit::Record),
             fates: Fates::of_function(project, function),
             measured_on: function.origin.clone(),
+            checked: function.checked()?,
         }))
     }
 
@@ -301,6 +308,7 @@ impl Report {
             numbers: numbers(sources.numbers),
             saturations: sources.saturations.clone(),
             measured_on: sources.measured_on.clone(),
+            checked: sources.checked.clone(),
         }
     }
 
@@ -362,6 +370,10 @@ impl Report {
             text.push_str("\nno result saturated\n");
         } else {
             text += &format!("\nsaturated results\n{}", figures::saturations(&self.saturations));
+        }
+        text.push_str("\nchecked\n");
+        for checked in &self.checked {
+            text += &format!("{}: {checked}\n", checked.image);
         }
         text
     }

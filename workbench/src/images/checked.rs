@@ -1,0 +1,94 @@
+//! The way from the source to the words of an image, as `build` and `prove` say it.
+//!
+//!     source = canonical: identical polynomials, 16 draws, p < 2^-700  |  canonical ≈ fixed: rounding only
+
+use super::design::Design;
+use super::subject::Subject;
+use crate::engines::{prediction_options, step_options};
+use crate::failure::Failure;
+use crate::functions::Function;
+use compiler::canonical::Options;
+use compiler::fixed;
+use compiler::identity::{self, Effort};
+use compiler::tensor::Program;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What has been checked of one image, from the source down to its words.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Checked {
+    /// `training`, `last batch`, `prediction` or `function`.
+    pub image: &'static str,
+    /// How the canonical form was compared with the source.
+    pub canonical: String,
+    /// How fixed point was compared with the canonical form.
+    pub fixed: String,
+}
+
+impl std::fmt::Display for Checked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "source = canonical: {} | canonical ≈ fixed: {}", self.canonical, self.fixed)
+    }
+}
+
+impl Subject {
+    /// Check every image above its words.
+    ///
+    /// # Errors
+    /// A pass of the compiler has changed the meaning of the program.
+    pub fn checked(&self) -> Result<Vec<Checked>, Failure> {
+        match self {
+            Subject::Function(function) => function.checked(),
+            Subject::Training(design) => design.checked(),
+        }
+    }
+}
+
+impl Function {
+    /// As [`Subject::checked`].
+    pub(crate) fn checked(&self) -> Result<Vec<Checked>, Failure> {
+        Ok(vec![checked("function", &self.parsed, &self.options(), &self.climb.fixed)?])
+    }
+}
+
+impl Design {
+    /// As [`Subject::checked`].
+    pub(crate) fn checked(&self) -> Result<Vec<Checked>, Failure> {
+        let Design { samples, schedule, lowered, .. } = self;
+        let left = schedule.left_over(samples.train.len());
+        let step = |size: usize| step_options(size, schedule.reduction);
+        let updates = [
+            ("training", lowered.full.as_ref(), step(schedule.batch)),
+            ("last batch", lowered.rest.as_ref(), step(left)),
+            ("prediction", Some(&lowered.predict), prediction_options(&samples.signature)),
+        ];
+        let images = updates.into_iter().filter_map(|(name, lowered, options)| Some((name, lowered?, options)));
+        images.map(|(name, lowered, options)| checked(name, &samples.program, &options, lowered)).collect()
+    }
+}
+
+fn checked(
+    image: &'static str,
+    source: &Program,
+    options: &Options,
+    lowered: &fixed::Program,
+) -> Result<Checked, Failure> {
+    let wrong =
+        |rung: &str, why: String| Failure::Mismatch(format!("{image}: {rung}: {why}; this is a fault of tabla-gen"));
+    let effort = Effort::of(source);
+    let chain =
+        identity::check(source, options, effort).map_err(|broken| wrong("source ≠ canonical", broken.to_string()))?;
+    let Some(chain) = chain else {
+        return Err(Failure::Bug(format!("{image}: a program that was compiled has no canonical form")));
+    };
+    let fixed = identity::compare_unrounded(&chain.canonical, lowered, effort)
+        .map_err(|difference| wrong("canonical ≠ fixed", difference.to_string()))?;
+    let fixed = match fixed {
+        Some(evidence) if evidence.rounded == 0 => "rounding only".to_owned(),
+        Some(evidence) => {
+            format!("rounding only, {} of {} results up to rounded constants", evidence.rounded, evidence.values)
+        }
+        None => "rounding, and numbers beyond the word in the place of infinities".to_owned(),
+    };
+    Ok(Checked { image, canonical: chain.to_string(), fixed })
+}
