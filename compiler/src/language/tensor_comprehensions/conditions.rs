@@ -17,11 +17,15 @@ use crate::tensor::{Binary, Body, Element, IterId, Node, NodeId, TensorId, Unary
 use arch::{Code, Diagnostic, Span};
 use std::collections::BTreeSet;
 
-/// Points up to which it is decided before it runs whether a branch that is taken leaves a tensor.
-const MOST_POINTS: u64 = 1 << 20;
+/// Operations that may be done, for one statement, to decide whether branches that are taken leave a tensor; beyond them it is left to the
+/// run.
+const MOST_WORK: u64 = 1 << 24;
 
-/// A condition and the value it has where an expression is evaluated.
-pub(super) type Condition = (NodeId, bool);
+/// Conditions on the way to an expression up to which it is asked whether they exclude each other.
+const MOST_CONDITIONS: usize = 64;
+
+/// A condition and the value it has.
+type Condition = (NodeId, bool);
 
 /// A read under conditions.
 #[derive(Debug)]
@@ -29,7 +33,8 @@ pub(super) struct Guarded {
     /// Its node: a read, or a gather.
     pub(super) read: NodeId,
     pub(super) tensor: TensorId,
-    pub(super) path: Vec<Condition>,
+    /// Whether the branch that it stands in is taken.
+    pub(super) taken: NodeId,
     pub(super) places: Vec<Place>,
     pub(super) span: Span,
 }
@@ -59,22 +64,18 @@ enum Inside {
 }
 
 impl Frame<'_> {
-    /// Whether all conditions on the way to the current expression hold; `None` where there is none.
-    pub(super) fn taken(&mut self) -> Option<NodeId> {
-        let mut all: Option<NodeId> = None;
-        for (condition, holds) in self.path.clone() {
-            let term = if holds { condition } else { self.body.push(Node::Unary(Unary::Not, condition)) };
-            all = Some(all.map_or(term, |all| self.body.push(Node::Binary(Binary::And, all, term))));
-        }
-        all
+    /// From here on, what is read is evaluated where the condition has this value, until `path` is cut again.
+    pub(super) fn under(&mut self, condition: NodeId, holds: bool) {
+        let term = if holds { condition } else { self.body.push(Node::Unary(Unary::Not, condition)) };
+        let all = self.path.last().map_or(term, |&outer| self.body.push(Node::Binary(Binary::And, outer, term)));
+        self.path.push(all);
     }
 
     /// Whether no point can take the current branch, whatever its index variables are.
     pub(super) fn is_never_taken(&self) -> bool {
-        let conditions = literals(&self.body, &self.path);
-        let nodes = Evaluation::of(&self.body, conditions.iter().map(|condition| condition.0));
-        let values = nodes.at(&[]);
-        conditions.iter().any(|&(node, holds)| nodes.value(&values, node).is_some_and(|value| (value != 0.0) != holds))
+        let Some(&taken) = self.path.last().filter(|_| self.path.len() <= MOST_CONDITIONS) else { return false };
+        let nodes = Evaluation::of(&self.body, [taken]);
+        nodes.value(&nodes.at(&[]), taken) == Some(0.0)
     }
 
     /// The nodes for an index (counted from 0) in a dimension with these coordinates; `taken` says whether it is read at all.
@@ -94,11 +95,12 @@ impl<'s> Lowering<'s, '_> {
         if self.rough {
             return Some(());
         }
+        let mut work = MOST_WORK;
         for guarded in std::mem::take(&mut frame.guarded) {
             let mut always = true;
             let mut index = Vec::new();
             for place in &guarded.places {
-                let inside = inside(&frame.body, &guarded.path, place, ranges);
+                let inside = inside(&frame.body, guarded.taken, place, ranges, &mut work);
                 always &= matches!(inside, Inside::Always);
                 index.push(match inside {
                     Inside::Always => place.index,
@@ -125,35 +127,43 @@ impl<'s> Lowering<'s, '_> {
 }
 
 /// Where an index lies inside its tensor.
-fn inside(body: &Body, path: &[Condition], place: &Place, ranges: &[Range]) -> Inside {
+fn inside(body: &Body, taken: NodeId, place: &Place, ranges: &[Range], work: &mut u64) -> Inside {
     let extent = place.range.1 - place.range.0;
     let nodes = Evaluation::of(body, [place.index]);
     let (low, high) = nodes.extremes(ranges);
     if low >= 0.0 && high < extent as f64 {
         return Inside::Always;
     }
-    if !nodes.is_static() {
+    if !nodes.is_static() || *work == 0 {
         return Inside::Unknown;
     }
-    let conditions = literals(body, path);
+    let conditions = literals(body, taken);
     let own = nodes.iterators();
     // Conditions on the same index variables often suffice, and have few points.
     let near = |&(node, _): &Condition| Evaluation::of(body, [node]).iterators().is_subset(&own);
     let few: Vec<Condition> = conditions.iter().copied().filter(near).collect();
-    match at_points(body, &few, place.index, extent, ranges) {
+    match at_points(body, &few, place.index, extent, ranges, work) {
         Some(Inside::WhereTaken) => Inside::WhereTaken,
-        _ => at_points(body, &conditions, place.index, extent, ranges).unwrap_or(Inside::Unknown),
+        _ => at_points(body, &conditions, place.index, extent, ranges, work).unwrap_or(Inside::Unknown),
     }
 }
 
 /// [`inside`], point by point; `None` where there are too many.
-fn at_points(body: &Body, conditions: &[Condition], index: NodeId, extent: i64, ranges: &[Range]) -> Option<Inside> {
+fn at_points(
+    body: &Body,
+    conditions: &[Condition],
+    index: NodeId,
+    extent: i64,
+    ranges: &[Range],
+    work: &mut u64,
+) -> Option<Inside> {
     let nodes = Evaluation::of(body, conditions.iter().map(|condition| condition.0).chain([index]));
     let iterators: Vec<usize> = nodes.iterators().into_iter().collect();
-    let count = iterators.iter().fold(1u64, |count, &iterator| {
-        count.saturating_mul((ranges[iterator].1 - ranges[iterator].0) as u64)
-    });
-    if count > MOST_POINTS {
+    let extents = iterators.iter().map(|&iterator| (ranges[iterator].1 - ranges[iterator].0) as u64);
+    let cost = extents.fold(nodes.needed.len() as u64, u64::saturating_mul);
+    let affordable = cost <= *work;
+    *work = work.saturating_sub(if affordable { cost } else { nodes.needed.len() as u64 });
+    if !affordable {
         return None;
     }
     let mut point: Vec<i64> = ranges.iter().map(|range| range.0).collect();
@@ -185,8 +195,8 @@ fn at_points(body: &Body, conditions: &[Condition], index: NodeId, extent: i64, 
 }
 
 /// Conditions that hold together, each without `&&` and `!` where it can be.
-fn literals(body: &Body, path: &[Condition]) -> Vec<Condition> {
-    let (mut open, mut found) = (path.to_vec(), Vec::new());
+fn literals(body: &Body, taken: NodeId) -> Vec<Condition> {
+    let (mut open, mut found) = (vec![(taken, true)], Vec::new());
     while let Some((node, holds)) = open.pop() {
         match (&body.nodes[node.0], holds) {
             (Node::Unary(Unary::Not, a), _) => open.push((*a, !holds)),
@@ -227,9 +237,8 @@ impl<'b> Evaluation<'b> {
 
     /// Whether they depend on index variables alone.
     fn is_static(&self) -> bool {
-        let unknown = |&node: &usize| {
-            matches!(self.body.nodes[node], Node::Read { .. } | Node::Gather { .. } | Node::Call(..))
-        };
+        let unknown =
+            |&node: &usize| matches!(self.body.nodes[node], Node::Read { .. } | Node::Gather { .. } | Node::Call(..));
         !self.needed.iter().any(unknown)
     }
 
@@ -254,9 +263,7 @@ impl<'b> Evaluation<'b> {
             let of = |operand: &NodeId| self.value(&bounds, *operand);
             let found = match &self.body.nodes[node] {
                 Node::Constant(value) => (*value, *value),
-                Node::Iterator(IterId(iterator)) => {
-                    (ranges[*iterator].0 as f64, (ranges[*iterator].1 - 1) as f64)
-                }
+                Node::Iterator(IterId(iterator)) => (ranges[*iterator].0 as f64, (ranges[*iterator].1 - 1) as f64),
                 Node::Unary(Unary::Neg, a) => (-of(a).1, -of(a).0),
                 Node::Unary(Unary::Not, _) | Node::Cast(Element::Bool, _) => (0.0, 1.0),
                 Node::Binary(operator, a, b) => bounded(*operator, of(a), of(b)),
@@ -280,9 +287,9 @@ fn bounded(operator: Binary, a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
         Binary::Mul => {
             let products = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
             let unknown = products.iter().any(|product| product.is_nan());
-            let edges = products.into_iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), product| {
-                (low.min(product), high.max(product))
-            });
+            let edges = products
+                .into_iter()
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), product| (low.min(product), high.max(product)));
             if unknown { (f64::NAN, f64::NAN) } else { edges }
         }
         Binary::Min => (a.0.min(b.0), a.1.min(b.1)),

@@ -1,7 +1,7 @@
 //! Expressions to nodes: types, accesses, functions; every access leaves the constraints its indices put on the index variables.
 
 use super::ast::{self, Expression, Form, Name, Prefix};
-use super::conditions::{Condition, Guarded};
+use super::conditions::{Guarded, Place};
 use super::functions::{self, Known};
 use super::lower::Lowering;
 use super::ranges::{Constraint, Range};
@@ -21,8 +21,8 @@ pub(super) struct Frame<'s> {
     pub(super) lets: BTreeMap<&'s str, Let>,
     pub(super) constraints: Vec<Constraint>,
     pub(super) body: Body,
-    /// Conditions under which the current expression is evaluated, the outermost first.
-    pub(super) path: Vec<Condition>,
+    /// Conditions under which the current expression is evaluated: each one with all those around it, the last one with all.
+    pub(super) path: Vec<NodeId>,
     /// Reads under conditions.
     pub(super) guarded: Vec<Guarded>,
 }
@@ -97,10 +97,10 @@ impl<'s> Lowering<'s, '_> {
                 let mut place = first.span;
                 for (operator, operand) in rest {
                     // The right side of `&&` is evaluated where the left side holds, that of `||` where it does not.
-                    let left = value.filter(|left| operator.is_logical() && left.kind == Type::Bool);
-                    let condition = left.map(|left| (left.node, *operator == ast::Binary::And));
                     let outer = frame.path.len();
-                    frame.path.extend(condition);
+                    if let Some(left) = value.filter(|left| operator.is_logical() && left.kind == Type::Bool) {
+                        frame.under(left.node, *operator == ast::Binary::And);
+                    }
                     let right = self.value(operand, scope, frame);
                     frame.path.truncate(outer);
                     value = match (value, right) {
@@ -138,10 +138,14 @@ impl<'s> Lowering<'s, '_> {
                     let condition = self.value(condition, scope, frame);
                     let condition = condition.and_then(|value| self.require_bool(value, place).map(|()| value));
                     let before = frame.path.len();
-                    frame.path.extend(condition.map(|value| (value.node, true)));
+                    if let Some(condition) = condition {
+                        frame.under(condition.node, true);
+                    }
                     values.push((condition, self.value(yes, scope, frame)));
                     frame.path.truncate(before);
-                    frame.path.extend(condition.map(|value| (value.node, false)));
+                    if let Some(condition) = condition {
+                        frame.under(condition.node, false);
+                    }
                 }
                 let result = self.value(otherwise, scope, frame);
                 frame.path.truncate(outer);
@@ -187,7 +191,7 @@ impl<'s> Lowering<'s, '_> {
                 self.report(Diagnostic::new(Code::Const, right_place, "division by zero").with_label("always zero"));
                 return None;
             }
-            if let Some(condition) = frame.taken() {
+            if let Some(&condition) = frame.path.last() {
                 let no = frame.body.push(Node::Constant(1.0));
                 right = frame.body.push(Node::Select { condition, yes: right, no });
             }
@@ -358,7 +362,7 @@ impl<'s> Lowering<'s, '_> {
                 frame.constraints.push(Constraint { index: index.clone(), low, high, span: name.span, guarded });
             }
         }
-        let taken = frame.taken();
+        let taken = frame.path.last().copied();
         let affine = subscripts.iter().all(|(_, affine)| affine.is_some());
         let mut index = Vec::new();
         if taken.is_some() || !affine {
@@ -368,10 +372,12 @@ impl<'s> Lowering<'s, '_> {
                 index.push(frame.body.push(Node::Binary(Binary::Sub, node, base)));
             }
         }
-        let places = taken.map(|taken| {
-            let nodes = index.iter().zip(&view.domain);
-            nodes.map(|(&node, &range)| frame.place(node, range, taken)).collect()
-        });
+        let places: Vec<Place> = match taken {
+            Some(taken) => {
+                index.iter().zip(&view.domain).map(|(&node, &range)| frame.place(node, range, taken)).collect()
+            }
+            None => Vec::new(),
+        };
         let node = if affine {
             let affine = subscripts.into_iter().filter_map(|(_, affine)| affine);
             let bases = view.domain.iter().map(|&(low, _)| Affine::constant(low));
@@ -383,9 +389,8 @@ impl<'s> Lowering<'s, '_> {
             Node::Gather { tensor: view.tensor, index }
         };
         let value = frame.push(node, view.kind);
-        if let Some(places) = places {
-            let (tensor, path, span) = (view.tensor, frame.path.clone(), name.span);
-            frame.guarded.push(Guarded { read: value.node, tensor, path, places, span });
+        if let Some(taken) = taken {
+            frame.guarded.push(Guarded { read: value.node, tensor: view.tensor, taken, places, span: name.span });
         }
         Some(value)
     }

@@ -94,7 +94,9 @@ impl<'s> Lowering<'s, '_> {
                     self.report(Diagnostic::new(Code::Const, operand.span, "division by zero").with_label("zero"));
                     return None;
                 }
-                Operator::FloorDiv => Some(left.div_euclid(right) - i64::from(right < 0 && left.rem_euclid(right) != 0)),
+                Operator::FloorDiv => {
+                    Some(left.div_euclid(right) - i64::from(right < 0 && left.rem_euclid(right) != 0))
+                }
                 _ => {
                     self.report(fault(Code::Kind, "a size is made of integers with + - * //"));
                     return None;
@@ -111,11 +113,7 @@ impl<'s> Lowering<'s, '_> {
 
     /// How many operands after the first one belong to a size that the chain begins with: 2 of `N * M // 2 * i`, which is
     /// `(N * M // 2) * i`. `None` if the first operand is no size.
-    pub(super) fn leading_size(
-        &self,
-        first: &Expression<'s>,
-        rest: &[(Operator, Expression<'s>)],
-    ) -> Option<usize> {
+    pub(super) fn leading_size(&self, first: &Expression<'s>, rest: &[(Operator, Expression<'s>)]) -> Option<usize> {
         let operator = |operator: &Operator| {
             matches!(operator, Operator::Add | Operator::Sub | Operator::Mul | Operator::FloorDiv)
         };

@@ -8,11 +8,13 @@
 //! Sizes stay sizes and indices indices, as the types of Rust have it: the call decides which arithmetic is meant.
 
 use super::arithmetic::{function, index, select};
-use super::{Access, Affine, Combination, Elementwise, Graph, Size, Tensor, TensorDim, TensorIndex, TensorOutput, cond};
+use super::{
+    Access, Affine, Combination, Elementwise, Graph, Size, Tensor, TensorDim, TensorIndex, TensorOutput, cond,
+};
 use crate::language::Options;
+use crate::language::preprocessor::{self, Host};
 use crate::language::tile::ast::{Expression, Form, Function, Name, Operator, Statement};
 use crate::language::tile::{lexer, parse, parser};
-use crate::language::preprocessor::{self, Host};
 use crate::tensor::Program;
 use arch::{Origin, Span};
 use serde_json::Value as Json;
@@ -223,9 +225,7 @@ impl<'s> Replay<'_, 's> {
         Number::Other(match &expression.form {
             Form::Float(value) => (*value).into(),
             Form::Name(name) => self.tensor(*name).into(),
-            Form::Negate(count, value) => {
-                (0..*count).fold(Elementwise::from(self.number(value)), |value, _| -value)
-            }
+            Form::Negate(count, value) => (0..*count).fold(Elementwise::from(self.number(value)), |value, _| -value),
             Form::Chain { first, rest } => {
                 let mut left = self.number(first);
                 for (operator, operand) in rest {
