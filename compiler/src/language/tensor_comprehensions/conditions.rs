@@ -159,10 +159,13 @@ fn at_points(
 ) -> Option<Inside> {
     let nodes = Evaluation::of(body, conditions.iter().map(|condition| condition.0).chain([index]));
     let iterators: Vec<usize> = nodes.iterators().into_iter().collect();
+    let nodes_in_all = nodes.needed.len() as u64;
     let extents = iterators.iter().map(|&iterator| (ranges[iterator].1 - ranges[iterator].0) as u64);
-    let cost = extents.fold(nodes.needed.len() as u64, u64::saturating_mul);
+    let points = extents.fold(1, u64::saturating_mul);
+    // To collect the nodes takes as long as many points.
+    let cost = points.saturating_add(64).saturating_mul(nodes_in_all);
     let affordable = cost <= *work;
-    *work = work.saturating_sub(if affordable { cost } else { nodes.needed.len() as u64 });
+    *work = work.saturating_sub(if affordable { cost } else { 64 * nodes_in_all });
     if !affordable {
         return None;
     }

@@ -74,7 +74,7 @@ pub(super) struct Lowering<'s, 'a> {
     diagnostics: Vec<Diagnostic>,
 }
 
-impl<'s, 'a> Lowering<'s, 'a> {
+impl<'s> Lowering<'s, '_> {
     /// Whether nobody wants to hear of more.
     fn is_full(&self) -> bool {
         self.diagnostics.len() >= 4 * self.options.limits.errors
