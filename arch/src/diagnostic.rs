@@ -140,6 +140,8 @@ codes! {
     WarnUnused = "W-UNUSED" => "Delete the declaration, or use the name.",
     /// A statement reads elements it writes.
     WarnSelfRef = "W-SELFREF" => "Nothing, if the old values are meant: the statement reads all of them before it writes.",
+    /// A definition takes the name of a built-in function.
+    WarnShadow = "W-SHADOW" => "Nothing, if your definition is meant: it is the one that counts. Rename it to use the built-in function.",
     /// A value is computed twice.
     WarnRepeated = "W-REPEATED" => "Assign the value to a variable and use it twice.",
     /// Something about the numbers deserves attention.

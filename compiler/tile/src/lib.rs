@@ -16,7 +16,7 @@
 //! | `O.use_default(P)` | `.use_default(&p)` |
 //! | the end of a contraction | `.build()` |
 //! | `D = A + B / 2` | `let d = (&a + &b / 2.0).named("D");` |
-//! | `//` on sizes, and exact in indices | `/` |
+//! | `//`: rounds down on sizes, exact where an index variable is divided | `/` |
 //! | `return D, E` | `graph.build([&d, &e])` |
 //!
 //! Errors are those of the text form, with the line of the call in the place of the line of the program ([`Fault`]).

@@ -11,6 +11,7 @@ use crate::language::preprocessor::{Expanded, Value, wrong_kind};
 use crate::tensor::Function;
 use arch::{Code, Diagnostic, Span};
 use chumsky::prelude::*;
+use std::collections::BTreeMap;
 
 /// One token.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,6 +82,52 @@ pub(super) fn lex<'s>(source: &'s Expanded, seed_dialect: bool) -> (Vec<Located<
         })
         .collect();
     (tokens, diagnostics)
+}
+
+/// Functions that the original language has: keywords.
+const ORIGINAL: &[&str] = &["sigmoid", "sigmoid_symmetric", "sig_sym", "gaussian", "log"];
+
+/// Names of later functions that the program defines are names in all of it. The places where it does, once for each name.
+///
+/// ```text
+/// model_input gelu;  y = gelu * x;     =>     gelu is an input, and no function
+/// ```
+pub(super) fn free_defined_names<'s>(text: &'s str, tokens: &mut [Located<'s>]) -> Vec<Diagnostic> {
+    let mut defined: BTreeMap<&'s str, SimpleSpan> = BTreeMap::new();
+    for item in tokens.split(|(token, _)| *token == Token::Symbol(';')) {
+        let mut depth = 0i32;
+        // An item begins with the name it assigns, or with a kind of declaration and names after commas.
+        let assigns = item.get(1).is_some_and(|(next, _)| matches!(next, Token::Symbol('=' | '[')));
+        let (mut defines, mut declares) = (assigns, false);
+        for (number, &(token, place)) in item.iter().enumerate() {
+            let name = &text[place.into_range()];
+            if defines && matches!(token, Token::Function(_)) && !ORIGINAL.contains(&name) {
+                defined.entry(name).or_insert(place);
+            }
+            match token {
+                Token::Input | Token::Output | Token::Model | Token::Gradient | Token::Iterator => {
+                    declares |= number == 0;
+                }
+                Token::Symbol('[') => depth += 1,
+                Token::Symbol(']') => depth -= 1,
+                _ => {}
+            }
+            defines = declares && depth == 0 && (number == 0 || token == Token::Symbol(','));
+        }
+    }
+    for (token, place) in tokens {
+        let name = &text[place.into_range()];
+        if matches!(token, Token::Function(_)) && defined.contains_key(name) {
+            *token = Token::Name(name);
+        }
+    }
+    let warning = |(name, place): (&str, SimpleSpan)| {
+        let message = format!("`{name}` takes the place of the built-in function");
+        Diagnostic::new(Code::WarnShadow, Span::new(place.start, place.end), message)
+            .with_label("defined here")
+            .with_help("in the whole program the name means this definition")
+    };
+    defined.into_iter().map(warning).collect()
 }
 
 fn raw_tokens<'s>(seed_dialect: bool) -> impl Parser<'s, &'s str, Vec<(Raw, SimpleSpan)>, extra::Default> {

@@ -32,7 +32,8 @@ pub fn parse(text: &str, options: &Options) -> Parsed {
 
 fn read(source: &Expanded) -> Parsed {
     let (text, options) = (source.text.as_ref(), source.options.as_ref());
-    let (tokens, malformed) = lexer::lex(source, options.seed_dialect);
+    let (mut tokens, malformed) = lexer::lex(source, options.seed_dialect);
+    let shadows = lexer::free_defined_names(text, &mut tokens);
     let mut errors = [source.errors.clone(), malformed].concat();
     let dropped: Vec<usize> =
         errors.iter().filter_map(|error| Some(error.span?.start)).take(options.limits.errors).collect();
@@ -41,7 +42,7 @@ fn read(source: &Expanded) -> Parsed {
     if !errors.is_empty() {
         return Err(in_source_order(errors, options));
     }
-    let mut diagnostics = Vec::new();
+    let mut diagnostics = shadows;
     let resolved = resolve::resolve(&items, options, &mut diagnostics);
     if any_error(&diagnostics) {
         return Err(in_source_order(diagnostics, options));

@@ -43,6 +43,53 @@ const OTHERS: &[(&str, usize, Known)] = &[
     ("y1", 1, Known::Unsupported),
 ];
 
+/// Functions of the table that the original language has. Its functions are no names of tensors, parameters and indices; others may be.
+const ORIGINAL: &[&str] = &[
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "ceil",
+    "copysign",
+    "cos",
+    "cosh",
+    "erf",
+    "erfc",
+    "exp",
+    "exp10",
+    "exp2",
+    "expm1",
+    "fabs",
+    "fdim",
+    "floor",
+    "fma",
+    "fmod",
+    "hypot",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "pow",
+    "remainder",
+    "round",
+    "rsqrt",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "trunc",
+];
+
+/// Whether the original language has a function of this name.
+pub(super) fn is_reserved(name: &str) -> bool {
+    ORIGINAL.contains(&name) || OTHERS.iter().any(|entry| entry.0 == name)
+}
+
 /// Number of arguments and meaning of a function.
 pub(super) fn known(name: &str) -> Option<(usize, Known)> {
     if let Some(function) = Function::ALL.iter().find(|function| function.in_comprehensions().contains(&name)) {

@@ -52,6 +52,7 @@ pub(super) fn lower(functions: &[Function], options: &Options) -> Result<Lowered
         }]);
     };
     let mut lowering = Lowering::new(functions, options, false);
+    lowering.check_names();
     lowering.visible = entry;
     lowering.entry(&functions[entry]);
     if lowering.any_error() {
@@ -77,6 +78,8 @@ pub(super) struct Lowering<'s, 'a> {
     /// Calls around the current statement.
     pub(super) depth: usize,
     elements: u64,
+    /// Names of built-in functions that the program has defined anew.
+    pub(super) shadows: BTreeSet<&'s str>,
     diagnostics: Vec<Diagnostic>,
     /// Where the ranges of index variables come from.
     pub(super) explanations: Vec<Explanation>,
@@ -99,6 +102,7 @@ impl<'s, 'a> Lowering<'s, 'a> {
             statements: 0,
             depth: 0,
             elements: 0,
+            shadows: BTreeSet::new(),
             diagnostics: Vec::new(),
             explanations: Vec::new(),
         }
@@ -127,6 +131,11 @@ impl<'s, 'a> Lowering<'s, 'a> {
         self.places.contains_key(name)
     }
 
+    /// Whether a name is a function of the file that may be called here: one above. It hides a built-in function of its name.
+    pub(super) fn is_visible(&self, name: &str) -> bool {
+        self.places.get(name).is_some_and(|&place| place < self.visible)
+    }
+
     fn check_names(&mut self) {
         let mut seen = BTreeMap::new();
         for function in self.functions {
@@ -139,7 +148,7 @@ impl<'s, 'a> Lowering<'s, 'a> {
                 );
             }
             seen.entry(name.text).or_insert(name.span);
-            let _ = self.forbid_function_name(name);
+            self.warn_shadow(name);
         }
     }
 
@@ -342,7 +351,7 @@ impl<'s, 'a> Lowering<'s, 'a> {
         if !plain
             || !self.is_function(name.text)
             || scope.tensors.contains_key(name.text)
-            || functions::known(name.text).is_some()
+            || (functions::known(name.text).is_some() && !self.is_visible(name.text))
         {
             return None;
         }

@@ -8,6 +8,7 @@
 //! Sizes come with the host's shapes (`Options::shapes`), or by `--set N=4`.
 
 mod ast;
+mod conditions;
 mod functions;
 mod lexer;
 mod lower;

@@ -20,6 +20,8 @@ pub(super) struct Constraint {
     pub(super) high: i64,
     /// The access.
     pub(super) span: Span,
+    /// Whether it stands under a condition: it takes part in the inference, but need not hold for every value.
+    pub(super) guarded: bool,
 }
 
 /// A half-open range.
@@ -145,7 +147,7 @@ mod tests {
 
     fn within(terms: &[(usize, i64)], offset: i64, high: i64) -> Constraint {
         let terms = terms.iter().map(|&(variable, coefficient)| (IterId(variable), coefficient)).collect();
-        Constraint { index: Affine { offset, terms }, low: 0, high, span: Span::default() }
+        Constraint { index: Affine { offset, terms }, low: 0, high, span: Span::default(), guarded: false }
     }
 
     #[test]

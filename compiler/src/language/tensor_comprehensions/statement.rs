@@ -53,6 +53,9 @@ impl<'s> Lowering<'s, '_> {
             return;
         }
         let Some(ranges) = self.ranges(target, &frame, scope) else { return };
+        if self.settle_guarded(&mut frame, &ranges).is_none() {
+            return;
+        }
         let domain = ranges[..index.len()].to_vec();
         if !self.check_domain(target, &domain, scope) {
             return;
@@ -459,7 +462,7 @@ impl<'s> Lowering<'s, '_> {
             }
         }
         let known: Vec<Option<Range>> = ranges.iter().copied().map(Some).collect();
-        for constraint in &frame.constraints {
+        for constraint in frame.constraints.iter().filter(|constraint| !constraint.guarded) {
             let (low, high) = ranges::extremes(&constraint.index, &known);
             if low < i128::from(constraint.low) || high >= i128::from(constraint.high) {
                 self.report_sized(

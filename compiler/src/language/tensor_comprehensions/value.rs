@@ -1,6 +1,7 @@
 //! Expressions to nodes: types, accesses, functions; every access leaves the constraints its indices put on the index variables.
 
 use super::ast::{self, Expression, Form, Name, Prefix};
+use super::conditions::{Guarded, Place};
 use super::functions::{self, Known};
 use super::lower::Lowering;
 use super::ranges::{Constraint, Range};
@@ -20,6 +21,10 @@ pub(super) struct Frame<'s> {
     pub(super) lets: BTreeMap<&'s str, Let>,
     pub(super) constraints: Vec<Constraint>,
     pub(super) body: Body,
+    /// Conditions under which the current expression is evaluated: each one with all those around it, the last one with all.
+    pub(super) path: Vec<NodeId>,
+    /// Reads under conditions.
+    pub(super) guarded: Vec<Guarded>,
 }
 
 /// A name bound by `where x = e`.
@@ -91,13 +96,19 @@ impl<'s> Lowering<'s, '_> {
                 let mut value = self.value(first, scope, frame);
                 let mut place = first.span;
                 for (operator, operand) in rest {
+                    // The right side of `&&` is evaluated where the left side holds, that of `||` where it does not.
+                    let outer = frame.path.len();
+                    if let Some(left) = value.filter(|left| operator.is_logical() && left.kind == Type::Bool) {
+                        frame.under(left.node, *operator == ast::Binary::And);
+                    }
                     let right = self.value(operand, scope, frame);
+                    frame.path.truncate(outer);
                     value = match (value, right) {
                         (Some(left), Some(right)) => {
                             let divides = matches!(operator, ast::Binary::Div | ast::Binary::Rem);
                             let divisor = if divides { affine(operand, scope, frame) } else { None };
-                            let zero = divisor.is_some_and(|divisor| divisor.as_constant() == Some(0));
-                            self.operation(*operator, (left, place), (right, operand.span), zero, frame)
+                            let divisor = divisor.and_then(|divisor| divisor.as_constant());
+                            self.operation(*operator, (left, place), (right, operand.span), divisor, frame)
                         }
                         _ => None,
                     };
@@ -120,14 +131,25 @@ impl<'s> Lowering<'s, '_> {
                 Some(value)
             }
             Form::Choice { cases, otherwise } => {
+                let outer = frame.path.len();
                 let mut values = Vec::new();
                 for (condition, yes) in cases {
                     let place = condition.span;
                     let condition = self.value(condition, scope, frame);
                     let condition = condition.and_then(|value| self.require_bool(value, place).map(|()| value));
+                    let before = frame.path.len();
+                    if let Some(condition) = condition {
+                        frame.under(condition.node, true);
+                    }
                     values.push((condition, self.value(yes, scope, frame)));
+                    frame.path.truncate(before);
+                    if let Some(condition) = condition {
+                        frame.under(condition.node, false);
+                    }
                 }
-                let mut result = self.value(otherwise, scope, frame)?;
+                let result = self.value(otherwise, scope, frame);
+                frame.path.truncate(outer);
+                let mut result = result?;
                 for (condition, yes) in values.into_iter().rev() {
                     let (condition, yes) = (condition?, yes?);
                     let select = Node::Select { condition: condition.node, yes: yes.node, no: result.node };
@@ -152,7 +174,7 @@ impl<'s> Lowering<'s, '_> {
         operator: ast::Binary,
         (left, left_place): (Value, Span),
         (right, right_place): (Value, Span),
-        divides_by_zero: bool,
+        divisor: Option<i64>,
         frame: &mut Frame<'s>,
     ) -> Option<Value> {
         if operator.is_logical() {
@@ -163,9 +185,16 @@ impl<'s> Lowering<'s, '_> {
         let kind = if operator.is_logical() || operator.is_comparison() { Type::Bool } else { common.arithmetic() };
         let integer = common.arithmetic().is_integer();
         let divides = matches!(operator, ast::Binary::Div | ast::Binary::Rem);
-        if divides && integer && divides_by_zero {
-            self.report(Diagnostic::new(Code::Const, right_place, "division by zero").with_label("always zero"));
-            return None;
+        let mut right = right.node;
+        if divides && integer && divisor.is_none_or(|divisor| divisor == 0) {
+            if divisor == Some(0) && !frame.is_never_taken() {
+                self.report(Diagnostic::new(Code::Const, right_place, "division by zero").with_label("always zero"));
+                return None;
+            }
+            if let Some(&condition) = frame.path.last() {
+                let no = frame.body.push(Node::Constant(1.0));
+                right = frame.body.push(Node::Select { condition, yes: right, no });
+            }
         }
         let operator = match operator {
             ast::Binary::Or => Binary::Or,
@@ -192,7 +221,7 @@ impl<'s> Lowering<'s, '_> {
                 return None;
             }
         };
-        Some(frame.push(Node::Binary(operator, left.node, right.node), kind))
+        Some(frame.push(Node::Binary(operator, left.node, right), kind))
     }
 
     /// A name without parentheses: a let, a size, a scalar tensor, or an index variable.
@@ -227,9 +256,10 @@ impl<'s> Lowering<'s, '_> {
         Some(IterId(frame.variables.len() - 1))
     }
 
-    /// A name of a function cannot be something else.
+    /// A name of a function of the original language is no name of a tensor, a parameter or an index.
     pub(super) fn forbid_function_name(&mut self, name: Name<'s>) -> Option<()> {
-        if functions::known(name.text).is_none() {
+        if !functions::is_reserved(name.text) {
+            self.warn_shadow(name);
             return Some(());
         }
         self.report(
@@ -237,6 +267,21 @@ impl<'s> Lowering<'s, '_> {
                 .with_label("not free for other use"),
         );
         None
+    }
+
+    /// Say, once, that a definition has the name of a built-in function.
+    pub(super) fn warn_shadow(&mut self, name: Name<'s>) {
+        if functions::known(name.text).is_some() && self.shadows.insert(name.text) {
+            self.report(
+                Diagnostic::new(
+                    Code::WarnShadow,
+                    name.span,
+                    format!("`{}` takes the place of the built-in function", name.text),
+                )
+                .with_label("defined here")
+                .with_help("from here on the name means this definition"),
+            );
+        }
     }
 
     /// `A.1`
@@ -313,26 +358,41 @@ impl<'s> Lowering<'s, '_> {
         let subscripts: Vec<(NodeId, Option<Affine>)> = subscripts.into_iter().collect::<Option<_>>()?;
         for ((_, affine), &(low, high)) in subscripts.iter().zip(&view.domain) {
             if let Some(index) = affine {
-                frame.constraints.push(Constraint { index: index.clone(), low, high, span: name.span });
+                let guarded = !frame.path.is_empty();
+                frame.constraints.push(Constraint { index: index.clone(), low, high, span: name.span, guarded });
             }
         }
-        let bases = view.domain.iter().map(|&(low, _)| low);
-        let node = if subscripts.iter().all(|(_, affine)| affine.is_some()) {
-            let affine = subscripts.into_iter().filter_map(|(_, affine)| affine);
-            Node::Read {
-                tensor: view.tensor,
-                index: affine.zip(bases).map(|(index, base)| index.plus(-1, &Affine::constant(base))).collect(),
-            }
-        } else {
-            let mut index = Vec::new();
-            for ((node, affine), base) in subscripts.into_iter().zip(bases) {
-                let node = affine.map_or(node, |affine| affine_node(&affine, frame));
+        let taken = frame.path.last().copied();
+        let affine = subscripts.iter().all(|(_, affine)| affine.is_some());
+        let mut index = Vec::new();
+        if taken.is_some() || !affine {
+            for ((node, affine), &(base, _)) in subscripts.iter().zip(&view.domain) {
+                let node = affine.as_ref().map_or(*node, |affine| affine_node(affine, frame));
                 let base = frame.body.push(Node::Constant(base as f64));
                 index.push(frame.body.push(Node::Binary(Binary::Sub, node, base)));
             }
+        }
+        let places: Vec<Place> = match taken {
+            Some(taken) => {
+                index.iter().zip(&view.domain).map(|(&node, &range)| frame.place(node, range, taken)).collect()
+            }
+            None => Vec::new(),
+        };
+        let node = if affine {
+            let affine = subscripts.into_iter().filter_map(|(_, affine)| affine);
+            let bases = view.domain.iter().map(|&(low, _)| Affine::constant(low));
+            Node::Read {
+                tensor: view.tensor,
+                index: affine.zip(bases).map(|(index, base)| index.plus(-1, &base)).collect(),
+            }
+        } else {
             Node::Gather { tensor: view.tensor, index }
         };
-        Some(frame.push(node, view.kind))
+        let value = frame.push(node, view.kind);
+        if let Some(taken) = taken {
+            frame.guarded.push(Guarded { read: value.node, tensor: view.tensor, taken, places, span: name.span });
+        }
+        Some(value)
     }
 
     /// `exp(x)`
@@ -343,7 +403,8 @@ impl<'s> Lowering<'s, '_> {
         scope: &Scope<'s>,
         frame: &mut Frame<'s>,
     ) -> Option<Value> {
-        let known = functions::known(name.text);
+        let own = self.is_visible(name.text);
+        let known = functions::known(name.text).filter(|_| !own);
         if known.is_none() {
             if self.is_function(name.text) {
                 // Its arguments may be whole tensors: nothing to look at in them.

@@ -13,6 +13,8 @@
 
 mod arithmetic;
 mod index;
+#[cfg(test)]
+mod replay;
 mod tree;
 
 pub use arithmetic::{Elementwise, Number, function, index, select};

@@ -37,6 +37,11 @@ fn known(name: &str) -> Option<(usize, Known)> {
     OTHERS.iter().find(|entry| entry.0 == name).map(|&(_, arity, known)| (arity, known))
 }
 
+/// Whether the language has a function of this name.
+pub(super) fn is_built_in(name: &str) -> bool {
+    name == "index" || known(name).is_some()
+}
+
 fn names() -> impl std::iter::Iterator<Item = &'static str> {
     let others = OTHERS.iter().map(|entry| entry.0);
     others.chain(Function::ALL.iter().flat_map(|function| function.in_tile()).copied())
@@ -72,6 +77,9 @@ impl<'s> Lowering<'s, '_> {
             return Some(tensor);
         }
         let value = self.draft(expression)?;
+        if let (Form::Call { .. }, Draft::Read(tensor)) = (&expression.form, &value.node) {
+            return Some(*tensor);
+        }
         let out = self.tensor(name, value.shape.clone(), span)?;
         let iterators: Vec<Iterator> = value
             .shape
@@ -99,6 +107,13 @@ impl<'s> Lowering<'s, '_> {
 
     fn draft(&mut self, expression: &Expression<'s>) -> Option<Value> {
         let scalar = |value: f64| Some(Value { node: Draft::Constant(value), shape: Vec::new() });
+        if let Some(call) = self.called(expression) {
+            let result = self.call(&call, 1)?.pop()?;
+            return match result {
+                Entry::Integer(value) => scalar(value as f64),
+                result => result.tensor().map(|tensor| Value { node: Draft::Read(tensor), shape: self.shape(tensor) }),
+            };
+        }
         match &expression.form {
             Form::Integer(value) => scalar(*value as f64),
             Form::Float(value) => scalar(*value),
@@ -147,19 +162,21 @@ impl<'s> Lowering<'s, '_> {
                 Some(Value { node: Draft::Apply(Operation::Negate(*count), vec![value]), shape })
             }
             Form::Chain { first, rest } => {
-                let mut values = vec![self.draft(first)];
-                let mut operators = Vec::new();
-                for (operator, operand) in rest {
-                    if matches!(operator, Operator::FloorDiv | Operator::Rem) {
-                        self.report(
-                            Diagnostic::new(
-                                Code::Unsupported,
-                                expression.span,
-                                "`//` and `%` are for sizes and indices",
-                            )
-                            .with_label("on tensors")
-                            .with_help("write `floor(a / b)`"),
-                        );
+                let whole = |(operator, _): &(Operator, Expression)| *operator == Operator::FloorDiv;
+                // `//` belongs to the sizes that the line begins with: `N // 2 * A`.
+                let sizes = rest.iter().rposition(whole).map_or(0, |last| last + 1);
+                let first = if sizes > 0 && self.leading_size(first, rest) >= Some(sizes) {
+                    scalar(self.size_chain(first, &rest[..sizes], expression.span)? as f64)
+                } else if sizes > 0 {
+                    self.no_division(expression.span);
+                    return None;
+                } else {
+                    self.draft(first)
+                };
+                let (mut values, mut operators) = (vec![first], Vec::new());
+                for (operator, operand) in &rest[sizes..] {
+                    if *operator == Operator::Rem {
+                        self.no_division(expression.span);
                         return None;
                     }
                     operators.push(*operator);
@@ -223,6 +240,14 @@ impl<'s> Lowering<'s, '_> {
                 Some(Value { node: Draft::Apply(Operation::Known(known), values), shape })
             }
         }
+    }
+
+    fn no_division(&mut self, place: Span) {
+        self.report(
+            Diagnostic::new(Code::Unsupported, place, "tensors have no `//` and `%`, sizes no `%`")
+                .with_label("here")
+                .with_help("write `floor(a / b)` for tensors, `N - N // 2 * 2` for sizes"),
+        );
     }
 
     /// The common shape: extents are equal or 1, counted from the last dimension.

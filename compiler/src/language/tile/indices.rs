@@ -3,6 +3,8 @@
 //! ```text
 //! O[i] += I[(i - 1) // 2]     i - 1 over 2     =>     a variable q with i - 1 - 2q = 0 and 0 <= q < extent of I
 //! ```
+//!
+//! A part without index variables is a size and has the value of one: in `I[i + N // 2]` the division rounds down.
 
 use super::ast::{Expression, Form as Syntax, Operator};
 use super::lower::Lowering;
@@ -93,7 +95,7 @@ impl<'s> Lowering<'s, '_> {
                 .with_help("an index is a sum of index variables times integers")
         };
         let ratio = match &expression.form {
-            Syntax::Integer(value) => Ratio::new(Form::constant(i128::from(*value)), 1),
+            _ if self.is_size(expression) => Ratio::new(Form::constant(i128::from(self.size(expression)?)), 1),
             Syntax::Name(name) => match self.lookup(*name)? {
                 Entry::Index => {
                     let most = LOOPS * self.limits().rank;
@@ -104,8 +106,6 @@ impl<'s> Lowering<'s, '_> {
                     };
                     Ratio::new(Form::variable(variable), 1)
                 }
-                Entry::Integer(value) => Ratio::new(Form::constant(i128::from(value)), 1),
-                Entry::Unbound => return self.size(expression).and(None),
                 Entry::Broken => return None,
                 _ => {
                     self.report(affine(Code::NonAffine, "a tensor is not an index", name.span));
@@ -121,8 +121,15 @@ impl<'s> Lowering<'s, '_> {
                 }
             }
             Syntax::Chain { first, rest } => {
-                let mut left = self.ratio(first, indices)?;
-                for (operator, operand) in rest {
+                let sizes = self.leading_size(first, rest);
+                let mut left = match sizes {
+                    None => self.ratio(first, indices)?,
+                    Some(sizes) => {
+                        let size = self.size_chain(first, &rest[..sizes], expression.span)?;
+                        Ratio { form: Form::constant(i128::from(size)), divisor: 1 }
+                    }
+                };
+                for (operator, operand) in &rest[sizes.unwrap_or(0)..] {
                     let right = self.ratio(operand, indices)?;
                     let place = expression.span;
                     left = match (operator, left.constant(), right.constant()) {

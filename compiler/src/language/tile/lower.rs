@@ -6,6 +6,7 @@
 //! O[n] += I[m, n]             a contraction: Nests
 //! D = O / M                   element-wise: one Nest
 //! return D                    out0
+//! D = other(O)                a function above: its statements, with names of their own
 //! ```
 
 use super::ast::{Expression, Form, Function, Name, Statement};
@@ -18,10 +19,10 @@ use std::collections::BTreeMap;
 /// Translate the entry of a file.
 pub(super) fn lower(functions: &[Function], options: &Options) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
     let entry = match &options.entry {
-        None => functions.last(),
-        Some(name) => functions.iter().find(|function| function.name.text == name),
+        None => functions.len().checked_sub(1),
+        Some(name) => functions.iter().position(|function| function.name.text == name),
     };
-    let Some(function) = entry else {
+    let Some(entry) = entry else {
         let diagnostic = match &options.entry {
             None => Diagnostic::global(Code::Undef, "the file has no function"),
             Some(name) => {
@@ -36,13 +37,18 @@ pub(super) fn lower(functions: &[Function], options: &Options) -> Result<(Progra
     };
     let mut lowering = Lowering {
         options,
+        functions,
+        visible: entry,
+        depth: 0,
+        called_statements: 0,
         program: Program::default(),
         names: BTreeMap::new(),
         versions: BTreeMap::new(),
         elements: 0,
         diagnostics: Vec::new(),
     };
-    lowering.function(function);
+    lowering.warn_shadows();
+    lowering.function(&functions[entry]);
     let wrong = lowering.diagnostics.iter().any(|diagnostic| !diagnostic.code.is_warning());
     if wrong { Err(lowering.diagnostics) } else { Ok((lowering.program, lowering.diagnostics)) }
 }
@@ -53,8 +59,15 @@ pub(super) type Numbered<'e, 's> = (usize, &'e Statement<'s>);
 /// The state of a translation.
 pub(super) struct Lowering<'s, 'a> {
     options: &'a Options,
-    program: Program,
-    names: BTreeMap<&'s str, Entry>,
+    pub(super) functions: &'a [Function<'s>],
+    /// How many functions may be called: those above the current one.
+    pub(super) visible: usize,
+    /// Calls around the current statement.
+    pub(super) depth: usize,
+    /// Statements of called functions so far.
+    pub(super) called_statements: usize,
+    pub(super) program: Program,
+    pub(super) names: BTreeMap<&'s str, Entry>,
     /// How many tensors have been made of a name.
     versions: BTreeMap<String, usize>,
     elements: u64,
@@ -185,41 +198,13 @@ impl<'s> Lowering<'s, '_> {
             };
             self.set(parameter.text, entry);
         }
-        let last = function.statements.len().saturating_sub(1);
-        let mut about: BTreeMap<&str, Vec<Numbered<'_, 's>>> = BTreeMap::new();
-        for (number, statement) in function.statements.iter().enumerate() {
-            let names = match statement {
-                Statement::Assign { targets, .. } => targets.as_slice(),
-                Statement::Method { object, .. } => std::slice::from_ref(object),
-                Statement::Contract { .. } | Statement::Return(..) => &[],
-            };
-            for name in names {
-                about.entry(name.text).or_default().push((number, statement));
+        for (number, entry) in self.body(function).into_iter().enumerate() {
+            let (name, Some(tensor)) = (format!("out{number}"), entry.tensor()) else { continue };
+            let role = &mut self.program.tensors[tensor.0].role;
+            if *role == Role::Temporary {
+                *role = Role::Output;
             }
-        }
-        let mut returned = false;
-        for (number, statement) in function.statements.iter().enumerate() {
-            if let (Statement::Return(_, span), true) = (statement, number < last) {
-                self.report(
-                    Diagnostic::new(Code::Syntax, *span, "`return` is the last statement").with_label("not the last"),
-                );
-                return;
-            }
-            returned |= matches!(statement, Statement::Return(..));
-            let later = match statement {
-                Statement::Contract { target, .. } => {
-                    let own = about.get(target.text).map_or(&[][..], Vec::as_slice);
-                    &own[own.partition_point(|(other, _)| *other <= number)..]
-                }
-                _ => &[],
-            };
-            self.statement(statement, later);
-        }
-        if !returned {
-            self.report(
-                Diagnostic::new(Code::Output, function.name.span, format!("`{}` returns nothing", function.name.text))
-                    .with_label("no `return`"),
-            );
+            self.program.names.push((name, tensor));
         }
         if self.diagnostics.iter().all(|diagnostic| diagnostic.code.is_warning()) {
             for parameter in missing {
@@ -235,6 +220,64 @@ impl<'s> Lowering<'s, '_> {
         }
     }
 
+    /// The statements of a function, and what it returns.
+    pub(super) fn body(&mut self, function: &Function<'s>) -> Vec<Entry> {
+        let last = function.statements.len().saturating_sub(1);
+        let mut about: BTreeMap<&str, Vec<Numbered<'_, 's>>> = BTreeMap::new();
+        for (number, statement) in function.statements.iter().enumerate() {
+            let names = match statement {
+                Statement::Assign { targets, .. } => targets.as_slice(),
+                Statement::Method { object, .. } => std::slice::from_ref(object),
+                Statement::Contract { .. } | Statement::Return(..) => &[],
+            };
+            for name in names {
+                about.entry(name.text).or_default().push((number, statement));
+            }
+        }
+        let mut returned = None;
+        for (number, statement) in function.statements.iter().enumerate() {
+            if let (Statement::Return(_, span), true) = (statement, number < last) {
+                self.report(
+                    Diagnostic::new(Code::Syntax, *span, "`return` is the last statement").with_label("not the last"),
+                );
+                return Vec::new();
+            }
+            let later = match statement {
+                Statement::Contract { target, .. } => {
+                    let own = about.get(target.text).map_or(&[][..], Vec::as_slice);
+                    &own[own.partition_point(|(other, _)| *other <= number)..]
+                }
+                _ => &[],
+            };
+            match statement {
+                Statement::Return(values, span) => returned = Some(self.results(function.name, values, *span)),
+                _ => self.statement(statement, later),
+            }
+        }
+        returned.unwrap_or_else(|| {
+            self.report(
+                Diagnostic::new(Code::Output, function.name.span, format!("`{}` returns nothing", function.name.text))
+                    .with_label("no `return`"),
+            );
+            Vec::new()
+        })
+    }
+
+    /// What a function returns: tensors to the host, sizes also to another function.
+    fn results(&mut self, function: Name<'s>, values: &[Expression<'s>], span: Span) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for (number, value) in values.iter().enumerate() {
+            let entry = if self.depth > 0 && self.is_size(value) {
+                self.size(value).map(Entry::Integer)
+            } else {
+                let name = if self.depth > 0 { function.text.to_owned() } else { format!("out{number}") };
+                self.elementwise(value, &name, span).map(Entry::Value)
+            };
+            entries.push(entry.unwrap_or(Entry::Broken));
+        }
+        entries
+    }
+
     /// `later`: what follows about the target of a contraction.
     fn statement(&mut self, statement: &Statement<'s>, later: &[Numbered<'_, 's>]) {
         match statement {
@@ -243,21 +286,20 @@ impl<'s> Lowering<'s, '_> {
             Statement::Contract { target, index, operator, value, span } => {
                 let _ = self.contract((*target, index, operator), value, *span, later);
             }
-            Statement::Return(values, span) => {
-                for (number, value) in values.iter().enumerate() {
-                    let name = format!("out{number}");
-                    let Some(tensor) = self.elementwise(value, &name, *span) else { continue };
-                    let role = &mut self.program.tensors[tensor.0].role;
-                    if *role == Role::Temporary {
-                        *role = Role::Output;
-                    }
-                    self.program.names.push((name, tensor));
-                }
-            }
+            Statement::Return(..) => {}
         }
     }
 
     fn assign(&mut self, targets: &[Name<'s>], values: &[Expression<'s>], span: Span) {
+        if let [value] = values
+            && let Some(call) = self.called(value)
+        {
+            let entries = self.call(&call, targets.len()).unwrap_or_default();
+            for (number, target) in targets.iter().enumerate() {
+                self.set(target.text, entries.get(number).cloned().unwrap_or(Entry::Broken));
+            }
+            return;
+        }
         if let [Expression { form: Form::Call { function, arguments }, .. }] = values {
             let entry = match function.text {
                 "TensorDim" | "TensorDims" => Some(Entry::Unbound),

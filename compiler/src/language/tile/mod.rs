@@ -10,6 +10,7 @@
 //! Shapes come with the host's values (`Options::shapes`), integer parameters, too (`Options::integers`, `--set`).
 
 mod ast;
+mod calls;
 mod contraction;
 pub mod edsl;
 mod elementwise;

@@ -63,36 +63,7 @@ impl<'s> Lowering<'s, '_> {
                 let value = self.size(value)?;
                 if count % 2 == 0 { Some(value) } else { value.checked_neg() }
             }
-            Form::Chain { first, rest } => {
-                let mut left = self.size(first)?;
-                for (operator, operand) in rest {
-                    let right = self.size(operand)?;
-                    left = match operator {
-                        Operator::Add => left.checked_add(right),
-                        Operator::Sub => left.checked_sub(right),
-                        Operator::Mul => left.checked_mul(right),
-                        Operator::FloorDiv if right == 0 => {
-                            self.report(
-                                Diagnostic::new(Code::Const, operand.span, "division by zero").with_label("zero"),
-                            );
-                            return None;
-                        }
-                        Operator::FloorDiv => {
-                            Some(left.div_euclid(right) - i64::from(right < 0 && left.rem_euclid(right) != 0))
-                        }
-                        _ => {
-                            self.report(fault(Code::Kind, "a size is made of integers with + - * //".into()));
-                            return None;
-                        }
-                    }
-                    .filter(|value| value.abs() < 1 << 40)
-                    .or_else(|| {
-                        self.report(fault(Code::Const, "this size does not fit".into()));
-                        None
-                    })?;
-                }
-                Some(left)
-            }
+            Form::Chain { first, rest } => return self.size_chain(first, rest, expression.span),
             _ => {
                 self.report(fault(Code::Kind, "a size is made of integers with + - * //".into()));
                 return None;
@@ -104,18 +75,59 @@ impl<'s> Lowering<'s, '_> {
         })
     }
 
+    /// `first operator operand ...`, of sizes: `//` rounds down.
+    pub(super) fn size_chain(
+        &mut self,
+        first: &Expression<'s>,
+        rest: &[(Operator, Expression<'s>)],
+        place: Span,
+    ) -> Option<i64> {
+        let fault = |code: Code, message: &str| Diagnostic::new(code, place, message).with_label("in a size");
+        let mut left = self.size(first)?;
+        for (operator, operand) in rest {
+            let right = self.size(operand)?;
+            left = match operator {
+                Operator::Add => left.checked_add(right),
+                Operator::Sub => left.checked_sub(right),
+                Operator::Mul => left.checked_mul(right),
+                Operator::FloorDiv if right == 0 => {
+                    self.report(Diagnostic::new(Code::Const, operand.span, "division by zero").with_label("zero"));
+                    return None;
+                }
+                Operator::FloorDiv => {
+                    Some(left.div_euclid(right) - i64::from(right < 0 && left.rem_euclid(right) != 0))
+                }
+                _ => {
+                    self.report(fault(Code::Kind, "a size is made of integers with + - * //"));
+                    return None;
+                }
+            }
+            .filter(|value| value.abs() < 1 << 40)
+            .or_else(|| {
+                self.report(fault(Code::Const, "this size does not fit"));
+                None
+            })?;
+        }
+        Some(left)
+    }
+
+    /// How many operands after the first one belong to a size that the chain begins with: 2 of `N * M // 2 * i`, which is
+    /// `(N * M // 2) * i`. `None` if the first operand is no size.
+    pub(super) fn leading_size(&self, first: &Expression<'s>, rest: &[(Operator, Expression<'s>)]) -> Option<usize> {
+        let operator = |operator: &Operator| {
+            matches!(operator, Operator::Add | Operator::Sub | Operator::Mul | Operator::FloorDiv)
+        };
+        let size = |(op, operand): &&(Operator, Expression<'s>)| operator(op) && self.is_size(operand);
+        self.is_size(first).then(|| rest.iter().take_while(size).count())
+    }
+
     /// Whether an expression is made of sizes only, with operators that sizes have.
     pub(super) fn is_size(&self, expression: &Expression<'s>) -> bool {
         match &expression.form {
             Form::Integer(_) => true,
             Form::Name(name) => matches!(self.entry(name.text), Some(Entry::Integer(_) | Entry::Unbound)),
             Form::Negate(_, value) => self.is_size(value),
-            Form::Chain { first, rest } => {
-                let operator = |operator: &Operator| {
-                    matches!(operator, Operator::Add | Operator::Sub | Operator::Mul | Operator::FloorDiv)
-                };
-                self.is_size(first) && rest.iter().all(|(op, operand)| operator(op) && self.is_size(operand))
-            }
+            Form::Chain { first, rest } => self.leading_size(first, rest) == Some(rest.len()),
             _ => false,
         }
     }

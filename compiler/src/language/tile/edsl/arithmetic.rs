@@ -61,6 +61,24 @@ impl Elementwise {
         Elementwise::binary("<=", self, other.into())
     }
 
+    /// 1 where it is greater, else 0.
+    #[must_use]
+    pub fn greater(self, other: impl Into<Elementwise>) -> Elementwise {
+        Elementwise::binary(">", self, other.into())
+    }
+
+    /// 1 where it is greater or equal, else 0.
+    #[must_use]
+    pub fn at_least(self, other: impl Into<Elementwise>) -> Elementwise {
+        Elementwise::binary(">=", self, other.into())
+    }
+
+    /// 1 where it is not equal, else 0.
+    #[must_use]
+    pub fn differs(self, other: impl Into<Elementwise>) -> Elementwise {
+        Elementwise::binary("!=", self, other.into())
+    }
+
     /// 1 where it is equal, else 0.
     #[must_use]
     pub fn equals(self, other: impl Into<Elementwise>) -> Elementwise {
@@ -166,6 +184,15 @@ pub mod function {
             /// Those of one argument.
             #[cfg(test)]
             const NAMES: &[&str] = &[$(stringify!($name)),*];
+            /// One of them by its name, for tests that replay texts.
+            #[cfg(test)]
+            pub(in super::super) fn named(name: &str, arguments: &[Elementwise]) -> Option<Elementwise> {
+                match (name, arguments) {
+                    $((stringify!($name), [x]) => Some($name(x.clone())),)*
+                    (name, [a, b]) => of_two(name, a.clone(), b.clone()),
+                    _ => None,
+                }
+            }
             $(
             #[doc = concat!("`", stringify!($name), "(x)`, element by element.")]
             pub fn $name(x: impl Into<Elementwise>) -> Elementwise {
@@ -180,7 +207,15 @@ pub mod function {
     );
 
     macro_rules! functions_of_two {
-        ($($name:ident),*) => { $(
+        ($($name:ident),*) => {
+            #[cfg(test)]
+            fn of_two(name: &str, a: Elementwise, b: Elementwise) -> Option<Elementwise> {
+                match name {
+                    $(stringify!($name) => Some($name(a, b)),)*
+                    _ => None,
+                }
+            }
+            $(
             #[doc = concat!("`", stringify!($name), "(a, b)`, element by element.")]
             pub fn $name(a: impl Into<Elementwise>, b: impl Into<Elementwise>) -> Elementwise {
                 call(stringify!($name), vec![a.into(), b.into()])

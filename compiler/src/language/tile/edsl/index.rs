@@ -54,8 +54,6 @@ pub(super) enum Tree<Leaf> {
     Leaf(Leaf),
     Integer(i64),
     Size(TensorDim),
-    /// A size expression, and a number that tells it from others.
-    Whole(u32, Box<Tree<Bound>>),
     Negate(Box<Tree<Leaf>>),
     Apply(&'static str, Box<Tree<Leaf>>, Box<Tree<Leaf>>),
 }
@@ -116,13 +114,16 @@ impl From<TensorDim> for Affine {
 
 impl From<Size> for Affine {
     fn from(size: Size) -> Affine {
-        Affine(match size.0 {
-            Tree::Leaf(leaf) => match leaf {},
-            Tree::Integer(value) => Tree::Integer(value),
-            Tree::Size(size) => Tree::Size(size),
-            // A division of sizes rounds down, also where the result is part of an index.
-            whole => Tree::Whole(unique(), Box::new(whole)),
-        })
+        fn inside(tree: Tree<Bound>) -> Tree<TensorIndex> {
+            match tree {
+                Tree::Leaf(leaf) => match leaf {},
+                Tree::Integer(value) => Tree::Integer(value),
+                Tree::Size(size) => Tree::Size(size),
+                Tree::Negate(a) => Tree::Negate(Box::new(inside(*a))),
+                Tree::Apply(operator, a, b) => Tree::Apply(operator, Box::new(inside(*a)), Box::new(inside(*b))),
+            }
+        }
+        Affine(inside(size.0))
     }
 }
 
@@ -138,7 +139,7 @@ macro_rules! operator {
     )* };
 }
 
-/// `/` is `//` of the text form: it rounds down on sizes, and is exact in indices.
+/// `/` is `//` of the text form: it rounds down on sizes, also those in an index, and is exact where index variables are divided.
 macro_rules! operators {
     ($($left:ty => $whole:ident),*) => {
         operator!(Add, add, "+"; $($left => $whole),*);
@@ -155,6 +156,22 @@ macro_rules! operators {
     };
 }
 operators!(TensorDim => Size, Size => Size, TensorIndex => Affine, Affine => Affine);
+
+/// A size before an index variable: `n - 1 - i`.
+macro_rules! size_first {
+    ($($left:ty, $right:ty);*) => { $(
+        size_first!(Add add, Sub sub, Mul mul; $left, $right);
+    )* };
+    ($($trait:ident $method:ident),*; $left:ty, $right:ty) => { $(
+        impl $trait<$right> for $left {
+            type Output = Affine;
+            fn $method(self, right: $right) -> Affine {
+                Affine::from(self).$method(right)
+            }
+        }
+    )* };
+}
+size_first!(TensorDim, TensorIndex; TensorDim, Affine; Size, TensorIndex; Size, Affine);
 
 macro_rules! integer_times {
     ($($right:ty => $whole:ident),*) => { $(

@@ -122,10 +122,6 @@ impl Found {
             Tree::Size(size) => {
                 self.sizes.insert(size.id);
             }
-            Tree::Whole(id, whole) => {
-                self.sizes.insert(*id);
-                self.size(whole);
-            }
             Tree::Negate(a) => self.tree(a, leaf),
             Tree::Apply(_, a, b) => {
                 self.tree(a, leaf);
@@ -192,10 +188,6 @@ impl<'s> Writer<'s> {
 
     fn contraction(&self, contraction: &'s Contraction, statements: &mut Vec<Statement<'s>>) {
         let Contraction { name, sizes, index, operator, combination, constraints, default } = contraction;
-        let accessed = combination.accesses.iter().flat_map(|access| &access.index);
-        for form in index.iter().chain(accessed).chain(constraints.iter().map(|constraint| &constraint.0)) {
-            self.wholes(form, statements);
-        }
         let sizes = sizes.iter().map(|size| self.size(size)).collect();
         let output = self.call("TensorOutput", sizes);
         statements.push(Statement::Assign { targets: vec![self.name(name)], values: vec![output], span: self.span });
@@ -236,7 +228,6 @@ impl<'s> Writer<'s> {
             Tree::Leaf(found) => self.expression(Syntax::Name(self.name(leaf(found)))),
             Tree::Integer(value) => self.expression(Syntax::Integer(*value)),
             Tree::Size(size) => self.expression(Syntax::Name(self.name(self.name_of(size.id)))),
-            Tree::Whole(id, _) => self.expression(Syntax::Name(self.name(self.name_of(*id)))),
             Tree::Negate(a) => self.negated(self.tree(a, leaf)),
             Tree::Apply(operator, a, b) => self.chained(operator, self.tree(a, leaf), self.tree(b, leaf)),
         }
@@ -244,23 +235,6 @@ impl<'s> Writer<'s> {
 
     fn name_of(&self, id: u32) -> &'s str {
         &self.names.sizes[&id]
-    }
-
-    /// `name = size` for every size expression in an index.
-    fn wholes(&self, form: &'s Affine, statements: &mut Vec<Statement<'s>>) {
-        let mut rest = vec![&form.0];
-        while let Some(tree) = rest.pop() {
-            match tree {
-                Tree::Whole(id, whole) => statements.push(Statement::Assign {
-                    targets: vec![self.name(self.name_of(*id))],
-                    values: vec![self.tree(whole, &|leaf: &Bound| match *leaf {})],
-                    span: self.span,
-                }),
-                Tree::Negate(a) => rest.push(a),
-                Tree::Apply(_, a, b) => rest.extend([&**a, &**b]),
-                Tree::Leaf(_) | Tree::Integer(_) | Tree::Size(_) => {}
-            }
-        }
     }
 
     fn size(&self, size: &'s Size) -> Expression<'s> {
@@ -325,7 +299,10 @@ fn operator_of(text: &str) -> Operator {
         "//" => Operator::FloorDiv,
         "<" => Operator::Lt,
         "<=" => Operator::Le,
+        ">" => Operator::Gt,
+        ">=" => Operator::Ge,
         "==" => Operator::Eq,
+        "!=" => Operator::Ne,
         other => unreachable!("`{other}` is not an operator of the builder"),
     }
 }
