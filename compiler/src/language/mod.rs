@@ -21,6 +21,7 @@ pub mod tabla;
 pub mod tensor_comprehensions;
 pub mod tile;
 
+use crate::derived::Objective;
 use crate::derived::training::{Training, with_training};
 use crate::tensor::Program;
 use arch::{Code, Diagnostic};
@@ -156,6 +157,26 @@ pub fn parse(language: Language, text: &str, options: &Options) -> Parsed {
     match &options.training {
         Some(training) => Ok((with_training(&program, training)?, warnings)),
         None => Ok((program, warnings)),
+    }
+}
+
+/// Read a program as it is written, without its gradients, and what it minimises, if it says that or `options.training` does;
+/// [`derive`](crate::derived::derive) makes gradients of the two.
+///
+/// # Errors
+/// As [`parse`].
+pub fn source(
+    language: Language,
+    text: &str,
+    options: &Options,
+) -> Result<(Program, Option<Objective>), Vec<Diagnostic>> {
+    if language == Language::Tabla {
+        return tabla::source(text, options);
+    }
+    let (program, _) = read(language, text, options)?;
+    match options.training.as_ref().and_then(|training| training.objective.as_ref()) {
+        Some(minimised) => minimised.of(&program).map(|(program, objective)| (program, Some(objective))),
+        None => Ok((program, None)),
     }
 }
 
