@@ -5,6 +5,7 @@ mod batches;
 mod cases;
 mod derived;
 mod duals;
+mod extremes;
 #[path = "../generator/mod.rs"]
 mod generator;
 mod ladder;
