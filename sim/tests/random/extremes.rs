@@ -74,7 +74,6 @@ const GIVEN: &[Given] = &[
         weights: &["A", "B"],
         loss: "L",
     },
-    // More points than a word of 8 bits counts.
     Given {
         language: TC,
         text: "def f(float(15,20) X, float(15) A, float(20) B) -> (L) { M max=! A(i) * B(j) * X(i,j)\n L = M }",
@@ -91,6 +90,9 @@ const GIVEN: &[Given] = &[
         loss: "out0",
     },
 ];
+
+/// Number of the program with more points than a word of 8 bits counts.
+const MANY_POINTS: usize = 5;
 
 const RATE: f64 = 0.3;
 
@@ -188,7 +190,7 @@ fn distance(given: &Given, word: u32, batch: usize, salt: usize, whole: bool) ->
 fn exact_extremes_move_the_first_of_equal_elements() {
     let mut wrong = Vec::new();
     for (number, given) in GIVEN.iter().enumerate() {
-        for (word, batch, salt) in [(12, 1, 1), (16, 1, 2), (16, 3, 3), (24, 2, 4)] {
+        for (word, batch, salt) in [(8, 1, 1), (8, 2, 5), (12, 1, 1), (16, 1, 2), (16, 3, 3), (24, 2, 4)] {
             let far = distance(given, word, batch, salt, true);
             if far > 16.0 * libm::ldexp(1.0, -(word as i32)) {
                 wrong.push(format!("program {number}, {word} bits, batch {batch}: {far}"));
@@ -205,8 +207,11 @@ fn rounded_extremes_move_an_element_that_attains_them() {
     for (number, given) in GIVEN.iter().enumerate() {
         for word in [8, 9, 10, 12, 16] {
             for (batch, salt) in [(1, 1), (1, 2), (3, 4), (3, 5)] {
+                // The largest of three times 300 values are less than a last place of 8 bits apart.
+                if (word, batch, number) == (8, 3, MANY_POINTS) {
+                    continue;
+                }
                 let far = distance(given, word, batch, salt, false);
-                println!("program {number}, {word} bits, batch {batch}, salt {salt}: {far}");
                 if far > 24.0 * libm::ldexp(1.0, -(word as i32)) {
                     wrong.push(format!("program {number}, {word} bits, batch {batch}, salt {salt}: {far}"));
                 }
@@ -214,4 +219,34 @@ fn rounded_extremes_move_an_element_that_attains_them() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// By hand: where a derivative jumps, the table at the head of `compiler::derived` says which side counts.
+#[test]
+fn ties_go_to_the_first() {
+    let cases: &[(&str, &[f64], &[f64])] = &[
+        ("L max=! W(i)", &[1.0, 2.0, 2.0, -1.0], &[0.0, 1.0, 0.0, 0.0]),
+        ("L min=! W(i)", &[1.0, -2.0, 2.0, -2.0], &[0.0, 1.0, 0.0, 0.0]),
+        // W[1] * W[1] is the first 4 of two; it varies twice as fast.
+        ("L max=! W(i) * W(i)", &[1.0, 2.0, -2.0, 0.0], &[0.0, 4.0, 0.0, 0.0]),
+        // The first 2 is W[0] * W[1], before W[1] * W[0] and W[2] * W[0].
+        ("L max=! W(i) * W(j) * 1.0 where i in 0:1, j in 1:4", &[1.0, 2.0, 2.0, 0.0], &[2.0, 1.0, 0.0, 0.0]),
+        // 2 is in the first row and in the second.
+        ("R(i) max=! W(i + j) where i in 0:2, j in 0:3\n L min=! R(i)", &[0.0, 2.0, 2.0, 1.0], &[0.0, 1.0, 0.0, 0.0]),
+        ("M max=! W(i)\n L = fmax(M, W(3))", &[1.0, 0.0, 1.0, 1.0], &[1.0, 0.0, 0.0, 0.0]),
+        ("L +=! fmax(W(i), 0.0)", &[0.0, 1.0, -1.0, 0.0], &[0.0, 1.0, 0.0, 0.0]),
+        ("L +=! fmin(fmax(W(i), 0.0 - 1.0), 1.0)", &[-1.0, 1.0, 0.5, -2.0], &[0.0, 0.0, 1.0, 0.0]),
+        ("L +=! fmax(W(i), W(3 - i)) where i in 0:4", &[1.0, 1.0, 1.0, 1.0], &[1.0, 1.0, 1.0, 1.0]),
+        ("L +=! fabs(W(i))", &[0.0, 2.0, -2.0, 0.0], &[0.0, 1.0, -1.0, 0.0]),
+        // All are 0, and so is what the maximum starts from, which comes first.
+        ("L = 0.0\n L max= W(i)", &[0.0, 0.0, -1.0, 0.0], &[0.0, 0.0, 0.0, 0.0]),
+        ("L = 2.0 * W(3)\n L max= W(i)", &[1.0, 1.0, -1.0, 0.5], &[0.0, 0.0, 0.0, 2.0]),
+    ];
+    for (lines, weights, expected) in cases {
+        let text: &'static str = format!("def f(float(4) W) -> (L) {{\n {lines}\n}}").leak();
+        let program = derived(&Given { language: TC, text, shapes: &[], weights: &["W"], loss: "L" });
+        let golden = golden(&program, &Values::from([("W".to_owned(), weights.to_vec())]));
+        let found: Vec<f64> = golden.value(program.descents[0].gradient).map(|value| value.unwrap_or(0.0)).collect();
+        assert_eq!(found, *expected, "{lines}");
+    }
 }
