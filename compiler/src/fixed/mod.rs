@@ -31,6 +31,7 @@
 //! this bound. For one step of the published programs all this stays below one last place of the program's coarsest tensor; tests
 //! hold it to two.
 
+mod copies;
 mod formats;
 mod lower;
 mod numbers;
@@ -41,6 +42,7 @@ mod squares;
 mod tables;
 mod text;
 mod verify;
+mod whole;
 
 pub use lower::lower;
 pub use numbers::{NumberReport, Numbers, TensorNumbers};
