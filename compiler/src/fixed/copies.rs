@@ -72,7 +72,13 @@ pub(super) fn rewritten(
 }
 
 /// A temporary like another tensor, with a name made of its name.
-fn temporary(program: &mut Program, ranges: &mut Ranges, like: TensorId, name: &str, range: Option<(f64, f64)>) -> TensorId {
+fn temporary(
+    program: &mut Program,
+    ranges: &mut Ranges,
+    like: TensorId,
+    name: &str,
+    range: Option<(f64, f64)>,
+) -> TensorId {
     let original = &program.tensors[like.0];
     let mut name = format!("{}.{name}", original.name);
     while program.tensors.iter().any(|t| t.name == name) {
@@ -166,7 +172,8 @@ fn over(program: &Program, nest: &Nest, tensor: TensorId, index: &[Affine]) -> (
         let index = (0..iterators.len()).map(|i| Affine::iterator(IterId(i))).collect();
         return (iterators, index);
     }
-    let place = |i: usize| used.iter().position(|u| u.0 == i).map_or(Affine::default(), |p| Affine::iterator(IterId(p)));
+    let place =
+        |i: usize| used.iter().position(|u| u.0 == i).map_or(Affine::default(), |p| Affine::iterator(IterId(p)));
     let with: Vec<Affine> = (0..nest.iterators.len()).map(place).collect();
     let iterators = used.iter().map(|i| nest.iterators[i.0].clone()).collect();
     (iterators, index.iter().map(|form| substitute(form, &with)).collect())

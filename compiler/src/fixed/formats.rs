@@ -82,11 +82,14 @@ fn exact_fraction(value: f64, word: u32) -> Option<i32> {
 fn sources(primitive: &Primitive) -> Vec<Atom> {
     match primitive {
         Primitive::MultiplyAdd { start: Some(start), product: None, negative: false, .. } => vec![start.clone()],
-        Primitive::MultiplyAdd { start, product: Some((a, Atom::Constant(1.0))), square: false, scale: 0, combine, .. }
-            if combine.compares() =>
-        {
-            start.iter().chain([a]).cloned().collect()
-        }
+        Primitive::MultiplyAdd {
+            start,
+            product: Some((a, Atom::Constant(1.0))),
+            square: false,
+            scale: 0,
+            combine,
+            ..
+        } if combine.compares() => start.iter().chain([a]).cloned().collect(),
         _ => Vec::new(),
     }
 }
@@ -534,9 +537,9 @@ impl<'a> Formats<'a> {
         let wanted = match start {
             Some(Atom::Read(tensor, _)) => Some(self.fraction(*tensor)),
             // A number that no word holds exactly has as many bits as the result.
-            Some(Atom::Constant(value)) => self.constant_start(start, negative).or_else(|| {
-                Some(best_fraction(*value, *value, self.numbers.word).min(self.fraction(nest.out)))
-            }),
+            Some(Atom::Constant(value)) => self
+                .constant_start(start, negative)
+                .or_else(|| Some(best_fraction(*value, *value, self.numbers.word).min(self.fraction(nest.out)))),
             None => None,
         };
         if let Some(wanted) = wanted.filter(|&wanted| wanted > points.product && !square)
