@@ -162,10 +162,11 @@ impl<'a> Formats<'a> {
             let given = numbers.fractions.get(&tensor.name).copied().or(copies.fraction(TensorId(id)));
             let constant = matches!(tensor.role, Role::Parameter(_));
             let (fraction, decided) = match (given, formats.ranges[id]) {
+                (Some(given), _) if formats.is_whole(id) => (given.max(0), "given".to_string()),
                 (Some(given), _) => (given, "given".to_string()),
-                (None, range) if formats.whole[id] && !constant => {
-                    let best = range.map_or(0, |(low, high)| best_fraction(low, high, numbers.word));
-                    (best.min(0), "whole numbers".to_string())
+                (None, _) if formats.is_whole(id) => (0, "whole numbers".to_string()),
+                (None, Some((low, high))) if formats.whole[id] && !constant => {
+                    (best_fraction(low, high, numbers.word).min(0), "whole numbers".to_string())
                 }
                 (None, Some((low, high))) => (best_fraction(low, high, numbers.word), "its range".to_string()),
                 (None, None) => (numbers.word as i32 / 2, "default: nothing is known about its values".to_string()),
@@ -175,6 +176,14 @@ impl<'a> Formats<'a> {
         }
         formats.wished.clone_from(&formats.fractions);
         formats
+    }
+
+    /// Whether a tensor holds whole numbers that were seen to fit a word, and no constants.
+    fn is_whole(&self, id: usize) -> bool {
+        let least = libm::ldexp(1.0, -(self.numbers.headroom as i32));
+        let fits = |(low, high): (f64, f64)| best_fraction(low * least, high * least, self.numbers.word) >= 0;
+        let constant = matches!(self.program.tensors[id].role, Role::Parameter(_));
+        self.whole[id] && !constant && self.ranges[self.same_as[id].0].is_none_or(fits)
     }
 
     pub(super) fn fraction(&self, tensor: TensorId) -> i32 {
@@ -204,7 +213,9 @@ impl<'a> Formats<'a> {
             self.notes.retain(|note| !note.message.starts_with(&format!("`{name}` gets ")));
             self.notes.push(Diagnostic::new(Code::WarnNumber, nest.origin.span(), message).with_label(why.to_string()));
         }
-        if fraction < 0 && matches!(self.program.tensors[id.0].element, Element::Int { .. }) {
+        if fraction < 0 && self.is_whole(id.0) {
+            self.reject(nest, &format!("the whole numbers of `{name}` have no room: {why}"));
+        } else if fraction < 0 && matches!(self.program.tensors[id.0].element, Element::Int { .. }) {
             self.reject(nest, &format!("the integers of `{name}` have no room: {why}"));
         }
         self.fractions[id.0] = fraction;
