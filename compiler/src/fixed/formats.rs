@@ -503,7 +503,7 @@ impl<'a> Formats<'a> {
 
     /// What is only copied, or the largest or smallest of some, has the binary point of what it was: no word changes.
     fn constrain_move(&mut self, nest: &Nest) {
-        let exact = |value: f64| exact_fraction(value, self.numbers.word).unwrap_or(i32::MAX);
+        let exact = |value: f64| exact_fraction(value, self.numbers.word).map_or(i32::MAX, |exact| exact.max(0));
         let finest = self.moved[nest.out.0].iter().map(|atom| match atom {
             Atom::Read(tensor, _) => self.fraction(*tensor),
             Atom::Constant(value) => exact(*value),

@@ -110,7 +110,7 @@ fn moves(program: &Program) -> Result<(), String> {
         let fraction = |operand: &Operand| match operand {
             Operand::Read { tensor, .. } => program.tensors[tensor.0].fraction,
             // What a constant has behind its last one does not count.
-            Operand::Constant { word, fraction } => fraction - word.trailing_zeros() as i32,
+            Operand::Constant { word, fraction } => (fraction - word.trailing_zeros() as i32).max(0),
         };
         let one = |operand: &Operand| matches!(operand, Operand::Constant { word, fraction } if (0..63).contains(fraction) && *word == 1 << fraction);
         let sources: Option<i32> = match &operation.kind {
