@@ -16,7 +16,7 @@ const GRAPH: &[(&str, &[&str], &[&str])] = &[
     ("compiler", &["arch"], &[]),
     ("hdl", &["arch"], &["fpga"]),
     ("fpga", &["arch"], &[]),
-    ("sim", &["arch", "compiler"], &["hdl", "fpga"]),
+    ("sim", &["arch", "compiler"], &["hdl", "fpga", "onnx"]),
     ("compiler/tile", &["compiler"], &["arch", "sim"]),
     ("compiler/onnx", &["arch", "compiler"], &["sim"]),
     ("workbench", &["arch", "compiler", "hdl", "fpga", "onnx", "sim"], &[]),
