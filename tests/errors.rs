@@ -52,6 +52,9 @@ fn example(code: Code) -> PathBuf {
 }
 
 fn section(code: Code) -> String {
+    if code.is_about_run() {
+        return format!("\n## {code}\n\n{}\n\nRemedy: {}\n", code.meaning(), code.remedy());
+    }
     let path = example(code);
     let file = path.to_str().unwrap();
     let arguments = arguments(code, file);
