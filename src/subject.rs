@@ -86,7 +86,9 @@ pub fn no_training(
     ];
     let given = data.iter().filter(|(_, given)| *given).map(|(name, _)| (*name).to_owned());
     match plan.given(&[]).into_iter().chain(given).next() {
-        Some(name) => Err(Failure::Usage(format!("{name} has no effect: this program is a function, which trains nothing"))),
+        Some(name) => {
+            Err(Failure::Usage(format!("{name} has no effect: this program is a function, which trains nothing")))
+        }
         None => Ok(()),
     }
 }

@@ -108,8 +108,14 @@ fn every_setting_has_an_effect_or_is_refused() {
         (&["report", &program, "--data", &data, "--out", &out, "--format", "json"], &[]),
         (&["accuracy", &program, "--data", &data, "--words", "16", "--format", "json"], &[]),
         (&["prove", &program, "--data", &data, "--format", "json"], &["epochs", "order", "seed", "split", "reduction"]),
-        (&["sim", &program, "--data", &data, "--engine", "array", "--steps", "3", "--format", "json"], &["epochs", "reduction"]),
-        (&["explore", &program, "--data", &data, "--format", "json"], &["epochs", "order", "seed", "split", "reduction"]),
+        (
+            &["sim", &program, "--data", &data, "--engine", "array", "--steps", "3", "--format", "json"],
+            &["epochs", "reduction"],
+        ),
+        (
+            &["explore", &program, "--data", &data, "--format", "json"],
+            &["epochs", "order", "seed", "split", "reduction"],
+        ),
     ];
     for (command, same) in trainings {
         for (option, values) in OPTIONS {
@@ -137,7 +143,9 @@ fn every_setting_has_an_effect_or_is_refused() {
     ];
     for command in refused {
         let on_text = command.contains(&"--pass-input");
-        for (option, [value, _]) in OPTIONS.iter().filter(|(option, _)| !on_text || !["batch", "reduction"].contains(option)) {
+        for (option, [value, _]) in
+            OPTIONS.iter().filter(|(option, _)| !on_text || !["batch", "reduction"].contains(option))
+        {
             let ran = run(&[command, &[&format!("--{option}"), value, "--config", &config]].concat());
             assert_eq!(ran.code, 2, "{command:?} --{option}: {}{}", ran.stdout, ran.stderr);
         }
@@ -158,7 +166,12 @@ fn a_rate_is_computed_or_refused() {
         run(&["ir", &program, "--after", "tensor"])
     };
     let literal = with("mu = 0.375;");
-    for rate in ["mu = 0.125 * 3;", "m = 3; mu = m * 0.25 - m * 0.125;", "iterator k[0:3]; mu = sum[k](0.125);", "mu = 0.1; mu = 0.125 + 0.25;"] {
+    for rate in [
+        "mu = 0.125 * 3;",
+        "m = 3; mu = m * 0.25 - m * 0.125;",
+        "iterator k[0:3]; mu = sum[k](0.125);",
+        "mu = 0.1; mu = 0.125 + 0.25;",
+    ] {
         let ran = with(rate);
         assert!(ran.code == 0 && literal.stdout == ran.stdout, "{rate}: {}{}", ran.stdout, ran.stderr);
     }
@@ -186,7 +199,11 @@ fn a_constant_that_is_not_there_is_refused_where_it_is_given() {
     let config = file(folder.path(), "grid.toml", "[machine]\npus = 1\npes_per_pu = 2\n[build]\nset = { zz = 1.0 }\n");
     file(folder.path(), "line.toml", format!("{TABLE}sizes = {{ q = \"features\" }}\n"));
     let ran = run(&["train", &program, "--data", &data]);
-    assert!(ran.code == 1 && ran.stderr.contains("E-CONFIG") && ran.stderr.contains("line.toml:4:11"), "{}", ran.stderr);
+    assert!(
+        ran.code == 1 && ran.stderr.contains("E-CONFIG") && ran.stderr.contains("line.toml:4:11"),
+        "{}",
+        ran.stderr
+    );
     file(folder.path(), "line.toml", TABLE);
     let ran = run(&["check", &program, "--config", &config]);
     assert!(ran.code == 1 && ran.stderr.contains("E-CONFIG") && ran.stderr.contains("grid.toml:5:9"), "{}", ran.stderr);

@@ -165,7 +165,8 @@ codes! {
 impl Code {
     /// Whether it is about a whole run, not about a text of the user's.
     pub fn is_about_run(self) -> bool {
-        let of_runs = [Code::Usage, Code::File, Code::Tool, Code::Mismatch, Code::Saturated, Code::Internal, Code::Interrupted];
+        let of_runs =
+            [Code::Usage, Code::File, Code::Tool, Code::Mismatch, Code::Saturated, Code::Internal, Code::Interrupted];
         of_runs.contains(&self)
     }
 
@@ -208,7 +209,15 @@ impl Diagnostic {
 
     /// A message about no place in particular.
     pub fn global(code: Code, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { code, message: message.into(), span: None, label: None, notes: Vec::new(), help: None, setting: None }
+        Diagnostic {
+            code,
+            message: message.into(),
+            span: None,
+            label: None,
+            notes: Vec::new(),
+            help: None,
+            setting: None,
+        }
     }
 
     /// Add the text under the underline.

@@ -12,9 +12,7 @@ pub use help::misspelt;
 pub use measure::{Accuracy, Bench, Explore, Place, Report};
 pub use plan::PlanOptions;
 pub use typed::typed;
-pub use values::{
-    Dialect, EngineName, Format, LanguageName, LimitName, MissingName, Ranks, TemplateName,
-};
+pub use values::{Dialect, EngineName, Format, LanguageName, LimitName, MissingName, Ranks, TemplateName};
 
 use clap::{Args, Parser, Subcommand};
 use help::config_help;

@@ -71,7 +71,13 @@ impl Args for PlanOptions {
     fn augment_args(command: Command) -> Command {
         SETTINGS.iter().fold(command, |command, (name, schema)| {
             let whole = schema["type"].to_string().contains("integer");
-            let value = if !names(schema).is_empty() { "NAME" } else if whole { "N" } else { "FRACTION" };
+            let value = if !names(schema).is_empty() {
+                "NAME"
+            } else if whole {
+                "N"
+            } else {
+                "FRACTION"
+            };
             let argument = Arg::new(name.as_str()).long(name.as_str()).value_name(value);
             command.arg(argument.help(text(schema)).value_parser(parser(name, schema)))
         })

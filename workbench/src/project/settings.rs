@@ -232,7 +232,8 @@ mod tests {
         ];
         for (tag, cases) in [("optimiser", &optimisers[..]), ("schedule", &schedules)] {
             for (case, keys) in cases {
-                let idle_keys = keys.iter().map(|key| (format!("{tag} = '{case}'\n{key} = 0.5"), *key, "is a setting of"));
+                let idle_keys =
+                    keys.iter().map(|key| (format!("{tag} = '{case}'\n{key} = 0.5"), *key, "is a setting of"));
                 idle.extend(idle_keys.clone());
                 // In whichever order.
                 idle.extend(keys.iter().map(|key| (format!("{key} = 0.5\n{tag} = '{case}'"), *key, "is a setting of")));

@@ -180,7 +180,9 @@ impl Said {
                 return Err(wrong(key.name, false, format!("`{}` must be {}", key.name, key.range.text())));
             }
         }
-        Ok(C::of(case.name, &|key| self.value(key.name).or(key.default).expect("a case without a default is made by its key")))
+        Ok(C::of(case.name, &|key| {
+            self.value(key.name).or(key.default).expect("a case without a default is made by its key")
+        }))
     }
 }
 
@@ -223,7 +225,10 @@ pub fn describe<C: Choice>(schema: &mut Schema) {
         all.as_object_mut().expect("a schema has objects there").insert(key.to_owned(), value);
     };
     if let Some(tag) = C::TAG {
-        let cases: Vec<Value> = C::CASES.iter().map(|case| json!({ "const": case.name, "description": case.text, "type": "string" })).collect();
+        let cases: Vec<Value> = C::CASES
+            .iter()
+            .map(|case| json!({ "const": case.name, "description": case.text, "type": "string" }))
+            .collect();
         entry("properties", tag, json!({ "description": C::TEXT, "oneOf": cases, "default": C::CASES[0].name }));
     }
     for name in keys_of::<C>().into_iter().filter(|key| Some(*key) != C::TAG) {
@@ -243,7 +248,11 @@ pub fn describe<C: Choice>(schema: &mut Schema) {
     if C::TAG.is_none() {
         // The key of a case makes it, so only one of them can be there.
         let keys = keys_of::<C>();
-        entry("dependentSchemas", keys[0], json!({ "not": { "anyOf": keys[1..].iter().map(|key| json!({ "required": [key] })).collect::<Vec<_>>() } }));
+        entry(
+            "dependentSchemas",
+            keys[0],
+            json!({ "not": { "anyOf": keys[1..].iter().map(|key| json!({ "required": [key] })).collect::<Vec<_>>() } }),
+        );
     }
 }
 

@@ -16,7 +16,11 @@ impl<'s> Resolver<'s, '_> {
             self.define(name, *value, *integer);
             return;
         }
-        if name.text == RATE && self.learns && target.subscripts.is_empty() && matches!(known, None | Some(Symbol::Constant { .. })) {
+        if name.text == RATE
+            && self.learns
+            && target.subscripts.is_empty()
+            && matches!(known, None | Some(Symbol::Constant { .. }))
+        {
             self.rate(name, value);
             return;
         }
@@ -68,16 +72,18 @@ impl<'s> Resolver<'s, '_> {
     fn number(&self, expression: &Expression) -> Option<f64> {
         match expression {
             Expression::Number(value) => Some(*value),
-            Expression::Chain { first, rest } => rest.iter().try_fold(self.number(first)?, |value, (operator, operand)| {
-                let operand = self.number(operand)?;
-                Some(match operator {
-                    ast::Operator::Add => value + operand,
-                    ast::Operator::Sub => value - operand,
-                    ast::Operator::Mul => value * operand,
-                    ast::Operator::Less => f64::from(u8::from(value < operand)),
-                    ast::Operator::Greater => f64::from(u8::from(value > operand)),
+            Expression::Chain { first, rest } => {
+                rest.iter().try_fold(self.number(first)?, |value, (operator, operand)| {
+                    let operand = self.number(operand)?;
+                    Some(match operator {
+                        ast::Operator::Add => value + operand,
+                        ast::Operator::Sub => value - operand,
+                        ast::Operator::Mul => value * operand,
+                        ast::Operator::Less => f64::from(u8::from(value < operand)),
+                        ast::Operator::Greater => f64::from(u8::from(value > operand)),
+                    })
                 })
-            }),
+            }
             Expression::Square(body) => self.number(body).map(|value| value * value),
             // Mean and deviation of a Gaussian are options of the tool.
             Expression::Call(Function::Gaussian, _) | Expression::Read(_) | Expression::Loss { .. } => None,
