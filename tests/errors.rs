@@ -85,6 +85,18 @@ fn section(code: Code) -> String {
     section
 }
 
+/// Codes that are about no text of the user's are explained as the others are.
+#[test]
+fn codes_of_runs_are_explained() {
+    let names = ["E-USAGE", "E-FILE", "E-TOOL", "E-MISMATCH", "E-SATURATED", "E-INTERNAL", "E-INTERRUPTED"];
+    for name in names {
+        let code = Code::named(name).unwrap();
+        let page = tool::done(&["explain", name]).stdout;
+        assert!(code.is_about_run() && page.contains(code.meaning()) && page.contains("Remedy: "), "{page}");
+    }
+    assert_eq!(Code::ALL.iter().filter(|code| code.is_about_run()).count(), names.len());
+}
+
 #[test]
 fn the_page_of_codes_is_what_the_tool_says() {
     let page = Code::ALL.iter().fold(HEAD.to_owned(), |page, &code| page + &section(code));

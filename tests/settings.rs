@@ -120,8 +120,8 @@ fn every_setting_has_an_effect_or_is_refused() {
     for (command, same) in trainings {
         for (option, values) in OPTIONS {
             let [one, other] = values.map(|value| {
-                let with = [command, &[&format!("--{option}"), value, "--config", &config, "--quiet"]].concat();
-                done(&with).stdout
+                let option = format!("--{option}");
+                done(&[command, &[&option, value, "--config", &config, "--quiet"]].concat()).stdout
             });
             assert!(one != other || same.contains(&option), "{command:?}: --{option} has no effect");
         }
@@ -151,7 +151,7 @@ fn every_setting_has_an_effect_or_is_refused() {
         }
     }
     let pass = |value: &str| {
-        done(&["ir", "--after", "update", "--pass-input", &text, "--batch", "3", "--reduction", value]).stdout
+        done(&["ir", "--after", "vectorise", "--pass-input", &text, "--batch", "3", "--reduction", value]).stdout
     };
     assert_ne!(pass("mean"), pass("sum"));
 }
@@ -165,6 +165,9 @@ fn a_rate_is_computed_or_refused() {
         file(folder.path(), "line.toml", TABLE);
         run(&["ir", &program, "--after", "tensor"])
     };
+    let without_places = |ran: &tool::Ran| {
+        ran.stdout.lines().map(|line| line.split('@').next().unwrap_or(line).to_owned()).collect::<Vec<_>>()
+    };
     let literal = with("mu = 0.375;");
     for rate in [
         "mu = 0.125 * 3;",
@@ -173,7 +176,7 @@ fn a_rate_is_computed_or_refused() {
         "mu = 0.1; mu = 0.125 + 0.25;",
     ] {
         let ran = with(rate);
-        assert!(ran.code == 0 && literal.stdout == ran.stdout, "{rate}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.code == 0 && without_places(&literal) == without_places(&ran), "{rate}: {}{}", ran.stdout, ran.stderr);
     }
     for (rate, code) in [
         ("mu = x[0];", "E-UNDEF"),
