@@ -199,7 +199,7 @@ fn unknown_settings(options: &Options, defined: &[&str]) -> Vec<Diagnostic> {
     let unknown = options.set.iter().filter(|(name, _)| !defined.contains(&name.as_str()));
     let complaint = |(name, _): &(String, f64)| {
         let message = format!("--set {name}: the program defines no `{name}` that could be set");
-        let diagnostic = Diagnostic::global(Code::Undef, message);
+        let diagnostic = Diagnostic::global(Code::Undef, message).with_setting(name);
         match nearest(name, defined.iter().copied()) {
             Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
             None => diagnostic,
