@@ -151,7 +151,7 @@ fn every_setting_has_an_effect_or_is_refused() {
         }
     }
     let pass = |value: &str| {
-        done(&["ir", "--after", "vectorise", "--pass-input", &text, "--batch", "3", "--reduction", value]).stdout
+        done(&["ir", "--after", "lower_descents", "--pass-input", &text, "--batch", "3", "--reduction", value]).stdout
     };
     assert_ne!(pass("mean"), pass("sum"));
 }
@@ -176,7 +176,12 @@ fn a_rate_is_computed_or_refused() {
         "mu = 0.1; mu = 0.125 + 0.25;",
     ] {
         let ran = with(rate);
-        assert!(ran.code == 0 && without_places(&literal) == without_places(&ran), "{rate}: {}{}", ran.stdout, ran.stderr);
+        assert!(
+            ran.code == 0 && without_places(&literal) == without_places(&ran),
+            "{rate}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
     }
     for (rate, code) in [
         ("mu = x[0];", "E-UNDEF"),

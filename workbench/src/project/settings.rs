@@ -72,11 +72,11 @@ fn parse(text: &str) -> Result<Option<Settings>, Diagnostic> {
         return Err(wrong(found.key, found.idle, &found.message));
     }
     let Some(settings) = file?.train else { return Ok(None) };
-    if let Some((key, message)) = without_effect(&settings) {
-        return Err(wrong(key, true, &format!("`{key}` has no effect: {message}")));
-    }
     if let Some((key, message)) = impossible(&settings) {
         return Err(wrong(key, false, message));
+    }
+    if let Some((key, message)) = without_effect(&settings) {
+        return Err(wrong(key, true, &format!("`{key}` has no effect: {message}")));
     }
     // These losses compare the prediction with the number of a class, so they must know the classes.
     let (name, labels) = match settings.loss {
