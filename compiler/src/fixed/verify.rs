@@ -109,8 +109,8 @@ fn moves(program: &Program) -> Result<(), String> {
     for operation in &program.operations {
         let fraction = |operand: &Operand| match operand {
             Operand::Read { tensor, .. } => program.tensors[tensor.0].fraction,
-            // What a constant has behind its last one does not count.
-            Operand::Constant { word, fraction } => (fraction - word.trailing_zeros() as i32).max(0),
+            // A constant is what it is at any point.
+            Operand::Constant { .. } => i32::MIN,
         };
         let one = |operand: &Operand| matches!(operand, Operand::Constant { word, fraction } if (0..63).contains(fraction) && *word == 1 << fraction);
         let sources: Option<i32> = match &operation.kind {
