@@ -184,8 +184,13 @@ pub(crate) fn case(seed: u64, number: u64) -> Case {
         let of: Vec<usize> = (0..3).map(|_| values.len() - 1 - dice.below(values.len().min(4))).collect();
         let count = match operation {
             Operation::Select => 3,
-            Operation::Add | Operation::Sub | Operation::Mul | Operation::Min | Operation::Max => 2,
-            Operation::Less | Operation::Gather => 2,
+            Operation::Add
+            | Operation::Sub
+            | Operation::Mul
+            | Operation::Min
+            | Operation::Max
+            | Operation::Less
+            | Operation::Gather => 2,
             _ => 1,
         };
         let of = of[..count].to_vec();

@@ -55,7 +55,7 @@ fn expression(case: &Case, number: usize) -> String {
         Operation::Floor => format!("floor({a})"),
         Operation::Ceil => format!("ceil({a})"),
         Operation::Round => format!("round({a})"),
-        Operation::Trunc if number % 2 == 0 => format!("float(int32({a}))"),
+        Operation::Trunc if number.is_multiple_of(2) => format!("float(int32({a}))"),
         Operation::Trunc => format!("trunc({a})"),
         Operation::Add => format!("{a} + {b}"),
         Operation::Sub => format!("{a} - {b}"),
