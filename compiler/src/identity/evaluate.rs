@@ -8,7 +8,7 @@ use super::draw::Draw;
 use super::plan::{Beginning, Plan, Step, constants};
 use super::value::{Arithmetic, Value};
 use crate::canonical::Reduction;
-use crate::tensor::{Descent, Program, Role, Start, Tensor, TensorId};
+use crate::tensor::{Binary, Descent, Program, Role, Start, Tensor, TensorId};
 
 /// Elements of a parameter that is looked at for roundings.
 const LARGEST_TABLE: usize = 4096;
@@ -170,7 +170,9 @@ impl<'a> Run<'a> {
                 }
                 Step::Unary(operation, a) => of(*a).map(|a| Arithmetic::unary(*operation, a)),
                 Step::Binary(operation, a, b) => both(*a, *b).and_then(|(a, b)| arithmetic.binary(*operation, a, b)),
-                Step::DivideByConstant(a, b) => both(*a, *b).and_then(|(a, b)| arithmetic.divide_by_constant(a, b)),
+                Step::DivideByConstant(operation, a, b) => {
+                    both(*a, *b).and_then(|(a, b)| arithmetic.divide_by_constant(*operation, a, b))
+                }
                 Step::Select(condition, yes, no) => {
                     of(*condition).and_then(|condition| of(if condition == Value::ZERO { *no } else { *yes }))
                 }
@@ -218,7 +220,7 @@ impl<'a> Run<'a> {
         if self.side.batch.reduction == Reduction::Mean || input {
             let size = Value::integer(self.side.batch.size.into());
             for total in &mut total {
-                *total = total.and_then(|total| arithmetic.divide_by_constant(total, size));
+                *total = total.and_then(|total| arithmetic.divide_by_constant(Binary::Div, total, size));
             }
         }
         self.elements[plan.out] = total;
@@ -261,7 +263,7 @@ impl<'a> Run<'a> {
         let total = (0..size).try_fold(Value::ZERO, |total, sample| Some(total.plus(all[sample * step + element]?)))?;
         match self.side.batch.reduction {
             Reduction::Sum => Some(total),
-            Reduction::Mean => arithmetic.divide_by_constant(total, Value::integer(size as i64)),
+            Reduction::Mean => arithmetic.divide_by_constant(Binary::Div, total, Value::integer(size as i64)),
         }
     }
 }

@@ -70,7 +70,7 @@ pub(super) enum Step {
     Gather(usize, Vec<u32>, Vec<usize>),
     Unary(Unary, usize),
     Binary(Binary, usize, usize),
-    DivideByConstant(usize, usize),
+    DivideByConstant(Binary, usize, usize),
     Select(usize, usize, usize),
     Cast(Element, usize),
     Call(Function, Vec<usize>),
@@ -182,8 +182,8 @@ impl Step {
                 Step::Gather(tensor.0, shape, index.iter().map(|node| node.0).collect())
             }
             Node::Unary(operation, a) => Step::Unary(*operation, a.0),
-            Node::Binary(Binary::Div | Binary::DivControlled, a, b) if known[b.0] && !known[number] => {
-                Step::DivideByConstant(a.0, b.0)
+            Node::Binary(operation @ (Binary::Div | Binary::DivControlled), a, b) if known[b.0] && !known[number] => {
+                Step::DivideByConstant(*operation, a.0, b.0)
             }
             Node::Binary(operation, a, b) => Step::Binary(*operation, a.0, b.0),
             Node::Select { condition, yes, no } => Step::Select(condition.0, yes.0, no.0),

@@ -144,7 +144,9 @@ impl<'a> Run<'a> {
                 let (a, b) = (self.read(dividend, point, arithmetic), self.read(divisor, point, arithmetic));
                 match (rounding, divisor) {
                     (Rounding::Down, _) => arithmetic.binary(Binary::DivFloor, a, b),
-                    (Rounding::Nearest, Operand::Constant { .. }) => arithmetic.divide_by_constant(a, b),
+                    (Rounding::Nearest, Operand::Constant { .. }) => {
+                        arithmetic.divide_by_constant(Binary::DivControlled, a, b)
+                    }
                     (Rounding::Nearest, Operand::Read { .. }) => arithmetic.binary(Binary::DivControlled, a, b),
                 }
             }

@@ -125,9 +125,11 @@ impl Arithmetic {
     }
 
     /// `a / b` by a constant: a factor that folding rounds.
-    pub(super) fn divide_by_constant(&mut self, a: Value, b: Value) -> Option<Value> {
-        let reciprocal = Arithmetic::divide(Value::ONE, b)?;
-        Some(a.times(self.folded(reciprocal)))
+    pub(super) fn divide_by_constant(&mut self, operation: Binary, a: Value, b: Value) -> Option<Value> {
+        match Arithmetic::divide(Value::ONE, b) {
+            Some(reciprocal) => Some(a.times(self.folded(reciprocal))),
+            None => self.binary(operation, a, b),
+        }
     }
 
     fn divide(a: Value, b: Value) -> Option<Value> {

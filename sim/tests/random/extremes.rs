@@ -212,7 +212,8 @@ fn rounded_extremes_move_an_element_that_attains_them() {
                     continue;
                 }
                 let far = distance(given, word, batch, salt, false);
-                if far > 24.0 * libm::ldexp(1.0, -(word as i32)) {
+                // Another element would be off by a third of the movement and more.
+                if far > 40.0 * libm::ldexp(1.0, -(word as i32)) {
                     wrong.push(format!("program {number}, {word} bits, batch {batch}, salt {salt}: {far}"));
                 }
             }
