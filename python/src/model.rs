@@ -136,7 +136,7 @@ impl Model {
         let mut warnings = prediction.outside;
         warnings.extend(saturation::warnings(&prediction.clipped, Unit::Row));
         let distance = prediction.accuracy.map(|accuracy| {
-            warnings.extend(accuracy.lost_bits);
+            warnings.extend(accuracy.warnings());
             (accuracy.distance.absolute, accuracy.distance.relative)
         });
         let warnings = objects(py, &self.inner.project.source, &warnings)?;

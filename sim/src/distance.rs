@@ -1,15 +1,12 @@
-//! How far fixed point is from golden, and who lost what formats do not explain.
+//! How far fixed point is from golden, and who lost it.
 //!
 //! ```text
-//!                  golden (f64)
-//!        distance ↗            ↖ what formats explain
-//!  fixed (tables, chosen points)   golden, rounded after each tensor to the best format of a word
+//! source ──▶ golden (f64), as it is ─────────────────────────── distance ──▶ results of fixed
+//!    └──canonicalise──▶ the same on real numbers ── who is far first? ──▶ tensors of fixed
 //! ```
 //!
-//! A word of W bits cannot hold more than W bits of a tensor's largest value. Golden with each tensor rounded to that shows what the width
-//! costs, errors carried on included. A tensor whose words are much further away than that has lost bits to something else: a function
-//! table, a binary point that was given, one that had to move, or a value that no word holds. The first one in the order of the program is
-//! named. Both are looked at over all steps of a run.
+//! The distance is measured from golden as it is: nothing is rounded to fit a word. Where a result is further away than [`FAR`] of its largest
+//! value, the first tensor in the order of the program that is far from canonical form on real numbers is named. All steps of a run count.
 
 use crate::eval::Elements;
 use crate::fixed::Fixed;
@@ -17,18 +14,20 @@ use crate::golden::Golden;
 use crate::ladder::Values;
 use arch::number::{to_f64, word_max, word_min};
 use arch::{Code, Diagnostic};
+use compiler::canonical::Options;
 use compiler::fixed::{self, Kind, NumberReport, Role};
-use compiler::ranges::{Ranges, is_beyond};
+use compiler::ranges::{is_beyond, within_words};
 use compiler::tensor::{Program, TensorId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A distance from golden.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Distance {
     /// Largest absolute error.
     pub absolute: f64,
-    /// Its share of the largest value; 0 if all values are 0.
+    /// Its share of the largest value, of several results the largest share; 0 if all values are 0.
     pub relative: f64,
 }
 
@@ -40,14 +39,18 @@ struct Extremes {
 }
 
 impl Extremes {
-    /// Look at values beside golden's. What golden does not define, or is no number there, is left out.
+    /// Look at values beside golden's. What golden does not define, or is infinite or no number there, is left out.
     fn include(&mut self, found: &[Option<f64>], golden: &[Option<f64>]) {
         for (found, golden) in found.iter().zip(golden) {
-            if let (Some(found), Some(golden)) = (found, golden.filter(|&golden| !is_beyond(golden))) {
+            if let (Some(found), Some(golden)) = (found, golden.filter(|golden| golden.is_finite())) {
                 self.error = self.error.max((found - golden).abs());
                 self.value = self.value.max(golden.abs());
             }
         }
+    }
+
+    fn is_far(self) -> bool {
+        self.error > FAR * self.value
     }
 
     fn distance(self) -> Distance {
@@ -70,20 +73,31 @@ pub fn distance<'a>(pairs: impl IntoIterator<Item = (&'a [Option<f64>], &'a [Opt
 pub struct Accuracy {
     /// Of the results: named values, and states that are updated.
     pub distance: Distance,
-    /// W-ACCURACY: the first tensor that is further from golden than words of this width explain, if results are, too.
+    /// W-ACCURACY: a result is far from golden, and this tensor was the first to be.
     pub lost_bits: Option<Diagnostic>,
+    /// W-NUMBER: results that are beyond all words, and their first value.
+    pub beyond: Vec<Diagnostic>,
 }
 
-/// How many times further than the formats explain is worth a warning; as many last places are always allowed.
-const FAR: f64 = 8.0;
+impl Accuracy {
+    /// What is told of it.
+    pub fn warnings(&self) -> impl Iterator<Item = Diagnostic> {
+        self.lost_bits.iter().chain(&self.beyond).cloned()
+    }
+}
+
+/// Which part of the largest value of a result is worth a warning.
+pub const FAR: f64 = 0.01;
 
 /// A program on real numbers, and the same in fixed point.
 #[derive(Debug, Clone, Copy)]
 pub struct Pair<'a> {
-    /// The program in canonical form.
+    /// The program as the front end gives it.
+    pub source: &'a Program,
+    /// What of it is wanted.
+    pub options: &'a Options,
+    /// The same in canonical form.
     pub program: &'a Program,
-    /// The values that its binary points were chosen for.
-    pub ranges: &'a Ranges,
     /// The same in fixed point.
     pub lowered: &'a fixed::Program,
     /// How its binary points were found.
@@ -105,26 +119,34 @@ impl Pair<'_> {
     ) -> Result<Accuracy, Box<Diagnostic>> {
         let results = self.results();
         let suspects = self.suspects();
-        let mut run = Run::new(self);
+        let mut run = Run::new(self, results.len());
         run.set(start);
         for step in steps {
             run.set(step);
             run.step(&suspects, &results)?;
         }
-        let distance = run.results.distance();
-        let is_far = |&(here, there): &Place| {
-            let unit = libm::ldexp(1.0, -self.best_fraction(here));
-            run.explained.is_some() && run.found[there.0].error > FAR * (run.explained_by(there) + unit)
-        };
-        let first = if results.iter().any(is_far) { suspects.iter().copied().find(is_far) } else { None };
-        let lost_bits = first.map(|place| self.warning(place, &run));
-        Ok(Accuracy { distance, lost_bits })
+        // A small result is not lost beside a large one.
+        let distance = run.results.iter().map(|result| result.distance()).fold(Distance::default(), |all, one| {
+            Distance { absolute: all.absolute.max(one.absolute), relative: all.relative.max(one.relative) }
+        });
+        let far = results.iter().zip(&run.results).find(|(_, result)| result.is_far());
+        let first = far.map(|(&(_, there), _)| {
+            let suspect = suspects.iter().copied().find(|(_, suspect)| run.found[suspect.0].is_far());
+            self.warning(suspect.map_or(there, |(_, there)| there), &run)
+        });
+        Ok(Accuracy { distance, lost_bits: first, beyond: run.beyond.into_values().collect() })
     }
 
-    /// Named values, and states that are updated.
+    /// Named values, and states that are updated: in the source, and in fixed point.
     fn results(&self) -> Vec<Place> {
-        let named = self.program.names.iter().zip(&self.lowered.names).map(|(here, there)| (here.1, there.1));
-        let states = self.program.updates.iter().filter_map(|update| Some((update.state, self.there(update.state)?)));
+        let of_source = |name: &String| self.source.names.iter().rev().find(|(known, _)| known == name);
+        let named = self.lowered.names.iter().filter_map(|(name, there)| Some((of_source(name)?.1, *there)));
+        let states = self.program.updates.iter().map(|update| &self.program.tensors[update.state.0].name);
+        let states = states.filter_map(|name| {
+            let here = self.source.tensors.iter().position(|tensor| tensor.name == *name)?;
+            let there = self.lowered.tensors.iter().position(|tensor| tensor.name == *name)?;
+            Some((TensorId(here), TensorId(there)))
+        });
         named.chain(states).collect()
     }
 
@@ -141,25 +163,12 @@ impl Pair<'_> {
         self.program.tensors.iter().position(|tensor| tensor.name == *name).map(TensorId)
     }
 
-    fn there(&self, here: TensorId) -> Option<TensorId> {
-        let name = &self.program.tensors[here.0].name;
-        self.lowered.tensors.iter().position(|tensor| tensor.name == *name).map(TensorId)
-    }
-
-    /// Bits after the binary point that a word has for the values of a tensor.
-    fn best_fraction(&self, tensor: TensorId) -> i32 {
-        let (low, high) = self.ranges.tensors.get(tensor.0).copied().flatten().unwrap_or((0.0, 0.0));
-        let largest = low.abs().max(high.abs());
-        let whole = if largest > 0.0 { libm::ceil(libm::log2(largest)) as i32 } else { 0 };
-        self.lowered.word as i32 - 1 - whole
-    }
-
-    fn warning(&self, (here, there): Place, run: &Run<'_>) -> Diagnostic {
+    fn warning(&self, there: TensorId, run: &Run<'_>) -> Diagnostic {
         let tensor = &self.lowered.tensors[there.0];
         let source = tensor.name.split('.').next().unwrap_or(&tensor.name);
         let decided = self.numbers.tensors.iter().find(|numbers| numbers.name == tensor.name);
         let decided = decided.map_or("its range", |numbers| numbers.decided.as_str());
-        let help = if self.is_clipped(there, run.golden.ranges().tensors[here.0]) {
+        let help = if self.is_clipped(there, self.here(there).and_then(|here| run.canonical.ranges().tensors[here.0])) {
             "it takes larger values than those its binary point was chosen for: leave it more room (`headroom` in the `[numbers]` table), \
              or use wider words (`word` in the `[machine]` table)"
         } else if self.is_looked_up(there) {
@@ -170,8 +179,10 @@ impl Pair<'_> {
             "use wider words (`word` in the `[machine]` table), or give the tensor a binary point in `[numbers.fractions]`"
         };
         let message = format!(
-            "`{source}` loses more bits than words of {} bits explain: it is up to {:.3e} from the golden model",
-            self.lowered.word, run.found[there.0].error
+            "`{source}` loses too many of its {} bits: it is up to {:.3e} from the golden model, and results more than {} %",
+            self.lowered.word,
+            run.found[there.0].error,
+            100.0 * FAR
         );
         Diagnostic::new(Code::WarnAccuracy, tensor.span, message)
             .with_label(format!("{} bits after the binary point, decided by: {decided}", tensor.fraction))
@@ -202,70 +213,72 @@ impl Pair<'_> {
 struct Run<'a> {
     pair: &'a Pair<'a>,
     golden: Golden,
-    /// Golden, rounded after each tensor to the best format of a word, and the errors of that; none once it meets a value that has no meaning.
-    explained: Option<(Golden, Vec<Extremes>)>,
+    canonical: Golden,
     fixed: Fixed,
-    /// Errors of `fixed`, by its tensors.
+    /// Errors of `fixed` from canonical form, by its tensors.
     found: Vec<Extremes>,
-    /// Errors of the results.
-    results: Extremes,
+    /// Errors of each result from golden.
+    results: Vec<Extremes>,
+    /// What is told of results that no word holds, by tensor.
+    beyond: BTreeMap<usize, Diagnostic>,
 }
 
 impl<'a> Run<'a> {
-    fn new(pair: &'a Pair<'a>) -> Run<'a> {
-        let fractions = (0..pair.program.tensors.len()).map(|id| pair.best_fraction(TensorId(id))).collect();
-        let nothing = vec![Extremes::default(); pair.lowered.tensors.len()];
+    fn new(pair: &'a Pair<'a>, results: usize) -> Run<'a> {
         Run {
             pair,
-            golden: Golden::new(pair.program),
-            explained: Some((Golden::new(pair.program).rounding_to(fractions), nothing.clone())),
+            golden: Golden::with(pair.source, pair.options),
+            canonical: Golden::new(pair.program),
             fixed: Fixed::new(pair.lowered),
-            found: nothing,
-            results: Extremes::default(),
+            found: vec![Extremes::default(); pair.lowered.tensors.len()],
+            results: vec![Extremes::default(); results],
+            beyond: BTreeMap::new(),
         }
     }
 
     fn set(&mut self, values: &Values) {
+        let named = |program: &Program, name: &String| program.tensors.iter().position(|tensor| tensor.name == *name);
         for (name, values) in values {
-            if let Some(here) = self.pair.program.tensors.iter().position(|tensor| tensor.name == *name).map(TensorId) {
-                self.golden.set(here, values);
-                if let Some((rounded, _)) = &mut self.explained {
-                    rounded.set(here, values);
-                }
+            let held: Vec<f64> = values.iter().map(|&value| within_words(value)).collect();
+            if let Some(here) = named(self.pair.source, name) {
+                self.golden.set(TensorId(here), values);
+            }
+            if let Some(here) = named(self.pair.program, name) {
+                self.canonical.set(TensorId(here), &held);
             }
             if let Some(there) = self.fixed.tensor(name) {
-                self.fixed.set_real(there, values);
+                self.fixed.set_real(there, &held);
             }
         }
     }
 
     fn step(&mut self, suspects: &[Place], results: &[Place]) -> Result<(), Box<Diagnostic>> {
         self.golden.step()?;
-        if self.explained.as_mut().is_some_and(|(rounded, _)| rounded.step().is_err()) {
-            self.explained = None;
-        }
+        self.canonical.step()?;
         self.fixed.step();
         for &(here, there) in suspects {
-            let golden: Elements = self.golden.value(here).collect();
-            if let Some((rounded, errors)) = &mut self.explained {
-                errors[there.0].include(&rounded.value(here).collect::<Elements>(), &golden);
-            }
+            let real: Elements = self.canonical.value(here).collect();
             let found = self.values(there);
-            self.found[there.0].include(&found, &golden);
+            self.found[there.0].include(&found, &real);
         }
-        for &(here, there) in results {
+        for (number, &(here, there)) in results.iter().enumerate() {
             let golden: Elements = self.golden.value(here).collect();
             let found = self.values(there);
-            self.results.include(&found, &golden);
+            self.results[number].include(&found, &golden);
+            let beyond = |value: &Option<f64>| value.is_some_and(|value| value.is_finite() && is_beyond(value));
+            if let Some(element) = golden.iter().position(beyond) {
+                let tensor = &self.pair.source.tensors[here.0];
+                let (name, value) = (&tensor.name, golden[element].unwrap_or_default());
+                let message = format!("element {element} of `{name}` is {value:e}, which no word holds");
+                let warning = Diagnostic::new(Code::WarnNumber, tensor.span, message)
+                    .with_help("leave out what is that large, or scale it");
+                self.beyond.entry(here.0).or_insert(warning);
+            }
         }
         Ok(())
     }
 
     fn values(&self, there: TensorId) -> Elements {
         self.fixed.values(there).into_iter().map(Some).collect()
-    }
-
-    fn explained_by(&self, there: TensorId) -> f64 {
-        self.explained.as_ref().map_or(0.0, |(_, errors)| errors[there.0].error)
     }
 }

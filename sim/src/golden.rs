@@ -42,8 +42,6 @@ pub struct Golden {
     descents: Vec<(Descent, Scale)>,
     ranges: Ranges,
     warnings: Vec<Diagnostic>,
-    /// Bits after the binary point to which the values of each tensor are rounded; empty: none is.
-    fractions: Vec<i32>,
 }
 
 /// The elements of one tensor.
@@ -172,25 +170,11 @@ impl Golden {
             descents: descents.iter().map(|&descent| (descent, samples.scale(program, descent.gradient))).collect(),
             ranges: Ranges { tensors: vec![None; program.tensors.len()] },
             warnings: Vec::new(),
-            fractions: Vec::new(),
         };
         for id in 0..golden.stores.len() {
             golden.note_range(id);
         }
         golden
-    }
-
-    /// Round what each tensor is given and what is computed of it to so many bits after the binary point, ties to even.
-    #[must_use]
-    pub fn rounding_to(self, fractions: Vec<i32>) -> Golden {
-        Golden { fractions, ..self }
-    }
-
-    fn round(&mut self, tensor: usize) {
-        let Some(&fraction) = self.fractions.get(tensor) else { return };
-        for value in &mut self.stores[tensor].values {
-            *value = libm::ldexp(libm::rint(libm::ldexp(*value, fraction)), -fraction);
-        }
     }
 
     /// Set all elements of an input, label or state, row-major.
@@ -201,7 +185,6 @@ impl Golden {
         let store = &mut self.stores[tensor.0];
         store.values.copy_from_slice(values);
         store.fill();
-        self.round(tensor.0);
         self.note_range(tensor.0);
     }
 
@@ -256,7 +239,6 @@ impl Golden {
             if let Some(warning) = plan.take_warning() {
                 self.warnings.push(warning);
             }
-            self.round(out);
         }
         for update in 0..self.updates.len() {
             let Update { state, next } = self.updates[update];

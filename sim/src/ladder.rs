@@ -94,6 +94,10 @@ pub enum Fall {
 /// The upper rungs: a program on real numbers and in fixed point, with the values of a few steps. No machine is known yet.
 #[derive(Debug, Clone)]
 pub struct Upper {
+    /// As the front end gives it.
+    source: tensor::Program,
+    /// What of it is wanted.
+    options: Options,
     /// In canonical form.
     pub program: tensor::Program,
     /// What values its tensors took.
@@ -120,6 +124,7 @@ impl Upper {
         steps: &[Values],
         numbers: &Numbers,
     ) -> Result<Upper, Vec<Diagnostic>> {
+        let source = program.clone();
         let program = check_given(program, steps.iter().chain([model]).flat_map(BTreeMap::values).flatten().copied())?;
         let program = canonicalise_without(&program, options, numbers.without)?;
         tensor::verify(&program);
@@ -142,22 +147,32 @@ impl Upper {
         let (fixed, numbers) = fixed::lower(&program, golden.ranges(), numbers)?;
         fixed::verify(&fixed);
         let ranges = golden.ranges().clone();
-        Ok(Upper { program, ranges, fixed, numbers, model: model.clone(), steps: steps.to_vec(), reals })
+        let options = options.clone();
+        Ok(Upper {
+            source,
+            options,
+            program,
+            ranges,
+            fixed,
+            numbers,
+            model: model.clone(),
+            steps: steps.to_vec(),
+            reals,
+        })
     }
 
     /// The program on both rungs.
     pub fn pair(&self) -> Pair<'_> {
-        let Upper { program, ranges, fixed, numbers, .. } = self;
-        Pair { program, ranges, lowered: fixed, numbers }
+        let Upper { source, options, program, fixed, numbers, .. } = self;
+        Pair { source, options, program, lowered: fixed, numbers }
     }
 
     /// How far fixed point is from golden over the steps.
     ///
-    /// # Panics
-    /// Never: golden has run these steps.
-    pub fn accuracy(&self) -> Accuracy {
-        let steps: Vec<Values> = self.steps.iter().map(held).collect();
-        self.pair().accuracy(&held(&self.model), &steps).expect("golden has run these steps")
+    /// # Errors
+    /// What only the values show, as golden says it.
+    pub fn accuracy(&self) -> Result<Accuracy, Box<Diagnostic>> {
+        self.pair().accuracy(&self.model, &self.steps)
     }
 }
 

@@ -8,7 +8,7 @@ use arch::Diagnostic;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use sim::distance::Distance;
+use sim::distance::{Accuracy, Distance};
 use workbench::documents::Document;
 use workbench::images;
 use workbench::model_file::{self, ModelFile};
@@ -58,8 +58,8 @@ pub fn run(global: &Global, options: &Predict, talk: &Talk) -> Result<(), Failur
     let rung = Rung::from(options.engine);
     let Prediction { values, accuracy, clipped, outside } =
         Prediction::new(&project, (&program, &signature), &file, &steps, rung, talk)?;
-    let (distance, lost_bits) = accuracy.map(|accuracy| (accuracy.distance, accuracy.lost_bits)).unzip();
-    let mut warnings: Vec<Diagnostic> = lost_bits.flatten().into_iter().collect();
+    let distance = accuracy.as_ref().map(|accuracy| accuracy.distance);
+    let mut warnings: Vec<Diagnostic> = accuracy.iter().flat_map(Accuracy::warnings).collect();
     warnings.extend(outside);
     warnings.extend(saturation::warnings(&clipped, Unit::Row));
     let saturations = Saturation::all(&project, &clipped, Unit::Row);

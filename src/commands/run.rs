@@ -13,7 +13,7 @@ use arch::Diagnostic;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use sim::distance::{Accuracy, Distance};
+use sim::distance::Distance;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -184,9 +184,9 @@ fn function(
     let saturations = Saturation::all(&project, clipped, Unit::Record);
     let denied = Some(&saturations).filter(|_| options.train.deny_saturation);
     let failed = differs.or_else(|| Saturation::denied(denied?));
-    let Accuracy { distance, lost_bits } = &function.accuracy;
+    let distance = &function.accuracy.distance;
     let warnings: Vec<Diagnostic> =
-        lost_bits.iter().cloned().chain(saturation::warnings(clipped, Unit::Record)).collect();
+        function.accuracy.warnings().chain(saturation::warnings(clipped, Unit::Record)).collect();
     if global.format == Format::Text {
         render::warnings(&project.source, &warnings, talk);
     }

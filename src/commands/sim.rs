@@ -9,7 +9,7 @@ use arch::Diagnostic;
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::array::Array;
-use sim::distance::{Accuracy, Distance};
+use sim::distance::Distance;
 use sim::grid::Stalls;
 use sim::pace::Pace;
 use sim::train::engine::{Comparison, Engine};
@@ -97,7 +97,7 @@ fn function(
     if let (None, Some(other)) = (&first, other) {
         first = Some(format!("rtl takes {other} cycles, the array {cycles}"));
     }
-    let Accuracy { distance, lost_bits } = &function.accuracy;
+    let accuracy = &function.accuracy;
     let clipped = &function.climb.clipped;
     Ok(Simulation {
         differs: first.clone().map(Failure::Mismatch),
@@ -110,11 +110,11 @@ fn function(
             words_differing: u64::from(words_differ),
             cycle_counts_differing: u64::from(other.is_some()),
             first_difference: first,
-            distance_from_golden: *distance,
+            distance_from_golden: accuracy.distance,
             saturations: Saturation::all(project, clipped, Unit::Record),
         },
         with: "fixed".to_owned(),
-        warnings: lost_bits.iter().cloned().chain(saturation::warnings(clipped, Unit::Record)).collect(),
+        warnings: accuracy.warnings().chain(saturation::warnings(clipped, Unit::Record)).collect(),
     })
 }
 
@@ -151,11 +151,11 @@ fn training(
             Ok(device.run(&steps).map(drop)?)
         })?;
     }
-    let Accuracy { distance, lost_bits } = design.accuracy(steps.len())?;
+    let accuracy = design.accuracy(steps.len())?;
     let (clipped, predicted) = (engine.clipped(), predictor.clipped());
     let [updates, rows] = [(&clipped, Unit::Update), (&predicted, Unit::Row)]
         .map(|(clipped, unit)| Saturation::all(project, clipped, unit));
-    let warnings = lost_bits.into_iter().chain(saturation::warnings(&clipped, Unit::Update));
+    let warnings = accuracy.warnings().chain(saturation::warnings(&clipped, Unit::Update));
     let warnings = warnings.chain(saturation::warnings(&predicted, Unit::Row)).collect();
     let rungs = Rung::from(options.engine).as_str();
     let differs = sum.first.as_ref().filter(|_| !sum.agrees());
@@ -171,7 +171,7 @@ fn training(
             words_differing: sum.differing,
             cycle_counts_differing: sum.cycle_counts_differing,
             first_difference: sum.first.clone(),
-            distance_from_golden: distance,
+            distance_from_golden: accuracy.distance,
             saturations: updates.into_iter().chain(rows).collect(),
         },
         with: sum.with.clone(),

@@ -72,8 +72,8 @@ impl Evaluation {
         warnings.extend(without_words(program, &given));
         let below = Below::evaluate(rung, project, program, &given, progress)?;
         let values = results(program, &Overlay { program, golden: &golden, below: &below });
-        let Accuracy { distance, lost_bits } = below.accuracy;
-        warnings.extend(lost_bits);
+        warnings.extend(below.accuracy.warnings());
+        let distance = below.accuracy.distance;
         let (clipped, mismatch) = (below.clipped, below.mismatch);
         Ok(Evaluation { values, warnings, distance: Some(distance), clipped, mismatch })
     }
@@ -111,7 +111,7 @@ impl Below {
         let step = std::slice::from_ref(&held);
         let upper = Upper::new(program, &options, &Values::new(), step, &project.numbers()).map_err(about)?;
         progress.warnings(&project.source, &upper.numbers.notes);
-        let accuracy = upper.accuracy();
+        let accuracy = upper.accuracy().map_err(|wrong| about(vec![*wrong]))?;
         let words = upper.fixed;
         let mut fixed = Fixed::new(&words);
         for (id, tensor) in words.tensors.iter().enumerate() {

@@ -132,7 +132,8 @@ impl Function {
         let read = Read::new(project, records, progress)?;
         let upper = read.upper(project, progress)?;
         let compiled = images::of_function(project, &upper.fixed)?;
-        let (numbers, accuracy) = (upper.numbers.clone(), upper.accuracy());
+        let about = |wrong: Box<Diagnostic>| Failure::about(&project.source, vec![*wrong]);
+        let (numbers, accuracy) = (upper.numbers.clone(), upper.accuracy().map_err(about)?);
         let Read { program: parsed, warnings, origin, .. } = read;
         Ok(Function { climb: Climb::of(upper, compiled), numbers, accuracy, origin, parsed, warnings })
     }

@@ -50,7 +50,7 @@ fn who_lost_the_bits_is_named() {
     let said = warning(product, &values, &coarse).expect("P has 4 bits after the binary point only");
     assert_eq!(said.code, Code::WarnAccuracy);
     assert_eq!(said.code.as_str(), "W-ACCURACY");
-    assert!(said.message.starts_with("`P` loses more bits"), "{}", said.message);
+    assert!(said.message.starts_with("`P` loses too many of its 16 bits"), "{}", said.message);
     let place = said.span.expect("a place");
     assert!(product[place.start..].starts_with("P(i) = "), "{place:?}");
     assert!(said.help.expect("a remedy").contains("[numbers.fractions]"));
@@ -61,9 +61,9 @@ fn a_table_with_too_few_entries_is_named() {
     let values = json!({ "A": [0.75, -1.25, 0.5, 3.0], "B": [0.3, 0.7, -0.9, 0.1] });
     let text = "def f(float(N) A, float(N) B) -> (O) {\n  S(i) = sigmoid(A(i))\n  O(i) = S(i) * B(i)\n}";
     let text = text.replace("sigmoid", "tanh");
-    let few = Numbers { table_entries: 16, ..Numbers::of_width(24) };
-    let said = warning(&text, &values, &few).expect("16 entries cannot give 24 bits");
-    assert!(said.message.starts_with("`S` loses more bits"), "{}", said.message);
+    let few = Numbers { table_entries: 4, ..Numbers::of_width(24) };
+    let said = warning(&text, &values, &few).expect("4 entries cannot give 1 %");
+    assert!(said.message.starts_with("`S` loses too many"), "{}", said.message);
     assert!(said.help.expect("a remedy").contains("table_entries"));
     let many = Numbers { table_entries: 4096, ..Numbers::of_width(16) };
     assert_eq!(warning(&text, &values, &many), None);
@@ -76,13 +76,39 @@ fn a_value_that_was_not_foreseen_is_named_in_the_step_that_has_it() {
     let steps = [json!({ "A": [0.75, -1.0] }), json!({ "A": [0.5, 6.5] })];
     let numbers = Numbers::of_width(16);
     let good = accuracy(text, &steps[..1], 1, &numbers);
-    assert_eq!(good, Accuracy { distance: Distance::default(), lost_bits: None });
+    assert_eq!(good, Accuracy::default());
     let bad = accuracy(text, &steps, 1, &numbers);
     let said = bad.lost_bits.expect("6.5 is clipped");
-    assert!(said.message.starts_with("`A` loses more bits"), "{}", said.message);
+    assert!(said.message.starts_with("`A` loses too many"), "{}", said.message);
     assert!(said.help.expect("a remedy").contains("`headroom`"));
     // The largest word is 1 - 2^-15, and its half is between two words; 3.25 is expected.
     let error = 3.25 - 0.5;
     assert!((bad.distance.absolute - error).abs() < 1e-4, "{:?}", bad.distance);
     assert!((bad.distance.relative - error / 3.25).abs() < 1e-4, "{:?}", bad.distance);
+}
+
+/// What all words of a width lose is lost: a result that is 1 beside a term of 100,000 has no bits left in words of 16 bits.
+#[test]
+fn the_width_explains_nothing() {
+    let text = "def f(float(N) A, float(N) B) -> (O) {\n  S(i) = A(i) + B(i)\n  O(i) = S(i) - A(i)\n}";
+    let values = json!({ "A": [1.0e5, 1.0e5], "B": [1.0, 0.5] });
+    let narrow = accuracy(text, std::slice::from_ref(&values), 1, &Numbers::of_width(16));
+    assert!(narrow.distance.absolute >= 0.5, "{:?}", narrow.distance);
+    // A share of the result's own largest value, which is 1.
+    assert!(narrow.distance.relative >= 0.5, "{:?}", narrow.distance);
+    let said = narrow.lost_bits.expect("nothing is left of O");
+    assert!(said.message.contains("of its 16 bits"), "{}", said.message);
+    let wide = accuracy(text, &[values], 1, &Numbers::of_width(32));
+    assert!(wide.lost_bits.is_none() && wide.distance.relative < 1e-3, "{wide:?}");
+}
+
+/// A result of 1e30 is counted with its true value, and named.
+#[test]
+fn a_result_beyond_all_words_is_named_with_its_value() {
+    let text = "def f(float(N) A) -> (O) {\n  O(i) = A(i) + 1e30\n}";
+    let found = accuracy(text, &[json!({ "A": [1.0, 2.0] })], 1, &Numbers::of_width(16));
+    let [said] = found.beyond.as_slice() else { panic!("{found:?}") };
+    assert_eq!(said.code, Code::WarnNumber);
+    assert!(said.message.contains("element 0 of `O` is 1e30"), "{}", said.message);
+    assert!(found.distance.absolute > 0.9e30 && found.distance.relative > 0.9, "{:?}", found.distance);
 }

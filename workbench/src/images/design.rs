@@ -171,9 +171,9 @@ impl Design {
     /// # Panics
     /// Never: a training has updates.
     pub fn accuracy(&self, count: usize) -> Result<Accuracy, Failure> {
-        let (program, ranges) = &self.reals;
+        let (source, options) = (&self.samples.program, &step_options(self.schedule.batch, self.schedule.reduction));
         let lowered = self.lowered.full.as_ref().expect("a training has updates");
-        let pair = Pair { program, ranges, lowered, numbers: &self.lowered.numbers };
+        let pair = Pair { source, options, program: &self.reals.0, lowered, numbers: &self.lowered.numbers };
         let steps = self.samples.signature.values(&self.steps(count));
         pair.accuracy(&self.start, &steps).map_err(|error| Failure::about(&self.source, vec![*error]))
     }

@@ -4,7 +4,7 @@
 //! rows ──▶ steps ──▶ golden, fixed, array or rtl ──▶ predictions, how far they are from golden's
 //! ```
 
-use crate::engines::{EngineMaker, Rung, Which, prediction_program, predictions, ranges_of};
+use crate::engines::{EngineMaker, Rung, Which, prediction_options, prediction_program, predictions};
 use crate::failure::Failure;
 use crate::images::{Images, Lowered};
 use crate::model_file::ModelFile;
@@ -61,8 +61,9 @@ impl Prediction {
         };
         let mut engine = EngineMaker::new(rung, &lowered, images.as_ref(), progress)?.engine(Which::Predict, signature);
         let values = predict(engine.as_mut(), &file.model, steps)?;
-        let ranges = ranges_of(&program, &file.ranges);
-        let pair = Pair { program: &program, ranges: &ranges, lowered: &lowered.predict, numbers: &lowered.numbers };
+        let options = prediction_options(signature);
+        let (lower, numbers) = (&lowered.predict, &lowered.numbers);
+        let pair = Pair { source, options: &options, program: &program, lowered: lower, numbers };
         let accuracy = pair.accuracy(&file.model, &signature.values(steps));
         let accuracy = accuracy.map_err(|error| Failure::about(&project.source, vec![*error]))?;
         let clipped = engine.clipped();
