@@ -22,35 +22,23 @@ use crate::reduction::scalar::ScalarUnit;
 use crate::reduction::tree::AdderTree;
 use crate::rtl::register::{Delay, Flag, Register, Stage};
 use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use crate::rtl::wiring::{Wiring, structural, wires};
 use crate::{Design, Leaves};
 use arch::number::ceil_log2;
 use arch::registers::ADDRESS_BITS;
+use blocks::block;
 use rust_hdl::prelude::*;
 
-/// What the PEs of a lane of the input stream take: their lane, or lane 0.
-#[derive(LogicBlock)]
-struct LaneSelect {
-    scatter: Signal<In, Bit>,
-    lane: Wide<In>,
-    lane0: Wide<In>,
-    word: Wide<Out>,
-}
+/// The word of a transfer that PEs take: their own lane, or lane 0.
+#[block]
+fn LaneSelect(word: u32) {
+    let scatter: In;
+    let (lane, lane0): In<word>;
+    let word: Out<word>;
 
-impl LaneSelect {
-    fn new(word: u32) -> Self {
-        LaneSelect { scatter: Signal::default(), lane: Wide::new(word), lane0: Wide::new(word), word: Wide::new(word) }
-    }
-}
-
-impl Logic for LaneSelect {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("lane_select: the word of a transfer that PEs take: their own lane, or lane 0.");
-        self.word.next = self.lane0.val();
-        if self.scatter.val() {
-            self.word.next = self.lane.val();
-        }
+    word = lane0;
+    if scatter {
+        word = lane;
     }
 }
 

@@ -22,6 +22,11 @@
 
 #![allow(clippy::used_underscore_binding, reason = "rust-hdl takes fields with a leading underscore for plain data")]
 
+/// The head line of a block, for `#[hdl_gen]`: `name: what it is`. Nothing in simulation.
+macro_rules! comment {
+    ($text:literal) => {};
+}
+
 mod beats;
 mod control;
 mod datapath;

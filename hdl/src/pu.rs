@@ -17,153 +17,82 @@ use crate::datapath::tiles::{ParkPipeline, ResumedStart};
 use crate::reduction::root::RootUnit;
 use crate::reduction::tree::RowTree;
 use crate::rtl::register::{Flag, Register, Stage};
-use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use crate::rtl::signal::Wide;
+use crate::rtl::wiring::{Wiring, structural, wires};
+use blocks::block;
 use rust_hdl::prelude::*;
 
+/// The word on the bus of a PU: the result of its own root or of the global one.
+///
 /// What the bus of a PU carries to its PEs: the row's result or the global one.
-#[derive(LogicBlock)]
-struct BusSelect {
-    write_t0: Signal<In, Bit>,
-    write_t1: Signal<In, Bit>,
-    from_global: Signal<In, Bit>,
-    mask: Wide<In>,
-    row: Wide<In>,
-    row_saturated: Signal<In, Bit>,
-    global_word: Wide<In>,
-    global_saturated: Signal<In, Bit>,
-    bus: BusWrite<Out>,
+#[block]
+fn BusSelect(widths: &Widths) {
+    let (write_t0, write_t1, from_global): In;
+    let mask: In<{ widths.columns }>;
+    let row: In<{ widths.word }>;
+    let row_saturated: In;
+    let global_word: In<{ widths.word }>;
+    let global_saturated: In;
+    let bus: Out<BusWrite> = |name| pe_width(widths, name);
     /// A saturated word is taken.
-    saturated: Signal<Out, Bit>,
-    word_saturated: Signal<Local, Bit>,
-    nobody: Number,
-}
+    let saturated: Out;
+    let word_saturated: Local;
+    let nobody: Const<{ widths.columns }> = 0;
 
-impl BusSelect {
-    fn new(widths: &Widths) -> Self {
-        BusSelect {
-            write_t0: Signal::default(),
-            write_t1: Signal::default(),
-            from_global: Signal::default(),
-            mask: Wide::new(widths.columns),
-            row: Wide::new(widths.word),
-            row_saturated: Signal::default(),
-            global_word: Wide::new(widths.word),
-            global_saturated: Signal::default(),
-            bus: BusWrite::new(&|name| pe_width(widths, name)),
-            saturated: Signal::default(),
-            word_saturated: Signal::default(),
-            nobody: Number::new(0, widths.columns),
-        }
+    bus.write_t0 = write_t0;
+    bus.write_t1 = write_t1;
+    bus.word = row;
+    word_saturated = row_saturated;
+    if from_global {
+        bus.word = global_word;
+        word_saturated = global_saturated;
     }
+    saturated = word_saturated && (write_t0 || write_t1) && mask != nobody;
 }
 
-impl Logic for BusSelect {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("bus_select: the word on the bus of a PU: the result of its own root or of the global one.");
-        self.bus.write_t0.next = self.write_t0.val();
-        self.bus.write_t1.next = self.write_t1.val();
-        self.bus.word.next = self.row.val();
-        self.word_saturated.next = self.row_saturated.val();
-        if self.from_global.val() {
-            self.bus.word.next = self.global_word.val();
-            self.word_saturated.next = self.global_saturated.val();
-        }
-        self.saturated.next = self.word_saturated.val()
-            && (self.write_t0.val() || self.write_t1.val())
-            && self.mask.val() != self.nobody.val();
-    }
-}
-
+/// Whether the row's own result is on its bus, and saturated.
+///
 /// What of the saturation of a row's own result counts: nothing where the PEs take those of other rows.
-#[derive(LogicBlock)]
-struct OwnResult {
-    across: Signal<In, Bit>,
-    row_saturated: Signal<In, Bit>,
-    own_saturated: Signal<Out, Bit>,
+#[block]
+fn OwnResult() {
+    let (across, row_saturated): In;
+    let own_saturated: Out;
+
+    own_saturated = row_saturated && !across;
 }
 
-impl OwnResult {
-    fn new() -> Self {
-        OwnResult { across: Signal::default(), row_saturated: Signal::default(), own_saturated: Signal::default() }
-    }
-}
-
-impl Logic for OwnResult {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("own_result: whether the row's own result is on its bus, and saturated.");
-        self.own_saturated.next = self.row_saturated.val() && !self.across.val();
-    }
-}
-
+/// The word that a PE takes: of the bus of its PU, or of its column.
+///
 /// What a PE takes where columns have buses: what the bus of its PU carries, or the result of the row that belongs to its column.
-#[derive(LogicBlock)]
-struct ColumnSelect {
-    of_bus: BusWrite<In>,
-    across: Signal<In, Bit>,
-    admitted: Signal<In, Bit>,
-    column_word: Wide<In>,
-    column_saturated: Signal<In, Bit>,
-    bus: BusWrite<Out>,
+#[block]
+fn ColumnSelect(widths: &Widths) {
+    let of_bus: In<BusWrite> = |name| pe_width(widths, name);
+    let (across, admitted): In;
+    let column_word: In<{ widths.word }>;
+    let column_saturated: In;
+    let bus: Out<BusWrite> = |name| pe_width(widths, name);
     /// A saturated word of the column is taken.
-    saturated: Signal<Out, Bit>,
-}
+    let saturated: Out;
 
-impl ColumnSelect {
-    fn new(widths: &Widths) -> Self {
-        ColumnSelect {
-            of_bus: BusWrite::new(&|name| pe_width(widths, name)),
-            across: Signal::default(),
-            admitted: Signal::default(),
-            column_word: Wide::new(widths.word),
-            column_saturated: Signal::default(),
-            bus: BusWrite::new(&|name| pe_width(widths, name)),
-            saturated: Signal::default(),
-        }
+    bus.write_t0 = of_bus.write_t0;
+    bus.write_t1 = of_bus.write_t1;
+    bus.word = of_bus.word;
+    if across {
+        bus.word = column_word;
     }
+    saturated = column_saturated && across && admitted && (of_bus.write_t0 || of_bus.write_t1);
 }
 
-impl Logic for ColumnSelect {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("column_select: the word that a PE takes: of the bus of its PU, or of its column.");
-        self.bus.write_t0.next = self.of_bus.write_t0.val();
-        self.bus.write_t1.next = self.of_bus.write_t1.val();
-        self.bus.word.next = self.of_bus.word.val();
-        if self.across.val() {
-            self.bus.word.next = self.column_word.val();
-        }
-        self.saturated.next = self.column_saturated.val()
-            && self.across.val()
-            && self.admitted.val()
-            && (self.of_bus.write_t0.val() || self.of_bus.write_t1.val());
-    }
-}
+/// Whether one of its inputs is set.
+#[block]
+pub(crate) fn AnyOf(count: u32) {
+    let flags: [In; count];
+    let any: Out;
 
-/// One bit for all PEs' saturation.
-#[derive(LogicBlock)]
-pub(crate) struct AnyOf {
-    pub(crate) flags: Vec<Signal<In, Bit>>,
-    pub(crate) any: Signal<Out, Bit>,
-}
-
-impl AnyOf {
-    pub(crate) fn new(count: u32) -> Self {
-        AnyOf { flags: (0..count).map(|_| Signal::default()).collect(), any: Signal::default() }
-    }
-}
-
-impl Logic for AnyOf {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("any_of: whether one of its inputs is set.");
-        self.any.next = false;
-        for i in 0..self.flags.len() {
-            if self.flags[i].val() {
-                self.any.next = true;
-            }
+    any = false;
+    for i in 0..flags.len() {
+        if flags[i] {
+            any = true;
         }
     }
 }

@@ -11,295 +11,165 @@ use crate::control::microcode::ProgramMemory;
 use crate::control::stream::{AddressGenerator, BankAddress, wire_destination, wire_loops, wire_program};
 use crate::datapath::exchange::PartDecode;
 use crate::datapath::mask::{LevelPick, MaskUnit, wire_mask};
-use crate::rtl::register::{Flag, Register, Stage};
+use crate::rtl::register::{Flag, Stage};
 use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use crate::rtl::wiring::{Wiring, structural, wires};
 use arch::registers::Region;
+use blocks::block;
 use rust_hdl::prelude::*;
 
 /// Bits of the number of steps.
 const STEPS_BITS: u32 = 32;
 const STATE_BITS: u32 = 3;
 
-/// The loader's state machine.
-#[derive(LogicBlock)]
-struct LoadControl {
-    clock: Signal<In, Clock>,
-    reset: Signal<In, Bit>,
-    started: Signal<In, Bit>,
-    start_load_model: Signal<In, Bit>,
-    steps: Wide<In>,
-    model_enabled: Signal<In, Bit>,
-    step_enabled: Signal<In, Bit>,
-    model_entry: Wide<In>,
-    step_entry: Wide<In>,
-    bank_free: Signal<In, Bit>,
-    freed: Signal<In, Bit>,
-    in_valid: Signal<In, Bit>,
-    is_end: Signal<In, Bit>,
-    wrap: Signal<In, Bit>,
-    in_ready: Signal<Out, Bit>,
+/// The state machine of the loader, and which banks of the data pads are full.
+#[block(clock, reset)]
+fn LoadControl(widths: &Widths) {
+    let _state = |value| Number::new(value, STATE_BITS);
+    let (started, start_load_model): In;
+    let steps: In<STEPS_BITS>;
+    let (model_enabled, step_enabled): In;
+    let (model_entry, step_entry): In<{ widths.index }>;
+    let (bank_free, freed, in_valid, is_end, wrap): In;
+    let in_ready: Out;
     /// The instruction `read_index` is fetched; it is ahead from the next cycle on.
-    read: Signal<Out, Bit>,
-    read_index: Wide<Out>,
+    let read: Out;
+    let read_index: Out<{ widths.index }>;
     /// The instruction that was read becomes current.
-    load: Signal<Out, Bit>,
+    let load: Out;
     /// A transfer is taken.
-    transfer: Signal<Out, Bit>,
+    let transfer: Out;
     /// It is the first one of its instruction.
-    fresh: Signal<Out, Bit>,
-    bank: Signal<Out, Bit>,
-    full0: Signal<Out, Bit>,
-    full1: Signal<Out, Bit>,
-    model_done: Signal<Out, Bit>,
-    finishes: Signal<Local, Bit>,
+    let fresh: Out;
+    let (bank, full0, full1, model_done): Out;
+    let finishes: Local;
     /// The last transfer of a phase.
-    completes: Signal<Local, Bit>,
-    begins: Signal<Local, Bit>,
-    bank_full: Signal<Local, Bit>,
-    waits: Signal<Local, Bit>,
-    state: Register,
-    remaining: Register,
+    let completes: Local;
+    let (begins, bank_full, waits): Local;
+    let state: Register<STATE_BITS>;
+    let remaining: Register<STEPS_BITS>;
     /// `remaining` is 0.
-    none_remaining: Flag,
+    let none_remaining: Flag;
     /// Number of the instruction after the one ahead.
-    after: Register,
-    pending_model: Flag,
-    filling: Flag,
-    bank0: Flag,
-    bank1: Flag,
+    let after: Register<{ widths.index }>;
+    let (pending_model, filling, bank0, bank1): Flag;
     /// Banks that stay full, and the one that is full if the phase completes, which is known late.
-    keeps0: Signal<Local, Bit>,
-    keeps1: Signal<Local, Bit>,
-    fills0: Signal<Local, Bit>,
-    fills1: Signal<Local, Bit>,
+    let keeps0: Local;
+    let (keeps1, fills0, fills1): Local;
     /// The same or, without input of steps, always: which streams start depends on these late.
-    ready0: Flag,
-    ready1: Flag,
+    let ready0: Flag;
+    let ready1: Flag;
     /// A step's input was complete in the cycle before.
-    filled: Flag,
-    model_there: Flag,
-    first_beat: Flag,
-    idle: Number,
-    prime: Number,
-    decide: Number,
-    model: Number,
-    step: Number,
-    zero: Number,
-    one: Number,
-    next_one: Number,
-}
+    let filled: Flag;
+    let (model_there, first_beat): Flag;
+    let (idle, prime, decide, model, step): Const<STATE_BITS> = (0, 1, 2, 3, 4);
+    let (zero, one): Const<STEPS_BITS> = (0, 1);
+    let next_one: Const<{ widths.index }> = 1;
 
-impl LoadControl {
-    fn new(widths: &Widths) -> Self {
-        let state = |value| Number::new(value, STATE_BITS);
-        LoadControl {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            started: Signal::default(),
-            start_load_model: Signal::default(),
-            steps: Wide::new(STEPS_BITS),
-            model_enabled: Signal::default(),
-            step_enabled: Signal::default(),
-            model_entry: Wide::new(widths.index),
-            step_entry: Wide::new(widths.index),
-            bank_free: Signal::default(),
-            freed: Signal::default(),
-            in_valid: Signal::default(),
-            is_end: Signal::default(),
-            wrap: Signal::default(),
-            in_ready: Signal::default(),
-            read: Signal::default(),
-            read_index: Wide::new(widths.index),
-            load: Signal::default(),
-            transfer: Signal::default(),
-            fresh: Signal::default(),
-            bank: Signal::default(),
-            full0: Signal::default(),
-            full1: Signal::default(),
-            model_done: Signal::default(),
-            finishes: Signal::default(),
-            completes: Signal::default(),
-            begins: Signal::default(),
-            bank_full: Signal::default(),
-            waits: Signal::default(),
-            state: Register::new(STATE_BITS),
-            remaining: Register::new(STEPS_BITS),
-            none_remaining: Flag::new(),
-            after: Register::new(widths.index),
-            pending_model: Flag::new(),
-            filling: Flag::new(),
-            bank0: Flag::new(),
-            bank1: Flag::new(),
-            keeps0: Signal::default(),
-            keeps1: Signal::default(),
-            fills0: Signal::default(),
-            fills1: Signal::default(),
-            ready0: Flag::new(),
-            ready1: Flag::new(),
-            filled: Flag::new(),
-            model_there: Flag::new(),
-            first_beat: Flag::new(),
-            idle: state(0),
-            prime: state(1),
-            decide: state(2),
-            model: state(3),
-            step: state(4),
-            zero: Number::new(0, STEPS_BITS),
-            one: Number::new(1, STEPS_BITS),
-            next_one: Number::new(1, widths.index),
+    bank = filling;
+    full0 = ready0;
+    full1 = ready1;
+    model_done = model_there || !model_enabled;
+    bank_full = bank0;
+    if filling {
+        bank_full = bank1;
+    }
+    in_ready = state == model || state == step;
+    transfer = in_valid && in_ready;
+    fresh = first_beat;
+    finishes = transfer && wrap;
+    completes = finishes && is_end;
+
+    keep!(state, remaining, none_remaining, pending_model, filling);
+    keeps0 = bank0 && !started;
+    keeps1 = bank1 && !started;
+    fills0 = state == step && !filling && !started;
+    fills1 = state == step && filling && !started;
+    keep!(model_there);
+    if bank_free {
+        if freed {
+            keeps1 = false;
+        } else {
+            keeps0 = false;
         }
     }
-}
-
-impl Logic for LoadControl {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("load_control: the state machine of the loader, and which banks of the data pads are full.");
-        clock!(self, clock, state, remaining, after, pending_model, filling, bank0, bank1, model_there, first_beat);
-        clock!(self, clock, none_remaining, ready0, ready1, filled);
-        self.none_remaining.reset.next = self.reset.val();
-        self.pending_model.reset.next = self.reset.val();
-        self.filling.reset.next = self.reset.val();
-        self.bank0.reset.next = self.reset.val();
-        self.bank1.reset.next = self.reset.val();
-        self.ready0.reset.next = self.reset.val();
-        self.ready1.reset.next = self.reset.val();
-        self.filled.reset.next = self.reset.val();
-        self.model_there.reset.next = self.reset.val();
-        self.first_beat.reset.next = self.reset.val();
-
-        self.bank.next = self.filling.q.val();
-        self.full0.next = self.ready0.q.val();
-        self.full1.next = self.ready1.q.val();
-        self.model_done.next = self.model_there.q.val() || !self.model_enabled.val();
-        self.bank_full.next = self.bank0.q.val();
-        if self.filling.q.val() {
-            self.bank_full.next = self.bank1.q.val();
+    if state == prime {
+        state = decide;
+    }
+    filled = completes && state == step;
+    if filled {
+        remaining = remaining - one;
+        none_remaining = remaining == one;
+    }
+    begins = false;
+    if state == decide {
+        if pending_model {
+            begins = true;
+            state = model;
+        } else if none_remaining || !step_enabled {
+            state = idle;
+        } else if !bank_full {
+            begins = true;
+            state = step;
         }
-        self.in_ready.next = self.state.q.val() == self.model.val() || self.state.q.val() == self.step.val();
-        self.transfer.next = self.in_valid.val() && self.in_ready.val();
-        self.fresh.next = self.first_beat.q.val();
-        self.finishes.next = self.transfer.val() && self.wrap.val();
-        self.completes.next = self.finishes.val() && self.is_end.val();
-
-        self.state.d.next = self.state.q.val();
-        self.remaining.d.next = self.remaining.q.val();
-        self.none_remaining.d.next = self.none_remaining.q.val();
-        self.pending_model.d.next = self.pending_model.q.val();
-        self.filling.d.next = self.filling.q.val();
-        self.keeps0.next = self.bank0.q.val() && !self.started.val();
-        self.keeps1.next = self.bank1.q.val() && !self.started.val();
-        self.fills0.next = self.state.q.val() == self.step.val() && !self.filling.q.val() && !self.started.val();
-        self.fills1.next = self.state.q.val() == self.step.val() && self.filling.q.val() && !self.started.val();
-        self.model_there.d.next = self.model_there.q.val();
-        if self.bank_free.val() {
-            if self.freed.val() {
-                self.keeps1.next = false;
-            } else {
-                self.keeps0.next = false;
-            }
-        }
-        if self.state.q.val() == self.prime.val() {
-            self.state.d.next = self.decide.val();
-        }
-        self.filled.d.next = self.completes.val() && self.state.q.val() == self.step.val();
-        if self.filled.q.val() {
-            self.remaining.d.next = self.remaining.q.val() - self.one.val();
-            self.none_remaining.d.next = self.remaining.q.val() == self.one.val();
-        }
-        self.begins.next = false;
-        if self.state.q.val() == self.decide.val() {
-            if self.pending_model.q.val() {
-                self.begins.next = true;
-                self.state.d.next = self.model.val();
-            } else if self.none_remaining.q.val() || !self.step_enabled.val() {
-                self.state.d.next = self.idle.val();
-            } else if !self.bank_full.val() {
-                self.begins.next = true;
-                self.state.d.next = self.step.val();
-            }
-        }
-        if self.completes.val() {
-            self.state.d.next = self.prime.val();
-            if self.state.q.val() == self.model.val() {
-                self.model_there.d.next = true;
-                self.pending_model.d.next = false;
-            } else {
-                self.filling.d.next = !self.filling.q.val();
-            }
-        }
-        if self.started.val() {
-            self.state.d.next = self.prime.val();
-            self.pending_model.d.next = self.start_load_model.val() && self.model_enabled.val();
-            self.remaining.d.next = self.steps.val();
-            self.none_remaining.d.next = self.steps.val() == self.zero.val();
-            self.filling.d.next = false;
-            self.model_there.d.next = false;
-        }
-        self.bank0.d.next = self.keeps0.val() || (self.completes.val() && self.fills0.val());
-        self.bank1.d.next = self.keeps1.val() || (self.completes.val() && self.fills1.val());
-        self.ready0.d.next =
-            (self.keeps0.val() || !self.step_enabled.val()) || (self.completes.val() && self.fills0.val());
-        self.ready1.d.next =
-            (self.keeps1.val() || !self.step_enabled.val()) || (self.completes.val() && self.fills1.val());
-        if self.reset.val() {
-            self.state.d.next = self.idle.val();
-        }
-
-        self.first_beat.d.next = self.first_beat.q.val();
-        self.load.next = self.begins.val() || (self.finishes.val() && !self.is_end.val());
-        // While nothing is taken, before a phase is decided on, the entry of the next one is read again and again.
-        self.waits.next = !self.in_ready.val() && self.state.q.val() != self.decide.val();
-        self.read.next = self.load.val() || self.waits.val();
-        self.read_index.next = self.after.q.val();
-        if self.in_ready.val() {
-            if self.transfer.val() {
-                self.first_beat.d.next = self.wrap.val();
-            }
+    }
+    if completes {
+        state = prime;
+        if state == model {
+            model_there = true;
+            pending_model = false;
         } else {
-            self.first_beat.d.next = true;
+            filling = !filling;
         }
-        if self.waits.val() {
-            self.read_index.next = self.step_entry.val();
-            if self.pending_model.q.val() {
-                self.read_index.next = self.model_entry.val();
-            }
+    }
+    if started {
+        state = prime;
+        pending_model = start_load_model && model_enabled;
+        remaining = steps;
+        none_remaining = steps == zero;
+        filling = false;
+        model_there = false;
+    }
+    bank0 = keeps0 || (completes && fills0);
+    bank1 = keeps1 || (completes && fills1);
+    ready0 = (keeps0 || !step_enabled) || (completes && fills0);
+    ready1 = (keeps1 || !step_enabled) || (completes && fills1);
+    if reset {
+        state = idle;
+    }
+
+    keep!(first_beat);
+    load = begins || (finishes && !is_end);
+    // While nothing is taken, before a phase is decided on, the entry of the next one is read again and again.
+    waits = !in_ready && state != decide;
+    read = load || waits;
+    read_index = after;
+    if in_ready {
+        if transfer {
+            first_beat = wrap;
         }
-        self.after.d.next = self.after.q.val();
-        if self.read.val() {
-            self.after.d.next = self.read_index.val() + self.next_one.val();
+    } else {
+        first_beat = true;
+    }
+    if waits {
+        read_index = step_entry;
+        if pending_model {
+            read_index = model_entry;
         }
+    }
+    if read {
+        after = read_index + next_one;
     }
 }
 
 /// Which pad a transfer is for.
-#[derive(LogicBlock)]
-struct LoadDecode {
-    transfer: Signal<In, Bit>,
-    data: Signal<In, Bit>,
-    write_model: Signal<Out, Bit>,
-    write_data: Signal<Out, Bit>,
-}
+#[block]
+fn LoadDecode() {
+    let (transfer, data): In;
+    let (write_model, write_data): Out;
 
-impl LoadDecode {
-    fn new() -> Self {
-        LoadDecode {
-            transfer: Signal::default(),
-            data: Signal::default(),
-            write_model: Signal::default(),
-            write_data: Signal::default(),
-        }
-    }
-}
-
-impl Logic for LoadDecode {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("load_decode: which pad a transfer is for.");
-        self.write_model.next = self.transfer.val() && !self.data.val();
-        self.write_data.next = self.transfer.val() && self.data.val();
-    }
+    write_model = transfer && !data;
+    write_data = transfer && data;
 }
 
 /// The load stream.

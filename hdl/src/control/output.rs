@@ -7,9 +7,10 @@
 
 use crate::beats::Widths;
 use crate::datapath::exchange::{PartCounter, PartSelect};
-use crate::rtl::register::{Delay, Flag, FlagDelay, Register};
-use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use crate::rtl::register::{Delay, FlagDelay};
+use crate::rtl::signal::Wide;
+use crate::rtl::wiring::{Wiring, structural, wires};
+use blocks::block;
 use rust_hdl::prelude::*;
 
 /// The words: written synchronously, read asynchronously.
@@ -60,188 +61,96 @@ assign read_data = words[read_address];"
     }
 }
 
-/// Pointers and credits.
-#[derive(LogicBlock)]
-struct QueueControl {
-    clock: Signal<In, Clock>,
-    reset: Signal<In, Bit>,
-    emitted: Signal<In, Bit>,
-    push: Signal<In, Bit>,
-    out_ready: Signal<In, Bit>,
-    out_valid: Signal<Out, Bit>,
-    credit: Signal<Out, Bit>,
-    all_credits: Signal<Out, Bit>,
-    write_address: Wide<Out>,
-    read_address: Wide<Out>,
-    pop: Signal<Local, Bit>,
+/// Pointers of the output FIFO, and credits for its space.
+#[block(clock, reset)]
+fn QueueControl(address: u32) {
+    let pointer = address + 1;
+    let (emitted, push, out_ready): In;
+    let (out_valid, credit, all_credits): Out;
+    let (write_address, read_address): Out<pointer>;
+    let pop: Local;
     /// One bit more than an address: equal pointers mean empty.
-    pushed: Register,
-    popped: Register,
-    credits: Register,
+    let pushed: Register<pointer>;
+    let (popped, credits): Register<pointer>;
     /// `credits` is 1.
-    scarce: Signal<Local, Bit>,
+    let scarce: Local;
     /// `credits` is 0.
-    exhausted: Flag,
-    none: Number,
-    all: Number,
-    one: Number,
-}
+    let exhausted: Flag;
+    let (none, all, one): Const<pointer> = (0, 1 << address, 1);
 
-impl QueueControl {
-    fn new(address: u32) -> Self {
-        let pointer = address + 1;
-        QueueControl {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            emitted: Signal::default(),
-            push: Signal::default(),
-            out_ready: Signal::default(),
-            out_valid: Signal::default(),
-            credit: Signal::default(),
-            all_credits: Signal::default(),
-            write_address: Wide::new(pointer),
-            read_address: Wide::new(pointer),
-            pop: Signal::default(),
-            pushed: Register::new(pointer),
-            popped: Register::new(pointer),
-            credits: Register::new(pointer),
-            scarce: Signal::default(),
-            exhausted: Flag::new(),
-            none: Number::new(0, pointer),
-            all: Number::new(1 << address, pointer),
-            one: Number::new(1, pointer),
-        }
+    write_address = pushed;
+    read_address = popped;
+    out_valid = pushed != popped;
+    pop = out_valid && out_ready;
+    credit = !exhausted;
+    all_credits = credits == all;
+    if push {
+        pushed = pushed + one;
+    }
+    if pop {
+        popped = popped + one;
+    }
+    if emitted && !pop {
+        credits = credits - one;
+    }
+    if pop && !emitted {
+        credits = credits + one;
+    }
+    // Whether a beat emits is known late, and nothing emits without a credit.
+    scarce = credits == one;
+    exhausted = exhausted && !pop;
+    if emitted {
+        exhausted = scarce && !pop;
+    }
+    if reset {
+        pushed = none;
+        popped = none;
+        credits = all;
     }
 }
 
-impl Logic for QueueControl {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("queue_control: pointers of the output FIFO, and credits for its space.");
-        clock!(self, clock, pushed, popped, credits, exhausted);
-        self.exhausted.reset.next = self.reset.val();
-        self.write_address.next = self.pushed.q.val();
-        self.read_address.next = self.popped.q.val();
-        self.out_valid.next = self.pushed.q.val() != self.popped.q.val();
-        self.pop.next = self.out_valid.val() && self.out_ready.val();
-        self.credit.next = !self.exhausted.q.val();
-        self.all_credits.next = self.credits.q.val() == self.all.val();
-        self.pushed.d.next = self.pushed.q.val();
-        if self.push.val() {
-            self.pushed.d.next = self.pushed.q.val() + self.one.val();
-        }
-        self.popped.d.next = self.popped.q.val();
-        if self.pop.val() {
-            self.popped.d.next = self.popped.q.val() + self.one.val();
-        }
-        self.credits.d.next = self.credits.q.val();
-        if self.emitted.val() && !self.pop.val() {
-            self.credits.d.next = self.credits.q.val() - self.one.val();
-        }
-        if self.pop.val() && !self.emitted.val() {
-            self.credits.d.next = self.credits.q.val() + self.one.val();
-        }
-        // Whether a beat emits is known late, and nothing emits without a credit.
-        self.scarce.next = self.credits.q.val() == self.one.val();
-        self.exhausted.d.next = self.exhausted.q.val() && !self.pop.val();
-        if self.emitted.val() {
-            self.exhausted.d.next = self.scarce.val() && !self.pop.val();
-        }
-        if self.reset.val() {
-            self.pushed.d.next = self.none.val();
-            self.popped.d.next = self.none.val();
-            self.credits.d.next = self.all.val();
-        }
-    }
-}
-
+/// Which transfer of its beat is at the output.
+///
 /// Which transfer of its beat is at the output: a beat leaves the FIFO with its last one.
-#[derive(LogicBlock)]
-struct TransferCounter {
-    clock: Signal<In, Clock>,
-    reset: Signal<In, Bit>,
-    out_valid: Signal<In, Bit>,
-    out_ready: Signal<In, Bit>,
+#[block(clock, reset)]
+fn TransferCounter(bits: u32) {
+    let (out_valid, out_ready): In;
     /// Number of the last transfer of the beat.
-    last_transfer: Wide<In>,
+    let last_transfer: In<bits>;
     /// Number of the one that is shown.
-    transfer_number: Wide<Out>,
+    let transfer_number: Out<bits>;
     /// The beat goes if there is one.
-    beat_ends: Signal<Out, Bit>,
-    shown: Register,
-    at_last: Signal<Local, Bit>,
-    none: Number,
-    one: Number,
-}
+    let beat_ends: Out;
+    let shown: Register<bits>;
+    let at_last: Local;
+    let (none, one): Const<bits> = (0, 1);
 
-impl TransferCounter {
-    fn new(bits: u32) -> Self {
-        TransferCounter {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            out_valid: Signal::default(),
-            out_ready: Signal::default(),
-            last_transfer: Wide::new(bits),
-            transfer_number: Wide::new(bits),
-            beat_ends: Signal::default(),
-            shown: Register::new(bits),
-            at_last: Signal::default(),
-            none: Number::new(0, bits),
-            one: Number::new(1, bits),
+    transfer_number = shown;
+    at_last = shown == last_transfer;
+    beat_ends = out_ready && at_last;
+    if out_valid && out_ready {
+        shown = shown + one;
+        if at_last {
+            shown = none;
         }
+    }
+    if reset {
+        shown = none;
     }
 }
 
-impl Logic for TransferCounter {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("transfer_counter: which transfer of its beat is at the output.");
-        clock!(self, clock, shown);
-        self.transfer_number.next = self.shown.q.val();
-        self.at_last.next = self.shown.q.val() == self.last_transfer.val();
-        self.beat_ends.next = self.out_ready.val() && self.at_last.val();
-        self.shown.d.next = self.shown.q.val();
-        if self.out_valid.val() && self.out_ready.val() {
-            self.shown.d.next = self.shown.q.val() + self.one.val();
-            if self.at_last.val() {
-                self.shown.d.next = self.none.val();
-            }
-        }
-        if self.reset.val() {
-            self.shown.d.next = self.none.val();
-        }
-    }
-}
+/// The lane whose turn it is.
+#[block]
+fn TransferSelect(bits: u32, word: u32) {
+    let transfer_number: In<bits>;
+    let lanes: [In<word>; 1 << bits];
+    let word: Out<word>;
+    let numbers: [Const<bits>; 1 << bits] = n;
 
-/// A word of a transfer: that of one of the lanes that take turns.
-#[derive(LogicBlock)]
-struct TransferSelect {
-    transfer_number: Wide<In>,
-    lanes: Vec<Wide<In>>,
-    word: Wide<Out>,
-    numbers: Vec<Number>,
-}
-
-impl TransferSelect {
-    fn new(bits: u32, word: u32) -> Self {
-        TransferSelect {
-            transfer_number: Wide::new(bits),
-            lanes: (0..1 << bits).map(|_| Wide::new(word)).collect(),
-            word: Wide::new(word),
-            numbers: (0..1 << bits).map(|number| Number::new(number, bits)).collect(),
-        }
-    }
-}
-
-impl Logic for TransferSelect {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("transfer_select: the lane whose turn it is.");
-        self.word.next = self.lanes[0].val();
-        for i in 0..self.lanes.len() {
-            if self.transfer_number.val() == self.numbers[i].val() {
-                self.word.next = self.lanes[i].val();
-            }
+    word = lanes[0];
+    for i in 0..lanes.len() {
+        if transfer_number == numbers[i] {
+            word = lanes[i];
         }
     }
 }

@@ -7,51 +7,21 @@ use crate::datapath::operands::IMMEDIATE;
 use crate::datapath::pe::{PeControl, ReadAddresses, StartControl, address_width, pe_width};
 use crate::datapath::shift::{AmountCode, code_bits};
 use crate::rtl::register::{Delay, FlagDelay};
-use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use crate::rtl::signal::Wide;
+use crate::rtl::wiring::{Wiring, structural, wires};
+use blocks::block;
 use rust_hdl::prelude::*;
 
-/// Which of a beat's actions happen at all.
-#[derive(LogicBlock)]
-struct Qualify {
-    valid: Signal<In, Bit>,
-    last: Signal<In, Bit>,
-    tree: Signal<In, Bit>,
-    write_model: Signal<In, Bit>,
-    write_t0: Signal<In, Bit>,
-    write_t1: Signal<In, Bit>,
-    give_tree: Signal<Out, Bit>,
-    give_model: Signal<Out, Bit>,
-    give_t0: Signal<Out, Bit>,
-    give_t1: Signal<Out, Bit>,
-}
+/// Tree and pads take a result in the last beat of a sum only.
+#[block]
+fn Qualify() {
+    let (valid, last, tree, write_model, write_t0, write_t1): In;
+    let (give_tree, give_model, give_t0, give_t1): Out;
 
-impl Qualify {
-    fn new() -> Self {
-        Qualify {
-            valid: Signal::default(),
-            last: Signal::default(),
-            tree: Signal::default(),
-            write_model: Signal::default(),
-            write_t0: Signal::default(),
-            write_t1: Signal::default(),
-            give_tree: Signal::default(),
-            give_model: Signal::default(),
-            give_t0: Signal::default(),
-            give_t1: Signal::default(),
-        }
-    }
-}
-
-impl Logic for Qualify {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("qualify: tree and pads take a result in the last beat of a sum only.");
-        self.give_tree.next = self.valid.val() && self.last.val() && self.tree.val();
-        self.give_model.next = self.valid.val() && self.last.val() && self.write_model.val();
-        self.give_t0.next = self.valid.val() && self.last.val() && self.write_t0.val();
-        self.give_t1.next = self.valid.val() && self.last.val() && self.write_t1.val();
-    }
+    give_tree = valid && last && tree;
+    give_model = valid && last && write_model;
+    give_t0 = valid && last && write_t0;
+    give_t1 = valid && last && write_t1;
 }
 
 /// Which pads operands `b` and `c` are, one bit each, and the immediates, 0 where they are not used.
@@ -122,27 +92,17 @@ end",
     }
 }
 
+/// Operand c is a pad or the immediate.
+///
 /// Whether an accumulator begins with anything; else it begins with what changes no result.
-#[derive(LogicBlock)]
-struct StartDecode {
-    c: Wide<In>,
-    starts: Signal<Out, Bit>,
-    immediate: Number,
-}
+#[block]
+fn StartDecode(widths: &Widths) {
+    let bits = widths.beat("c");
+    let c: In<bits>;
+    let starts: Out;
+    let immediate: Const<bits> = IMMEDIATE;
 
-impl StartDecode {
-    fn new(widths: &Widths) -> Self {
-        let bits = widths.beat("c");
-        StartDecode { c: Wide::new(bits), starts: Signal::default(), immediate: Number::new(IMMEDIATE, bits) }
-    }
-}
-
-impl Logic for StartDecode {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("start_decode: operand c is a pad or the immediate.");
-        self.starts.next = self.c.val() <= self.immediate.val();
-    }
+    starts = c <= immediate;
 }
 
 /// The addresses of the beat that is there: `reads` has those that count, which may be the next beat's.

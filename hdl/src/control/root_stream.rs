@@ -8,89 +8,44 @@ use crate::control::microcode::ProgramMemory;
 use crate::control::stream::{Pacer, wire_pacer, wire_program};
 use crate::rtl::register::{Flag, Stage};
 use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use crate::rtl::wiring::{Wiring, structural, wires};
 use arch::registers::Region;
+use blocks::block;
 use rust_hdl::prelude::*;
 
 /// The one loop of a root instruction.
-#[derive(LogicBlock)]
-struct RootLoop {
-    clock: Signal<In, Clock>,
-    reset: Signal<In, Bit>,
-    step: Signal<In, Bit>,
+#[block(clock, reset)]
+fn RootLoop(bits: u32) {
+    let step: In;
     /// Less one.
-    count: Wide<In>,
+    let count: In<bits>;
     /// The instruction ahead becomes current.
-    load: Signal<In, Bit>,
+    let load: In;
     /// Its count, less one.
-    next_count: Wide<In>,
-    wrap: Signal<Out, Bit>,
+    let next_count: In<bits>;
+    let wrap: Out;
     /// After a beat, and after a load: the beat that comes then is the last one.
-    wrap_stepped: Signal<Out, Bit>,
-    wrap_loaded: Signal<Out, Bit>,
-    level: LoopLevel,
-}
+    let wrap_stepped: Out;
+    let wrap_loaded: Out;
+    let level = LoopLevel(clock, reset, bits);
 
-impl RootLoop {
-    fn new(bits: u32) -> Self {
-        RootLoop {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            step: Signal::default(),
-            count: Wide::new(bits),
-            load: Signal::default(),
-            next_count: Wide::new(bits),
-            wrap: Signal::default(),
-            wrap_stepped: Signal::default(),
-            wrap_loaded: Signal::default(),
-            level: LoopLevel::new(bits),
-        }
-    }
-}
-
-impl Logic for RootLoop {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("root_loop: the one loop of a root instruction.");
-        clock!(self, clock, level);
-        self.level.reset.next = self.reset.val();
-        self.level.step.next = self.step.val();
-        self.level.count.next = self.count.val();
-        self.level.load.next = self.load.val();
-        self.level.next_count.next = self.next_count.val();
-        self.wrap.next = self.level.is_last.val();
-        self.wrap_stepped.next = self.level.is_near.val() || self.level.is_single.val();
-        self.wrap_loaded.next = self.level.next_is_single.val();
-    }
+    level.step = step;
+    level.count = count;
+    level.load = load;
+    level.next_count = next_count;
+    wrap = level.is_last;
+    wrap_stepped = level.is_near || level.is_single;
+    wrap_loaded = level.next_is_single;
 }
 
 /// Whom the beats of a root instruction are for.
-#[derive(LogicBlock)]
-struct RootDecode {
-    issued: Signal<In, Bit>,
-    is_global: Signal<In, Bit>,
-    for_rows: Signal<Out, Bit>,
-    for_global: Signal<Out, Bit>,
-}
+#[block]
+fn RootDecode() {
+    let (issued, is_global): In;
+    let (for_rows, for_global): Out;
 
-impl RootDecode {
-    fn new() -> Self {
-        RootDecode {
-            issued: Signal::default(),
-            is_global: Signal::default(),
-            for_rows: Signal::default(),
-            for_global: Signal::default(),
-        }
-    }
-}
-
-impl Logic for RootDecode {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("root_decode: whom the beats of a root instruction are for.");
-        self.for_rows.next = self.issued.val() && !self.is_global.val();
-        self.for_global.next = self.issued.val() && self.is_global.val();
-    }
+    for_rows = issued && !is_global;
+    for_global = issued && is_global;
 }
 
 /// The root stream.

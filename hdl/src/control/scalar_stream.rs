@@ -15,61 +15,35 @@ use crate::control::stream::{
 use crate::control::streams::AluDecode;
 use crate::rtl::register::{Flag, Stage};
 use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use crate::rtl::wiring::{Wiring, structural, wires};
 use arch::registers::{ADDRESS_BITS, ENTRY_STEP_SCALAR, Region};
+use blocks::block;
 use rust_hdl::prelude::*;
 
+/// Where a step starts in the scalar program, and the way into that program.
+///
 /// The register that says where a step starts in the scalar program, and the way into that program.
-#[derive(LogicBlock)]
-pub(crate) struct ScalarRegister {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
-    pub(crate) write: Signal<In, Bit>,
-    pub(crate) address: Wide<In>,
-    pub(crate) region: Wide<In>,
-    pub(crate) data: Wide<In>,
-    pub(crate) entry: Wide<Out>,
-    pub(crate) write_program: Signal<Out, Bit>,
-    held: Setting,
-    at: Number,
-    scalar_region: Number,
-    zero: Number,
-}
+#[block(clock, reset)]
+pub(crate) fn ScalarRegister(widths: &Widths) {
+    let fixed = widths.fixed.as_ref().and_then(|fixed| fixed.register(ENTRY_STEP_SCALAR));
+    let write: In;
+    let address: In<ADDRESS_BITS>;
+    let region: In<REGION_BITS>;
+    let data: In<CHUNK_BITS>;
+    let entry: Out<CHUNK_BITS>;
+    let write_program: Out;
+    let held: State<Setting> = Setting::new(fixed);
+    let at: Const<ADDRESS_BITS> = ENTRY_STEP_SCALAR;
+    let scalar_region: Const<REGION_BITS> = Region::Scalar as u32;
+    let zero: Const<CHUNK_BITS> = 0;
 
-impl ScalarRegister {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let fixed = widths.fixed.as_ref().and_then(|fixed| fixed.register(ENTRY_STEP_SCALAR));
-        ScalarRegister {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            write: Signal::default(),
-            address: Wide::new(ADDRESS_BITS),
-            region: Wide::new(REGION_BITS),
-            data: Wide::new(CHUNK_BITS),
-            entry: Wide::new(CHUNK_BITS),
-            write_program: Signal::default(),
-            held: Setting::new(fixed),
-            at: Number::new(ENTRY_STEP_SCALAR, ADDRESS_BITS),
-            scalar_region: Number::new(Region::Scalar as u32, REGION_BITS),
-            zero: Number::new(0, CHUNK_BITS),
-        }
+    entry = held;
+    write_program = write && region == scalar_region;
+    if write && address == at {
+        held = data;
     }
-}
-
-impl Logic for ScalarRegister {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("scalar_register: where a step starts in the scalar program, and the way into that program.");
-        clock!(self, clock, held);
-        self.entry.next = self.held.q.val();
-        self.write_program.next = self.write.val() && self.region.val() == self.scalar_region.val();
-        self.held.d.next = self.held.q.val();
-        if self.write.val() && self.address.val() == self.at.val() {
-            self.held.d.next = self.data.val();
-        }
-        if self.reset.val() {
-            self.held.d.next = self.zero.val();
-        }
+    if reset {
+        held = zero;
     }
 }
 

@@ -19,115 +19,57 @@ use crate::datapath::exchange::SumGate;
 use crate::datapath::mask::{MaskUnit, wire_mask};
 use crate::rtl::register::{Flag, Stage};
 use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use crate::rtl::wiring::{Wiring, structural, wires};
 use arch::registers::Region;
+use blocks::block;
 use rust_hdl::prelude::*;
 
-/// What an instruction of the alu stream says in few bits, one line each.
-#[derive(LogicBlock)]
-pub(crate) struct AluDecode {
-    pub(crate) loops: LoopEnds<In>,
-    pub(crate) reduce: Wide<In>,
-    pub(crate) write: Wide<In>,
-    pub(crate) first: Signal<Out, Bit>,
-    pub(crate) last: Signal<Out, Bit>,
-    pub(crate) write_model: Signal<Out, Bit>,
-    pub(crate) write_t0: Signal<Out, Bit>,
-    pub(crate) write_t1: Signal<Out, Bit>,
-    one_level: Number,
-    two_levels: Number,
-    three_levels: Number,
-    four_levels: Number,
-    model: Number,
-    t0: Number,
-    t1: Number,
-}
+/// First and last beat of a sum, the pad that is written.
+#[block]
+pub(crate) fn AluDecode(widths: &Widths) {
+    let (reduce, write) = (widths.beat("reduce"), widths.beat("write"));
+    let loops: In<LoopEnds> = |name| widths.beat(name);
+    let reduce: In<reduce>;
+    let write: In<write>;
+    let (first, last, write_model, write_t0, write_t1): Out;
+    let (one_level, two_levels, three_levels, four_levels): Const<reduce> = (1, 2, 3, 4);
+    let (model, t0): Const<write> = (arch::isa::Pad::Model as u32, arch::isa::Pad::T0 as u32);
+    let t1: Const<write> = arch::isa::Pad::T1 as u32;
 
-impl AluDecode {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let (reduce, write) = (widths.beat("reduce"), widths.beat("write"));
-        AluDecode {
-            loops: LoopEnds::new(&|name| widths.beat(name)),
-            reduce: Wide::new(reduce),
-            write: Wide::new(write),
-            first: Signal::default(),
-            last: Signal::default(),
-            write_model: Signal::default(),
-            write_t0: Signal::default(),
-            write_t1: Signal::default(),
-            one_level: Number::new(1, reduce),
-            two_levels: Number::new(2, reduce),
-            three_levels: Number::new(3, reduce),
-            four_levels: Number::new(4, reduce),
-            model: Number::new(arch::isa::Pad::Model as u32, write),
-            t0: Number::new(arch::isa::Pad::T0 as u32, write),
-            t1: Number::new(arch::isa::Pad::T1 as u32, write),
-        }
+    first = true;
+    last = true;
+    if reduce >= one_level {
+        first = loops.first3;
+        last = loops.last3;
     }
-}
-
-impl Logic for AluDecode {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("alu_decode: first and last beat of a sum, the pad that is written.");
-        self.first.next = true;
-        self.last.next = true;
-        if self.reduce.val() >= self.one_level.val() {
-            self.first.next = self.loops.first3.val();
-            self.last.next = self.loops.last3.val();
-        }
-        if self.reduce.val() >= self.two_levels.val() {
-            self.first.next = self.loops.first3.val() && self.loops.first2.val();
-            self.last.next = self.loops.last3.val() && self.loops.last2.val();
-        }
-        if self.reduce.val() >= self.three_levels.val() {
-            self.first.next = self.loops.first3.val() && self.loops.first2.val() && self.loops.first1.val();
-            self.last.next = self.loops.last3.val() && self.loops.last2.val() && self.loops.last1.val();
-        }
-        if self.reduce.val() >= self.four_levels.val() {
-            self.first.next = self.loops.first3.val()
-                && self.loops.first2.val()
-                && self.loops.first1.val()
-                && self.loops.first0.val();
-            self.last.next =
-                self.loops.last3.val() && self.loops.last2.val() && self.loops.last1.val() && self.loops.last0.val();
-        }
-        self.write_model.next = self.write.val() == self.model.val();
-        self.write_t0.next = self.write.val() == self.t0.val();
-        self.write_t1.next = self.write.val() == self.t1.val();
+    if reduce >= two_levels {
+        first = loops.first3 && loops.first2;
+        last = loops.last3 && loops.last2;
     }
+    if reduce >= three_levels {
+        first = loops.first3 && loops.first2 && loops.first1;
+        last = loops.last3 && loops.last2 && loops.last1;
+    }
+    if reduce >= four_levels {
+        first = loops.first3 && loops.first2 && loops.first1 && loops.first0;
+        last = loops.last3 && loops.last2 && loops.last1 && loops.last0;
+    }
+    write_model = write == model;
+    write_t0 = write == t0;
+    write_t1 = write == t1;
 }
 
-/// Waiting for space in the output FIFO.
-#[derive(LogicBlock)]
-struct Emission {
-    emit: Signal<In, Bit>,
+/// A beat that emits waits for output space.
+#[block]
+fn Emission() {
+    let emit: In;
     /// The output FIFO has space.
-    credit: Signal<In, Bit>,
-    issue: Signal<In, Bit>,
-    hold: Signal<Out, Bit>,
-    emitted: Signal<Out, Bit>,
-}
+    let credit: In;
+    let issue: In;
+    let (hold, emitted): Out;
 
-impl Emission {
-    fn new() -> Self {
-        Emission {
-            emit: Signal::default(),
-            credit: Signal::default(),
-            issue: Signal::default(),
-            hold: Signal::default(),
-            emitted: Signal::default(),
-        }
-    }
-}
-
-impl Logic for Emission {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("emission: a beat that emits waits for output space.");
-        self.hold.next = self.emit.val() && !self.credit.val();
-        self.emitted.next = self.emit.val() && self.issue.val();
-    }
+    hold = emit && !credit;
+    emitted = emit && issue;
 }
 
 /// The alu stream.
@@ -346,33 +288,14 @@ impl AluStream {
 }
 structural!(AluStream, "alu_stream: microcode to beats of the PEs.");
 
-/// What an instruction of the move stream says in few bits.
-#[derive(LogicBlock)]
-struct MoveDecode {
-    issue: Signal<In, Bit>,
-    t1: Signal<In, Bit>,
-    write_t0: Signal<Out, Bit>,
-    write_t1: Signal<Out, Bit>,
-}
+/// Which temporary a bus write goes to.
+#[block]
+fn MoveDecode() {
+    let (issue, t1): In;
+    let (write_t0, write_t1): Out;
 
-impl MoveDecode {
-    fn new() -> Self {
-        MoveDecode {
-            issue: Signal::default(),
-            t1: Signal::default(),
-            write_t0: Signal::default(),
-            write_t1: Signal::default(),
-        }
-    }
-}
-
-impl Logic for MoveDecode {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("move_decode: which temporary a bus write goes to.");
-        self.write_t0.next = self.issue.val() && !self.t1.val();
-        self.write_t1.next = self.issue.val() && self.t1.val();
-    }
+    write_t0 = issue && !t1;
+    write_t1 = issue && t1;
 }
 
 /// The move stream.

@@ -24,7 +24,8 @@ use crate::datapath::tiles::{ParkControl, StartSelect};
 use crate::rtl::bundle::bundle;
 use crate::rtl::register::Delay;
 use crate::rtl::signal::Wide;
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use crate::rtl::wiring::{Wiring, structural, wires};
+use blocks::block;
 use rust_hdl::prelude::*;
 
 bundle! {
@@ -113,87 +114,36 @@ pub(crate) fn pe_width(widths: &Widths, name: &str) -> u32 {
     }
 }
 
+/// Write port of a pad, for results and for the bus or the loader; never both in a cycle.
+///
 /// Write port of a pad that two may write: the result of the alu, and the bus or the loader. Its address is decided for all PEs
 /// of a PU at once.
-#[derive(LogicBlock)]
-struct WritePort {
-    alu_write: Signal<In, Bit>,
-    alu_admitted: Signal<In, Bit>,
-    alu_word: Wide<In>,
-    other_write: Signal<In, Bit>,
-    other_admitted: Signal<In, Bit>,
-    other_word: Wide<In>,
-    write: Signal<Out, Bit>,
-    word: Wide<Out>,
-}
+#[block]
+fn WritePort(word: u32) {
+    let (alu_write, alu_admitted): In;
+    let alu_word: In<word>;
+    let (other_write, other_admitted): In;
+    let other_word: In<word>;
+    let write: Out;
+    let word: Out<word>;
 
-impl WritePort {
-    fn new(word: u32) -> Self {
-        WritePort {
-            alu_write: Signal::default(),
-            alu_admitted: Signal::default(),
-            alu_word: Wide::new(word),
-            other_write: Signal::default(),
-            other_admitted: Signal::default(),
-            other_word: Wide::new(word),
-            write: Signal::default(),
-            word: Wide::new(word),
-        }
+    write = (alu_write && alu_admitted) || (other_write && other_admitted);
+    word = alu_word;
+    if other_write {
+        word = other_word;
     }
 }
 
-impl Logic for WritePort {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("write_port: write port of a pad, for results and for the bus or the loader; never both in a cycle.");
-        self.write.next =
-            (self.alu_write.val() && self.alu_admitted.val()) || (self.other_write.val() && self.other_admitted.val());
-        self.word.next = self.alu_word.val();
-        if self.other_write.val() {
-            self.word.next = self.other_word.val();
-        }
-    }
-}
+/// What the mask of a PE gates: data pad and saturation status.
+#[block]
+fn Gates() {
+    let (load_write, load_admitted): In;
+    let data_write: Out;
+    let (saturated_t7, admitted_t7, write_model_t7, write_t0_t7, write_t1_t7): In;
+    let saturated: Out;
 
-/// What the mask of a PE gates: data pad, status.
-#[derive(LogicBlock)]
-struct Gates {
-    load_write: Signal<In, Bit>,
-    load_admitted: Signal<In, Bit>,
-    data_write: Signal<Out, Bit>,
-    saturated_t7: Signal<In, Bit>,
-    admitted_t7: Signal<In, Bit>,
-    write_model_t7: Signal<In, Bit>,
-    write_t0_t7: Signal<In, Bit>,
-    write_t1_t7: Signal<In, Bit>,
-    saturated: Signal<Out, Bit>,
-}
-
-impl Gates {
-    fn new() -> Self {
-        Gates {
-            load_write: Signal::default(),
-            load_admitted: Signal::default(),
-            data_write: Signal::default(),
-            saturated_t7: Signal::default(),
-            admitted_t7: Signal::default(),
-            write_model_t7: Signal::default(),
-            write_t0_t7: Signal::default(),
-            write_t1_t7: Signal::default(),
-            saturated: Signal::default(),
-        }
-    }
-}
-
-impl Logic for Gates {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("gates: what the mask of a PE gates: data pad and saturation status.");
-        self.data_write.next = self.load_write.val() && self.load_admitted.val();
-        self.saturated.next = self.saturated_t7.val()
-            && self.admitted_t7.val()
-            && (self.write_model_t7.val() || self.write_t0_t7.val() || self.write_t1_t7.val());
-    }
+    data_write = load_write && load_admitted;
+    saturated = saturated_t7 && admitted_t7 && (write_model_t7 || write_t0_t7 || write_t1_t7);
 }
 
 /// One processing engine.

@@ -7,10 +7,10 @@ use crate::beats::{TileBeat, Widths};
 use crate::datapath::multiply_add::COMBINE_BITS;
 use crate::rtl::bundle::bundle;
 use crate::rtl::register::{Delay, FlagDelay};
-use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use crate::rtl::wiring::{Wiring, structural, wires};
 use arch::isa::Combine;
 use arch::timing::{PARK_READ, PARK_WRITE};
+use blocks::block;
 use rust_hdl::prelude::*;
 
 bundle! {
@@ -21,94 +21,44 @@ bundle! {
     }
 }
 
+/// Where a sum starts, or goes on in the next tile of a batch.
+///
 /// Where a sum starts: where its instruction says, or where the tile before left it. That is so in every PE, whatever the mask.
-#[derive(LogicBlock)]
-pub(crate) struct StartSelect {
-    pub(crate) resume: Signal<In, Bit>,
-    pub(crate) parked: Wide<In>,
-    pub(crate) aligned: Wide<In>,
-    pub(crate) start: Wide<Out>,
-}
+#[block]
+pub(crate) fn StartSelect(accumulator: u32) {
+    let resume: In;
+    let (parked, aligned): In<accumulator, signed>;
+    let start: Out<accumulator, signed>;
 
-impl StartSelect {
-    pub(crate) fn new(accumulator: u32) -> Self {
-        StartSelect {
-            resume: Signal::default(),
-            parked: Wide::signed(accumulator),
-            aligned: Wide::signed(accumulator),
-            start: Wide::signed(accumulator),
-        }
+    start = aligned;
+    if resume {
+        start = parked;
     }
 }
 
-impl Logic for StartSelect {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("start_select: where a sum starts, or goes on in the next tile of a batch.");
-        self.start.next = self.aligned.val();
-        if self.resume.val() {
-            self.start.next = self.parked.val();
-        }
-    }
-}
-
+/// What goes on in the next tile has something to begin with.
+///
 /// Where accumulators compare: what goes on in the next tile has something to begin with.
-#[derive(LogicBlock)]
-pub(crate) struct ResumedStart {
-    pub(crate) resume: Signal<In, Bit>,
-    pub(crate) combine: Wide<In>,
-    pub(crate) given: Wide<Out>,
-    add: Number,
-}
+#[block]
+pub(crate) fn ResumedStart() {
+    let resume: In;
+    let combine: In<COMBINE_BITS>;
+    let given: Out<COMBINE_BITS>;
+    let add: Const<COMBINE_BITS> = Combine::Add as u32;
 
-impl ResumedStart {
-    pub(crate) fn new() -> Self {
-        ResumedStart {
-            resume: Signal::default(),
-            combine: Wide::new(COMBINE_BITS),
-            given: Wide::new(COMBINE_BITS),
-            add: Number::new(Combine::Add as u32, COMBINE_BITS),
-        }
+    given = combine;
+    if resume {
+        given = add;
     }
 }
 
-impl Logic for ResumedStart {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("resumed_start: what goes on in the next tile has something to begin with.");
-        self.given.next = self.combine.val();
-        if self.resume.val() {
-            self.given.next = self.add.val();
-        }
-    }
-}
+/// A sum is parked in its last beat.
+#[block]
+fn ParkQualify() {
+    let (valid, last, keep): In;
+    let parks: Out;
 
-/// Only the last beat of a sum parks it.
-#[derive(LogicBlock)]
-struct ParkQualify {
-    valid: Signal<In, Bit>,
-    last: Signal<In, Bit>,
-    keep: Signal<In, Bit>,
-    parks: Signal<Out, Bit>,
-}
-
-impl ParkQualify {
-    fn new() -> Self {
-        ParkQualify {
-            valid: Signal::default(),
-            last: Signal::default(),
-            keep: Signal::default(),
-            parks: Signal::default(),
-        }
-    }
-}
-
-impl Logic for ParkQualify {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("park_qualify: a sum is parked in its last beat.");
-        self.parks.next = self.valid.val() && self.last.val() && self.keep.val();
-    }
+    parks = valid && last && keep;
 }
 
 /// From a beat to the staged control of the gradient pads of a PU.

@@ -13,99 +13,41 @@ use crate::reduction::divider::Divider;
 use crate::reduction::function::FunctionUnit;
 use crate::rtl::register::{Delay, FlagDelay};
 use crate::rtl::signal::Wide;
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use crate::rtl::wiring::{Wiring, structural, wires};
+use blocks::block;
 use rust_hdl::prelude::*;
 
-/// Splits the beats: with a function or without.
-#[derive(LogicBlock)]
-struct RootSplit {
-    valid: Signal<In, Bit>,
-    used: Signal<In, Bit>,
-    divide: Signal<In, Bit>,
-    plain: Signal<Out, Bit>,
-    with_function: Signal<Out, Bit>,
+/// Root beats with a function and without.
+#[block]
+fn RootSplit() {
+    let (valid, used, divide): In;
+    let (plain, with_function): Out;
+
+    plain = valid && !used;
+    with_function = valid && used && !divide;
 }
 
-impl RootSplit {
-    fn new() -> Self {
-        RootSplit {
-            valid: Signal::default(),
-            used: Signal::default(),
-            divide: Signal::default(),
-            plain: Signal::default(),
-            with_function: Signal::default(),
-        }
-    }
+/// Root beats that divide.
+#[block]
+fn DivisionSplit() {
+    let (valid, used, divide): In;
+    let start: Out;
+
+    start = valid && used && divide;
 }
 
-impl Logic for RootSplit {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("root_split: root beats with a function and without.");
-        self.plain.next = self.valid.val() && !self.used.val();
-        self.with_function.next = self.valid.val() && self.used.val() && !self.divide.val();
-    }
-}
+/// Results of two kinds of root beats; never both in a cycle.
+#[block]
+pub(crate) fn RootJoin(word: u32) {
+    let word: In<word>;
+    let word_saturated: In;
+    let value: In<word>;
+    let value_saturated: In;
+    let result: Out<word>;
+    let result_saturated: Out;
 
-/// The beats that divide.
-#[derive(LogicBlock)]
-struct DivisionSplit {
-    valid: Signal<In, Bit>,
-    used: Signal<In, Bit>,
-    divide: Signal<In, Bit>,
-    start: Signal<Out, Bit>,
-}
-
-impl DivisionSplit {
-    fn new() -> Self {
-        DivisionSplit {
-            valid: Signal::default(),
-            used: Signal::default(),
-            divide: Signal::default(),
-            start: Signal::default(),
-        }
-    }
-}
-
-impl Logic for DivisionSplit {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("division_split: root beats that divide.");
-        self.start.next = self.valid.val() && self.used.val() && self.divide.val();
-    }
-}
-
-/// Joins the results of beats of two kinds; one that did not arrive is 0.
-#[derive(LogicBlock)]
-pub(crate) struct RootJoin {
-    pub(crate) word: Wide<In>,
-    pub(crate) word_saturated: Signal<In, Bit>,
-    pub(crate) value: Wide<In>,
-    pub(crate) value_saturated: Signal<In, Bit>,
-    pub(crate) result: Wide<Out>,
-    pub(crate) result_saturated: Signal<Out, Bit>,
-}
-
-impl RootJoin {
-    pub(crate) fn new(word: u32) -> Self {
-        RootJoin {
-            word: Wide::new(word),
-            word_saturated: Signal::default(),
-            value: Wide::new(word),
-            value_saturated: Signal::default(),
-            result: Wide::new(word),
-            result_saturated: Signal::default(),
-        }
-    }
-}
-
-impl Logic for RootJoin {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("root_join: results of two kinds of root beats; never both in a cycle.");
-        self.result.next = self.word.val() | self.value.val();
-        self.result_saturated.next = self.word_saturated.val() || self.value_saturated.val();
-    }
+    result = word | value;
+    result_saturated = word_saturated || value_saturated;
 }
 
 /// One root unit.

@@ -12,106 +12,45 @@ use crate::control::write_address::WriteAddress;
 use crate::datapath::pe::ProcessingEngine;
 use crate::rtl::register::{Flag, FlagDelay, Register, Stage};
 use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, comment, structural, wires};
+use crate::rtl::wiring::{Wiring, structural, wires};
+use blocks::block;
 use rust_hdl::prelude::*;
 
-/// What moves, loads and results are for the scalar unit, or go out of it.
-#[derive(LogicBlock)]
-struct UnitGates {
-    move_t0: Signal<In, Bit>,
-    move_t1: Signal<In, Bit>,
-    move_here: Signal<In, Bit>,
-    load_data: Signal<In, Bit>,
-    load_here: Signal<In, Bit>,
-    valid: Signal<In, Bit>,
-    last: Signal<In, Bit>,
-    send: Signal<In, Bit>,
-    take_t0: Signal<Out, Bit>,
-    take_t1: Signal<Out, Bit>,
-    take_data: Signal<Out, Bit>,
-    goes_out: Signal<Out, Bit>,
+/// Which bus writes and transfers the scalar unit takes, and which results go out.
+#[block]
+fn UnitGates() {
+    let (move_t0, move_t1, move_here, load_data, load_here, valid, last, send): In;
+    let (take_t0, take_t1, take_data, goes_out): Out;
+
+    take_t0 = move_t0 && move_here;
+    take_t1 = move_t1 && move_here;
+    take_data = load_data && load_here;
+    goes_out = valid && last && send;
 }
 
-impl UnitGates {
-    fn new() -> Self {
-        UnitGates {
-            move_t0: Signal::default(),
-            move_t1: Signal::default(),
-            move_here: Signal::default(),
-            load_data: Signal::default(),
-            load_here: Signal::default(),
-            valid: Signal::default(),
-            last: Signal::default(),
-            send: Signal::default(),
-            take_t0: Signal::default(),
-            take_t1: Signal::default(),
-            take_data: Signal::default(),
-            goes_out: Signal::default(),
-        }
-    }
-}
-
-impl Logic for UnitGates {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!("unit_gates: which bus writes and transfers the scalar unit takes, and which results go out.");
-        self.take_t0.next = self.move_t0.val() && self.move_here.val();
-        self.take_t1.next = self.move_t1.val() && self.move_here.val();
-        self.take_data.next = self.load_data.val() && self.load_here.val();
-        self.goes_out.next = self.valid.val() && self.last.val() && self.send.val();
-    }
-}
-
+/// What the scalar unit gives to the global bus, 0 where it gives nothing, and its saturation.
+///
 /// What the scalar unit gives to the global bus register, and its part of the status.
-#[derive(LogicBlock)]
-struct UnitResult {
-    out_t7: Signal<In, Bit>,
-    word_t7: Wide<In>,
-    saturated_t7: Signal<In, Bit>,
+#[block]
+fn UnitResult(word: u32) {
+    let out_t7: In;
+    let word_t7: In<word>;
+    let saturated_t7: In;
     /// The PE writes a saturated result.
-    written: Signal<In, Bit>,
+    let written: In;
     /// The bus is taken.
-    take_t0: Signal<In, Bit>,
-    take_t1: Signal<In, Bit>,
-    bus_saturated: Signal<In, Bit>,
-    sent: Wide<Out>,
-    sent_saturated: Signal<Out, Bit>,
-    saturated: Signal<Out, Bit>,
-    nothing: Number,
-}
+    let take_t0: In;
+    let (take_t1, bus_saturated): In;
+    let sent: Out<word>;
+    let (sent_saturated, saturated): Out;
+    let nothing: Const<word> = 0;
 
-impl UnitResult {
-    fn new(word: u32) -> Self {
-        UnitResult {
-            out_t7: Signal::default(),
-            word_t7: Wide::new(word),
-            saturated_t7: Signal::default(),
-            written: Signal::default(),
-            take_t0: Signal::default(),
-            take_t1: Signal::default(),
-            bus_saturated: Signal::default(),
-            sent: Wide::new(word),
-            sent_saturated: Signal::default(),
-            saturated: Signal::default(),
-            nothing: Number::new(0, word),
-        }
+    sent = nothing;
+    if out_t7 {
+        sent = word_t7;
     }
-}
-
-impl Logic for UnitResult {
-    #[hdl_gen]
-    fn update(&mut self) {
-        comment!(
-            "unit_result: what the scalar unit gives to the global bus, 0 where it gives nothing, and its saturation."
-        );
-        self.sent.next = self.nothing.val();
-        if self.out_t7.val() {
-            self.sent.next = self.word_t7.val();
-        }
-        self.sent_saturated.next = self.out_t7.val() && self.saturated_t7.val();
-        self.saturated.next =
-            self.written.val() || (self.bus_saturated.val() && (self.take_t0.val() || self.take_t1.val()));
-    }
+    sent_saturated = out_t7 && saturated_t7;
+    saturated = written || (bus_saturated && (take_t0 || take_t1));
 }
 
 /// The scalar unit.

@@ -238,9 +238,32 @@ macro_rules! structural {
 
 pub(crate) use {structural, wires};
 
-/// The head line of a block whose body `#[hdl_gen]` translates: `name: what it is`. Nothing in simulation.
-macro_rules! comment {
-    ($text:literal) => {};
+/// How many of a thing a block has: a number, or whether it has one.
+pub(crate) trait Count {
+    fn count(self) -> u32;
 }
 
-pub(crate) use comment;
+impl Count for u32 {
+    fn count(self) -> u32 {
+        self
+    }
+}
+
+/// Literals.
+impl Count for i32 {
+    fn count(self) -> u32 {
+        self as u32
+    }
+}
+
+impl Count for usize {
+    fn count(self) -> u32 {
+        self as u32
+    }
+}
+
+impl Count for bool {
+    fn count(self) -> u32 {
+        self.into()
+    }
+}
