@@ -73,7 +73,7 @@ fn from(expr: &Expr, fields: &Fields) -> Result<From> {
     }
     let (field, path) =
         fields.path(expr).ok_or_else(|| Error::new_spanned(expr, "a wire comes from a field, or from a bit of one"))?;
-    Ok(From { path: path.of_state(field, "q"), bit: None })
+    Ok(From { path: generated(path, fields).of_state(field, "q"), bit: None })
 }
 
 /// As the names of `rtl::wiring`.
@@ -112,7 +112,7 @@ fn assigned(to: &Expr, right: &Expr, fields: &Fields) -> Result<TokenStream> {
             format!("`{}` is an input or a constant: a block only reads it", to.root),
         ));
     }
-    let (mut to, mut from) = (to.of_state(field, "d"), from(right, fields)?);
+    let (mut to, mut from) = (generated(to, fields).of_state(field, "d"), from(right, fields)?);
     let open = |path: &Path| path.indices.is_empty() && fields.get(&path.root).is_some_and(|field| field.many);
     let (all_to, all_from) = (open(&to).then(|| to.root.clone()), open(&from.path).then(|| from.path.root.clone()));
     if all_to.is_some() {
@@ -142,6 +142,13 @@ impl VisitMut for Own<'_, '_> {
             None => visit_mut::visit_expr_mut(self, expr),
         }
     }
+}
+
+/// With the fields that its indices name: `words[words.len() - 1]`.
+fn generated(mut path: Path, fields: &Fields) -> Path {
+    let members = path.members.iter_mut().flat_map(|(_, indices)| indices);
+    path.indices.iter_mut().chain(members).for_each(|index| Own(fields).visit_expr_mut(index));
+    path
 }
 
 fn wire(statement: &Stmt, fields: &Fields) -> Result<TokenStream> {

@@ -11,9 +11,7 @@ use crate::control::microcode::ProgramMemory;
 use crate::control::stream::{AddressGenerator, BankAddress, wire_destination, wire_loops, wire_program};
 use crate::datapath::exchange::PartDecode;
 use crate::datapath::mask::{LevelPick, MaskUnit, wire_mask};
-use crate::rtl::register::{Flag, Stage};
-use crate::rtl::signal::{Number, Wide};
-use crate::rtl::wiring::{Wiring, structural, wires};
+use crate::rtl::signal::Number;
 use arch::registers::Region;
 use blocks::block;
 use rust_hdl::prelude::*;
@@ -172,200 +170,116 @@ fn LoadDecode() {
     write_data = transfer && data;
 }
 
-/// The load stream.
-#[derive(LogicBlock)]
-pub(crate) struct Loader {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
-    pub(crate) program_write: Signal<In, Bit>,
-    pub(crate) program_index: Wide<In>,
-    pub(crate) program_chunk: Wide<In>,
-    pub(crate) program_data: Wide<In>,
-    pub(crate) started: Signal<In, Bit>,
-    pub(crate) start_load_model: Signal<In, Bit>,
-    pub(crate) steps: Wide<In>,
-    pub(crate) model_enabled: Signal<In, Bit>,
-    pub(crate) step_enabled: Signal<In, Bit>,
-    pub(crate) model_entry: Wide<In>,
-    pub(crate) step_entry: Wide<In>,
+/// Writes transfers of the input stream into the pads.
+#[block(clock, reset, wires)]
+pub(crate) fn Loader(widths: &Widths) {
+    let field = |name: &str| widths.load.field(name).bits;
+    let beat = |name: &str| widths.beat(name);
+    let place = |_: &str| widths.place();
+    let (scalars, exchanges) = (widths.scalars, widths.exchanges);
+    let program_write: In;
+    let program_index: In<{ widths.index }>;
+    let program_chunk: In<INSTRUCTION_CHUNK_BITS>;
+    let program_data: In<CHUNK_BITS>;
+    let (started, start_load_model): In;
+    let steps: In<STEPS_BITS>;
+    let (model_enabled, step_enabled): In;
+    let (model_entry, step_entry): In<{ widths.index }>;
     /// The bank `freed` is empty from now on.
-    pub(crate) bank_free: Signal<In, Bit>,
-    pub(crate) freed: Signal<In, Bit>,
-    pub(crate) in_valid: Signal<In, Bit>,
-    pub(crate) in_ready: Signal<Out, Bit>,
-    pub(crate) full0: Signal<Out, Bit>,
-    pub(crate) full1: Signal<Out, Bit>,
-    pub(crate) model_done: Signal<Out, Bit>,
-    pub(crate) beat: LoadBeat<Out>,
-    pub(crate) mask_beat: MaskBeat<Out>,
-    pub(crate) scatter: Signal<Out, Bit>,
-    pub(crate) pick_group: Signal<Out, Bit>,
-    pub(crate) picked_group: Wide<Out>,
+    let bank_free: In;
+    let (freed, in_valid): In;
+    let (in_ready, full0, full1, model_done): Out;
+    let beat: Out<LoadBeat> = |name| widths.beat(name);
+    let mask_beat: Out<MaskBeat> = |name| widths.beat(name);
+    let (scatter, pick_group): Out;
+    let picked_group: Out<{ widths.place() }>;
     /// One if there is a scalar unit.
-    pub(crate) for_scalar: Vec<ForScalar<Out>>,
+    let for_scalar: [Out<ForScalar>; scalars] = beat;
     /// One if there is a way for sums.
-    pub(crate) parts: Vec<PartBeat<Out>>,
-    microcode: ProgramMemory<LoadPacing<Out>, LoadFields<Out>, PartField<Out>>,
-    control: LoadControl,
-    loops: LoopNest,
-    work: Stage<LoadFields<In>, LoadFields<Out>>,
-    scalar_work: Vec<Stage<ForScalar<In>, ForScalar<Out>>>,
-    part_work: Vec<Stage<PartField<In>, PartField<Out>>>,
-    part_decode: Vec<PartDecode>,
-    ends: Stage<LoopEnds<In>, LoopEnds<Out>>,
-    places: Places,
-    counters: Stage<LoopCounters<In>, LoopCounters<Out>>,
-    advance: Stage<Advance<In>, Advance<Out>>,
-    bank: Flag,
-    decode: LoadDecode,
-    destination: AddressGenerator,
-    data_bank: BankAddress,
-    mask_unit: MaskUnit,
-    group: LevelPick,
-    _wiring: Wiring,
-}
+    let parts: [Out<PartBeat>; exchanges] = |_| widths.gradient;
+    #[clocked]
+    let microcode: ProgramMemory<LoadPacing<Out>, LoadFields<Out>, PartField<Out>> = ProgramMemory::new(
+        "load",
+        Region::Load,
+        widths,
+        &widths.load,
+        [LoadPacing::new(&field), LoadPacing::new(&field)],
+        LoadFields::new(&field),
+        (widths.exchanges > 0).then(|| PartField::new(&field)),
+    );
+    let control = LoadControl(clock, reset, widths);
+    let loops = LoopNest(clock, reset, widths);
+    let work: Stage<LoadFields> = field;
+    let scalar_work: [Stage<ForScalar>; scalars] = beat;
+    let part_work: [Stage<PartField>; exchanges] = field;
+    let part_decode = [PartDecode(); exchanges];
+    let ends: Stage<LoopEnds> = beat;
+    let places = Places(widths);
+    let counters: Stage<LoopCounters> = place;
+    let advance: Stage<Advance> = beat;
+    let bank: Flag;
+    let decode = LoadDecode();
+    let destination = AddressGenerator(clock, widths.load.field("destination_base").bits);
+    let data_bank = BankAddress(widths.data);
+    let mask_unit = MaskUnit(widths);
+    let group = LevelPick(widths);
 
-impl Loader {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let field = |name: &str| widths.load.field(name).bits;
-        let beat = |name: &str| widths.beat(name);
-        let place = |_: &str| widths.place();
-        let (scalars, exchanges) = (0..widths.scalars, 0..widths.exchanges);
-        Loader {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            program_write: Signal::default(),
-            program_index: Wide::new(widths.index),
-            program_chunk: Wide::new(INSTRUCTION_CHUNK_BITS),
-            program_data: Wide::new(CHUNK_BITS),
-            started: Signal::default(),
-            start_load_model: Signal::default(),
-            steps: Wide::new(STEPS_BITS),
-            model_enabled: Signal::default(),
-            step_enabled: Signal::default(),
-            model_entry: Wide::new(widths.index),
-            step_entry: Wide::new(widths.index),
-            bank_free: Signal::default(),
-            freed: Signal::default(),
-            in_valid: Signal::default(),
-            in_ready: Signal::default(),
-            full0: Signal::default(),
-            full1: Signal::default(),
-            model_done: Signal::default(),
-            beat: LoadBeat::new(&|name| widths.beat(name)),
-            mask_beat: MaskBeat::new(&|name| widths.beat(name)),
-            scatter: Signal::default(),
-            pick_group: Signal::default(),
-            picked_group: Wide::new(widths.place()),
-            for_scalar: scalars.clone().map(|_| ForScalar::new(&beat)).collect(),
-            parts: exchanges.clone().map(|_| PartBeat::new(&|_| widths.gradient)).collect(),
-            microcode: ProgramMemory::new(
-                "load",
-                Region::Load,
-                widths,
-                &widths.load,
-                [LoadPacing::new(&field), LoadPacing::new(&field)],
-                LoadFields::new(&field),
-                (widths.exchanges > 0).then(|| PartField::new(&field)),
-            ),
-            control: LoadControl::new(widths),
-            loops: LoopNest::new(widths),
-            work: Stage::new(LoadFields::new(&field), LoadFields::new(&field)),
-            scalar_work: scalars.map(|_| Stage::new(ForScalar::new(&beat), ForScalar::new(&beat))).collect(),
-            part_work: exchanges.clone().map(|_| Stage::new(PartField::new(&field), PartField::new(&field))).collect(),
-            part_decode: exchanges.map(|_| PartDecode::new()).collect(),
-            ends: Stage::new(LoopEnds::new(&beat), LoopEnds::new(&beat)),
-            places: Places::new(widths),
-            counters: Stage::new(LoopCounters::new(&place), LoopCounters::new(&place)),
-            advance: Stage::new(Advance::new(&beat), Advance::new(&beat)),
-            bank: Flag::new(),
-            decode: LoadDecode::new(),
-            destination: AddressGenerator::new(widths.load.field("destination_base").bits),
-            data_bank: BankAddress::new(widths.data),
-            mask_unit: MaskUnit::new(widths),
-            group: LevelPick::new(widths),
-            _wiring: Wiring::default(),
-        }
+    wire_program!();
+    wire_loops!(control);
+    wire_destination!();
+    wire_mask!();
+    microcode.read = control.read;
+    microcode.read_index = control.read_index;
+    control.started = started;
+    control.start_load_model = start_load_model;
+    control.steps = steps;
+    control.model_enabled = model_enabled;
+    control.step_enabled = step_enabled;
+    control.model_entry = model_entry;
+    control.step_entry = step_entry;
+    control.bank_free = bank_free;
+    control.freed = freed;
+    control.in_valid = in_valid;
+    control.is_end = microcode.pacing.end;
+    microcode.load = control.load;
+    control.wrap = loops.wrap;
+    in_ready = control.in_ready;
+    full0 = control.full0;
+    full1 = control.full1;
+    model_done = control.model_done;
+    loops.step = control.transfer;
+    loops.fresh = control.fresh;
+    bank = control.bank;
+    data_bank.bank = bank;
+    data_bank.offset = destination.address;
+    group.loops = counters;
+    group.level = work.pick_group;
+    scatter = work.scatter;
+    pick_group = group.picked;
+    picked_group = group.counter;
+    decode.transfer = advance.step;
+    decode.data = work.data;
+    if part_decode.is_empty() {
+        beat.write_model = decode.write_model;
+        beat.write_data = decode.write_data;
     }
-
-    fn wire(&mut self, wiring: &mut Wiring) {
-        wire_program!(self, wiring);
-        wire_loops!(self, wiring, control);
-        wire_destination!(self, wiring);
-        wire_mask!(self, wiring);
-        wires!(self, wiring;
-            microcode.read = control.read;
-            microcode.read_index = control.read_index;
-            control.clock = clock;
-            control.reset = reset;
-            control.started = started;
-            control.start_load_model = start_load_model;
-            control.steps = steps;
-            control.model_enabled = model_enabled;
-            control.step_enabled = step_enabled;
-            control.model_entry = model_entry;
-            control.step_entry = step_entry;
-            control.bank_free = bank_free;
-            control.freed = freed;
-            control.in_valid = in_valid;
-            control.is_end = microcode.pacing.end;
-            microcode.load = control.load;
-            control.wrap = loops.wrap;
-            in_ready = control.in_ready;
-            full0 = control.full0;
-            full1 = control.full1;
-            model_done = control.model_done;
-            loops.reset = reset;
-            loops.step = control.transfer;
-            loops.fresh = control.fresh;
-            bank.clock = clock;
-            bank.reset = reset;
-            bank.d = control.bank;
-            data_bank.bank = bank.q;
-            data_bank.offset = destination.address;
-            group.loops = counters.q;
-            group.level = work.q.pick_group;
-            scatter = work.q.scatter;
-            pick_group = group.picked;
-            picked_group = group.counter;
-            decode.transfer = advance.q.step;
-            decode.data = work.q.data;
-        );
-        if self.part_decode.is_empty() {
-            wires!(self, wiring;
-                beat.write_model = decode.write_model;
-                beat.write_data = decode.write_data;
-            );
-        }
-        for x in 0..self.part_decode.len() {
-            wires!(self, wiring;
-                part_work[x].clock = clock;
-                part_work[x].reset = reset;
-                part_work[x].d = microcode.tiles[x];
-                part_decode[x].transfer = advance.q.step;
-                part_decode[x].gradient = part_work[x].q.gradient;
-                part_decode[x].last = ends.q.last3;
-                part_decode[x].write_model = decode.write_model;
-                part_decode[x].write_data = decode.write_data;
-                beat.write_model = part_decode[x].give_model;
-                beat.write_data = part_decode[x].give_data;
-                parts[x].part = part_decode[x].part;
-                parts[x].whole = part_decode[x].whole;
-                parts[x].address = destination.address;
-            );
-        }
-        wires!(self, wiring;
-            beat.model_address = destination.address;
-            beat.data_address = data_bank.address;
-        );
-        for n in 0..self.for_scalar.len() {
-            wires!(self, wiring;
-                scalar_work[n].clock = clock;
-                scalar_work[n].reset = reset;
-                scalar_work[n].d = microcode.for_scalar[n];
-                for_scalar[n] = scalar_work[n].q;
-            );
-        }
+    for x in 0..part_decode.len() {
+        part_work[x] = microcode.tiles[x];
+        part_decode[x].transfer = advance.step;
+        part_decode[x].gradient = part_work[x].gradient;
+        part_decode[x].last = ends.last3;
+        part_decode[x].write_model = decode.write_model;
+        part_decode[x].write_data = decode.write_data;
+        beat.write_model = part_decode[x].give_model;
+        beat.write_data = part_decode[x].give_data;
+        parts[x].part = part_decode[x].part;
+        parts[x].whole = part_decode[x].whole;
+        parts[x].address = destination.address;
+    }
+    beat.model_address = destination.address;
+    beat.data_address = data_bank.address;
+    for n in 0..for_scalar.len() {
+        scalar_work[n] = microcode.for_scalar[n];
+        for_scalar[n] = scalar_work[n];
     }
 }
-structural!(Loader, "loader: writes transfers of the input stream into the pads.");

@@ -214,13 +214,10 @@ impl Logic for BankAddress {
 macro_rules! wire_program {
     ($self:ident, $wiring:ident) => {
         crate::rtl::wiring::wires!($self, $wiring;
-            microcode.clock = clock;
             microcode.write = program_write;
             microcode.write_index = program_index;
             microcode.write_chunk = program_chunk;
             microcode.write_data = program_data;
-            work.clock = clock;
-            work.reset = reset;
             work.d = microcode.fields;
         );
     };
@@ -233,8 +230,6 @@ macro_rules! wire_pacer {
             microcode.read = pacer.read;
             microcode.read_index = pacer.read_index;
             microcode.load = pacer.load;
-            pacer.clock = clock;
-            pacer.reset = stop;
             pacer.start = start;
             pacer.may_start = may_start;
             pacer.entry = entry;
@@ -254,8 +249,6 @@ macro_rules! wire_loops {
     ($self:ident, $wiring:ident, $loading:ident) => {
         crate::control::stream::wire_loops!(of $self, $wiring, $loading);
         crate::rtl::wiring::wires!($self, $wiring;
-            counters.clock = clock;
-            counters.reset = reset;
             places.loops = loops.counters;
             counters.d = places.counters;
         );
@@ -267,7 +260,6 @@ macro_rules! wire_loops {
     };
     (of $self:ident, $wiring:ident, $loading:ident) => {
         crate::rtl::wiring::wires!($self, $wiring;
-            loops.clock = clock;
             loops.load = $loading.load;
             loops.count0 = microcode.pacing.count0;
             loops.next_count0 = microcode.ahead.count0;
@@ -277,15 +269,11 @@ macro_rules! wire_loops {
             loops.next_count2 = microcode.ahead.count2;
             loops.count3 = microcode.pacing.count3;
             loops.next_count3 = microcode.ahead.count3;
-            ends.clock = clock;
-            ends.reset = reset;
             ends.d = loops.ends;
         );
     };
     (advance $self:ident, $wiring:ident) => {
         crate::rtl::wiring::wires!($self, $wiring;
-            advance.clock = clock;
-            advance.reset = reset;
             advance.d = loops.advance;
         );
     };
@@ -295,7 +283,6 @@ macro_rules! wire_loops {
 macro_rules! wire_destination {
     ($self:ident, $wiring:ident) => {
         crate::rtl::wiring::wires!($self, $wiring;
-            destination.clock = clock;
             destination.advance = advance.q;
             destination.base = work.q.destination_base;
             destination.delta0 = work.q.destination_delta0;
@@ -310,7 +297,6 @@ macro_rules! wire_destination {
 macro_rules! wire_reads {
     ($self:ident, $wiring:ident) => {
         crate::rtl::wiring::wires!($self, $wiring;
-            data.clock = clock;
             data.advance = advance.q;
             data.base = work.q.data_base;
             data.delta0 = work.q.data_delta0;
@@ -319,14 +305,12 @@ macro_rules! wire_reads {
             data.delta3 = work.q.data_delta3;
             data_bank.bank = bank_now.q;
             data_bank.offset = data.address;
-            t0.clock = clock;
             t0.advance = advance.q;
             t0.base = work.q.t0_base;
             t0.delta0 = work.q.t0_delta0;
             t0.delta1 = work.q.t0_delta1;
             t0.delta2 = work.q.t0_delta2;
             t0.delta3 = work.q.t0_delta3;
-            t1.clock = clock;
             t1.advance = advance.q;
             t1.base = work.q.t1_base;
             t1.delta0 = work.q.t1_delta0;

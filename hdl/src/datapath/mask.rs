@@ -8,7 +8,6 @@
 
 use crate::beats::{LoopCounters, LoopEnds, MaskBeat, Widths};
 use crate::rtl::signal::Wide;
-use crate::rtl::wiring::{Wiring, structural, wires};
 use blocks::block;
 use rust_hdl::prelude::*;
 
@@ -124,86 +123,53 @@ fn Bounds(widths: &Widths) {
     }
 }
 
-/// From the mask fields of an instruction to the mask of a beat.
-#[derive(LogicBlock)]
-pub(crate) struct MaskUnit {
-    pub(crate) ends: LoopEnds<In>,
-    pub(crate) counters: LoopCounters<In>,
-    pub(crate) flat: Signal<In, Bit>,
-    pub(crate) row_low: Wide<In>,
-    pub(crate) column_low: Wide<In>,
-    pub(crate) row_high: Wide<In>,
-    pub(crate) column_high: Wide<In>,
-    pub(crate) row_level: Wide<In>,
-    pub(crate) column_level: Wide<In>,
-    pub(crate) pick_row: Wide<In>,
-    pub(crate) pick_column: Wide<In>,
-    pub(crate) beat: MaskBeat<Out>,
-    row: LevelBounds,
-    column: LevelBounds,
-    row_pick: LevelPick,
-    column_pick: LevelPick,
-    bounds: Bounds,
-    _wiring: Wiring,
-}
+/// Effective bounds and picks of a beat.
+#[block(wires)]
+pub(crate) fn MaskUnit(widths: &Widths) {
+    let field = |name: &str| widths.alu.field(name).bits;
+    let ends: In<LoopEnds> = |name| widths.beat(name);
+    let counters: In<LoopCounters> = |_| widths.place();
+    let flat: In;
+    let row_low: In<{ field("row_low") }>;
+    let column_low: In<{ field("column_low") }>;
+    let row_high: In<{ field("row_high") }>;
+    let column_high: In<{ field("column_high") }>;
+    let row_level: In<{ field("row_level") }>;
+    let column_level: In<{ field("column_level") }>;
+    let pick_row: In<{ field("pick_row") }>;
+    let pick_column: In<{ field("pick_column") }>;
+    let beat: Out<MaskBeat> = |name| widths.beat(name);
+    let (row, column) = LevelBounds(widths);
+    let (row_pick, column_pick) = LevelPick(widths);
+    let bounds = Bounds(widths);
 
-impl MaskUnit {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let field = |name: &str| Wide::new(widths.alu.field(name).bits);
-        MaskUnit {
-            ends: LoopEnds::new(&|name| widths.beat(name)),
-            counters: LoopCounters::new(&|_| widths.place()),
-            flat: Signal::default(),
-            row_low: field("row_low"),
-            column_low: field("column_low"),
-            row_high: field("row_high"),
-            column_high: field("column_high"),
-            row_level: field("row_level"),
-            column_level: field("column_level"),
-            pick_row: field("pick_row"),
-            pick_column: field("pick_column"),
-            beat: MaskBeat::new(&|name| widths.beat(name)),
-            row: LevelBounds::new(widths),
-            column: LevelBounds::new(widths),
-            row_pick: LevelPick::new(widths),
-            column_pick: LevelPick::new(widths),
-            bounds: Bounds::new(widths),
-            _wiring: Wiring::default(),
-        }
-    }
-
-    fn wire(&mut self, wiring: &mut Wiring) {
-        wires!(self, wiring;
-            row.loops = ends;
-            row.level = row_level;
-            column.loops = ends;
-            column.level = column_level;
-            row_pick.loops = counters;
-            row_pick.level = pick_row;
-            column_pick.loops = counters;
-            column_pick.level = pick_column;
-            bounds.flat = flat;
-            bounds.row_low = row_low;
-            bounds.column_low = column_low;
-            bounds.row_high = row_high;
-            bounds.column_high = column_high;
-            bounds.row_first = row.first;
-            bounds.row_last = row.last;
-            bounds.column_first = column.first;
-            bounds.column_last = column.last;
-            beat.flat = flat;
-            beat.row_low = bounds.low_row;
-            beat.column_low = bounds.low_column;
-            beat.row_high = bounds.high_row;
-            beat.column_high = bounds.high_column;
-            beat.pick_row = row_pick.picked;
-            beat.picked_row = row_pick.counter;
-            beat.pick_column = column_pick.picked;
-            beat.picked_column = column_pick.counter;
-        );
-    }
+    row.loops = ends;
+    row.level = row_level;
+    column.loops = ends;
+    column.level = column_level;
+    row_pick.loops = counters;
+    row_pick.level = pick_row;
+    column_pick.loops = counters;
+    column_pick.level = pick_column;
+    bounds.flat = flat;
+    bounds.row_low = row_low;
+    bounds.column_low = column_low;
+    bounds.row_high = row_high;
+    bounds.column_high = column_high;
+    bounds.row_first = row.first;
+    bounds.row_last = row.last;
+    bounds.column_first = column.first;
+    bounds.column_last = column.last;
+    beat.flat = flat;
+    beat.row_low = bounds.low_row;
+    beat.column_low = bounds.low_column;
+    beat.row_high = bounds.high_row;
+    beat.column_high = bounds.high_column;
+    beat.pick_row = row_pick.picked;
+    beat.picked_row = row_pick.counter;
+    beat.pick_column = column_pick.picked;
+    beat.picked_column = column_pick.counter;
 }
-structural!(MaskUnit, "mask_unit: effective bounds and picks of a beat.");
 
 /// The mask fields of a stream's program to its mask unit.
 macro_rules! wire_mask {

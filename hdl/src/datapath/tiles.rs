@@ -6,8 +6,6 @@
 use crate::beats::{TileBeat, Widths};
 use crate::datapath::multiply_add::COMBINE_BITS;
 use crate::rtl::bundle::bundle;
-use crate::rtl::register::{Delay, FlagDelay};
-use crate::rtl::wiring::{Wiring, structural, wires};
 use arch::isa::Combine;
 use arch::timing::{PARK_READ, PARK_WRITE};
 use blocks::block;
@@ -61,72 +59,37 @@ fn ParkQualify() {
     parks = valid && last && keep;
 }
 
-/// From a beat to the staged control of the gradient pads of a PU.
-#[derive(LogicBlock)]
-pub(crate) struct ParkPipeline {
-    pub(crate) clock: Signal<In, Clock>,
-    pub(crate) reset: Signal<In, Bit>,
-    pub(crate) valid: Signal<In, Bit>,
-    pub(crate) last: Signal<In, Bit>,
-    pub(crate) beat: TileBeat<In>,
-    pub(crate) control: ParkControl<Out>,
-    qualify: ParkQualify,
-    resume: FlagDelay,
-    write: FlagDelay,
-    read_address: Delay,
-    write_address: Delay,
+/// Control of the gradient pads, delayed once for all PEs of a PU.
+#[block(clock, reset, wires)]
+pub(crate) fn ParkPipeline(widths: &Widths) {
+    let (bits, read, write) = (widths.gradient, PARK_READ as u32, PARK_WRITE as u32);
+    let (valid, last): In;
+    let beat: In<TileBeat> = |_| bits;
+    let control: Out<ParkControl> = |_| bits;
+    let qualify = ParkQualify();
+    let resume: FlagDelay<{ read + 1 }>;
+    let write: FlagDelay<write>;
+    let read_address: Delay<bits, read>;
+    let write_address: Delay<bits, { write - read }>;
     /// The pad has an output register, and takes its address a cycle earlier.
-    _pad_register: bool,
-    _wiring: Wiring,
-}
+    let _pad_register: bool = widths.pad_register;
 
-impl ParkPipeline {
-    pub(crate) fn new(widths: &Widths) -> Self {
-        let (bits, read, write) = (widths.gradient, PARK_READ as u32, PARK_WRITE as u32);
-        ParkPipeline {
-            clock: Signal::default(),
-            reset: Signal::default(),
-            valid: Signal::default(),
-            last: Signal::default(),
-            beat: TileBeat::new(&|_| bits),
-            control: ParkControl::new(&|_| bits),
-            qualify: ParkQualify::new(),
-            resume: FlagDelay::new(read + 1),
-            write: FlagDelay::new(write),
-            read_address: Delay::new(bits, read),
-            write_address: Delay::new(bits, write - read),
-            _pad_register: widths.pad_register,
-            _wiring: Wiring::default(),
-        }
-    }
-
-    fn wire(&mut self, wiring: &mut Wiring) {
-        wires!(self, wiring;
-            qualify.valid = valid;
-            qualify.last = last;
-            qualify.keep = beat.keep;
-            resume.clock = clock;
-            resume.reset = reset;
-            resume.d = beat.resume;
-            control.resume_t2 = resume.q;
-            write.clock = clock;
-            write.reset = reset;
-            write.d = qualify.parks;
-            control.write_t4 = write.q;
-            read_address.clock = clock;
-            read_address.d = beat.address;
-            write_address.clock = clock;
-            write_address.d = read_address.q;
-            control.write_address_t4 = write_address.q;
-        );
-        if self._pad_register {
-            wires!(self, wiring; control.read_address_t1 = beat.address;);
-        } else {
-            wires!(self, wiring; control.read_address_t1 = read_address.q;);
-        }
+    qualify.valid = valid;
+    qualify.last = last;
+    qualify.keep = beat.keep;
+    resume = beat.resume;
+    control.resume_t2 = resume;
+    write = qualify.parks;
+    control.write_t4 = write;
+    read_address = beat.address;
+    write_address = read_address;
+    control.write_address_t4 = write_address;
+    if _pad_register {
+        control.read_address_t1 = beat.address;
+    } else {
+        control.read_address_t1 = read_address;
     }
 }
-structural!(ParkPipeline, "park_pipeline: control of the gradient pads, delayed once for all PEs of a PU.");
 
 #[cfg(test)]
 mod tests {

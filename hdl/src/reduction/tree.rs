@@ -13,88 +13,55 @@ use crate::reduction::node::Node;
 use crate::rtl::register::Register;
 use crate::rtl::signal::{Number, Wide};
 use crate::rtl::wiring::{Wiring, structural, wires};
+use blocks::block;
 use rust_hdl::prelude::*;
 
-/// What a row's accumulators make together.
-#[derive(LogicBlock)]
-pub(crate) struct RowTree {
-    pub(crate) clock: Signal<In, Clock>,
+/// What a row's accumulators make together, one register per level; 0 while they hold nothing.
+///
+/// `max(1, ceil(log2(terms)))` levels of registers.
+#[block(clock, wires)]
+pub(crate) fn RowTree(terms: u32, width: u32, extremes: bool) {
+    let pairs = terms.div_ceil(2);
     /// The accumulators hold sums.
-    pub(crate) give: Signal<In, Bit>,
+    let give: In;
     /// How they are combined. One on machines with extremes.
-    pub(crate) combine: Vec<Wide<In>>,
-    pub(crate) terms: Vec<Wide<In>>,
-    pub(crate) sum: Wide<Out>,
+    let combine: [In<COMBINE_BITS>; extremes];
+    let terms: [In<width>; terms];
+    let sum: Out<width>;
     /// How `sum` was combined.
-    pub(crate) combined: Vec<Wide<Out>>,
-    pairs: Vec<Node>,
-    combine_after: Vec<Register>,
-    above: AdderTree,
+    let combined: [Out<COMBINE_BITS>; extremes];
+    let pairs = [Node(clock, width, true, extremes && 2 * n + 1 < terms); pairs];
+    let combine_after: [Register<COMBINE_BITS>; extremes];
+    let above = AdderTree(clock, pairs, width, extremes);
     /// Partner of a lone accumulator.
-    zero: Vec<Number>,
-    _wiring: Wiring,
+    let zero: [Const<width>; terms % 2] = 0;
+
+    sum = above.sum;
+    for n in 0..combine.len() {
+        combine_after[n] = combine[n];
+        above.combine[n] = combine_after[n];
+        combined[n] = above.combined[n];
+    }
+    for pair in 0..pairs.len() {
+        let (left, right) = (2 * pair, 2 * pair + 1);
+        pairs[pair].give[0] = give;
+        pairs[pair].a = terms[left];
+        above.terms[pair] = pairs[pair].sum;
+        for n in 0..pairs[pair].combine.len() {
+            pairs[pair].combine[n] = combine[n];
+        }
+        if right < terms.len() {
+            pairs[pair].b = terms[right];
+        } else {
+            pairs[pair].b = zero[0];
+        }
+    }
 }
 
 /// The `combine` inputs of a tree.
 fn codes<D: Direction>(extremes: bool) -> Vec<Wide<D>> {
     (0..u32::from(extremes)).map(|_| Wide::new(COMBINE_BITS)).collect()
 }
-
-impl RowTree {
-    /// `max(1, ceil(log2(terms)))` levels of registers.
-    pub(crate) fn new(terms: u32, width: u32, extremes: bool) -> Self {
-        let pairs = terms.div_ceil(2);
-        RowTree {
-            clock: Signal::default(),
-            give: Signal::default(),
-            combine: codes(extremes),
-            terms: (0..terms).map(|_| Wide::new(width)).collect(),
-            sum: Wide::new(width),
-            combined: codes(extremes),
-            pairs: (0..pairs).map(|pair| Node::new(width, true, extremes && 2 * pair + 1 < terms)).collect(),
-            combine_after: (0..u32::from(extremes)).map(|_| Register::new(COMBINE_BITS)).collect(),
-            above: AdderTree::new(pairs, width, extremes),
-            zero: (0..terms % 2).map(|_| Number::new(0, width)).collect(),
-            _wiring: Wiring::default(),
-        }
-    }
-
-    fn wire(&mut self, wiring: &mut Wiring) {
-        wires!(self, wiring;
-            above.clock = clock;
-            sum = above.sum;
-        );
-        for n in 0..self.combine.len() {
-            wires!(self, wiring;
-                combine_after[n].clock = clock;
-                combine_after[n].d = combine[n];
-                above.combine[n] = combine_after[n].q;
-                combined[n] = above.combined[n];
-            );
-        }
-        for pair in 0..self.pairs.len() {
-            let (left, right) = (2 * pair, 2 * pair + 1);
-            wires!(self, wiring;
-                pairs[pair].clock = clock;
-                pairs[pair].give[0] = give;
-                pairs[pair].a = terms[left];
-                above.terms[pair] = pairs[pair].sum;
-            );
-            for n in 0..self.pairs[pair].combine.len() {
-                wires!(self, wiring; pairs[pair].combine[n] = combine[n];);
-            }
-            if right < self.terms.len() {
-                wires!(self, wiring; pairs[pair].b = terms[right];);
-            } else {
-                wires!(self, wiring; pairs[pair].b = zero[0];);
-            }
-        }
-    }
-}
-structural!(
-    RowTree,
-    "row_tree: what a row's accumulators make together, one register per level; 0 while they hold nothing."
-);
 
 #[derive(LogicBlock)]
 pub(crate) struct AdderTree {
