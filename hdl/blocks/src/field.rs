@@ -290,7 +290,7 @@ fn kind(name: &Ident, of: &Type, init: Option<&Expr>) -> Result<Made> {
         ("Register" | "Flag" | "Delay" | "FlagDelay" | "Stage" | "State" | "Const" | "Ones", _) => {
             Err(Error::new_spanned(of, format!("`{word}` has other parameters")))
         }
-        (word, _) if word.starts_with(char::is_uppercase) => {
+        (word, _) if word.starts_with(char::is_uppercase) && word != "Vec" => {
             let kind = Kind::Part { clock: false, reset: false };
             made(kind, of.to_token_stream(), init.ok_or_else(needs_value)?.to_token_stream())
         }

@@ -150,6 +150,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("clock", "/// X.\nfn X() { let a: Flag; }", "`a` needs a reset: `#[block(clock, reset)]`"),
     ("clock", "/// X.\nfn X() { let a: Flag<3>; }", "`Flag` has other parameters"),
     ("", "/// X.\nfn X() { let a: u32 = 3; }", "a value of the generator has no type"),
+    ("", "/// X.\nfn X() { let a: Vec<u32> = all(); }", "a value of the generator has no type"),
     ("", "/// X.\nfn X() { let a: Const<3>; }", "`a` has no value"),
     ("", "/// X.\nfn X() { let (a, b): Const<3> = (1, 2, 3); }", "3 values for 2 names"),
     ("", "/// X.\nfn X() { let a: In<3, 4>; }", "a bit, a word of `<width>`"),

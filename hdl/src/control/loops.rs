@@ -65,16 +65,14 @@ pub(crate) fn LoopLevel(bits: u32) {
     /// The next iteration is the last one.
     let is_near: Out;
     /// There is one iteration; so there is in the instruction ahead.
-    let is_single: Out;
-    let next_is_single: Out;
+    let (is_single, next_is_single): Out;
     let held: Register<bits>;
     let more: Local<bits>;
     let (last, near): Flag;
     /// The counter is going to be one before its count.
     let nears = IsAfterNext(bits);
     /// There is one iteration, and there are two.
-    let single: Flag;
-    let double: Flag;
+    let (single, double): Flag;
     let next_is_double: Local;
     let (zero, one): Const<bits> = (0, 1);
 
@@ -180,8 +178,7 @@ pub(crate) fn LoopNest(widths: &Widths) {
     /// This beat is the last one of its instruction.
     let wrap: Out;
     /// After a beat, and after a load: the beat that comes then is the last one.
-    let wrap_stepped: Out;
-    let wrap_loaded: Out;
+    let (wrap_stepped, wrap_loaded): Out;
     let (level0, level1, level2, level3) = LoopLevel(clock, reset, bits);
     /// All loops are in their last iterations.
     let last: Flag;

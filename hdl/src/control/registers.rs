@@ -247,8 +247,7 @@ pub(crate) fn ControlRegisters(machine: &Machine, widths: &Widths) {
     let (busy, done, saturated): In;
     let (cycles_low, cycles_high): In<CHUNK_BITS>;
     /// The registers of [`crate::control::tile_steps`]; 0 where there are none.
-    let tiles: In<CHUNK_BITS>;
-    let tile_end: In<CHUNK_BITS>;
+    let (tiles, tile_end): In<CHUNK_BITS>;
     /// The register of [`crate::control::scalar_stream`], where there is one.
     let step_scalar: [In<CHUNK_BITS>; widths.scalars];
     let read: Out<CHUNK_BITS>;

@@ -22,8 +22,7 @@ fn RootLoop(bits: u32) {
     let next_count: In<bits>;
     let wrap: Out;
     /// After a beat, and after a load: the beat that comes then is the last one.
-    let wrap_stepped: Out;
-    let wrap_loaded: Out;
+    let (wrap_stepped, wrap_loaded): Out;
     let level = LoopLevel(clock, reset, bits);
 
     level.step = step;

@@ -25,8 +25,7 @@ pub(crate) fn RunControl(widths: &Widths) {
     let (steps, step_length): In<REGISTER_BITS>;
     let (step_alu_enabled, step_root_enabled, step_move_enabled): In;
     /// A tile ends in the next cycle, before the timer says so; and in this one.
-    let tile_ends_next: In;
-    let tile_ends: In;
+    let (tile_ends_next, tile_ends): In;
     /// One if there is a scalar unit.
     let step_scalar_enabled: [In; widths.scalars];
     let (emit_step_enabled, emit_model_enabled): In;
@@ -55,8 +54,7 @@ pub(crate) fn RunControl(widths: &Widths) {
     let state: Register<STATE_BITS>;
     let steps_left: Register<REGISTER_BITS>;
     /// `steps_left` is 0, and 1.
-    let none_left: Flag;
-    let one_left: Flag;
+    let (none_left, one_left): Flag;
     let timer: Register<REGISTER_BITS>;
     /// `timer` is 0.
     let time_is_up: Flag;

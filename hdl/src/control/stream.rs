@@ -89,11 +89,9 @@ pub(crate) fn Pacer(widths: &Widths) {
     /// The interval at the width of a delay.
     let pause = Widen(interval, time);
     /// What `running` and `due` are going to be.
-    let runs_on: Local;
-    let comes_due: Local;
+    let (runs_on, comes_due): Local;
     /// What `wrap` and `is_end` are going to be.
-    let will_wrap: Local;
-    let will_end: Local;
+    let (will_wrap, will_end): Local;
     /// What `goes_on` is going to be.
     let follows: Local;
     /// What comes next is the entry.

@@ -16,8 +16,7 @@ pub(crate) fn Narrow(width: u32, word: u32, amounts: Amounts) {
     let (listed, barrel) = if amounts.listed().is_some() { (1, 0) } else { (0, 1) };
     let sum: In<width>;
     /// What [`crate::datapath::shift::AmountCode`] says, t+4 and t+5.
-    let code: In<{ code_bits(amounts) }>;
-    let code_later: In<{ code_bits(amounts) }>;
+    let (code, code_later): In<{ code_bits(amounts) }>;
     /// The word is 1 if the sum is negative, else 0; t+5.
     let negative: In;
     let word: Out<word, signed>;

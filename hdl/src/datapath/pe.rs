@@ -32,57 +32,43 @@ bundle! {
         words: model_address, data_address, t0_address, t1_address, a_t1, b_t1, c_t1, immediate_b_t1, immediate_c_t1,
             combine_t3, align_t2, shift_t4, shift_t5;
     }
-}
 
-bundle! {
     /// What else a PE must know of a beat where accumulators compare: with what they begin.
     StartControl {
         bits: starts_t2;
         words: combine_t2;
     }
-}
 
-bundle! {
     /// What a PE makes of a sum; t+7.
     ResultWord {
         bits: saturated;
         words: word;
     }
-}
 
-bundle! {
     /// A bus write, but for its address.
     BusWrite {
         bits: write_t0, write_t1;
         words: word;
     }
-}
 
-bundle! {
     /// Write addresses of the pads, whoever writes: the same in all PEs of a PU.
     WriteAddresses {
         bits: ;
         words: model, data, t0, t1;
     }
-}
 
-bundle! {
     /// Read addresses of the pads: those of a beat at t, or at t-1 where pads have output registers.
     ReadAddresses {
         bits: ;
         words: model, data, t0, t1;
     }
-}
 
-bundle! {
     /// What a PE writes into pads that its row shares.
     PadWrites {
         bits: write_model, write_data, write_t0, write_t1;
         words: model, data, t0, t1;
     }
-}
 
-bundle! {
     /// Words of such pads.
     PadWords {
         bits: ;

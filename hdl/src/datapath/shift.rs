@@ -378,8 +378,7 @@ pub(crate) fn Shifter(width: u32, word: u32, amounts: Amounts) {
     let (listed, barrel) = if amounts.listed().is_some() { (1, 0) } else { (0, 1) };
     let value: In<width>;
     /// What [`AmountCode`] says, with the value and a cycle later.
-    let code: In<{ code_bits(amounts) }>;
-    let code_later: In<{ code_bits(amounts) }>;
+    let (code, code_later): In<{ code_bits(amounts) }>;
     let shifted: Out<Shifted> = |_| word + 1;
     // One of each, or none: a barrel, or constants.
     let coarse = [CoarseShift(clock, width, SHIFT_BITS, word); barrel];
