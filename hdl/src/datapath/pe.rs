@@ -166,9 +166,9 @@ pub(crate) fn ProcessingEngine(widths: &Widths) {
     /// The sum that is parked, at t+2. One if the row shares its gradient pads.
     let parked: [In<accumulator, signed>; shared_sums];
     #[clocked]
-    let (model, data, t0): Scratchpad = (pad(widths.model), pad(widths.data), pad(widths.temporary));
+    let (model, data): Scratchpad = (pad(widths.model), pad(widths.data));
     #[clocked]
-    let t1: Scratchpad = pad(widths.temporary);
+    let (t0, t1): Scratchpad = pad(widths.temporary);
     #[clocked]
     let gradient: [Scratchpad; gradients] = parks(widths.gradient);
     let start_select = [StartSelect(accumulator); gradients];

@@ -1,14 +1,12 @@
 //! Wiring of structural blocks: who drives whom, written once.
 //!
-//!     wires!(self, wiring;
-//!         pes[c].clock = clock;
-//!         pes[c].control = pipeline.control;       // a bundle: all its fields
-//!         pes[c].admitted = mask bit c;            // one bit of a vector
-//!     );
+//!     pes[c].control = pipeline.control;       // a bundle: all its fields
+//!     pes[c].admitted = mask.bit(c);           // one bit of a vector
 //!
 //! rust-hdl wants three descriptions of a block: values for its simulator (`update`), which signals are driven
 //! (`connect`) and Verilog (`hdl`). `#[hdl_gen]` makes all three of one function body, but knows neither `a[i].b[j]` nor
-//! bundles. [`wires!`] fills that gap for blocks that only wire: one list, walked in three passes.
+//! bundles. `#[block(wires)]` fills that gap for blocks that only wire: one list, walked in three passes. [`wires!`] is for wires that several blocks
+//! have.
 
 use crate::rtl::signal::{GetBit, Number, Wide};
 use rust_hdl::prelude::*;
