@@ -11,7 +11,6 @@ use crate::control::microcode::ProgramMemory;
 use crate::control::stream::{AddressGenerator, BankAddress, wire_destination, wire_loops, wire_program};
 use crate::datapath::exchange::PartDecode;
 use crate::datapath::mask::{LevelPick, MaskUnit, wire_mask};
-use crate::rtl::signal::Number;
 use arch::registers::Region;
 use blocks::block;
 use rust_hdl::prelude::*;
@@ -23,7 +22,6 @@ const STATE_BITS: u32 = 3;
 /// The state machine of the loader, and which banks of the data pads are full.
 #[block(clock, reset)]
 fn LoadControl(widths: &Widths) {
-    let _state = |value| Number::new(value, STATE_BITS);
     let (started, start_load_model): In;
     let steps: In<STEPS_BITS>;
     let (model_enabled, step_enabled): In;

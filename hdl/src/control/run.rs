@@ -5,7 +5,6 @@
 //!               └─────────────────────────────────────┴──────────────┘
 
 use crate::beats::Widths;
-use crate::rtl::signal::Number;
 use blocks::block;
 use rust_hdl::prelude::*;
 
@@ -16,7 +15,6 @@ const STATE_BITS: u32 = 3;
 /// The state machine of a run: steps, emissions, status, cycle counter.
 #[block(clock, reset)]
 pub(crate) fn RunControl(widths: &Widths) {
-    let _state = |value| Number::new(value, STATE_BITS);
     /// Start is written.
     let start: In;
     /// What was written with a start, a cycle later.
