@@ -109,7 +109,6 @@ fn simulate(machine: &Machine, cycles: u32) -> u64 {
     for cycle in 0..cycles {
         let mut inputs = Inputs { reset: cycle < 3, out_ready: !cycle.is_multiple_of(5), ..Inputs::default() };
         inputs.control_write = match cycle {
-            0..=3 => None,
             4..=400 => {
                 let region = [1, 2, 3, 4][random.below(4)] << 16;
                 Some((region + random.below(64) as u32, random.below(1 << 31) as u32))
