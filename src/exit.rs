@@ -13,12 +13,12 @@
 //! | 101 | a bug of ours |
 //! | 130 | interrupted |
 
-use arch::{Code, Diagnostic};
+use arch::Diagnostic;
 use workbench::Failure;
 
 /// Whether a diagnostic is about a name in the arguments, which the program does not define.
 fn is_setting(diagnostic: &Diagnostic) -> bool {
-    diagnostic.code == Code::Undef && diagnostic.span.is_none() && diagnostic.message.starts_with("--set ")
+    diagnostic.setting.is_some()
 }
 
 /// The exit code of the process.

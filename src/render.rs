@@ -30,14 +30,14 @@ pub fn failure(failure: &Failure, global: &Global, talk: &Talk) {
             // What is wrong with a result stands in it, and stdout holds one document only.
             let is_told = matches!(failure, Failure::Usage(_) | Failure::Mismatch(_) | Failure::Saturated(_));
             if global.format == Format::Json && !is_told {
-                let _ = output::json(&plain(failure.code(), &message));
+                let _ = output::json(&plain(failure.code().as_str(), &message));
             }
             return;
         }
         Failure::Interrupted => {
             output::error_line("interrupted");
             if global.format == Format::Json {
-                let _ = output::json(&plain(failure.code(), "interrupted"));
+                let _ = output::json(&plain(failure.code().as_str(), "interrupted"));
             }
             return;
         }

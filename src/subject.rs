@@ -1,6 +1,6 @@
 //! Arguments become what a command works on: a project, records, a function or a training.
 
-use crate::arguments::{Dialect, Entry, Global, LimitName, Target};
+use crate::arguments::{DataFile, Dialect, Entry, Global, LimitName, MissingName, PlanOptions, Target};
 use crate::output::Talk;
 use compiler::language::{Language, Limits, Options};
 use std::path::Path;
@@ -64,10 +64,33 @@ pub fn subject(project: &Project, target: &Target, talk: &Talk) -> Result<Subjec
             let message = format!("--data {}: a function has records, given by --inputs", data.display());
             return Err(Failure::Usage(message));
         }
+        no_training(&target.plan, &target.file, target.columns.as_deref(), target.missing)?;
         return Subject::function(project, records(target.inputs.as_deref())?.as_ref(), talk);
     }
     no_records(target)?;
-    Subject::training(project, &data(target), &target.plan.choices(), talk)
+    Subject::training(project, &data(target), &target.plan.choices, talk)
+}
+
+/// Refuse what only a training looks at, for a function.
+pub fn no_training(
+    plan: &PlanOptions,
+    file: &DataFile,
+    columns: Option<&[String]>,
+    missing: MissingName,
+) -> Result<(), Failure> {
+    let data = [
+        ("--target", columns.is_some()),
+        ("--separator", file.separator.is_some()),
+        ("--arrays", file.arrays.is_some()),
+        ("--missing", missing != MissingName::default()),
+    ];
+    let given = data.iter().filter(|(_, given)| *given).map(|(name, _)| (*name).to_owned());
+    match plan.given(&[]).into_iter().chain(given).next() {
+        Some(name) => {
+            Err(Failure::Usage(format!("{name} has no effect: this program is a function, which trains nothing")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Refuse records for a training.

@@ -52,6 +52,9 @@ fn example(code: Code) -> PathBuf {
 }
 
 fn section(code: Code) -> String {
+    if code.is_about_run() {
+        return format!("\n## {code}\n\n{}\n\nRemedy: {}\n", code.meaning(), code.remedy());
+    }
     let path = example(code);
     let file = path.to_str().unwrap();
     let arguments = arguments(code, file);
@@ -80,6 +83,18 @@ fn section(code: Code) -> String {
         code.remedy(),
     );
     section
+}
+
+/// Codes that are about no text of the user's are explained as the others are.
+#[test]
+fn codes_of_runs_are_explained() {
+    let names = ["E-USAGE", "E-FILE", "E-TOOL", "E-MISMATCH", "E-SATURATED", "E-INTERNAL", "E-INTERRUPTED"];
+    for name in names {
+        let code = Code::named(name).unwrap();
+        let page = tool::done(&["explain", name]).stdout;
+        assert!(code.is_about_run() && page.contains(code.meaning()) && page.contains("Remedy: "), "{page}");
+    }
+    assert_eq!(Code::ALL.iter().filter(|code| code.is_about_run()).count(), names.len());
 }
 
 #[test]

@@ -17,7 +17,7 @@ const GRAPH: &[(&str, &[&str], &[&str])] = &[
     ("hdl", &["arch", "blocks"], &["fpga"]),
     ("hdl/blocks", &[], &[]),
     ("fpga", &["arch"], &[]),
-    ("sim", &["arch", "compiler"], &["hdl", "fpga"]),
+    ("sim", &["arch", "compiler"], &["hdl", "fpga", "onnx"]),
     ("compiler/tile", &["compiler"], &["arch", "sim"]),
     ("compiler/onnx", &["arch", "compiler"], &["sim"]),
     ("workbench", &["arch", "compiler", "hdl", "fpga", "onnx", "sim"], &[]),

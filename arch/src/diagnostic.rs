@@ -122,6 +122,20 @@ codes! {
     Config = "E-CONFIG" => "Correct the key; configs/reference.toml lists every key with its range and default.",
     /// A data file is wrong.
     Data = "E-DATA" => "Correct the cell, line or column that the message names.",
+    /// The arguments, or what is asked of a program, make no sense.
+    Usage = "E-USAGE" => "Correct the option that the message names; `tabla-gen COMMAND --help` lists the options.",
+    /// A file or a device cannot be read or written.
+    File = "E-FILE" => "Check the path, its permissions and the space on the disk; of a board, its port and its power.",
+    /// An external tool is missing or failed.
+    Tool = "E-TOOL" => "Run `scripts/setup`; `tabla-gen doctor` says which tools are found.",
+    /// Two engines that have to agree differ.
+    Mismatch = "E-MISMATCH" => "Report it with the command, the config and the program: it is a bug, or a board that does not compute what it should.",
+    /// Values were clipped to their words, and `--deny-saturation` was given.
+    Saturated = "E-SATURATED" => "Use a wider word, more headroom or a fixed binary point for the tensors that the result names under `saturations`.",
+    /// A bug of the tool.
+    Internal = "E-INTERNAL" => "Report it with the command, the config and the program.",
+    /// The user interrupted the command.
+    Interrupted = "E-INTERRUPTED" => "Start it again; a training with `--checkpoint` goes on with `--resume`.",
     /// Some gradient elements are never assigned.
     WarnPartial = "W-PARTIAL" => "Assign all elements of the gradient if all weights are to be trained.",
     /// A constant is defined again.
@@ -151,6 +165,13 @@ codes! {
 }
 
 impl Code {
+    /// Whether it is about a whole run, not about a text of the user's.
+    pub fn is_about_run(self) -> bool {
+        let of_runs =
+            [Code::Usage, Code::File, Code::Tool, Code::Mismatch, Code::Saturated, Code::Internal, Code::Interrupted];
+        of_runs.contains(&self)
+    }
+
     /// Whether this code only warns.
     pub fn is_warning(self) -> bool {
         self.as_str().starts_with("W-")
@@ -178,6 +199,8 @@ pub struct Diagnostic {
     pub notes: Vec<(Span, String)>,
     /// What the user can do.
     pub help: Option<String>,
+    /// The constant that was given to a program which does not have it, by an argument or a table.
+    pub setting: Option<String>,
 }
 
 impl Diagnostic {
@@ -188,7 +211,15 @@ impl Diagnostic {
 
     /// A message about no place in particular.
     pub fn global(code: Code, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { code, message: message.into(), span: None, label: None, notes: Vec::new(), help: None }
+        Diagnostic {
+            code,
+            message: message.into(),
+            span: None,
+            label: None,
+            notes: Vec::new(),
+            help: None,
+            setting: None,
+        }
     }
 
     /// Add the text under the underline.
@@ -202,6 +233,13 @@ impl Diagnostic {
     #[must_use]
     pub fn with_note(mut self, span: Span, note: impl Into<String>) -> Diagnostic {
         self.notes.push((span, note.into()));
+        self
+    }
+
+    /// Say which constant the message is about.
+    #[must_use]
+    pub fn with_setting(mut self, name: impl Into<String>) -> Diagnostic {
+        self.setting = Some(name.into());
         self
     }
 

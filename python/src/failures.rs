@@ -30,15 +30,14 @@ pub(crate) fn raised(py: Python<'_>, failure: &Failure) -> PyErr {
 }
 
 fn instance(py: Python<'_>, failure: &Failure) -> PyResult<PyErr> {
-    let (code, diagnostics) = match failure {
+    let diagnostics = match failure {
         Failure::Diagnostics { source, diagnostics } | Failure::DoesNotFit { source, diagnostics } => {
-            let code = diagnostics.first().map_or(failure.code(), |diagnostic| diagnostic.code.as_str());
-            (code, objects(py, source, diagnostics)?)
+            objects(py, source, diagnostics)?
         }
-        _ => (failure.code(), Vec::new()),
+        _ => Vec::new(),
     };
     let class = py.import("tabla_gen.errors")?.getattr(class_of(failure))?;
-    let exception = class.call1((failure.to_string(), code, diagnostics, failure.drawn(false)))?;
+    let exception = class.call1((failure.to_string(), failure.code().as_str(), diagnostics, failure.drawn(false)))?;
     Ok(PyErr::from_value(exception))
 }
 

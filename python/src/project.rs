@@ -8,7 +8,7 @@ use crate::{values, work};
 use compiler::language::{Language, Options};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sim::data::file::Limits;
 use sim::data::missing::Missing;
 use sim::data::table::Table;
@@ -76,49 +76,28 @@ impl Reading {
     }
 }
 
-/// How a training goes; what is not said is the program's or the configuration's.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct Asked {
-    epochs: Option<usize>,
-    batch: Option<u32>,
-    reduction: Option<String>,
-    order: Option<String>,
-    seed: Option<u64>,
-    split: Option<f64>,
-    missing: String,
-}
-
-impl Asked {
-    fn choices(&self, py: Python<'_>) -> PyResult<Choices> {
-        use sim::train::settings::{Order, Reduction};
-        let reductions = [("mean", Reduction::Mean), ("sum", Reduction::Sum)];
-        let orders = [
-            ("rows", Order::Rows),
-            ("shuffled", Order::Shuffled),
-            ("store", Order::Store),
-            ("permuted", Order::Permuted),
-        ];
-        let reduction =
-            self.reduction.as_deref().map(|name| named(py, "the reduction", name, &reductions)).transpose()?;
-        let order = self.order.as_deref().map(|name| named(py, "the order", name, &orders)).transpose()?;
-        let Asked { epochs, batch, seed, split, .. } = *self;
-        let choices = Choices { batch, reduction, epochs, order, seed, split };
-        match workbench::plan::impossible(&choices) {
-            Some((key, why)) => Err(raised(py, &Failure::Usage(format!("{key}: {why}")))),
-            None => Ok(choices),
+/// How a training goes, and what a missing feature becomes, by name; what is not said is the program's or the configuration's.
+fn asked(py: Python<'_>, said: &Bound<'_, PyDict>) -> PyResult<(Choices, Missing)> {
+    let wrong = |why: String| raised(py, &Failure::Usage(why));
+    let replacements =
+        [("refuse", Missing::Refuse), ("mean", Missing::Mean), ("median", Missing::Median), ("zero", Missing::Zero)];
+    let (mut choices, mut missing) = (Choices::default(), Missing::default());
+    for (name, value) in said.iter().filter(|(_, value)| !value.is_none()) {
+        let name = name.extract::<String>()?;
+        let value = match (value.extract::<u64>(), value.extract::<f64>()) {
+            (Ok(number), _) => Value::from(number),
+            (_, Ok(number)) => Value::from(number),
+            _ => Value::from(value.extract::<String>()?),
+        };
+        if name == "missing" {
+            missing = named(py, "the replacement", value.as_str().unwrap_or_default(), &replacements)?;
+            continue;
         }
+        let table: Map<String, Value> = [(name.clone(), value)].into_iter().collect();
+        let one = serde_json::from_value::<Choices>(table.into()).map_err(|why| wrong(format!("{name}: {why}")))?;
+        choices = one.or(choices);
     }
-
-    fn missing(&self, py: Python<'_>) -> PyResult<Missing> {
-        let all = [
-            ("refuse", Missing::Refuse),
-            ("mean", Missing::Mean),
-            ("median", Missing::Median),
-            ("zero", Missing::Zero),
-        ];
-        named(py, "the replacement", &self.missing, &all)
-    }
+    choices.impossible().map_or(Ok((choices, missing)), |(key, why)| Err(wrong(format!("{key}: {why}"))))
 }
 
 /// Rows of a training.
@@ -324,14 +303,14 @@ impl Project {
         &self,
         py: Python<'_>,
         rows: Rows,
-        asked: Asked,
+        asked: &Bound<'_, PyDict>,
         engine: &str,
         before: Option<&crate::model::Model>,
         start: Option<Weights>,
         curves: bool,
         callback: Option<Py<PyAny>>,
     ) -> PyResult<Training> {
-        let (choices, missing, rung) = (asked.choices(py)?, asked.missing(py)?, rung(py, engine)?);
+        let ((choices, missing), rung) = (self::asked(py, asked)?, rung(py, engine)?);
         let features = rows.features.rows();
         let targets = rows.targets().map_err(|failure| raised(py, &failure))?;
         let weights = rows.weights.as_ref().map_or_else(Vec::new, |weights| weights.elements().to_vec());

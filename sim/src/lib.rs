@@ -10,7 +10,7 @@
 //! | [`store`] | a grid with a sample store before it |
 //! | [`verilator`] | the generated Verilog |
 //! | [`golden`] | tensor IR on real numbers |
-//! | [`plain`] | the same once more, plain and slow, to compare [`golden`] with |
+//! | [`plain`] | the same once more, plain and slow, to compare [`golden`] with; [`plain::duals`] with derivatives |
 //! | [`fixed`](mod@fixed) | fixed-point IR, bit for bit |
 //! | [`clipped`] | nothing: values that did not fit their words |
 //! | [`array`](mod@array) | an image, cycle by cycle, in Rust |

@@ -12,6 +12,7 @@
 //!
 //! A batch is so many programs, one per sample, which meet where a [`Role::Mean`] is written and where the weights descend.
 
+pub mod duals;
 mod scalar;
 
 use crate::eval::Engine;

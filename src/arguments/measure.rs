@@ -82,7 +82,7 @@ pub struct Explore {
     #[arg(long, value_name = "S,S,...", value_delimiter = ',')]
     pub stream_words: Vec<u32>,
     /// Samples per update
-    #[arg(long, value_name = "B,B,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "B,B,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "batch")]
     pub batches: Vec<u32>,
     /// Bits of a word; those of accumulators then follow from them
     #[arg(long, value_name = "W,W,...", value_delimiter = ',')]
@@ -96,7 +96,7 @@ pub struct Explore {
     pub place_seeds: Vec<u32>,
     /// The table of what a workflow has done so far; also written to its folder `report`, as CSV, JSON and a page
     #[arg(long, value_name = "FOLDER")]
-    #[arg(conflicts_with_all = ["workflow", "program", "data", "pus", "pes_per_pu", "stream_words", "batches", "words", "place_seeds"])]
+    #[arg(conflicts_with_all = ["workflow", "program", "data", "pus", "pes_per_pu", "stream_words", "batches", "words", "place_seeds", "epochs", "batch", "reduction", "order", "seed", "split"])]
     pub collect: Option<PathBuf>,
 }
 

@@ -3,28 +3,27 @@
 mod entry;
 mod help;
 mod measure;
+mod plan;
 mod typed;
 mod values;
 
 pub use entry::{Entry, Limits, RowsOrLimit};
 pub use help::misspelt;
 pub use measure::{Accuracy, Bench, Explore, Place, Report};
+pub use plan::PlanOptions;
 pub use typed::typed;
-pub use values::{
-    Dialect, EngineName, Format, LanguageName, LimitName, MissingName, OrderName, Ranks, ReductionName, TemplateName,
-};
+pub use values::{Dialect, EngineName, Format, LanguageName, LimitName, MissingName, Ranks, TemplateName};
 
 use clap::{Args, Parser, Subcommand};
 use help::config_help;
 use sim::data::file::Reading;
-use sim::train::settings::{Order, Reduction};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use values::{
     WORLD, parse_epochs, parse_gaussian, parse_jobs, parse_key, parse_range, parse_ranks, parse_separator,
-    parse_setting, parse_split, parse_timeout,
+    parse_setting, parse_timeout,
 };
-use workbench::{Choices, Failure};
+use workbench::Failure;
 
 const AFTER: &str = "\
 Without a subcommand, builds: `tabla-gen --config configs/zcu102.toml` writes Verilog, microcode, stream layout and report.
@@ -218,43 +217,6 @@ pub struct Target {
     pub columns: Option<Vec<String>>,
     #[command(flatten)]
     pub plan: PlanOptions,
-}
-
-/// How a training goes; what is not said here follows from the `train` table beside the program, then from the configuration.
-#[derive(Debug, Clone, Args, Default)]
-pub struct PlanOptions {
-    /// Samples per update; default: 1
-    #[arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(1..))]
-    pub batch: Option<u32>,
-    /// What a batch does with the gradients of its samples; default: mean
-    #[arg(long, value_enum)]
-    pub reduction: Option<ReductionName>,
-    /// Passes over the training part; default: 10
-    #[arg(long, value_name = "N")]
-    pub epochs: Option<usize>,
-    /// Order of the samples; default: store
-    #[arg(long, value_enum)]
-    pub order: Option<OrderName>,
-    /// Seed of split, order and initial weights; default: 1
-    #[arg(long)]
-    pub seed: Option<u64>,
-    /// Part of the rows that trains; the others test; default: 0.8
-    #[arg(long, value_name = "FRACTION", value_parser = parse_split)]
-    pub split: Option<f64>,
-}
-
-impl PlanOptions {
-    /// For the one place that decides.
-    pub fn choices(&self) -> Choices {
-        Choices {
-            batch: self.batch,
-            reduction: self.reduction.map(Reduction::from),
-            epochs: self.epochs,
-            order: self.order.map(Order::from),
-            seed: self.seed,
-            split: self.split,
-        }
-    }
 }
 
 #[derive(Debug, Args)]

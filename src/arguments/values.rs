@@ -3,7 +3,6 @@
 use clap::ValueEnum;
 use compiler::language::Language;
 use sim::data::missing::Missing;
-use sim::train::settings::{Order, Reduction};
 use std::ops::Range;
 use workbench::Rung;
 
@@ -64,30 +63,6 @@ impl From<LanguageName> for Language {
             LanguageName::Tml => Language::Rink,
             LanguageName::Pp => Language::Preprocessor,
             LanguageName::Onnx => Language::Onnx,
-        }
-    }
-}
-
-/// An order of the samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum OrderName {
-    /// As in the file: the first rows train, the last ones test
-    Rows,
-    /// Another order in every epoch
-    Shuffled,
-    /// Drawn once, the same in every epoch
-    Store,
-    /// Drawn once, in batches that have another order in every epoch; a board with a sample store computes it
-    Permuted,
-}
-
-impl From<OrderName> for Order {
-    fn from(name: OrderName) -> Order {
-        match name {
-            OrderName::Rows => Order::Rows,
-            OrderName::Shuffled => Order::Shuffled,
-            OrderName::Store => Order::Store,
-            OrderName::Permuted => Order::Permuted,
         }
     }
 }
@@ -207,31 +182,6 @@ impl From<MissingName> for Missing {
             MissingName::Median => Missing::Median,
             MissingName::Zero => Missing::Zero,
         }
-    }
-}
-
-/// What a batch does with the gradients of its samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ReductionName {
-    /// Their mean; an incomplete last batch is left out
-    Mean,
-    /// Their sum; an incomplete last batch makes a smaller update
-    Sum,
-}
-
-impl From<ReductionName> for Reduction {
-    fn from(name: ReductionName) -> Reduction {
-        match name {
-            ReductionName::Mean => Reduction::Mean,
-            ReductionName::Sum => Reduction::Sum,
-        }
-    }
-}
-
-pub(super) fn parse_split(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value > 0.0 && value <= 1.0 => Ok(value),
-        _ => Err("must lie above 0 and be at most 1".to_owned()),
     }
 }
 

@@ -86,7 +86,7 @@ fn role(role: &Role) -> &'static str {
         Role::Mean => "mean",
         Role::Output => "output",
         Role::InOut => "in and out",
-        Role::Temporary => "temporary",
+        Role::Temporary | Role::Stored => "temporary",
     }
 }
 

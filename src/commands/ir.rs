@@ -1,14 +1,14 @@
 //! `ir`: the program after a pass or a stage, as text; or one pass on a text.
 
-use crate::arguments::{Global, Ir};
+use crate::arguments::{Global, Ir, PlanOptions};
 use crate::output::{self, Talk};
 use crate::subject;
-use compiler::canonical::{Batch, Keep, Options, Reduction};
+use compiler::canonical::{Batch, Keep, Options};
 use compiler::ir::{Settings, passes};
 use std::path::Path;
 use workbench::functions::is_function;
 use workbench::ir::{Given, known, names, text_after};
-use workbench::{Failure, Source, project, reading};
+use workbench::{Choices, Failure, Source, project, reading};
 
 /// Print what is asked for. A text is printed as it is in either format.
 pub fn run(global: &Global, options: &Ir, talk: &Talk) -> Result<(), Failure> {
@@ -23,12 +23,13 @@ pub fn run(global: &Global, options: &Ir, talk: &Talk) -> Result<(), Failure> {
     let project = subject::project(global, target.program.as_deref(), &target.entry)?;
     let data = subject::data(target);
     let text = if is_function(&project, target.data.is_some(), target.inputs.is_some())? {
+        subject::no_training(&target.plan, &target.file, target.columns.as_deref(), target.missing)?;
         let records = subject::records(target.inputs.as_deref())?;
         text_after(&project, Given::Function(records.as_ref()), name, talk)?
     } else {
         subject::no_records(target)?;
         project.refuse_resident()?;
-        text_after(&project, Given::Training(&data, &target.plan.choices()), name, talk)?
+        text_after(&project, Given::Training(&data, &target.plan.choices), name, talk)?
     };
     output::result(&text)
 }
@@ -39,7 +40,13 @@ fn on_text(global: &Global, options: &Ir, name: &str, path: &Path) -> Result<Str
     known(name, passes.iter().map(|pass| pass.name))?;
     let text = reading::text_or_stdin(path, reading::DOCUMENT)?;
     let (config, _) = project::configuration(global.config.as_deref(), &global.machine)?;
-    let batch = Batch { size: options.target.plan.batch.unwrap_or(1), reduction: Reduction::Mean };
+    let target = &options.target;
+    subject::no_training(&PlanOptions::default(), &target.file, target.columns.as_deref(), target.missing)?;
+    if let Some(option) = target.plan.given(&["batch", "reduction"]).first() {
+        return Err(Failure::Usage(format!("{option} has no effect: one pass on a text trains nothing")));
+    }
+    let Choices { batch, reduction, .. } = target.plan.choices;
+    let batch = Batch { size: batch.unwrap_or(1), reduction: reduction.unwrap_or_default() };
     let settings = Settings {
         options: Options { keep: Keep::AllNames, batch },
         numbers: config.numbers(&config.machine),

@@ -62,7 +62,10 @@ pub fn run(global: &Global, options: &Run, talk: &Talk) -> Result<(), Failure> {
     };
     let project = subject::project(global, options.train.program.as_deref(), &entry)?;
     let is_function = is_function(&project, options.train.data.is_some(), options.inputs.is_some())?;
-    if !is_function {
+    if is_function {
+        let train = &options.train;
+        subject::no_training(&train.plan, &train.file, train.target.as_deref(), train.missing)?;
+    } else {
         project.refuse_resident()?;
         options.train.data()?;
     }

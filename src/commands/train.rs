@@ -172,7 +172,7 @@ pub fn prepared(project: Project, options: &Train, talk: &Talk) -> Result<Traini
         limit: options.rows()?,
         saved: loaded.as_ref().map(|(_, file)| &file.encoding),
     };
-    let samples = Samples::read(&project, &options.plan.choices(), choice, talk)?;
+    let samples = Samples::read(&project, &options.plan.choices, choice, talk)?;
     let mut training = Training::new(project, samples)?;
     if let Some(left) = training.samples.left_over(&training.schedule) {
         talk.note(&left);

@@ -54,18 +54,18 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The code of a failure that is no diagnostic of a text.
-    pub fn code(&self) -> &'static str {
+    /// Its code; of diagnostics that of the first one.
+    pub fn code(&self) -> Code {
         match self {
-            Failure::Diagnostics { .. } => "E-DATA",
-            Failure::DoesNotFit { .. } => "E-BACKEND",
-            Failure::Usage(_) => "E-USAGE",
-            Failure::Mismatch(_) => "E-MISMATCH",
-            Failure::Saturated(_) => "E-SATURATED",
-            Failure::Tool(_) => "E-TOOL",
-            Failure::File(_) => "E-FILE",
-            Failure::Bug(_) => "E-INTERNAL",
-            Failure::Interrupted => "E-INTERRUPTED",
+            Failure::Diagnostics { diagnostics, .. } => diagnostics.first().map_or(Code::Data, |first| first.code),
+            Failure::DoesNotFit { diagnostics, .. } => diagnostics.first().map_or(Code::Backend, |first| first.code),
+            Failure::Usage(_) => Code::Usage,
+            Failure::Mismatch(_) => Code::Mismatch,
+            Failure::Saturated(_) => Code::Saturated,
+            Failure::Tool(_) => Code::Tool,
+            Failure::File(_) => Code::File,
+            Failure::Bug(_) => Code::Internal,
+            Failure::Interrupted => Code::Interrupted,
         }
     }
 

@@ -22,7 +22,7 @@ pub mod settings;
 pub mod store;
 
 use crate::board::ChosenBoard;
-use crate::config::Config;
+use crate::config::{Config, key_span};
 use crate::failure::{Failure, Source};
 use crate::fit::Wanted;
 use crate::imported::{self, Imported};
@@ -401,7 +401,34 @@ impl Project {
             Some(imported) => imported.parse(options, record),
             None => language::parse(self.language, &self.source.text, options),
         };
-        parsed.map_err(|diagnostics| Failure::about(&self.source, diagnostics))
+        match parsed {
+            Ok(parsed) => self.unknown_constant(&parsed.1, &["train"]).map_or(Ok(parsed), Err),
+            Err(wrong) => Err(self
+                .unknown_constant(&wrong, &["train", "sizes", "set"])
+                .unwrap_or_else(|| Failure::about(&self.source, wrong))),
+        }
+    }
+
+    /// A constant that a table gives to the program, which has none of that name, where it stands.
+    fn unknown_constant(&self, wrong: &[arch::Diagnostic], tables: &[&str]) -> Option<Failure> {
+        let typed = |name: &String| self.reading.set.iter().any(|(typed, _)| typed == name);
+        let config = self.config_source.as_ref().map(|(_, source)| source);
+        wrong.iter().filter_map(|wrong| Some((wrong, wrong.setting.as_ref().filter(|name| !typed(name))?))).find_map(
+            |(wrong, name)| {
+                let place = |table: &&str| {
+                    let (source, path) = match *table {
+                        "train" => (self.settings.as_ref()?, vec!["train", name]),
+                        "sizes" => (self.settings.as_ref()?, vec!["train", "sizes", name]),
+                        _ => (config?, vec!["build", "set", name]),
+                    };
+                    Some((source, key_span(&source.text, &path)?))
+                };
+                let (source, span) = tables.iter().find_map(place)?;
+                let message = format!("`{name}` has no effect: the program has no such constant");
+                let diagnostic = arch::Diagnostic::new(arch::Code::Config, span, message);
+                Some(Failure::about(source, vec![arch::Diagnostic { help: wrong.help.clone(), ..diagnostic }]))
+            },
+        )
     }
 
     /// Refuse a program that would take too long to compile.

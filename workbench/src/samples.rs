@@ -244,7 +244,8 @@ impl Samples {
         let inputs: usize = signature.fields[..signature.inputs].iter().map(Field::elements).sum();
         let labels = label_elements(&program, &settings);
         let count = made_up(inputs, work(&program), plan.schedule.batch, &project.source)?;
-        let classes = labels.saturating_sub(settings.first_class).max(1);
+        let first = settings.first_class.unwrap_or(0);
+        let classes = labels.saturating_sub(first).max(1);
         let mut sample = || -> Step {
             let mut values: Vec<f64> = (0..inputs).map(|_| size * (2.0 * noise.next() - 1.0)).collect();
             if settings.bias {
@@ -256,7 +257,7 @@ impl Samples {
                     targets.fill_with(|| names[(noise.next() * names.len() as f64) as usize % names.len()].1);
                 }
                 (_, true) => {
-                    targets[settings.first_class + (noise.next() * classes as f64) as usize % classes] = 1.0;
+                    targets[first + (noise.next() * classes as f64) as usize % classes] = 1.0;
                 }
                 (_, false) => targets.fill_with(|| size * (2.0 * noise.next() - 1.0)),
             }
@@ -272,7 +273,7 @@ impl Samples {
             standardise: sim::data::standardise::Standardiser::identity(0),
             standardise_targets: sim::data::standardise::Standardiser::identity(0),
             bias: settings.bias,
-            one_hot: settings.one_hot().then_some(settings.first_class),
+            one_hot: settings.one_hot().then_some(first),
             sample_weight: settings.sample_weight.clone(),
             coding,
         };

@@ -194,21 +194,21 @@ functions! {
     }
     "ceil" Ceil(x) = libm::ceil(x), {
         derivative: &[NO_SLOPE],
-        hardware: Hardware::WrittenOut("-floor(-x)"),
+        hardware: Hardware::WrittenOut("floor(x) + (floor(x) < x)"),
         comprehensions: &["ceil"],
         tile: &["ceil"],
     }
     /// To the nearest whole number, halves away from zero.
     "round" Round(x) = libm::round(x), {
         derivative: &[NO_SLOPE],
-        hardware: Hardware::WrittenOut("select(x < 0, -floor(0.5 - x), floor(x + 0.5))"),
+        hardware: Hardware::WrittenOut("floor(x) + select(x < 0, 0.5 < x - floor(x), 1 - (x - floor(x) < 0.5))"),
         comprehensions: &["round"],
         tile: &["round"],
     }
     /// Towards zero.
     "trunc" Trunc(x) = libm::trunc(x), {
         derivative: &[NO_SLOPE],
-        hardware: Hardware::WrittenOut("select(x < 0, -floor(-x), floor(x))"),
+        hardware: Hardware::WrittenOut("floor(x) + (x < 0) * (floor(x) < x)"),
         comprehensions: &["trunc"],
     }
     "tan" Tan(x) = libm::tan(x), {

@@ -322,6 +322,14 @@ impl Builder {
             .or_else(|why| misfit(format!("the shapes of its operands do not fit together ({why})")))
     }
 
+    /// Let a value be computed in one place, so that it equals itself wherever it is compared.
+    pub(crate) fn store(&mut self, value: Val) {
+        let role = &mut self.program.tensors[value.id.0].role;
+        if *role == Role::Temporary {
+            *role = Role::Stored;
+        }
+    }
+
     /// A new tensor and the number of Nests before the first one that writes it.
     pub(crate) fn begin(&mut self, shape: &[i64], kind: Kind) -> Translated<(Val, usize)> {
         Ok((self.tensor(shape, kind, Role::Temporary)?, self.program.nests.len()))

@@ -113,10 +113,9 @@ impl Ex {
 
     /// To the nearest whole number, halves to the even one.
     pub(crate) fn round_even(self) -> Ex {
-        let up = (self.clone() + 0.5).floor();
-        let half = up.clone().equals(self + 0.5);
-        let odd = (up.clone() * 0.5).floor().differs(up.clone() * 0.5);
-        up - half.and(odd)
+        let (down, rest) = (self.clone().floor(), self.clone() - self.floor());
+        let odd = down.clone() - (down.clone() * 0.5).floor() * 2.0;
+        down + (rest.clone().gt(0.5) + rest.equals(0.5) * odd)
     }
 
     /// The node of the value.

@@ -248,7 +248,7 @@ impl<'m> Lowering<'_, 'm> {
         };
         let program = &self.builder.program;
         let is_named = |id: TensorId| program.names.iter().any(|(_, known)| *known == id);
-        let own = program.tensors[value.id.0].role == Role::Temporary && !is_named(value.id);
+        let own = matches!(program.tensors[value.id.0].role, Role::Temporary | Role::Stored) && !is_named(value.id);
         let id = if own {
             value.id
         } else {

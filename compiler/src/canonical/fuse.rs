@@ -12,7 +12,7 @@ use crate::tensor::{Affine, Aggregate, Binary, IterId, Iterator, Nest, Node, Pro
 ///     g[i]  = d * x[i]
 ///     w'[i] = w[i] - mu * g[i]      =>     w'[i] = w[i] - mu * (d * x[i])
 ///
-/// Functions, comparisons and sums stay: they are operations of their own. So does what would make a body larger than
+/// Functions, comparisons and sums stay: they are operations of their own. So do stored values ([`Role::Stored`]) that are no copies, and what would make a body larger than
 /// [`LARGEST_FUSED`]: `b = a + a; c = b + b; ...` doubles with every statement. Definitions that are no longer read stay, too, until
 /// dead code goes: what [`super::split`] makes may turn out to be one of them, and then has the name of the source.
 pub fn fuse_maps(program: &Program) -> Program {
@@ -50,8 +50,23 @@ fn inline_definition(program: &mut Program, number: usize) {
     let Some(inverse) = Inverse::of(&definition) else { return };
     let sources = body.tensors();
     let size = definition.body.tree_size(|_| 1);
-    for reader in flow.readers[target.0].clone() {
-        if reader <= number || sources.iter().any(|t| flow.written_in(*t, number + 1..reader)) {
+    let readers = flow.readers[target.0].clone();
+    let changed = |reader: usize| reader <= number || sources.iter().any(|t| flow.written_in(*t, number + 1..reader));
+    if program.tensors[target.0].role == Role::Stored {
+        // All readers go on reading the same words: those that are copied.
+        let copied = |reader: &usize| !changed(*reader) && !sources.contains(&program.nests[*reader].out);
+        if !trivial || !readers.iter().all(copied) {
+            return;
+        }
+        for source in &sources {
+            let role = &mut program.tensors[source.0].role;
+            if *role == Role::Temporary {
+                *role = Role::Stored;
+            }
+        }
+    }
+    for reader in readers {
+        if changed(reader) {
             continue;
         }
         let nest = &mut program.nests[reader];
@@ -201,6 +216,7 @@ fn merge(program: &Program, number: usize) -> Option<(usize, Nest)> {
     let inner = &program.nests[writer];
     let sources = reads(inner);
     if flow.kept[tensor.0]
+        || program.tensors[tensor.0].role == Role::Stored
         || writer >= number
         || inner.aggregate != Aggregate::Add
         || inner.start != Start::Identity

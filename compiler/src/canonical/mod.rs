@@ -56,6 +56,8 @@ pub use passes::{PASSES, Pass};
 use crate::means::Without;
 use crate::tensor::{self, Program};
 use arch::Diagnostic;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// What of a program is wanted.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,12 +101,14 @@ impl Batch {
     pub const SINGLE: Batch = Batch { size: 1, reduction: Reduction::Mean };
 }
 
-/// How the gradients of a batch are combined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a batch does with the gradients of its samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Reduction {
-    /// Their mean.
+    /// Their mean; an incomplete last batch is left out.
+    #[default]
     Mean,
-    /// Their sum.
+    /// Their sum; an incomplete last batch makes a smaller update.
     Sum,
 }
 

@@ -23,6 +23,7 @@
 //! | `links` | finds the sigmoid, softmax or exponential that made a prediction |
 //! | `versions` | gives every element one value, so that the adjoint can read it afterwards |
 //! | `activity` | which values lie between weights and objective |
+//! | `extremes` | which point an extreme is: the first |
 //! | `sweep` | the adjoint of each Nest, last one first |
 //! | `partial` | derivatives inside the body of a Nest |
 //! | `functions` | derivatives of the library's functions |
@@ -34,10 +35,9 @@
 //!
 //! | at the kink of | derivative |
 //! |---|---|
-//! | `max(x, c)`, `min(x, c)` with a constant `c` | 0 (so that of `relu` at 0 is 0) |
-//! | `max(a, b)`, `min(a, b)` | the first operand's |
-//! | the largest or smallest of many elements | each element that attains it gets the whole gradient |
-//! | the largest or smallest of many computed values | those that attain it share the gradient |
+//! | `max(x, c)`, `min(x, c)` where `c` does not vary with a weight | 0 (so that of `relu` at 0 is 0) |
+//! | `max(a, b)`, `min(a, b)` where both vary | the first operand's |
+//! | the largest or smallest of many values | that of the first one, in the order of the iterators; what it starts from comes before them |
 //! | `abs`, absolute error | 0 |
 //! | comparisons and logic | 0 everywhere: they select, they do not vary |
 //!
@@ -47,6 +47,7 @@
 
 mod activity;
 mod builder;
+mod extremes;
 mod functions;
 mod gradients;
 mod links;
@@ -87,6 +88,8 @@ pub fn derive(program: &Program, objective: &Objective) -> Result<Program, Vec<D
     let (program, objective) = versions::assign_once(&separate_contents(program), objective);
     let activity = Activity::of(&program, &objective);
     check_weights(&program, &objective, &activity)?;
+    let program = extremes::of_elements(&program, &activity);
+    let activity = Activity::of(&program, &objective);
     let (mut program, gradients) = sweep::sweep(program, &objective, &activity).map_err(|refused| vec![refused])?;
     for (&state, gradient) in objective.weights.iter().zip(gradients) {
         let tensor = &mut program.tensors[gradient.0];

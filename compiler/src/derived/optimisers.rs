@@ -26,6 +26,7 @@ use super::builder::Builder;
 use super::gradients::{identity, new_tensor};
 use super::versions::{element_wise, written_boxes};
 use crate::canonical::fresh_name;
+use crate::choice;
 use crate::tensor::{
     Aggregate, Binary, Descent, Element, Function, Nest, NodeId, Program, Role, Start, Tensor, TensorId, Update,
 };
@@ -53,50 +54,59 @@ impl Optimiser {
         Optimiser { method: Method::Sgd, weight_decay: 0.0, clip: Clip::Nothing, rate_is_input: false };
 }
 
-/// How a direction becomes a step.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Method {
-    /// Along the direction.
-    Sgd,
-    /// Along a sum of directions that fades.
-    Momentum {
-        /// What is left of the sum after a step.
-        momentum: f64,
-        /// Whether the step looks one step ahead (Nesterov).
-        ahead: bool,
-    },
-    /// Shorter where directions have been long.
-    Adagrad {
-        /// Keeps the divisor from 0.
-        epsilon: f64,
-    },
-    /// Shorter where directions have been long of late.
-    Rmsprop {
-        /// What is left of the mean square after a step.
-        decay: f64,
-        /// Keeps the divisor from 0.
-        epsilon: f64,
-    },
-    /// Means of directions and of their squares.
-    Adam {
-        /// What is left of the mean after a step.
-        beta1: f64,
-        /// What is left of the mean square after a step.
-        beta2: f64,
-        /// Keeps the divisor from 0.
-        epsilon: f64,
-    },
+choice! {
+    /// How gradients change weights.
+    Method by Some("optimiser");
+    /// Along the gradient.
+    Sgd "sgd";
+    /// Along a decaying sum of gradients.
+    Momentum "momentum" {
+        /// Decay of the running mean of gradients (beta1).
+        momentum: f64 as "momentum", Fraction, Some(0.9);
+    };
+    /// The same, one step ahead.
+    Nesterov "nesterov" {
+        /// Decay of the running mean of gradients (beta1).
+        momentum: f64 as "momentum", Fraction, Some(0.9);
+    };
+    /// Step scaled by the sum of squared gradients.
+    Adagrad "adagrad" {
+        /// Added to the denominator for stability.
+        epsilon: f64 as "epsilon", Positive, Some(1e-4);
+    };
+    /// Step scaled by a running mean of squared gradients.
+    Rmsprop "rmsprop" {
+        /// Decay of the running mean square (beta2).
+        decay: f64 as "decay", Fraction, Some(0.99);
+        /// Added to the denominator for stability.
+        epsilon: f64 as "epsilon", Positive, Some(1e-4);
+    };
+    /// Running means of gradients and of their squares.
+    Adam "adam" {
+        /// Decay of the running mean of gradients (beta1).
+        momentum: f64 as "momentum", Fraction, Some(0.9);
+        /// Decay of the running mean square (beta2).
+        decay: f64 as "decay", Fraction, Some(0.999);
+        /// Added to the denominator for stability.
+        epsilon: f64 as "epsilon", Positive, Some(1e-4);
+    };
 }
 
-/// What of a gradient is cut off.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Clip {
-    /// Nothing.
-    Nothing,
-    /// Elements beyond this size.
-    Value(f64),
-    /// The gradient of all weights together is made shorter if it is longer than this.
-    Norm(f64),
+choice! {
+    /// Gradient clipping.
+    Clip by None;
+    /// None.
+    Nothing "nothing";
+    /// By element.
+    Value "value" {
+        /// Elements of gradients are cut off at this size.
+        limit: f64 as "clip", Positive, None;
+    };
+    /// By norm.
+    Norm "norm" {
+        /// The gradient of all weights together is cut down to this length.
+        limit: f64 as "clip_norm", Positive, None;
+    };
 }
 
 /// Whether a tensor is one that an optimiser has added: what it remembers starts at 0, and its rate is not part of the data.
@@ -115,8 +125,8 @@ pub fn optimise(program: &Program, optimiser: &Optimiser) -> Program {
     let rate = optimiser.rate_is_input.then(|| rate_input(&mut result, span));
     let means: Vec<Mean> = descents.iter().map(|descent| Mean::of(&mut result, descent)).collect();
     let shrink = match optimiser.clip {
-        Clip::Norm(limit) => Some(shrinking(&mut result, &means, limit, span)),
-        Clip::Nothing | Clip::Value(_) => None,
+        Clip::Norm { limit } => Some(shrinking(&mut result, &means, limit, span)),
+        Clip::Nothing | Clip::Value { .. } => None,
     };
     for mean in &means {
         Steps { program: &mut result, optimiser, mean, rate, shrink }.append();
@@ -211,9 +221,10 @@ impl Steps<'_> {
         let direction = self.direction();
         let length = match self.optimiser.method {
             Method::Sgd => direction,
-            Method::Momentum { momentum, ahead } => {
+            Method::Momentum { momentum } => self.fading("velocity", momentum, 1.0, direction, false),
+            Method::Nesterov { momentum } => {
                 let velocity = self.fading("velocity", momentum, 1.0, direction, false);
-                if ahead { self.ahead(direction, velocity, momentum) } else { velocity }
+                self.ahead(direction, velocity, momentum)
             }
             Method::Adagrad { epsilon } => {
                 let squares = self.fading("squares", 1.0, 1.0, direction, true);
@@ -223,9 +234,9 @@ impl Steps<'_> {
                 let squares = self.fading("squares", decay, 1.0 - decay, direction, true);
                 self.divided(direction, squares, epsilon)
             }
-            Method::Adam { beta1, beta2, epsilon } => {
-                let mean = self.fading("velocity", beta1, 1.0 - beta1, direction, false);
-                let squares = self.fading("squares", beta2, 1.0 - beta2, direction, true);
+            Method::Adam { momentum, decay, epsilon } => {
+                let mean = self.fading("velocity", momentum, 1.0 - momentum, direction, false);
+                let squares = self.fading("squares", decay, 1.0 - decay, direction, true);
                 self.divided(mean, squares, epsilon)
             }
         };
@@ -265,7 +276,7 @@ impl Steps<'_> {
         let direction = self.temporary("direction");
         self.element_wise(direction, |b, index| {
             let mut value = b.read(mean, index.to_vec());
-            if let Clip::Value(limit) = clip {
+            if let Clip::Value { limit } = clip {
                 let (low, high) = (b.constant(-limit), b.constant(limit));
                 let above = b.binary(Binary::Max, value, low);
                 value = b.binary(Binary::Min, above, high);

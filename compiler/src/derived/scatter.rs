@@ -207,12 +207,6 @@ pub(super) fn is_simple(index: &[Affine]) -> bool {
     index.iter().all(|form| matches!(form.terms.as_slice(), [] | [(_, 1 | -1)]))
 }
 
-/// Whether points of a Nest that write the same element read different ones.
-pub(super) fn reads_apart(nest: &Nest, index: &[Affine]) -> bool {
-    let free = (0..nest.free).map(IterId).collect();
-    determined(&nest.iterators, index, free).len() == nest.iterators.len()
-}
-
 /// The iterators whose values follow from the element, and those that are known anyway.
 fn determined(iterators: &[Iterator], index: &[Affine], mut known: BTreeSet<IterId>) -> BTreeSet<IterId> {
     known.extend((0..iterators.len()).map(IterId).filter(|i| iterators[i.0].extent() <= 1));

@@ -2,8 +2,7 @@
 //!
 //! ```text
 //! h    += w[i] * x[i]     =>     w.gradient[i]  = h.gradient * x[i]
-//! m max= a[i]             =>     a.gradient[i]  = (a[i] == m) * m.gradient          divided by how many attain it,
-//!                                                                                  where points may read the same elements
+//! m max= a[i]             =>     a.gradient[i]  = select(lost[i], 0, m.gradient)    `extremes` says which lost
 //! p   *= a[i]             =>     p.others[i]   *= select(j == i, 1, a[j])  over j
 //!                                a.gradient[i]  = p.gradient * p.others[i]
 //! s    = a[k]   k computed =>    a.gradient[p]  = s.gradient * (k == p)
@@ -12,10 +11,11 @@
 use super::Objective;
 use super::activity::{Activity, is_loss};
 use super::builder::{Builder, substitute};
+use super::extremes;
 use super::gradients::{Gradients, Made, Use, identity, new_tensor};
 use super::losses::Applied;
 use super::partial::{Backwards, Leaf};
-use super::scatter::{Contribution, is_simple, over_box, reads_apart, restrict, substitute_guard};
+use super::scatter::{Contribution, is_simple, over_box, restrict, substitute_guard};
 use super::versions::{bounding_box, overlap, written_boxes};
 use crate::tensor::{
     Affine, Aggregate, Binary, Body, Guard, IterId, Iterator, Nest, Node, NodeId, Program, Start, Tensor, TensorId,
@@ -142,12 +142,13 @@ impl Sweep<'_> {
         match nest.aggregate {
             Aggregate::Assign | Aggregate::Add => {}
             Aggregate::Max | Aggregate::Min => {
-                let extreme = b.read(nest.out, nest.out_index.clone());
-                let attained = b.binary(Binary::Eq, root, extreme);
-                seed = b.mul(attained, seed);
-                if let Some(count) = self.count_attained(nest) {
-                    let count = b.read(count, from_first(&nest.iterators[..nest.free]));
-                    seed = b.div(seed, count);
+                let zero = b.constant(0.0);
+                if let Some(beyond) = extremes::beyond_start(&mut b, nest) {
+                    seed = b.select(beyond, seed, zero);
+                }
+                if let Some(losers) = extremes::losers(&mut self.program, nest) {
+                    let lost = b.read(losers, from_first(&nest.iterators));
+                    seed = b.select(lost, zero, seed);
                 }
             }
             Aggregate::Mul => {
@@ -209,9 +210,10 @@ impl Sweep<'_> {
         match nest.aggregate {
             Aggregate::Assign | Aggregate::Add => {}
             Aggregate::Max | Aggregate::Min => {
-                let (start, extreme) = (b.read(*tensor, index.clone()), b.read(nest.out, nest.out_index.clone()));
-                let attained = b.binary(Binary::Eq, start, extreme);
-                value = b.mul(attained, value);
+                if let Some(beyond) = extremes::beyond_start(&mut b, nest) {
+                    let zero = b.constant(0.0);
+                    value = b.select(beyond, zero, value);
+                }
             }
             Aggregate::Mul => {
                 let name = format!("{}.product", self.program.tensors[nest.out.0].name);
@@ -232,30 +234,6 @@ impl Sweep<'_> {
             span: nest.origin.span(),
         };
         self.gradients.give(tensor, contribution);
-    }
-
-    /// How many points attain an extreme, where that may be several without being a kink: `max(w[i] * w[j])` over i and j.
-    fn count_attained(&mut self, nest: &Nest) -> Option<TensorId> {
-        if let [Node::Read { index, .. }] = nest.body.nodes.as_slice()
-            && reads_apart(nest, index)
-        {
-            return None;
-        }
-        let name = format!("{}.attained", self.program.tensors[nest.out.0].name);
-        let free = &nest.iterators[..nest.free];
-        let count = new_tensor(&mut self.program, &name, extents(free), nest.origin.span());
-        let mut b = Builder::new(nest.body.clone());
-        let (root, extreme) = (nest.body.root(), b.read(nest.out, nest.out_index.clone()));
-        let attained = b.binary(Binary::Eq, root, extreme);
-        self.program.nests.push(Nest {
-            out: count,
-            out_index: from_first(free),
-            aggregate: Aggregate::Add,
-            start: Start::Identity,
-            body: b.rooted(attained),
-            ..nest.clone()
-        });
-        Some(count)
     }
 
     /// For every point of a product the product of all other points: no quotient, so that a factor may be 0.
@@ -334,12 +312,13 @@ fn start_value(b: &mut Builder, start: &Start) -> NodeId {
     }
 }
 
-fn extents(iterators: &[Iterator]) -> Vec<u32> {
+/// How many values each iterator has.
+pub(super) fn extents(iterators: &[Iterator]) -> Vec<u32> {
     iterators.iter().map(|iterator| iterator.extent() as u32).collect()
 }
 
 /// An index that counts each iterator from its first value.
-fn from_first(iterators: &[Iterator]) -> Vec<Affine> {
+pub(super) fn from_first(iterators: &[Iterator]) -> Vec<Affine> {
     let form = |(i, iterator): (usize, &Iterator)| Affine { offset: -iterator.low, terms: vec![(IterId(i), 1)] };
     iterators.iter().enumerate().map(form).collect()
 }

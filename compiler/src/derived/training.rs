@@ -63,23 +63,32 @@ impl Measure {
 /// A name that the program does not have, a loss that does not fit, something without a derivative.
 pub fn with_training(program: &Program, training: &Training) -> Result<Program, Vec<Diagnostic>> {
     let program = match &training.objective {
-        Some(minimised) => with_gradients(program, minimised)?,
+        Some(minimised) => {
+            let (program, objective) = minimised.of(program)?;
+            derive(&program, &objective)?
+        }
         None => program.clone(),
     };
     Ok(optimise(&program, &training.optimiser))
 }
 
-fn with_gradients(program: &Program, minimised: &Minimised) -> Result<Program, Vec<Diagnostic>> {
-    let mut program = program.clone();
-    let found: Vec<_> = minimised.weights.iter().map(|name| weight(&mut program, name)).collect();
-    let (weights, wrong): (Vec<_>, Vec<_>) = found.into_iter().partition(Result::is_ok);
-    if !wrong.is_empty() {
-        return Err(wrong.into_iter().filter_map(Result::err).collect());
+impl Minimised {
+    /// The program with its weights as states and the value of its loss, and what is minimised.
+    ///
+    /// # Errors
+    /// A name that the program does not have, a loss that does not fit.
+    pub fn of(&self, program: &Program) -> Result<(Program, Objective), Vec<Diagnostic>> {
+        let mut program = program.clone();
+        let found: Vec<_> = self.weights.iter().map(|name| weight(&mut program, name)).collect();
+        let (weights, wrong): (Vec<_>, Vec<_>) = found.into_iter().partition(Result::is_ok);
+        if !wrong.is_empty() {
+            return Err(wrong.into_iter().filter_map(Result::err).collect());
+        }
+        let weights = weights.into_iter().filter_map(Result::ok).collect();
+        let (value, losses) = objective(&mut program, self).map_err(|wrong| vec![wrong])?;
+        let span = program.tensors[value.0].span;
+        Ok((program, Objective { value, losses, weights, rate: self.rate, span }))
     }
-    let weights = weights.into_iter().filter_map(Result::ok).collect();
-    let (value, applied) = objective(&mut program, minimised).map_err(|wrong| vec![wrong])?;
-    let span = program.tensors[value.0].span;
-    derive(&program, &Objective { value, losses: applied, weights, rate: minimised.rate, span })
 }
 
 /// The scalar that is minimised.

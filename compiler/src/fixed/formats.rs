@@ -4,7 +4,9 @@
 //!
 //! Lowering a fraction costs accuracy, so a constant's binary point (which is free) moves first.
 
+use super::copies::{Change, Copies};
 use super::numbers::Numbers;
+use super::whole::whole;
 use crate::canonical::primitive::{Atom, Primitive};
 use crate::tensor::{Aggregate, Element, Nest, Program, Role, TensorId};
 use arch::division::most_places;
@@ -25,9 +27,13 @@ pub(super) struct Formats<'a> {
     pub(super) errors: Vec<Diagnostic>,
     /// Fractions by range alone.
     wished: Vec<i32>,
-    start_is_too_fine: bool,
-    /// Tensors from this number on are copies that sums start with: they lose as many bits as they must.
-    pub(super) copies_from: usize,
+    /// Tensors that hold whole numbers only.
+    pub(super) whole: Vec<bool>,
+    /// What is copied to a tensor or compared for it, if nothing else is written there: it has no binary point of its own.
+    moved: Vec<Vec<Atom>>,
+    /// What the program needs to keep the bits of a nest.
+    change: Option<Change>,
+    copies: &'a Copies,
     changed: bool,
 }
 
@@ -72,9 +78,46 @@ fn exact_fraction(value: f64, word: u32) -> Option<i32> {
     (-64..=best).find(|&fraction| exact(fraction))
 }
 
+/// What an operation copies or compares as it is; nothing where it computes.
+fn sources(primitive: &Primitive) -> Vec<Atom> {
+    match primitive {
+        Primitive::MultiplyAdd { start: Some(start), product: None, negative: false, .. } => vec![start.clone()],
+        Primitive::MultiplyAdd {
+            start,
+            product: Some((a, Atom::Constant(1.0))),
+            square: false,
+            scale: 0,
+            combine,
+            ..
+        } if combine.compares() => start.iter().chain([a]).cloned().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// What is copied to each tensor or compared for it; nothing where there are other values, too.
+fn moved(program: &Program, nests: &[(Nest, Primitive)]) -> Vec<Vec<Atom>> {
+    let mut moved: Vec<Vec<Atom>> = vec![Vec::new(); program.tensors.len()];
+    let mut other: Vec<bool> = program.tensors.iter().map(|tensor| !tensor.role.is_computed()).collect();
+    for (nest, primitive) in nests {
+        let sources = sources(primitive);
+        other[nest.out.0] |= sources.is_empty();
+        moved[nest.out.0].extend(sources);
+    }
+    for update in &program.updates {
+        (other[update.state.0], other[update.next.0]) = (true, true);
+    }
+    moved.into_iter().zip(other).map(|(sources, other)| if other { Vec::new() } else { sources }).collect()
+}
+
 impl<'a> Formats<'a> {
     /// Start from ranges and overrides.
-    pub(super) fn new(program: &'a Program, ranges: &crate::ranges::Ranges, numbers: &'a Numbers) -> Formats<'a> {
+    pub(super) fn new(
+        program: &'a Program,
+        ranges: &crate::ranges::Ranges,
+        numbers: &'a Numbers,
+        nests: &[(Nest, Primitive)],
+        copies: &'a Copies,
+    ) -> Formats<'a> {
         let count = program.tensors.len();
         let mut same_as: Vec<TensorId> = (0..count).map(TensorId).collect();
         for update in &program.updates {
@@ -107,14 +150,24 @@ impl<'a> Formats<'a> {
             notes: Vec::new(),
             errors: Vec::new(),
             wished: Vec::new(),
-            start_is_too_fine: false,
-            copies_from: usize::MAX,
+            whole: Vec::new(),
+            moved: moved(program, nests),
+            change: None,
+            copies,
             changed: false,
         };
+        formats.whole = whole(program, nests, &formats.same_as);
         for id in 0..count {
             let tensor = &program.tensors[id];
-            let (fraction, decided) = match (numbers.fractions.get(&tensor.name), formats.ranges[id]) {
-                (Some(&given), _) => (given, "given".to_string()),
+            let given = numbers.fractions.get(&tensor.name).copied().or(copies.fraction(TensorId(id)));
+            let constant = matches!(tensor.role, Role::Parameter(_));
+            let (fraction, decided) = match (given, formats.ranges[id]) {
+                (Some(given), _) if formats.is_whole(id) => (given.max(0), "given".to_string()),
+                (Some(given), _) => (given, "given".to_string()),
+                (None, _) if formats.is_whole(id) => (0, "whole numbers".to_string()),
+                (None, Some((low, high))) if formats.whole[id] && !constant => {
+                    (best_fraction(low, high, numbers.word).min(0), "whole numbers".to_string())
+                }
                 (None, Some((low, high))) => (best_fraction(low, high, numbers.word), "its range".to_string()),
                 (None, None) => (numbers.word as i32 / 2, "default: nothing is known about its values".to_string()),
             };
@@ -123,6 +176,14 @@ impl<'a> Formats<'a> {
         }
         formats.wished.clone_from(&formats.fractions);
         formats
+    }
+
+    /// Whether a tensor holds whole numbers that were seen to fit a word, and no constants.
+    fn is_whole(&self, id: usize) -> bool {
+        let least = libm::ldexp(1.0, -(self.numbers.headroom as i32));
+        let fits = |(low, high): (f64, f64)| best_fraction(low * least, high * least, self.numbers.word) >= 0;
+        let constant = matches!(self.program.tensors[id].role, Role::Parameter(_));
+        self.whole[id] && !constant && self.ranges[self.same_as[id].0].is_none_or(fits)
     }
 
     pub(super) fn fraction(&self, tensor: TensorId) -> i32 {
@@ -152,7 +213,9 @@ impl<'a> Formats<'a> {
             self.notes.retain(|note| !note.message.starts_with(&format!("`{name}` gets ")));
             self.notes.push(Diagnostic::new(Code::WarnNumber, nest.origin.span(), message).with_label(why.to_string()));
         }
-        if fraction < 0 && matches!(self.program.tensors[id.0].element, Element::Int { .. }) {
+        if fraction < 0 && self.is_whole(id.0) {
+            self.reject(nest, &format!("the whole numbers of `{name}` have no room: {why}"));
+        } else if fraction < 0 && matches!(self.program.tensors[id.0].element, Element::Int { .. }) {
             self.reject(nest, &format!("the integers of `{name}` have no room: {why}"));
         }
         self.fractions[id.0] = fraction;
@@ -162,8 +225,8 @@ impl<'a> Formats<'a> {
 
     /// Lower fractions until all operations obey the laws.
     ///
-    /// `Err`: the start of the nest with this number has far more bits than its sum; it needs a coarser copy.
-    pub(super) fn settle(&mut self, nests: &[(Nest, Primitive)]) -> Result<(), usize> {
+    /// `Err`: an operand needs a copy with another binary point first.
+    pub(super) fn settle(&mut self, nests: &[(Nest, Primitive)]) -> Result<(), Change> {
         for (nest, primitive) in nests {
             let id = self.same_as[nest.out.0].0;
             match primitive {
@@ -195,9 +258,9 @@ impl<'a> Formats<'a> {
         loop {
             self.changed = false;
             for (number, (nest, primitive)) in nests.iter().enumerate() {
-                self.constrain(nest, primitive);
-                if self.start_is_too_fine {
-                    return Err(number);
+                self.constrain(number, nest, primitive);
+                if let Some(change) = self.change.take() {
+                    return Err(change);
                 }
                 if !self.errors.is_empty() {
                     return Ok(());
@@ -205,6 +268,7 @@ impl<'a> Formats<'a> {
             }
             if !self.changed || !self.errors.is_empty() {
                 self.keep_whole_numbers(nests);
+                self.note_whole_numbers();
                 return Ok(());
             }
         }
@@ -223,14 +287,39 @@ impl<'a> Formats<'a> {
         }
     }
 
-    fn constrain(&mut self, nest: &Nest, primitive: &Primitive) {
+    /// Say which whole numbers lose their last places, since words have no room for them.
+    fn note_whole_numbers(&mut self) {
+        for (id, tensor) in self.program.tensors.iter().enumerate() {
+            let (fraction, same) = (self.fractions[id], self.same_as[id].0 == id);
+            if !self.whole[id] || !same || fraction >= 0 || matches!(tensor.role, Role::Parameter(_)) {
+                continue;
+            }
+            let message = format!(
+                "the whole numbers of `{}` do not fit words of {} bits: they are rounded to multiples of {}",
+                tensor.name,
+                self.numbers.word,
+                libm::exp2(f64::from(-fraction))
+            );
+            let help = "wider words hold them exactly";
+            self.notes.push(Diagnostic::new(Code::WarnNumber, tensor.span, message).with_help(help));
+        }
+    }
+
+    fn constrain(&mut self, number: usize, nest: &Nest, primitive: &Primitive) {
         let word = self.numbers.word as i32;
+        self.constrain_move(nest);
         match primitive {
             Primitive::MultiplyAdd { start, product, square, scale, negative, .. } => {
                 if let (Some((a, b)), true) = (product, square) {
                     self.constrain_difference(nest, a, b);
                 }
-                self.constrain_multiply_add(nest, start.as_ref(), product.as_ref(), (*square, *scale), *negative);
+                self.constrain_multiply_add(
+                    (number, nest),
+                    start.as_ref(),
+                    product.as_ref(),
+                    (*square, *scale),
+                    *negative,
+                );
             }
             Primitive::Product(factor) => {
                 self.lower(nest.out, word - 2, "a product starts at 1, which has to fit", nest);
@@ -255,7 +344,9 @@ impl<'a> Formats<'a> {
                     ),
                 );
             }
-            Primitive::Divide { dividend, divisor, down } => self.constrain_division(nest, dividend, divisor, *down),
+            Primitive::Divide { dividend, divisor, down } => {
+                self.constrain_division((number, nest), dividend, divisor, *down);
+            }
             // Its table is chosen when all formats are.
             Primitive::Function(..) => {}
         }
@@ -289,12 +380,22 @@ impl<'a> Formats<'a> {
     }
 
     /// Keep the shift of the dividend within what a divider has.
-    fn constrain_division(&mut self, nest: &Nest, dividend: &Atom, divisor: &Atom, down: bool) {
+    fn constrain_division(&mut self, (number, nest): (usize, &Nest), dividend: &Atom, divisor: &Atom, down: bool) {
         let most = most_places(self.numbers.word) as i32;
         let out = self.fraction(nest.out);
         let (a, b) = self.division_points(nest.out, dividend, divisor);
         let places = out - a + b;
         if places < 0 {
+            if let Some(change) = self.finer((number, nest), &[divisor], -places) {
+                self.change = Some(change);
+                return;
+            }
+            let by_one = matches!(divisor, Atom::Constant(one) if *one == 1.0);
+            if down && by_one && matches!(dividend, Atom::Read(..)) && a >= self.numbers.word as i32 - 1 {
+                // The format holds nothing but -1 and what lies between it and 1.
+                self.change = Some(Change::Sign(number));
+                return;
+            }
             match dividend {
                 Atom::Read(tensor, _) => self.lower(*tensor, a + places, "its quotient has fewer bits", nest),
                 // The dividend keeps what it needs, the divisor gets less.
@@ -339,6 +440,13 @@ impl<'a> Formats<'a> {
         (libm::floor(word(low)) as i64, libm::ceil(word(high)) as i64)
     }
 
+    /// The bits after its binary point that a constant start needs: all that it has, or that a word gives it where it is compared.
+    fn constant_start(&self, start: Option<&Atom>, negative: bool) -> Option<i32> {
+        let Some(Atom::Constant(value)) = start else { return None };
+        let exact = exact_fraction(*value, self.numbers.word);
+        exact.or_else(|| negative.then(|| best_fraction(*value, *value, self.numbers.word)))
+    }
+
     /// Binary points of a multiply-add, with those of constants chosen.
     pub(super) fn points(
         &self,
@@ -354,7 +462,7 @@ impl<'a> Formats<'a> {
             _ => None,
         };
         let out_fraction = (!negative).then(|| self.fraction(out));
-        let wanted = start_fraction.max(out_fraction);
+        let wanted = start_fraction.max(out_fraction).max(self.constant_start(start, negative));
         let Some((a, b)) = product else {
             let product = wanted.unwrap_or(match start {
                 Some(Atom::Constant(value)) => best_fraction(*value, *value, word),
@@ -393,9 +501,35 @@ impl<'a> Formats<'a> {
         Points { start, a: a_fraction, b: b_fraction, product }
     }
 
+    /// What is only copied, or the largest or smallest of some, has the binary point of what it was: no word changes.
+    fn constrain_move(&mut self, nest: &Nest) {
+        let exact = |value: f64| exact_fraction(value, self.numbers.word).map_or(i32::MAX, |exact| exact.max(0));
+        let finest = self.moved[nest.out.0].iter().map(|atom| match atom {
+            Atom::Read(tensor, _) => self.fraction(*tensor),
+            Atom::Constant(value) => exact(*value),
+        });
+        let Some(finest) = finest.max() else { return };
+        self.lower(nest.out, finest, "a copy has the binary point of what it was", nest);
+    }
+
+    /// A copy of a factor with so many bits more, if it has room for some of them.
+    fn finer(&self, (number, nest): (usize, &Nest), factors: &[&Atom], more: i32) -> Option<Change> {
+        let room = |tensor: TensorId| {
+            let (low, high) = self.range(tensor)?;
+            let room = best_fraction(low, high, self.numbers.word) - self.fraction(tensor);
+            (room > 0 && self.copies.fraction(tensor).is_none() && tensor != nest.out).then_some((room, tensor))
+        };
+        let tensors = factors.iter().filter_map(|atom| match atom {
+            Atom::Read(tensor, _) => room(*tensor),
+            Atom::Constant(_) => None,
+        });
+        let (room, tensor) = tensors.max_by_key(|&(room, tensor)| (room, std::cmp::Reverse(tensor)))?;
+        Some(Change::Fine(number, tensor, self.fraction(tensor) + room.min(more)))
+    }
+
     fn constrain_multiply_add(
         &mut self,
-        nest: &Nest,
+        (number, nest): (usize, &Nest),
         start: Option<&Atom>,
         product: Option<&(Atom, Atom)>,
         (square, scale): (bool, i32),
@@ -411,6 +545,20 @@ impl<'a> Formats<'a> {
             }
             return;
         };
+        let wanted = match start {
+            Some(Atom::Read(tensor, _)) => Some(self.fraction(*tensor)),
+            // A number that no word holds exactly has as many bits as the result.
+            Some(Atom::Constant(value)) => self
+                .constant_start(start, negative)
+                .or_else(|| Some(best_fraction(*value, *value, self.numbers.word).min(self.fraction(nest.out)))),
+            None => None,
+        };
+        if let Some(wanted) = wanted.filter(|&wanted| wanted > points.product && !square)
+            && let Some(change) = self.finer((number, nest), &[a, b], wanted - points.product)
+        {
+            self.change = Some(change);
+            return;
+        }
         if !negative {
             self.lower(nest.out, points.product, "its operands have no more bits", nest);
         }
@@ -421,9 +569,9 @@ impl<'a> Formats<'a> {
             if lost > 0
                 && (is_factor || lost + before > START_MAY_LOSE)
                 && self.same_as[nest.out.0] != id
-                && tensor.0 < self.copies_from
+                && tensor.0 < self.copies.from
             {
-                self.start_is_too_fine = true;
+                self.change = Some(Change::Start(number));
                 return;
             }
             self.lower(*tensor, points.product, "what is added to it has no more bits", nest);

@@ -1,11 +1,12 @@
 //! Tensor IR in primitive form to fixed-point IR.
 
+use super::copies::{self, Copies};
 use super::formats::{Formats, Points};
 use super::numbers::{NumberReport, Numbers, TensorNumbers};
 use super::refine::{Refinement, refine};
 use super::tables::{self, Choice, Use};
 use super::{Kind, Operand, Operation, Program, Role, SumBound, Tensor, quotients, reach, squares, verify};
-use crate::canonical::primitive::{self, Atom, Primitive};
+use crate::canonical::primitive::{Atom, Primitive};
 use crate::means::Means;
 use crate::ranges::Ranges;
 use crate::tensor::{self, Affine, Aggregate, Nest, Node, Start, TensorId, Unary};
@@ -88,7 +89,7 @@ fn lower_as_it_is(
             program,
             ranges,
             numbers,
-            program.tensors.len(),
+            &Copies::from(program.tensors.len()),
             &Refinement::sharing(share, numbers.table_entries),
         )? {
             Some(lowered) => return Ok(lowered),
@@ -97,21 +98,20 @@ fn lower_as_it_is(
     }
 }
 
-/// [`lower`], where tensors from `copies_from` on have been added as coarser copies; `None` if the tables do not fit together.
+/// [`lower`], where some operands have been copied; `None` if the tables do not fit together.
 #[allow(clippy::type_complexity, reason = "what `lower` gives, if there is something")]
 fn lower_with(
     program: &tensor::Program,
     ranges: &Ranges,
     numbers: &Numbers,
-    copies_from: usize,
+    copies: &Copies,
     refinement: &Refinement,
 ) -> Result<Option<(Program, NumberReport)>, Vec<Diagnostic>> {
     let nests = primitives(program)?;
-    let mut formats = Formats::new(program, ranges, numbers);
-    formats.copies_from = copies_from;
-    if let Err(number) = formats.settle(&nests) {
-        let (program, ranges) = with_copied_start(program, ranges, number);
-        return lower_with(&program, &ranges, numbers, copies_from, refinement);
+    let mut formats = Formats::new(program, ranges, numbers, &nests, copies);
+    if let Err(change) = formats.settle(&nests) {
+        let (program, ranges, copies) = copies::rewritten(program, ranges, copies, &change);
+        return lower_with(&program, &ranges, numbers, &copies, refinement);
     }
     if !formats.errors.is_empty() {
         return Err(formats.errors);
@@ -124,8 +124,8 @@ fn lower_with(
             refined.refinement.crowded |= crowded;
             let mut numbers = numbers.clone();
             numbers.fractions.extend(refined.fractions);
-            let copies_from = refined.program.tensors.len();
-            return lower_with(&refined.program, &refined.ranges, &numbers, copies_from, &refined.refinement);
+            let copies = copies.but_from(refined.program.tensors.len());
+            return lower_with(&refined.program, &refined.ranges, &numbers, &copies, &refined.refinement);
         }
     };
 
@@ -201,26 +201,6 @@ fn lower_with(
     report.crowded = refinement.crowded;
     verify(&result);
     Ok(Some((result, report)))
-}
-
-/// Let a sum start with a copy of what it starts with; the copy gets a binary point of its own.
-///
-///     u = a + a * w        =>        a.1 = a; u = a.1 + a * w
-fn with_copied_start(program: &tensor::Program, ranges: &Ranges, number: usize) -> (tensor::Program, Ranges) {
-    let (mut program, mut ranges) = (program.clone(), ranges.clone());
-    let copy = TensorId(program.tensors.len());
-    let (reader, copying, source) = primitive::with_copied_start(&program.nests[number], copy);
-    program.nests[number] = reader;
-    program.nests.insert(number, copying);
-    let original = program.tensors[source.0].clone();
-    let mut name = format!("{}.copy", original.name);
-    while program.tensors.iter().any(|t| t.name == name) {
-        name.push('+');
-    }
-    program.tensors.push(tensor::Tensor { name, role: tensor::Role::Temporary, ..original });
-    ranges.tensors.resize(program.tensors.len(), None);
-    ranges.tensors[copy.0] = ranges.tensors[source.0];
-    (program, ranges)
 }
 
 /// Each nest with the operation it is; everything else is a diagnostic.

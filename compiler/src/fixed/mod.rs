@@ -24,6 +24,9 @@
 //! 9. Every *final* sum fits the accumulator: [`Operation::sum_bits`] is at most `accumulator`, whatever the words are. Then sums may be
 //!    associated in any way modulo `2^accumulator`, and no order overflows. Where formats do not show it, an operation says so by
 //!    [`SumBound::Ranges`]: its sum fits for values in the ranges that were measured or declared, and the report says so, too.
+//! 10. A whole number has no negative fraction: comparisons, whole constants, and sums, products and extremes of these that fit a word.
+//!     Those that do not fit are rounded, and the report says so (W-NUMBER).
+//! 11. Copies and extremes do not move the point: what only they write has at most as many bits after it as the finest of its sources.
 //!
 //! How far results are from real numbers: an operation adds at most half a last place of its result, a function
 //! [`arch::function::MAX_ERROR`] last places, and it carries on the errors `e` of its operands: `e(a * b) <= |a| e(b) + |b| e(a)`,
@@ -31,6 +34,7 @@
 //! this bound. For one step of the published programs all this stays below one last place of the program's coarsest tensor; tests
 //! hold it to two.
 
+mod copies;
 mod formats;
 mod lower;
 mod numbers;
@@ -41,6 +45,7 @@ mod squares;
 mod tables;
 mod text;
 mod verify;
+mod whole;
 
 pub use lower::lower;
 pub use numbers::{NumberReport, Numbers, TensorNumbers};

@@ -9,6 +9,8 @@
 //! | 5 written before read | by tensor: an operation before writes it, or one of the step before (for states) |
 //! | 8 accesses inside their tensors | interval of the index over the box |
 //! | 9 sums fit the accumulator | by the largest words; by the ranges of values where the operation says so |
+//! | 10 whole numbers have no negative fraction | by the largest value that a whole number has, from operation to operation |
+//! | 11 copies and extremes do not move the point | by tensor: all that is written to it |
 
 use super::{Kind, Operand, Operation, Program, Role, SumBound};
 use crate::tensor::{Affine, TensorId};
@@ -49,8 +51,88 @@ pub fn laws(program: &Program) -> Result<(), String> {
         check(program, operation, &written).map_err(|broken| format!("{broken}, in the operation of {}", out.name))?;
         written[operation.out.0] = true;
     }
+    whole_numbers(program)?;
+    moves(program)?;
     let unknown = program.names.iter().find(|(_, tensor)| tensor.0 >= program.tensors.len());
     unknown.map_or(Ok(()), |(name, tensor)| Err(format!("law 1: {name} is {tensor}, which is no tensor")))
+}
+
+/// Law 10.
+fn whole_numbers(program: &Program) -> Result<(), String> {
+    let most = word_max(program.word) as f64;
+    // The largest size of the whole numbers of a tensor; nothing where they are not known to be whole.
+    let mut sizes: Vec<Option<f64>> =
+        program.tensors.iter().map(|tensor| parameter_size(tensor.fraction, &tensor.role)).collect();
+    let mut writers = vec![0usize; program.tensors.len()];
+    program.operations.iter().for_each(|operation| writers[operation.out.0] += 1);
+    for operation in &program.operations {
+        let out = &program.tensors[operation.out.0];
+        let of = |operand: &Operand| match operand {
+            Operand::Read { tensor, .. } => sizes[tensor.0],
+            Operand::Constant { word, fraction } => size(*word, *fraction),
+        };
+        let terms: f64 = operation.iterators[operation.free..].iter().map(|i| i.extent() as f64).product();
+        let made = match &operation.kind {
+            Kind::MultiplyAdd { finish: Finish::Negative, .. } => Some(1.0),
+            Kind::MultiplyAdd { start, product, scale, square: false, combine, .. } if *scale >= 0 => {
+                let start = start.as_ref().map_or(Some(0.0), of);
+                let product =
+                    product.as_ref().map_or(Some(0.0), |(a, b)| Some(of(a)? * of(b)? * libm::ldexp(1.0, *scale)));
+                start.zip(product).map(|(a, b)| if combine.compares() { a.max(b) } else { a + terms * b })
+            }
+            _ => None,
+        };
+        let made =
+            made.filter(|size| *size <= most && !matches!(out.role, Role::State) && writers[operation.out.0] == 1);
+        ensure(made.is_none() || out.fraction >= 0, 10, || {
+            format!("the whole numbers of {} have {} bits after the point", out.name, out.fraction)
+        })?;
+        sizes[operation.out.0] = made;
+    }
+    Ok(())
+}
+
+/// The size of a word that is a whole number.
+fn size(word: i64, fraction: i32) -> Option<f64> {
+    let value = libm::ldexp(word as f64, -fraction);
+    (libm::trunc(value) == value).then(|| value.abs())
+}
+
+fn parameter_size(fraction: i32, role: &Role) -> Option<f64> {
+    let Role::Parameter(words) = role else { return None };
+    words.iter().try_fold(0.0f64, |most, &word| Some(most.max(size(word, fraction)?)))
+}
+
+/// Law 11.
+fn moves(program: &Program) -> Result<(), String> {
+    let mut finest: Vec<Option<i32>> = vec![Some(i32::MIN); program.tensors.len()];
+    for operation in &program.operations {
+        let fraction = |operand: &Operand| match operand {
+            Operand::Read { tensor, .. } => program.tensors[tensor.0].fraction,
+            // A constant is what it is at any point.
+            Operand::Constant { .. } => i32::MIN,
+        };
+        let one = |operand: &Operand| matches!(operand, Operand::Constant { word, fraction } if (0..63).contains(fraction) && *word == 1 << fraction);
+        let sources: Option<i32> = match &operation.kind {
+            Kind::MultiplyAdd { start: Some(start), product: None, finish: Finish::Round, .. } => Some(fraction(start)),
+            Kind::MultiplyAdd { start, product: Some((a, b)), scale: 0, square: false, combine, .. }
+                if combine.compares() && one(b) =>
+            {
+                start.iter().chain([a]).map(fraction).max()
+            }
+            _ => None,
+        };
+        let finest = &mut finest[operation.out.0];
+        *finest = finest.zip(sources).map(|(a, b)| a.max(b));
+    }
+    for (tensor, finest) in program.tensors.iter().zip(finest) {
+        let own = matches!(tensor.role, Role::Temporary | Role::Output);
+        let moved = finest.filter(|&finest| own && finest > i32::MIN);
+        ensure(moved.is_none_or(|finest| tensor.fraction <= finest), 11, || {
+            format!("{} has {} bits after the point, and only copies of fewer", tensor.name, tensor.fraction)
+        })?;
+    }
+    Ok(())
 }
 
 fn ensure(holds: bool, law: u32, broken: impl FnOnce() -> String) -> Result<(), String> {
@@ -245,6 +327,13 @@ table sigmoid#0: q11 -> q11, 2^6 segments at 0
         };
         assert_eq!((wide(33, ""), wide(32, " within ranges")), (Ok(()), Ok(())));
         assert!(wide(32, "").expect_err("too narrow").starts_with("law 9: a sum of 33 bits in an accumulator of 32"));
+        let more = |lines: &str| laws(&format!("{START}{lines}\n").parse().expect("a good text"));
+        let coarse = "temporary k: q-1\nk = round(p[0]) >> 1\n";
+        assert!(more(coarse).expect_err("a negative fraction").starts_with("law 10: the whole numbers of k"));
+        let finer = "temporary k: q15\nk = round(x[0] << 1)\n";
+        assert!(more(finer).expect_err("a copy with more bits").starts_with("law 11: k has 15"));
+        let largest = "temporary k: q15\nk = round(max x[i] * 2:q1)  over i in 0..3\n";
+        assert!(more(largest).expect_err("a maximum with more bits").starts_with("law 11: k has 15"), "{largest}");
         // What the text form cannot say: settings of a product or a start that is not there.
         let with = |line: &str, change: Change| {
             let mut program: Program = format!("{START}{line}\n").parse().expect("a good text");

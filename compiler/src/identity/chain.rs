@@ -190,12 +190,14 @@ fn lost(before: &Program, after: &Program, keep: Option<&Keep>) -> Option<String
     if let Some((name, _)) = name {
         return Some(format!("`{name}`"));
     }
-    fn updated(program: &Program) -> BTreeSet<&String> {
-        let updates = program.updates.iter().map(|update| update.state);
-        let states = updates.chain(program.descents.iter().map(|descent| descent.state));
-        states.map(|state| &program.tensors[state.0].name).collect()
-    }
     let after = updated(after);
     let state = updated(before).into_iter().find(|state| wanted(states, state) && !after.contains(state));
     state.map(|state| format!("the next `{state}`"))
+}
+
+/// States that have a next value.
+fn updated(program: &Program) -> BTreeSet<&String> {
+    let updates = program.updates.iter().map(|update| update.state);
+    let states = updates.chain(program.descents.iter().map(|descent| descent.state));
+    states.map(|state| &program.tensors[state.0].name).collect()
 }

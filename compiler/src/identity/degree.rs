@@ -62,7 +62,8 @@ fn of_nest(nest: &Nest, tensors: &[Degree]) -> Degree {
     for node in &nest.body.nodes {
         let of = |node: crate::tensor::NodeId| nodes[node.0];
         nodes.push(match node {
-            Node::Constant(_) | Node::Iterator(_) => Degree::CONSTANT,
+            // An integer that a conversion gives is decided by the real number.
+            Node::Constant(_) | Node::Iterator(_) | Node::Cast(..) => Degree::CONSTANT,
             Node::Read { tensor, .. } | Node::Gather { tensor, .. } => tensors[tensor.0],
             Node::Unary(_, a) => of(*a),
             Node::Binary(operation, a, b) => match operation {
@@ -73,7 +74,6 @@ fn of_nest(nest: &Nest, tensors: &[Degree]) -> Degree {
                 _ => Degree::CONSTANT,
             },
             Node::Select { yes, no, .. } => of(*yes).or(of(*no)),
-            Node::Cast(..) => Degree::CONSTANT,
             // A power, or a formula of the table with its arguments and symbols.
             Node::Call(_, arguments) => arguments.iter().fold(Degree::UNKNOWN, |all, &argument| {
                 let Degree { top, bottom } = of(argument);

@@ -24,6 +24,15 @@ pub(super) struct Outcome {
     pub(super) states: Vec<(String, Elements)>,
 }
 
+/// What a nest does to an element.
+#[derive(Clone, Copy)]
+enum Written {
+    /// No point exists: it stays as it is.
+    Nothing,
+    /// A value, or none that is defined.
+    Value(Option<Value>),
+}
+
 /// A computed index is outside of its tensor: the draw says nothing.
 pub(super) struct Outside;
 
@@ -93,7 +102,7 @@ impl<'a> Run<'a> {
         loop {
             let element = plan.place.at(&point);
             if self.wanted.get(plan.out).is_none_or(|wanted| wanted[element as usize])
-                && let Some(total) = self.element(plan, sample, &mut point, &mut values, arithmetic)?
+                && let Written::Value(total) = self.element(plan, sample, &mut point, &mut values, arithmetic)?
             {
                 let place = self.place(plan.out, sample, element);
                 self.elements[plan.out][place] = total;
@@ -104,7 +113,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The value of one element; `None` where no point exists. The free part of the point is given, the rest ends as it began.
+    /// One element. The free part of the point is given, the rest ends as it began.
     fn element(
         &self,
         plan: &Plan,
@@ -112,21 +121,22 @@ impl<'a> Run<'a> {
         point: &mut [i64],
         values: &mut [Option<Value>],
         arithmetic: &mut Arithmetic,
-    ) -> Result<Option<Option<Value>>, Outside> {
-        let mut total: Option<Option<Value>> = None;
+    ) -> Result<Written, Outside> {
+        let mut total = Written::Nothing;
         loop {
             if plan.exists(point) {
                 self.body(plan, sample, point, values, arithmetic)?;
                 let value = values.last().copied().flatten();
                 let so_far = match (total, &plan.start) {
-                    (Some(total), _) => Some(total),
-                    (None, Beginning::Nothing) => None,
-                    (None, Beginning::Value(value)) => Some(Some(*value)),
-                    (None, Beginning::Element(tensor, form)) => Some(self.read(*tensor, sample, form.at(point))),
+                    (Written::Value(total), _) => total,
+                    (Written::Nothing, Beginning::Nothing) => value,
+                    (Written::Nothing, Beginning::Value(value)) => Some(*value),
+                    (Written::Nothing, Beginning::Element(tensor, form)) => self.read(*tensor, sample, form.at(point)),
                 };
-                total = Some(match (so_far, value) {
-                    (None, value) => value,
-                    (Some(Some(so_far)), Some(value)) => Some(arithmetic.aggregate(plan.aggregate, so_far, value)),
+                let first = matches!((total, &plan.start), (Written::Nothing, Beginning::Nothing));
+                total = Written::Value(match (so_far, value) {
+                    (Some(so_far), Some(_)) if first => Some(so_far),
+                    (Some(so_far), Some(value)) => Some(arithmetic.aggregate(plan.aggregate, so_far, value)),
                     _ => None,
                 });
             }
@@ -158,7 +168,7 @@ impl<'a> Run<'a> {
                         None => None,
                     }
                 }
-                Step::Unary(operation, a) => of(*a).map(|a| arithmetic.unary(*operation, a)),
+                Step::Unary(operation, a) => of(*a).map(|a| Arithmetic::unary(*operation, a)),
                 Step::Binary(operation, a, b) => both(*a, *b).and_then(|(a, b)| arithmetic.binary(*operation, a, b)),
                 Step::DivideByConstant(a, b) => both(*a, *b).and_then(|(a, b)| arithmetic.divide_by_constant(a, b)),
                 Step::Select(condition, yes, no) => {
@@ -207,9 +217,9 @@ impl<'a> Run<'a> {
         }
         if self.side.batch.reduction == Reduction::Mean || input {
             let size = Value::integer(self.side.batch.size.into());
-            total
-                .iter_mut()
-                .for_each(|total| *total = total.and_then(|total| arithmetic.divide_by_constant(total, size)));
+            for total in &mut total {
+                *total = total.and_then(|total| arithmetic.divide_by_constant(total, size));
+            }
         }
         self.elements[plan.out] = total;
         Ok(())

@@ -73,7 +73,7 @@ impl Residue {
     }
 }
 
-/// Bits that look random and depend on all bits of the argument (the finaliser of SplitMix64).
+/// Bits that look random and depend on all bits of the argument (the finaliser of `SplitMix64`).
 pub(super) fn mixed(bits: u64) -> u64 {
     let bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

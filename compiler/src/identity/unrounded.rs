@@ -25,7 +25,8 @@ fn constants(program: &tensor::Program) -> Vec<f64> {
         Start::Fill(value) => Some(value),
         _ => None,
     });
-    written.chain(starts).flat_map(|value| [value, -value]).collect()
+    // A sum of elements is one of products with 1.
+    written.chain(starts).chain([1.0]).flat_map(|value| [value, -value]).collect()
 }
 
 /// Whether something takes the place of an infinity.
@@ -164,7 +165,7 @@ impl<'a> Run<'a> {
                 let (value, unit) = (libm::ldexp(*word as f64, -fraction), libm::ldexp(1.0, -fraction));
                 let distance = |constant: &f64| (constant - value).abs();
                 let nearest = self.constants.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)));
-                arithmetic.constant(nearest.filter(|constant| distance(constant) < unit).unwrap_or(value))
+                arithmetic.constant(nearest.filter(|constant| distance(constant) <= unit / 2.0).unwrap_or(value))
             }
         }
     }

@@ -99,7 +99,9 @@ impl Arithmetic {
             return false;
         }
         let size = a.real.abs().max(b.real.abs());
-        self.unclear |= !((a.real - b.real).abs() > CLOSE * size) && !(a.real != b.real && size.is_infinite());
+        let apart = (a.real - b.real).abs() > CLOSE * size;
+        let beyond = a.real != b.real && size.is_infinite();
+        self.unclear |= !apart && !beyond;
         a.real < b.real
     }
 
@@ -117,26 +119,27 @@ impl Arithmetic {
         let exact = near.abs() < 1e15 && Residue::of_integer(near as i128) == a.residue;
         let real = if exact { near } else { rounding(a.real) };
         let halves = libm::rint(2.0 * a.real);
-        self.unclear |= !exact && !((2.0 * a.real - halves).abs() > CLOSE * halves.abs().max(1.0) && real.abs() < 1e15);
+        let clear = (2.0 * a.real - halves).abs() > CLOSE * halves.abs().max(1.0) && real.abs() < 1e15;
+        self.unclear |= !exact && !clear;
         Value { residue: Residue::of_dyadic(if real.is_finite() { real } else { 0.0 }), real }
     }
 
     /// `a / b` by a constant: a factor that folding rounds.
     pub(super) fn divide_by_constant(&mut self, a: Value, b: Value) -> Option<Value> {
-        let reciprocal = self.divide(Value::ONE, b)?;
+        let reciprocal = Arithmetic::divide(Value::ONE, b)?;
         Some(a.times(self.folded(reciprocal)))
     }
 
-    fn divide(&mut self, a: Value, b: Value) -> Option<Value> {
+    fn divide(a: Value, b: Value) -> Option<Value> {
         (!b.is_zero()).then(|| Value { residue: a.residue.times(b.residue.inverse()), real: a.real / b.real })
     }
 
     fn divide_down(&mut self, a: Value, b: Value) -> Option<Value> {
-        let quotient = self.divide(a, b)?;
+        let quotient = Arithmetic::divide(a, b)?;
         Some(self.whole(quotient, libm::floor))
     }
 
-    pub(super) fn unary(&mut self, operation: Unary, a: Value) -> Value {
+    pub(super) fn unary(operation: Unary, a: Value) -> Value {
         match operation {
             Unary::Neg => a.negated(),
             Unary::Not => Value::bit(a.is_zero()),
@@ -148,9 +151,8 @@ impl Arithmetic {
             Binary::Add => a.plus(b),
             Binary::Sub => a.minus(b),
             Binary::Mul => a.times(b),
-            Binary::Div => return self.divide(a, b),
             Binary::DivControlled if a.is_zero() => Value::ZERO,
-            Binary::DivControlled => return self.divide(a, b),
+            Binary::Div | Binary::DivControlled => return Arithmetic::divide(a, b),
             Binary::DivFloor => return self.divide_down(a, b),
             Binary::RemFloor => a.minus(b.times(self.divide_down(a, b)?)),
             Binary::Min => self.smaller(a, b),
@@ -237,7 +239,7 @@ impl Arithmetic {
         let size = exponent.real.abs();
         if size <= 8.0 && libm::trunc(size) == size {
             let power = (0..size as u32).fold(Value::ONE, |product, _| product.times(base));
-            return if exponent.real < 0.0 { self.divide(Value::ONE, power) } else { Some(power) };
+            return if exponent.real < 0.0 { Arithmetic::divide(Value::ONE, power) } else { Some(power) };
         }
         match exponent.real {
             0.5 => self.call(Function::Sqrt, &[base]),

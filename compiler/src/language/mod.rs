@@ -21,6 +21,7 @@ pub mod tabla;
 pub mod tensor_comprehensions;
 pub mod tile;
 
+use crate::derived::Objective;
 use crate::derived::training::{Training, with_training};
 use crate::tensor::Program;
 use arch::{Code, Diagnostic};
@@ -159,6 +160,26 @@ pub fn parse(language: Language, text: &str, options: &Options) -> Parsed {
     }
 }
 
+/// Read a program as it is written, without its gradients, and what it minimises, if it says that or `options.training` does;
+/// [`derive`](crate::derived::derive) makes gradients of the two.
+///
+/// # Errors
+/// As [`parse`].
+pub fn source(
+    language: Language,
+    text: &str,
+    options: &Options,
+) -> Result<(Program, Option<Objective>), Vec<Diagnostic>> {
+    if language == Language::Tabla {
+        return tabla::source(text, options);
+    }
+    let (program, _) = read(language, text, options)?;
+    match options.training.as_ref().and_then(|training| training.objective.as_ref()) {
+        Some(minimised) => minimised.of(&program).map(|(program, objective)| (program, Some(objective))),
+        None => Ok((program, None)),
+    }
+}
+
 fn read(language: Language, text: &str, options: &Options) -> Parsed {
     match language {
         Language::Tabla => tabla::parse(text, options),
@@ -178,7 +199,7 @@ fn unknown_settings(options: &Options, defined: &[&str]) -> Vec<Diagnostic> {
     let unknown = options.set.iter().filter(|(name, _)| !defined.contains(&name.as_str()));
     let complaint = |(name, _): &(String, f64)| {
         let message = format!("--set {name}: the program defines no `{name}` that could be set");
-        let diagnostic = Diagnostic::global(Code::Undef, message);
+        let diagnostic = Diagnostic::global(Code::Undef, message).with_setting(name);
         match nearest(name, defined.iter().copied()) {
             Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
             None => diagnostic,

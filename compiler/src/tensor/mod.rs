@@ -95,6 +95,8 @@ pub enum Role {
     Parameter(Vec<f64>),
     /// Intermediate result.
     Temporary,
+    /// Intermediate result that is computed in one place: all who read it read the same rounded words. No pass computes it again where it is read.
+    Stored,
     /// Declared result.
     Output,
     /// Input that is also a result.
@@ -110,7 +112,7 @@ impl Role {
     /// Whether every element comes from a Nest.
     pub fn is_computed(&self) -> bool {
         match self {
-            Role::Temporary | Role::Output | Role::Gradient(_) | Role::Mean => true,
+            Role::Temporary | Role::Stored | Role::Output | Role::Gradient(_) | Role::Mean => true,
             Role::Input | Role::Label | Role::State | Role::Parameter(_) | Role::InOut => false,
         }
     }

@@ -109,7 +109,7 @@ impl Encoding {
             targets,
             bias: settings.bias,
             coding,
-            one_hot: settings.one_hot().then_some(settings.first_class),
+            one_hot: settings.one_hot().then(|| settings.first_class.unwrap_or(0)),
             sample_weight: settings.sample_weight.clone(),
         }
     }

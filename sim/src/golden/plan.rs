@@ -147,7 +147,7 @@ impl Plan {
         }
         let inner = *extents.last().unwrap_or(&1);
         let steps = nest.body.nodes.len();
-        let mut forms = Forms { program, nest, samples, sample, forms: Vec::new() };
+        let mut forms = Forms { program, nest, samples, sample, all: Vec::new() };
         let out_form = forms.element(nest.out, &nest.out_index);
         let aggregate = if adds { Aggregate::Add } else { nest.aggregate };
         let start = match &nest.start {
@@ -167,7 +167,7 @@ impl Plan {
         let division = |node: &Node| matches!(node, Node::Binary(Binary::DivControlled, ..));
         let mut block = (BLOCKS / steps.max(1)).clamp(1, BLOCK).min(inner.max(1) as usize);
         let mut reads: Vec<usize> = reads.iter().map(|tensor| tensor.0).collect();
-        let forms = forms.forms;
+        let forms = forms.all;
         if reads.contains(&nest.out.0) && !reduces && forms[out_form].strides.last() == Some(&0) {
             // Every value of the inner loop goes to the same element, which the next one reads.
             block = 1;
@@ -263,7 +263,7 @@ struct Forms<'n> {
     samples: &'n Samples,
     /// Where the sample is among the iterators.
     sample: Option<usize>,
-    forms: Vec<Form>,
+    all: Vec<Form>,
 }
 
 impl Forms<'_> {
@@ -296,8 +296,8 @@ impl Forms<'_> {
         if strides.is_empty() {
             strides.push(0);
         }
-        self.forms.push(Form { first, strides });
-        self.forms.len() - 1
+        self.all.push(Form { first, strides });
+        self.all.len() - 1
     }
 
     fn step(&mut self, node: &Node, is_root: bool) -> Step {

@@ -185,13 +185,16 @@ pub(super) fn needed<'p>(program: &'p Program, keep: &Keep) -> (Vec<&'p Nest>, V
     }
     let names = program.names.iter().filter(|(name, _)| is_asked(keep, name)).map(|&(_, id)| id);
     let mut wanted = vec![false; program.tensors.len()];
-    names.for_each(|id| wanted[id.0] = true);
-    updates.iter().for_each(|update| wanted[update.next.0] = true);
-    descents.iter().for_each(|descent| wanted[descent.gradient.0] = true);
+    let of_states = updates.iter().map(|update| update.next).chain(descents.iter().map(|descent| descent.gradient));
+    for id in names.chain(of_states) {
+        wanted[id.0] = true;
+    }
     let mut nests: Vec<&Nest> = Vec::new();
     for nest in program.nests.iter().rev() {
         if wanted[nest.out.0] {
-            reads(nest).iter().for_each(|read| wanted[read.0] = true);
+            for read in reads(nest) {
+                wanted[read.0] = true;
+            }
             nests.push(nest);
         }
     }

@@ -422,7 +422,7 @@ mod tests {
         }
     }
 
-    const FALLING: Rate = Rate { shape: rate::Shape::Constant, factor: 1.0, epochs: 1, warm_up: 2, means: None };
+    const FALLING: Rate = Rate { shape: rate::Shape::Constant, warm_up: 2, means: None };
 
     /// Three epochs after two are asked for at once where their steps are the same; who looks hears of each, by its number.
     #[test]

@@ -7,37 +7,38 @@
 //!    updates
 //! ```
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use compiler::choice;
 
 /// How the rate changes with time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Rate {
     /// The shape after the warm-up.
     pub shape: Shape,
-    /// How fast: see [`Shape`].
-    pub factor: f64,
-    /// Epochs between two steps of [`Shape::Step`].
-    pub epochs: usize,
     /// Epochs in which the rate rises to its full size.
     pub warm_up: usize,
-    /// What is left of Adam's means after a step: makes up for their start at 0.
+    /// Decays of Adam's means: makes up for their start at 0.
     pub means: Option<(f64, f64)>,
 }
 
-/// How the rate falls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Shape {
-    /// It does not.
-    #[default]
-    Constant,
-    /// Times `factor` after every so many epochs.
-    Step,
+choice! {
+    /// Learning-rate schedule.
+    Shape by Some("schedule");
+    /// The rate stays.
+    Constant "constant";
+    /// Times a factor after every so many epochs.
+    Step "step" {
+        /// `step` multiplies the rate by it, `inverse` divides by 1 + it * epoch.
+        factor: f64 as "schedule_factor", Positive, Some(0.1);
+        /// Epochs between two steps of the rate.
+        epochs: usize as "schedule_epochs", Count, Some(1.0);
+    };
     /// Half a cosine, down to 0 at the end.
-    Cosine,
+    Cosine "cosine";
     /// `1 / (1 + factor * epoch)`
-    Inverse,
+    Inverse "inverse" {
+        /// `step` multiplies the rate by it, `inverse` divides by 1 + it * epoch.
+        factor: f64 as "schedule_factor", Positive, Some(1.0);
+    };
 }
 
 impl Rate {
@@ -52,12 +53,12 @@ impl Rate {
         let epoch = update / per_epoch;
         let shape = match self.shape {
             Shape::Constant => 1.0,
-            Shape::Step => libm::pow(self.factor, (epoch / self.epochs.max(1)) as f64),
+            Shape::Step { factor, epochs } => libm::pow(factor, (epoch / epochs.max(1)) as f64),
             Shape::Cosine => {
                 let done = update as f64 / (per_epoch * epochs).max(1) as f64;
                 0.5 * (1.0 + libm::cos(std::f64::consts::PI * done))
             }
-            Shape::Inverse => 1.0 / (1.0 + self.factor * epoch as f64),
+            Shape::Inverse { factor } => 1.0 / (1.0 + factor * epoch as f64),
         };
         let warm = match self.warm_up * per_epoch {
             0 => 1.0,
@@ -81,7 +82,7 @@ mod tests {
 
     #[test]
     fn rates_follow_their_shapes() {
-        let step = Rate { shape: Shape::Step, factor: 0.1, epochs: 2, ..Rate::default() };
+        let step = Rate { shape: Shape::Step { factor: 0.1, epochs: 2 }, ..Rate::default() };
         near(step.at(7, 4, 10), 1.0);
         near(step.at(8, 4, 10), 0.1);
         near(step.at(16, 4, 10), 0.01);
@@ -89,7 +90,7 @@ mod tests {
         near(cosine.at(0, 5, 2), 1.0);
         near(cosine.at(5, 5, 2), 0.5);
         near(cosine.at(2, 4, 2), 0.5 + std::f64::consts::FRAC_1_SQRT_2 / 2.0);
-        let inverse = Rate { shape: Shape::Inverse, factor: 0.5, ..Rate::default() };
+        let inverse = Rate { shape: Shape::Inverse { factor: 0.5 }, ..Rate::default() };
         near(inverse.at(9, 3, 4), 0.4);
         let warm = Rate { warm_up: 2, ..Rate::default() };
         near(warm.at(0, 5, 4), 0.1);

@@ -1,16 +1,27 @@
 //! What a program leaves open: the `[train]` table of the TOML file next to it.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`flat`] | groups of keys that stand flat in a table |
+//! | [`group`] | the groups of `[train]`: how a training goes, optimiser, clipping, schedule |
+
+pub mod flat;
+pub mod group;
 
 use crate::train::rate::{Rate, Shape};
+pub use compiler::canonical::Reduction;
 use compiler::derived::losses::Loss as Library;
 use compiler::derived::optimisers::{Clip, Method, Optimiser, is_added};
 use compiler::derived::training::{Measure, Minimised, Training};
+pub use group::Choices;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The `[train]` table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
+#[schemars(transform = group::describe_settings)]
 pub struct Settings {
     /// The name in the program whose value is the prediction.
     pub prediction: String,
@@ -33,9 +44,9 @@ pub struct Settings {
     /// Put a column of ones before the features.
     #[serde(default)]
     pub bias: bool,
-    /// `one_hot`: the element of label and prediction that belongs to the first class.
-    #[serde(default)]
-    pub first_class: usize,
+    /// `one_hot`, `cross_entropy`: the element of label and prediction that belongs to the first class; default: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_class: Option<usize>,
     /// Scale the features to mean 0 and deviation 1.
     #[serde(default = "yes")]
     pub standardise: bool,
@@ -48,66 +59,33 @@ pub struct Settings {
     /// What weights start from, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub initial: BTreeMap<String, Initial>,
-    /// Passes over the training part; default: 10.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub epochs: Option<usize>,
     /// Part of the training rows that only judges: after each epoch, and the weights that are best there are kept.
     #[serde(default)]
     pub validation: f64,
     /// Epochs without a better loss on the validation part after which the training ends; default: it does not end early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patience: Option<usize>,
-    /// Samples per update; default: 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub batch: Option<u32>,
-    /// What a batch does with the gradients of its samples; default: their mean.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reduction: Option<Reduction>,
-    /// The order of the samples; default: `store`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub order: Option<Order>,
-    /// Seed of split, order and initial weights; default: 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
-    /// Part of the rows that trains, the others test; default: 0.8.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub split: Option<f64>,
     /// Learning rate: value of the program's constant `mu`; default: what the program says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mu: Option<f64>,
-    /// How gradients change weights.
-    #[serde(default)]
-    pub optimiser: OptimiserName,
-    /// What is left of a mean gradient after a step; default: 0.9.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub momentum: Option<f64>,
-    /// What is left of a mean square after a step; default: 0.99 for `rmsprop`, 0.999 for `adam`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decay: Option<f64>,
-    /// Keeps divisors from 0; default: 0.0001.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub epsilon: Option<f64>,
     /// This part of a weight is added to its gradient.
     #[serde(default)]
     pub weight_decay: f64,
-    /// Elements of gradients are cut off at this size.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clip: Option<f64>,
-    /// The gradient of all weights together is cut down to this length.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clip_norm: Option<f64>,
-    /// How the rate falls.
-    #[serde(default)]
-    pub schedule: Shape,
-    /// How fast it falls: `step` multiplies by it, `inverse` divides by 1 + it * epoch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schedule_factor: Option<f64>,
-    /// Epochs between two steps of the schedule `step`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schedule_epochs: Option<usize>,
     /// Epochs in which the rate rises to its full size.
     #[serde(default)]
     pub warm_up: usize,
+    /// How a training goes.
+    #[serde(skip)]
+    pub choices: Choices,
+    /// How gradients change weights.
+    #[serde(skip)]
+    pub optimiser: Method,
+    /// Gradient clipping.
+    #[serde(skip)]
+    pub clip: Clip,
+    /// Learning-rate schedule.
+    #[serde(skip)]
+    pub schedule: Shape,
     /// States that the program assigns itself and that predictions carry from row to row, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sequence: Vec<String>,
@@ -148,40 +126,15 @@ impl Settings {
 
     /// How the rate changes.
     pub fn rate(&self) -> Rate {
-        let means = (self.optimiser == OptimiserName::Adam).then(|| (self.momentum(), self.decay(0.999)));
-        Rate {
-            shape: self.schedule,
-            factor: self.schedule_factor.unwrap_or(if self.schedule == Shape::Step { 0.1 } else { 1.0 }),
-            epochs: self.schedule_epochs.unwrap_or(1),
-            warm_up: self.warm_up,
-            means,
-        }
-    }
-
-    fn momentum(&self) -> f64 {
-        self.momentum.unwrap_or(0.9)
-    }
-
-    fn decay(&self, default: f64) -> f64 {
-        self.decay.unwrap_or(default)
+        let means = match self.optimiser {
+            Method::Adam { momentum, decay, .. } => Some((momentum, decay)),
+            _ => None,
+        };
+        Rate { shape: self.schedule, warm_up: self.warm_up, means }
     }
 
     /// What the compiler does with the program.
     pub fn training(&self) -> Training {
-        let epsilon = self.epsilon.unwrap_or(1e-4);
-        let method = match self.optimiser {
-            OptimiserName::Sgd => Method::Sgd,
-            OptimiserName::Momentum => Method::Momentum { momentum: self.momentum(), ahead: false },
-            OptimiserName::Nesterov => Method::Momentum { momentum: self.momentum(), ahead: true },
-            OptimiserName::Adagrad => Method::Adagrad { epsilon },
-            OptimiserName::Rmsprop => Method::Rmsprop { decay: self.decay(0.99), epsilon },
-            OptimiserName::Adam => Method::Adam { beta1: self.momentum(), beta2: self.decay(0.999), epsilon },
-        };
-        let clip = match (self.clip, self.clip_norm) {
-            (_, Some(norm)) => Clip::Norm(norm),
-            (Some(size), None) => Clip::Value(size),
-            (None, None) => Clip::Nothing,
-        };
         let rate_is_input = !self.rate().is_constant();
         let weights = match &self.weights {
             Weights::Initial(_) => None,
@@ -195,7 +148,8 @@ impl Settings {
             weights,
             rate: self.mu,
         });
-        Training { objective, optimiser: Optimiser { method, weight_decay: self.weight_decay, clip, rate_is_input } }
+        let Settings { optimiser: method, clip, weight_decay, .. } = *self;
+        Training { objective, optimiser: Optimiser { method, weight_decay, clip, rate_is_input } }
     }
 }
 
@@ -212,25 +166,6 @@ pub enum Order {
     Store,
     /// Rows that train are drawn once, and their batches have another order in every epoch, which a store computes by itself.
     Permuted,
-}
-
-/// How gradients change weights.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OptimiserName {
-    /// Along the gradient.
-    #[default]
-    Sgd,
-    /// Along a sum of gradients that fades.
-    Momentum,
-    /// The same, one step ahead.
-    Nesterov,
-    /// Shorter steps where gradients have been long.
-    Adagrad,
-    /// Shorter steps where gradients have been long of late.
-    Rmsprop,
-    /// Means of gradients and of their squares.
-    Adam,
 }
 
 /// A loss as it is written: its name in the library, or the name of a scalar.
@@ -340,17 +275,6 @@ impl Initial {
             Initial::He => libm::sqrt(6.0 / inputs),
         }
     }
-}
-
-/// What a batch does with the gradients of its samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Reduction {
-    /// Their mean; an incomplete last batch is left out.
-    #[default]
-    Mean,
-    /// Their sum; an incomplete last batch makes a smaller update.
-    Sum,
 }
 
 /// A size that follows from the data: `features`, `inputs` (features and bias) or `classes`, plus a number.
@@ -474,24 +398,26 @@ mod tests {
     fn rates_and_optimisers_have_their_defaults() {
         let rate = |more: &str| settings("squared", more).rate();
         assert!(rate("").is_constant());
-        assert_eq!(
-            rate("schedule = 'step'"),
-            Rate { shape: Shape::Step, factor: 0.1, epochs: 1, warm_up: 0, means: None }
-        );
-        let inverse = "schedule = 'inverse'\nschedule_epochs = 3\nwarm_up = 2\noptimiser = 'adam'";
-        let means = Some((0.9, 0.999));
-        assert_eq!(rate(inverse), Rate { shape: Shape::Inverse, factor: 1.0, epochs: 3, warm_up: 2, means });
+        let step = Shape::Step { factor: 0.1, epochs: 1 };
+        assert_eq!(rate("schedule = 'step'"), Rate { shape: step, warm_up: 0, means: None });
+        let slow = Shape::Step { factor: 0.5, epochs: 3 };
+        assert_eq!(rate("schedule_epochs = 3\nschedule = 'step'\nschedule_factor = 0.5").shape, slow);
+        let inverse = rate("schedule = 'inverse'\nwarm_up = 2\noptimiser = 'adam'");
+        assert_eq!(inverse, Rate { shape: Shape::Inverse { factor: 1.0 }, warm_up: 2, means: Some((0.9, 0.999)) });
         assert_eq!(rate("optimiser = 'adam'\nmomentum = 0.5\ndecay = 0.75").means, Some((0.5, 0.75)));
         for (name, method) in [
             ("sgd", Method::Sgd),
-            ("momentum", Method::Momentum { momentum: 0.9, ahead: false }),
-            ("nesterov", Method::Momentum { momentum: 0.9, ahead: true }),
+            ("momentum", Method::Momentum { momentum: 0.9 }),
+            ("nesterov", Method::Nesterov { momentum: 0.9 }),
             ("adagrad", Method::Adagrad { epsilon: 1e-4 }),
             ("rmsprop", Method::Rmsprop { decay: 0.99, epsilon: 1e-4 }),
-            ("adam", Method::Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-4 }),
+            ("adam", Method::Adam { momentum: 0.9, decay: 0.999, epsilon: 1e-4 }),
         ] {
             let optimiser = settings("squared", &format!("optimiser = '{name}'")).training().optimiser;
             assert_eq!(optimiser, Optimiser { method, rate_is_input: name == "adam", ..Optimiser::PLAIN }, "{name}");
         }
+        let clip = |more: &str| settings("squared", more).training().optimiser.clip;
+        assert_eq!(clip("clip = 2"), Clip::Value { limit: 2.0 });
+        assert_eq!(clip("clip_norm = 0.5"), Clip::Norm { limit: 0.5 });
     }
 }

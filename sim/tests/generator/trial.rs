@@ -154,6 +154,7 @@ impl Trial {
     }
 
     /// Check each canonical pass, in every use of the program; how many rewrites there were.
+    #[allow(dead_code, reason = "of scripts/soak")]
     pub(crate) fn identities(&self) -> Verdict {
         self.caught(|trial| {
             let program = match trial {

@@ -19,17 +19,17 @@ const EPSILON: f64 = 0.01;
 fn optimisers() -> Vec<Optimiser> {
     let methods = [
         Method::Sgd,
-        Method::Momentum { momentum: 0.75, ahead: false },
-        Method::Momentum { momentum: 0.75, ahead: true },
+        Method::Momentum { momentum: 0.75 },
+        Method::Nesterov { momentum: 0.75 },
         Method::Adagrad { epsilon: EPSILON },
         Method::Rmsprop { decay: 0.875, epsilon: EPSILON },
-        Method::Adam { beta1: 0.75, beta2: 0.875, epsilon: EPSILON },
+        Method::Adam { momentum: 0.75, decay: 0.875, epsilon: EPSILON },
     ];
     let with = |method, weight_decay, clip, rate_is_input| Optimiser { method, weight_decay, clip, rate_is_input };
     let mut all: Vec<Optimiser> = methods.map(|method| with(method, 0.0, Clip::Nothing, false)).to_vec();
-    all.push(with(Method::Sgd, 0.25, Clip::Value(0.5), true));
-    all.push(with(methods[1], 0.0, Clip::Norm(0.25), false));
-    all.push(with(methods[5], 0.25, Clip::Norm(0.25), true));
+    all.push(with(Method::Sgd, 0.25, Clip::Value { limit: 0.5 }, true));
+    all.push(with(methods[1], 0.0, Clip::Norm { limit: 0.25 }, false));
+    all.push(with(methods[5], 0.25, Clip::Norm { limit: 0.25 }, true));
     all
 }
 
@@ -57,8 +57,8 @@ fn expected(optimiser: &Optimiser, steps: usize, batch: usize) -> [f64; 3] {
         }
         match optimiser.clip {
             Clip::Nothing => {}
-            Clip::Value(most) => g = g.map(|g| g.clamp(-most, most)),
-            Clip::Norm(most) => {
+            Clip::Value { limit: most } => g = g.map(|g| g.clamp(-most, most)),
+            Clip::Norm { limit: most } => {
                 let norm = g.iter().map(|g| g * g).sum::<f64>().sqrt();
                 let factor = if norm > most { most / norm } else { 1.0 };
                 g = g.map(|g| g * factor);
@@ -71,9 +71,13 @@ fn expected(optimiser: &Optimiser, steps: usize, batch: usize) -> [f64; 3] {
             w[i] -= rate
                 * match optimiser.method {
                     Method::Sgd => d,
-                    Method::Momentum { momentum, ahead } => {
+                    Method::Momentum { momentum } => {
                         v[i] = momentum * v[i] + d;
-                        if ahead { d + momentum * v[i] } else { v[i] }
+                        v[i]
+                    }
+                    Method::Nesterov { momentum } => {
+                        v[i] = momentum * v[i] + d;
+                        d + momentum * v[i]
                     }
                     Method::Adagrad { epsilon } => {
                         s[i] += d * d;
@@ -83,7 +87,7 @@ fn expected(optimiser: &Optimiser, steps: usize, batch: usize) -> [f64; 3] {
                         s[i] = decay * s[i] + (1.0 - decay) * d * d;
                         d / (s[i].sqrt() + epsilon)
                     }
-                    Method::Adam { beta1, beta2, epsilon } => {
+                    Method::Adam { momentum: beta1, decay: beta2, epsilon } => {
                         v[i] = beta1 * v[i] + (1.0 - beta1) * d;
                         s[i] = beta2 * s[i] + (1.0 - beta2) * d * d;
                         v[i] / (s[i].sqrt() + epsilon)

@@ -140,13 +140,13 @@ fn optimisers() -> Vec<Optimiser> {
     let with = |method, weight_decay, clip| Optimiser { method, weight_decay, clip, rate_is_input: false };
     vec![
         Optimiser::PLAIN,
-        with(Method::Momentum { momentum: 0.9, ahead: true }, 0.01, Clip::Nothing),
-        with(Method::Adagrad { epsilon: 0.1 }, 0.0, Clip::Value(0.5)),
+        with(Method::Nesterov { momentum: 0.9 }, 0.01, Clip::Nothing),
+        with(Method::Adagrad { epsilon: 0.1 }, 0.0, Clip::Value { limit: 0.5 }),
         Optimiser {
             rate_is_input: true,
-            ..with(Method::Adam { beta1: 0.9, beta2: 0.99, epsilon: 0.1 }, 0.0, Clip::Nothing)
+            ..with(Method::Adam { momentum: 0.9, decay: 0.99, epsilon: 0.1 }, 0.0, Clip::Nothing)
         },
-        with(Method::Rmsprop { decay: 0.9, epsilon: 0.1 }, 0.0, Clip::Norm(0.7)),
+        with(Method::Rmsprop { decay: 0.9, epsilon: 0.1 }, 0.0, Clip::Norm { limit: 0.7 }),
     ]
 }
 

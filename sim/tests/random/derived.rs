@@ -2,12 +2,13 @@
 
 #![allow(clippy::print_stdout, reason = "what was measured is shown beside what is asserted")]
 
-mod differences;
+pub(crate) mod differences;
 
 use crate::generator;
 use crate::made_up;
 use arch::machine::MachineSpec;
 use compiler::canonical::{Batch, Keep, Options, Reduction};
+use compiler::derived::Objective;
 use compiler::derived::losses::Loss;
 use compiler::derived::optimisers::Optimiser;
 use compiler::derived::training::{Measure, Minimised, Training};
@@ -23,7 +24,7 @@ use sim::ladder::{Climb, Values};
 use std::path::Path;
 
 /// A program of `programs/`, what its gradient statements start with, and what they minimise; the first of several is the fastest.
-const WRITTEN: &[(&str, &[&str], &[&str])] = &[
+pub(crate) const WRITTEN: &[(&str, &[&str], &[&str])] = &[
     ("linear.t", &["gradient", "d =", "g["], &["minimize squared(h, y);"]),
     ("logistic.t", &["gradient", "d =", "g["], &["minimize logistic(h, y);"]),
     ("svm.t", &["gradient", "c =", "g["], &["minimize hinge(h, y);"]),
@@ -41,13 +42,13 @@ const KNOWN_RATINGS: &str = "e1[i] = sum[l](w1[i][l] * x2[l]) - y1[i];
 /// Squared errors of masked predictions: the same for masks of 0 and 1.
 const MASKED_RATINGS: &str = "minimize squared(h1, y1) + squared(h2, y2);";
 
-fn written(file: &str) -> String {
+pub(crate) fn written(file: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs");
     std::fs::read_to_string(folder.join(file)).unwrap()
 }
 
 /// The text without its gradients, with what they minimise, for each way to say that.
-fn minimised(file: &str) -> Vec<String> {
+pub(crate) fn minimised(file: &str) -> Vec<String> {
     let (_, dropped, objectives) = WRITTEN.iter().find(|known| known.0 == file).expect("every program is listed");
     let kept = |line: &&str| !dropped.iter().any(|start| line.starts_with(start));
     let lines: Vec<&str> = written(file).lines().filter(kept).map(|line| line.to_owned().leak() as &str).collect();
@@ -59,7 +60,7 @@ fn parse(text: &str) -> Program {
 }
 
 /// Values for weights, inputs and labels; masks are 0 or 1, and ratings 0 where the mask is.
-fn values(program: &Program, samples: u32) -> (Values, Values) {
+pub(crate) fn values(program: &Program, samples: u32) -> (Values, Values) {
     let (model, mut steps) = made_up::values(program, samples, 1);
     let mut step = steps.remove(0);
     for (mask, rating) in [("r1", "y1"), ("r2", "y2")] {
@@ -169,14 +170,14 @@ fn derived_steps_take_as_many_cycles() {
 }
 
 /// The shapes of inputs, the program, what is minimised and by which weights.
-type Given = (&'static str, &'static [(&'static str, &'static [u32])], Measure, &'static [&'static str]);
+pub(crate) type Given = (&'static str, &'static [(&'static str, &'static [u32])], Measure, &'static [&'static str]);
 
 fn scalar(name: &str) -> Measure {
     Measure::Scalar(name.to_owned())
 }
 
 /// Programs in Tensor Comprehensions whose adjoints need every kind of Nest.
-fn functions() -> Vec<Given> {
+pub(crate) fn functions() -> Vec<Given> {
     let network =
         "def net(float(C,H,W) X, float(M,C,KH,KW) K, float(M) B, float(N,M,LH,LW) L, float(O,N,PH,PW) D) -> (P) {
         V(m,h,w) +=! X(c,h+kh,w+kw) * K(m,c,kh,kw)
@@ -232,7 +233,7 @@ fn functions() -> Vec<Given> {
     ]
 }
 
-fn trained((text, shapes, loss, weights): &Given) -> Result<Program, Vec<arch::Diagnostic>> {
+fn options((_, shapes, loss, weights): &Given) -> language::Options {
     let objective = Minimised {
         loss: loss.clone(),
         prediction: "P".to_owned(),
@@ -240,12 +241,21 @@ fn trained((text, shapes, loss, weights): &Given) -> Result<Program, Vec<arch::D
         weights: weights.iter().map(|&name| name.to_owned()).collect(),
         rate: Some(0.1),
     };
-    let options = language::Options {
+    language::Options {
         shapes: shapes.iter().map(|&(name, shape)| (name.to_owned(), shape.to_vec())).collect(),
         training: Some(Training { objective: Some(objective), optimiser: Optimiser::PLAIN }),
         ..language::Options::default()
-    };
-    language::parse(Language::TensorComprehensions, text, &options).map(|(program, _)| program)
+    }
+}
+
+fn trained(given: &Given) -> Result<Program, Vec<arch::Diagnostic>> {
+    language::parse(Language::TensorComprehensions, given.0, &options(given)).map(|(program, _)| program)
+}
+
+/// Without its gradients, and what is minimised.
+pub(crate) fn source(given: &Given) -> Result<(Program, Objective), Vec<arch::Diagnostic>> {
+    let (program, objective) = language::source(Language::TensorComprehensions, given.0, &options(given))?;
+    Ok((program, objective.expect("training minimises")))
 }
 
 #[test]

@@ -4,9 +4,12 @@ mod batches;
 #[path = "../cases/mod.rs"]
 mod cases;
 mod derived;
+mod duals;
+mod extremes;
 #[path = "../generator/mod.rs"]
 mod generator;
 mod ladder;
+mod losses;
 #[path = "../made_up/mod.rs"]
 mod made_up;
 mod plain;

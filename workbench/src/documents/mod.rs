@@ -36,7 +36,7 @@ impl<T> Document<T> {
     #[must_use]
     pub fn failed(mut self, failure: Option<&Failure>) -> Document<T> {
         if let Some(failure @ (Failure::Mismatch(message) | Failure::Saturated(message))) = failure {
-            self.diagnostics.push(Problem::error(failure.code(), message));
+            self.diagnostics.push(Problem::error(failure.code().as_str(), message));
         }
         self
     }

@@ -8,7 +8,6 @@
 //! nearest known one.
 
 use crate::failure::{Failure, Source};
-use crate::plan;
 use crate::resident::FunctionOptions;
 use arch::machine::{AUTO, MOST_ROWS, MachineSpec, SetError};
 use arch::{Code, Diagnostic, Machine, Span};
@@ -16,9 +15,10 @@ use compiler::fixed::Numbers;
 use compiler::language::nearest;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
-use sim::train::settings::{Order, Reduction};
+use sim::train::settings::Choices;
+use sim::train::settings::flat::Beside;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use toml::Spanned;
@@ -146,22 +146,14 @@ pub struct NumberOptions {
 
 /// The `[build]` table.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
+#[schemars(transform = Choices::describe)]
 pub struct BuildOptions {
     /// Output folder, relative to the file.
     pub out: Option<PathBuf>,
-    /// Samples per update, if neither the command line nor the `[train]` table says so; likewise the next five.
-    pub batch: Option<u32>,
-    /// What a batch does with the gradients of its samples.
-    pub reduction: Option<Reduction>,
-    /// Passes over the training part.
-    pub epochs: Option<usize>,
-    /// The order of the samples.
-    pub order: Option<Order>,
-    /// Seed of split, order and initial weights.
-    pub seed: Option<u64>,
-    /// Part of the rows that trains; the others test.
-    pub split: Option<f64>,
+    /// How a training goes, if neither the command line nor the `[train]` table says so.
+    #[serde(skip)]
+    pub choices: Choices,
     /// Data that decides sizes and binary points, relative to the file.
     pub data: Option<PathBuf>,
     /// Whether the program is loaded into the hardware or part of it.
@@ -172,6 +164,14 @@ pub struct BuildOptions {
     /// Values of the program's constants.
     #[serde(default)]
     pub set: BTreeMap<String, f64>,
+}
+
+impl<'de> Deserialize<'de> for BuildOptions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<BuildOptions, D::Error> {
+        let mut choices = Choices::default();
+        let plain = BuildOptions::deserialize(Beside { table: deserializer, group: &mut choices })?;
+        Ok(BuildOptions { choices, ..plain })
+    }
 }
 
 /// Where programs and function tables are kept.
@@ -279,7 +279,7 @@ impl Config {
         if file.board.watts.is_some_and(|watts| !(watts > 0.0 && watts <= MOST_WATTS)) {
             return Err(wrong(&["board", "watts"], format!("the power must be above 0 and at most {MOST_WATTS} W")));
         }
-        if let Some((key, message)) = plan::impossible(&(&file.build).into()) {
+        if let Some((key, message)) = file.build.choices.impossible() {
             return Err(wrong(&["build", key], message.to_owned()));
         }
         if file.build.ranks.is_some_and(|ranks| !(1..=MOST_RANKS).contains(&ranks)) {
@@ -375,6 +375,18 @@ fn check_numbers(numbers: &NumberOptions, machine: &Machine, text: &str) -> Resu
 pub fn value_span(text: &str, path: &[&str]) -> Option<Span> {
     let root = DeTable::parse(text).ok()?;
     value(root.get_ref(), path).map(span_of)
+}
+
+/// Where a key itself stands.
+pub fn key_span(text: &str, path: &[&str]) -> Option<Span> {
+    let (last, tables) = path.split_last()?;
+    let root = DeTable::parse(text).ok()?;
+    let mut table = root.get_ref();
+    for key in tables {
+        let DeValue::Table(inner) = table.get(*key)?.get_ref() else { return None };
+        table = inner;
+    }
+    table.get_key_value(*last).map(|(key, _)| Span::new(key.span().start, key.span().end))
 }
 
 /// Where one element of a list stands.

@@ -11,64 +11,8 @@ use crate::config::BuildOptions;
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::train::Schedule;
-use sim::train::settings::{Order, Reduction, Settings};
-
-/// What one of them says; `None` leaves it to the next.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Choices {
-    /// Samples per update.
-    pub batch: Option<u32>,
-    /// What a batch does with the gradients of its samples.
-    pub reduction: Option<Reduction>,
-    /// Passes over the training part.
-    pub epochs: Option<usize>,
-    /// The order of the samples.
-    pub order: Option<Order>,
-    /// Seed of split, order and initial weights.
-    pub seed: Option<u64>,
-    /// Part of the rows that trains; the others test.
-    pub split: Option<f64>,
-}
-
-impl Choices {
-    /// These, and where they say nothing `weaker`.
-    #[must_use]
-    pub fn or(self, weaker: Choices) -> Choices {
-        Choices {
-            batch: self.batch.or(weaker.batch),
-            reduction: self.reduction.or(weaker.reduction),
-            epochs: self.epochs.or(weaker.epochs),
-            order: self.order.or(weaker.order),
-            seed: self.seed.or(weaker.seed),
-            split: self.split.or(weaker.split),
-        }
-    }
-}
-
-impl From<&Settings> for Choices {
-    fn from(settings: &Settings) -> Choices {
-        let Settings { batch, reduction, epochs, order, seed, split, .. } = *settings;
-        Choices { batch, reduction, epochs, order, seed, split }
-    }
-}
-
-impl From<&BuildOptions> for Choices {
-    fn from(options: &BuildOptions) -> Choices {
-        let BuildOptions { batch, reduction, epochs, order, seed, split, .. } = *options;
-        Choices { batch, reduction, epochs, order, seed, split }
-    }
-}
-
-/// A value that no training can use, and why.
-pub fn impossible(choices: &Choices) -> Option<(&'static str, &'static str)> {
-    if choices.batch == Some(0) {
-        Some(("batch", "a batch has at least one sample"))
-    } else if choices.split.is_some_and(|split| !(split > 0.0 && split <= 1.0)) {
-        Some(("split", "the part that trains lies above 0 and is at most 1"))
-    } else {
-        None
-    }
-}
+pub use sim::train::settings::Choices;
+use sim::train::settings::Settings;
 
 /// What was decided.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -83,7 +27,7 @@ pub struct Plan {
 impl Plan {
     /// Decide: `asked` is the strongest, then the `[train]` table, then the configuration.
     pub fn decide(asked: &Choices, table: &Settings, config: &BuildOptions) -> Plan {
-        let Choices { batch, reduction, epochs, order, seed, split } = asked.or(table.into()).or(config.into());
+        let Choices { batch, reduction, epochs, order, seed, split } = asked.or(table.choices).or(config.choices);
         let schedule = Schedule {
             epochs: epochs.unwrap_or(10),
             batch: batch.unwrap_or(1) as usize,
@@ -111,6 +55,7 @@ pub fn constants(config: &BuildOptions, derived: &[(String, f64)], asked: &[(Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sim::train::settings::{Order, Reduction};
 
     const SAID: Choices = Choices {
         batch: Some(3),

@@ -1,8 +1,7 @@
 //! The TOML file next to a program: what its training (`[train]`) or its use as a function (`[function]`) needs and it leaves open.
 
-use crate::config::{from_toml, value_span};
+use crate::config::{from_toml, key_span, value_span};
 use crate::failure::{Failure, Source};
-use crate::plan;
 use crate::resident::FunctionOptions;
 use arch::{Code, Diagnostic};
 use compiler::derived::losses::Loss;
@@ -60,10 +59,24 @@ pub fn function_table(source: &Source) -> Result<FunctionOptions, Failure> {
 }
 
 fn parse(text: &str) -> Result<Option<Settings>, Diagnostic> {
-    let Some(settings) = from_toml::<ProgramFile>(text)?.train else { return Ok(None) };
+    let file = from_toml::<ProgramFile>(text);
+    let wrong = |key: &str, idle: bool, message: &str| {
+        let span = if idle { key_span } else { value_span };
+        Diagnostic::new(Code::Config, span(text, &["train", key]).unwrap_or_default(), message)
+    };
+    // What does not go together has no place of its own.
+    if file.is_err()
+        && let Ok(table) = text.parse::<toml::Table>()
+        && let Some(found) = table.get("train").and_then(toml::Value::as_table).and_then(Settings::wrong_choice)
+    {
+        return Err(wrong(found.key, found.idle, &found.message));
+    }
+    let Some(settings) = file?.train else { return Ok(None) };
     if let Some((key, message)) = impossible(&settings) {
-        let span = value_span(text, &["train", key]).unwrap_or_default();
-        return Err(Diagnostic::new(Code::Config, span, message));
+        return Err(wrong(key, false, message));
+    }
+    if let Some((key, message)) = without_effect(&settings) {
+        return Err(wrong(key, true, &format!("`{key}` has no effect: {message}")));
     }
     // These losses compare the prediction with the number of a class, so they must know the classes.
     let (name, labels) = match settings.loss {
@@ -79,11 +92,25 @@ fn parse(text: &str) -> Result<Option<Settings>, Diagnostic> {
     Err(Diagnostic::new(Code::Config, span, message).with_help(format!("for example labels = {labels}")))
 }
 
+/// A key that no training of this kind looks at, and why.
+fn without_effect(settings: &Settings) -> Option<(&'static str, &'static str)> {
+    let scalar = matches!(settings.loss, Measure::Scalar(_));
+    if settings.first_class.is_some() && !settings.one_hot() {
+        Some(("first_class", "it is a setting of the losses `one_hot` and `cross_entropy`"))
+    } else if settings.patience.is_some() && settings.validation == 0.0 {
+        Some(("patience", "it counts epochs without a better loss on the validation part, and `validation` is 0"))
+    } else if settings.label.is_some() && scalar {
+        Some(("label", "a loss that is a scalar of the program compares nothing with a label"))
+    } else {
+        None
+    }
+}
+
 /// A value that no training can use, and why.
 pub(crate) fn impossible(settings: &Settings) -> Option<(&'static str, &'static str)> {
     let codes: Vec<f64> = settings.labels.iter().flat_map(|labels| labels.values().copied()).collect();
     let twice = |code: &f64| codes.iter().filter(|other| *other == code).count() > 1;
-    if let Some(wrong) = plan::impossible(&settings.into()) {
+    if let Some(wrong) = settings.choices.impossible() {
         Some(wrong)
     } else if !(0.0..1.0).contains(&settings.validation) {
         Some(("validation", "the validation part is at least 0 and below 1"))
@@ -99,29 +126,11 @@ pub(crate) fn impossible(settings: &Settings) -> Option<(&'static str, &'static 
         Some(("weights", "the bound of the initial weights is a finite number, at least 0"))
     } else if !settings.initial.values().copied().all(is_possible) {
         Some(("initial", "the bound of the initial weights is a finite number, at least 0"))
-    } else if settings.momentum.is_some_and(|momentum| !(0.0..1.0).contains(&momentum)) {
-        Some(("momentum", "what is left after a step is at least 0 and below 1"))
-    } else if settings.decay.is_some_and(|decay| !(0.0..1.0).contains(&decay)) {
-        Some(("decay", "what is left after a step is at least 0 and below 1"))
-    } else if settings.epsilon.is_some_and(|epsilon| !positive(epsilon)) {
-        Some(("epsilon", "what keeps a divisor from 0 is above 0"))
-    } else if settings.clip.is_some_and(|clip| !positive(clip)) {
-        Some(("clip", "gradients are cut off above 0"))
-    } else if settings.clip_norm.is_some_and(|clip| !positive(clip)) {
-        Some(("clip_norm", "gradients are cut off above 0"))
     } else if !(settings.weight_decay.is_finite() && settings.weight_decay >= 0.0) {
         Some(("weight_decay", "weights decay by a finite number, at least 0"))
-    } else if settings.schedule_factor.is_some_and(|factor| !positive(factor)) {
-        Some(("schedule_factor", "the factor of the schedule is above 0"))
-    } else if settings.schedule_epochs == Some(0) {
-        Some(("schedule_epochs", "a step of the schedule comes after at least one epoch"))
     } else {
         None
     }
-}
-
-fn positive(value: f64) -> bool {
-    value.is_finite() && value > 0.0
 }
 
 fn is_possible(initial: Initial) -> bool {
@@ -141,11 +150,13 @@ mod tests {
         let function = examples.next().unwrap();
         assert!(from_toml::<ProgramFile>(function).unwrap().function.resident.is_some());
         let example = examples.next().unwrap();
-        from_toml::<ProgramFile>(example).unwrap();
+        parse(example).unwrap();
         let table: toml::Table = example.parse().unwrap();
         let unknown = toml::from_str::<ProgramFile>("[train]\nzz = 1").err().unwrap();
         for key in unknown.message().split('`').skip(3).step_by(2) {
-            assert!(table["train"].get(key).is_some(), "docs/command-line.md lacks `{key}`");
+            // Gradients are cut off in one way or the other.
+            let is_there = table["train"].get(key).is_some() || key == "clip_norm" && example.contains("clip_norm = ");
+            assert!(is_there, "docs/command-line.md lacks `{key}`");
         }
     }
 
@@ -173,21 +184,70 @@ mod tests {
             ("initial = { w = { uniform = nan } }", 11),
             ("validation = 1.0", 14),
             ("patience = 0", 12),
-            ("momentum = 1.0", 12),
-            ("decay = -0.1", 9),
-            ("epsilon = 0.0", 11),
+            ("optimiser = 'adamw'", 13),
+            ("optimiser = 'adam'\nmomentum = 1.0", 12),
+            ("optimiser = 'adam'\ndecay = -0.1", 9),
+            ("optimiser = 'adam'\nepsilon = 0.0", 11),
+            ("optimiser = 'adam'\nepsilon = 'small'", 11),
+            ("batch = 'four'", 9),
             ("clip = 0.0", 8),
             ("clip_norm = -1.0", 13),
             ("weight_decay = inf", 16),
-            ("schedule_factor = 0.0", 19),
-            ("schedule_epochs = 0", 19),
+            ("schedule = 'step'\nschedule_factor = 0.0", 19),
+            ("schedule = 'step'\nschedule_epochs = 0", 19),
+            ("schedule = 'step'\nschedule_epochs = 1.5", 19),
             ("weights = { uniform = -1.0 }", 11),
         ] {
             let text = format!("[train]\nprediction = \"h\"\nloss = \"squared\"\n{wrong}\n");
             let error = parse(&text).expect_err(wrong);
             assert_eq!(error.code, Code::Config, "{wrong}");
-            assert_eq!(arch::diagnostic::line_column(&text, error.span.unwrap().start), (4, column), "{wrong}");
+            let line = 3 + wrong.lines().count();
+            assert_eq!(arch::diagnostic::line_column(&text, error.span.unwrap().start), (line, column), "{wrong}");
         }
+    }
+
+    /// Each setting beside each case that does not have it: the key is named, where it stands, with the cases that have it.
+    #[test]
+    fn a_key_without_effect_is_refused_where_it_stands() {
+        let mut idle = vec![
+            ("first_class = 1".to_owned(), "first_class", "`cross_entropy`"),
+            ("patience = 3".to_owned(), "patience", "`validation` is 0"),
+            ("clip = 1.0\nclip_norm = 1.0".to_owned(), "clip_norm", "`clip`"),
+            ("momentum = 0.9".to_owned(), "momentum", "`nesterov`"),
+            ("schedule_factor = 0.5".to_owned(), "schedule_factor", "`inverse`"),
+        ];
+        let optimisers = [
+            ("sgd", &["momentum", "decay", "epsilon"][..]),
+            ("momentum", &["decay", "epsilon"]),
+            ("nesterov", &["decay", "epsilon"]),
+            ("adagrad", &["momentum", "decay"]),
+            ("rmsprop", &["momentum"]),
+            ("adam", &[]),
+        ];
+        let schedules = [
+            ("constant", &["schedule_factor", "schedule_epochs"][..]),
+            ("step", &[]),
+            ("cosine", &["schedule_factor", "schedule_epochs"]),
+            ("inverse", &["schedule_epochs"]),
+        ];
+        for (tag, cases) in [("optimiser", &optimisers[..]), ("schedule", &schedules)] {
+            for (case, keys) in cases {
+                let idle_keys =
+                    keys.iter().map(|key| (format!("{tag} = '{case}'\n{key} = 0.5"), *key, "is a setting of"));
+                idle.extend(idle_keys.clone());
+                // In whichever order.
+                idle.extend(keys.iter().map(|key| (format!("{key} = 0.5\n{tag} = '{case}'"), *key, "is a setting of")));
+            }
+        }
+        for (lines, key, says) in idle {
+            let text = format!("[train]\nprediction = \"h\"\nloss = \"squared\"\n{lines}\n");
+            let error = parse(&text).expect_err(&lines);
+            assert!(error.code == Code::Config && error.message.contains(says), "{lines}: {}", error.message);
+            let span = error.span.unwrap();
+            assert_eq!(&text[span.start..span.end], key, "{lines}");
+        }
+        let scalar = parse("[train]\nprediction = \"h\"\nloss = \"e\"\nlabel = \"y\"\n").unwrap_err();
+        assert!(scalar.message.contains("`label` has no effect"), "{}", scalar.message);
     }
 
     #[test]

@@ -162,10 +162,6 @@ impl Programs {
 
 /// What of a program a training step of so many samples needs.
 pub(crate) fn step_options(size: usize, reduction: Reduction) -> canonical::Options {
-    let reduction = match reduction {
-        Reduction::Mean => canonical::Reduction::Mean,
-        Reduction::Sum => canonical::Reduction::Sum,
-    };
     let batch = Batch { size: size as u32, reduction };
     canonical::Options { keep: Keep::Training { predictions: Vec::new() }, batch }
 }

@@ -100,6 +100,14 @@ pub(crate) fn translate(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Results {
     several(l, c, name)
 }
 
+/// Integers of few bits wrap. Those of 32 and more have no room in words where they would, which is told there.
+fn wrapped(value: Ex, kind: Kind) -> Ex {
+    match (kind, kind.limits()) {
+        (Kind::Int { bits, .. }, Some((low, high))) if bits <= 16 => (value - low).floor_rem(high - low + 1.0) + low,
+        _ => value,
+    }
+}
+
 fn unary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<Option<Val>> {
     let b = &mut l.builder;
     let x = || c.input(0);
@@ -109,7 +117,10 @@ fn unary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<O
     let exact = c.text("approximate", "none") == "none";
     Ok(Some(match name {
         "Identity" => x()?,
-        "Neg" => b.apply(x()?, |x| -x)?,
+        "Neg" => {
+            let kind = x()?.kind;
+            b.apply(x()?, |x| wrapped(-x, kind))?
+        }
         "Reciprocal" => b.apply(x()?, |x| num(1.0) / x)?,
         "Round" => b.apply(x()?, Ex::round_even)?,
         "Not" => truth(b.apply(x()?, Ex::negated)?),
@@ -296,9 +307,9 @@ fn binary(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>, name: &str) -> Translated<
     let fmod = c.int("fmod", 0) != 0;
     let left = c.text("direction", "LEFT") == "LEFT";
     let operation: Box<dyn Fn(Ex, Ex) -> Ex> = match name {
-        "Add" => Box::new(|a, b| a + b),
-        "Sub" => Box::new(|a, b| a - b),
-        "Mul" => Box::new(|a, b| a * b),
+        "Add" => Box::new(move |a, b| wrapped(a + b, kind)),
+        "Sub" => Box::new(move |a, b| wrapped(a - b, kind)),
+        "Mul" => Box::new(move |a, b| wrapped(a * b, kind)),
         "Div" if kind.is_int() => Box::new(|a, b| call(Function::Trunc, a / b)),
         "Div" => Box::new(|a, b| a / b),
         "Pow" if kind.is_int() => Box::new(|a, b| call(Function::Trunc, call2(Function::Pow, a, b))),

@@ -127,6 +127,7 @@ fn largest(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> 
         return misfit(format!("{count} of {} elements", own[axis]));
     }
     let up = c.int("largest", 1) == 0;
+    l.builder.store(x);
     let place = l.builder.reduce(&own, &[own[axis]], Kind::INT64, Aggregate::Add, |b, at, other| {
         let mut index = at.to_vec();
         index[axis] = other[0].clone();

@@ -96,6 +96,7 @@ fn classified(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot
             if logistic { (second * 2.0 - 1.0) * own } else { select(second, own.clone(), -own) }
         })?;
     }
+    l.builder.store(scores);
     let most = l.along(scores, &[1], Aggregate::Max, |x| x)?;
     let shape = l.builder.shape(scores);
     let probabilities = transformed(l, c, scores)?;

@@ -85,6 +85,7 @@ fn largest(l: &mut Lowering<'_, '_>, c: &Call<'_, '_>) -> Translated<Vec<Slot>> 
         return Ok(vec![Slot::Tensor(value)]);
     }
     // The place of the first element that is the largest one.
+    l.builder.store(x);
     let own = l.builder.shape(x);
     let columns = c.int("storage_order", 0) != 0;
     let order: Vec<usize> =

@@ -162,6 +162,7 @@ impl Lowering<'_, '_> {
 
     /// The first (or last) index along an axis at which a value equals an extreme.
     fn place(&mut self, x: Val, most: Val, axis: usize, last: bool) -> Translated<Val> {
+        self.builder.store(x);
         let own = self.builder.shape(x);
         let mut shape = own.clone();
         let extent = shape.remove(axis);

@@ -14,7 +14,7 @@ use crate::tensor::{Aggregate, Binary, Element, Function, Node, Program, Role, T
 ///     select(c,y,n)   =>  (n - c*n) + c*y           (c is 0 or 1, so both products are exact)
 ///     abs(x)          =>  x - 2*(x*(x < 0))
 ///     a % b           =>  a - b*floor(a / b)
-///     trunc(x)        =>  select(x < 0, -floor(-x), floor(x))
+///     trunc(x)        =>  floor(x) + (x < 0) * (floor(x) < x)
 ///     uint8(x)        =>  min(max(trunc(x), 0), 255)    (what cannot lie outside is not compared)
 ///
 /// Functions that are a few of these and of others are written out ([`library`]); conversions are what they do to the value.

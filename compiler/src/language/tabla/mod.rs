@@ -16,8 +16,8 @@ mod resolve;
 
 use super::preprocessor::{self, Expanded, Host};
 use super::{Options, Parsed, in_source_order};
-use crate::derived::derive;
-use crate::tensor;
+use crate::derived::{Objective, derive};
+use crate::tensor::{self, Program};
 use arch::Diagnostic;
 
 /// Read a TABLA program.
@@ -27,10 +27,30 @@ use arch::Diagnostic;
 /// has no meaning.
 pub fn parse(text: &str, options: &Options) -> Parsed {
     let source = preprocessor::expand(text, Host::Tabla, options);
-    read(&source).map_err(|errors| source.explained(errors))
+    let differentiated = |(program, objective, warnings): Read| match &objective {
+        Some(objective) => match derive(&program, objective) {
+            Ok(program) => Ok((program, warnings)),
+            Err(errors) => Err(in_source_order(errors, &source.options)),
+        },
+        None => Ok((program, warnings)),
+    };
+    read(&source).and_then(differentiated).map_err(|errors| source.explained(errors))
 }
 
-fn read(source: &Expanded) -> Parsed {
+/// Read a TABLA program without deriving its gradients; with what it minimises.
+///
+/// # Errors
+/// As [`parse`].
+pub fn source(text: &str, options: &Options) -> Result<(Program, Option<Objective>), Vec<Diagnostic>> {
+    let source = preprocessor::expand(text, Host::Tabla, options);
+    let (program, objective, _) = read(&source).map_err(|errors| source.explained(errors))?;
+    Ok((program, objective))
+}
+
+/// A program, what it minimises, and warnings.
+type Read = (Program, Option<Objective>, Vec<Diagnostic>);
+
+fn read(source: &Expanded) -> Result<Read, Vec<Diagnostic>> {
     let (text, options) = (source.text.as_ref(), source.options.as_ref());
     let (mut tokens, malformed) = lexer::lex(source, options.seed_dialect);
     let shadows = lexer::free_defined_names(text, &mut tokens);
@@ -52,11 +72,7 @@ fn read(source: &Expanded) -> Parsed {
         return Err(in_source_order(diagnostics, options));
     }
     tensor::verify(&program);
-    let program = match &objective {
-        Some(objective) => derive(&program, objective).map_err(|errors| in_source_order(errors, options))?,
-        None => program,
-    };
-    Ok((program, in_source_order(diagnostics, options)))
+    Ok((program, objective, in_source_order(diagnostics, options)))
 }
 
 fn any_error(diagnostics: &[Diagnostic]) -> bool {

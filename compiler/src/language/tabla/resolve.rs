@@ -154,6 +154,7 @@ pub(super) fn resolve<'s>(items: &[Item<'s>], options: &Options, diagnostics: &m
         assigned_somewhere: assigned_names(items),
         program: Resolved::default(),
         linked: BTreeMap::new(),
+        learns: items.iter().any(|item| matches!(item, Item::Link(_) | Item::Minimize { .. })),
         bound: Vec::new(),
         mentioned: Vec::new(),
         errors: diagnostics.iter().filter(|diagnostic| !diagnostic.code.is_warning()).count(),
@@ -166,6 +167,16 @@ pub(super) fn resolve<'s>(items: &[Item<'s>], options: &Options, diagnostics: &m
         resolver.item(item);
     }
     resolver.finish()
+}
+
+/// The constant that is the learning rate.
+const RATE: &str = "mu";
+
+/// What cannot be a rate.
+fn no_rate(span: Span, what: &str) -> Diagnostic {
+    Diagnostic::new(Code::Kind, span, format!("the learning rate `{RATE}` {what}"))
+        .with_label("not a number")
+        .with_help(format!("`{RATE}` is computed from numbers and constants; rename what is no learning rate"))
 }
 
 /// Names that some statement assigns, and where first.
@@ -186,6 +197,8 @@ struct Resolver<'s, 'a> {
     program: Resolved<'s>,
     /// Models and their gradient.
     linked: BTreeMap<VariableId, Span>,
+    /// Whether the program has a gradient or minimises something, so that `mu` is its learning rate.
+    learns: bool,
     /// Iterators bound at the current place, outermost first.
     bound: Vec<IteratorId>,
     /// Iterators that the current group's body has mentioned.
@@ -308,7 +321,13 @@ impl<'s> Resolver<'s, '_> {
         if !wrong {
             self.trained_models();
         }
-        self.program.rate = match self.names.get("mu") {
+        if let (true, false, Some((Symbol::Variable(_) | Symbol::Iterator(_), span))) =
+            (self.learns, wrong, self.names.peek(RATE))
+        {
+            let what = self.names.get(RATE).map_or("wrong", |symbol| self.describe(symbol));
+            self.diagnostics.push(no_rate(span, &format!("is {what}")));
+        }
+        self.program.rate = match self.names.get(RATE) {
             Some(Symbol::Constant { value, .. }) => Some(value),
             _ => None,
         };

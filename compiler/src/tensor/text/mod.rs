@@ -41,11 +41,12 @@ mod value;
 use crate::tensor::{Aggregate, Binary, Element, Node, Role};
 
 /// Words of declarations, with the role; gradients and parameters have something else to say.
-const ROLES: [(&str, Role); 7] = [
+const ROLES: [(&str, Role); 8] = [
     ("input", Role::Input),
     ("label", Role::Label),
     ("state", Role::State),
     ("temporary", Role::Temporary),
+    ("stored", Role::Stored),
     ("output", Role::Output),
     ("inout", Role::InOut),
     ("mean", Role::Mean),

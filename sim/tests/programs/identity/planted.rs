@@ -74,9 +74,8 @@ fn changed(program: &Program, random: &mut ChaCha8Rng) -> Option<Program> {
 fn with_other_aggregate(nest: &Nest) -> Nest {
     let aggregate = match nest.aggregate {
         Aggregate::Assign => Aggregate::Assign,
-        Aggregate::Add => Aggregate::Max,
+        Aggregate::Add | Aggregate::Min => Aggregate::Max,
         Aggregate::Mul | Aggregate::Max => Aggregate::Add,
-        Aggregate::Min => Aggregate::Max,
     };
     Nest { aggregate, ..nest.clone() }
 }

@@ -42,7 +42,7 @@ pub fn run(global: &Global, options: &Explore, talk: &Talk) -> Result<(), Failur
     }
     subject::no_records(&options.target)?;
     let project = subject::project(global, options.target.program.as_deref(), &options.target.entry)?;
-    let asked = options.target.plan.choices();
+    let asked = options.target.plan.choices;
     let combinations = combinations(&project, options, &asked)?;
     if let Some(folder) = &options.workflow {
         return sweep::write(global, options, &project, &combinations, folder, talk);

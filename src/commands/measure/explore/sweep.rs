@@ -112,7 +112,7 @@ pub(super) fn write(
     not_beside_the_jobs(project)?;
     // What is wrong with program or data is said now, not by every job.
     let first = combinations.first().map(|combination| combination.point.batch);
-    let asked = Choices { batch: first, ..options.target.plan.choices() };
+    let asked = Choices { batch: first, ..options.target.plan.choices };
     prepare(project, &subject::data(&options.target), &asked, talk)?;
     let place = fs::create_dir_all(folder).and_then(|()| fs::canonicalize(folder));
     let place = place.map_err(|error| Failure::file("write", folder, &error))?;

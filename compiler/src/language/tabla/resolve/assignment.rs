@@ -1,8 +1,9 @@
 //! Assignments: constants (`m = 3;`), interims that grow with what is assigned, and what may be assigned at all.
 
 use super::names::Symbol;
-use super::{Kind, Resolver, Statement, Subscript, VariableId};
+use super::{Expression, Kind, RATE, Resolver, Statement, Subscript, VariableId, no_rate};
 use crate::language::tabla::ast;
+use crate::tensor::Function;
 use arch::{Code, Diagnostic, Span};
 
 impl<'s> Resolver<'s, '_> {
@@ -13,6 +14,14 @@ impl<'s> Resolver<'s, '_> {
             && matches!(known, None | Some(Symbol::Constant { .. }))
         {
             self.define(name, *value, *integer);
+            return;
+        }
+        if name.text == RATE
+            && self.learns
+            && target.subscripts.is_empty()
+            && matches!(known, None | Some(Symbol::Constant { .. }))
+        {
+            self.rate(name, value);
             return;
         }
         // The left side's iterators are bound in the value, but its name is not defined there yet.
@@ -32,6 +41,63 @@ impl<'s> Resolver<'s, '_> {
         let target_id = self.target(target, known, subscripts.as_deref());
         if let (Some(target), Some(subscripts), Some(value)) = (target_id, subscripts, value) {
             self.program.statements.push(Statement { target, subscripts, left, value, span });
+        }
+    }
+
+    /// `mu = 0.1 * 2;`: the learning rate is a number, so it is computed here.
+    fn rate(&mut self, name: ast::Name<'s>, value: &ast::Expression<'s>) {
+        if self.names.overridden(name.text).is_some() {
+            self.define(name, 0.0, false);
+            return;
+        }
+        let span = value.span;
+        let value = self.expression(value);
+        self.mentioned.clear();
+        match value.as_ref().map(|value| self.number(value)) {
+            Some(Some(value)) if value.is_finite() => self.define(name, value, false),
+            Some(Some(value)) => {
+                let message = format!("the learning rate `{}` is {value}", name.text);
+                self.report(Diagnostic::new(Code::Const, span, message).with_label("not a finite number"));
+                self.names.insert(name.text, Symbol::Broken, name.span);
+            }
+            Some(None) => {
+                self.report(no_rate(span, "is computed from values of the program"));
+                self.names.insert(name.text, Symbol::Broken, name.span);
+            }
+            None => self.names.insert(name.text, Symbol::Broken, name.span),
+        }
+    }
+
+    /// The value of an expression that reads nothing.
+    fn number(&self, expression: &Expression) -> Option<f64> {
+        match expression {
+            Expression::Number(value) => Some(*value),
+            Expression::Chain { first, rest } => {
+                rest.iter().try_fold(self.number(first)?, |value, (operator, operand)| {
+                    let operand = self.number(operand)?;
+                    Some(match operator {
+                        ast::Operator::Add => value + operand,
+                        ast::Operator::Sub => value - operand,
+                        ast::Operator::Mul => value * operand,
+                        ast::Operator::Less => f64::from(u8::from(value < operand)),
+                        ast::Operator::Greater => f64::from(u8::from(value > operand)),
+                    })
+                })
+            }
+            Expression::Square(body) => self.number(body).map(|value| value * value),
+            // Mean and deviation of a Gaussian are options of the tool.
+            Expression::Call(Function::Gaussian, _) | Expression::Read(_) | Expression::Loss { .. } => None,
+            Expression::Call(function, body) => Some(function.value([self.number(body)?, 0.0, 0.0])),
+            Expression::Group(group) => {
+                let value = self.number(&group.body)?;
+                let range = &self.program.iterators[group.iterator.0];
+                let count = (range.high - range.low) as f64;
+                Some(match group.kind {
+                    ast::Group::Sum => value * count,
+                    ast::Group::Product => libm::pow(value, count),
+                    ast::Group::Norm => value * value * count,
+                })
+            }
         }
     }
 

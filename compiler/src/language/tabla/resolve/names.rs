@@ -87,6 +87,7 @@ impl<'s> Names<'s> {
             .map(|(name, _)| match (name.as_str(), self.symbols.get(name.as_str())) {
                 ("mu", None) => {
                     Diagnostic::global(Code::WarnUnused, "--set mu has no effect: the program has no gradient")
+                        .with_setting(name)
                 }
                 (_, Some((_, span))) => {
                     Diagnostic::new(Code::Kind, *span, format!("--set {name}: `{name}` is not a constant"))
@@ -94,7 +95,8 @@ impl<'s> Names<'s> {
                 }
                 (_, None) => {
                     let diagnostic =
-                        Diagnostic::global(Code::Undef, format!("--set {name}: the program has no constant `{name}`"));
+                        Diagnostic::global(Code::Undef, format!("--set {name}: the program has no constant `{name}`"))
+                            .with_setting(name);
                     match nearest(name, constants()) {
                         Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
                         None => diagnostic,

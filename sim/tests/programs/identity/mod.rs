@@ -1,6 +1,6 @@
 //! Canonical passes are identities: every pass on every program, and the way from end to end.
 
-#[path = "../generator/identities.rs"]
+#[path = "../../generator/identities.rs"]
 mod identities;
 mod planted;
 

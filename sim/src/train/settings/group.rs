@@ -1,0 +1,174 @@
+//! The groups of `[train]`: how a training goes (also in `[build]` and on the command line), optimiser, clipping, schedule.
+
+use super::flat::{Beside, Group, Said, Wrong, describe, keys_of, write};
+use super::{Order, Reduction, Settings};
+use crate::train::rate::Shape;
+use compiler::choice::Choice;
+use compiler::derived::optimisers::{Clip, Method};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::de::{Deserializer, Error, MapAccess};
+use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// How a training goes; `None` leaves it to who is weaker.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Choices {
+    /// Passes over the training part; default: 10.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<usize>,
+    /// Samples per update; default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u32>,
+    /// What a batch does with the gradients of its samples; default: their mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reduction: Option<Reduction>,
+    /// The order of the samples; default: `store`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
+    /// Seed of split, order and initial weights; default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Part of the rows that trains, the others test; default: 0.8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<f64>,
+}
+
+impl Choices {
+    /// These, and where they say nothing `weaker`.
+    #[must_use]
+    pub fn or(self, weaker: Choices) -> Choices {
+        Choices {
+            epochs: self.epochs.or(weaker.epochs),
+            batch: self.batch.or(weaker.batch),
+            reduction: self.reduction.or(weaker.reduction),
+            order: self.order.or(weaker.order),
+            seed: self.seed.or(weaker.seed),
+            split: self.split.or(weaker.split),
+        }
+    }
+
+    /// A value that no training can use, and why.
+    pub fn impossible(&self) -> Option<(&'static str, &'static str)> {
+        if self.batch == Some(0) {
+            Some(("batch", "a batch has at least one sample"))
+        } else if self.split.is_some_and(|split| !(split > 0.0 && split <= 1.0)) {
+            Some(("split", "the part that trains lies above 0 and is at most 1"))
+        } else {
+            None
+        }
+    }
+
+    /// Add its keys to the schema of a table.
+    pub fn describe(schema: &mut Schema) {
+        let mut settings = SchemaSettings::draft2020_12();
+        settings.inline_subschemas = true;
+        let own = settings.into_generator().into_root_schema_for::<Choices>();
+        let all = schema.ensure_object().entry("properties").or_insert_with(|| Value::Object(Map::new()));
+        if let (Some(all), Some(own)) = (all.as_object_mut(), own.get("properties").and_then(Value::as_object)) {
+            all.extend(own.clone());
+        }
+    }
+}
+
+impl Group for Choices {
+    fn keys() -> Vec<&'static str> {
+        vec!["epochs", "batch", "reduction", "order", "seed", "split"]
+    }
+
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            "epochs" => self.epochs = map.next_value()?,
+            "batch" => self.batch = map.next_value()?,
+            "reduction" => self.reduction = map.next_value()?,
+            "order" => self.order = map.next_value()?,
+            "seed" => self.seed = map.next_value()?,
+            _ => self.split = map.next_value()?,
+        }
+        Ok(())
+    }
+}
+
+/// All groups of `[train]` as they are written.
+#[derive(Default)]
+struct Groups {
+    choices: Choices,
+    said: Said,
+}
+
+const TAGS: [Option<&str>; 3] = [Method::TAG, Clip::TAG, Shape::TAG];
+
+fn keys_of_choices() -> Vec<&'static str> {
+    [keys_of::<Method>(), keys_of::<Clip>(), keys_of::<Shape>()].concat()
+}
+
+impl Group for Groups {
+    fn keys() -> Vec<&'static str> {
+        [Choices::keys(), keys_of_choices()].concat()
+    }
+
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match keys_of_choices().into_iter().find(|known| *known == key) {
+            None => self.choices.take(key, map)?,
+            Some(tag) if TAGS.contains(&Some(tag)) => self.said.names.push((tag, map.next_value()?)),
+            Some(key) => self.said.values.push((key, map.next_value()?)),
+        }
+        Ok(())
+    }
+}
+
+impl Said {
+    fn settings(&self) -> Result<(Method, Clip, Shape), Wrong> {
+        Ok((self.choose()?, self.choose()?, self.choose()?))
+    }
+}
+
+impl<'de> Deserialize<'de> for Settings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Settings, D::Error> {
+        let mut groups = Groups::default();
+        let plain = Settings::deserialize(Beside { table: deserializer, group: &mut groups })?;
+        let (optimiser, clip, schedule) = groups.said.settings().map_err(|wrong| D::Error::custom(wrong.message))?;
+        Ok(Settings { choices: groups.choices, optimiser, clip, schedule, ..plain })
+    }
+}
+
+impl Serialize for Settings {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let of = |value: Result<Value, serde_json::Error>| match value {
+            Ok(Value::Object(table)) => Ok(table),
+            _ => Err(<S::Error as serde::ser::Error>::custom("settings are a table")),
+        };
+        let mut table = of(Settings::serialize(self, serde_json::value::Serializer))?;
+        table.extend(of(serde_json::to_value(self.choices))?);
+        write(&self.optimiser, &mut table);
+        write(&self.clip, &mut table);
+        write(&self.schedule, &mut table);
+        table.serialize(serializer)
+    }
+}
+
+/// Add the keys of the groups to the schema of `[train]`.
+pub(super) fn describe_settings(schema: &mut Schema) {
+    Choices::describe(schema);
+    describe::<Method>(schema);
+    describe::<Clip>(schema);
+    describe::<Shape>(schema);
+}
+
+impl Settings {
+    /// What is wrong with optimiser, clipping and schedule in a table: a key without effect, or a value that none of them takes.
+    pub fn wrong_choice(table: &toml::Table) -> Option<Wrong> {
+        let mut said = Said::default();
+        for key in keys_of_choices() {
+            match table.get(key) {
+                Some(toml::Value::String(name)) if TAGS.contains(&Some(key)) => said.names.push((key, name.clone())),
+                Some(toml::Value::Float(value)) => said.values.push((key, *value)),
+                Some(toml::Value::Integer(value)) => said.values.push((key, *value as f64)),
+                _ => {}
+            }
+        }
+        said.settings().err()
+    }
+}
