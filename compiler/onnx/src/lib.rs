@@ -20,6 +20,7 @@
 //! | `call` | a node's operands and settings |
 //! | `build` | tensors and Nests |
 //! | `expression` | values at a point of a Nest |
+//! | `extents` | extents that two shapes have in common |
 //! | `fold` | Nests of constants, computed |
 //! | `operators` | one file for each kind of operator |
 
@@ -27,6 +28,7 @@ mod build;
 mod call;
 pub mod elements;
 mod expression;
+mod extents;
 mod fold;
 mod graph;
 pub mod listing;

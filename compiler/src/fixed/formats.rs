@@ -4,12 +4,14 @@
 //!
 //! Lowering a fraction costs accuracy, so a constant's binary point (which is free) moves first.
 
+mod division;
+mod whole_numbers;
+
 use super::copies::{Change, Copies};
 use super::numbers::Numbers;
 use super::whole::whole;
 use crate::canonical::primitive::{Atom, Primitive};
 use crate::tensor::{Aggregate, Element, Nest, Program, Role, TensorId};
-use arch::division::most_places;
 use arch::number::{quantise, to_f64, word_max, word_min};
 use arch::{Code, Diagnostic};
 
@@ -274,37 +276,6 @@ impl<'a> Formats<'a> {
         }
     }
 
-    /// Refuse a whole number or a comparison whose tensor holds other values that took the place of the ones.
-    fn keep_whole_numbers(&mut self, nests: &[(Nest, Primitive)]) {
-        for (nest, primitive) in nests {
-            let whole = matches!(
-                primitive,
-                Primitive::MultiplyAdd { negative: true, .. } | Primitive::Divide { down: true, .. }
-            );
-            if whole && self.fraction(nest.out) != 0 {
-                self.reject(nest, "beside its other values a whole number has no room");
-            }
-        }
-    }
-
-    /// Say which whole numbers lose their last places, since words have no room for them.
-    fn note_whole_numbers(&mut self) {
-        for (id, tensor) in self.program.tensors.iter().enumerate() {
-            let (fraction, same) = (self.fractions[id], self.same_as[id].0 == id);
-            if !self.whole[id] || !same || fraction >= 0 || matches!(tensor.role, Role::Parameter(_)) {
-                continue;
-            }
-            let message = format!(
-                "the whole numbers of `{}` do not fit words of {} bits: they are rounded to multiples of {}",
-                tensor.name,
-                self.numbers.word,
-                libm::exp2(f64::from(-fraction))
-            );
-            let help = "wider words hold them exactly";
-            self.notes.push(Diagnostic::new(Code::WarnNumber, tensor.span, message).with_help(help));
-        }
-    }
-
     fn constrain(&mut self, number: usize, nest: &Nest, primitive: &Primitive) {
         let word = self.numbers.word as i32;
         self.constrain_move(nest);
@@ -349,64 +320,6 @@ impl<'a> Formats<'a> {
             }
             // Its table is chosen when all formats are.
             Primitive::Function(..) => {}
-        }
-    }
-
-    /// Binary points of dividend and divisor, with those of constants chosen.
-    pub(super) fn division_points(&self, out: TensorId, dividend: &Atom, divisor: &Atom) -> (i32, i32) {
-        let word = self.numbers.word;
-        // As few bits as hold a constant exactly, or all there are; more where the shift of the dividend wants it.
-        let constant = |value: f64, wanted: i32| {
-            let best = best_fraction(value, value, word);
-            let least = exact_fraction(value, word).unwrap_or(best);
-            wanted.clamp(least, best)
-        };
-        let out = self.fraction(out);
-        match (dividend, divisor) {
-            (Atom::Read(a, _), Atom::Read(b, _)) => (self.fraction(*a), self.fraction(*b)),
-            (Atom::Read(a, _), Atom::Constant(b)) => {
-                let a = self.fraction(*a);
-                (a, constant(*b, a - out))
-            }
-            (Atom::Constant(a), Atom::Read(b, _)) => {
-                let b = self.fraction(*b);
-                (constant(*a, out + b), b)
-            }
-            (Atom::Constant(a), Atom::Constant(b)) => {
-                let b = constant(*b, word as i32 / 2);
-                (constant(*a, out + b), b)
-            }
-        }
-    }
-
-    /// Keep the shift of the dividend within what a divider has.
-    fn constrain_division(&mut self, (number, nest): (usize, &Nest), dividend: &Atom, divisor: &Atom, down: bool) {
-        let most = most_places(self.numbers.word) as i32;
-        let out = self.fraction(nest.out);
-        let (a, b) = self.division_points(nest.out, dividend, divisor);
-        let places = out - a + b;
-        if places < 0 {
-            if let Some(change) = self.finer((number, nest), &[divisor], -places) {
-                self.change = Some(change);
-                return;
-            }
-            let by_one = matches!(divisor, Atom::Constant(one) if *one == 1.0);
-            if down && by_one && matches!(dividend, Atom::Read(..)) && a >= self.numbers.word as i32 - 1 {
-                // The format holds nothing but -1 and what lies between it and 1.
-                self.change = Some(Change::Sign(number));
-                return;
-            }
-            match dividend {
-                Atom::Read(tensor, _) => self.lower(*tensor, a + places, "its quotient has fewer bits", nest),
-                // The dividend keeps what it needs, the divisor gets less.
-                Atom::Constant(_) => self.reject(nest, "the quotient of this constant has no room"),
-            }
-        } else if places > most {
-            match divisor {
-                _ if !down => self.lower(nest.out, out + most - places, "a divider makes no more bits", nest),
-                Atom::Read(tensor, _) => self.lower(*tensor, b + most - places, "a divider makes no more bits", nest),
-                Atom::Constant(_) => self.reject(nest, "the divisor is too small for these words"),
-            }
         }
     }
 

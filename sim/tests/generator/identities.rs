@@ -5,7 +5,7 @@ use compiler::identity::{Broken, Effort, check_each_pass};
 use compiler::tensor::{Program, Role};
 
 /// Operations on values in one comparison.
-pub(crate) const EFFORT: Effort = Effort(20_000_000);
+pub(crate) const EFFORT: Effort = Effort(2_000_000);
 
 /// Evaluation; training, of single samples and of batches.
 pub(crate) fn uses(program: &Program) -> Vec<Options> {

@@ -1,9 +1,9 @@
 //! Wrong rewrites, planted: the result of every pass with one thing changed. What the plain evaluator tells apart, the identity test must.
 
 use super::all;
-use super::identities::{EFFORT, uses, with_uneven_rates};
+use super::identities::{uses, with_uneven_rates};
 use compiler::canonical::{Options, PASSES, canonicalise_watched};
-use compiler::identity::{Law, Side, compare};
+use compiler::identity::{Effort, Law, Side, compare};
 use compiler::tensor::{
     self, Aggregate, Binary, Function, Nest, Node, NodeId, Program, Role, Start, Tensor, TensorId, Unary,
 };
@@ -12,6 +12,9 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use sim::eval::Engine;
 use sim::plain::Plain;
 use std::collections::BTreeMap;
+
+/// All draws for every program: a threshold is seen where values lie on its two sides.
+const EFFORT: Effort = Effort(20_000_000);
 
 /// Changes of one rewrite that are tried.
 const TRIES: usize = 4;
